@@ -1,0 +1,104 @@
+# Chumoku. `make run` shows your sentence to every head; `make test` proves the numbers.
+# Paths are relative throughout, so a clone may lie in a folder with spaces in its name.
+
+HOST ?= 127.0.0.1
+PORT ?= 8000
+PYTHON ?= $(if $(shell python3.11 --version 2>/dev/null),python3.11,python3)
+
+# Where else to look for torch. Empty leaves pip to its own configuration: on Linux PyPI's torch is then the CUDA
+# build, which also runs on a CPU but downloads some GB more. It is not chosen here by itself, since some machines
+# reach PyPI or a mirror and nothing else. Without an NVIDIA GPU this is the small one:
+#   make run TORCH_INDEX=https://download.pytorch.org/whl/cpu
+TORCH_INDEX ?=
+TORCH_CPU := https://download.pytorch.org/whl/cpu
+
+VENV := .venv
+BIN := $(VENV)/bin
+ALL_EXTRAS := train,hf,scale,test,dev
+INDEX = $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)")
+PIP_INSTALL = -m pip --disable-pip-version-check install --quiet $(INDEX)
+
+.DEFAULT_GOAL := help
+.PHONY: help run install test lint format bench constraints docker clean chromium
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+run: install ## install what is missing, then serve at http://HOST:PORT (127.0.0.1:8000)
+	@$(BIN)/chumoku serve --host "$(HOST)" --port "$(PORT)"
+
+install: $(VENV)/run.stamp ## create .venv with what running and training need
+
+test: chromium $(VENV)/test.stamp lint ## everything: ruff, mypy, unit, API and browser tests (ARGS="-k mask" for some)
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/test.stamp ## ruff and mypy --strict
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+format: $(VENV)/test.stamp ## let ruff sort imports, fix and format
+	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
+
+bench: $(VENV)/test.stamp ## the figures in the README, measured on this machine
+	@$(BIN)/python -m benchmarks
+
+docker: ## build the image chumoku
+	docker build --tag chumoku --build-arg TORCH_INDEX="$(or $(TORCH_INDEX),$(TORCH_CPU))" .
+
+clean: ## remove .venv and what tools left behind (runs/ stays)
+	@rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- installation: a stamp is remade when the requirements or the pins are newer ---------------------------------
+
+define TORCH_TIP
+@if [ "$$(uname)" = Linux ] && [ -z "$(TORCH_INDEX)" ] && ! command -v nvidia-smi >/dev/null; then \
+	echo "No NVIDIA GPU seen: if pip fetches GBs of CUDA, try TORCH_INDEX=$(TORCH_CPU)"; fi
+endef
+
+$(VENV)/run.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	$(TORCH_TIP)
+	@echo "Installing Chumoku into $(VENV): minutes the first time, mostly torch ..."
+	@$(BIN)/python $(PIP_INSTALL) -c constraints.txt -e '.[train]'
+	@touch $@
+
+$(VENV)/test.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	$(TORCH_TIP)
+	@echo "Installing Chumoku into $(VENV), with all extras: minutes the first time, mostly torch and ray ..."
+	@$(BIN)/python $(PIP_INSTALL) -c constraints.txt -e '.[$(ALL_EXTRAS)]'
+	@touch $(VENV)/run.stamp $@
+
+# Debian's python3 makes a venv without pip when python3-venv is missing: pip then installs itself into it.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Chumoku needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) >/dev/null 2>&1 \
+		|| { $(PYTHON) -m venv --clear --without-pip $(VENV) \
+			&& $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; } \
+		|| { rm -rf $(VENV); echo "No virtual environment: is python3-venv or pip installed?" >&2; exit 1; }
+
+# --- the browser tests drive the distribution's Chromium, with Japanese fonts; CHROMIUM=/path names another one --
+
+chromium:
+	@need=""; \
+	[ -n "$$CHROMIUM" ] || command -v chromium >/dev/null || command -v chromium-browser >/dev/null \
+		|| command -v google-chrome >/dev/null || need="chromium"; \
+	fc-list :lang=ja 2>/dev/null | grep -q . || dpkg -s fonts-noto-cjk >/dev/null 2>&1 || need="$${need:+$$need }fonts-noto-cjk"; \
+	[ -n "$$need" ] || exit 0; \
+	if [ "$$(id -u)" = 0 ]; then sudo=""; elif sudo -n true 2>/dev/null; then sudo="sudo -n"; else sudo=none; fi; \
+	if [ "$$sudo" = none ] || ! command -v apt-get >/dev/null; then \
+		echo "The browser tests need: $$need. Please install (Debian: apt-get install $$need)." >&2; exit 1; fi; \
+	echo "Installing $$need ..."; \
+	$$sudo apt-get update -qq \
+		&& $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends $$need >/dev/null
+
+# --- new versions of everything but torch, resolved in a venv of their own ----------------------------------------
+
+constraints: ## resolve all extras afresh and pin the result in constraints.txt
+	@set -e; venv="$$(mktemp -d)"; trap 'rm -rf "$$venv"' EXIT; \
+	$(PYTHON) -m venv "$$venv"; \
+	"$$venv/bin/python" $(PIP_INSTALL) "$$(grep '^torch==' constraints.txt)" -e '.[$(ALL_EXTRAS)]'; \
+	{ sed '/^#/!d' constraints.txt; \
+	  "$$venv/bin/python" -m pip freeze --all --exclude pip --exclude chumoku --exclude-editable \
+	    | sed 's/+[a-z0-9.]*$$//' | LC_ALL=C sort -f; } > "$$venv/pins"; \
+	cat "$$venv/pins" > constraints.txt; grep -c == constraints.txt

@@ -1,0 +1,199 @@
+"""The rules of the house, read from its files: who imports whom, who touches what, and that all is pinned."""
+
+import ast
+import importlib.metadata
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parent.parent
+
+
+# --- Python: nobody reaches backwards -----------------------------------------------------------------------
+
+
+def python_files(room: str) -> list[Path]:
+    files = sorted((ROOT / room).rglob("*.py"))
+    assert files, f"no Python files in {room}/: has it moved?"
+    return files
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every module that a file imports, anywhere in it, absolute and with the names taken from it."""
+    package = path.relative_to(ROOT).parent.parts
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def offences(room: str, *forbidden: str, but: str | None = None) -> list[str]:
+    """The imports in a room (but for one of its corners) of forbidden modules or of anything inside them."""
+    return [
+        f"{path.relative_to(ROOT)} imports {module}"
+        for path in python_files(room)
+        if not (but and path.is_relative_to(ROOT / but))
+        for module in imports(path)
+        if any(f"{module}.".startswith(f"{name}.") for name in forbidden)
+    ]
+
+
+def test_model_knows_nothing_of_the_app() -> None:
+    assert offences("model", "app", "fastapi", "starlette", "uvicorn") == []
+
+
+def test_models_run_without_the_training_code() -> None:
+    assert python_files("model/training")
+    assert offences("model", "model.training", but="model/training") == []
+
+
+def test_services_know_nothing_of_http() -> None:
+    assert offences("app/services", "fastapi", "starlette", "uvicorn") == []
+    assert offences("app/services", "app.routers", "app.deps", "app.main", "app.cli") == []
+
+
+def test_routers_know_nothing_of_what_assembles_them() -> None:
+    assert offences("app/routers", "app.main", "app.cli") == []
+
+
+@pytest.mark.parametrize("room", ["app", "model"])
+def test_nothing_imports_the_tests(room: str) -> None:
+    assert offences(room, "tests", "pytest", "conftest") == []
+
+
+# --- JavaScript: data never draws, views never fetch --------------------------------------------------------
+
+
+def javascript(folder: str) -> dict[str, str]:
+    """The code of each module below a folder, without its comments."""
+    files = sorted((ROOT / folder).rglob("*.js"))
+    assert files, f"no JavaScript in {folder}/: has it moved?"
+    comment = re.compile(r"/\*.*?\*/|(?<![:\"'`\\])//[^\n]*", re.DOTALL)
+    return {str(path.relative_to(ROOT)): comment.sub("", path.read_text("utf-8")) for path in files}
+
+
+def mentions(folder: str, pattern: str) -> set[str]:
+    modules = javascript(folder).items()
+    return {f"{name}: {hit}" for name, code in modules for hit in re.findall(pattern, code)}
+
+
+def test_data_modules_touch_no_dom() -> None:
+    assert mentions("static/data", r"\b(?:document\b|HTML\w*Element\b|querySelector|createElement)") == set()
+
+
+def test_views_never_fetch() -> None:
+    assert mentions("static/views", r"\b(?:fetch\s*\(|XMLHttpRequest\b|EventSource\b|WebSocket\b)") == set()
+
+
+def test_one_module_holds_plotly() -> None:
+    assert mentions("static", r"\bPlotly\b") == {"static/lib/plotly.js: Plotly"}
+
+
+def test_text_never_becomes_markup() -> None:
+    sinks = r"innerHTML|outerHTML|insertAdjacentHTML|setHTMLUnsafe|createContextualFragment|document\.write"
+    assert mentions("static", sinks) == set()
+
+
+# --- English and Japanese say the same things ---------------------------------------------------------------
+
+
+def messages(language: str) -> dict[str, str]:
+    """A language's texts by their dotted keys."""
+
+    def flatten(node: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+        if isinstance(node, dict):
+            for key, value in node.items():
+                yield from flatten(value, (*path, key))
+        else:
+            yield ".".join(path), str(node)
+
+    return dict(flatten(json.loads((ROOT / f"static/i18n/{language}.json").read_text("utf-8"))))
+
+
+def test_languages_have_the_same_keys() -> None:
+    """But for singulars: `key.one` stands beside `key` in a language that has one, and Japanese has none."""
+    english, japanese = messages("en"), messages("ja")
+    assert english
+    singulars = {key for key in english if key.removesuffix(".one") in english.keys() - {key}}
+    assert (english.keys() - singulars) ^ japanese.keys() == set()
+    assert [key for key, text in (english | japanese).items() if not text.strip()] == []
+
+
+def test_languages_fill_in_the_same_names() -> None:
+    english, japanese = messages("en"), messages("ja")
+    names = re.compile(r"\{(\w+)\}")
+    shared = english.keys() & japanese.keys()
+    differ = [key for key in shared if set(names.findall(english[key])) != set(names.findall(japanese[key]))]
+    assert differ == []
+
+
+# --- what is installed is pinned ----------------------------------------------------------------------------
+
+
+def pins() -> dict[str, str]:
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    pairs = [line.split("==") for line in lines if line and not line.startswith("#")]
+    return {canonicalize_name(name): version for name, version in pairs}
+
+
+def requirements() -> list[Requirement]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = [line for lines in project["optional-dependencies"].values() for line in lines]
+    return [Requirement(line) for line in project["dependencies"] + extras]
+
+
+def test_constraints_satisfy_the_project() -> None:
+    pinned = pins()
+    for requirement in requirements():
+        version = pinned.get(canonicalize_name(requirement.name))
+        assert version is not None, f"{requirement.name} is not in constraints.txt"
+        assert requirement.specifier.contains(version), f"{requirement} against the pin {version}"
+
+
+def test_torch_is_pinned_without_a_local_suffix() -> None:
+    pinned = pins()
+    assert pinned["torch"] == "2.13.0"
+    assert [name for name, version in pinned.items() if "+" in version] == []
+    assert "chumoku" not in pinned
+
+
+def test_constraints_reach_what_the_requirements_require() -> None:
+    """Follow the installed packages' own requirements, but for torch's: its CUDA builds pin their wheels."""
+    pinned, seen, todo = pins(), set[str](), requirements()
+    while todo:
+        requirement = todo.pop()
+        if str(requirement) in seen:
+            continue
+        seen.add(str(requirement))
+        name = canonicalize_name(requirement.name)
+        assert name in pinned, f"{name} is not in constraints.txt: make constraints"
+        if name != "torch":
+            todo += required_by(requirement)
+
+
+def required_by(parent: Requirement) -> list[Requirement]:
+    try:
+        children = [Requirement(line) for line in importlib.metadata.requires(parent.name) or []]
+    except importlib.metadata.PackageNotFoundError:  # an extra that is not installed here
+        return []
+    extras = ("", *parent.extras)
+    return [
+        child
+        for child in children
+        if not child.marker or any(child.marker.evaluate({"extra": extra}) for extra in extras)
+    ]
+
+
+@pytest.mark.parametrize("command", ["run", "test"])
+def test_readme_and_makefile_agree_on_the_two_commands(command: str) -> None:
+    assert f"make {command}" in (ROOT / "README.md").read_text("utf-8")
+    assert re.search(rf"^{command}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
