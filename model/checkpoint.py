@@ -1,0 +1,102 @@
+"""A model on disk: a folder of `weights.safetensors`, `config.json`, `tokenizer.tiktoken`, `card.json`. No pickle."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from model import tokenizer as tokenizers
+from model.config import ModelConfig
+from model.tokenizer import Tokenizer
+from model.transformer import DecoderOnly, build
+
+ZOO = Path(__file__).parent / "zoo"
+"""The models that ship with the project."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A loaded model with what belongs to it; the model is in eval mode, in float32."""
+
+    name: str
+    model: DecoderOnly
+    tokenizer: Tokenizer
+    card: dict[str, Any]
+
+    @property
+    def config(self) -> ModelConfig:
+        return self.model.config
+
+    @property
+    def device(self) -> torch.device:
+        return self.model.token_embedding.weight.device
+
+
+def find_models(*folders: Path) -> dict[str, Path]:
+    """The models in `folders` by name, sorted; where two share a name the first folder's stands."""
+    found: dict[str, Path] = {}
+    for folder in folders:
+        for config in sorted(folder.glob("*/config.json")):
+            found.setdefault(config.parent.name, config.parent)
+    return dict(sorted(found.items()))
+
+
+def pick_device(name: str) -> torch.device:
+    """`auto` (cuda, mps or cpu, the first there is), or a device by name. Raises `ValueError` when it is not there."""
+    available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if name == "auto":
+        return torch.device(next(device for device, there in available.items() if there))
+    if not available.get(name, False):
+        there = ", ".join(device for device, there in available.items() if there)
+        raise ValueError(f"device {name!r} is not available here; there is auto, {there}")
+    return torch.device(name)
+
+
+def load(folder: Path, device: torch.device | str = "cpu") -> Checkpoint:
+    """Read a model folder. Raises `FileNotFoundError` or `ValueError` saying which file is missing or does not fit."""
+    config = ModelConfig.from_json(json.loads((folder / "config.json").read_text()))
+    model = build(config)
+    load_weights(model, load_file(folder / "weights.safetensors"))
+    model.requires_grad_(False).eval().to(device)
+    tokenizer = tokenizers.load(folder / "tokenizer.tiktoken")
+    if tokenizer.vocab_size != config.vocab_size:
+        raise ValueError(f"{folder}: the tokenizer has {tokenizer.vocab_size} ids, the model {config.vocab_size}")
+    card_file = folder / "card.json"
+    card = json.loads(card_file.read_text()) if card_file.exists() else {}
+    return Checkpoint(folder.name, model, tokenizer, card)
+
+
+def save(folder: Path, model: DecoderOnly, ranks_file: Path) -> None:
+    """Write weights (float16), config and tokenizer of `model` into `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    weights_file = folder / "weights.safetensors"
+    save_file({name: x.half() for name, x in weights(model).items()}, weights_file)
+    weights_file.chmod(0o644)  # safetensors leaves it readable by its owner only
+    (folder / "config.json").write_text(json.dumps(model.config.to_json(), indent=2) + "\n")
+    target = folder / "tokenizer.tiktoken"
+    if ranks_file.resolve() != target.resolve():
+        target.write_bytes(ranks_file.read_bytes())
+
+
+def weights(model: DecoderOnly) -> dict[str, Tensor]:
+    """The parameters by name on the CPU, a tied pair once."""
+    return {name: x.detach().cpu().contiguous() for name, x in model.named_parameters()}
+
+
+def load_weights(model: DecoderOnly, tensors: dict[str, Tensor]) -> None:
+    """Copy `tensors` into the parameters of the same names. Raises `ValueError` naming what is missing or too much."""
+    parameters = dict(model.named_parameters())
+    if parameters.keys() != tensors.keys():
+        raise ValueError(
+            f"weights do not fit the config: missing {sorted(parameters.keys() - tensors.keys())}, "
+            f"unknown {sorted(tensors.keys() - parameters.keys())}"
+        )
+    with torch.no_grad():
+        for name, parameter in parameters.items():
+            parameter.copy_(tensors[name])

@@ -1,0 +1,60 @@
+"""The numbers and names that define a model, as `config.json` stores them."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+Family = Literal["decoder-only"]
+PositionKind = Literal["learned", "sinusoidal", "none"]
+NormOrder = Literal["pre", "post"]
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Everything needed to build a model with `transformer.build`.
+
+    The names are the field's own: `d_ff` is the inner width of the FFN, `max_seq_len` the longest sequence in tokens.
+    Raises `ValueError` when the numbers cannot form a model.
+    """
+
+    vocab_size: int
+    n_layer: int
+    n_head: int
+    d_model: int
+    d_ff: int
+    max_seq_len: int
+    family: Family = "decoder-only"
+    position: PositionKind = "learned"
+    norm_order: NormOrder = "pre"
+    dropout: float = 0.0
+    tie_embeddings: bool = True
+    scale_embeddings: bool = False
+    layer_norm_eps: float = 1e-5
+
+    def __post_init__(self) -> None:
+        for name in ("vocab_size", "n_layer", "n_head", "d_model", "d_ff", "max_seq_len"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.d_model % self.n_head:
+            raise ValueError(f"d_model={self.d_model} does not divide into n_head={self.n_head} equal heads")
+        if not 0.0 <= self.dropout < 1.0:
+            raise ValueError(f"dropout must lie in [0, 1), got {self.dropout}")
+
+    @property
+    def d_head(self) -> int:
+        """Width of one head: d_k = d_v = d_model / h (Vaswani et al. 2017, section 3.2.2)."""
+        return self.d_model // self.n_head
+
+    def to_json(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        """Build from `config.json`'s `model` part; unknown keys raise `ValueError` and list the known ones."""
+        known = [field.name for field in dataclasses.fields(cls)]
+        unknown = sorted(set(data) - set(known))
+        if unknown:
+            raise ValueError(f"unknown model settings {unknown}; known are {known}")
+        return cls(**data)

@@ -1,0 +1,66 @@
+"""Masks as matrices of reasons.
+
+A mask is a uint8 matrix `query key`: 0 means the query may attend to the key, any other value says why not, one bit
+for each reason. What `attend` needs is a bool; **True = may attend**, the convention of
+`torch.nn.functional.scaled_dot_product_attention` (`nn.MultiheadAttention` means the opposite).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+CAUSAL = 1
+"""The key comes after the query."""
+PADDING = 2
+"""The key is a PAD token."""
+WINDOW = 4
+"""The key is too far from the query."""
+EDITED = 8
+"""Someone forbade this cell by hand."""
+
+REASONS = {"causal": CAUSAL, "padding": PADDING, "window": WINDOW, "edited": EDITED}
+
+
+def nothing(query_len: int, key_len: int, device: torch.device | None = None) -> Tensor:
+    """Every query may attend to every key: zeros [query key], uint8."""
+    return torch.zeros(query_len, key_len, dtype=torch.uint8, device=device)
+
+
+def causal(query_len: int, key_len: int, device: torch.device | None = None) -> Tensor:
+    """No query sees a later key: [query key], uint8. The queries are the last `query_len` of the `key_len` positions,
+    as they are when a KV cache holds the earlier ones (Vaswani et al. 2017, section 3.2.3)."""
+    forbidden = torch.ones(query_len, key_len, dtype=torch.uint8, device=device)
+    return forbidden.triu(diagonal=key_len - query_len + 1) * CAUSAL
+
+
+def padding(is_pad: Tensor) -> Tensor:
+    """No query sees a PAD key: bool [batch key] → uint8 [batch 1 key]."""
+    return is_pad.to(torch.uint8)[:, None, :] * PADDING
+
+
+def decoder_mask(is_pad: Tensor, *, use_causal: bool = True, use_padding: bool = True, query_len: int = 0) -> Tensor:
+    """The mask of a decoder's self-attention: bool [batch key] → reasons [batch 1 query key], uint8.
+
+    `query_len` is the number of newest positions that ask (0: all of them); the 1 spans the heads.
+    """
+    key_len = is_pad.shape[-1]
+    query_len = query_len or key_len
+    reasons = (causal if use_causal else nothing)(query_len, key_len, is_pad.device)  # query key
+    reasons = reasons.expand(is_pad.shape[0], -1, -1)  # batch query key
+    if use_padding:
+        reasons = reasons | padding(is_pad)
+    return reasons[:, None]  # batch 1 query key
+
+
+def allowed(reasons: Tensor) -> Tensor:
+    """The bool that `attend` gets: True where there is no reason against it."""
+    return reasons == 0
+
+
+def position_ids(is_pad: Tensor) -> Tensor:
+    """Positions counted over real tokens only, so that padding moves nobody: bool [batch position] → int64 of that shape.
+
+    A PAD itself gets the position of the last real token before it, 0 at the start: it must be some row of the table.
+    """
+    return (~is_pad).long().cumsum(dim=-1).sub(1).clamp(min=0)

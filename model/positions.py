@@ -1,0 +1,69 @@
+"""Positions: what tells a Transformer the order of its tokens. Each maps ids [batch position] to
+[batch position d_model], to be added to the embeddings."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from model.config import ModelConfig
+
+
+class LearnedPositions(nn.Module):
+    """One trained vector for each position (Gehring et al. 2017; GPT, BERT)."""
+
+    def __init__(self, max_seq_len: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_seq_len, d_model)
+
+    def forward(self, position_ids: Tensor) -> Tensor:
+        out: Tensor = self.table(position_ids)
+        return out
+
+
+class SinusoidalPositions(nn.Module):
+    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(…) (Vaswani et al. 2017, section 3.5)."""
+
+    table: Tensor
+
+    def __init__(self, max_seq_len: int, d_model: int) -> None:
+        super().__init__()
+        self.register_buffer("table", sinusoid(max_seq_len, d_model), persistent=False)
+
+    def forward(self, position_ids: Tensor) -> Tensor:
+        return self.table[position_ids]
+
+
+class NoPositions(nn.Module):
+    """Zeros: nothing but the causal mask tells the order."""
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.d_model = d_model
+
+    def forward(self, position_ids: Tensor) -> Tensor:
+        return torch.zeros(*position_ids.shape, self.d_model, device=position_ids.device)
+
+
+def sinusoid(max_seq_len: int, d_model: int) -> Tensor:
+    """The table PE of [position d_model], float32, computed in float64; an odd d_model ends with a sine."""
+    pos = torch.arange(max_seq_len, dtype=torch.float64)[:, None]  # position 1
+    two_i = torch.arange(0, d_model, 2, dtype=torch.float64)  # ⌈d_model/2⌉
+    angle = pos * torch.exp(-math.log(10000.0) * two_i / d_model)  # position ⌈d_model/2⌉
+    table = torch.empty(max_seq_len, d_model, dtype=torch.float64)
+    table[:, 0::2] = angle.sin()
+    table[:, 1::2] = angle.cos()[:, : d_model // 2]
+    return table.float()
+
+
+def build_positions(config: ModelConfig) -> nn.Module:
+    """The position module that `config.position` names. A new kind is one class and one line here."""
+    match config.position:
+        case "learned":
+            return LearnedPositions(config.max_seq_len, config.d_model)
+        case "sinusoidal":
+            return SinusoidalPositions(config.max_seq_len, config.d_model)
+        case "none":
+            return NoPositions(config.d_model)

@@ -1,0 +1,98 @@
+"""From logits to a token: temperature, top-k, top-p (Holtzman et al. 2020), and the draw."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to sample. temperature 0 is greedy; top_k 0 and top_p 1 cut nothing. Raises `ValueError` out of range."""
+
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.temperature) and self.temperature >= 0):
+            raise ValueError(f"temperature must be a finite number, 0 or more, got {self.temperature}")
+        if self.top_k < 0:
+            raise ValueError(f"top_k must be 0 (off) or more, got {self.top_k}")
+        if not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p must lie in (0, 1], got {self.top_p}")
+        if self.seed < 0:
+            raise ValueError(f"seed must be 0 or more, got {self.seed}")
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The next token's probabilities, each [vocab], float64, on the CPU.
+
+    `before`: the model's own, softmax(logits) over the whole vocabulary; `after`: what is sampled from, 0 where cut;
+    `kept`: bool, what top-k and top-p leave; `mass_cut`: the probability, at the temperature set, of all that was cut.
+    """
+
+    before: Tensor
+    after: Tensor
+    kept: Tensor
+    mass_cut: float
+
+    @property
+    def n_kept(self) -> int:
+        return int(self.kept.sum())
+
+    @property
+    def entropy_bits(self) -> float:
+        """H(before) in bits."""
+        return float(torch.special.entr(self.before).sum() / math.log(2))
+
+
+def distribution(logits: Tensor, settings: Settings, banned: Sequence[int] = ()) -> Distribution:
+    """Probabilities over the whole vocabulary first, then the cuts: logits [vocab] → `Distribution`.
+
+    Tokens in `banned` (PAD) have probability 0 in every part. Ties are broken by the lower id.
+    """
+    logits = logits.detach().cpu().double().clone()  # vocab
+    logits[list(banned)] = float("-inf")
+    before = logits.softmax(-1)
+    tempered = greedy(logits) if settings.temperature == 0 else (logits / settings.temperature).softmax(-1)
+
+    order = tempered.argsort(descending=True, stable=True)
+    ordered = tempered[order]
+    keep = ordered > 0
+    if settings.top_k:
+        keep[settings.top_k :] = False
+    # The smallest set of tokens whose probability reaches top_p: a token stays if those before it do not reach it yet.
+    mass = (ordered * keep).sum()
+    if settings.top_p < 1:
+        keep &= (ordered * keep).cumsum(-1) - ordered < settings.top_p * mass
+    kept = torch.zeros_like(keep).scatter(0, order, keep)
+    after = tempered * kept
+    return Distribution(before, after / after.sum(), kept, float(1 - after.sum()))
+
+
+def greedy(logits: Tensor) -> Tensor:
+    """All probability on the largest logit, the limit of temperature → 0."""
+    one_hot = torch.zeros_like(logits)
+    one_hot[logits.argmax()] = 1.0
+    return one_hot
+
+
+def uniform(seed: int, index: int) -> float:
+    """The random number in [0, 1) that picks the token at `index`: a function of the two alone, so a step can be
+    replayed."""
+    return float(np.random.default_rng([seed, index]).random())
+
+
+def draw(dist: Distribution, u: float) -> int:
+    """The token whose share of [0, 1) holds `u`, shares laid side by side from the likeliest down."""
+    order = dist.after.argsort(descending=True, stable=True)
+    place = int(torch.searchsorted(dist.after[order].cumsum(-1), u, right=True))
+    return int(order[min(place, dist.n_kept - 1)])

@@ -1,0 +1,106 @@
+"""Capture: a `Tap` names a tensor where it is made; `record()` keeps, or edits, the ones asked for.
+
+A tap reads a `ContextVar`, so two threads that trace one shared model never see each other's tensors. Hooks that are
+registered per request on a shared model would: they belong to the module, not to the request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from fnmatch import fnmatchcase
+
+import torch
+from torch import Tensor, nn
+
+Edit = Callable[[Tensor], Tensor]
+
+
+class Recording:
+    """The tensors that one `record()` block has kept, by tap name, each as it was: same storage, batch first."""
+
+    def __init__(self, names: frozenset[str], edits: Mapping[str, Edit]) -> None:
+        self.names = names
+        self.edits = edits
+        self.tensors: dict[str, Tensor] = {}
+
+    def visit(self, name: str, x: Tensor) -> Tensor:
+        if name in self.edits:
+            x = self.edits[name](x)
+        if name in self.names:
+            self.tensors[name] = x
+        return x
+
+
+_recording: ContextVar[Recording | None] = ContextVar("chumoku_recording", default=None)
+
+
+class Tap(nn.Module):
+    """The identity, with a name (its module path, set by `name_taps`) and named dimensions (batch not counted).
+
+    The tensor is kept, not copied: nothing after a tap may work on it in place.
+    """
+
+    def __init__(self, dims: str) -> None:
+        super().__init__()
+        self.dims = dims
+        self.name = ""
+
+    @property
+    def wanted(self) -> bool:
+        """Whether the current `record()` names this tap: lets a module skip a tensor made only to be looked at."""
+        if torch.compiler.is_compiling():
+            return False
+        recording = _recording.get()
+        return recording is not None and (self.name in recording.names or self.name in recording.edits)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if torch.compiler.is_compiling():
+            return x
+        recording = _recording.get()
+        return x if recording is None else recording.visit(self.name, x)
+
+    def extra_repr(self) -> str:
+        return repr(self.dims)
+
+
+def name_taps(model: nn.Module) -> None:
+    """Give every tap of `model` its module path as its name, e.g. `layers.3.attn.pattern`."""
+    for path, module in model.named_modules():
+        if isinstance(module, Tap):
+            module.name = path
+
+
+def tap_dims(model: nn.Module) -> dict[str, str]:
+    """All taps of `model` in the order of the modules: name → dimensions."""
+    return {module.name: module.dims for module in model.modules() if isinstance(module, Tap)}
+
+
+def match_names(patterns: Iterable[str], known: Iterable[str]) -> list[str]:
+    """The `known` names that any pattern (`*` and `?` as in a shell) matches, in the order of `known`.
+
+    Raises `KeyError` naming the pattern that matches nothing, and the names there are.
+    """
+    known = list(known)
+    patterns = list(patterns)
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in known):
+            raise KeyError(f"no tensor is named {pattern!r}; known are {', '.join(known)}")
+    return [name for name in known if any(fnmatchcase(name, pattern) for pattern in patterns)]
+
+
+@contextmanager
+def record(names: Iterable[str] = (), edit: Mapping[str, Edit] | None = None) -> Iterator[Recording]:
+    """Keep the tensors of the taps called `names` (exact), and pass those in `edit` through a function first.
+
+    >>> with record(["layers.0.attn.pattern"]) as trace:
+    ...     model(token_ids, mask)
+    >>> trace.tensors["layers.0.attn.pattern"]  # batch head query key
+    """
+    recording = Recording(frozenset(names), edit or {})
+    token = _recording.set(recording)
+    try:
+        yield recording
+    finally:
+        _recording.reset(token)

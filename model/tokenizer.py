@@ -1,0 +1,127 @@
+"""Text to tokens and back: a byte-level BPE (Sennrich et al. 2016; on bytes as in GPT-2), run by tiktoken.
+
+A tokenizer is a file of ranks, `tokenizer.tiktoken` (one `base64 rank` a line, tiktoken's own format). Two special ids
+follow the ranks: END, which separates documents, and PAD. Neither can be typed: text that spells one is plain text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tiktoken
+from tiktoken.load import load_tiktoken_bpe
+
+END = "<|endoftext|>"
+PAD = "<|pad|>"
+
+# GPT-2's split (Radford et al. 2019), but digit by digit: contractions, words, digits, punctuation, space.
+SPLIT = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
+
+
+@dataclass(frozen=True)
+class Token:
+    """One token of a text.
+
+    `start` and `end` are character offsets: text[start:end] holds every character that the token has a byte of.
+    `partial` says that its bytes begin or end inside a character; `text` then shows � for the broken ends.
+    """
+
+    index: int
+    id: int
+    bytes: bytes
+    text: str
+    start: int
+    end: int
+    partial: bool
+    special: bool = False
+
+
+class Tokenizer:
+    """A `tiktoken.Encoding` with PAD, and tokens that know their place in the text."""
+
+    def __init__(self, encoding: tiktoken.Encoding) -> None:
+        self.encoding = encoding
+        self.end_id = encoding.encode_single_token(END)
+        self.pad_id = encoding.encode_single_token(PAD)
+
+    @property
+    def vocab_size(self) -> int:
+        return self.encoding.n_vocab
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of `text`; raises `ValueError` for a lone surrogate, which has no bytes in UTF-8."""
+        check_encodable(text)
+        return self.encoding.encode_ordinary(text)
+
+    def decode(self, ids: list[int]) -> str:
+        """The text of `ids`; bytes that are no UTF-8 become �."""
+        return self.encoding.decode(ids, errors="replace")
+
+    def tokens(self, ids: list[int]) -> list[Token]:
+        """Each id with its bytes and its place in the decoded text. Special tokens stand between characters.
+
+        Raises `ValueError` for an id that is not in the vocabulary.
+        """
+        pieces = [self.token_bytes(i) for i in ids]
+        special = [i in (self.end_id, self.pad_id) for i in ids]
+        starts, ends = character_spans([b"" if s else p for p, s in zip(pieces, special, strict=True)])
+        return [
+            Token(
+                n, i, piece, piece.decode("utf-8", errors="replace"), starts[n], ends[n], is_partial(piece), special[n]
+            )
+            for n, (i, piece) in enumerate(zip(ids, pieces, strict=True))
+        ]
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """The bytes of one id; of a special one, its name."""
+        if not 0 <= token_id < self.vocab_size:
+            raise ValueError(f"token id {token_id} is not in the vocabulary: ids run from 0 to {self.vocab_size - 1}")
+        return self.encoding.decode_single_token_bytes(token_id)
+
+
+def check_encodable(text: str) -> None:
+    """Raise `ValueError` naming the first lone surrogate of `text`."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"character {error.start} (U+{ord(text[error.start]):04X}) is a lone surrogate: half a character, no text"
+        ) from None
+
+
+def is_partial(piece: bytes) -> bool:
+    """Whether `piece` begins or ends inside a UTF-8 character."""
+    try:
+        piece.decode("utf-8")
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+def character_spans(pieces: list[bytes]) -> tuple[list[int], list[int]]:
+    """First and one-past-last character of each piece, in the text that the joined bytes decode to."""
+    # The character that each byte belongs to; with errors="replace" invalid bytes are characters (�) too.
+    char_of_byte: list[int] = []
+    text = b"".join(pieces).decode("utf-8", errors="surrogateescape")
+    for n, char in enumerate(text):
+        char_of_byte += [n] * len(char.encode("utf-8", errors="surrogateescape"))
+    char_of_byte.append(len(text))
+
+    starts, ends, offset = [], [], 0
+    for piece in pieces:
+        starts.append(char_of_byte[offset])
+        offset += len(piece)
+        ends.append(char_of_byte[offset - 1] + 1 if piece else starts[-1])
+    return starts, ends
+
+
+def from_ranks(ranks: dict[bytes, int], name: str) -> Tokenizer:
+    """A tokenizer of these BPE ranks; END and PAD get the two ids after them."""
+    special = {END: len(ranks), PAD: len(ranks) + 1}
+    return Tokenizer(tiktoken.Encoding(name, pat_str=SPLIT, mergeable_ranks=ranks, special_tokens=special))
+
+
+def load(path: Path) -> Tokenizer:
+    """Read `tokenizer.tiktoken`."""
+    return from_ranks(load_tiktoken_bpe(str(path)), name=f"chumoku-{path.parent.name}")
