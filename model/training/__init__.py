@@ -1,0 +1,1 @@
+"""How the zoo's models were made: `chumoku train`. Nothing here is imported when the app runs."""

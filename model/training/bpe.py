@@ -1,0 +1,44 @@
+"""Learn a byte-level BPE (Sennrich et al. 2016) with Hugging Face `tokenizers`, and keep it as tiktoken ranks."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
+
+from model.tokenizer import SPLIT
+
+
+def learn_ranks(texts: Iterable[str], n_ranks: int) -> dict[bytes, int]:
+    """Byte strings → ranks 0 … n_ranks−1: the 256 bytes, then the merges in the order they were learned."""
+    learner = Tokenizer(models.BPE())
+    learner.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(SPLIT), behavior="isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=n_ranks, initial_alphabet=alphabet, show_progress=False)
+    learner.train_from_iterator(texts, trainer)
+
+    vocab: dict[str, int] = json.loads(learner.to_str())["model"]["vocab"]
+    to_byte = byte_of_symbol()
+    by_rank = sorted(vocab, key=lambda symbols: vocab[symbols])
+    # tiktoken needs nothing of the ids but that a merge comes after its parts, which the order of learning guarantees.
+    return {bytes(to_byte[s] for s in symbols): rank for rank, symbols in enumerate(by_rank)}
+
+
+def byte_of_symbol() -> dict[str, int]:
+    """GPT-2's table of a printable stand-in for each byte, reversed."""
+    printable = [*range(ord("!"), ord("~") + 1), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(b): b for b in printable} | {chr(256 + n): b for n, b in enumerate(others)}
+
+
+def save_ranks(ranks: dict[bytes, int], path: Path) -> None:
+    """Write tiktoken's format, one `base64 rank` a line."""
+    path.write_text("".join(f"{base64.b64encode(piece).decode()} {rank}\n" for piece, rank in ranks.items()))

@@ -1,0 +1,86 @@
+"""What `chumoku train` does: a run with its progress on the screen, and at its end a model folder with a card."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from model import checkpoint
+from model.training.card import make_card
+from model.training.curve import draw_curve
+from model.training.presets import PRESETS
+from model.training.train import Run, Trainer, prepare, seed_everything
+
+console = Console(stderr=True)
+
+
+def run_training(
+    *, preset: str, data: Path, device: str = "auto", minutes: float = 120.0, steps: int = 0, seed: int = 0,
+    out: Path | None = None, warm_start: Path | None = None,
+) -> Path:  # fmt: skip
+    """Train `preset` on the files in `data`, resuming what `out` holds; returns the model's folder, `out/NAME`.
+
+    Raises `ValueError` for an unknown preset or device and for data that is not there.
+    """
+    if preset not in PRESETS:
+        raise ValueError(f"unknown preset {preset!r}; known are {', '.join(PRESETS)}")
+    chosen = PRESETS[preset]
+    missing = [s.file for s in chosen.sources if not (data / s.file).is_file()]
+    if missing:
+        raise ValueError(f"{data} lacks {', '.join(missing)}, which {preset} is trained on")
+    folder = out or Path("runs") / preset
+    run = Run(folder, data, checkpoint.pick_device(device), minutes, steps, seed, warm_start)
+    seed_everything(run)
+    console.print(f"[bold]{preset}[/] on {run.device}, run in {folder}: reading the data, learning the tokens …")
+    trainer = Trainer(chosen, run, *prepare(chosen, run))
+    if trainer.progress.step:
+        console.print(f"going on from step {trainer.progress.step:,}, {trainer.progress.seconds / 60:.1f} minutes in")
+    fit_with_progress(trainer)
+    draw_curve(folder)
+    if trainer.stopped:
+        console.print(f"stopped and saved; the same command goes on from step {trainer.progress.step:,}")
+        return folder
+    budget = f"--steps {steps}" if steps else f"--minutes {minutes:g}"
+    how = {
+        "command": f"chumoku train {preset} --data {data} {budget} --seed {seed}",
+        "seed": seed,
+        "device": run.device,
+    }
+    return export(trainer, how)
+
+
+def fit_with_progress(trainer: Trainer) -> None:
+    """`trainer.fit` under a bar with time left, loss and the last validation."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:.1f} %"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, speed_estimate_period=120) as bar:
+        task = bar.add_task("starting", total=1.0)
+        shown: dict[str, Any] = {}
+
+        def report(metrics: dict[str, Any]) -> None:
+            shown.update(metrics)
+            speed = metrics["tokens"] / max(metrics["seconds"], 1e-9)
+            held_out = f" · held-out {shown['bits_per_byte']:.3f} bits/byte" if "bits_per_byte" in shown else ""
+            text = f"step {metrics['step']:,} · loss {metrics['loss']:.3f}{held_out} · {speed:,.0f} tokens/s"
+            bar.update(task, completed=trainer.run.done(trainer.progress), description=text)
+
+        trainer.fit(report)
+
+
+def export(trainer: Trainer, how: dict[str, Any]) -> Path:
+    """Write the averaged weights as float16 with config, tokenizer and card into `run/NAME`."""
+    run_folder, preset = trainer.run.folder, trainer.preset
+    folder = run_folder / preset.name
+    checkpoint.save(folder, trainer.averaged_model(), run_folder / "tokenizer.tiktoken")
+    card = make_card(preset, folder, run_folder, trainer.progress, trainer.held_out, how)
+    (folder / "card.json").write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n")
+    console.print(f"{folder}: {card['evaluation']['bits_per_byte']} bits per byte on {card['evaluation']['on']}")
+    return folder

@@ -1,0 +1,87 @@
+"""Documents on disk → token streams → batches."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from model.tokenizer import END, Tokenizer
+
+
+def read_documents(path: Path) -> list[str]:
+    """The documents of a file, separated by lines that hold only `<|endoftext|>`, without the line ends around them."""
+    documents: list[list[str]] = [[]]
+    for line in path.read_text(encoding="utf-8").split("\n"):
+        if line == END:
+            documents.append([])
+        else:
+            documents[-1].append(line)
+    texts = ("\n".join(lines).strip("\n") for lines in documents)
+    return [text for text in texts if text]
+
+
+def is_held_out(document: str, fraction: float) -> bool:
+    """Whether a document belongs to the validation set: by its hash, so the same whatever else is in the file."""
+    digest = hashlib.blake2b(document.encode(), digest_size=4).digest()
+    return int.from_bytes(digest) < fraction * 2**32
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The training tokens of one source, each document behind an END; `starts` are the offsets of those ENDs."""
+
+    tokens: np.ndarray
+    starts: np.ndarray
+
+    @classmethod
+    def of(cls, documents: list[str], tokenizer: Tokenizer) -> Stream:
+        encoded = tokenizer.encoding.encode_ordinary_batch(documents, num_threads=2)
+        lengths = np.array([len(ids) + 1 for ids in encoded])
+        flat = [i for ids in encoded for i in (tokenizer.end_id, *ids)]
+        return cls(np.array(flat, dtype=np.uint16), np.concatenate(([0], lengths.cumsum()[:-1])))
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Streams, each with its share of the rows of a batch.
+
+    Rows begin at a document's start, as a person's text does, half of the time, but no start more often than the rest
+    of its document: a book's first page must not stand for the book.
+    """
+
+    streams: list[Stream]
+    weights: np.ndarray
+
+    def batch(self, rng: np.random.Generator, batch_size: int, seq_len: int) -> tuple[Tensor, Tensor]:
+        """Inputs and targets, int64 [batch position]: each row a window of one stream."""
+        rows = [
+            self._window(self.streams[s], rng, seq_len)
+            for s in rng.choice(len(self.streams), batch_size, p=self.weights)
+        ]
+        tokens = torch.from_numpy(np.stack(rows).astype(np.int64))
+        return tokens[:, :-1], tokens[:, 1:]
+
+    @staticmethod
+    def _window(stream: Stream, rng: np.random.Generator, seq_len: int) -> np.ndarray:
+        last = len(stream.tokens) - seq_len - 1
+        from_start = min(0.5, len(stream.starts) * seq_len / len(stream.tokens))
+        at = rng.choice(stream.starts) if rng.random() < from_start else rng.integers(last + 1)
+        at = min(int(at), last)
+        return stream.tokens[at : at + seq_len + 1]
+
+
+def sample_texts(sources: dict[Path, float], total_bytes: int) -> Iterator[str]:
+    """Documents of each file in proportion to its weight, as far as they reach: what the BPE is learned on."""
+    for path, weight in sources.items():
+        left = weight * total_bytes
+        for document in read_documents(path):
+            if left <= 0:
+                break
+            left -= len(document.encode())
+            yield document

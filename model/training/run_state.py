@@ -1,0 +1,77 @@
+"""Everything a training run needs to go on after it was killed, in one file that is replaced in one step."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+
+@dataclass
+class Progress:
+    """What was done so far, over all resumptions."""
+
+    step: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+
+
+class Averaged:
+    """An exponential moving average of the parameters (Polyak averaging), debiased at its start by a shorter memory."""
+
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.decay = decay
+        self.tensors = {name: p.detach().clone() for name, p in model.named_parameters()}
+
+    @torch.no_grad()
+    def update(self, model: nn.Module, step: int) -> None:
+        weight = 1 - min(self.decay, (1 + step) / (10 + step))
+        torch._foreach_lerp_(list(self.tensors.values()), [p.detach() for p in model.parameters()], weight)
+
+
+def save_state(
+    path: Path,
+    model: nn.Module,
+    average: Averaged,
+    optimizer: torch.optim.Optimizer,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> None:
+    """Write to a file beside `path`, then rename: a kill at any moment leaves the old state or the new one."""
+    tensors = {f"model.{name}": p.detach() for name, p in model.named_parameters()}
+    tensors |= {f"average.{name}": x for name, x in average.tensors.items()}
+    for index, moments in optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer.{index}.{key}": x for key, x in moments.items()}
+    metadata = {"progress": json.dumps(asdict(progress)), "rng": json.dumps(rng.bit_generator.state)}
+    scratch = path.with_suffix(".part")
+    save_file({name: x.cpu().contiguous().clone() for name, x in tensors.items()}, scratch, metadata)
+    os.replace(scratch, path)
+
+
+def load_state(
+    path: Path, model: nn.Module, average: Averaged, optimizer: torch.optim.Optimizer, rng: np.random.Generator
+) -> Progress:
+    """Put back what `save_state` kept."""
+    with safe_open(path, framework="pt") as file:
+        metadata: dict[str, str] = file.metadata()
+        tensors: dict[str, Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    moments: dict[int, dict[str, Any]] = {}
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(tensors[f"model.{name}"])
+            average.tensors[name].copy_(tensors[f"average.{name}"])
+    for name, x in tensors.items():
+        if name.startswith("optimizer."):
+            _, index, key = name.split(".")
+            moments.setdefault(int(index), {})[key] = x
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
+    rng.bit_generator.state = json.loads(metadata["rng"])
+    return Progress(**json.loads(metadata["progress"]))
