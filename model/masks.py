@@ -59,7 +59,7 @@ def allowed(reasons: Tensor) -> Tensor:
 
 
 def position_ids(is_pad: Tensor) -> Tensor:
-    """Positions counted over real tokens only, so that padding moves nobody: bool [batch position] → int64 of that shape.
+    """Positions counted over real tokens only, so that padding moves nobody: bool [batch position] → int64, same shape.
 
     A PAD itself gets the position of the last real token before it, 0 at the start: it must be some row of the table.
     """

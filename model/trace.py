@@ -24,10 +24,11 @@ class Masks:
 
 @dataclass(frozen=True)
 class Padding:
-    """PAD tokens put around a sentence."""
+    """PAD tokens put beside a sentence; `follow` lets position ids follow the padding mask: padding moves nobody."""
 
     count: int = 0
     side: Literal["left", "right"] = "left"
+    follow: bool = True
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def trace(
 ) -> Trace:
     """Run `ids` through the model and keep the taps called `names` (all of them by default), in the model's order.
 
-    Position ids skip the PADs as long as the padding mask is on; with it off the model counts them like any token.
+    Position ids skip the PADs as long as the padding mask is on and `pad.follow`; else a PAD counts like any token.
     Raises `ValueError` when there is no token or more than the model's window, `KeyError` for an unknown tap.
     """
     padded = pad_ids(ids, pad, checkpoint.tokenizer.pad_id)
@@ -69,7 +70,8 @@ def trace(
     token_ids = torch.tensor([padded], device=checkpoint.device)  # 1 position
     is_pad = token_ids == checkpoint.tokenizer.pad_id
     mask = masks.decoder_mask(is_pad, use_causal=use.causal, use_padding=use.padding)
-    position_ids = masks.position_ids(is_pad if use.padding else torch.zeros_like(is_pad))
+    skipped = is_pad if use.padding and pad.follow else torch.zeros_like(is_pad)
+    position_ids = masks.position_ids(skipped)
     with record(wanted, edit) as recording:
         checkpoint.model(token_ids, mask, position_ids)
     tensors = {name: recording.tensors[name][0].cpu() for name in wanted}

@@ -15,7 +15,7 @@ from model.taps import Tap, name_taps
 
 
 class DecoderOnly(nn.Module):
-    """A GPT (Radford et al. 2018): every position predicts the token after it; row t of the logits is about token t+1."""
+    """A GPT (Radford et al. 2018): every position predicts the next token; row t of the logits is about token t+1."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()

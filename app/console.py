@@ -1,0 +1,44 @@
+"""How the command line fails: one clear line on stderr and exit code 2, never a traceback."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn
+
+import typer
+
+from app.errors import AppError
+
+
+def fail(message: str) -> NoReturn:
+    """Say what is wrong and exit with 2."""
+    print(f"chumoku: {' '.join(message.split())}", file=sys.stderr)
+    raise typer.Exit(2)
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """Turn the errors that a person can cause into one line."""
+    try:
+        yield
+    except AppError as error:
+        known = f" Known are {', '.join(map(str, error.known))}." if error.known else ""
+        fail(f"{error.message} {error.hint}{known}")
+    except BrokenPipeError:
+        raise  # the reader of our output left, as `head` does
+    except (ValueError, KeyError) as error:
+        fail(str(error.args[0] if error.args else error))
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
+
+
+def need_training() -> Callable[..., Path]:
+    """`model.training.command.run_training`; raises `ValueError` when the `train` extra is not installed."""
+    try:
+        from model.training.command import run_training
+    except ModuleNotFoundError as error:
+        raise ValueError(f"training needs {error.name}: pip install -c constraints.txt -e '.[train]'") from None
+    return run_training

@@ -1,0 +1,63 @@
+"""One error for everything a person can do wrong, and one shape for it on the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
+
+
+class AppError(Exception):
+    """A request that cannot be answered: what was wrong, the limit, and what to do.
+
+    `code` is for programs, `message` and `hint` for people. `where` names the field, `got` and `limit` the numbers,
+    `known` the names there are. `status` is the HTTP status; `retry_after` (seconds) only goes with 503.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        hint: str,
+        *,
+        status: int = 422,
+        where: str | None = None,
+        got: int | float | str | None = None,
+        limit: int | float | None = None,
+        known: Sequence[str | int] | None = None,
+        retry_after: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code, self.message, self.hint, self.status = code, message, hint, status
+        self.where, self.got, self.limit, self.known = where, got, limit, known
+        self.retry_after = retry_after
+
+    def body(self) -> dict[str, Any]:
+        """`{"error": {...}}`: the JSON that HTTP answers and the stream's `error` event carry."""
+        fields = {
+            "code": self.code,
+            "message": self.message,
+            "where": self.where,
+            "got": self.got,
+            "limit": self.limit,
+            "known": None if self.known is None else list(self.known),
+            "hint": self.hint,
+        }
+        return {"error": {name: value for name, value in fields.items() if value is not None}}
+
+
+def unknown_name(code: str, what: str, name: str, known: Sequence[str], **more: Any) -> AppError:
+    """An error for a name that is not there, which lists those that are and guesses which one was meant."""
+    close = get_close_matches(name, known, n=1)
+    hint = f"Did you mean {close[0]!r}?" if close else "Take one of the known names."
+    return AppError(code, f"There is no {what} named {name!r}.", hint, known=known, **more)
+
+
+def internal() -> AppError:
+    """What the user hears of a failure of ours: nothing of its inside, which is in the log."""
+    return AppError(
+        "internal",
+        "The server failed while it worked on this.",
+        "Try again; if it happens again, the server's log says why.",
+        status=500,
+    )

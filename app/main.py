@@ -1,0 +1,61 @@
+"""The app, put together."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from anyio import to_thread
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+from starlette.types import Lifespan
+
+from app import handlers
+from app.assets import STATIC, FreshFiles
+from app.deps import State
+from app.middleware import BodyLimit, Failures, HeadAsGet, SecurityHeaders
+from app.routers import generation, models, pages, tokens, traces
+from app.services import library
+from app.services.library import Library
+from app.services.work import Work
+from app.settings import Settings
+
+VERSION = "0.1.0"
+DESCRIPTION = "Look into trained Transformers: tokens, every tensor of a forward pass, and generation step by step."
+
+
+def create_app(settings: Settings | None = None, loaded: Library | None = None) -> FastAPI:
+    """The app; its models are loaded when it starts, unless `loaded` has them.
+
+    Without `settings` they come from the environment (`CHUMOKU_…`).
+    """
+    settings = settings or Settings()
+    around = [
+        Middleware(SecurityHeaders),
+        Middleware(Failures),
+        Middleware(HeadAsGet),
+        Middleware(BodyLimit, limit=settings.body_limit),
+    ]
+    app = FastAPI(title="Chumoku", version=VERSION, description=DESCRIPTION, docs_url=None, redoc_url=None,
+                  middleware=around, lifespan=lifespan_of(settings, loaded))  # fmt: skip
+    app.state.body_limit = settings.body_limit
+    handlers.install(app)
+    for room in (pages, models, tokens, traces, generation):
+        app.include_router(room.router)
+    app.mount("/static", FreshFiles(directory=STATIC), name="static")
+    logging.getLogger("chumoku").setLevel(settings.log_level.upper())
+    return app
+
+
+def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]:
+    """What is there from the app's start to its end: the models, and the queue in front of them."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        there = await to_thread.run_sync(library.load, settings) if loaded is None else loaded
+        work = Work(settings.model_threads, settings.queue, settings.streams)
+        app.state.chumoku = State(settings, there, work)
+        yield
+
+    return lifespan

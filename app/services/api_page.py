@@ -1,0 +1,156 @@
+"""The OpenAPI description as plain lists, for a page that a person reads."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a schema; `link` is the schema that it holds, when there is one."""
+
+    name: str
+    type: str
+    link: str | None
+    required: bool
+    default: str | None
+    limits: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Schema:
+    name: str
+    description: str
+    fields: list[Field]
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One route: what it takes, what it answers with, and a command that calls it."""
+
+    method: str
+    path: str
+    summary: str
+    description: str
+    request: str | None
+    responses: list[tuple[str, str, str | None]]
+    curl: str
+
+
+EXAMPLES: dict[str, Json] = {
+    "/api/tokenize": {"text": "Once upon a time"},
+    "/api/trace": {"text": "Once upon a time", "want": ["layers.0.attn.pattern"], "predict": {"positions": [3]}},
+    "/api/generate": {"text": "Once upon a time", "max_new_tokens": 8},
+}
+OPTIONS = {"/api/trace": " -o trace.safetensors", "/api/generate": " -N"}
+
+
+def endpoints(openapi: Json, base: str) -> list[Endpoint]:
+    """Every route, in the order of the description; `base` is the server's address in the commands."""
+    return [
+        endpoint(method, path, operation, base)
+        for path, operations in openapi["paths"].items()
+        for method, operation in operations.items()
+    ]
+
+
+def endpoint(method: str, path: str, operation: Json, base: str) -> Endpoint:
+    body = content_of(operation.get("requestBody", {}))
+    return Endpoint(
+        method=method.upper(),
+        path=path,
+        summary=operation.get("summary", ""),
+        description=operation.get("description", ""),
+        request=ref_name(body),
+        responses=[
+            (status, answer.get("description", ""), ref_name(content_of(answer)))
+            for status, answer in operation["responses"].items()
+        ],
+        curl=curl(path, base),
+    )
+
+
+def curl(path: str, base: str) -> str:
+    """A command that works as it stands."""
+    example = EXAMPLES.get(path)
+    if example is None:
+        return f"curl {base}{path}"
+    body = json.dumps(example)
+    return f"curl{OPTIONS.get(path, '')} {base}{path} -H 'Content-Type: application/json' -d '{body}'"
+
+
+def content_of(part: Json) -> Json:
+    """The schema of a body's first content type."""
+    media: list[Json] = list(part.get("content", {}).values())
+    schema: Json = media[0].get("schema", {}) if media else {}
+    return schema
+
+
+def ref_name(schema: Json) -> str | None:
+    """`{"$ref": "#/components/schemas/Token"}` → Token; looks through lists and alternatives too."""
+    if "$ref" in schema:
+        return str(schema["$ref"]).rpartition("/")[2]
+    inner = [schema.get("items", {}), *schema.get("anyOf", []), *schema.get("oneOf", []), *schema.get("allOf", [])]
+    return next((name for part in inner if part and (name := ref_name(part))), None)
+
+
+def schemas(openapi: Json) -> list[Schema]:
+    """Every named schema, but for those of FastAPI's own errors, which we never answer with."""
+    named = openapi.get("components", {}).get("schemas", {})
+    return [
+        Schema(name, schema.get("description", ""), fields(schema))
+        for name, schema in named.items()
+        if name not in ("HTTPValidationError", "ValidationError")
+    ]
+
+
+def fields(schema: Json) -> list[Field]:
+    required = schema.get("required", [])
+    return [
+        Field(
+            name=name,
+            type=type_of(part),
+            link=ref_name(part),
+            required=name in required,
+            default=json.dumps(part["default"]) if "default" in part else None,
+            limits=limits_of(part),
+            description=part.get("description", ""),
+        )
+        for name, part in schema.get("properties", {}).items()
+    ]
+
+
+def type_of(part: Json) -> str:
+    """A field's type in words: `list of integer`, `string or null`, `"left" or "right"`."""
+    if "$ref" in part:
+        return str(ref_name(part))
+    if "const" in part or "enum" in part:
+        return " or ".join(json.dumps(value) for value in part.get("enum", [part.get("const")]))
+    if alternatives := part.get("anyOf") or part.get("oneOf") or part.get("allOf"):
+        return " or ".join(type_of(alternative) for alternative in alternatives)
+    if part.get("type") == "array":
+        return f"list of {type_of(part.get('items', {}))}"
+    return str(part.get("type", "anything"))
+
+
+LIMITS = {
+    "minimum": "≥ {}",
+    "exclusiveMinimum": "> {}",
+    "maximum": "≤ {}",
+    "exclusiveMaximum": "< {}",
+    "minItems": "at least {} items",
+    "maxItems": "at most {} items",
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+}
+
+
+def limits_of(part: Json) -> str:
+    """A field's limits in words, its alternatives' with it."""
+    parts = [part, *part.get("anyOf", [])]
+    return ", ".join(text.format(f"{each[key]:g}") for each in parts for key, text in LIMITS.items() if key in each)

@@ -1,0 +1,108 @@
+"""A generation as events: `start`, then one `step` for each new token, then `end`."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from app.errors import AppError
+from app.schemas import GenerateRequest
+from app.services import tokens
+from app.services.predictions import prediction_json
+from app.wire import convert
+from model.checkpoint import Checkpoint
+from model.generate import Generator, Step
+from model.sampling import Settings
+from model.taps import match_names, tap_dims
+
+
+@dataclass(frozen=True)
+class Event:
+    """One message of the stream; `data` is JSON."""
+
+    name: str
+    data: dict[str, Any]
+
+
+class Session:
+    """A generation that goes on when asked. One thread at a time may ask."""
+
+    def __init__(self, checkpoint: Checkpoint, request: GenerateRequest, max_chars: int, max_new: int) -> None:
+        """Raises `AppError` for whatever is wrong with the request."""
+        check_max_new(request.max_new_tokens, max_new)
+        self.prompt = tokens.resolve(checkpoint, request.text, request.token_ids, max_chars)
+        self.checkpoint, self.request = checkpoint, request
+        self.patterns = match_names(["layers.*.attn.pattern"], tap_dims(checkpoint.model)) if request.rows else []
+        settings = Settings(request.temperature, request.top_k, request.top_p, request.seed)
+        self.generator = Generator(checkpoint, settings, self.patterns)
+
+    @property
+    def n_new(self) -> int:
+        return len(self.generator.ids) - len(self.prompt)
+
+    @property
+    def ended(self) -> str | None:
+        """Why there is no further step, or None."""
+        ids = self.generator.ids
+        if self.n_new and ids[-1] == self.checkpoint.tokenizer.end_id:
+            return "end_of_text"
+        if self.n_new >= self.request.max_new_tokens:
+            return "max_new_tokens"
+        return "window_full" if len(ids) >= self.checkpoint.config.max_seq_len else None
+
+    def start(self) -> Event:
+        """Read the prompt: its tokens, and what may come after them."""
+        step = self.generator.prefill(self.prompt)
+        data = {
+            "model": self.checkpoint.name,
+            "tokens": tokens.tokens_json(self.checkpoint.tokenizer, step.ids),
+            "n_prompt": len(self.prompt),
+            "prediction": self._prediction(step),
+        }
+        return Event("start", data)
+
+    def step(self) -> Event:
+        """Draw the next token and read it."""
+        start = perf_counter()
+        step = self.generator.step()
+        token = self.checkpoint.tokenizer.tokens(step.ids)[-1]
+        assert step.drawn is not None
+        data = {
+            "index": token.index,
+            "token": tokens.token_json(token),
+            "u": step.u,
+            "before": float(step.drawn.before[token.id]),
+            "after": float(step.drawn.after[token.id]),
+            "rows": rows_json(step, self.patterns) if self.patterns else None,
+            "prediction": self._prediction(step),
+            "cache": {"positions": len(step.ids), "computed": step.computed, "bytes": step.cache_bytes},
+        }
+        return Event("step", data | {"seconds": perf_counter() - start})
+
+    def end(self) -> Event:
+        return Event("end", {"reason": self.ended, "n_new": self.n_new})
+
+    def _prediction(self, step: Step) -> dict[str, Any]:
+        """What may come after the newest token."""
+        position = len(step.ids) - 1
+        return prediction_json(self.checkpoint.tokenizer, step.next, position, self.request.n, self.request)
+
+
+def check_max_new(asked: int, limit: int) -> None:
+    """Raise `too_many_tokens` when more are asked for than the server makes."""
+    if asked > limit:
+        message = f"{asked} new tokens are more than the limit of {limit}."
+        hint = f"Ask for at most {limit}, and go on from there."
+        raise AppError("too_many_tokens", message, hint, where="max_new_tokens", got=asked, limit=limit)
+
+
+def rows_json(step: Step, patterns: Sequence[str]) -> dict[str, Any]:
+    """The newest query's weights in every layer and head, [layer head key], as bytes round(255·w) in base64."""
+    rows = torch.stack([step.tensors[name][:, -1] for name in patterns])  # layer head key
+    array = convert("pattern", rows, "uint8")
+    return {"dtype": "uint8", "shape": list(array.shape), "data": base64.b64encode(array.tobytes()).decode()}

@@ -1,0 +1,115 @@
+"""The models: found once, loaded once, shared by every request."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from app.errors import unknown_name
+from app.settings import Settings
+from model import checkpoint
+from model.checkpoint import ZOO, Checkpoint
+from model.taps import tap_dims
+
+log = logging.getLogger("chumoku")
+
+PREFERRED = "stories-gpt"
+
+
+@dataclass(frozen=True)
+class Library:
+    """The loaded models by name, and the name that stands in where a request gives none."""
+
+    checkpoints: dict[str, Checkpoint]
+    default: str
+
+    def get(self, name: str | None) -> Checkpoint:
+        """The model of this name (None: the default); raises `unknown_model` (404) listing those there are."""
+        found = self.checkpoints.get(self.default if name is None else name)
+        if found is None:
+            raise unknown_name("unknown_model", "model", str(name), self.names, status=404, where="model")
+        return found
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.checkpoints)
+
+
+def folders(settings: Settings) -> dict[str, Path]:
+    """Where the models lie, by name: the folders that are set, then the zoo."""
+    return checkpoint.find_models(*settings.models_dir, ZOO)
+
+
+def load(settings: Settings) -> Library:
+    """Load every model on the device that is set.
+
+    A folder that does not load is left out with a line in the log. Raises `ValueError` when the device is not there,
+    no model is left, or the default is not among them.
+    """
+    device = checkpoint.pick_device(settings.device)
+    torch.set_num_threads(settings.threads_per_job)
+    loaded = {name: model for name, path in folders(settings).items() if (model := try_load(path, device))}
+    if not loaded:
+        raise no_model(settings)
+    return Library(loaded, pick_default(settings.default_model, list(loaded)))
+
+
+def locate(name: str | None, settings: Settings) -> Path:
+    """The folder of one model: by name, by its own path, or the default's (None).
+
+    Raises `unknown_model` listing the names there are, and `ValueError` when there is no model at all.
+    """
+    if name is not None and (Path(name) / "config.json").is_file():
+        return Path(name)
+    there = folders(settings)
+    if not there:
+        raise no_model(settings)
+    if name is None:
+        name = pick_default(settings.default_model, list(there))
+    if name not in there:
+        raise unknown_name("unknown_model", "model", name, list(there))
+    return there[name]
+
+
+def no_model(settings: Settings) -> ValueError:
+    searched = ", ".join(str(path) for path in (*settings.models_dir, ZOO))
+    return ValueError(f"there is no model in {searched}; train one with `chumoku train stories-gpt`")
+
+
+def try_load(folder: Path, device: torch.device) -> Checkpoint | None:
+    """The model in `folder`, or None and a line in the log."""
+    try:
+        return checkpoint.load(folder, device)
+    except (OSError, ValueError, TypeError) as error:
+        log.error("model %s left out: %s", folder, error)
+        return None
+
+
+def pick_default(asked: str | None, names: list[str]) -> str:
+    """The default's name; raises `ValueError` when the one asked for is not among `names`."""
+    if asked is None:
+        return PREFERRED if PREFERRED in names else names[0]
+    if asked not in names:
+        raise ValueError(f"the default model {asked!r} is not there; known are {', '.join(names)}")
+    return asked
+
+
+def describe(loaded: Checkpoint) -> dict[str, Any]:
+    """What `/api/models` and `chumoku models --json` say of one model: its numbers, its card, its taps."""
+    config = loaded.config.to_json()
+    shape = ("family", "n_layer", "n_head", "d_model", "d_ff", "vocab_size", "max_seq_len")
+    return {
+        "name": loaded.name,
+        **{name: config[name] for name in (*shape, "position", "norm_order", "tie_embeddings")},
+        "d_head": loaded.config.d_head,
+        "n_parameters": sum(x.numel() for x in loaded.model.parameters()),
+        "end_id": loaded.tokenizer.end_id,
+        "pad_id": loaded.tokenizer.pad_id,
+        "device": str(loaded.device),
+        "card": loaded.card,
+        "taps": [{"name": name, "dims": dims} for name, dims in tap_dims(loaded.model).items()],
+    }

@@ -1,0 +1,113 @@
+"""Text to tokens and back, with the limits of the app and errors that say what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from app.errors import AppError
+from model.checkpoint import Checkpoint
+from model.tokenizer import Token, Tokenizer, check_encodable
+
+INVALID_BYTE = re.compile("[\udc80-\udcff]")
+
+
+def encode(tokenizer: Tokenizer, text: str, max_chars: int) -> list[int]:
+    """The ids of `text`. Raises `too_long_characters` and `invalid_text` (a lone surrogate)."""
+    if len(text) > max_chars:
+        over = len(text) - max_chars
+        message = f"The text has {len(text)} characters, {over} more than the limit of {max_chars}."
+        hint = f"Shorten it by {over} characters."
+        raise AppError("too_long_characters", message, hint, where="text", got=len(text), limit=max_chars)
+    try:
+        check_encodable(text)
+    except ValueError as error:
+        raise invalid_text(str(error)) from None
+    return tokenizer.encode(text)
+
+
+def invalid_text(why: str) -> AppError:
+    """Text that has no UTF-8."""
+    return AppError("invalid_text", f"This is no text: {why}.", "Delete that character.", where="text")
+
+
+def resolve(
+    checkpoint: Checkpoint, text: str | None, token_ids: Sequence[int] | None, max_chars: int, n_pad: int = 0
+) -> list[int]:
+    """The ids that a request means, by text or by ids (exactly one of them is given), at least one and no more than fit
+    beside `n_pad` PADs. Raises `empty_text`, `too_long`, `bad_token` and what `encode` raises."""
+    where = "text" if token_ids is None else "token_ids"
+    if token_ids is None:
+        ids = encode(checkpoint.tokenizer, text or "", max_chars)
+    else:
+        ids = check_ids(checkpoint.tokenizer, token_ids)
+    if not ids:
+        hint = "Type at least one character." if where == "text" else "Give at least one id."
+        raise AppError("empty_text", "There is no token to look at.", hint, where=where)
+    check_length(len(ids) + n_pad, checkpoint.config.max_seq_len, where, n_pad)
+    return ids
+
+
+def check_ids(tokenizer: Tokenizer, token_ids: Sequence[int]) -> list[int]:
+    """`token_ids` as a list; raises `bad_token` for an id outside the vocabulary, and for PAD."""
+    for index, token_id in enumerate(token_ids):
+        where = f"token_ids[{index}]"
+        if not 0 <= token_id < tokenizer.vocab_size:
+            last = tokenizer.vocab_size - 1
+            message = f"There is no token with the id {token_id}."
+            raise AppError("bad_token", message, f"Ids run from 0 to {last}.", where=where, got=token_id, limit=last)
+        if token_id == tokenizer.pad_id:
+            message = f"{token_id} is PAD, which is no part of a text."
+            raise AppError("bad_token", message, "Ask a trace for PADs with `pad`.", where=where, got=token_id)
+    return list(token_ids)
+
+
+def check_length(n_tokens: int, limit: int, where: str, n_pad: int = 0) -> None:
+    """Raise `too_long` when the tokens do not fit the model's window."""
+    if n_tokens > limit:
+        over = n_tokens - limit
+        with_pad = f" with {n_pad} PADs" if n_pad else ""
+        message = f"Got {n_tokens} tokens{with_pad}, {over} too many: the model reads up to {limit}."
+        hint = f"Shorten the text by {over} token{'s' if over > 1 else ''}."
+        raise AppError("too_long", message, hint, where=where, got=n_tokens, limit=limit)
+
+
+def text_of(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
+    """The text that the tokens' `start` and `end` count in: special tokens take no character, and each byte that is
+    part of no character is one �."""
+    special = (tokenizer.end_id, tokenizer.pad_id)
+    pieces = [tokenizer.token_bytes(i) for i in ids if i not in special]
+    return INVALID_BYTE.sub("\ufffd", b"".join(pieces).decode("utf-8", errors="surrogateescape"))
+
+
+def token_json(token: Token) -> dict[str, Any]:
+    """One token on the wire; `bytes` in hexadecimal, `start` and `end` in characters (code points)."""
+    return {
+        "index": token.index,
+        "id": token.id,
+        "bytes": token.bytes.hex(),
+        "text": token.text,
+        "start": token.start,
+        "end": token.end,
+        "partial": token.partial,
+        "special": token.special,
+    }
+
+
+def tokens_json(tokenizer: Tokenizer, ids: Sequence[int]) -> list[dict[str, Any]]:
+    """All tokens of a sentence on the wire."""
+    return [token_json(token) for token in tokenizer.tokens(list(ids))]
+
+
+def tokenize(checkpoint: Checkpoint, text: str, max_chars: int) -> dict[str, Any]:
+    """The answer of `/api/tokenize`; no text is no token, and more than the window holds is counted, not refused."""
+    ids = encode(checkpoint.tokenizer, text, max_chars)
+    return {
+        "model": checkpoint.name,
+        "text": text,
+        "tokens": tokens_json(checkpoint.tokenizer, ids),
+        "n_tokens": len(ids),
+        "n_characters": len(text),
+        "max_seq_len": checkpoint.config.max_seq_len,
+    }

@@ -1,0 +1,76 @@
+"""Tensors to bytes: a safetensors body, everything that is no tensor as JSON text under `chumoku` in its metadata."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import safetensors.numpy
+import torch
+from torch import Tensor
+
+from app.errors import AppError
+
+Dtype = Literal["float32", "float16", "uint8"]
+
+VERSION = 1
+SCALE = 255
+"""A weight w in [0, 1] is the byte round(255·w)."""
+FLOAT16_MAX = 65504.0
+
+
+def encode(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> bytes:
+    """The body. Arrays are made contiguous first: safetensors writes a transposed one wrongly, without an error."""
+    arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+    text = json.dumps(metadata, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return safetensors.numpy.save(arrays, metadata={"chumoku": text})
+
+
+def is_pattern(name: str) -> bool:
+    """Whether a tap holds weights in [0, 1], the only tensors that may travel as bytes."""
+    return name.rpartition(".")[2] == "pattern"
+
+
+def check_dtype(names: Sequence[str], dtype: Dtype) -> None:
+    """Raise `bad_dtype` when `dtype` is uint8 and a float tensor among `names` is no pattern."""
+    wrong = [name for name in names if not (is_pattern(name) or is_mask(name))]
+    if dtype == "uint8" and wrong:
+        message = f"{wrong[0]!r} cannot travel as uint8: only a pattern lies in [0, 1]."
+        hint = "Ask for float16 or float32, or for patterns (and masks) only."
+        raise AppError("bad_dtype", message, hint, where="dtype", got=dtype, known=["float32", "float16"])
+
+
+def is_mask(name: str) -> bool:
+    """Whether a tap holds reasons, which are uint8 whatever dtype is asked for."""
+    return name.rpartition(".")[2] == "mask"
+
+
+def convert(name: str, tensor: Tensor, dtype: Dtype) -> np.ndarray:
+    """`tensor` in the dtype of the wire, same shape. Integers stay what they are; uint8 is round(255·x).
+
+    Raises `bad_dtype` for a value that float16 cannot hold.
+    """
+    if tensor.is_floating_point():
+        if dtype == "uint8":
+            tensor = tensor.mul(SCALE).round().to(torch.uint8)
+        elif dtype == "float16":
+            tensor = to_half(name, tensor)
+        else:
+            tensor = tensor.float()
+    return tensor.cpu().numpy()
+
+
+def to_half(name: str, tensor: Tensor) -> Tensor:
+    """float16, or `bad_dtype` where a value would become infinite."""
+    largest = float(tensor.abs().max()) if tensor.numel() else 0.0
+    if largest > FLOAT16_MAX:
+        message = f"{name!r} holds {largest:.6g}, more than float16 can."
+        raise AppError("bad_dtype", message, "Ask for float32.", where="dtype", got=largest, limit=FLOAT16_MAX)
+    return tensor.half()
+
+
+def scales(names: Sequence[str], dtype: Dtype) -> dict[str, int]:
+    """What each tensor was multiplied with; nothing unless it travels as bytes."""
+    return {name: SCALE for name in names if is_pattern(name)} if dtype == "uint8" else {}

@@ -1,0 +1,48 @@
+"""Timing side by side: A B A B …, so that a machine that speeds up or slows down does it to both."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: what was measured, the figure, and the bar it is held to (`at_most` or at least)."""
+
+    what: str
+    value: float
+    unit: str
+    bar: float | None = None
+    at_most: bool = True
+    note: str = ""
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the bar is met; None where there is none."""
+        if self.bar is None:
+            return None
+        return self.value <= self.bar if self.at_most else self.value >= self.bar
+
+
+def seconds(call: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+def median_seconds(call: Callable[[], object], runs: int = 50, warm_up: int = 5) -> float:
+    for _ in range(warm_up):
+        call()
+    return statistics.median(seconds(call) for _ in range(runs))
+
+
+def side_by_side(a: Callable[[], object], b: Callable[[], object], runs: int = 200) -> tuple[float, float, float]:
+    """Median seconds of a and of b, and the median of a/b pair by pair."""
+    for call in (a, b) * 5:
+        call()
+    pairs = [(seconds(a), seconds(b)) for _ in range(runs)]
+    ratio = statistics.median(x / y for x, y in pairs)
+    return statistics.median(x for x, _ in pairs), statistics.median(y for _, y in pairs), ratio

@@ -1,0 +1,52 @@
+"""From `chumoku serve` to the first trace, with the imports warm."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+
+from benchmarks.measure import Row
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """A real server of its own; gives its address, ready or not."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "app.cli", "serve", "--port", str(port)]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def wait_for_trace(url: str, patience: float = 120.0) -> None:
+    """Ask for a trace until there is one. Raises `TimeoutError` when there is none in `patience` seconds."""
+    deadline = time.perf_counter() + patience
+    body = {"text": "May the force be with you.", "want": ["layers.*.attn.pattern"], "dtype": "uint8"}
+    while time.perf_counter() < deadline:
+        try:
+            if httpx.post(f"{url}/api/trace", json=body).status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.02)
+    raise TimeoutError(f"no trace from {url} within {patience} seconds")
+
+
+def measure() -> list[Row]:
+    """The second of two starts: the first one warms the disk's cache."""
+    for _ in range(2):
+        with serving() as url:
+            began = time.perf_counter()
+            wait_for_trace(url)
+            seconds = time.perf_counter() - began
+    return [Row("start, `chumoku serve` to first trace", seconds, "s", 6.0, note="imports included")]

@@ -1,0 +1,52 @@
+"""How tests read the app's answers, with nothing of the app's own code."""
+
+import json
+from typing import Any
+
+import numpy as np
+import safetensors.numpy
+from httpx import AsyncClient, Response
+
+TEXT = "Once upon a time there was a little dog."
+
+
+def decode(body: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """A safetensors body: its tensors, and what its metadata says under `chumoku`."""
+    length = int.from_bytes(body[:8], "little")
+    header = json.loads(body[8 : 8 + length])
+    return safetensors.numpy.load(body), json.loads(header["__metadata__"]["chumoku"])
+
+
+async def trace(client: AsyncClient, **request: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    response = await client.post("/api/trace", json={"text": TEXT} | request)
+    assert response.status_code == 200, response.text
+    return decode(response.content)
+
+
+async def refused(client: AsyncClient, path: str, status: int, code: str, **request: Any) -> dict[str, Any]:
+    """Post and be refused in the one shape; returns the error."""
+    response = await client.post(path, json=request)
+    return error_of(response, status, code)
+
+
+def error_of(response: Response, status: int, code: str) -> dict[str, Any]:
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/json"
+    error: dict[str, Any] = response.json()["error"]
+    assert error["code"] == code
+    assert error["message"]
+    assert error["hint"]
+    assert set(error) <= {"code", "message", "hint", "where", "got", "limit", "known"}
+    return error
+
+
+def parse_events(stream: str) -> list[tuple[str, dict[str, Any]]]:
+    """Server-sent events as (name, data)."""
+    events = []
+    for block in stream.replace("\r\n", "\n").strip().split("\n\n"):
+        lines = [line.partition(": ") for line in block.split("\n") if not line.startswith(":")]
+        names = [value for field, _, value in lines if field == "event"]
+        data = "\n".join(value for field, _, value in lines if field == "data")
+        if names:
+            events.append((names[0], json.loads(data)))
+    return events

@@ -1,0 +1,158 @@
+"""The stream is the model's own generation, and stepping is playing."""
+
+import base64
+import time
+from typing import Any
+
+import anyio
+import httpx
+import numpy as np
+import pytest
+from httpx import AsyncClient
+
+from app.services.generation import Session
+from app.settings import Settings
+from model.checkpoint import Checkpoint
+from model.generate import generate
+from model.sampling import Settings as Sampling
+from tests.app.conftest import Open
+from tests.app.helpers import TEXT, error_of, parse_events
+
+Events = list[tuple[str, dict[str, Any]]]
+
+
+async def stream(client: AsyncClient, **request: Any) -> Events:
+    response = await client.post("/api/generate", json={"text": TEXT} | request)
+    assert response.status_code == 200, response.text
+    assert response.headers["content-type"].startswith("text/event-stream")
+    assert response.headers["cache-control"] == "no-store"
+    return parse_events(response.text)
+
+
+def steps(events: Events) -> list[dict[str, Any]]:
+    return [data for name, data in events if name == "step"]
+
+
+async def test_the_stream_is_the_models_generation(client: AsyncClient, gpt: Checkpoint) -> None:
+    events = await stream(client, temperature=1.0, top_k=50, top_p=0.9, seed=11, max_new_tokens=6)
+    assert [name for name, _ in events] == ["start", *["step"] * 6, "end"]
+    ids = gpt.tokenizer.encode(TEXT)
+    patterns = [f"layers.{layer}.attn.pattern" for layer in range(gpt.config.n_layer)]
+    first, *expected = list(generate(gpt, ids, Sampling(1.0, 50, 0.9, 11), 6, patterns))
+
+    start = events[0][1]
+    assert (start["model"], start["n_prompt"]) == ("stories-gpt", len(ids))
+    assert [token["id"] for token in start["tokens"]] == ids
+    assert start["prediction"]["position"] == len(ids) - 1
+    assert start["prediction"]["entropy_bits"] == pytest.approx(first.next.entropy_bits)
+    for step, data in zip(expected, steps(events), strict=True):
+        newest, index = step.ids[-1], len(step.ids) - 1
+        assert (data["index"], data["token"]["index"], data["token"]["id"]) == (index, index, newest)
+        assert data["u"] == step.u
+        assert step.drawn is not None
+        assert data["before"] == pytest.approx(float(step.drawn.before[newest]))
+        assert data["after"] == pytest.approx(float(step.drawn.after[newest]))
+        assert data["after"] > 0
+        assert data["prediction"]["position"] == index
+        assert data["prediction"]["n_kept"] == step.next.n_kept
+        assert data["cache"] == {"positions": index + 1, "computed": 1, "bytes": step.cache_bytes}
+        assert data["seconds"] > 0
+        rows = np.stack([step.tensors[name][:, 0].numpy() for name in patterns])
+        np.testing.assert_array_equal(read_rows(data), np.round(255 * rows).astype(np.uint8))
+    assert events[-1][1] == {"reason": "max_new_tokens", "n_new": 6}
+
+
+def read_rows(step: dict[str, Any]) -> np.ndarray:
+    rows = step["rows"]
+    assert rows["dtype"] == "uint8"
+    assert rows["shape"] == [6, 8, step["index"] + 1]
+    return np.frombuffer(base64.b64decode(rows["data"]), np.uint8).reshape(rows["shape"])
+
+
+async def test_stepping_is_playing(client: AsyncClient, gpt: Checkpoint) -> None:
+    played = steps(await stream(client, seed=3, max_new_tokens=5))
+    ids = gpt.tokenizer.encode(TEXT)
+    for data in played:
+        (step,) = steps(await stream(client, text=None, token_ids=ids, seed=3, max_new_tokens=1))
+        assert (step["token"]["id"], step["u"]) == (data["token"]["id"], data["u"])
+        assert step["before"] == pytest.approx(data["before"], rel=1e-4)
+        assert step["after"] == pytest.approx(data["after"], rel=1e-4)
+        assert np.abs(read_rows(step).astype(int) - read_rows(data)).max() <= 1
+        ids.append(step["token"]["id"])
+
+
+async def test_rows_can_be_left_out(client: AsyncClient) -> None:
+    (step,) = steps(await stream(client, max_new_tokens=1, rows=False, n=3))
+    assert step["rows"] is None
+    assert len(step["prediction"]["candidates"]) == 3
+
+
+async def test_the_window_fills(client: AsyncClient, gpt: Checkpoint) -> None:
+    ids = (gpt.tokenizer.encode(TEXT) * 40)[: gpt.config.max_seq_len]
+    events = await stream(client, text=None, token_ids=ids[:-2], max_new_tokens=9, rows=False)
+    assert events[-1][1] == {"reason": "window_full", "n_new": 2}
+    events = await stream(client, text=None, token_ids=ids, max_new_tokens=9)
+    assert [name for name, _ in events] == ["start", "end"]
+    assert events[-1][1] == {"reason": "window_full", "n_new": 0}
+
+
+async def test_an_end_ends(client: AsyncClient, gpt: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("model.generate.draw", lambda dist, u: gpt.tokenizer.end_id)
+    events = await stream(client, max_new_tokens=9)
+    assert events[-1][1] == {"reason": "end_of_text", "n_new": 1}
+    assert steps(events)[0]["token"]["special"]
+
+
+async def test_a_failure_under_way_is_an_event(client: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Session) -> None:
+        raise RuntimeError("a secret")
+
+    monkeypatch.setattr(Session, "step", fail)
+    events = await stream(client)
+    assert [name for name, _ in events] == ["start", "error"]
+    assert events[-1][1]["error"]["code"] == "internal"
+    assert "secret" not in str(events)
+
+
+async def test_too_many_streams(open_app: Open) -> None:
+    async with open_app(Settings(streams=1)) as client:
+        answers = []
+
+        async def ask() -> None:
+            answers.append(await client.post("/api/generate", json={"text": TEXT, "max_new_tokens": 20}))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask)
+            group.start_soon(ask)
+        refused, served = sorted(answers, key=lambda answer: answer.status_code, reverse=True)
+        error_of(refused, 503, "full")
+        assert refused.headers["retry-after"] == "1"
+        assert parse_events(served.text)[-1][0] == "end"
+        assert len(await stream(client, max_new_tokens=1)) == 3  # the place is free again
+
+
+async def test_leaving_stops_the_work(server_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a real connection: events come one by one, and closing it stops the model."""
+    made, really = [], Session.step
+
+    def slow(session: Session) -> Any:
+        made.append(time.perf_counter())
+        time.sleep(0.02)
+        return really(session)
+
+    monkeypatch.setattr(Session, "step", slow)
+    async with httpx.AsyncClient(base_url=server_url) as client:
+        async with client.stream("POST", "/api/generate", json={"text": TEXT, "max_new_tokens": 200}) as response:
+            lines = response.aiter_lines()
+            async for line in lines:
+                if line == "event: step":
+                    break
+            assert len(made) < 20  # the first step is here before the last is made
+            await lines.aclose()  # type: ignore[attr-defined]
+        with anyio.fail_after(5):
+            while (await client.get("/readyz")).json()["streams"]:
+                await anyio.sleep(0.01)
+    count = len(made)
+    assert count < 20
+    await anyio.sleep(0.1)
+    assert len(made) == count

@@ -1,0 +1,76 @@
+import numpy as np
+from httpx import AsyncClient
+
+from tests.app.helpers import trace
+
+WANT = ["layers.1.*", "layers.2.attn.pattern", "logits"]
+
+
+async def test_an_ablated_head_says_nothing(client: AsyncClient) -> None:
+    plain, _ = await trace(client, want=WANT)
+    cut, _ = await trace(client, want=WANT, interventions=[{"kind": "ablate_head", "layer": 1, "head": 5}])
+    assert not cut["layers.1.attn.z"][5].any()
+    assert not cut["layers.1.attn.head_out"][5].any()
+    others = [head for head in range(8) if head != 5]
+    for part in ("z", "head_out"):
+        np.testing.assert_array_equal(cut[f"layers.1.attn.{part}"][others], plain[f"layers.1.attn.{part}"][others])
+    lost = plain["layers.1.attn.attn_out"] - cut["layers.1.attn.attn_out"]
+    np.testing.assert_allclose(lost, plain["layers.1.attn.head_out"][5], atol=1e-4)
+    np.testing.assert_array_equal(cut["layers.1.attn.pattern"], plain["layers.1.attn.pattern"])
+    assert not np.array_equal(cut["logits"], plain["logits"])
+    again, _ = await trace(client, want=WANT)
+    np.testing.assert_array_equal(again["logits"], plain["logits"])  # the model itself is untouched
+
+
+async def test_a_forbidden_cell_is_zero_and_says_why(client: AsyncClient) -> None:
+    edit = {"kind": "mask", "layer": 1, "head": 3, "query": 6, "key": 2, "allow": False}
+    plain, _ = await trace(client, want=WANT)
+    cut, _ = await trace(client, want=WANT, interventions=[edit])
+    mask, pattern = cut["layers.1.attn.mask"], cut["layers.1.attn.pattern"]
+    assert mask[3, 6, 2] == 8
+    assert pattern[3, 6, 2] == 0
+    assert pattern[3, 6].sum() == np.float32(1) or abs(pattern[3, 6].sum() - 1) < 1e-6
+    kept = [key for key in range(7) if key != 2]
+    row = plain["layers.1.attn.pattern"][3, 6]
+    np.testing.assert_allclose(pattern[3, 6, kept], row[kept] / row[kept].sum(), atol=1e-6)
+    mask[3, 6, 2] = 0
+    np.testing.assert_array_equal(mask, plain["layers.1.attn.mask"])  # this cell and no other, in this head alone
+    untouched = np.ones(pattern.shape[:2], bool)
+    untouched[3, 6] = False
+    np.testing.assert_array_equal(pattern[untouched], plain["layers.1.attn.pattern"][untouched])
+
+
+async def test_a_forbidden_future_cell_has_both_reasons(client: AsyncClient) -> None:
+    edit = {"kind": "mask", "layer": 0, "head": 0, "query": 1, "key": 4, "allow": False}
+    tensors, _ = await trace(client, want=["layers.0.attn.mask"], interventions=[edit])
+    assert tensors["layers.0.attn.mask"][0, 1, 4] == 1 | 8
+
+
+async def test_a_future_cell_can_be_allowed(client: AsyncClient) -> None:
+    edit = {"kind": "mask", "layer": 1, "head": 0, "query": 0, "key": 4, "allow": True}
+    tensors, _ = await trace(client, want=["layers.1.attn.*"], interventions=[edit])
+    assert tensors["layers.1.attn.mask"][0, 0, 4] == 0
+    row = tensors["layers.1.attn.pattern"][0, 0]
+    assert row[4] > 0
+    assert row[[1, 2, 3]].sum() == 0
+
+
+async def test_a_row_with_nothing_allowed_is_zeros(client: AsyncClient) -> None:
+    edit = {"kind": "mask", "layer": 1, "head": 0, "query": 0, "key": 0, "allow": False}
+    tensors, _ = await trace(client, want=["layers.1.attn.*", "logits"], interventions=[edit])
+    assert not tensors["layers.1.attn.pattern"][0, 0].any()
+    assert np.isfinite(tensors["logits"]).all()
+
+
+async def test_edits_add_up(client: AsyncClient) -> None:
+    cell = {"kind": "mask", "layer": 2, "head": 1, "query": 3, "key": 1}
+    several = [
+        {"kind": "ablate_head", "layer": 1, "head": 0},
+        {"kind": "ablate_head", "layer": 1, "head": 7},
+        {**cell, "allow": False},
+        {**cell, "key": 2, "allow": False},
+        {**cell, "allow": True},
+    ]
+    tensors, _ = await trace(client, want=["layers.1.attn.z", "layers.2.attn.mask"], interventions=several)
+    assert [bool(z.any()) for z in tensors["layers.1.attn.z"]] == [False, *[True] * 6, False]
+    assert tensors["layers.2.attn.mask"][1, 3, :4].tolist() == [0, 0, 8, 0]

@@ -1,0 +1,173 @@
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+from httpx import AsyncClient
+
+from app import i18n
+from app.assets import STATIC, plotly_file
+
+
+class Page(HTMLParser):
+    """The scripts, the addresses and the inline handlers of a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.scripts: list[str | None] = []
+        self.inline = ""
+        self.addresses: list[str] = []
+        self.handlers: list[str] = []
+        self.root: dict[str, str | None] = {}
+        self._in_script = False
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self._in_script = tag == "script"
+        if tag == "script":
+            self.scripts.append(found.get("src"))
+        if tag == "html":
+            self.root = found
+        self.addresses += [value for name, value in attrs if name in ("src", "href") and value]
+        self.handlers += [name for name in found if name.startswith("on")]
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_script = False
+
+    def handle_data(self, data: str) -> None:
+        if self._in_script:
+            self.inline += data.strip()
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/?lang=ja&theme=dark", "/docs?lang=ja"])
+async def test_pages_are_ours_alone(client: AsyncClient, path: str) -> None:
+    """No CDN, no inline script, no handler: what the policy forbids is not there."""
+    response = await client.get(path)
+    assert response.status_code == 200
+    page = Page(response.text)
+    assert page.inline == ""
+    assert page.handlers == []
+    assert page.scripts
+    assert all(script and script.startswith("/static/") for script in page.scripts)
+    assert [address for address in page.addresses if not address.startswith(("/", "#", "?"))] == []
+
+
+async def test_files_that_pages_name_are_there(client: AsyncClient) -> None:
+    for path in ("/", "/docs"):
+        page = Page((await client.get(path)).text)
+        for address in page.addresses:
+            if address.startswith("/static/"):
+                assert (await client.get(address)).status_code == 200, address
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/api/models", "/static/theme.js", "/nowhere", "/openapi.json"])
+async def test_every_answer_is_guarded(client: AsyncClient, path: str) -> None:
+    headers = (await client.get(path)).headers
+    policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
+    assert policy["default-src"] == policy["script-src"] == "'self'"
+    assert policy["style-src"] == "'self' 'unsafe-inline'"
+    assert policy["img-src"] == "'self' data: blob:"
+    assert policy["object-src"] == "'none'"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["x-frame-options"] == "SAMEORIGIN"
+
+
+@pytest.mark.parametrize(
+    ("path", "cookie", "accept", "expected"),
+    [
+        ("/", None, None, "en"),
+        ("/", None, "ja,en;q=0.9", "ja"),
+        ("/", None, "fr;q=1, en;q=0.3, ja-JP;q=0.8", "ja"),
+        ("/", None, "de, *;q=0.1", "en"),
+        ("/", None, "ja;q=0", "en"),
+        ("/", None, "ja;q=nonsense, en;q=0.1", "en"),
+        ("/", "ja", "en", "ja"),
+        ("/", "xx", "ja", "ja"),
+        ("/?lang=en", "ja", "ja", "en"),
+        ("/?lang=../../x", None, "ja", "ja"),
+    ],
+)
+async def test_language(client: AsyncClient, path: str, cookie: str | None, accept: str | None, expected: str) -> None:
+    headers = {"accept-language": accept or "", "cookie": f"lang={cookie}" if cookie else ""}
+    response = await client.get(path, headers=headers)
+    assert Page(response.text).root["lang"] == expected
+    assert response.headers["content-language"] == expected
+    assert ("lang=en" in response.headers.get("set-cookie", "")) == (path == "/?lang=en")
+
+
+async def test_theme(client: AsyncClient) -> None:
+    assert Page((await client.get("/?theme=dark")).text).root["data-theme"] == "dark"
+    assert Page((await client.get("/", headers={"cookie": "theme=light"})).text).root["data-theme"] == "light"
+    assert "data-theme" not in Page((await client.get("/")).text).root
+    assert "data-theme" not in Page((await client.get('/?theme="><script>')).text).root
+
+
+async def test_words_come_from_the_catalogue(client: AsyncClient) -> None:
+    for lang in i18n.LANGUAGES:
+        strings = json.loads((STATIC / "i18n" / f"{lang}.json").read_text("utf-8"))
+        assert f"<title>{strings['page.title']}</title>" in (await client.get(f"/?lang={lang}")).text
+
+
+def test_translate_fills_in_and_counts() -> None:
+    t = i18n.translator(STATIC / "i18n", "en")
+    assert t("sentence.tokens", n=3) == "3 tokens"
+    assert t("sentence.tokens", n=1) == "1 token"
+    assert t("no.such.key") == "no.such.key"
+
+
+async def test_docs_list_every_route_with_its_fields(client: AsyncClient) -> None:
+    openapi = (await client.get("/openapi.json")).json()
+    html = (await client.get("/docs")).text
+    assert {"/api/models", "/api/tokenize", "/api/trace", "/api/generate", "/healthz", "/readyz"} == set(
+        openapi["paths"]
+    )
+    for path in openapi["paths"]:
+        assert f"http://app{path}" in html  # in a command that works as it stands
+    for name, schema in openapi["components"]["schemas"].items():
+        assert f'id="schema-{name}"' in html
+        for field in schema.get("properties", {}):
+            assert f"<code>{field}</code>" in html
+    links = set(re.findall(r'href="#([^"]+)"', html))
+    assert links <= set(re.findall(r'id="([^"]+)"', html))
+    assert "HTTPValidationError" not in openapi["components"]["schemas"]
+
+
+async def test_commands_of_the_docs_work(client: AsyncClient) -> None:
+    from app.services.api_page import EXAMPLES
+
+    for path, body in EXAMPLES.items():
+        assert (await client.post(path, json=body)).status_code == 200, path
+
+
+async def test_plotly_comes_out_of_its_package(client: AsyncClient) -> None:
+    path = "/static/vendor/plotly.min.js"
+    response = await client.get(path)
+    assert response.content == plotly_file().read_bytes()
+    assert response.headers["content-encoding"] == "gzip"
+    assert response.headers["content-type"].startswith("text/javascript")
+    assert "max-age" in response.headers["cache-control"]
+    plain = await client.get(path, headers={"accept-encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+    assert plain.content == response.content
+    again = await client.get(path, headers={"if-none-match": response.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+async def test_modules_are_asked_about_before_use(client: AsyncClient) -> None:
+    response = await client.get("/static/theme.js")
+    assert response.headers["cache-control"] == "no-cache"
+    assert response.headers["content-type"].startswith("text/javascript")
+    again = await client.get("/static/theme.js", headers={"if-none-match": response.headers["etag"]})
+    assert again.status_code == 304
+    assert again.headers["cache-control"] == "no-cache"
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/docs", "/healthz", "/api/models", "/static/theme.js", "/static/vendor/plotly.min.js"]
+)
+async def test_head_is_get_without_its_body(client: AsyncClient, path: str) -> None:
+    got, head = await client.get(path), await client.head(path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers == got.headers

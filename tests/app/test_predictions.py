@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+from httpx import AsyncClient
+
+from model.checkpoint import Checkpoint
+from model.sampling import Settings, distribution
+from tests.app.helpers import trace
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    powers = np.exp(logits.astype(np.float64) - logits.max())
+    return powers / powers.sum()
+
+
+async def test_before_is_the_softmax_of_the_row(client: AsyncClient, gpt: Checkpoint) -> None:
+    tensors, meta = await trace(client, want=["logits"], predict={"positions": [2, 5], "n": 7})
+    assert [p["position"] for p in meta["predictions"]] == [2, 5]
+    for prediction in meta["predictions"]:
+        t = prediction["position"]
+        logits = tensors["logits"][t].copy()
+        logits[gpt.tokenizer.pad_id] = -np.inf
+        probabilities = softmax(logits)
+        assert prediction["next_index"] == t + 1
+        listed = [candidate["id"] for candidate in prediction["candidates"]]
+        assert listed == np.argsort(-probabilities, kind="stable")[:7].tolist()
+        for candidate in prediction["candidates"]:
+            assert candidate["before"] == pytest.approx(probabilities[candidate["id"]], abs=1e-12)
+            assert bytes.fromhex(candidate["bytes"]) == gpt.tokenizer.token_bytes(candidate["id"])
+        bits = -(
+            probabilities * np.log2(probabilities, where=probabilities > 0, out=np.zeros_like(probabilities))
+        ).sum()
+        assert prediction["entropy_bits"] == pytest.approx(bits)
+
+
+async def test_after_is_what_is_sampled_from(client: AsyncClient, gpt: Checkpoint) -> None:
+    settings = {"temperature": 1.3, "top_k": 9, "top_p": 0.8}
+    tensors, meta = await trace(client, want=["logits"], predict={"positions": [4], "n": 500, **settings})
+    import torch
+
+    expected = distribution(torch.from_numpy(tensors["logits"][4]), Settings(1.3, 9, 0.8), [gpt.tokenizer.pad_id])
+    (prediction,) = meta["predictions"]
+    assert prediction["settings"] == settings
+    assert prediction["n_kept"] == expected.n_kept <= 9
+    assert prediction["mass_cut"] == pytest.approx(expected.mass_cut)
+    for candidate in prediction["candidates"]:
+        assert candidate["after"] == pytest.approx(float(expected.after[candidate["id"]]))
+        assert candidate["kept"] == (candidate["after"] > 0)
+    assert sum(candidate["after"] for candidate in prediction["candidates"]) == pytest.approx(1)
+
+
+async def test_logits_do_not_travel_unasked(client: AsyncClient) -> None:
+    tensors, meta = await trace(client, want=["embedding"], predict={"positions": [0]})
+    assert set(tensors) == set(meta["dims"]) == {"embedding"}
+    assert len(meta["predictions"][0]["candidates"]) == 12
+
+
+async def test_greedy_keeps_one(client: AsyncClient) -> None:
+    _, meta = await trace(client, predict={"positions": [1], "temperature": 0})
+    (prediction,) = meta["predictions"]
+    assert prediction["n_kept"] == 1
+    assert [candidate["after"] for candidate in prediction["candidates"][:2]] == [1.0, 0.0]

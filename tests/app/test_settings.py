@@ -1,0 +1,78 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from app.errors import AppError
+from app.services import library
+from app.settings import Settings, from_environment
+from model.checkpoint import ZOO
+
+README = Path(__file__).parents[2] / "app" / "README.md"
+
+
+def test_readme_lists_every_setting_with_its_default() -> None:
+    rows = re.findall(r"^\| `CHUMOKU_(\w+)` \| (.*?) \| (.*?) \|$", README.read_text("utf-8"), re.MULTILINE)
+    written = {name.lower(): (default, text) for name, default, text in rows}
+    assert list(written) == list(Settings.model_fields)
+    for name, field in Settings.model_fields.items():
+        default = "" if field.default in (None, ()) else f"`{field.default}`"
+        assert written[name] == (default, field.description), name
+
+
+def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHUMOKU_MODELS_DIR", "/a:/b c")
+    monkeypatch.setenv("CHUMOKU_LOG_LEVEL", "INFO")
+    monkeypatch.setenv("CHUMOKU_PORT", "9000")
+    settings = from_environment(port=None, host="::1")
+    assert settings.models_dir == (Path("/a"), Path("/b c"))
+    assert (settings.log_level, settings.port, settings.host) == ("info", 9000, "::1")
+    assert from_environment(port=1234).port == 1234
+
+
+def test_a_bad_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHUMOKU_QUEUE", "-1")
+    with pytest.raises(ValueError, match=r"CHUMOKU_QUEUE='-1'.*greater than or equal to 0"):
+        from_environment()
+    monkeypatch.delenv("CHUMOKU_QUEUE")
+    with pytest.raises(ValueError, match="--device='tpu'"):
+        from_environment(device="tpu")
+
+
+def test_jobs_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    assert Settings(model_threads=2).threads_per_job == 4
+    assert Settings(model_threads=32).threads_per_job == 1
+    assert Settings(torch_threads=3).threads_per_job == 3
+
+
+def test_models_of_ones_own_stand_before_the_zoo(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "mine").symlink_to(ZOO / "stories-gpt")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "config.json").write_text("{}")
+    loaded = library.load(Settings(device="cpu", models_dir=(tmp_path,), default_model="mine"))
+    assert loaded.default == "mine"
+    assert {"mine", "stories-gpt"} <= set(loaded.names)
+    assert "broken" not in loaded.names
+    assert "broken left out" in caplog.text
+
+
+def test_a_default_that_is_not_there_names_those_that_are() -> None:
+    with pytest.raises(ValueError, match=r"'nope' is not there; known are .*stories-gpt"):
+        library.load(Settings(device="cpu", default_model="nope"))
+
+
+def test_no_model_at_all_says_where_it_looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "ZOO", tmp_path)
+    with pytest.raises(ValueError, match="chumoku train"):
+        library.load(Settings(device="cpu"))
+    with pytest.raises(ValueError, match="chumoku train"):
+        library.locate(None, Settings(device="cpu"))
+
+
+def test_locate_takes_a_name_or_a_folder(tmp_path: Path) -> None:
+    assert library.locate(None, Settings()) == library.locate("stories-gpt", Settings()) == ZOO / "stories-gpt"
+    assert library.locate(str(ZOO / "stories-gpt"), Settings()) == ZOO / "stories-gpt"
+    with pytest.raises(AppError) as refusal:
+        library.locate(str(tmp_path), Settings())
+    assert refusal.value.code == "unknown_model"

@@ -1,0 +1,91 @@
+import pytest
+from httpx import AsyncClient
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.services import tokens
+from app.settings import Settings
+from model import checkpoint
+from model.checkpoint import ZOO, Checkpoint
+from model.tokenizer import load
+from tests.app.conftest import Open
+from tests.app.helpers import error_of, refused
+
+TOKENIZER = load(ZOO / "stories-gpt" / "tokenizer.tiktoken")
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=80) | st.text("aé注🙂 \n<|endoftext|>", max_size=40)
+
+
+async def test_tokenize(client: AsyncClient, gpt: Checkpoint) -> None:
+    text = "Once 注目 <|endoftext|>"
+    answer = (await client.post("/api/tokenize", json={"text": text})).json()
+    ids = [token["id"] for token in answer["tokens"]]
+    assert ids == gpt.tokenizer.encode(text)
+    assert gpt.tokenizer.end_id not in ids  # text that spells a special token is text
+    assert answer["model"] == "stories-gpt"
+    assert answer["text"] == text
+    assert (answer["n_tokens"], answer["n_characters"]) == (len(ids), len(text))
+    assert answer["max_seq_len"] == gpt.config.max_seq_len
+    assert [token["index"] for token in answer["tokens"]] == list(range(len(ids)))
+    assert any(token["partial"] for token in answer["tokens"])
+    assert not any(token["special"] for token in answer["tokens"])
+
+
+@given(text=TEXTS)
+@settings(deadline=None)
+def test_tokens_are_the_text(text: str) -> None:
+    """Their bytes join to it, their spans cover it, and each span holds the bytes of its token."""
+    found = tokens.tokens_json(TOKENIZER, tokens.encode(TOKENIZER, text, 1000))
+    assert b"".join(bytes.fromhex(token["bytes"]) for token in found).decode() == text
+    covered = set()
+    for token in found:
+        assert bytes.fromhex(token["bytes"]) in text[token["start"] : token["end"]].encode()
+        assert token["partial"] or text[token["start"] : token["end"]] == token["text"]
+        covered |= set(range(token["start"], token["end"]))
+    assert covered == set(range(len(text)))
+
+
+@given(ids=st.lists(st.integers(0, TOKENIZER.vocab_size - 1), max_size=30))
+@settings(deadline=None)
+def test_spans_of_any_ids_lie_in_their_text(ids: list[int]) -> None:
+    """Ids need not spell text (broken bytes, END in the middle): the spans still count in the text that is shown."""
+    text = tokens.text_of(TOKENIZER, ids)
+    text.encode()
+    for token in tokens.tokens_json(TOKENIZER, ids):
+        assert 0 <= token["start"] <= token["end"] <= len(text)
+        if not token["partial"] and not token["special"]:
+            assert text[token["start"] : token["end"]] == token["text"]
+
+
+async def test_no_text_is_no_token(client: AsyncClient) -> None:
+    answer = (await client.post("/api/tokenize", json={"text": ""})).json()
+    assert (answer["tokens"], answer["n_tokens"], answer["n_characters"]) == ([], 0, 0)
+
+
+async def test_more_than_the_window_is_counted(client: AsyncClient) -> None:
+    answer = (await client.post("/api/tokenize", json={"text": "a b " * 1000})).json()
+    assert answer["n_tokens"] > answer["max_seq_len"]
+
+
+async def test_too_many_characters(client: AsyncClient, open_app: Open) -> None:
+    error = await refused(client, "/api/tokenize", 422, "too_long_characters", text="a" * 20_003)
+    assert (error["got"], error["limit"], error["where"]) == (20_003, 20_000, "text")
+    assert "3 " in error["hint"]
+    async with open_app(Settings(max_text_chars=5)) as small:
+        await refused(small, "/api/tokenize", 422, "too_long_characters", text="sixsix")
+        await refused(small, "/api/trace", 422, "too_long_characters", text="sixsix")
+
+
+@pytest.mark.parametrize("path", ["/api/tokenize", "/api/trace", "/api/generate"])
+async def test_a_lone_surrogate_is_no_text(client: AsyncClient, path: str) -> None:
+    response = await client.post(path, content=rb'{"text": "a\ud800b"}', headers={"content-type": "application/json"})
+    assert error_of(response, 422, "invalid_text")["where"] == "text"
+
+
+async def test_unknown_model(client: AsyncClient) -> None:
+    error = await refused(client, "/api/tokenize", 404, "unknown_model", text="a", model="storys-gpt")
+    assert "stories-gpt" in error["known"]
+    assert "stories-gpt" in error["hint"]
+
+
+def test_the_zoo_is_found() -> None:
+    assert "stories-gpt" in checkpoint.find_models(ZOO)

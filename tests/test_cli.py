@@ -1,0 +1,194 @@
+"""The command line: what it writes, what it prints, and one clear line with exit code 2 when something is wrong."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from typer.testing import CliRunner, Result
+
+from app.cli import cli
+
+ROOT = Path(__file__).parent.parent
+TEXT = "Once upon a time"
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("CHUMOKU_DEVICE", "cpu")
+    monkeypatch.setenv("COLUMNS", "120")
+    return lambda *args: CliRunner().invoke(cli, [str(arg) for arg in args])
+
+
+def one_line(result: Result) -> str:
+    """The complaint of a command that failed as it should."""
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("chumoku: ")
+    return result.stderr
+
+
+def test_trace_writes_every_tensor(run: Run, tmp_path: Path) -> None:
+    from model import checkpoint
+    from model.trace import trace
+
+    out = tmp_path / "once.safetensors"
+    result = run("trace", TEXT, "--model", "stories-gpt", "-o", out)
+    assert result.exit_code == 0, result.output
+    assert str(out) in result.stdout
+
+    gpt = checkpoint.load(checkpoint.ZOO / "stories-gpt")
+    expected = trace(gpt, gpt.tokenizer.encode(TEXT))
+    tensors = safetensors.numpy.load_file(out)
+    assert set(tensors) == set(expected.tensors)
+    for name, tensor in expected.tensors.items():
+        np.testing.assert_allclose(tensors[name], tensor.numpy(), atol=1e-4, err_msg=name)
+    with safetensors.safe_open(str(out), "numpy") as file:
+        meta = json.loads(file.metadata()["chumoku"])
+    assert meta["text"] == TEXT
+    assert [token["text"] for token in meta["tokens"]] == ["Once", " upon", " a", " time"]
+    assert meta["dims"] == expected.dims
+
+
+def test_trace_without_the_causal_mask(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "both.safetensors"
+    assert run("trace", TEXT, "--no-causal", "-o", out).exit_code == 0
+    assert safetensors.numpy.load_file(out)["layers.0.attn.pattern"][0, 0, 1] > 0
+
+
+def test_generate_prints_the_text_and_what_follows(run: Run) -> None:
+    first = run("generate", TEXT, "-n", 12, "--seed", 3)
+    assert first.exit_code == 0, first.output
+    assert first.stdout.startswith(TEXT)
+    assert len(first.stdout) > len(TEXT) + 12
+    assert run("generate", TEXT, "-n", 12, "--seed", 3).stdout == first.stdout
+    assert run("generate", TEXT, "-n", 12, "--seed", 4).stdout != first.stdout
+    greedy = [run("generate", TEXT, "-n", 8, "--temperature", 0, "--seed", seed).stdout for seed in (1, 2)]
+    assert greedy[0] == greedy[1]
+
+
+def test_generate_writes_what_the_model_generates(run: Run) -> None:
+    from model import checkpoint
+    from model.generate import generate
+    from model.sampling import Settings
+
+    gpt = checkpoint.load(checkpoint.ZOO / "stories-gpt")
+    *_, last = generate(gpt, gpt.tokenizer.encode(TEXT), Settings(1.0, 0, 0.9, 5), 10)
+    result = run("generate", TEXT, "-n", 10, "--temperature", 1, "--top-k", 0, "--top-p", 0.9, "--seed", 5)
+    assert result.stdout == gpt.tokenizer.decode(last.ids) + "\n"
+
+
+def test_evaluate(run: Run, tmp_path: Path) -> None:
+    from model import checkpoint
+    from model.evaluate import bits_per_byte
+
+    data = tmp_path / "texts.txt"
+    data.write_text("Once upon a time there was a dog.\n<|endoftext|>\nThe cat sat.\nIt slept.\n<|endoftext|>\n")
+    result = run("evaluate", "stories-gpt", "--data", data, "--json")
+    assert result.exit_code == 0, result.output
+    gpt = checkpoint.load(checkpoint.ZOO / "stories-gpt")
+    expected = bits_per_byte(gpt.model, gpt.tokenizer, ["Once upon a time there was a dog.", "The cat sat.\nIt slept."])
+    assert json.loads(result.stdout) == {"bits_per_byte": pytest.approx(expected, rel=1e-4)}
+    assert "2 documents" in run("evaluate", checkpoint.ZOO / "stories-gpt", "--data", data).stdout
+
+
+def test_models(run: Run) -> None:
+    assert "stories-gpt" in run("models").stdout
+    answer = json.loads(run("models", "--json").stdout)
+    assert answer["default"] == "stories-gpt"
+    assert answer["models"][0]["taps"]
+
+
+def test_train_hands_on_its_options(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+    monkeypatch.setattr("model.training.command.run_training", lambda **options: given.update(options))
+    result = run("train", "stories-gpt", "--data", "texts", "--minutes", 1.5, "--seed", 4, "--out", "runs/x")
+    assert result.exit_code == 0, result.output
+    assert given == {
+        "preset": "stories-gpt",
+        "data": Path("texts"),
+        "device": "cpu",  # CHUMOKU_DEVICE
+        "minutes": 1.5,
+        "steps": 0,
+        "seed": 4,
+        "out": Path("runs/x"),
+        "warm_start": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["trace", ""], "no token"),
+        (["trace", "dog " * 300], "too many: the model reads up to 256"),
+        (["trace", "a\udcffb"], "lone surrogate"),
+        (["trace", "a", "--model", "storys-gpt"], "Did you mean 'stories-gpt'"),
+        (["trace", "a", "-o", "/nowhere/x.safetensors"], "/nowhere/x.safetensors: No such file"),
+        (["generate", "a", "--top-p", "2"], "top_p"),
+        (["generate", "a", "-n", "0"], "-n must be"),
+        (["generate", "a", "--device", "tpu"], "--device"),
+        (["evaluate", "stories-gpt", "--data", "/nowhere.txt"], "/nowhere.txt"),
+        (["evaluate", "stories-gpt", "--data", os.devnull], "no text"),
+        (["evaluate", "nope", "--data", os.devnull], "stories-gpt"),
+        (["train", "nope", "--data", "."], "stories-gpt"),
+        (["train", "stories-gpt", "--data", "/nowhere"], "/nowhere"),
+        (["serve", "--host", "no.such.host.invalid", "--port", "1"], "no.such.host.invalid"),
+    ],
+)
+def test_errors_are_one_line(run: Run, args: list[str], said: str) -> None:
+    assert said in one_line(run(*args))
+
+
+def test_a_bad_setting_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHUMOKU_QUEUE", "many")
+    assert "CHUMOKU_QUEUE='many'" in one_line(run("models"))
+
+
+@pytest.mark.parametrize("command", ["serve", "trace", "generate", "train", "evaluate", "models"])
+def test_help_has_examples(run: Run, command: str) -> None:
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert result.stdout.count(f"chumoku {command}") >= 2
+
+
+def test_help_is_quick() -> None:
+    """--help imports none of the heavy libraries."""
+    code = (
+        "import sys, app.cli; sys.exit(any(name in sys.modules for name in ('torch', 'fastapi', 'numpy', 'pydantic')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_a_taken_port_says_what_to_do(run: Run) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = one_line(run("serve", "--port", port))
+    assert f"port {port} on 127.0.0.1 is taken" in said
+    assert "--port 9000" in said
+    assert "make run PORT=9000" in said
+
+
+def test_serve_says_where_it_is_and_stops_when_asked() -> None:
+    command = [sys.executable, "-m", "app.cli", "serve", "--port", "0", "--device", "cpu"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        assert server.stderr is not None
+        ready = server.stdout.readline()
+        assert "http://127.0.0.1:" in ready, ready + server.stderr.read()
+        url = next(word for word in ready.split() if word.startswith("http"))
+        with urlopen(f"{url}/readyz", timeout=10) as response:
+            assert "stories-gpt" in json.load(response)["models"]
+        server.send_signal(signal.SIGINT)
+        assert server.wait(timeout=10) == 0
+        assert server.stderr.read() == ""
