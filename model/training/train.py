@@ -161,7 +161,7 @@ class Trainer:
             group["lr"] = rate
         inputs, targets = self.mixture.batch(self.rng, preset.batch_size, config.max_seq_len)
         loss = self.loss(inputs.to(self.run.device), targets.to(self.run.device))
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), preset.clip_norm)
         self.optimizer.step()
         self.optimizer.zero_grad()

@@ -1,0 +1,45 @@
+/**
+ * The page's own controls: made once, drawn at every change with the trace that is there (null: none yet). They are drawn
+ * before new data arrives, so what was chosen is lit at once.
+ *
+ * @typedef {Object} Context
+ * @property {import("../views/index.js").Actions} actions
+ * @property {any[]} models  the lines of /api/models
+ * @property {any} examples  static/examples.json
+ * @property {import("../views/index.js").View[]} views
+ * @property {{flush: () => void}} url
+ * @property {ReturnType<typeof import("./status.js").createStatus>} status
+ *
+ * @typedef {(trace: import("../data/model_trace.js").ModelTrace|null, state: import("../state.js").State,
+ *   error: import("../data/api.js").ApiError|null) => void} Draw
+ */
+
+import { createExamples } from "./examples.js";
+import { createHeader } from "./header.js";
+import { createHeads } from "./heads.js";
+import { createHelp } from "./help.js";
+import { createMasks } from "./masks.js";
+import { createRibbon } from "./ribbon.js";
+import { createSentence } from "./sentence.js";
+
+const CONTROLS = {
+  header: createHeader,
+  sentence: createSentence,
+  examples: createExamples,
+  ribbon: createRibbon,
+  heads: createHeads,
+  masks: createMasks,
+  help: createHelp,
+};
+
+/** @param {Context} context @returns {{draw: Draw}} */
+export function createControls(context) {
+  const draws = Object.entries(CONTROLS).map(([name, create]) =>
+    create(/** @type {any} */ (document.querySelector(`[data-control="${name}"]`)), context),
+  );
+  return {
+    draw(trace, state, error) {
+      for (const draw of draws) draw(trace, state, error);
+    },
+  };
+}

@@ -1,0 +1,38 @@
+/** The page without a sentence: what this is, and sentences worth opening (static/examples.json). */
+
+import { h, replace } from "../lib/dom.js";
+import { language, t } from "../lib/i18n.js";
+import { DEFAULTS, urlOf } from "../state.js";
+
+/** @param {HTMLElement} root @param {import("./all.js").Context} context @returns {import("./all.js").Draw} */
+export function createExamples(root, { actions, examples }) {
+  replace(
+    root,
+    h("h1", null, t("welcome.title")),
+    h("p", { class: "about" }, t("welcome.about")),
+    h("h2", null, t("welcome.start")),
+    h("div", { class: "cards" }, examples.examples.map((example) => card(example, actions))),
+  );
+  return (trace, state) => {
+    root.hidden = state.text !== "" || state.ids !== null;
+  };
+}
+
+/** A card is a link, so that it can be opened beside the page too. */
+function card(example, actions) {
+  const { model, text, layer, head, query = null, key = null, view = DEFAULTS.view, causal = true } = example;
+  const patch = { text, layer, head, query, key, view, causal, ids: null, nPrompt: null, ...(model ? { model } : {}) };
+  const open = (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    actions.set(patch);
+    /** @type {HTMLElement} */ (document.querySelector("#opened")).focus({ preventScroll: true });
+  };
+  return h(
+    "a",
+    { class: "card", href: urlOf({ ...DEFAULTS, ...patch }), dataset: { testid: "example" }, on: { click: open } },
+    h("span", { class: "text", lang: "en" }, text),
+    h("span", { class: "see" }, example.see[language()]),
+    h("span", { class: "role" }, t("welcome.open", { layer, head })),
+  );
+}

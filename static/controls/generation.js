@@ -1,0 +1,132 @@
+/** Generation: the sentence goes on token by token, and every step can be looked at, undone and taken another way. */
+
+import { createPlayer } from "../generation/player.js";
+import { createSession } from "../generation/session.js";
+import { h, perRoot, replace, setText } from "../lib/dom.js";
+import { phrase, t } from "../lib/i18n.js";
+import { createButtons } from "./generation_buttons.js";
+import { createDrawn } from "./generation_drawn.js";
+import { createPath } from "./generation_path.js";
+import { createSampling, numberField } from "./sampling.js";
+import { errorText } from "./status.js";
+
+/** Milliseconds that Play leaves for each step. */
+const PACES = { slow: 1000, normal: 300, fast: 0 };
+
+const made = perRoot(() => ({ /** @type {ReturnType<typeof createPanel>|null} */ panel: null }));
+
+export default {
+  id: "generation",
+  // Where a generated token looks is said with its weight, which comes out of the open head's float32.
+  needs: (state) => (state.ids ? ["detail"] : []),
+  draw(root, trace, state, actions) {
+    const slot = made(root);
+    slot.panel ??= createPanel(root, actions);
+    slot.panel.follow(trace);
+  },
+};
+
+/** @param {HTMLElement} root @param {import("../views/index.js").Actions} actions */
+function createPanel(root, actions) {
+  /** @type {import("../data/model_trace.js").ModelTrace|null} */
+  let trace = null;
+  const session = createSession(actions);
+  const player = createPlayer(session, { get: actions.get, onChange: draw, isDrawn });
+  const parts = {
+    buttons: createButtons(session, player),
+    sampling: createSampling(actions),
+    reach: createReach(player, draw),
+    path: createPath(session, player, actions),
+    drawn: createDrawn(session),
+    count: h("span", { class: "dim", dataset: { testid: "gen-count" } }),
+    notes: h("p", { class: "note", dataset: { testid: "gen-note" } }),
+    problem: createProblem(player),
+  };
+  replace(root, layout(parts));
+
+  function draw() {
+    const state = actions.get();
+    const path = session.path();
+    if (path) setText(parts.count, countOf(path, player, state));
+    for (const part of [parts.buttons, parts.sampling, parts.path, parts.problem]) part.draw(state);
+    parts.drawn.draw(trace, state);
+    setText(parts.notes, notesOf(session.blocked(), state, trace));
+    parts.notes.hidden = parts.notes.textContent === "";
+  }
+
+  return {
+    follow(newest) {
+      trace = newest;
+      session.follow(newest);
+      draw();
+    },
+  };
+}
+
+/** Whether the whole page shows what the store says. */
+function isDrawn() {
+  return document.body.dataset.state !== "loading";
+}
+
+function layout({ buttons, sampling, reach, path, drawn, count, notes, problem }) {
+  return [
+    h("h2", null, t("generation.title"), count),
+    h("div", { class: "ctl" }, buttons.node, sampling.nodes, reach),
+    problem.node,
+    path.strip,
+    notes,
+    drawn.node,
+    path.branches,
+  ];
+}
+
+/** How far Play goes, and how fast: this reader's own wish, no part of the link. */
+function createReach(player, draw) {
+  const set = (length) => {
+    player.length = length;
+    draw();
+  };
+  const length = numberField({ low: 1, high: 128, testid: "gen-length", set });
+  length.show(player.length);
+  const options = Object.keys(PACES).map((name) => h("option", { value: name }, t(`generation.${name}`)));
+  const change = () => (player.pace = PACES[pace.value]);
+  const pace = h("select", { on: { change }, dataset: { testid: "gen-pace" } }, options);
+  pace.value = "normal";
+  return [
+    h("label", { title: t("generation.length_about") }, phrase("generation.length", { n: length.input })),
+    h("label", null, t("generation.pace"), pace),
+  ];
+}
+
+/** What went wrong, where it happened: the path stays as it is. */
+function createProblem(player) {
+  const text = h("span");
+  const attrs = { class: "btn", type: "button", dataset: { testid: "gen-retry" } };
+  const retry = h("button", { ...attrs, on: { click: player.retry } }, t("generation.retry"));
+  const node = h("p", { class: "problem", role: "alert", dataset: { testid: "gen-problem" } }, text, " ", retry);
+  const draw = () => {
+    const { error } = player;
+    node.hidden = error === null;
+    if (error) setText(text, problemText(error));
+  };
+  return { node, draw };
+}
+
+/** What waiting can mend has words of its own. @param {any} error */
+function problemText(error) {
+  if (error.code === "unreachable") return t("generation.unreachable");
+  return error.status === 503 ? t("generation.full") : errorText(error);
+}
+
+/** "step 4 of 12, seed 7". */
+function countOf({ ids, nPrompt }, player, { seed, temperature }) {
+  const done = ids.length - nPrompt;
+  const goal = done > 0 && done % player.length === 0 && player.doing !== "play" ? done : player.goal();
+  return t(temperature === 0 ? "generation.count_greedy" : "generation.count", { done, goal, seed });
+}
+
+/** Why there is no next token, and what else is unusual. */
+function notesOf(blocked, state, trace) {
+  const why = blocked && blocked !== "reading" ? t(`generation.${blocked}`, { n: trace?.model.max_seq_len ?? "" }) : "";
+  return [why, state.causal ? "" : t("generation.not_causal")].filter(Boolean).join(" ");
+}

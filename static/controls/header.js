@@ -1,0 +1,33 @@
+/** The header: model menu, share link, language, theme. */
+
+import { language } from "../lib/i18n.js";
+import { urlOf } from "../state.js";
+import { remember } from "./cookies.js";
+import { createModelMenu } from "./model_menu.js";
+import { createShare } from "./share.js";
+import { switchTheme } from "./theme.js";
+
+/** @param {HTMLElement} root @param {import("./all.js").Context} context @returns {import("./all.js").Draw} */
+export function createHeader(root, { actions, models, url, status }) {
+  const part = (name) => /** @type {HTMLElement} */ (root.querySelector(`[data-part="${name}"]`));
+  const drawMenu = createModelMenu(part("model"), { models, choose: (model) => actions.set({ model, ids: null }) });
+  createShare(/** @type {HTMLButtonElement} */ (part("share")), { url, status });
+  part("theme").addEventListener("click", () => actions.set({ theme: switchTheme() }));
+
+  const links = /** @type {NodeListOf<HTMLAnchorElement>} */ (root.querySelectorAll("[data-lang]"));
+  for (const link of links) {
+    link.addEventListener("click", () => remember("lang", /** @type {string} */ (link.dataset.lang)));
+  }
+  // A link that chose the language is remembered: the address forgets it with the first change.
+  if (new URLSearchParams(location.search).has("lang")) remember("lang", language());
+
+  return (trace, state) => {
+    drawMenu(state.model);
+    for (const link of links) link.href = withLanguage(urlOf(state), /** @type {string} */ (link.dataset.lang));
+  };
+}
+
+/** The same state in another language. @param {string} path @param {string} code */
+function withLanguage(path, code) {
+  return `${path}${path.includes("?") ? "&" : "?"}lang=${code}`;
+}

@@ -1,0 +1,58 @@
+/** The ribbon: the stations of the forward pass as tabs of the opened panel. */
+
+import { h, replace } from "../lib/dom.js";
+import { phrase, t } from "../lib/i18n.js";
+
+/** @param {HTMLElement} root @param {import("./all.js").Context} context @returns {import("./all.js").Draw} */
+export function createRibbon(root, { actions, views }) {
+  const tabs = views.map((view) => tabOf(view, actions));
+  replace(root, h("div", { class: "stations", role: "tablist", "aria-label": t("ribbon.label") }, tabs));
+
+  root.addEventListener("keydown", (event) => {
+    const from = tabs.indexOf(/** @type {any} */ (document.activeElement));
+    const to = { ArrowLeft: from - 1, ArrowRight: from + 1, Home: 0, End: tabs.length - 1 }[event.key];
+    if (to === undefined || from < 0) return;
+    event.preventDefault();
+    const next = (to + tabs.length) % tabs.length;
+    tabs[next].focus();
+    actions.set({ view: views[next].id });
+  });
+
+  let shown = "";
+  return (trace, state) => {
+    const open = views.some((view) => view.id === state.view) ? state.view : views[0]?.id;
+    views.forEach((view, i) => {
+      tabs[i].setAttribute("aria-selected", String(view.id === open));
+      tabs[i].tabIndex = view.id === open ? 0 : -1;
+      if (view.id === open && open !== shown) reveal(root, tabs[i]);
+    });
+    if (root.offsetWidth) shown = open;
+  };
+}
+
+function tabOf(view, actions) {
+  return h(
+    "button",
+    {
+      type: "button",
+      role: "tab",
+      id: `tab-${view.id}`,
+      "aria-controls": "opened",
+      dataset: { testid: "station", view: view.id },
+      on: { click: () => actions.set({ view: view.id }) },
+    },
+    wordOf(view.id),
+  );
+}
+
+/** Q, K and V keep their colours. */
+function wordOf(id) {
+  const letter = (name) => h("b", { class: name.toLowerCase() }, name);
+  return phrase(`ribbon.${id}`, { Q: letter("Q"), K: letter("K"), V: letter("V") });
+}
+
+/** On a phone the ribbon scrolls: bring the open station into sight, without moving the page. */
+function reveal(root, tab) {
+  const middle = tab.offsetLeft + tab.offsetWidth / 2 - root.clientWidth / 2;
+  root.scrollTo({ left: Math.max(0, middle), behavior: "smooth" });
+}

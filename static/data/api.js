@@ -1,0 +1,60 @@
+/** The server's routes as functions. No DOM, no cache, no retry: a failure is an `ApiError`. */
+
+import { decode } from "./wire.js";
+
+/** What the server says when it cannot, or `code: "unreachable"` when it says nothing. */
+export class ApiError extends Error {
+  /** @param {{code: string, message?: string, status?: number, retryAfter?: number, [more: string]: any}} fields */
+  constructor({ code, message = code, status = 0, retryAfter = 0, ...more }) {
+    super(message);
+    this.name = "ApiError";
+    this.code = code;
+    this.status = status;
+    /** seconds to wait before another try; 0: no hope in trying again with the same request */
+    this.retryAfter = retryAfter;
+    /** @type {string|undefined} */ this.hint = more.hint;
+    this.limit = more.limit;
+    this.got = more.got;
+    this.where = more.where;
+    this.known = more.known;
+  }
+}
+
+/** @returns {Promise<{default: string, models: any[]}>} */
+export const models = async (options = {}) => (await send("GET", "/api/models", undefined, options)).json();
+
+/** @param {{model?: string, text: string}} request */
+export const tokenize = async (request, options = {}) => (await send("POST", "/api/tokenize", request, options)).json();
+
+/** @param {object} request @returns {Promise<import("./wire.js").Decoded>} */
+export const trace = async (request, options = {}) =>
+  decode(await (await send("POST", "/api/trace", request, options)).arrayBuffer());
+
+/** The open answer of a generation, a stream of events. @param {object} request @returns {Promise<Response>} */
+export const generate = (request, options = {}) => send("POST", "/api/generate", request, options);
+
+/**
+ * @param {string} method @param {string} path @param {object|undefined} body
+ * @param {{signal?: AbortSignal}} options
+ */
+async function send(method, path, body, { signal } = {}) {
+  let answer;
+  try {
+    const headers = body === undefined ? undefined : { "content-type": "application/json" };
+    answer = await fetch(path, { method, headers, body: body && JSON.stringify(body), signal });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiError({ code: "unreachable", message: String(error) });
+  }
+  if (!answer.ok) throw await errorOf(answer);
+  return answer;
+}
+
+/** @param {Response} answer */
+async function errorOf(answer) {
+  const said = await answer.json().catch(() => ({}));
+  const retryAfter = answer.status === 503 ? Number(answer.headers.get("retry-after")) || 1 : 0;
+  // A proxy's 502 or 504 has another body: the app behind it does not answer.
+  const code = said?.error?.code ?? (answer.status >= 502 ? "unreachable" : "http");
+  return new ApiError({ message: `HTTP ${answer.status}`, ...said?.error, code, status: answer.status, retryAfter });
+}

@@ -1,0 +1,35 @@
+/** Generation: a stream of steps. */
+
+import * as api from "./api.js";
+import { events } from "./sse.js";
+
+/**
+ * Run a generation. `onEvent(name, data)` gets "start", "step" and "end"; a step's `rows.data` is a Uint8Array here.
+ * Resolves with the "end" event's data, or null when the stream stopped without one. Aborting the signal closes the
+ * connection and rejects with an AbortError; the server's own error is thrown as an `ApiError`.
+ * @param {object} request
+ * @param {{signal?: AbortSignal, onEvent: (name: "start"|"step"|"end", data: any) => void}} options
+ */
+export async function generate(request, { signal, onEvent }) {
+  const answer = await api.generate(request, { signal });
+  let end = null;
+  try {
+    for await (const { event, data } of events(/** @type {any} */ (answer.body))) {
+      const content = JSON.parse(data);
+      if (event === "error") throw new api.ApiError({ status: 200, ...content.error });
+      if (event === "end") end = content;
+      onEvent(/** @type {any} */ (event), withRows(content));
+    }
+  } catch (error) {
+    if (error instanceof api.ApiError || signal?.aborted) throw error;
+    throw new api.ApiError({ code: "unreachable", message: String(error) }); // cut off in the middle
+  }
+  return end;
+}
+
+/** The attention rows of a step out of base64. */
+function withRows(content) {
+  if (!content.rows) return content;
+  const data = Uint8Array.from(atob(content.rows.data), (character) => character.charCodeAt(0));
+  return { ...content, rows: { ...content.rows, data } };
+}

@@ -1,0 +1,49 @@
+/** Trying again, for what passes by itself: a server that does not answer, or that is full. */
+
+/** @typedef {{code: string, seconds: number}|null} Waiting  null: an answer came */
+
+const LONGEST = 8;
+
+/**
+ * Run until it works, or fails in a way that waiting does not mend.
+ * @template T
+ * @param {() => Promise<T>} run
+ * @param {{signal?: AbortSignal, onWait?: (waiting: Waiting) => void}} options  `onWait` hears of every wait (with 0
+ *   seconds: trying now) and of its end
+ * @returns {Promise<T>}
+ */
+export async function retrying(run, { signal, onWait = () => {} }) {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      const answer = await run();
+      onWait(null);
+      return answer;
+    } catch (error) {
+      const seconds = secondsToWait(error, attempt);
+      if (seconds === 0 || signal?.aborted) {
+        if (!signal?.aborted) onWait(null); // the server does answer: with an error of its own
+        throw error;
+      }
+      onWait({ code: error.code, seconds });
+      await sleep(seconds, signal);
+      onWait({ code: error.code, seconds: 0 });
+    }
+  }
+}
+
+/** @param {any} error @param {number} attempt @returns {number} 0: do not try again */
+function secondsToWait(error, attempt) {
+  if (error.code === "unreachable") return Math.min(LONGEST, 2 ** attempt);
+  return error.status === 503 ? error.retryAfter : 0;
+}
+
+/** @param {number} seconds @param {AbortSignal} [signal] */
+function sleep(seconds, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, seconds * 1000);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
+}

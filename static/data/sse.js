@@ -1,0 +1,39 @@
+/** Server-sent events out of a fetch body: EventSource cannot POST. */
+
+/**
+ * @param {ReadableStream<Uint8Array>} body
+ * @returns {AsyncGenerator<{event: string, data: string}>} one item for each event that has data
+ */
+export async function* events(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  let message = emptyMessage();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return; // an event without its blank line is not complete, and is dropped, as the standard says
+      const lines = (rest + value).split(/\r\n|\n|\r(?!$)/);
+      rest = lines.pop() ?? "";
+      for (const line of lines) {
+        if (line !== "") readLine(message, line);
+        else {
+          if (message.data.length) yield { event: message.event, data: message.data.join("\n") };
+          message = emptyMessage();
+        }
+      }
+    }
+  } finally {
+    reader.cancel().catch(() => {}); // leaving the loop early closes the connection, and with it the server's work
+  }
+}
+
+function emptyMessage() {
+  return { event: "message", data: /** @type {string[]} */ ([]) };
+}
+
+function readLine(message, line) {
+  if (line.startsWith(":")) return; // a comment: the server's sign of life
+  const [, field, value] = line.match(/^([^:]*):? ?(.*)$/s) ?? [];
+  if (field === "data") message.data.push(value);
+  if (field === "event") message.event = value;
+}

@@ -1,0 +1,61 @@
+/**
+ * The paths that a sentence has taken. Pure: `visit` is told of every path that is shown and says what to remember.
+ *
+ * @typedef {{model: string|null, text: string, ids: number[], nPrompt: number}} Path  `text`: the sentence typed
+ * @typedef {{tip: Path|null, left: Path[]}} Paths  `tip`: the path shown, with what was undone of it; `left`: those
+ *   that were left by taking another token, the newest first
+ */
+
+/** @type {Paths} */
+export const NO_PATHS = { tip: null, left: [] };
+
+/** More than this many are not kept: the oldest goes. */
+const MOST = 12;
+
+/**
+ * Going back along the tip forgets nothing, going on extends it, anything else leaves it: then it is kept.
+ * @param {Paths} paths @param {Path} path @returns {Paths}
+ */
+export function visit({ tip, left }, path) {
+  if (!tip) return { tip: path, left };
+  if (sameSentence(tip, path)) {
+    if (startsWith(tip.ids, path.ids)) return { tip, left };
+    if (startsWith(path.ids, tip.ids)) return { tip: path, left };
+  }
+  // A sentence that was typed over is not a branch, unless something was generated from it.
+  const worth = sameSentence(tip, path) || tip.ids.length > tip.nPrompt;
+  const others = left.filter((other) => !covers(path, other) && !covers(tip, other));
+  const kept = worth && !covers(path, tip) ? [tip, ...others] : others;
+  return { tip: path, left: kept.slice(0, MOST) };
+}
+
+/** The ids that were undone from `path`: what Step would replay. @param {Paths} paths @param {Path} path */
+export function undone({ tip }, path) {
+  return tip && covers(tip, path) ? tip.ids.slice(path.ids.length) : [];
+}
+
+/** The branches of the sentence that `path` belongs to. @param {Paths} paths @param {Path} path */
+export function branchesOf({ left }, path) {
+  return left.filter((branch) => sameSentence(branch, path) && !covers(path, branch));
+}
+
+/** How many ids two paths share from their start. @param {number[]} a @param {number[]} b */
+export function sharedLength(a, b) {
+  let n = 0;
+  while (n < a.length && n < b.length && a[n] === b[n]) n++;
+  return n;
+}
+
+/** Whether `long` begins with all of `short`. @param {number[]} long @param {number[]} short */
+function startsWith(long, short) {
+  return sharedLength(long, short) === short.length;
+}
+
+/** Whether everything of `b` is in `a`. @param {Path} a @param {Path} b */
+function covers(a, b) {
+  return sameSentence(a, b) && startsWith(a.ids, b.ids);
+}
+
+function sameSentence(a, b) {
+  return a.model === b.model && a.text === b.text;
+}

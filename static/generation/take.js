@@ -1,0 +1,15 @@
+/** Taking a token by hand. */
+
+/**
+ * The change that puts token `id` behind `position`: what stood there and after it is left (and kept as a branch).
+ * A token taken inside the sentence ends the prompt there.
+ * @param {import("../data/model_trace.js").ModelTrace} trace
+ * @param {import("../state.js").State} state
+ * @param {number} position @param {number} id
+ * @returns {Partial<import("../state.js").State>}
+ */
+export function taken(trace, state, position, id) {
+  const before = trace.tokens.slice(0, position + 1).map((token) => token.id);
+  const nPrompt = Math.min(state.nPrompt ?? trace.tokens.length, before.length);
+  return { ids: [...before, id], nPrompt, query: before.length, key: null };
+}

@@ -1,0 +1,56 @@
+/** The address bar: it always holds a link to what is shown, and Back goes back to what was opened before. */
+
+import { DEFAULTS, readUrl, same, urlOf } from "./state.js";
+import { isEmpty } from "./selectors.js";
+
+/** Changes that open something: each is a step for Back. Everything else only rewrites the address. */
+const STEPS = ["model", "layer", "head", "view", "causal", "compare"];
+/** Steps that follow each other this fast (arrow keys through the heads) are one. */
+const ONE_STEP_MS = 700;
+/** Browsers refuse more than about 100 rewrites in 30 seconds: typing writes when it pauses. */
+const WRITE_AFTER_MS = 250;
+
+/** @param {ReturnType<typeof import("./state.js").createStore>} store */
+export function mirrorUrl(store) {
+  let timer = 0;
+  let lastStep = 0;
+  let following = false; // the store is being set from the address: do not write it back
+
+  const write = () => {
+    clearTimeout(timer);
+    timer = 0;
+    history.replaceState(null, "", urlOf(store.get()));
+  };
+
+  store.subscribe((state, previous) => {
+    if (following) return;
+    if (!isStep(state, previous)) {
+      clearTimeout(timer);
+      timer = setTimeout(write, WRITE_AFTER_MS);
+      return;
+    }
+    const now = performance.now();
+    if (now - lastStep > ONE_STEP_MS) {
+      clearTimeout(timer);
+      history.replaceState(null, "", urlOf(previous)); // what Back returns to
+      history.pushState(null, "", urlOf(state));
+    } else write();
+    lastStep = now;
+  });
+
+  addEventListener("popstate", () => {
+    clearTimeout(timer);
+    const { model, theme, lang } = store.get();
+    following = true;
+    store.set({ ...DEFAULTS, model, theme, lang, ...readUrl(location) });
+    following = false;
+  });
+  addEventListener("pagehide", () => timer && write());
+  return { flush: write };
+}
+
+/** @param {import("./state.js").State} state @param {import("./state.js").State} previous */
+function isStep(state, previous) {
+  if (previous.model === null) return false; // the start, not a choice
+  return isEmpty(state) !== isEmpty(previous) || STEPS.some((name) => !same(state[name], previous[name]));
+}

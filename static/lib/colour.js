@@ -1,0 +1,88 @@
+/**
+ * Colours that mean numbers. The stops are the twins of the custom properties in css/tokens.css (--ramp-*,
+ * --signed-*); a browser test holds the two together.
+ */
+
+/** @typedef {"weights"|"signed"} RampName  @typedef {[number, number, number]} Rgb */
+
+/** Paper → indigo for weights; vermilion … paper … indigo for signed values. */
+const STOPS = {
+  light: {
+    weights: ["#fbfaf6", "#cfd6f8", "#8593ee", "#3546d3", "#171b57"],
+    signed: ["#7a1d0b", "#d2452b", "#f2b9aa", "#fbfaf6", "#b7c0f5", "#3546d3", "#171b57"],
+  },
+  dark: {
+    weights: ["#242735", "#2c3878", "#5468d8", "#9fb0ff", "#f2f5ff"],
+    signed: ["#ffe3dc", "#ff8a70", "#8f4436", "#242735", "#3f4fa8", "#8d9aff", "#f2f5ff"],
+  },
+};
+
+/** The theme that is drawn now. @returns {"light"|"dark"} */
+export function currentTheme() {
+  return document.documentElement.dataset.theme === "dark" ? "dark" : "light";
+}
+
+/** A ramp's colours, evenly spaced, as "#rrggbb". @param {RampName} name @returns {string[]} */
+export function rampStops(name, theme = currentTheme()) {
+  return STOPS[theme][name];
+}
+
+/** A ramp as Plotly's colorscale. @param {RampName} name @returns {[number, string][]} */
+export function plotlyScale(name, theme = currentTheme()) {
+  const stops = rampStops(name, theme);
+  return stops.map((stop, i) => [i / (stops.length - 1), stop]);
+}
+
+/**
+ * The colour at `share` of a ramp (0 to 1; a signed ramp has 0 in the middle, at 0.5), straight between its stops in
+ * sRGB, as CSS gradients and Plotly mix them too.
+ * @param {RampName} name @param {number} share @returns {Rgb}
+ */
+export function rampColour(name, share, theme = currentTheme()) {
+  const stops = rampStops(name, theme);
+  const place = Math.min(1, Math.max(0, share)) * (stops.length - 1);
+  const low = Math.min(Math.floor(place), stops.length - 2);
+  const [from, to] = [parse(stops[low]), parse(stops[low + 1])];
+  return /** @type {Rgb} */ (from.map((channel, i) => Math.round(channel + (to[i] - channel) * (place - low))));
+}
+
+/** 256 opaque pixels of a ramp, as the words of an ImageData's buffer. @param {RampName} name @returns {Uint32Array} */
+export function pixelTable(name, theme = currentTheme()) {
+  const bytes = new Uint8ClampedArray(256 * 4);
+  for (let i = 0; i < 256; i++) bytes.set([...rampColour(name, i / 255, theme), 255], i * 4);
+  return new Uint32Array(bytes.buffer); // the same bytes in the machine's own order: right on either endianness
+}
+
+/** Ink that can be read on `colour`: the theme's dark or its light one. @param {Rgb} colour @returns {string} */
+export function inkOn(colour) {
+  const inks = ["#1b1d2a", "#ffffff"];
+  return contrast(colour, parse(inks[0])) >= contrast(colour, parse(inks[1])) ? inks[0] : inks[1];
+}
+
+/** A custom property of css/tokens.css, e.g. `cssColour("--q")`. @param {string} name @returns {string} */
+export function cssColour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+/** @param {Rgb} colour */
+export function rgb(colour) {
+  return `rgb(${colour.join(",")})`;
+}
+
+/** WCAG's contrast ratio. @param {Rgb} a @param {Rgb} b */
+function contrast(a, b) {
+  const [light, dark] = [luminance(a), luminance(b)].sort((x, y) => y - x);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+/** @param {Rgb} colour */
+function luminance(colour) {
+  const [r, g, b] = colour.map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+/** @param {string} hex @returns {Rgb} */
+function parse(hex) {
+  const value = parseInt(hex.slice(1), 16);
+  return [value >> 16, (value >> 8) & 255, value & 255];
+}

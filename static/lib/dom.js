@@ -1,0 +1,91 @@
+/**
+ * Building the page. Everything that is shown goes through here, and nothing here reads markup: a string is always a
+ * text node, so a token that spells `<script>` is shown, never run.
+ */
+
+const NAMESPACES = { svg: "http://www.w3.org/2000/svg", math: "http://www.w3.org/1998/Math/MathML" };
+
+/** @typedef {Node|string|number|null|undefined|false|Child[]} Child */
+
+/**
+ * An HTML element.
+ * @param {string} tag
+ * @param {Object<string, any>|null} [attrs] `class`, `dataset: {}`, `style: {}`, `on: {click: fn}`, anything else an
+ *   attribute (null, undefined and false leave it out, true sets it empty; aria-* booleans are written out)
+ * @param {...Child} children
+ * @returns {any} the element
+ */
+export function h(tag, attrs, ...children) {
+  return build(document.createElement(tag), attrs, children);
+}
+
+/** An SVG element: `svg("svg", {viewBox: "0 0 8 8"}, svg("path", {d: "…"}))`. See {@link h}. */
+export function svg(tag, attrs, ...children) {
+  return build(document.createElementNS(NAMESPACES.svg, tag), attrs, children);
+}
+
+/** A MathML element: `mathml("mi", null, "x")`. See {@link h}; lib/mathml.js has shorter words for formulas. */
+export function mathml(tag, attrs, ...children) {
+  return build(document.createElementNS(NAMESPACES.math, tag), attrs, children);
+}
+
+/** Put `children` in place of everything inside `root`. @param {Element} root @param {...Child} children */
+export function replace(root, ...children) {
+  root.replaceChildren(...nodes(children));
+}
+
+/** Set or remove attributes in place, as in {@link h}. @param {Element} element @param {Object<string, any>} attrs */
+export function update(element, attrs) {
+  for (const [name, value] of Object.entries(attrs)) setAttribute(element, name, value);
+  return element;
+}
+
+/** Write text only when it differs: an aria-live region would read it again. @param {Node} node @param {string} text */
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+/**
+ * One value for each root element, made at its first use: how a view keeps what it built between two draws.
+ * @template T
+ * @param {(root: Element) => T} make
+ * @returns {(root: Element) => T}
+ */
+export function perRoot(make) {
+  /** @type {WeakMap<Element, T>} */
+  const made = new WeakMap();
+  return (root) => {
+    if (!made.has(root)) made.set(root, make(root));
+    return /** @type {T} */ (made.get(root));
+  };
+}
+
+function build(element, attrs, children) {
+  update(element, attrs ?? {});
+  element.append(...nodes(children));
+  return element;
+}
+
+/** @param {Child[]} children @returns {(Node|string)[]} */
+function nodes(children) {
+  return children
+    .flat(Infinity)
+    .filter((child) => child !== null && child !== undefined && child !== false)
+    .map((child) => (child instanceof Node ? child : String(child)));
+}
+
+function setAttribute(element, name, value) {
+  if (name === "on") {
+    for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
+  } else if (name === "dataset") {
+    for (const [key, item] of Object.entries(value)) element.dataset[key] = String(item);
+  } else if (name === "style") {
+    for (const [key, item] of Object.entries(value)) element.style.setProperty(key, String(item));
+  } else if (name.startsWith("aria-") && typeof value === "boolean") {
+    element.setAttribute(name, String(value));
+  } else if (value === null || value === undefined || value === false) {
+    element.removeAttribute(name);
+  } else {
+    element.setAttribute(name, value === true ? "" : String(value));
+  }
+}

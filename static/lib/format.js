@@ -1,0 +1,61 @@
+/** Numbers as the page writes them: a real minus sign, thin spaces between thousands, never "-0". */
+
+const MINUS = "\u2212";
+const THIN = "\u202f";
+
+/** Fixed digits. @param {number} value @param {number} [digits] @returns {string} */
+export function number(value, digits = 4) {
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : `${MINUS}∞`;
+  const text = Math.abs(value).toFixed(digits);
+  return value < 0 && Number(text) !== 0 ? MINUS + text : text;
+}
+
+/**
+ * At least `digits` significant digits, as short as that allows; very small and very large ones as 1.234e−7.
+ * @param {number} value @param {number} [digits] @returns {string}
+ */
+export function significant(value, digits = 4) {
+  if (!Number.isFinite(value)) return number(value);
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-4 || size >= 1e7)) return value.toExponential(digits - 1).replace(/-/g, MINUS);
+  const before = size >= 1 ? Math.floor(Math.log10(size)) + 1 : 0;
+  return number(value, Math.max(0, digits - before + (size < 1 ? leadingZeros(size) : 0)));
+}
+
+/** A weight for a small cell: 0.638 → ".64", 1 → "1.00". @param {number} value @returns {string} */
+export function cellWeight(value) {
+  return number(value, 2).replace(/^0\./, ".");
+}
+
+/** 0.4123 → "41.2 %". @param {number} share @param {number} [digits] @returns {string} */
+export function percent(share, digits = 1) {
+  if (share > 0 && share * 100 < 0.5 * 10 ** -digits) return `<${THIN}${(10 ** -digits).toFixed(digits)}${THIN}%`;
+  return `${number(share * 100, digits)}${THIN}%`;
+}
+
+/** 4076 → "4 076" with a thin space. @param {number} value @returns {string} */
+export function integer(value) {
+  const text = Math.abs(Math.round(value)).toString();
+  return (value < 0 ? MINUS : "") + text.replace(/\B(?=(\d{3})+$)/g, THIN);
+}
+
+/** Seconds → "38 ms" or "1.2 s". @param {number} seconds @returns {string} */
+export function duration(seconds) {
+  return seconds < 1 ? `${Math.max(1, Math.round(seconds * 1000))}${THIN}ms` : `${seconds.toFixed(1)}${THIN}s`;
+}
+
+/** 122880 → "120 KiB". @param {number} bytes @returns {string} */
+export function byteSize(bytes) {
+  if (bytes < 1024) return `${bytes}${THIN}B`;
+  return bytes < 1024 ** 2 ? `${(bytes / 1024).toFixed(0)}${THIN}KiB` : `${(bytes / 1024 ** 2).toFixed(1)}${THIN}MiB`;
+}
+
+/** 4912384 → "4.9 M": parameters. @param {number} value @returns {string} */
+export function millions(value) {
+  return value >= 1e6 ? `${(value / 1e6).toFixed(1)}${THIN}M` : integer(value);
+}
+
+/** Zeros between the point and the first digit: 0.0012 → 2. @param {number} size */
+function leadingZeros(size) {
+  return size === 0 ? 0 : Math.max(0, -Math.floor(Math.log10(size)) - 1);
+}

@@ -1,0 +1,57 @@
+/** The page's words. One flat catalogue a language, static/i18n/<lang>.json; the templates use the same one. */
+
+/** @type {Object<string, string>} */
+let catalogue = {};
+
+/** The languages that have a catalogue, by their own names. */
+export const LANGUAGES = { en: "English", ja: "日本語" };
+
+/** The page's language, as the server rendered it. @returns {"en"|"ja"} */
+export function language() {
+  return document.documentElement.lang === "ja" ? "ja" : "en";
+}
+
+/** Fetch the catalogue of the page's language: once, before anything is drawn. */
+export async function loadCatalogue() {
+  const answer = await fetch(`/static/i18n/${language()}.json`);
+  if (!answer.ok) throw new Error(`no catalogue for ${language()}: ${answer.status}`);
+  catalogue = await answer.json();
+}
+
+/**
+ * The string `key` with `{name}` filled in. With `{n: 1}` the string `key.one` is taken where the catalogue has one.
+ * @param {string} key
+ * @param {Object<string, string|number>} [vars]
+ * @returns {string}
+ */
+export function t(key, vars = {}) {
+  const text = (vars.n === 1 && catalogue[`${key}.one`]) || catalogue[key];
+  if (text === undefined) {
+    console.warn(`no string "${key}" in ${language()}.json`);
+    return key;
+  }
+  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in vars ? String(vars[name]) : whole));
+}
+
+/** Whether the catalogue has `key`. @param {string} key */
+export function hasString(key) {
+  return key in catalogue;
+}
+
+/**
+ * A string whose `{name}` parts are nodes: `phrase("why.looks", {query: h("b", …)})` → nodes to append, in the
+ * language's own order.
+ * @param {string} key
+ * @param {Object<string, Node|string|number>} parts
+ * @returns {(Node|string)[]}
+ */
+export function phrase(key, parts) {
+  return t(key)
+    .split(/(\{\w+\})/)
+    .filter(Boolean)
+    .map((piece) => {
+      const name = piece.match(/^\{(\w+)\}$/)?.[1];
+      const part = name === undefined ? undefined : parts[name];
+      return part === undefined ? piece : part instanceof Node ? part : String(part);
+    });
+}

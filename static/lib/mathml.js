@@ -1,0 +1,42 @@
+/** Formulas as MathML, in few words: `math(mi("A"), mo("="), mi("softmax"), …)`. */
+
+import { mathml } from "./dom.js";
+
+/** @typedef {import("./dom.js").Child} Child */
+
+/** A whole formula. `options.display` sets it on a line of its own. @param {...Child} children */
+export const math = (...children) => mathml("math", { class: "math" }, mathml("mrow", null, ...children));
+
+/** A name; `role` colours it by meaning: "q", "k", "v" or "at". @param {string} name @param {string} [role] */
+export const mi = (name, role) =>
+  mathml("mi", { class: role ?? null, mathvariant: name.length === 1 ? null : "normal" }, name);
+
+/** An operator or a bracket. @param {string} sign */
+export const mo = (sign) => mathml("mo", null, sign);
+
+/** A bracket or word that must not stretch or gain space. @param {string} text */
+export const mtext = (text) => mathml("mtext", null, text);
+
+/** A number. @param {string|number} value */
+export const mn = (value) => mathml("mn", null, value);
+
+/** Things side by side, as one. @param {...Child} children */
+export const row = (...children) => mathml("mrow", null, ...children);
+
+/** A part of a formula that is being looked at. @param {...Child} children */
+export const lit = (...children) => mathml("mrow", { class: "at" }, ...children);
+
+/** @param {Child} base @param {Child} below */
+export const sub = (base, below) => mathml("msub", null, base, below);
+
+/** @param {Child} base @param {Child} above */
+export const sup = (base, above) => mathml("msup", null, base, above);
+
+/** @param {Child} inside */
+export const sqrt = (inside) => mathml("msqrt", null, inside);
+
+/** @param {Child} above @param {Child} below */
+export const frac = (above, below) => mathml("mfrac", null, above, below);
+
+/** K transposed: Kᵀ. @param {Child} base */
+export const transposed = (base) => sup(base, mo("⊤"));

@@ -1,0 +1,103 @@
+/**
+ * plotly.js, and the only file that touches it. The script (4.8 MB, out of the pip package) is loaded once, when the first
+ * picture needs it; everything here waits for it.
+ */
+
+const SOURCE = "/static/vendor/plotly.min.js";
+
+/** @typedef {{label: string, filename: string}} Picture */
+
+/** @type {Promise<any>|null} */
+let loading = null;
+
+/**
+ * The library, loaded at the first call. A failed load is forgotten, so that the next call tries again.
+ * @returns {Promise<any>}
+ */
+export function load() {
+  loading ??= fetchScript().catch((error) => {
+    loading = null;
+    throw error;
+  });
+  return loading;
+}
+
+/** Load the library when the browser has nothing better to do: the first picture then comes at once. */
+export function preload() {
+  const quietly = () => void load().catch(() => {}); // whoever draws gets the error
+  if ("requestIdleCallback" in window) requestIdleCallback(quietly, { timeout: 500 });
+  else setTimeout(quietly, 100);
+}
+
+function fetchScript() {
+  return new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = SOURCE;
+    script.onload = () =>
+      window.Plotly ? resolve(window.Plotly) : reject(new Error(`${SOURCE} was loaded, but holds no plotly.js`));
+    script.onerror = () => {
+      script.remove();
+      reject(new Error(`plotly.js could not be loaded from ${SOURCE}: is the pip package "plotly" installed?`));
+    };
+    document.head.append(script);
+  });
+}
+
+/**
+ * Draw, or change what is drawn to what is said here.
+ * @param {HTMLElement} root @param {object[]} data @param {object} layout @param {object} config
+ */
+export async function react(root, data, layout, config) {
+  return (await load()).react(root, data, layout, config);
+}
+
+/** Change some of the layout, e.g. `{"xaxis.range": [0, 4]}`. @param {HTMLElement} root @param {object} change */
+export async function relayout(root, change) {
+  return (await load()).relayout(root, change);
+}
+
+/**
+ * Hear of `plotly_click`, `plotly_hover`, `plotly_unhover`, `plotly_relayout` …; only after the first `react`.
+ * @param {any} root @param {string} event @param {(detail: any) => void} listener
+ */
+export function on(root, event, listener) {
+  root.on(event, listener);
+}
+
+/** Take a picture down and free what it holds. @param {HTMLElement} root */
+export async function purge(root) {
+  return (await load()).purge(root);
+}
+
+/** The picture as a data URL. @param {HTMLElement} root @param {{format: "png"|"svg", scale?: number}} options */
+export async function toImage(root, options) {
+  return (await load()).toImage(root, options);
+}
+
+/** Save the picture as a file. @param {HTMLElement} root @param {{format: "png"|"svg", filename: string, scale?: number}} options */
+export async function download(root, options) {
+  return (await load()).downloadImage(root, options);
+}
+
+/**
+ * Where the axes are now, after zooming too; null before the first `react`.
+ * @param {any} root
+ * @returns {{x: [number, number], y: [number, number]}|null}
+ */
+export function ranges(root) {
+  const layout = root._fullLayout; // the library has no public word for it
+  return layout?.xaxis?.range ? { x: [...layout.xaxis.range], y: [...layout.yaxis.range] } : null;
+}
+
+/**
+ * A string that the library shows as it is. Its labels are read as a small HTML, with entities, and `$…$` goes to MathJax.
+ * @param {string} text
+ */
+export function escapeText(text) {
+  return text.replace(/[&<>$]/g, (sign) => `&#${sign.charCodeAt(0)};`).replace(/[\r\n]+/g, " ");
+}
+
+/** `text`, escaped, in a colour. @param {string} text @param {string} colour */
+export function coloured(text, colour) {
+  return `<span style="color:${colour}">${escapeText(text)}</span>`;
+}

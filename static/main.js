@@ -1,0 +1,80 @@
+/** Starts the page, and keeps it true: on every change it loads what the visible panels need, then draws them. */
+
+import * as api from "./data/api.js";
+import { createLoader } from "./data/loader.js";
+import { retrying } from "./data/retry.js";
+import { createTraces } from "./data/traces.js";
+import { mirrorUrl } from "./history.js";
+import { loadCatalogue, t } from "./lib/i18n.js";
+import { isEmpty } from "./selectors.js";
+import { createStore } from "./state.js";
+import { initialState, fitted } from "./start.js";
+import { createPanels } from "./panels.js";
+import { createControls } from "./controls/all.js";
+import { createStatus } from "./controls/status.js";
+import { onSystemTheme } from "./controls/theme.js";
+import { VIEWS } from "./views/index.js";
+import { PANELS } from "./controls/index.js";
+
+async function start() {
+  const status = createStatus();
+  const [examples] = await Promise.all([loadExamples(), loadCatalogue()]);
+  const list = await retrying(() => api.models(), { onWait: status.waiting });
+
+  const first = initialState(list, examples);
+  if (first.replaced) status.notice(t("error.unknown_model_replaced", { name: first.replaced, used: first.state.model }));
+  const store = createStore(first.state);
+  const url = mirrorUrl(store);
+  const modelNamed = (name) => list.models.find((model) => model.name === name);
+  const traces = createTraces(api, { onWait: status.waiting });
+  const set = (patch) => store.set(fitted({ ...store.get(), ...patch }, patch, modelNamed));
+  const actions = { set, get: store.get, learn: traces.learn, t };
+  const context = { actions, models: list.models, examples, views: VIEWS, url, status };
+
+  const controls = createControls(context);
+  const panels = createPanels(VIEWS, PANELS, actions);
+  const loader = createLoader(traces, modelNamed);
+  const page = { store, loader, panels, controls, status, trace: null };
+  store.subscribe((state) => refresh(page, state));
+  onSystemTheme(() => refresh(page, store.get())); // the same pictures in other colours
+  await refresh(page, store.get());
+}
+
+/** Sentences worth opening; a page without them still works. */
+async function loadExamples() {
+  const answer = await fetch("/static/examples.json");
+  return answer.ok ? answer.json() : { examples: [] };
+}
+
+/** Show `state`: the controls at once, with the trace that is there; the rest as it arrives. */
+async function refresh(page, state) {
+  const { loader, panels, controls, status } = page;
+  if (isEmpty(state)) {
+    loader.cancel();
+    page.trace = null;
+    status.show("empty");
+    controls.draw(null, state, null);
+    return;
+  }
+  status.show("loading");
+  controls.draw(page.trace, state, null);
+  try {
+    const newest = await loader.load(state, panels.needs(state), (trace, have) => {
+      page.trace = trace;
+      controls.draw(trace, state, null);
+      panels.draw(trace, state, have);
+    });
+    if (newest) status.show("ready");
+  } catch (error) {
+    if (error.name === "AbortError") return; // given up for something newer
+    if (!(error instanceof api.ApiError)) console.error(error);
+    status.show("error");
+    controls.draw(page.trace, state, error);
+    panels.idle();
+  }
+}
+
+start().catch((error) => {
+  console.error(error);
+  createStatus().failed(error);
+});

@@ -1,0 +1,86 @@
+/** The opened panel with its stations, and the panels beside it: each is drawn when the trace has what it needs. */
+
+import { h, replace, setText } from "./lib/dom.js";
+import { t } from "./lib/i18n.js";
+
+/** @typedef {import("./views/index.js").View} View */
+
+/**
+ * @param {View[]} views
+ * @param {View[]} sidePanels
+ * @param {import("./views/index.js").Actions} actions
+ */
+export function createPanels(views, sidePanels, actions) {
+  const opened = /** @type {HTMLElement} */ (document.querySelector('[data-panel="opened"]'));
+  /** @type {Map<View, HTMLElement>} one element a station, made when it is first opened */
+  const stations = new Map();
+  const sides = sidePanels.map(sideOf);
+  /** @type {WeakMap<HTMLElement, Set<string>>} the loading that each root was drawn in: once is enough */
+  const drawnIn = new WeakMap();
+
+  const openView = (state) => views.find((view) => view.id === state.view) ?? views[0];
+  const visible = (state) => {
+    const view = openView(state);
+    return view ? [{ view, panel: opened, root: open(view) }, ...sides] : sides;
+  };
+
+  /** Show one station and hide the others. @param {View} view */
+  function open(view) {
+    if (!stations.has(view)) {
+      stations.set(view, h("div", { class: "station", dataset: { station: view.id } }));
+      opened.append(/** @type {HTMLElement} */ (stations.get(view)));
+    }
+    for (const [other, root] of stations) root.hidden = other !== view;
+    opened.setAttribute("aria-labelledby", `tab-${view.id}`);
+    return /** @type {HTMLElement} */ (stations.get(view));
+  }
+
+  return {
+    /** What the visible panels need. @returns {Set<string>} */
+    needs: (state) => new Set(visible(state).flatMap(({ view }) => needsOf(view, state))),
+
+    /** Draw what can be drawn; the others keep their last picture and say that they are busy. `have` grows while one
+     * state is being loaded. */
+    draw(trace, state, have) {
+      for (const { view, panel, root } of visible(state)) {
+        const complete = needsOf(view, state).every((need) => have.has(need));
+        panel.setAttribute("aria-busy", String(!complete));
+        if (!complete || drawnIn.get(root) === have) continue;
+        drawnIn.set(root, have);
+        drawSafely(view, root, trace, state, actions);
+      }
+    },
+
+    /** Nothing is on its way any more. */
+    idle() {
+      for (const panel of [opened, ...sides.map((side) => side.panel)]) panel.setAttribute("aria-busy", "false");
+    },
+  };
+}
+
+/** One view's mistake must not take the page with it: it is told where it happens. */
+function drawSafely(view, root, trace, state, actions) {
+  const failed = root.parentElement?.querySelector(":scope > .panel-error");
+  try {
+    view.draw(root, trace, state, actions);
+    failed?.remove();
+  } catch (error) {
+    console.error(error);
+    const text = t("error.no_draw", { message: error.message });
+    if (failed) setText(failed, text);
+    else root.after(h("p", { class: "panel-error", role: "alert" }, text));
+  }
+}
+
+/** @param {View} view @param {import("./state.js").State} state */
+function needsOf(view, state) {
+  return typeof view.needs === "function" ? view.needs(state) : view.needs;
+}
+
+/** A panel of its own: the view's root lies inside, so that an error has a place beside it. @param {View} view */
+function sideOf(view) {
+  const panel = /** @type {HTMLElement} */ (document.querySelector(`[data-panel="${view.id}"]`));
+  const root = h("div", { class: "station", dataset: { station: view.id } });
+  replace(panel, root);
+  return { view, panel, root };
+}

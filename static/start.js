@@ -1,0 +1,36 @@
+/** What the page begins with: the address, else the defaults, kept inside what the model has. */
+
+import { language } from "./lib/i18n.js";
+import { chosenTheme } from "./controls/theme.js";
+import { DEFAULTS, readUrl } from "./state.js";
+
+/**
+ * @param {{default: string, models: any[]}} list  /api/models
+ * @param {{start?: {layer: number, head: number}}} examples
+ * @returns {{state: import("./state.js").State, replaced: string|null}} `replaced`: the model that the link names and
+ *   that is not here
+ */
+export function initialState(list, examples) {
+  const asked = readUrl(location);
+  const missing = asked.model !== undefined && !list.models.some((model) => model.name === asked.model);
+  const model = missing || asked.model === undefined ? list.default : asked.model;
+  const state = { ...DEFAULTS, ...examples.start, ...asked, model, theme: chosenTheme(), lang: language() };
+  const replaced = missing ? /** @type {string} */ (asked.model) : null;
+  return { state: { ...state, ...fitted(state, state, (name) => list.models.find((m) => m.name === name)) }, replaced };
+}
+
+/**
+ * `patch` with layer and head inside the model of `state`, so that a link or another model never asks for what is not there.
+ * @param {import("./state.js").State} state  with `patch` in it
+ * @param {Partial<import("./state.js").State>} patch
+ * @param {(name: string|null) => any} modelNamed
+ */
+export function fitted(state, patch, modelNamed) {
+  const model = modelNamed(state.model);
+  if (!model) return patch;
+  return {
+    ...patch,
+    layer: Math.min(state.layer, model.n_layer - 1),
+    head: Math.min(state.head, model.n_head - 1),
+  };
+}

@@ -1,0 +1,141 @@
+/** The one store, and its mirror in the URL: a link reproduces the picture. */
+
+/**
+ * @typedef {Object} State
+ * @property {string|null} model  null until the list of models is here: then the server's default
+ * @property {string} text
+ * @property {number[]|null} ids  when set, the truth about the tokens: a link replays them, nothing is drawn again
+ * @property {number|null} nPrompt  how many of `ids` were the prompt
+ * @property {number} layer
+ * @property {number} head
+ * @property {number|null} query  null: the last position
+ * @property {number|null} key  null: where the query looks most
+ * @property {string} view  a station of the ribbon
+ * @property {boolean} causal
+ * @property {boolean} compare  the head beside itself with the causal mask the other way
+ * @property {number} temperature
+ * @property {number} topK
+ * @property {number} topP
+ * @property {number} seed
+ * @property {"system"|"light"|"dark"} theme
+ * @property {"en"|"ja"} lang
+ */
+
+/** @type {Readonly<State>} */
+export const DEFAULTS = Object.freeze({
+  model: null,
+  text: "",
+  ids: null,
+  nPrompt: null,
+  layer: 0,
+  head: 0,
+  query: null,
+  key: null,
+  view: "weights",
+  causal: true,
+  compare: false,
+  temperature: 0.8,
+  topK: 20,
+  topP: 0.95,
+  seed: 7,
+  theme: "system",
+  lang: "en",
+});
+
+/**
+ * @param {State} initial
+ * @returns {{get: () => State, set: (patch: Partial<State>) => void,
+ *   subscribe: (listener: (state: State, previous: State) => void) => () => void}}
+ */
+export function createStore(initial) {
+  let state = Object.freeze({ ...initial });
+  /** @type {Set<(state: State, previous: State) => void>} */
+  const listeners = new Set();
+  return {
+    get: () => state,
+    set(patch) {
+      const changed = Object.keys(patch).some((name) => !same(state[name], patch[name]));
+      if (!changed) return;
+      const previous = state;
+      state = Object.freeze({ ...state, ...patch });
+      for (const listener of listeners) listener(state, previous);
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+/** How each part of the state is written in the URL: [name there, from text, to text]. Defaults are left out. */
+const FIELDS = /** @type {Object<string, [string, (text: string) => any, (value: any) => string]>} */ ({
+  model: ["model", String, String],
+  text: ["text", String, String],
+  ids: ["ids", readIds, (ids) => ids.join(".")],
+  nPrompt: ["prompt", readIndex, String],
+  layer: ["layer", readIndex, String],
+  head: ["head", readIndex, String],
+  query: ["query", readIndex, String],
+  key: ["key", readIndex, String],
+  view: ["view", String, String],
+  causal: ["causal", readSwitch, writeSwitch],
+  compare: ["compare", readSwitch, writeSwitch],
+  temperature: ["temperature", readNumber(0, 10), String],
+  topK: ["top_k", readIndex, String],
+  topP: ["top_p", readNumber(0.01, 1), String],
+  seed: ["seed", readIndex, String],
+});
+
+/**
+ * What the URL says; what it does not say, or says in a way that cannot be read, is left out.
+ * @param {{search: string}} location
+ * @returns {Partial<State>}
+ */
+export function readUrl(location) {
+  const params = new URLSearchParams(location.search);
+  /** @type {Partial<State>} */
+  const found = {};
+  for (const [name, [param, read]] of Object.entries(FIELDS)) {
+    const text = params.get(param);
+    const value = text === null ? undefined : read(text);
+    if (value !== undefined) found[name] = value;
+  }
+  return found;
+}
+
+/** The path and query that reproduce `state`. Language and theme stay with the reader. @param {State} state */
+export function urlOf(state) {
+  const params = new URLSearchParams();
+  for (const [name, [param, , write]] of Object.entries(FIELDS)) {
+    if (!same(state[name], DEFAULTS[name])) params.set(param, write(state[name]));
+  }
+  const query = params.toString();
+  return query ? `/?${query}` : "/";
+}
+
+/** @param {any} a @param {any} b */
+export function same(a, b) {
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => item === b[i]);
+  return Object.is(a, b);
+}
+
+function readIds(text) {
+  const ids = text.split(/[.,]/).filter(Boolean).map(readIndex);
+  return ids.length && !ids.includes(undefined) ? ids : undefined;
+}
+
+function readIndex(text) {
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+function readNumber(low, high) {
+  return (text) => (text.trim() && Number(text) >= low && Number(text) <= high ? Number(text) : undefined);
+}
+
+function readSwitch(text) {
+  return { on: true, off: false, 1: true, 0: false }[text];
+}
+
+function writeSwitch(on) {
+  return on ? "on" : "off";
+}

@@ -1,0 +1,23 @@
+/**
+ * The stations of the ribbon, in the order of the forward pass. To add one: a file with
+ * `export default {id, needs, draw(root, trace, state, actions)}` and a line here. See ../README.md.
+ *
+ * @typedef {"detail"|"other"|"prediction"} Need
+ * @typedef {{set: (patch: Partial<import("../state.js").State>) => void,
+ *   get: () => import("../state.js").State, t: typeof import("../lib/i18n.js").t}} Actions
+ * @typedef {Object} View
+ * @property {string} id  its word in the catalogue is `ribbon.<id>`
+ * @property {Need[]|((state: import("../state.js").State) => Need[])} needs  `draw` is only called with a trace that has them
+ * @property {(root: HTMLElement, trace: import("../data/model_trace.js").ModelTrace,
+ *   state: import("../state.js").State, actions: Actions) => void} draw  called again at every change: updates in place
+ */
+
+import mask from "./mask.js";
+import prediction from "./prediction.js";
+import qkv from "./qkv.js";
+import scores from "./scores.js";
+import tokens from "./tokens.js";
+import weights from "./weights.js";
+
+/** @type {View[]} */
+export const VIEWS = [tokens, qkv, scores, mask, weights, prediction];

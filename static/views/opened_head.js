@@ -1,0 +1,32 @@
+/** What the stations of the opened head have in common: the title bar, and the strip with formula and legend. */
+
+import { h, replace, setText } from "../lib/dom.js";
+import { prepare } from "../lib/heatmap.js";
+import { t } from "../lib/i18n.js";
+
+prepare();
+
+/**
+ * The fixed parts of a station, in their order.
+ * @param {HTMLElement} root
+ */
+export function buildStation(root) {
+  const title = h("h1", { dataset: { testid: "opened-title" } });
+  const tools = h("div", { class: "tools" });
+  const formula = h("div", { class: "formula" });
+  const body = h("div", { class: "station-body" });
+  root.append(h("div", { class: "bar" }, title, h("span", { class: "grow" }), tools), formula, body);
+  return { title, tools, formula, body };
+}
+
+/**
+ * Title, formula and legend of what is drawn now.
+ * @param {ReturnType<typeof buildStation>} parts
+ * @param {{layer: number, head: number}} state
+ * @param {{formula: Node[], note: string, legend?: Node|null}} strip
+ */
+export function drawHead(parts, { layer, head }, { formula, note, legend }) {
+  setText(parts.title, t("matrix.title", { layer, head }));
+  const words = h("span", { class: "dim" }, note);
+  replace(parts.formula, h("span", { class: "formulas" }, formula), words, h("span", { class: "grow" }), legend);
+}

@@ -1,0 +1,37 @@
+/** QKᵀ/√d_head, before the mask: how well each query fits each key. Always finite, also where the mask will forbid. */
+
+import { perRoot } from "../lib/dom.js";
+import { number, significant } from "../lib/format.js";
+import { legendOf, signedScale } from "../lib/heatmap_scale.js";
+import { t } from "../lib/i18n.js";
+import * as formulas from "./formulas.js";
+import { buildStation, drawHead } from "./opened_head.js";
+import { drawSquare, reasonOf } from "./query_key.js";
+
+const partsOf = perRoot(buildStation);
+
+export default {
+  id: "scores",
+  needs: ["detail"],
+  draw(root, trace, state, actions) {
+    const parts = partsOf(root);
+    const { scores, mask, q } = trace.detail;
+    const n = trace.tokens.length;
+    const scale = signedScale(scores.data);
+    const legend = legendOf(scale, { number: (value) => number(value, 2) });
+    drawHead(parts, state, { formula: [formulas.scores(q.shape[1])], note: t("matrix.scores_note", { n }), legend });
+    drawSquare(parts.body, trace, state, actions, {
+      id: "scores",
+      title: t("matrix.scores"),
+      values: scores.data,
+      scale,
+      cellText: (value) => number(value, n <= 10 ? 2 : 1),
+      words(query, key) {
+        const value = significant(scores.data[query * n + key], 5);
+        const reasons = mask.data[query * n + key];
+        if (!reasons) return ["matrix.score", { value }];
+        return ["matrix.score_masked", { value, reason: reasonOf(reasons) }];
+      },
+    });
+  },
+};

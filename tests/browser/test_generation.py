@@ -1,0 +1,515 @@
+"""Next token, sampling settings and generation: what the page shows is what model/ computes."""
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page, Request
+
+    from model.checkpoint import Checkpoint
+    from model.generate import Step
+
+TEXT = "Once upon a time, there was a little girl named Lily."
+LAYER, HEAD, SEED = 2, 3, 7
+
+
+@pytest.fixture(scope="module")
+def checkpoint() -> "Checkpoint":
+    from model import checkpoint
+
+    return checkpoint.load(checkpoint.ZOO / "stories-gpt")
+
+
+@pytest.fixture(scope="module")
+def prompt(checkpoint: "Checkpoint") -> list[int]:
+    return checkpoint.tokenizer.encode(TEXT)
+
+
+def show(page: "Page", **query: object) -> None:
+    page.goto("/?" + urlencode({"text": TEXT, "layer": LAYER, "head": HEAD, **query}))
+    settled(page)
+
+
+def settled(page: "Page", n_tokens: int | None = None) -> None:
+    """Wait until everything is drawn, for a path of `n_tokens`."""
+    page.wait_for_function(
+        """n => {
+          const path = document.querySelectorAll('[data-testid=gen-token]:not(.undone)').length;
+          const strip = document.querySelectorAll('[data-testid=token]').length;
+          const busy = document.querySelector('[aria-busy=true]:not([hidden])');
+          return document.body.dataset.state === 'ready' && !busy && path === strip && (n === null || path === n);
+        }""",
+        arg=n_tokens,
+        timeout=60_000,  # 256 tokens on a busy machine
+    )
+
+
+def ids_of(page: "Page") -> list[int]:
+    tokens = page.locator("[data-testid=gen-token]:not(.undone)")
+    return tokens.evaluate_all("tokens => tokens.map(token => Number(token.dataset.id))")
+
+
+def press(page: "Page", name: str, n_tokens: int) -> None:
+    page.get_by_test_id(f"gen-{name}").click()
+    settled(page, n_tokens)
+
+
+def model_steps(checkpoint: "Checkpoint", prompt: list[int], n: int, **settings: Any) -> "list[Step]":
+    """What model.generate does with the page's settings: the prompt's step and `n` more."""
+    from model.generate import generate
+    from model.sampling import Settings
+
+    chosen = Settings(**{"temperature": 0.8, "top_k": 20, "top_p": 0.95, "seed": SEED, **settings})
+    return list(generate(checkpoint, prompt, chosen, n, ["layers.2.attn.pattern"]))
+
+
+def candidates(page: "Page") -> list[dict[str, Any]]:
+    rows = page.get_by_test_id("candidate").evaluate_all(
+        "rows => rows.map(({dataset, innerText}) => ({...dataset, text: innerText}))"
+    )
+    return [{**row, "id": int(row["id"]), "before": float(row["before"]), "after": float(row["after"])} for row in rows]
+
+
+def percent(share: float) -> str:
+    """As lib/format.js writes it."""
+    return "<\u202f0.1\u202f%" if 0 < share < 0.0005 else f"{share * 100:.1f}\u202f%"
+
+
+# --- the next token ------------------------------------------------------------------------------------------------
+
+SETTINGS = {
+    "default": {},
+    "off": {"temperature": 1, "top_k": 0, "top_p": 1},
+    "greedy": {"temperature": 0},
+    "narrow": {"temperature": 0.5, "top_k": 5, "top_p": 0.8},
+    "wide": {"temperature": 1.5, "top_k": 0, "top_p": 0.5},
+}
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())
+@pytest.mark.parametrize("query", [5, 12])
+def test_bars_are_the_models_distribution(
+    page: "Page", checkpoint: "Checkpoint", prompt: list[int], settings: dict[str, Any], query: int
+) -> None:
+    from model.sampling import Settings, distribution
+    from model.trace import trace
+
+    logits = trace(checkpoint, prompt, ["logits"]).tensors["logits"][query]
+    used = {"temperature": 0.8, "top_k": 20, "top_p": 0.95, **settings}
+    truth = distribution(logits, Settings(**used), [checkpoint.tokenizer.pad_id])
+
+    show(page, query=query, **settings)
+    shown = candidates(page)
+
+    assert len(shown) == 12
+    assert [row["id"] for row in shown] == truth.before.argsort(descending=True, stable=True)[:12].tolist()
+    for row in shown:
+        assert row["before"] == pytest.approx(float(truth.before[row["id"]]), abs=1e-6)
+        assert row["after"] == pytest.approx(float(truth.after[row["id"]]), abs=1e-6)
+        assert (row["kept"] == "true") == bool(truth.kept[row["id"]])
+        assert percent(row["before"]) in row["text"]
+        assert (percent(row["after"]) if row["kept"] == "true" else "cut") in row["text"]
+    rest = page.get_by_test_id("next-rest").inner_text()
+    assert f"entropy {truth.entropy_bits:.2f} bits" in rest
+    if used["temperature"] and truth.n_kept < checkpoint.config.vocab_size - 1:
+        cut = checkpoint.config.vocab_size - 1 - truth.n_kept
+        assert f"{cut:,} ".replace(",", "\u202f") in rest
+        assert f"(mass {percent(truth.mass_cut)})" in rest
+
+
+def test_the_row_and_the_token_that_follows_are_named(
+    page: "Page", checkpoint: "Checkpoint", prompt: list[int]
+) -> None:
+    show(page, query=4)
+    expect(page.get_by_test_id("next-where")).to_have_text("row 4 predicts token 5, after “… a time,”")
+
+    shown = candidates(page)
+    rank = [row["id"] for row in shown].index(prompt[5])
+    expect(page.get_by_test_id("next-actual")).to_contain_text(f"rank {rank + 1}, {percent(shown[rank]['before'])}")
+    expect(page.get_by_test_id("candidate").nth(rank)).to_have_class(re.compile("actual"))
+
+    page.get_by_test_id("token").nth(len(prompt) - 1).click()
+    expect(page.get_by_test_id("next-actual")).to_be_hidden()  # nothing follows the last row
+
+
+def test_settings_change_the_bars_and_the_address(page: "Page") -> None:
+    show(page)
+    before = candidates(page)
+    page.get_by_test_id("sampling-topK").fill("3")
+    page.wait_for_function("() => document.querySelectorAll('[data-testid=candidate][data-kept=true]').length === 3")
+    page.wait_for_url("**top_k=3**")
+    after = candidates(page)
+
+    assert [row["before"] for row in before] == [row["before"] for row in after]
+    assert sum(row["after"] for row in after) == pytest.approx(1)
+    page.get_by_test_id("sampling-temperature").fill("0")
+    expect(page.get_by_test_id("next-rest")).to_contain_text("the likeliest is always taken")
+
+
+def test_the_station_shows_more_of_the_same(page: "Page", checkpoint: "Checkpoint", prompt: list[int]) -> None:
+    show(page, view="prediction")
+    truth = model_steps(checkpoint, prompt, 0)[0].next
+    rows = page.get_by_test_id("candidate-row").evaluate_all("rows => rows.map(({dataset}) => ({...dataset}))")
+
+    assert len(rows) == 20
+    for row in rows:
+        assert float(row["before"]) == pytest.approx(float(truth.before[int(row["id"])]), abs=1e-6)
+        assert float(row["after"]) == pytest.approx(float(truth.after[int(row["id"])]), abs=1e-6)
+    bars = page.get_by_test_id("bars")
+    expect(bars.locator(".bars .point")).to_have_count(40)  # before and after
+    page.get_by_test_id("axis-log").click()
+    expect(page.get_by_test_id("axis-log")).to_have_attribute("aria-pressed", "true")
+    page.get_by_test_id("candidate-row").nth(2).get_by_role("button").click()
+    settled(page, len(prompt) + 1)
+    assert ids_of(page)[-1] == int(rows[2]["id"])
+
+
+# --- steps ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_step_is_the_models_own(page: "Page", checkpoint: "Checkpoint", prompt: list[int]) -> None:
+    steps = model_steps(checkpoint, prompt, 2)
+    show(page)
+    for step in steps[1:]:
+        press(page, "step", len(step.ids))
+        assert ids_of(page) == step.ids
+        index = len(step.ids) - 1
+        assert step.u is not None
+        assert step.drawn is not None
+        expect(page.get_by_test_id("gen-drawn")).to_contain_text(f"u = {step.u:.4f}")
+        expect(page.get_by_test_id("gen-drawn")).to_contain_text(percent(float(step.drawn.after[step.ids[-1]])))
+        expect(page.get_by_test_id("gen-cache")).to_contain_text(f"{index + 1} positions kept, 1 computed")
+        expect(page.get_by_test_id("next-where")).to_contain_text(f"row {index} predicts token {index + 1}")
+        for row in candidates(page):
+            assert row["before"] == pytest.approx(float(step.next.before[row["id"]]), abs=1e-5)
+    expect(page.get_by_test_id("gen-count")).to_have_text("step 2 of 12, seed 7")
+
+
+@pytest.mark.parametrize("settings", [{"temperature": 0}, {"seed": 12, "temperature": 1.2, "top_k": 0, "top_p": 1}])
+def test_three_steps_are_one_play_of_three(
+    page: "Page", checkpoint: "Checkpoint", prompt: list[int], settings: dict[str, Any]
+) -> None:
+    ids = model_steps(checkpoint, prompt, 3, **settings)[-1].ids
+    show(page, **settings)
+    for n in range(1, 4):
+        press(page, "step", len(prompt) + n)
+    stepped = ids_of(page)
+
+    press(page, "restart", len(prompt))
+    page.get_by_test_id("gen-length").fill("3")
+    page.get_by_test_id("gen-pace").select_option("fast")
+    press(page, "play", len(prompt) + 3)
+
+    assert stepped == ids_of(page) == ids
+    expect(page.get_by_test_id("gen-play")).to_be_visible()  # no longer "Pause"
+
+
+def test_the_new_tokens_row_is_the_models(page: "Page", checkpoint: "Checkpoint", prompt: list[int]) -> None:
+    from model.trace import trace
+
+    show(page)
+    ids = model_steps(checkpoint, prompt, 2)[-1].ids
+    truth = trace(checkpoint, ids, [f"layers.{layer}.attn.pattern" for layer in range(checkpoint.config.n_layer)])
+    with requests_of(page) as asked:
+        press(page, "step", len(prompt) + 1)
+        press(page, "step", len(prompt) + 2)
+
+    # The overview grew by the rows that came with the steps: nothing but the open head was asked for.
+    traces = [request.post_data_json for request in asked if request.url.endswith("/api/trace")]
+    assert all(trace["heads"] == [HEAD] for trace in traces), traces
+    rows = [-2, -1]
+    for layer in (0, LAYER, checkpoint.config.n_layer - 1):
+        for head in (0, HEAD):
+            pattern = truth.tensors[f"layers.{layer}.attn.pattern"][head].numpy()
+            drawn = overview(page, layer, head)
+            assert drawn.shape == pattern.shape
+            np.testing.assert_allclose(drawn[rows], pattern[rows], atol=2.5 / 255)
+
+    # The open head is float32: its new row, weight by weight.
+    pattern = truth.tensors[f"layers.{LAYER}.attn.pattern"][HEAD]
+    for key in (0, len(ids) // 2, len(ids) - 1):
+        page.get_by_test_id("token").nth(key).click(modifiers=["Shift"])
+        readout = page.get_by_test_id("readout")
+        expect(readout).to_have_attribute("data-row", str(len(ids) - 1))
+        expect(readout).to_have_attribute("data-col", str(key))
+        assert float(readout.get_attribute("data-value") or "nan") == pytest.approx(float(pattern[-1, key]), abs=1e-5)
+    strongest = int(pattern[-1].argmax())
+    said = f"(token {strongest}, weight {pattern[-1, strongest]:.4f})"
+    expect(page.get_by_test_id("gen-looks")).to_contain_text(said)
+
+
+def test_the_grown_overview_is_the_traced_one(page: "Page", prompt: list[int]) -> None:
+    show(page)
+    for n in range(1, 4):
+        press(page, "step", len(prompt) + n)
+    page.wait_for_url("**ids=**")
+    grown = [overview(page, layer, HEAD) for layer in range(6)]
+    page.reload()
+    settled(page, len(prompt) + 3)
+    for layer, picture in enumerate(grown):
+        np.testing.assert_allclose(overview(page, layer, HEAD), picture, atol=2.5 / 255)
+
+
+def overview(page: "Page", layer: int, head: int) -> np.ndarray:
+    """The weights that a head's small picture shows, [query key]: its colours, read backwards."""
+    canvas = page.locator(f'[data-testid=head][data-layer="{layer}"][data-head="{head}"]')
+    pixels = canvas.evaluate(
+        """async canvas => {
+          const { pixelTable } = await import('/static/lib/colour.js');
+          const table = pixelTable('weights');
+          const { data, width } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+          const words = [...new Uint32Array(data.buffer)];
+          return { width, levels: words.map(word => word ? table.indexOf(word) : 0) };
+        }"""
+    )
+    assert -1 not in pixels["levels"]
+    return np.array(pixels["levels"]).reshape(-1, pixels["width"]) / 255
+
+
+@contextmanager
+def requests_of(page: "Page") -> "Iterator[list[Request]]":
+    """The requests of a page while a block runs."""
+    seen: list[Request] = []
+
+    def listen(request: "Request") -> None:
+        seen.append(request)
+
+    page.on("request", listen)
+    yield seen
+    page.remove_listener("request", listen)
+
+
+# --- back, restart, branches ---------------------------------------------------------------------------------------
+
+
+def test_back_keeps_what_it_undoes(page: "Page", prompt: list[int]) -> None:
+    show(page)
+    expect(page.get_by_test_id("gen-back")).to_be_disabled()
+    n = len(prompt)
+    for i in range(1, 4):
+        press(page, "step", n + i)
+    ids = ids_of(page)
+
+    press(page, "back", n + 2)
+    assert ids_of(page) == ids[:-1]
+    expect(page.locator("[data-testid=gen-token].undone")).to_have_attribute("data-id", str(ids[-1]))
+    press(page, "step", n + 3)
+    assert ids_of(page) == ids  # the same draw
+    press(page, "restart", n)
+    assert ids_of(page) == prompt
+    expect(page.get_by_test_id("gen-restart")).to_be_disabled()
+    page.locator("[data-testid=gen-token].undone").nth(1).click()
+    settled(page, n + 2)
+    assert ids_of(page) == ids[:-1]
+    expect(page.get_by_test_id("gen-branch")).to_have_count(0)
+
+
+def test_a_candidate_can_be_taken(page: "Page", prompt: list[int]) -> None:
+    show(page)
+    n = len(prompt)
+    press(page, "step", n + 1)
+    press(page, "step", n + 2)
+    left = ids_of(page)
+    page.get_by_test_id("gen-token").nth(n - 1).click()
+    settled(page)
+    expect(page.get_by_test_id("next-where")).to_contain_text(f"row {n - 1} predicts token {n}")
+
+    other = next(row["id"] for row in candidates(page) if row["id"] != left[n])
+    page.locator(f'[data-testid=candidate][data-id="{other}"]').click()
+    settled(page, n + 1)
+    assert ids_of(page) == [*prompt, other]
+    expect(page.get_by_test_id("gen-drawn")).to_contain_text("taken by hand")
+
+    # The path that was left is a branch; going there makes a branch of this one.
+    page.get_by_test_id("gen-branch").click()
+    settled(page, n + 2)
+    assert ids_of(page) == left
+    expect(page.get_by_test_id("gen-branch")).to_have_count(1)
+    page.get_by_test_id("gen-branch").click()
+    settled(page, n + 1)
+    assert ids_of(page) == [*prompt, other]
+
+
+def test_a_candidate_inside_the_prompt_ends_it_there(page: "Page", prompt: list[int]) -> None:
+    show(page, query=3)
+    other = next(row["id"] for row in candidates(page) if row["id"] != prompt[4])
+    page.locator(f'[data-testid=candidate][data-id="{other}"]').click()
+    settled(page, 5)
+    assert ids_of(page) == [*prompt[:4], other]
+    expect(page.get_by_test_id("gen-count")).to_have_text("step 1 of 12, seed 7")
+    page.get_by_test_id("gen-branch").click()
+    settled(page, len(prompt))
+    assert ids_of(page) == prompt
+
+
+def test_another_seed_leaves_a_branch(page: "Page", checkpoint: "Checkpoint", prompt: list[int]) -> None:
+    n = len(prompt)
+    drawn = {seed: model_steps(checkpoint, prompt, 1, seed=seed, temperature=2, top_k=0)[-1].ids for seed in range(30)}
+    other = next(seed for seed, ids in drawn.items() if ids != drawn[0])
+    show(page, seed=0, temperature=2, top_k=0)
+    press(page, "step", n + 1)
+    press(page, "back", n)
+    page.get_by_test_id("sampling-seed").fill(str(other))
+    press(page, "step", n + 1)
+    assert ids_of(page) == drawn[other]
+    page.get_by_test_id("gen-branch").click()
+    settled(page, n + 1)
+    assert ids_of(page) == drawn[0]
+
+
+def test_a_link_replays_and_draws_nothing(page: "Page", prompt: list[int]) -> None:
+    show(page)
+    press(page, "step", len(prompt) + 1)
+    press(page, "step", len(prompt) + 2)
+    ids = ids_of(page)
+    page.wait_for_url(f"**ids={'.'.join(map(str, ids))}**")
+    with requests_of(page) as asked:
+        page.goto(page.url.replace("temperature", "ignored") + "&seed=99")
+        settled(page, len(ids))
+    assert ids_of(page) == ids
+    assert not [request for request in asked if request.url.endswith("/api/generate")]
+    expect(page.locator("[data-testid=gen-token].gen")).to_have_count(2)
+    press(page, "restart", len(prompt))
+    assert ids_of(page) == prompt
+
+
+# --- play and pause ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def slow_steps(monkeypatch: pytest.MonkeyPatch, server_url: str) -> Iterator[list[int]]:
+    """The server's steps take their time, and are counted."""
+    from app.services.generation import Session
+
+    made: list[int] = []
+    step = Session.step
+
+    def slow(session: Session) -> Any:
+        time.sleep(0.12)
+        made.append(session.n_new)
+        return step(session)
+
+    monkeypatch.setattr(Session, "step", slow)
+    yield made
+    time.sleep(0.3)  # a stream that was just closed may still be in its last step
+
+
+def test_pause_stops_the_server(page: "Page", prompt: list[int], slow_steps: list[int]) -> None:
+    show(page)
+    page.get_by_test_id("gen-length").fill("100")
+    page.get_by_test_id("gen-pace").select_option("fast")
+    page.get_by_test_id("gen-play").click()
+    expect(page.get_by_test_id("gen-step")).to_be_disabled()
+    page.get_by_test_id("gen-token").nth(len(prompt) + 1).wait_for()
+    page.get_by_test_id("gen-pause").click()
+    settled(page)
+    shown, made = len(ids_of(page)), len(slow_steps)
+    page.wait_for_timeout(900)
+    assert len(ids_of(page)) == shown
+    assert len(slow_steps) <= made + 2  # of more than seven that there would have been time for
+    expect(page.get_by_test_id("gen-play")).to_be_enabled()
+
+
+def test_typing_ends_playing(page: "Page", slow_steps: list[int]) -> None:
+    show(page)
+    page.get_by_test_id("gen-play").click()
+    page.locator("[data-testid=gen-token].gen").first.wait_for()
+    page.get_by_test_id("sentence").fill("The cat")
+    settled(page, 2)
+    expect(page.get_by_test_id("gen-play")).to_be_visible()
+    page.wait_for_timeout(400)
+    assert len(ids_of(page)) == 2
+
+
+def test_other_settings_while_playing_hold_from_the_next_token(
+    page: "Page", checkpoint: "Checkpoint", prompt: list[int], slow_steps: list[int]
+) -> None:
+    show(page, seed=3)
+    page.get_by_test_id("gen-length").fill("6")
+    page.get_by_test_id("gen-play").click()
+    page.get_by_test_id("gen-token").nth(len(prompt) + 1).wait_for()
+    page.get_by_test_id("sampling-temperature").fill("0")
+    settled(page, len(prompt) + 6)
+    ids = ids_of(page)
+    assert ids == model_steps(checkpoint, ids[:-2], 2, temperature=0)[-1].ids
+
+
+# --- what cannot go on, and what goes wrong ------------------------------------------------------------------------
+
+
+def test_a_full_window_says_so(page: "Page", checkpoint: "Checkpoint") -> None:
+    size = checkpoint.config.max_seq_len
+    show(page, text="", ids=".".join(["11"] * size))
+    expect(page.get_by_test_id("gen-step")).to_be_disabled()
+    expect(page.get_by_test_id("gen-play")).to_be_disabled()
+    expect(page.get_by_test_id("gen-note")).to_contain_text(f"window of {size} tokens is full")
+    expect(page.get_by_test_id("candidate").first).to_be_disabled()
+
+
+def test_play_stops_where_the_window_ends(page: "Page", checkpoint: "Checkpoint", prompt: list[int]) -> None:
+    size = checkpoint.config.max_seq_len
+    ids = (prompt * size)[: size - 2]
+    show(page, text="", ids=".".join(map(str, ids)))
+    page.get_by_test_id("gen-pace").select_option("fast")
+    press(page, "play", size)
+    expect(page.get_by_test_id("gen-note")).to_contain_text("is full")
+
+
+def test_the_end_of_the_text_says_so(page: "Page", checkpoint: "Checkpoint", prompt: list[int]) -> None:
+    ids = [*prompt, checkpoint.tokenizer.end_id]
+    show(page, ids=".".join(map(str, ids)), prompt=len(prompt))
+    expect(page.get_by_test_id("gen-step")).to_be_disabled()
+    expect(page.get_by_test_id("gen-note")).to_contain_text("ended its text")
+    press(page, "back", len(prompt))
+    expect(page.get_by_test_id("gen-step")).to_be_enabled()
+    expect(page.get_by_test_id("gen-note")).to_be_hidden()
+
+
+def test_generation_stays_causal(page: "Page", checkpoint: "Checkpoint", prompt: list[int]) -> None:
+    show(page, causal="off")
+    expect(page.get_by_test_id("gen-note")).to_contain_text("generation keeps it on")
+    press(page, "step", len(prompt) + 1)
+    assert ids_of(page) == model_steps(checkpoint, prompt, 1)[-1].ids
+
+
+def test_a_server_that_is_gone_loses_nothing(page: "Page", prompt: list[int], page_errors: list[str]) -> None:
+    show(page)
+    press(page, "step", len(prompt) + 1)
+    page.route("**/api/generate", lambda route: route.abort())
+    page.get_by_test_id("gen-step").click()
+    expect(page.get_by_test_id("gen-problem")).to_contain_text("Nothing is lost")
+    assert len(ids_of(page)) == len(prompt) + 1
+    page.unroute("**/api/generate")
+    page.get_by_test_id("gen-retry").click()
+    settled(page, len(prompt) + 2)
+    expect(page.get_by_test_id("gen-problem")).to_be_hidden()
+    page_errors.clear()
+
+
+def test_all_by_keyboard(page: "Page", prompt: list[int]) -> None:
+    show(page)
+    step = page.get_by_test_id("gen-step")
+    step.focus()
+    for n in (1, 2):
+        page.keyboard.press("Enter")
+        settled(page, len(prompt) + n)
+        expect(step).to_be_focused()
+    chosen = page.get_by_test_id("gen-token").nth(len(prompt))
+    page.get_by_test_id("gen-token").nth(len(prompt) + 1).focus()
+    page.keyboard.press("ArrowLeft")
+    expect(chosen).to_be_focused()
+    page.keyboard.press("Enter")
+    settled(page)
+    expect(page.get_by_test_id("next-where")).to_contain_text(f"row {len(prompt)} predicts")
+    expect(chosen).to_be_focused()
+    page.get_by_test_id("candidate").first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_test_id("candidate").nth(1)).to_be_focused()

@@ -1,0 +1,420 @@
+"""The page's foundation: sentence, tokens, heads, masks, address, languages, and what is shown when something fails."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page, Route
+
+STATIC = Path(__file__).parents[2] / "static"
+TEXT = "The cat sat on the mat."
+
+
+def post(server_url: str, path: str, body: dict[str, Any]) -> Any:
+    request = Request(server_url + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    with urlopen(request, timeout=30) as answer:
+        return json.load(answer)
+
+
+def ready(page: "Page") -> None:
+    page.wait_for_selector('body[data-state="ready"]')
+
+
+def show(page: "Page", query: str) -> None:
+    page.goto("/?" + query)
+    ready(page)
+
+
+def type_text(page: "Page", text: str) -> None:
+    """Type and wait for what belongs to this text, not to the one before."""
+    page.get_by_test_id("sentence").fill(text)
+    page.wait_for_function(
+        """text => {
+          const { traced, state } = document.body.dataset;
+          return state === 'ready' && JSON.parse(traced).text === text;
+        }""",
+        arg=text,
+    )
+
+
+def strip_ids(page: "Page") -> list[int]:
+    return page.get_by_test_id("token").evaluate_all("tokens => tokens.map(token => Number(token.dataset.id))")
+
+
+# --- what is typed -------------------------------------------------------------------------------------------------
+
+
+def test_typing_draws_all_heads(page: "Page") -> None:
+    page.goto("/")
+    type_text(page, TEXT)
+
+    heads = page.get_by_test_id("head")
+    model = page.request.get("/api/models").json()["models"][0]
+    assert heads.count() == model["n_layer"] * model["n_head"]
+    sizes, drawn = page.evaluate("""() => {
+      const canvases = [...document.querySelectorAll('[data-testid=head]')];
+      const alphas = (canvas) => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+        .data.filter((_, i) => i % 4 === 3);
+      return [canvases.map((c) => [c.width, c.height]), canvases.map((c) => alphas(c).filter((a) => a === 255).length)];
+    }""")
+    n = len(strip_ids(page))
+    assert set(map(tuple, sizes)) == {(n, n)}
+    assert set(drawn) == {n * (n + 1) // 2}, "allowed cells are painted, forbidden ones show the hatching"
+
+
+def test_a_head_canvas_shows_the_weights(page: "Page", server_url: str) -> None:
+    show(page, "text=The cat sat")
+    colours = page.evaluate("""async () => {
+      const { rampColour } = await import('/static/lib/colour.js');
+      const canvas = document.querySelector('[data-testid=head][data-layer="2"][data-head="1"]');
+      const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+      const api = await import('/static/data/api.js');
+      const want = ['layers.2.attn.pattern'];
+      const { tensors } = await api.trace({ text: 'The cat sat', want, heads: [1], dtype: 'uint8' });
+      const pattern = tensors[want[0]].data;
+      const n = canvas.width;
+      const out = [];
+      for (let q = 0; q < n; q++) for (let k = 0; k <= q; k++) {
+        const i = q * n + k;
+        out.push([[...data.slice(4 * i, 4 * i + 3)], rampColour('weights', pattern[i] / 255)]);
+      }
+      return out;
+    }""")
+    assert len(colours) > 3
+    for painted, expected in colours:
+        assert painted == expected
+
+
+def test_strip_has_the_ids_of_tokenize(page: "Page", server_url: str) -> None:
+    text = "Lily's 2 dogs\tsaid: “héllo” 猫 👩‍🚀!"
+    page.goto("/")
+    type_text(page, text)
+    tokens = post(server_url, "/api/tokenize", {"text": text})["tokens"]
+    assert strip_ids(page) == [token["id"] for token in tokens]
+    partial = page.locator("[data-testid=token][data-partial]")
+    assert partial.count() == sum(token["partial"] for token in tokens) > 0
+    assert "猫" in page.locator(".chargroup .whole").all_text_contents()
+
+
+def test_counts_and_space_legend(page: "Page") -> None:
+    show(page, "text=A cat.")
+    counts = page.get_by_test_id("counts").inner_text()
+    assert f"{len(strip_ids(page))} tokens" in counts
+    assert "6 characters" in counts
+    assert "marks a space" in counts
+
+
+def test_markup_is_shown_as_text(page: "Page") -> None:
+    page.goto("/")
+    hostile = "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>"
+    type_text(page, hostile)
+    assert page.evaluate("window.hacked") is None
+    shown = "".join(page.locator("[data-testid=token] .text").all_text_contents())
+    assert shown == hostile.replace(" ", "·")
+    for view in page.get_by_test_id("station").evaluate_all("tabs => tabs.map(tab => tab.dataset.view)"):
+        page.locator(f"#tab-{view}").click()
+        ready(page)
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("main script, main img[onerror]").count() == 0
+
+
+def test_newest_answer_wins(page: "Page") -> None:
+    """The answer to the first text is held back until after the second one's: it must not be drawn."""
+    held: list[Route] = []
+
+    def slow(route: "Route") -> None:
+        if (route.request.post_data_json or {}).get("text") == "slow":
+            held.append(route)
+        else:
+            route.continue_()
+
+    show(page, "text=start")
+    page.route("**/api/trace", slow)
+    page.get_by_test_id("sentence").fill("slow")
+    page.wait_for_timeout(250)
+    type_text(page, "fast and new")
+    assert held
+    for route in held:
+        route.continue_()
+    page.wait_for_timeout(250)
+    assert page.evaluate("JSON.parse(document.body.dataset.traced).text") == "fast and new"
+    assert "fast" in page.locator("[data-testid=token] .text").first.inner_text() + "fast"
+    assert page.get_by_test_id("sentence").input_value() == "fast and new"
+
+
+# --- errors ----------------------------------------------------------------------------------------------------------
+
+
+def test_text_that_is_too_long_is_kept_and_explained(page: "Page", page_errors: list[str]) -> None:
+    show(page, "text=" + TEXT)
+    before = strip_ids(page)
+    long = "word " * 400
+    page.get_by_test_id("sentence").fill(long)
+    problem = page.get_by_test_id("problem")
+    problem.wait_for(state="visible")
+    assert re.search(r"\d+ tokens.*256", problem.inner_text())
+    assert page.get_by_test_id("sentence").input_value() == long
+    assert page.get_by_test_id("sentence").get_attribute("aria-invalid") == "true"
+    assert strip_ids(page) == before, "the last good picture stays"
+    page_errors.clear()  # the browser writes the 422 to its console
+
+    type_text(page, "Short again")
+    assert problem.is_hidden()
+
+
+def test_server_away_then_back(page: "Page", page_errors: list[str]) -> None:
+    show(page, "text=" + TEXT)
+    page.route("**/api/trace", lambda route: route.abort())
+    page.get_by_test_id("sentence").fill("The cat sat on the hat.")
+    banner = page.get_by_test_id("banner")
+    banner.wait_for(state="visible")
+    assert "does not answer" in banner.inner_text()
+    assert page.get_by_test_id("sentence").input_value() == "The cat sat on the hat."
+    page.unroute("**/api/trace")
+    page.wait_for_function("() => JSON.parse(document.body.dataset.traced).text === 'The cat sat on the hat.'")
+    ready(page)
+    assert banner.is_hidden()
+    page_errors.clear()  # the browser's own words about the lost requests
+
+
+def test_full_server_is_asked_again(page: "Page", page_errors: list[str]) -> None:
+    asked = 0
+    error = {"error": {"code": "full", "message": "Busy.", "hint": "Wait."}}
+
+    def full_once(route: "Route") -> None:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            route.fulfill(status=503, headers={"Retry-After": "1"}, json=error)
+        else:
+            route.continue_()
+
+    page.route("**/api/trace", full_once)
+    show(page, "text=" + TEXT)
+    assert asked > 1
+    page_errors.clear()
+
+
+def test_a_link_to_a_model_that_is_not_here(page: "Page") -> None:
+    show(page, "model=no-such-model&text=" + TEXT)
+    assert "no-such-model" in page.get_by_test_id("banner").inner_text()
+    assert strip_ids(page)
+
+
+# --- the address -----------------------------------------------------------------------------------------------------
+
+
+def test_address_reproduces_the_state(page: "Page") -> None:
+    show(page, "text=" + TEXT)
+    page.locator("[data-testid=head][data-layer='3'][data-head='5']").click()
+    page.get_by_test_id("token").nth(4).click()
+    page.get_by_test_id("token").nth(1).click(modifiers=["Shift"])
+    page.get_by_test_id("switch-causal").click()
+    page.locator("#tab-tokens").click()
+    page.wait_for_function("() => location.search.includes('view=tokens') && location.search.includes('key=1')")
+
+    def seen() -> Any:
+        ready(page)
+        return page.evaluate("""() => ({
+          text: document.querySelector('[data-testid=sentence]').value,
+          head: [...document.querySelectorAll('[data-testid=head].on')].map((c) => [c.dataset.layer, c.dataset.head]),
+          query: [...document.querySelectorAll('[data-testid=token].q')].map((b) => b.dataset.index),
+          key: [...document.querySelectorAll('[data-testid=token].k')].map((b) => b.dataset.index),
+          causal: document.querySelector('[data-testid=switch-causal]').ariaChecked,
+          view: document.querySelector('[role=tab][aria-selected=true]').dataset.view,
+        })""")
+
+    before = seen()
+    expected = {"head": [["3", "5"]], "query": ["4"], "key": ["1"], "causal": "false", "view": "tokens"}
+    assert before == {"text": TEXT} | expected
+    page.reload()
+    assert seen() == before
+
+
+def test_ids_in_the_address_are_replayed(page: "Page", server_url: str) -> None:
+    ids = [token["id"] for token in post(server_url, "/api/tokenize", {"text": TEXT})["tokens"]]
+    unusual = [*ids[:2], ids[0], *ids[2:]]  # ids that no tokenizer gives for any text
+    show(page, "ids=" + ".".join(map(str, unusual)) + "&prompt=3")
+    assert strip_ids(page) == unusual
+    assert page.locator("[data-testid=token].gen").count() == len(unusual) - 3
+
+    type_text(page, "Anew")
+    assert strip_ids(page) == [t["id"] for t in post(server_url, "/api/tokenize", {"text": "Anew"})["tokens"]]
+    page.wait_for_function("() => !location.search.includes('ids=')")
+
+
+def test_back_closes_the_head(page: "Page") -> None:
+    show(page, "layer=1&head=1&text=" + TEXT)
+    open_head = page.locator("[data-testid=head].on")
+    page.locator("[data-testid=head][data-layer='4'][data-head='2']").click()
+    assert open_head.get_attribute("data-layer") == "4"
+    page.go_back()
+    ready(page)
+    assert open_head.get_attribute("data-layer") == "1"
+    assert page.get_by_test_id("sentence").input_value() == TEXT
+
+
+def test_example_opens_and_back_returns(page: "Page") -> None:
+    page.goto("/")
+    page.wait_for_selector('body[data-state="empty"]')
+    cards = page.get_by_test_id("example")
+    assert cards.count() == 4
+    text = cards.first.locator(".text").inner_text()
+    cards.first.click()
+    ready(page)
+    assert page.get_by_test_id("sentence").input_value() == text
+    page.go_back()
+    page.wait_for_selector('body[data-state="empty"]')
+    assert page.get_by_test_id("sentence").input_value() == ""
+
+
+def test_a_link_outside_the_model_is_fitted(page: "Page") -> None:
+    show(page, "layer=99&head=99&query=99&key=99&view=nonsense&text=" + TEXT)
+    assert page.locator("[data-testid=head].on").count() == 1
+    assert page.locator("[data-testid=token].q").get_attribute("data-index") == str(len(strip_ids(page)) - 1)
+
+
+# --- keyboard --------------------------------------------------------------------------------------------------------
+
+
+def test_arrow_keys_open_heads(page: "Page") -> None:
+    show(page, "layer=1&head=1&text=" + TEXT)
+    page.locator("[data-testid=head].on").focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowLeft"):
+        page.keyboard.press(key)
+    on = page.locator("[data-testid=head].on")
+    assert (on.get_attribute("data-layer"), on.get_attribute("data-head")) == ("2", "2")
+    assert page.evaluate("document.activeElement.classList.contains('on')")
+    assert page.locator("[data-testid=head][tabindex='0']").count() == 1, "one stop for Tab"
+
+
+def test_arrow_keys_choose_query_and_key(page: "Page") -> None:
+    show(page, "query=3&key=0&text=" + TEXT)
+    page.get_by_test_id("token").nth(3).focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Shift+ArrowRight")
+    assert page.locator("[data-testid=token].q").get_attribute("data-index") == "2"
+    assert page.locator("[data-testid=token].k").get_attribute("data-index") == "1"
+
+
+def test_slash_and_question_mark(page: "Page") -> None:
+    show(page, "text=" + TEXT)
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.dataset.testid") == "sentence"
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    assert page.locator("dialog.help").is_visible()
+    page.keyboard.press("Escape")
+    assert page.locator("dialog.help").is_hidden()
+
+
+def test_ribbon_is_a_tab_list(page: "Page") -> None:
+    show(page, "view=tokens&text=" + TEXT)
+    page.locator("#tab-tokens").focus()
+    page.keyboard.press("ArrowRight")
+    selected = page.locator("[role=tab][aria-selected=true]")
+    assert selected.count() == 1
+    assert selected.get_attribute("data-view") == "qkv"
+
+
+# --- masks, model, language, theme -----------------------------------------------------------------------------
+
+
+def test_causal_switch_retraces(page: "Page") -> None:
+    show(page, "text=" + TEXT)
+    n = len(strip_ids(page))
+    now = page.get_by_test_id("causal-now")
+    assert f"{n * (n - 1) // 2} of {n * n} cells" in now.inner_text()
+    page.get_by_test_id("switch-causal").click()
+    page.wait_for_function("() => JSON.parse(document.body.dataset.traced).masks.causal === false")
+    ready(page)
+    assert "no cell is forbidden" in now.inner_text()
+
+
+def test_model_menu_by_keyboard(page: "Page") -> None:
+    show(page, "text=" + TEXT)
+    button = page.get_by_role("button", name=re.compile("stories-gpt.*6 layers × 8 heads"))
+    button.focus()
+    page.keyboard.press("ArrowDown")
+    option = page.get_by_role("option").first
+    assert option.is_visible()
+    assert option.get_attribute("aria-selected") == "true"
+    page.keyboard.press("Escape")
+    assert option.is_hidden()
+    assert page.evaluate("document.activeElement.getAttribute('aria-haspopup')") == "listbox"
+
+
+def test_share_copies_the_address(open_page: "Callable[..., Page]") -> None:
+    page = open_page(permissions=["clipboard-read", "clipboard-write"])
+    show(page, "layer=2&text=" + TEXT)
+    page.get_by_test_id("share").click()
+    page.get_by_text("Link copied").first.wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
+
+
+def test_japanese_page_keeps_the_state_and_is_remembered(page: "Page") -> None:
+    show(page, "layer=2&head=3&text=" + TEXT)
+    page.locator("[data-lang=ja]").click()
+    page.wait_for_selector('html[lang="ja"]')
+    ready(page)
+    assert page.locator("#heads-title").inner_text().startswith("ヘッド")
+    assert page.get_by_test_id("sentence").input_value() == TEXT
+    assert page.locator("[data-testid=head].on").get_attribute("title") == "層 2、ヘッド 3"
+    page.goto("/")
+    assert page.locator("html").get_attribute("lang") == "ja"
+
+
+def test_japanese_browser_gets_japanese(open_page: "Callable[..., Page]") -> None:
+    page = open_page(locale="ja-JP")
+    page.goto("/")
+    page.wait_for_selector('body[data-state="empty"]')
+    assert page.locator("html").get_attribute("lang") == "ja"
+
+
+def test_theme_follows_the_system_and_is_remembered(open_page: "Callable[..., Page]") -> None:
+    page = open_page(color_scheme="dark")
+    show(page, "text=" + TEXT)
+    theme = page.locator("html")
+    assert theme.get_attribute("data-theme") == "dark"
+    page.get_by_test_id("theme").click()
+    assert theme.get_attribute("data-theme") == "light"
+    page.reload()
+    assert theme.get_attribute("data-theme") == "light"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_ramps_in_css_and_in_code_are_the_same(page: "Page", theme: str) -> None:
+    page.goto("/?theme=" + theme)
+    for name in ("weights", "signed"):
+        css, stops = page.evaluate(
+            """async (name) => {
+              const colour = await import('/static/lib/colour.js');
+              return [colour.cssColour('--ramp-' + name), colour.rampStops(name)];
+            }""",
+            name,
+        )
+        assert re.findall(r"#[0-9a-f]{6}", css) == stops
+
+
+@pytest.mark.parametrize(("width", "lang"), [(360, "en"), (390, "ja"), (1024, "en"), (1920, "ja")])
+def test_nothing_overflows(open_page: "Callable[..., Page]", width: int, lang: str) -> None:
+    page = open_page(viewport={"width": width, "height": 800})
+    for query in ("", "&text=The 猫 named Lily saw a very unbelievably-long-compound-word"):
+        page.goto(f"/?lang={lang}{query}")
+        page.wait_for_selector('body[data-state="ready"], body[data-state="empty"]')
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_catalogues_match() -> None:
+    """Both languages have the same keys and the same placeholders (Japanese needs no singular)."""
+    english, japanese = (json.loads((STATIC / "i18n" / f"{lang}.json").read_text("utf-8")) for lang in ("en", "ja"))
+    assert {key for key in english if not key.endswith(".one")} == {key for key in japanese if not key.endswith(".one")}
+    holes = re.compile(r"\{\w+\}")
+    for key, text in japanese.items():
+        assert set(holes.findall(text)) == set(holes.findall(english[key])), key

@@ -1,0 +1,54 @@
+"""The numbers that define a model: those that cannot form one are refused, with a word on why."""
+
+import dataclasses
+import json
+
+import pytest
+
+from model.config import ModelConfig
+from tests.model.helpers import TINY
+
+
+def test_a_config_comes_back_from_json() -> None:
+    config = ModelConfig(**TINY | {"position": "sinusoidal", "norm_order": "post", "scale_embeddings": True})
+    assert ModelConfig.from_json(json.loads(json.dumps(config.to_json()))) == config
+    assert config.d_head == 5
+
+
+@pytest.mark.parametrize("name", ["vocab_size", "n_layer", "n_head", "d_model", "d_ff", "max_seq_len"])
+@pytest.mark.parametrize("value", [0, -3])
+def test_sizes_are_at_least_1(name: str, value: int) -> None:
+    with pytest.raises(ValueError, match=f"{name} must be at least 1, got {value}"):
+        ModelConfig(**TINY | {name: value})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"n_head": 4}, "d_model=15 does not divide into n_head=4 equal heads"),
+        ({"dropout": 1.0}, "dropout"),
+        ({"dropout": -0.1}, "dropout"),
+        ({"family": "encoder-only-maybe"}, "family"),
+        ({"position": "rotary-maybe"}, "position"),
+        ({"norm_order": "sandwich"}, "norm_order"),
+    ],
+)
+def test_what_forms_no_model_is_refused_by_name(wrong: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ModelConfig.from_json(TINY | wrong)
+
+
+def test_unknown_settings_list_the_known_ones() -> None:
+    with pytest.raises(ValueError, match=r"unknown model settings \['n_heads'\]; known are \['vocab_size', "):
+        ModelConfig.from_json(TINY | {"n_heads": 3})
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_a_missing_setting_is_named(name: str) -> None:
+    with pytest.raises(ValueError, match=name):
+        ModelConfig.from_json({key: value for key, value in TINY.items() if key != name})
+
+
+def test_a_config_cannot_change() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        ModelConfig(**TINY).n_layer = 3  # type: ignore[misc]

@@ -1,0 +1,71 @@
+"""Bits per byte, against a loop over tokens that runs the model anew for each of them."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from model.checkpoint import Checkpoint
+from model.evaluate import bits_per_byte
+from model.transformer import DecoderOnly
+from tests.model.helpers import byte_tokenizer, causal_mask, tiny_model
+
+TOKENIZER = byte_tokenizer()
+
+
+def bits_by_hand(model: DecoderOnly, document: str) -> float:
+    """−Σ log2 p(token | what the first window that reaches it shows), windows moving on by half of their length."""
+    ids, window = [TOKENIZER.end_id, *TOKENIZER.encode(document)], model.config.max_seq_len
+    bits = 0.0
+    for t in range(1, len(ids)):
+        start = 0
+        while start + window < t:
+            start += max(1, window // 2)
+        context = torch.tensor([ids[start:t]])
+        bits -= float(model(context, causal_mask(t - start))[0, -1].log_softmax(-1)[ids[t]]) / math.log(2)
+    return bits
+
+
+@settings(max_examples=40)
+@given(window=st.integers(1, 9), lengths=st.lists(st.integers(0, 30), min_size=1, max_size=3))
+@example(window=8, lengths=[7])
+@example(window=8, lengths=[8])
+@example(window=8, lengths=[9])
+@example(window=8, lengths=[12, 13])
+def test_bits_per_byte_counts_every_token_once(window: int, lengths: list[int]) -> None:
+    model = tiny_model(max_seq_len=window, n_layer=1).double()
+    documents = ["".join(chr(97 + (7 * i * n) % 26) for i in range(n)) for n in lengths]
+    if not any(lengths):
+        return
+    expected = sum(bits_by_hand(model, document) for document in documents) / sum(lengths)
+    assert math.isclose(bits_per_byte(model, TOKENIZER, documents), expected, rel_tol=1e-5)
+
+
+def test_a_model_that_knows_nothing_pays_the_whole_vocabulary_for_every_token() -> None:
+    model = tiny_model(max_seq_len=8)
+    for parameter in model.parameters():
+        parameter.zero_()
+    for document in ("a", "abcdefgh", "日本語", "abc" * 40):
+        assert math.isclose(bits_per_byte(model, TOKENIZER, [document]), math.log2(258), rel_tol=1e-6)
+
+
+def test_documents_do_not_see_each_other() -> None:
+    model = tiny_model(max_seq_len=8)
+    both = bits_per_byte(model, TOKENIZER, ["abc", "defghijklmno"])
+    alone = 3 * bits_per_byte(model, TOKENIZER, ["abc"]) + 12 * bits_per_byte(model, TOKENIZER, ["defghijklmno"])
+    assert math.isclose(both, alone / 15, rel_tol=1e-6)
+
+
+@pytest.mark.parametrize("documents", [[], [""], ["", ""]])
+def test_without_text_there_is_nothing_to_evaluate(documents: list[str]) -> None:
+    with pytest.raises(ValueError, match="no text"):
+        bits_per_byte(tiny_model(), TOKENIZER, documents)
+
+
+def test_stories_are_likelier_to_stories_gpt_than_noise(zoo: Checkpoint) -> None:
+    story = "Once upon a time, there was a little girl named Lily. She loved to play outside in the park."
+    noise = "Park time girl little named outside a the, in loved Lily she to. play Once upon was there a."
+    assert bits_per_byte(zoo.model, zoo.tokenizer, [story]) < 1.5
+    assert bits_per_byte(zoo.model, zoo.tokenizer, [noise]) > 2

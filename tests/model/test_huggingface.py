@@ -1,0 +1,81 @@
+"""Against Hugging Face: GPT-2 built from a config with our weights, and its samplers."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+from transformers import GPT2Config, GPT2LMHeadModel, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
+
+from model import masks
+from model.checkpoint import Checkpoint
+from model.sampling import Settings, distribution
+from model.taps import record
+from model.transformer import DecoderOnly
+from tests.model.helpers import close, randn, random_ids, tiny_model
+
+
+def gpt2(model: DecoderOnly) -> GPT2LMHeadModel:
+    """GPT-2 with ReLU and our weights; its Conv1D layers keep a matrix the other way round."""
+    config = model.config
+    theirs = GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=config.vocab_size, n_positions=config.max_seq_len, n_embd=config.d_model, n_layer=config.n_layer,
+            n_head=config.n_head, n_inner=config.d_ff, activation_function="relu", resid_pdrop=0.0, embd_pdrop=0.0,
+            attn_pdrop=0.0, layer_norm_epsilon=config.layer_norm_eps, attn_implementation="eager",
+            bos_token_id=None, eos_token_id=None,
+        )
+    )  # fmt: skip
+    with torch.no_grad():
+        theirs.transformer.wte.weight.copy_(model.token_embedding.weight)
+        theirs.transformer.wpe.weight.copy_(model.positions.table.weight)
+        theirs.transformer.ln_f.load_state_dict(model.final_norm.state_dict())
+        for ours, layer in zip(model.layers, theirs.transformer.h, strict=True):
+            layer.ln_1.load_state_dict(ours.attn_residual.norm.state_dict())
+            layer.ln_2.load_state_dict(ours.ffn_residual.norm.state_dict())
+            q_k_v = (ours.attn.w_q, ours.attn.w_k, ours.attn.w_v)
+            layer.attn.c_attn.weight.copy_(torch.cat([w.weight for w in q_k_v]).T)
+            layer.attn.c_attn.bias.copy_(torch.cat([w.bias for w in q_k_v]))
+            for conv, linear in (
+                (layer.attn.c_proj, ours.attn.w_o), (layer.mlp.c_fc, ours.ffn.w_1), (layer.mlp.c_proj, ours.ffn.w_2),
+            ):  # fmt: skip
+                conv.weight.copy_(linear.weight.T)
+                conv.bias.copy_(linear.bias)
+    return theirs.eval()
+
+
+def compare(model: DecoderOnly, ids: Tensor, tolerance: float) -> None:
+    names = [f"layers.{n}.{part}" for n in range(model.config.n_layer) for part in ("attn.pattern", "resid_pre")]
+    with torch.no_grad(), record(names) as trace:
+        logits = model(ids, masks.causal(ids.shape[1], ids.shape[1])[None, None])
+        theirs = gpt2(model).to(logits.dtype)(ids, output_attentions=True, output_hidden_states=True)
+    close(logits, theirs.logits, tolerance)
+    for n in range(model.config.n_layer):
+        close(trace.tensors[f"layers.{n}.attn.pattern"], theirs.attentions[n], tolerance)
+        close(trace.tensors[f"layers.{n}.resid_pre"], theirs.hidden_states[n], tolerance)
+
+
+def test_a_random_decoder_is_gpt2_down_to_its_attentions() -> None:
+    compare(tiny_model(n_layer=3).double(), random_ids(2, 13), 1e-9)
+
+
+def test_a_zoo_model_is_gpt2_down_to_its_attentions(zoo: Checkpoint) -> None:
+    config = zoo.config
+    if (config.position, config.norm_order, config.scale_embeddings) != ("learned", "pre", False):
+        return  # not a GPT-2
+    ids = zoo.tokenizer.encode("Once upon a time there was a little girl named Lily.")
+    compare(zoo.model, torch.tensor([ids]), 1e-4)
+
+
+@pytest.mark.parametrize("temperature", [0.3, 1.0, 1.7])
+@pytest.mark.parametrize("top_k", [0, 1, 7, 99])
+@pytest.mark.parametrize("top_p", [0.1, 0.5, 0.95, 1.0])
+def test_cuts_equal_the_warpers(temperature: float, top_k: int, top_p: float) -> None:
+    for seed in range(5):
+        logits = 3 * randn(60, seed=seed)
+        warped = TemperatureLogitsWarper(temperature)(None, logits[None].clone())
+        if top_k:
+            warped = TopKLogitsWarper(top_k)(None, warped)
+        if top_p < 1:
+            warped = TopPLogitsWarper(top_p)(None, warped)
+        ours = distribution(logits, Settings(temperature, top_k, top_p))
+        assert torch.equal(ours.kept, warped[0].isfinite())
+        close(ours.after, nn.functional.softmax(warped[0], -1))

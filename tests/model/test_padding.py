@@ -1,0 +1,73 @@
+"""PADs move nobody: padded on either side or batched with longer ones, a sentence is computed as if it were alone."""
+
+import pytest
+import torch
+
+from model import masks
+from model.checkpoint import Checkpoint
+from model.taps import record, tap_dims
+from model.trace import Masks, Padding, trace
+from tests.model.helpers import NORM_ORDERS, POSITIONS, close, random_ids, tiny_checkpoint, tiny_model
+
+TEXT = "The little cat sat on the"
+
+
+def check_padded(checkpoint: Checkpoint, ids: list[int], pad: Padding) -> None:
+    alone, padded = trace(checkpoint, ids), trace(checkpoint, ids, pad=pad)
+    start = pad.count if pad.side == "left" else 0
+    real = slice(start, start + len(ids))
+    assert padded.position_ids[real] == alone.position_ids == list(range(len(ids)))
+    for name, dims in alone.dims.items():
+        axes = dims.split()
+        cut = tuple(real if axis in ("position", "query", "key") else slice(None) for axis in axes)
+        close(padded.tensors[name][cut], alone.tensors[name], 1e-5 if checkpoint.name == "tiny" else 5e-5)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("position", POSITIONS)
+@pytest.mark.parametrize("norm_order", NORM_ORDERS)
+def test_pads_move_nobody(side: str, position: str, norm_order: str) -> None:
+    checkpoint = tiny_checkpoint(position=position, norm_order=norm_order)
+    for count in (1, 6):
+        check_padded(checkpoint, list(b"attention"), Padding(count, side))
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_pads_move_nobody_in_a_zoo_model(zoo: Checkpoint, side: str) -> None:
+    check_padded(zoo, zoo.tokenizer.encode(TEXT), Padding(9, side))
+    ids, names = zoo.tokenizer.encode(TEXT), ["logits"]
+    alone, padded = trace(zoo, ids, names), trace(zoo, ids, names, pad=Padding(9, side))
+    real = padded.tensors["logits"][9:] if side == "left" else padded.tensors["logits"][:-9]
+    close(real.softmax(-1), alone.tensors["logits"].softmax(-1), 1e-5)
+
+
+def test_without_the_padding_mask_left_pads_are_tokens_like_any(tiny: Checkpoint) -> None:
+    ids, names = list(b"attention"), ["logits", "layers.0.attn.mask"]
+    unmasked = trace(tiny, ids, names, use=Masks(padding=False), pad=Padding(3))
+    assert unmasked.position_ids == list(range(12))
+    assert set(unmasked.tensors["layers.0.attn.mask"].unique().tolist()) == {0, masks.CAUSAL}
+    assert not torch.allclose(unmasked.tensors["logits"][3:], trace(tiny, ids, names).tensors["logits"], atol=1e-2)
+
+
+def test_the_mask_says_which_cells_are_pads(tiny: Checkpoint) -> None:
+    mask = trace(tiny, list(b"ab"), ["layers.0.attn.mask"], pad=Padding(1, "right")).tensors["layers.0.attn.mask"]
+    assert mask[0].tolist() == [[0, 1, 3], [0, 0, 3], [0, 0, 2]]
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("causal", [True, False])
+def test_a_batch_of_lengths_equals_each_alone(side: str, causal: bool) -> None:
+    model, lengths, longest = tiny_model(), (1, 4, 9), 9
+    rows = [random_ids(n, seed=n) for n in lengths]
+    pad = torch.tensor(257)
+    pads = [pad.expand(longest - n) for n in lengths]
+    padded = [(p, row) if side == "left" else (row, p) for p, row in zip(pads, rows, strict=True)]
+    batch = torch.stack([torch.cat(pair) for pair in padded])
+    is_pad = batch == pad
+    with record(tap_dims(model)) as together:
+        model(batch, masks.decoder_mask(is_pad, use_causal=causal), masks.position_ids(is_pad))
+    for n, row in enumerate(rows):
+        is_pad_alone = torch.zeros(1, len(row), dtype=torch.bool)
+        alone = model(row[None], masks.decoder_mask(is_pad_alone, use_causal=causal))[0]
+        close(together.tensors["logits"][n][~is_pad[n]], alone, 1e-5)
+        assert all(tensor.isfinite().all() for tensor in together.tensors.values())

@@ -1,0 +1,185 @@
+"""From logits to a token, over the whole vocabulary first."""
+
+import math
+from collections import Counter
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from model.sampling import Distribution, Settings, distribution, draw, uniform
+from tests.model.helpers import close, randn
+
+# Halves up to 15: many ties. Millionths up to 30: none, and none by rounding either.
+a_logit = st.one_of(st.integers(-30, 30).map(lambda x: x / 2), st.floats(-30, 30).map(lambda x: round(x, 6)))
+some_logits = st.lists(a_logit, min_size=1, max_size=30).map(lambda xs: torch.tensor(xs, dtype=torch.float64))
+# At 0.1 the least of these still has a probability above the smallest float: e^(-60 / 0.1).
+warm = st.floats(0.1, 5)
+temperatures = st.one_of(st.just(0.0), warm)
+top_ks = st.integers(0, 35)
+top_ps = st.floats(0.01, 1)
+some_settings = st.builds(Settings, temperature=temperatures, top_k=top_ks, top_p=top_ps)
+
+
+def softmax(logits: Tensor) -> list[float]:
+    """By hand, in plain numbers."""
+    exponentials = [math.exp(x - max(logits.tolist())) for x in logits.tolist()]
+    return [e / math.fsum(exponentials) for e in exponentials]
+
+
+@given(some_logits, some_settings)
+def test_before_is_the_softmax_over_the_whole_vocabulary(logits: Tensor, settings: Settings) -> None:
+    dist = distribution(logits, settings)
+    close(dist.before, torch.tensor(softmax(logits), dtype=torch.float64), 1e-12)
+
+
+@given(some_logits, some_settings)
+def test_after_is_a_distribution_over_the_kept(logits: Tensor, settings: Settings) -> None:
+    dist = distribution(logits, settings)
+    assert abs(float(dist.after.sum()) - 1) < 1e-12
+    assert (dist.after[~dist.kept] == 0).all()
+    assert dist.n_kept >= 1
+    assert dist.kept[logits.argmax()]
+    assert not dist.kept.all() or abs(dist.mass_cut) < 1e-12
+
+
+@given(some_logits, some_settings)
+def test_mass_cut_is_the_probability_of_what_was_cut(logits: Tensor, settings: Settings) -> None:
+    dist = distribution(logits, settings)
+    if settings.temperature == 0:
+        assert (dist.n_kept, dist.mass_cut) == (1, 0)
+    else:
+        tempered = torch.tensor(softmax(logits / settings.temperature), dtype=torch.float64)
+        assert math.isclose(dist.mass_cut, float(tempered[~dist.kept].sum()), abs_tol=1e-12)
+        close(dist.after[dist.kept], tempered[dist.kept] / tempered[dist.kept].sum(), 1e-9)
+
+
+@given(some_logits, some_settings)
+def test_mass_cut_is_a_probability(logits: Tensor, settings: Settings) -> None:
+    dist = distribution(logits, settings)
+    assert 0 <= dist.mass_cut < 1
+    assert not dist.kept.all() or dist.mass_cut == 0
+
+
+@given(some_logits, warm, top_ks)
+def test_top_k_keeps_the_k_likeliest_ties_to_the_lower_id(logits: Tensor, temperature: float, top_k: int) -> None:
+    kept = distribution(logits, Settings(temperature, top_k)).kept.nonzero().flatten().tolist()
+    likeliest = sorted(range(len(logits)), key=lambda i: (-float(logits[i]), i))
+    assert sorted(kept) == sorted(likeliest[: top_k or None])
+
+
+@given(some_logits, warm, top_ks, top_ps)
+def test_top_p_keeps_the_smallest_set_that_reaches_p(
+    logits: Tensor, temperature: float, top_k: int, top_p: float
+) -> None:
+    before, dist = (distribution(logits, Settings(temperature, top_k, p)) for p in (1.0, top_p))
+    shares = before.after[dist.kept]  # of what top-k leaves
+    assert float(shares.sum()) >= top_p - 1e-9
+    assert float(shares.sum() - shares.min()) < top_p + 1e-9
+    cut = before.after[before.kept & ~dist.kept]
+    assert len(cut) == 0 or cut.max() <= shares.min()
+
+
+@given(some_logits, top_ks, top_ps)
+def test_temperature_0_is_one_hot_on_the_first_argmax(logits: Tensor, top_k: int, top_p: float) -> None:
+    dist = distribution(logits, Settings(0.0, top_k, top_p))
+    best = logits.tolist().index(max(logits.tolist()))
+    assert dist.after.nonzero().tolist() == [[best]]
+    assert dist.after[best] == 1
+
+
+@given(some_logits, st.floats(0, 1e-3, exclude_min=True), some_settings)
+def test_a_temperature_near_0_is_nearly_greedy(logits: Tensor, temperature: float, rest: Settings) -> None:
+    """Down to the smallest number that a float holds."""
+    dist = distribution(logits, Settings(temperature, rest.top_k, rest.top_p))
+    assert abs(float(dist.after.sum()) - 1) < 1e-12
+    assert dist.kept[logits.argmax()]
+
+
+@given(some_logits, some_settings, st.data())
+def test_banned_tokens_have_no_probability_anywhere(logits: Tensor, settings: Settings, data: st.DataObject) -> None:
+    ids = st.integers(0, len(logits) - 1)
+    banned = data.draw(st.lists(ids, max_size=len(logits) - 1, unique=True))
+    copy = logits.clone()
+    dist = distribution(logits, settings, banned)
+    assert torch.equal(logits, copy), "the model's own tensor stays as it is"
+    assert (dist.before[banned] == 0).all()
+    assert (dist.after[banned] == 0).all()
+    assert not dist.kept[banned].any()
+    assert abs(float(dist.before.sum()) - 1) < 1e-12
+
+
+@given(some_logits, some_settings, st.floats(0, 1, exclude_max=True))
+def test_draw_takes_the_token_whose_share_holds_u(logits: Tensor, settings: Settings, u: float) -> None:
+    dist = distribution(logits, settings)
+    after = dist.after.tolist()
+    drawn, below = draw(dist, u), 0.0
+    for i in sorted(range(len(after)), key=lambda i: (-after[i], i)):
+        if i == drawn:
+            break
+        below += after[i]
+    assert dist.kept[drawn]
+    assert below - 1e-9 <= u <= below + after[drawn] + 1e-9
+
+
+@pytest.mark.parametrize("u", [0.0, 1 - 2**-53])
+def test_the_ends_of_the_line_are_the_likeliest_and_the_least_likely(u: float) -> None:
+    dist = distribution(torch.tensor([1.0, 3.0, 2.0, -40.0]), Settings(top_k=3))
+    assert draw(dist, u) == (1 if u == 0 else 0)
+
+
+def chi_square(counts: Counter[int], expected: Tensor) -> float:
+    return sum((counts[i] - e) ** 2 / e for i, e in enumerate(expected.tolist()) if e > 0)
+
+
+CHI_SQUARE_999 = {6: 22.458, 9: 27.877}
+"""What chi-square stays below in 999 of 1000 cases, by degrees of freedom."""
+
+
+@pytest.mark.parametrize(("settings", "freedom"), [(Settings(seed=1), 9), (Settings(0.7, top_k=7, seed=2), 6)])
+def test_draws_have_the_frequencies_of_the_distribution(settings: Settings, freedom: int) -> None:
+    dist = distribution(randn(10, seed=4), settings)
+    counts = Counter(draw(dist, uniform(settings.seed, index)) for index in range(5000))
+    assert chi_square(counts, 5000 * dist.after) < CHI_SQUARE_999[freedom]
+    assert sum(counts.values()) == sum(counts[i] for i in dist.kept.nonzero().flatten().tolist())
+
+
+@pytest.mark.parametrize("of", ["indices", "seeds"])
+def test_u_is_uniform_over_indices_and_over_seeds(of: str) -> None:
+    us = [uniform(7, n) if of == "indices" else uniform(n, 7) for n in range(5000)]
+    assert all(0 <= u < 1 for u in us)
+    assert len(set(us)) == 5000
+    assert chi_square(Counter(int(10 * u) for u in us), torch.full((10,), 500.0)) < CHI_SQUARE_999[9]
+
+
+def test_u_depends_on_seed_and_index_alone() -> None:
+    assert uniform(7, 3) == uniform(7, 3)
+    assert len({uniform(7, 3), uniform(7, 4), uniform(8, 3), uniform(3, 7)}) == 4
+    assert uniform(7, 3) == 0.9750335537195014, "a shared link must replay the same text after an upgrade too"
+
+
+def test_entropy_is_in_bits() -> None:
+    fair = distribution(torch.zeros(8), Settings())
+    assert math.isclose(fair.entropy_bits, 3)
+    certain = Distribution(torch.tensor([1.0, 0.0]), torch.tensor([1.0, 0.0]), torch.tensor([True, False]), 0.0)
+    assert certain.entropy_bits == 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"temperature": -0.1}, "temperature"),
+        ({"temperature": math.inf}, "temperature"),
+        ({"temperature": math.nan}, "temperature"),
+        ({"top_k": -1}, "top_k"),
+        ({"top_p": 0.0}, "top_p"),
+        ({"top_p": 1.1}, "top_p"),
+        ({"top_p": math.nan}, "top_p"),
+        ({"seed": -1}, "seed"),
+    ],
+)
+def test_settings_out_of_range_are_refused_by_name(wrong: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Settings(**wrong)
