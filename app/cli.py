@@ -57,24 +57,32 @@ def serve(
 @cli.command()
 def trace(
     text: Text,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path("trace.safetensors"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="What to write; .npz too.")] = Path("trace.safetensors"),
     model: Model = None,
     device: Device = None,
     causal: Annotated[bool, typer.Option(help="Apply the causal mask.")] = True,
+    padding_mask: Annotated[bool, typer.Option(help="Apply the padding mask.")] = True,
+    pad_left: Annotated[int, typer.Option(help="Put so many PADs before the sentence ...", min=0)] = 0,
+    pad_right: Annotated[int, typer.Option(help="... or after it.", min=0)] = 0,
+    follow: Annotated[bool, typer.Option(help="Let position ids skip the PADs that are masked.")] = True,
 ) -> None:
     """Write every tensor of one sentence's forward pass as safetensors, float32.
 
-    Tensors are named by their taps; tokens and dimension names are JSON in the metadata, under `chumoku`.
+    Tensors are named by their taps; tokens, dimension names and predictions are JSON in the metadata, under `chumoku`.
 
         chumoku trace "Once upon a time" -o once.safetensors
 
         chumoku trace "Once upon a time" --model stories-gpt --no-causal -o both-ways.safetensors
+
+        chumoku trace "Once upon a time" --pad-left 3 --no-padding-mask -o leaking.npz
     """
+    masks = {"causal": causal, "padding": padding_mask}
     with clear_errors():
         from app import commands
         from app.settings import from_environment
 
-        typer.echo(commands.write_trace(text, model, out, from_environment(device=device), causal=causal))
+        pad = commands.padding(pad_left, pad_right, follow=follow)
+        typer.echo(commands.write_trace(text, model, out, from_environment(device=device), masks=masks, pad=pad))
 
 
 @cli.command()
@@ -84,9 +92,7 @@ def generate(
     n: Annotated[int, typer.Option("-n", help="Most tokens to add.")] = 64,
     temperature: Annotated[float, typer.Option(help="0 takes the likeliest token always.")] = 0.8,
     top_k: Annotated[int, typer.Option(help="Draw from the k likeliest; 0: from all.")] = 20,
-    top_p: Annotated[
-        float, typer.Option(help="Draw from the likeliest that reach this probability; 1: from all.")
-    ] = 0.95,
+    top_p: Annotated[float, typer.Option(help="Draw from the likeliest that sum up to this; 1: from all.")] = 0.95,
     seed: Annotated[int, typer.Option(help="The same seed writes the same text.")] = 7,
     device: Device = None,
 ) -> None:

@@ -30,15 +30,37 @@ def open_model(name: str | None, settings: Settings) -> Checkpoint:
     return checkpoint.load(library.locate(name, settings), checkpoint.pick_device(settings.device))
 
 
-def write_trace(text: str, model: str | None, out: Path, settings: Settings, *, causal: bool) -> str:
-    """Write every tensor of a sentence to `out` as safetensors; returns a line about it."""
+N_CANDIDATES = 20
+"""How many next tokens a trace's file lists for each position."""
+
+
+def write_trace(
+    text: str, model: str | None, out: Path, settings: Settings, *, masks: dict[str, bool], pad: dict[str, Any]
+) -> str:
+    """Write every tensor of a sentence, and every position's prediction, to `out`; returns a line about it.
+
+    The file is an .npz if its name says so, else safetensors.
+    """
     loaded = open_model(model, settings)
-    ids = tokens.resolve(loaded, text, None, settings.max_text_chars)
-    request = TraceRequest.model_validate({"token_ids": ids, "want": ["*"], "masks": {"causal": causal}})
-    body = tracing.answer(loaded, request, settings.max_text_chars).body
+    count = len(tokens.resolve(loaded, text, None, settings.max_text_chars, pad["count"])) + pad["count"]
+    asked = {
+        "text": text,
+        "want": ["*"],
+        "masks": masks,
+        "pad": pad,
+        "format": "npz" if out.suffix == ".npz" else "safetensors",
+        "predict": {"positions": list(range(count)), "n": N_CANDIDATES},
+    }
+    body = tracing.answer(loaded, TraceRequest.model_validate(asked), settings.max_text_chars).body
     out.write_bytes(body)
-    count = len(tap_dims(loaded.model))
-    return f"{out}: {count} tensors of {len(ids)} tokens, {len(body) / 1e6:.1f} MB"
+    return f"{out}: {len(tap_dims(loaded.model))} tensors of {count} tokens, {len(body) / 1e6:.1f} MB"
+
+
+def padding(left: int, right: int, *, follow: bool) -> dict[str, Any]:
+    """A trace's `pad`. Raises `ValueError` for PADs on both sides, which a request cannot have."""
+    if left and right:
+        raise ValueError("PADs go on one side: take --pad-left or --pad-right")
+    return {"count": left or right, "side": "right" if right else "left", "follow": follow}
 
 
 def print_generated(text: str, model: str | None, settings: Settings, sampling: SamplingSettings, n: int) -> None:

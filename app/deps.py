@@ -7,7 +7,9 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Request
 
+from app.observe import Seen, seen
 from app.services.library import Library
+from app.services.metrics import Metrics
 from app.services.work import Work
 from app.settings import Settings
 
@@ -37,6 +39,16 @@ def get_work(request: Request) -> Work:
     return get_state(request).work
 
 
+def get_metrics(request: Request) -> Metrics:
+    return cast(Metrics, request.app.state.metrics)
+
+
+def get_seen(request: Request) -> Seen:
+    return seen(request.scope)
+
+
 SettingsDep = Annotated[Settings, Depends(get_settings)]
 LibraryDep = Annotated[Library, Depends(get_library)]
 WorkDep = Annotated[Work, Depends(get_work)]
+MetricsDep = Annotated[Metrics, Depends(get_metrics)]
+SeenDep = Annotated[Seen, Depends(get_seen)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -10,8 +10,10 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.types import Scope
 
 from app.errors import AppError
+from app.observe import seen
 from app.services.tokens import invalid_text
 from app.services.work import Gone
 
@@ -33,8 +35,9 @@ def install(app: FastAPI) -> None:
     app.exception_handler(Gone)(on_gone)
 
 
-def respond(error: AppError, headers: dict[str, str] | None = None) -> JSONResponse:
-    """The error as an answer."""
+def respond(scope: Scope, error: AppError, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """The error as an answer; the log gets its code."""
+    seen(scope).code = error.code
     headers = dict(headers or {})
     if error.retry_after is not None:
         headers["Retry-After"] = str(error.retry_after)
@@ -42,7 +45,7 @@ def respond(error: AppError, headers: dict[str, str] | None = None) -> JSONRespo
 
 
 async def on_app_error(request: Request, error: AppError) -> Response:
-    return respond(error)
+    return respond(request.scope, error)
 
 
 async def on_gone(request: Request, error: Gone) -> Response:
@@ -51,12 +54,11 @@ async def on_gone(request: Request, error: Gone) -> Response:
 
 async def on_http(request: Request, error: HTTPException) -> Response:
     """What the framework itself refuses: no such path, wrong method, unreadable body, too large a body."""
-    headers = dict(error.headers or {})
     if error.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-        return respond(body_too_large(request.app.state.body_limit), headers)
+        return respond(request.scope, body_too_large(request.app.state.body_limit), error.headers)
     code, hint = HINTS.get(error.status_code, ("http_error", "/docs lists what there is."))
-    message = f"{error.detail}: {request.method} {request.url.path}"
-    return respond(AppError(code, message, hint, status=error.status_code), headers)
+    message = f"{error.detail}: {request.method} {request.scope['path']}"
+    return respond(request.scope, AppError(code, message, hint, status=error.status_code), error.headers)
 
 
 def body_too_large(limit: int, got: int | None = None) -> AppError:
@@ -67,7 +69,7 @@ def body_too_large(limit: int, got: int | None = None) -> AppError:
 
 async def on_invalid(request: Request, error: RequestValidationError) -> Response:
     """What the schema refuses, told by its first complaint."""
-    return respond(first_complaint(error.errors()))
+    return respond(request.scope, first_complaint(error.errors()))
 
 
 def first_complaint(complaints: Sequence[Any]) -> AppError:
@@ -75,7 +77,7 @@ def first_complaint(complaints: Sequence[Any]) -> AppError:
     complaint = complaints[0]
     where, kind = path_of(complaint["loc"]), complaint["type"]
     if kind == "string_unicode":
-        return invalid_text("it holds a lone surrogate, half of a character")
+        return invalid_text("it holds a lone surrogate, half of a character", where)
     if kind == "json_invalid":
         return AppError("invalid_request", f"The body is no JSON: {complaint['ctx']['error']}.", HINTS[400][1])
     said = complaint["msg"].removeprefix("Value error, ")

@@ -11,17 +11,19 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 from starlette.types import Lifespan
 
-from app import handlers
+from app import VERSION, handlers
 from app.assets import STATIC, FreshFiles
+from app.body_limit import BodyLimit
 from app.deps import State
-from app.middleware import BodyLimit, Failures, HeadAsGet, SecurityHeaders
-from app.routers import generation, models, pages, tokens, traces
+from app.middleware import Failures, HeadAsGet, SecurityHeaders
+from app.observe import Observe
+from app.routers import generation, health, models, pages, tokens, traces
 from app.services import library
 from app.services.library import Library
+from app.services.metrics import Metrics
 from app.services.work import Work
 from app.settings import Settings
 
-VERSION = "0.1.0"
 DESCRIPTION = "Look into trained Transformers: tokens, every tensor of a forward pass, and generation step by step."
 
 
@@ -30,18 +32,19 @@ def create_app(settings: Settings | None = None, loaded: Library | None = None) 
 
     Without `settings` they come from the environment (`CHUMOKU_…`).
     """
-    settings = settings or Settings()
+    settings, metrics = settings or Settings(), Metrics()
     around = [
         Middleware(SecurityHeaders),
+        Middleware(Observe, metrics=metrics, log_text=settings.log_text),
         Middleware(Failures),
         Middleware(HeadAsGet),
         Middleware(BodyLimit, limit=settings.body_limit),
     ]
     app = FastAPI(title="Chumoku", version=VERSION, description=DESCRIPTION, docs_url=None, redoc_url=None,
-                  middleware=around, lifespan=lifespan_of(settings, loaded))  # fmt: skip
-    app.state.body_limit = settings.body_limit
+                  redirect_slashes=False, middleware=around, lifespan=lifespan_of(settings, loaded))  # fmt: skip
+    app.state.body_limit, app.state.metrics = settings.body_limit, metrics
     handlers.install(app)
-    for room in (pages, models, tokens, traces, generation):
+    for room in (pages, models, tokens, traces, generation, health):
         app.include_router(room.router)
     app.mount("/static", FreshFiles(directory=STATIC), name="static")
     logging.getLogger("chumoku").setLevel(settings.log_level.upper())
@@ -54,7 +57,7 @@ def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         there = await to_thread.run_sync(library.load, settings) if loaded is None else loaded
-        work = Work(settings.model_threads, settings.queue, settings.streams)
+        work = Work(settings.model_threads, settings.queue, settings.streams, app.state.metrics)
         app.state.chumoku = State(settings, there, work)
         yield
 

@@ -1,15 +1,14 @@
-"""Around every answer: security headers, a size limit on bodies, and an error in our shape where the app fails."""
+"""Around every answer: security headers, and an error in our shape where the app fails."""
 
 from __future__ import annotations
 
 import logging
 
-from fastapi import HTTPException
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.errors import internal
-from app.handlers import body_too_large, respond
+from app.handlers import respond
 
 log = logging.getLogger("chumoku")
 
@@ -23,7 +22,9 @@ SECURITY = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "X-Frame-Options": "SAMEORIGIN",
+    "Permissions-Policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
     "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
 }
 
 
@@ -69,37 +70,8 @@ class Failures:
         except Exception:
             if started:
                 raise  # too late for another answer: the server closes the connection
-            log.exception("%s %s failed", scope["method"], scope["path"])
-            await respond(internal())(scope, receive, send)
-
-
-class BodyLimit:
-    """Refuses a body over the limit (413): by its declared length before reading it, else when too much has come.
-
-    FastAPI's own `max_body_size` answers the first case in plain text; ours has the one error shape.
-    """
-
-    def __init__(self, app: ASGIApp, limit: int) -> None:
-        self.app, self.limit = app, limit
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return await self.app(scope, receive, send)
-        length = Headers(scope=scope).get("content-length", "")
-        if length.isdecimal() and int(length[:20]) > self.limit:
-            answer = respond(body_too_large(self.limit, int(length[:20])), {"Connection": "close"})
-            return await answer(scope, receive, send)
-        got = 0
-
-        async def counted() -> Message:
-            nonlocal got
-            message = await receive()
-            got += len(message.get("body", b""))
-            if got > self.limit:
-                raise HTTPException(413)  # passes through FastAPI's reading of the body to our handler
-            return message
-
-        await self.app(scope, counted, send)
+            log.exception("a request failed")
+            await respond(scope, internal())(scope, receive, send)
 
 
 class HeadAsGet:
@@ -115,4 +87,8 @@ class HeadAsGet:
         async def send_head(message: Message) -> None:
             await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
 
-        await self.app({**scope, "method": "GET"}, receive, send_head)
+        asked: Scope = {**scope, "method": "GET"}
+        try:
+            await self.app(asked, receive, send_head)
+        finally:
+            scope.update({**asked, "method": "HEAD"})  # what routing found, for the log

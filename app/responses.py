@@ -18,6 +18,13 @@ class Token(BaseModel):
     special: bool = Field(description="END or PAD, which stand for no characters.")
 
 
+class EncodingCount(BaseModel):
+    name: str = Field(examples=["cl100k_base"])
+    available: bool = Field(description="Whether its files are on the server.")
+    n_tokens: int | None = Field(description="How many tokens it makes of the text.")
+    hint: str | None = Field(description="How to get its files, where they are not there.")
+
+
 class TokenizeResponse(BaseModel):
     model: str
     text: str
@@ -25,6 +32,7 @@ class TokenizeResponse(BaseModel):
     n_tokens: int
     n_characters: int
     max_seq_len: int = Field(description="Most tokens that the model reads.")
+    encodings: list[EncodingCount] = Field(description="With `compare`: the same text under tiktoken's encodings.")
 
 
 class TapInfo(BaseModel):
@@ -56,6 +64,18 @@ class ModelInfo(BaseModel):
 class ModelsResponse(BaseModel):
     default: str = Field(description="The model that a request without a name gets.")
     models: list[ModelInfo]
+
+
+class Health(BaseModel):
+    status: str = Field(examples=["ok"])
+
+
+class Readiness(BaseModel):
+    status: str = Field(examples=["ready"])
+    models: list[str]
+    jobs: int = Field(description="Model work that runs or waits.")
+    places: int = Field(description="How much of it may; one more is answered with 503.")
+    streams: int = Field(description="Generations that are open.")
 
 
 class ErrorDetail(BaseModel):
@@ -93,7 +113,12 @@ def as_json(answers: Answers) -> Answers:
 
 
 TRACE_ANSWER: dict[str, Any] = {
-    "description": "A safetensors body; the metadata's `chumoku` is JSON text: version, model, text, tokens, "
-    "n_characters, max_seq_len, dims, heads, masks, pad, dtype, scale, position_ids, seconds, predictions.",
+    "description": "A safetensors (or .npz) body; the metadata's `chumoku` is JSON text: version, produced_by, model, "
+    "config, end_id, pad_id, text, tokens, n_characters, max_seq_len, dims, heads, masks, pad, interventions, dtype, "
+    "scale, position_ids, seconds, predictions.",
     "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+}
+METRICS_ANSWER: dict[str, Any] = {
+    "description": "Prometheus' text format.",
+    "content": {"text/plain": {"schema": {"type": "string"}}},
 }

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 Index = Annotated[int, Field(ge=0)]
 MAX_IDS = 65_536
+MAX_FIELDS = 50
 MAX_SEED = 2**53 - 1
 """The largest integer that JavaScript's numbers hold exactly."""
 
@@ -32,6 +33,14 @@ class Request(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
 
+    @model_validator(mode="before")
+    @classmethod
+    def few_fields(cls, data: object) -> object:
+        """A complaint about each of 100,000 unknown fields would take seconds."""
+        if isinstance(data, dict) and len(data) > MAX_FIELDS:
+            raise ValueError(f"it has {len(data)} fields, more than there are")
+        return data
+
 
 ModelName = Annotated[
     str | None,
@@ -42,6 +51,9 @@ ModelName = Annotated[
 class TokenizeRequest(Request):
     model: ModelName = None
     text: str = Field(description="What to tokenize; may be empty.", examples=["Once upon a time"])
+    compare: bool = Field(
+        default=False, description="Count it under tiktoken's public encodings too, where their files are present."
+    )
 
 
 class Sentence(Request):
@@ -49,7 +61,7 @@ class Sentence(Request):
 
     model: ModelName = None
     text: str | None = Field(default=None, description="The sentence.", examples=["Once upon a time"])
-    token_ids: Annotated[list[int], Field(max_length=MAX_IDS)] | None = Field(
+    token_ids: Annotated[list[int], Field(max_length=MAX_IDS, fail_fast=True)] | None = Field(
         default=None, description="The sentence as token ids, in place of `text`."
     )
 
@@ -68,6 +80,11 @@ class MaskSwitches(Request):
 class Pad(Request):
     count: int = Field(default=0, ge=0, le=4096, description="How many PAD tokens to add.")
     side: Literal["left", "right"] = Field(default="left", description="Where they go.")
+    follow: bool = Field(
+        default=True,
+        description="Position ids follow the padding mask: while it is on, a PAD takes no position. "
+        "Otherwise a PAD counts like any token.",
+    )
 
 
 class Sampling(Request):
@@ -128,6 +145,9 @@ class TraceRequest(Sentence):
     dtype: Literal["float32", "float16", "uint8"] = Field(
         default="float32",
         description="Of float tensors. uint8 is round(255·x), for patterns only. A mask is always uint8.",
+    )
+    format: Literal["safetensors", "npz"] = Field(
+        default="safetensors", description="npz is for `numpy.load`: the same arrays, the metadata as `__metadata__`."
     )
     predict: Predict | None = Field(default=None, description="List next tokens in the metadata's `predictions`.")
     interventions: list[Intervention] = Field(

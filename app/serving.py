@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import errno
 import socket
 from contextlib import suppress
 from typing import Any
 
 import uvicorn
-from uvicorn.config import LOGGING_CONFIG
 
+from app import logs
 from app.settings import Settings
 
 SECONDS_TO_FINISH = 3
@@ -45,13 +44,12 @@ class Announcing(uvicorn.Server):
 
 
 def config_of(app: Any, settings: Settings) -> uvicorn.Config:
-    """uvicorn's configuration, with our own log lines beside its."""
-    logging = copy.deepcopy(LOGGING_CONFIG)
-    logging["loggers"]["chumoku"] = {"handlers": ["default"], "level": settings.log_level.upper(), "propagate": False}
+    """uvicorn's configuration; our own line for each request in place of its."""
     return uvicorn.Config(
         app,
-        log_level=settings.log_level,
-        log_config=logging,
+        log_config=logs.config(settings.log_level, settings.log_text),
+        access_log=False,
+        server_header=False,
         ws="none",
         timeout_graceful_shutdown=SECONDS_TO_FINISH,
     )

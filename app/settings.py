@@ -41,8 +41,10 @@ class Settings(BaseSettings):
     )
     body_limit: int = Field(default=1024**2, ge=1024, description="Largest request body taken, in bytes.")
     log_level: Literal["critical", "error", "warning", "info", "debug"] = Field(
-        default="warning", description="What is logged: critical, error, warning, info (every request) or debug."
+        default="info",
+        description="What is logged: critical, error, warning, info (requests) or debug (files and health checks too).",
     )
+    log_text: bool = Field(default=False, description="Log what people typed, and the messages of errors with it.")
 
     @field_validator("models_dir", mode="before")
     @classmethod

@@ -1,7 +1,11 @@
-"""Tensors to bytes: a safetensors body, everything that is no tensor as JSON text under `chumoku` in its metadata."""
+"""Tensors to bytes: a safetensors body, everything that is no tensor as JSON text under `chumoku` in its metadata.
+
+Or an .npz, for those who have numpy and nothing else.
+"""
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -24,8 +28,23 @@ FLOAT16_MAX = 65504.0
 def encode(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> bytes:
     """The body. Arrays are made contiguous first: safetensors writes a transposed one wrongly, without an error."""
     arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
-    text = json.dumps(metadata, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return safetensors.numpy.save(arrays, metadata={"chumoku": text})
+    return safetensors.numpy.save(arrays, metadata={"chumoku": to_text(metadata)})
+
+
+def encode_npz(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> bytes:
+    """The same as an .npz, uncompressed and without pickle; the metadata is `__metadata__`, an array of one string."""
+    body = io.BytesIO()
+    arrays = {**tensors, "__metadata__": np.array(to_text(metadata))}
+    np.savez(body, allow_pickle=False, **arrays)
+    return body.getvalue()
+
+
+def to_text(metadata: Mapping[str, Any]) -> str:
+    """JSON without NaN and Infinity, which no other language reads."""
+    return json.dumps(metadata, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+ENCODERS = {"safetensors": encode, "npz": encode_npz}
 
 
 def is_pattern(name: str) -> bool:

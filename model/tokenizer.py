@@ -6,11 +6,11 @@ follow the ranks: END, which separates documents, and PAD. Neither can be typed:
 
 from __future__ import annotations
 
+from base64 import b64decode
 from dataclasses import dataclass
 from pathlib import Path
 
 import tiktoken
-from tiktoken.load import load_tiktoken_bpe
 
 END = "<|endoftext|>"
 PAD = "<|pad|>"
@@ -123,5 +123,10 @@ def from_ranks(ranks: dict[bytes, int], name: str) -> Tokenizer:
 
 
 def load(path: Path) -> Tokenizer:
-    """Read `tokenizer.tiktoken`."""
-    return from_ranks(load_tiktoken_bpe(str(path)), name=f"chumoku-{path.parent.name}")
+    """Read `tokenizer.tiktoken`.
+
+    Not through `tiktoken.load`: that keeps a copy by path, and would give a retrained tokenizer its old ranks.
+    """
+    lines = (line.split() for line in path.read_bytes().splitlines())
+    ranks = {b64decode(piece): int(rank) for piece, rank in lines}
+    return from_ranks(ranks, name=f"chumoku-{path.parent.name}")

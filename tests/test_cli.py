@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
@@ -59,6 +59,51 @@ def test_trace_writes_every_tensor(run: Run, tmp_path: Path) -> None:
     assert meta["text"] == TEXT
     assert [token["text"] for token in meta["tokens"]] == ["Once", " upon", " a", " time"]
     assert meta["dims"] == expected.dims
+
+
+def test_a_traces_file_says_all_that_a_page_needs(run: Run, tmp_path: Path) -> None:
+    """What a page shows of a trace it can show of the file: the model's shape, and each position's prediction too."""
+    out = tmp_path / "once.safetensors"
+    assert run("trace", TEXT, "-o", out).exit_code == 0
+    with safetensors.safe_open(str(out), "numpy") as file:
+        meta = json.loads(file.metadata()["chumoku"])
+    assert meta["produced_by"].startswith("chumoku ")
+    shape = {name: meta["config"][name] for name in ("n_layer", "n_head", "d_model", "d_head", "max_seq_len")}
+    assert shape == {"n_layer": 6, "n_head": 8, "d_model": 256, "d_head": 32, "max_seq_len": 256}
+    assert [prediction["position"] for prediction in meta["predictions"]] == list(range(len(meta["tokens"])))
+    assert len(meta["predictions"][0]["candidates"]) == 20
+
+
+@pytest.mark.parametrize(
+    ("options", "masks", "pad", "positions"),
+    [
+        (["--pad-left", 2], (True, True), (2, "left", True), [0, 0, 0, 1, 2, 3]),
+        (["--pad-right", 2], (True, True), (2, "right", True), [0, 1, 2, 3, 3, 3]),
+        (["--pad-left", 2, "--no-follow"], (True, True), (2, "left", False), [0, 1, 2, 3, 4, 5]),
+        (["--pad-left", 2, "--no-padding-mask"], (True, False), (2, "left", True), [0, 1, 2, 3, 4, 5]),
+        (["--no-causal", "--no-padding-mask"], (False, False), (0, "left", True), [0, 1, 2, 3]),
+    ],
+)
+def test_trace_with_pads(
+    run: Run, tmp_path: Path, options: list[Any], masks: tuple[bool, ...], pad: tuple[Any, ...], positions: list[int]
+) -> None:
+    from model import checkpoint
+    from model.trace import Masks, Padding, trace
+
+    out = tmp_path / "padded.npz"
+    result = run("trace", TEXT, *options, "-o", out)
+    assert result.exit_code == 0, result.output
+    assert f"of {len(positions)} tokens" in result.stdout
+    gpt = checkpoint.load(checkpoint.ZOO / "stories-gpt")
+    expected = trace(gpt, gpt.tokenizer.encode(TEXT), use=Masks(*masks), pad=Padding(*pad))
+    with np.load(out, allow_pickle=False) as file:
+        meta = json.loads(str(file["__metadata__"]))
+        assert set(file.files) == {*expected.tensors, "__metadata__"}
+        for name, tensor in expected.tensors.items():
+            np.testing.assert_allclose(file[name], tensor.numpy(), atol=1e-4, err_msg=name)
+    assert meta["position_ids"] == expected.position_ids == positions
+    assert meta["pad"] == dict(zip(("count", "side", "follow"), pad, strict=True))
+    assert meta["masks"] == dict(zip(("causal", "padding"), masks, strict=True))
 
 
 def test_trace_without_the_causal_mask(run: Run, tmp_path: Path) -> None:
@@ -133,6 +178,8 @@ def test_train_hands_on_its_options(run: Run, monkeypatch: pytest.MonkeyPatch) -
         (["trace", ""], "no token"),
         (["trace", "dog " * 300], "too many: the model reads up to 256"),
         (["trace", "a\udcffb"], "lone surrogate"),
+        (["trace", "a", "--pad-left", "1", "--pad-right", "1"], "one side"),
+        (["trace", "a", "--pad-left", "256"], "with 256 PADs, 1 too many"),
         (["trace", "a", "--model", "storys-gpt"], "Did you mean 'stories-gpt'"),
         (["trace", "a", "-o", "/nowhere/x.safetensors"], "/nowhere/x.safetensors: No such file"),
         (["generate", "a", "--top-p", "2"], "top_p"),
@@ -189,6 +236,15 @@ def test_serve_says_where_it_is_and_stops_when_asked() -> None:
         url = next(word for word in ready.split() if word.startswith("http"))
         with urlopen(f"{url}/readyz", timeout=10) as response:
             assert "stories-gpt" in json.load(response)["models"]
+        for path in ("/api/tokenize", "/api/trace", "/api/generate"):
+            body = json.dumps({"text": "Xyzzy"}).encode()
+            urlopen(Request(f"{url}{path}?q=Xyzzy", body, {"Content-Type": "application/json"}), timeout=20).close()
         server.send_signal(signal.SIGINT)
         assert server.wait(timeout=10) == 0
-        assert server.stderr.read() == ""
+        said = server.stderr.read()
+        assert [json.loads(line)["route"] for line in said.splitlines()] == [  # JSON, a line each, and nothing else
+            "/api/tokenize",
+            "/api/trace",
+            "/api/generate",
+        ]
+        assert "xyzzy" not in said.lower()

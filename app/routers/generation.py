@@ -11,7 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from app.deps import LibraryDep, SettingsDep, WorkDep
+from app.deps import LibraryDep, SeenDep, SettingsDep, WorkDep
 from app.errors import AppError, internal
 from app.responses import BUSY, REFUSALS, as_json
 from app.schemas import GenerateRequest
@@ -24,7 +24,7 @@ router = APIRouter(prefix="/api", tags=["generation"])
 
 
 async def opened(
-    request: GenerateRequest, http: Request, library: LibraryDep, settings: SettingsDep, work: WorkDep
+    request: GenerateRequest, http: Request, library: LibraryDep, settings: SettingsDep, work: WorkDep, seen: SeenDep
 ) -> AsyncIterator[Session]:
     """The generation asked for, holding its place until the stream ends.
 
@@ -35,9 +35,15 @@ async def opened(
         return not await http.is_disconnected()
 
     checkpoint = library.get(request.model)
+    seen.model, seen.text = checkpoint.name, request.text
     job = partial(Session, checkpoint, request, settings.max_text_chars, settings.max_new_tokens)
     with work.stream():
-        yield (await work.run(job, wanted=wanted)).value
+        session = (await work.run(job, kind="open", wanted=wanted)).value
+        seen.n_tokens = len(session.prompt)
+        try:
+            yield session
+        finally:
+            seen.n_new = session.n_new
 
 
 @router.post("/generate", response_class=EventSourceResponse, responses=as_json(REFUSALS | BUSY))
@@ -60,7 +66,9 @@ async def generate(session: Annotated[Session, Depends(opened)], work: WorkDep) 
 
 async def events(session: Session, work: Work) -> AsyncIterator[Event]:
     """Each step one call into a worker thread, so that generations take turns with everything else."""
-    yield (await work.run(session.start, patient=True)).value
+    yield (await work.run(session.start, kind="prompt", patient=True)).value
     while session.ended is None:
-        yield (await work.run(session.step, patient=True)).value
+        step = await work.run(session.step, kind="step", patient=True)
+        work.metrics.tokens.inc()
+        yield step.value
     yield session.end()

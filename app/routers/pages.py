@@ -1,4 +1,4 @@
-"""The pages, and whether the server is well."""
+"""The pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fastapi.templating import Jinja2Templates
 
 from app import i18n
 from app.assets import STATIC, TEMPLATES, plotly_response
-from app.deps import LibraryDep, get_state
+from app.deps import LibraryDep
 from app.services.api_page import endpoints, schemas
 
 router = APIRouter(tags=["pages"])
@@ -47,25 +47,6 @@ def page(request: Request, template: str, context: dict[str, Any]) -> Response:
     if asked == lang:
         response.set_cookie("lang", lang, max_age=YEAR, samesite="lax")
     return response
-
-
-@router.get("/healthz")
-async def healthz() -> dict[str, str]:
-    """Whether the process answers."""
-    return {"status": "ok"}
-
-
-@router.get("/readyz")
-async def readyz(request: Request) -> dict[str, Any]:
-    """Whether models are loaded (503 before), and how busy they are."""
-    state = get_state(request)
-    return {
-        "status": "ready",
-        "models": state.library.names,
-        "jobs": state.work.taken,
-        "places": state.work.places,
-        "streams": state.work.streaming,
-    }
 
 
 @router.get("/static/vendor/plotly.min.js", include_in_schema=False)

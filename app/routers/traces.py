@@ -2,37 +2,48 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 from fastapi import APIRouter, Request, Response
 
-from app.deps import LibraryDep, SettingsDep, WorkDep
+from app.deps import LibraryDep, SeenDep, SettingsDep, WorkDep
 from app.responses import BUSY, REFUSALS, TRACE_ANSWER, Answers
 from app.schemas import TraceRequest
 from app.services.tracing import Encoded, answer
 from app.services.work import Done
 
 router = APIRouter(prefix="/api", tags=["traces"])
-SAFETENSORS = "application/octet-stream"
+BYTES = "application/octet-stream"
 RESPONSES: Answers = {200: TRACE_ANSWER, **REFUSALS, **BUSY}
 
 
 @router.post("/trace", response_class=Response, responses=RESPONSES)
 async def trace(
-    request: TraceRequest, http: Request, library: LibraryDep, settings: SettingsDep, work: WorkDep
+    request: TraceRequest, http: Request, library: LibraryDep, settings: SettingsDep, work: WorkDep, seen: SeenDep
 ) -> Response:
     """Run a sentence through a model and get the tensors that `want` names, as a safetensors body.
 
     Tensors carry the names of their taps and no batch dimension. Everything that is no tensor (tokens, dimension names,
-    predictions) is JSON text in the metadata, under `chumoku`.
+    predictions) is JSON text in the metadata, under `chumoku`. With `format: "npz"` the body is for `numpy.load`, and
+    the same JSON text is the array `__metadata__`.
     """
 
     async def wanted() -> bool:
         return not await http.is_disconnected()
 
-    job = partial(answer, library.get(request.model), request, settings.max_text_chars)
-    done = await work.run(job, wanted=wanted)
-    return Response(done.value.body, media_type=SAFETENSORS, headers={"Server-Timing": timing(done)})
+    checkpoint = library.get(request.model)
+    seen.model, seen.text = checkpoint.name, request.text
+    done = await work.run(partial(answer, checkpoint, request, settings.max_text_chars), wanted=wanted)
+    seen.n_tokens = done.value.n_tokens
+    headers = {"Server-Timing": timing(done), "Content-Disposition": attachment(checkpoint.name, request.format)}
+    return Response(done.value.body, media_type=BYTES, headers=headers)
+
+
+def attachment(model: str, suffix: str) -> str:
+    """The name under which a browser saves the answer: ASCII, for headers hold nothing else."""
+    name = re.sub(r"[^\w.-]+", "-", model, flags=re.ASCII).strip("-.") or "model"
+    return f'attachment; filename="chumoku-{name}.{suffix}"'
 
 
 def timing(done: Done[Encoded]) -> str:

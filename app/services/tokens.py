@@ -27,9 +27,9 @@ def encode(tokenizer: Tokenizer, text: str, max_chars: int) -> list[int]:
     return tokenizer.encode(text)
 
 
-def invalid_text(why: str) -> AppError:
+def invalid_text(why: str, where: str = "text") -> AppError:
     """Text that has no UTF-8."""
-    return AppError("invalid_text", f"This is no text: {why}.", "Delete that character.", where="text")
+    return AppError("invalid_text", f"This is no text: {why}.", "Delete that character.", where=where)
 
 
 def resolve(

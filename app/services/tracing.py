@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from app import wire
+from app import VERSION, wire
 from app.errors import AppError, unknown_name
 from app.schemas import TraceRequest
 from app.services import tokens
@@ -37,6 +37,7 @@ class Encoded:
     """An answer, and the seconds that the model and the encoding took."""
 
     body: bytes
+    n_tokens: int
     model_seconds: float
     encode_seconds: float
 
@@ -52,8 +53,8 @@ def answer(checkpoint: Checkpoint, request: TraceRequest, max_chars: int) -> Enc
         for name in plan.names
     }
     about = metadata(checkpoint, request, plan, traced) | {"seconds": seconds, "predictions": predictions}
-    body = wire.encode(arrays, about)
-    return Encoded(body, seconds, perf_counter() - start - seconds)
+    body = wire.ENCODERS[request.format](arrays, about)
+    return Encoded(body, len(traced.ids), seconds, perf_counter() - start - seconds)
 
 
 def prepare(checkpoint: Checkpoint, request: TraceRequest, max_chars: int) -> Plan:
@@ -76,7 +77,7 @@ def run(checkpoint: Checkpoint, request: TraceRequest, plan: Plan) -> tuple[Trac
         plan.ids,
         names,
         use=Masks(request.masks.causal, request.masks.padding),
-        pad=Padding(request.pad.count, request.pad.side),
+        pad=Padding(request.pad.count, request.pad.side, request.pad.follow),
         edit=plan.edits,
     )
     if request.predict is None:
@@ -121,11 +122,15 @@ def select_heads(tensor: Tensor, dims: str, heads: list[int] | None) -> Tensor:
 
 
 def metadata(checkpoint: Checkpoint, request: TraceRequest, plan: Plan, traced: Trace) -> dict[str, Any]:
-    """Everything of an answer that is no tensor."""
+    """Everything of an answer that is no tensor: with it a file says by itself what it is a trace of, and how."""
     text = tokens.text_of(checkpoint.tokenizer, traced.ids) if request.text is None else request.text
     return {
         "version": wire.VERSION,
+        "produced_by": f"chumoku {VERSION}",
         "model": checkpoint.name,
+        "config": checkpoint.config.to_json() | {"d_head": checkpoint.config.d_head},
+        "end_id": checkpoint.tokenizer.end_id,
+        "pad_id": checkpoint.tokenizer.pad_id,
         "text": text,
         "tokens": tokens.tokens_json(checkpoint.tokenizer, traced.ids),
         "n_characters": len(text),
@@ -134,6 +139,7 @@ def metadata(checkpoint: Checkpoint, request: TraceRequest, plan: Plan, traced: 
         "heads": request.heads,
         "masks": request.masks.model_dump(),
         "pad": request.pad.model_dump(),
+        "interventions": [item.model_dump() for item in request.interventions],
         "dtype": request.dtype,
         "scale": wire.scales(plan.names, request.dtype),
         "position_ids": traced.position_ids,

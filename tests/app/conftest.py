@@ -1,9 +1,13 @@
 """The app in this process, around the zoo's real models, which are loaded once for all its tests."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
 
 import pytest
+import uvicorn
 from httpx import ASGITransport, AsyncClient
 
 from app.main import create_app
@@ -13,6 +17,7 @@ from app.settings import Settings
 from model.checkpoint import Checkpoint
 
 Open = Callable[[Settings], AbstractAsyncContextManager[AsyncClient]]
+Serve = Callable[[Settings], AbstractContextManager[str]]
 
 
 @pytest.fixture(scope="session")
@@ -43,3 +48,24 @@ def open_app(loaded: Library) -> Open:
 async def client(open_app: Open) -> AsyncIterator[AsyncClient]:
     async with open_app(Settings(device="cpu")) as client:
         yield client
+
+
+@pytest.fixture
+def serve(loaded: Library) -> Serve:
+    """`with serve(settings) as url`: an app of its own behind a real uvicorn, in a thread."""
+
+    @contextmanager
+    def served(settings: Settings) -> Iterator[str]:
+        config = uvicorn.Config(create_app(settings, loaded), log_config=None, access_log=False, ws="none")
+        server = uvicorn.Server(config)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+            thread.start()
+            while not server.started:
+                assert thread.is_alive()
+                time.sleep(0.01)
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+            server.should_exit = True
+            thread.join(timeout=10)
+
+    return served

@@ -40,6 +40,18 @@ def error_of(response: Response, status: int, code: str) -> dict[str, Any]:
     return error
 
 
+def samples(page: str) -> dict[str, float]:
+    """A page of `/metrics`: each sample's value under its name and labels."""
+    lines = [line.rpartition(" ") for line in page.splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, _, value in lines}
+
+
+async def metrics(client: AsyncClient) -> dict[str, float]:
+    response = await client.get("/metrics")
+    assert response.status_code == 200
+    return samples(response.text)
+
+
 def parse_events(stream: str) -> list[tuple[str, dict[str, Any]]]:
     """Server-sent events as (name, data)."""
     events = []

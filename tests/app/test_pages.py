@@ -71,7 +71,15 @@ async def test_every_answer_is_guarded(client: AsyncClient, path: str) -> None:
     assert policy["object-src"] == "'none'"
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["referrer-policy"] == "no-referrer"
+    assert policy["frame-ancestors"] == policy["form-action"] == "'self'"
+    assert policy["base-uri"] == "'none'"
+    assert set(policy) <= {"default-src", "script-src", "style-src", "img-src", "object-src", "frame-ancestors"} | {
+        "form-action",
+        "base-uri",
+    }
     assert headers["x-frame-options"] == "SAMEORIGIN"
+    assert headers["cross-origin-opener-policy"] == headers["cross-origin-resource-policy"] == "same-origin"
+    assert {"camera=()", "microphone=()", "geolocation=()"} <= set(headers["permissions-policy"].split(", "))
 
 
 @pytest.mark.parametrize(
@@ -120,9 +128,8 @@ def test_translate_fills_in_and_counts() -> None:
 async def test_docs_list_every_route_with_its_fields(client: AsyncClient) -> None:
     openapi = (await client.get("/openapi.json")).json()
     html = (await client.get("/docs")).text
-    assert {"/api/models", "/api/tokenize", "/api/trace", "/api/generate", "/healthz", "/readyz"} == set(
-        openapi["paths"]
-    )
+    routes = {"/api/models", "/api/tokenize", "/api/trace", "/api/generate", "/healthz", "/readyz", "/metrics"}
+    assert set(openapi["paths"]) == routes
     for path in openapi["paths"]:
         assert f"http://app{path}" in html  # in a command that works as it stands
     for name, schema in openapi["components"]["schemas"].items():
@@ -170,4 +177,5 @@ async def test_modules_are_asked_about_before_use(client: AsyncClient) -> None:
 async def test_head_is_get_without_its_body(client: AsyncClient, path: str) -> None:
     got, head = await client.get(path), await client.head(path)
     assert (head.status_code, head.content) == (200, b"")
+    assert head.headers.pop("x-request-id") != got.headers.pop("x-request-id")
     assert head.headers == got.headers

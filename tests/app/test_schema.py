@@ -1,5 +1,9 @@
 """Requests that schemathesis makes up from our own description of the API: never a 500, never an undescribed answer."""
 
+from http import HTTPStatus
+from typing import Any
+
+import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis import Case
@@ -7,11 +11,36 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from app.main import create_app
 
-schema = schemathesis.openapi.from_dict(create_app().openapi())
+OPENAPI: dict[str, Any] = create_app().openapi()
+schema = schemathesis.openapi.from_dict(OPENAPI)
+OPERATIONS = [(method.upper(), path) for path, item in OPENAPI["paths"].items() for method in item]
+answered: set[tuple[str, str, int]] = set()
 
 
 @schema.parametrize()
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 def test_made_up_requests(case: Case, server_url: str) -> None:
     # What a schema cannot say (an id beyond the vocabulary, both text and ids) is refused, rightly.
-    case.call_and_validate(base_url=server_url, excluded_checks=[positive_data_acceptance])
+    response = case.call_and_validate(base_url=server_url, excluded_checks=[positive_data_acceptance])
+    assert response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
+    answered.add((case.method, case.path, response.status_code))
+
+
+def test_every_operation_was_asked() -> None:
+    if not answered:
+        pytest.skip("nothing was asked: the tests above were left out")
+    assert {(method, path) for method, path, _ in answered} >= set(OPERATIONS)  # and methods that there are not
+    for path in ("/api/tokenize", "/api/trace", "/api/generate"):
+        statuses = {status for _, asked, status in answered if asked == path}
+        assert HTTPStatus.OK in statuses  # not only refusals
+        assert HTTPStatus.UNPROCESSABLE_ENTITY in statuses
+
+
+@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+def test_every_answer_has_its_type_and_schema(method: str, path: str) -> None:
+    for status, answer in OPENAPI["paths"][path][method.lower()]["responses"].items():
+        assert answer["description"]
+        ((media, content),) = answer["content"].items()
+        assert content.get("schema") or content.get("itemSchema"), (status, media)
+        if status != "200":
+            assert (media, content["schema"]) == ("application/json", {"$ref": "#/components/schemas/ErrorResponse"})

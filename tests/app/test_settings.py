@@ -1,8 +1,10 @@
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from app import VERSION
 from app.errors import AppError
 from app.services import library
 from app.settings import Settings, from_environment
@@ -18,6 +20,10 @@ def test_readme_lists_every_setting_with_its_default() -> None:
     for name, field in Settings.model_fields.items():
         default = "" if field.default in (None, ()) else f"`{field.default}`"
         assert written[name] == (default, field.description), name
+
+
+def test_the_version_is_the_projects() -> None:
+    assert tomllib.loads((README.parents[1] / "pyproject.toml").read_text())["project"]["version"] == VERSION
 
 
 def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from httpx import AsyncClient
 
+from app import VERSION
 from app.settings import Settings
 from model.checkpoint import Checkpoint
 from model.taps import tap_dims
-from model.trace import Masks, Padding, trace
+from model.trace import Masks, trace
 from tests.app.conftest import Open
 from tests.app.helpers import TEXT, decode
 from tests.app.helpers import trace as post
@@ -30,12 +31,15 @@ async def test_every_tensor_is_the_models_own(client: AsyncClient, gpt: Checkpoi
 async def test_metadata(client: AsyncClient, gpt: Checkpoint) -> None:
     _, meta = await post(client)
     n = len(gpt.tokenizer.encode(TEXT))
-    assert meta["version"] == 1
+    assert (meta["version"], meta["produced_by"]) == (1, f"chumoku {VERSION}")
     assert (meta["model"], meta["text"], meta["n_characters"]) == ("stories-gpt", TEXT, len(TEXT))
     assert meta["max_seq_len"] == gpt.config.max_seq_len
+    assert meta["config"] == {**gpt.config.to_json(), "d_head": gpt.config.d_head}
+    assert (meta["end_id"], meta["pad_id"]) == (gpt.tokenizer.end_id, gpt.tokenizer.pad_id)
     assert meta["heads"] is None
     assert meta["masks"] == {"causal": True, "padding": True}
-    assert meta["pad"] == {"count": 0, "side": "left"}
+    assert meta["pad"] == {"count": 0, "side": "left", "follow": True}
+    assert meta["interventions"] == []
     assert (meta["dtype"], meta["scale"]) == ("float32", {})
     assert meta["position_ids"] == list(range(n))
     assert meta["seconds"] > 0
@@ -92,23 +96,6 @@ async def test_ids_in_place_of_text(client: AsyncClient, gpt: Checkpoint) -> Non
     assert meta["text"] == TEXT
     assert meta["tokens"][2]["special"]
     assert meta["tokens"][2]["start"] == meta["tokens"][2]["end"]
-
-
-@pytest.mark.parametrize("side", ["left", "right"])
-async def test_padding_moves_nobody(client: AsyncClient, gpt: Checkpoint, side: str) -> None:
-    alone, _ = await post(client, want=[PATTERN, "logits"])
-    padded, meta = await post(client, want=[PATTERN, MASK, "logits"], pad={"count": 3, "side": side})
-    n = alone["logits"].shape[0]
-    real = slice(3, None) if side == "left" else slice(0, n)
-    np.testing.assert_allclose(padded["logits"][real], alone["logits"], atol=1e-3)
-    np.testing.assert_allclose(padded[PATTERN][:, real, real], alone[PATTERN], atol=1e-5)
-    pads = [token["index"] for token in meta["tokens"] if token["id"] == gpt.tokenizer.pad_id]
-    assert pads == ([0, 1, 2] if side == "left" else [n, n + 1, n + 2])
-    assert (padded[MASK][:, :, pads] & 2).all()
-    assert np.array(meta["position_ids"])[real].tolist() == list(range(n))
-    assert meta["text"] == TEXT
-    expected = trace(gpt, gpt.tokenizer.encode(TEXT), ["logits"], pad=Padding(3, side))
-    np.testing.assert_array_equal(padded["logits"], expected.tensors["logits"].numpy())
 
 
 async def test_masks_can_be_off(client: AsyncClient, gpt: Checkpoint) -> None:

@@ -1,3 +1,7 @@
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -44,3 +48,27 @@ def test_what_float16_cannot_hold_is_refused() -> None:
 def test_no_number_is_infinite_in_the_metadata() -> None:
     with pytest.raises(ValueError, match="JSON"):
         wire.encode({}, {"seconds": float("nan")})
+
+
+def test_no_pickle_anywhere() -> None:
+    """A pickle runs the code of whoever wrote it: none is read or written, by no library's help."""
+    root = Path(wire.__file__).parents[1]
+    files = [path for room in ("app", "model", "benchmarks") for path in (root / room).rglob("*.py")]
+    assert len(files) > 50
+    assert [f"{path.relative_to(root)}: {name}" for path in files for name in pickling(path)] == []
+    suffixes = {path.suffix for path in (root / "model" / "zoo").rglob("*") if path.is_file()}
+    assert suffixes <= {".safetensors", ".json", ".tiktoken"}
+
+
+def pickling(path: Path) -> Iterator[str]:
+    """Whatever a file has of what pickles."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        match node:
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                modules = [alias.name for alias in names] + [getattr(node, "module", None) or ""]
+                yield from {"pickle", "_pickle", "cloudpickle", "dill", "joblib", "shelve", "marshal"} & set(modules)
+            case ast.Attribute(value=ast.Name(id="torch"), attr="load" | "save" as name):
+                yield f"torch.{name}"
+            case ast.keyword(arg="allow_pickle" | "weights_only" as name, value=value):
+                if not isinstance(value, ast.Constant) or value.value is not False:
+                    yield name

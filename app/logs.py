@@ -1,0 +1,62 @@
+"""Logs as JSON, one object a line, on stderr. Nothing that a person typed gets in, unless the settings say so."""
+
+from __future__ import annotations
+
+import json
+import logging
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from traceback import extract_tb
+from typing import Any
+
+REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
+"""The request that is being answered here, so that each line says to which it belongs."""
+
+
+class JsonLines(logging.Formatter):
+    """`{"time", "level", "logger", "message", …}`: a record's `fields`, the request's id, and the error if any.
+
+    An exception's message may quote what was typed, so that only its type and where it came from are written; so may
+    the second line of a library's message. With `log_text` all is written.
+    """
+
+    def __init__(self, log_text: bool = False) -> None:
+        super().__init__()
+        self.log_text = log_text
+
+    def format(self, record: logging.LogRecord) -> str:
+        message = record.getMessage()
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": message if self.log_text else message.partition("\n")[0],
+            "request_id": REQUEST_ID.get(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info and record.exc_info[1] is not None:
+            line["error"] = self.failure(record.exc_info[1])
+        return json.dumps({name: value for name, value in line.items() if value is not None}, default=str)
+
+    def failure(self, error: BaseException, depth: int = 4) -> dict[str, Any]:
+        """The error's type, its frames from the outermost in, and what caused it."""
+        frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in extract_tb(error.__traceback__)]
+        told: dict[str, Any] = {"type": type(error).__qualname__, "frames": frames}
+        if self.log_text:
+            told["message"] = str(error)
+        inner = error.exceptions if isinstance(error, BaseExceptionGroup) else [error.__cause__ or error.__context__]
+        causes = [self.failure(each, depth - 1) for each in inner if each is not None and depth]
+        return told | ({"causes": causes} if causes else {})
+
+
+def config(level: str, log_text: bool) -> dict[str, Any]:
+    """For `logging.config.dictConfig`: our lines from `level` on, and others' from the level above it."""
+    others = {"debug": "INFO", "info": "WARNING"}.get(level, level.upper())
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"json": {"()": JsonLines, "log_text": log_text}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+        "loggers": {"chumoku": {"level": level.upper()}},
+        "root": {"handlers": ["stderr"], "level": others},
+    }

@@ -1,0 +1,83 @@
+"""Bodies that are too large or never end, and what is no HTTP at all: on real connections."""
+
+import socket
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from app.settings import Settings
+from tests.app.conftest import Serve
+from tests.app.helpers import error_of
+
+JSON = {"content-type": "application/json"}
+SETTINGS = Settings(device="cpu", log_level="critical")
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # TLS
+        b"GET\r\n\r\n",
+        b"POST /api/trace HTTP/1.1\r\nHost: a\r\nContent-Length: -5\r\n\r\n",
+        b"POST /api/trace HTTP/1.1\r\nHost: a\r\nContent-Length: 9" + b"9" * 40 + b"\r\n\r\n",
+        b"POST /api/trace HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{",
+        b"POST /api/trace HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"GET /nowhere HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 300_000,
+        b"",
+    ],
+)
+def test_what_is_no_http(serve: Serve, garbage: bytes) -> None:
+    with serve(SETTINGS) as url:
+        with connect(url) as connection:
+            connection.sendall(garbage)
+        assert httpx.get(f"{url}/healthz").status_code == 200
+
+
+def connect(url: str) -> socket.socket:
+    return socket.create_connection((urlsplit(url).hostname, urlsplit(url).port), timeout=10)
+
+
+@pytest.mark.parametrize("declared", [True, False])
+@pytest.mark.parametrize("path", ["/api/trace", "/api/tokenize", "/nowhere", "/"])
+def test_fifty_megabytes(serve: Serve, path: str, declared: bool) -> None:
+    """They are refused without being read to their end, and the answer arrives although the client still sends."""
+    piece, sent = b"a" * 65_536, 0
+
+    def body() -> Iterator[bytes]:
+        nonlocal sent
+        for _ in range(800):
+            sent += len(piece)
+            yield piece
+
+    headers = JSON | ({"content-length": str(800 * len(piece))} if declared else {})
+    with serve(SETTINGS) as url:
+        response = httpx.post(url + path, content=body(), headers=headers)
+        read = declared or path.startswith("/api")
+        status, code = (
+            (413, "body_too_large") if read else (405, "method_not_allowed") if path == "/" else (404, "not_found")
+        )
+        error = error_of(response, status, code)
+        assert response.headers["connection"] == "close"
+        assert sent < 30_000_000  # what the sockets' buffers took, and no more
+        if read:
+            assert error["limit"] == SETTINGS.body_limit
+        assert httpx.post(f"{url}/api/trace", json={"text": "a"}).status_code == 200
+
+
+def test_a_body_that_never_ends_is_cut(serve: Serve) -> None:
+    """A client that goes on sending after its answer loses the connection."""
+    head = b"POST /nowhere HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+    piece = b"10000\r\n" + b"a" * 0x10000 + b"\r\n"
+    with serve(SETTINGS) as url, connect(url) as connection:
+        connection.sendall(head)
+        with pytest.raises(ConnectionError):
+            connection.sendall(piece * 1000)
+
+
+def test_a_client_that_waits_to_be_asked_sends_nothing(serve: Serve) -> None:
+    head = b"POST /api/trace HTTP/1.1\r\nHost: a\r\nContent-Length: 50000000\r\nExpect: 100-continue\r\n\r\n"
+    with serve(SETTINGS) as url, connect(url) as connection:
+        connection.sendall(head)
+        assert connection.recv(1000).startswith(b"HTTP/1.1 413 ")
