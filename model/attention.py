@@ -57,9 +57,11 @@ class MultiHeadAttention(nn.Module):
             k, v = cache.append(k, v)
         k, v = self.k(k), self.v(v)  # batch head key d_head
         z = self.z(self.attend(q, k, v, mask))  # batch head query d_head
-        if self.head_out.wanted:
-            self.head_out(self.project_heads(z))
         attn_out = self.w_o(z.transpose(1, 2).flatten(-2))  # batch query d_model
+        if self.head_out.wanted:
+            head_out = self.head_out(self.project_heads(z))
+            if self.head_out.edited:
+                attn_out = head_out.sum(dim=1) + self.w_o.bias
         return self.attn_out(attn_out)  # type: ignore[no-any-return]
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -60,9 +61,9 @@ def pick_device(name: str) -> torch.device:
 
 def load(folder: Path, device: torch.device | str = "cpu") -> Checkpoint:
     """Read a model folder. Raises `FileNotFoundError` or `ValueError` saying which file is missing or does not fit."""
-    config = ModelConfig.from_json(json.loads((folder / "config.json").read_text()))
+    config = ModelConfig.from_json(read_json(folder / "config.json"))
     model = build(config)
-    load_weights(model, load_file(folder / "weights.safetensors"))
+    load_weights(model, read_weights(folder / "weights.safetensors"))
     model.requires_grad_(False).eval().to(device)
     tokenizer = tokenizers.load(folder / "tokenizer.tiktoken")
     if tokenizer.vocab_size != config.vocab_size:
@@ -70,6 +71,21 @@ def load(folder: Path, device: torch.device | str = "cpu") -> Checkpoint:
     card_file = folder / "card.json"
     card = json.loads(card_file.read_text()) if card_file.exists() else {}
     return Checkpoint(folder.name, model, tokenizer, card)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    try:
+        data: dict[str, Any] = json.loads(path.read_text())
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON: {error}") from None
+    return data
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(path)
+    except SafetensorError as error:
+        raise ValueError(f"{path} is not a safetensors file: {error}") from None
 
 
 def save(folder: Path, model: DecoderOnly, ranks_file: Path) -> None:
@@ -97,6 +113,13 @@ def load_weights(model: DecoderOnly, tensors: dict[str, Tensor]) -> None:
             f"weights do not fit the config: missing {sorted(parameters.keys() - tensors.keys())}, "
             f"unknown {sorted(tensors.keys() - parameters.keys())}"
         )
+    misfits = [
+        f"{name} is {tuple(tensors[name].shape)}, the config needs {tuple(parameter.shape)}"
+        for name, parameter in parameters.items()
+        if tensors[name].shape != parameter.shape
+    ]
+    if misfits:
+        raise ValueError(f"weights do not fit the config: {'; '.join(misfits)}")
     with torch.no_grad():
         for name, parameter in parameters.items():
             parameter.copy_(tensors[name])

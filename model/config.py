@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 Family = Literal["decoder-only"]
 PositionKind = Literal["learned", "sinusoidal", "none"]
@@ -37,6 +37,9 @@ class ModelConfig:
         for name in ("vocab_size", "n_layer", "n_head", "d_model", "d_ff", "max_seq_len"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        for name, kinds in (("family", Family), ("position", PositionKind), ("norm_order", NormOrder)):
+            if getattr(self, name) not in get_args(kinds):
+                raise ValueError(f"unknown {name} {getattr(self, name)!r}; known are {', '.join(get_args(kinds))}")
         if self.d_model % self.n_head:
             raise ValueError(f"d_model={self.d_model} does not divide into n_head={self.n_head} equal heads")
         if not 0.0 <= self.dropout < 1.0:
@@ -57,4 +60,7 @@ class ModelConfig:
         unknown = sorted(set(data) - set(known))
         if unknown:
             raise ValueError(f"unknown model settings {unknown}; known are {known}")
+        missing = [f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING and f.name not in data]
+        if missing:
+            raise ValueError(f"missing model settings {missing}")
         return cls(**data)

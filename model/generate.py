@@ -63,10 +63,11 @@ class Generator:
         """Run the new tokens on top of the cache."""
         checkpoint = self.checkpoint
         token_ids = torch.tensor([new_ids], device=checkpoint.device)  # 1 query
-        key_len = self.cache.seq_len + len(new_ids)
-        mask = masks.causal(len(new_ids), key_len, checkpoint.device)[None, None]  # 1 1 query key
+        is_pad = torch.tensor([self.ids], device=checkpoint.device) == checkpoint.tokenizer.pad_id  # 1 key
+        mask = masks.decoder_mask(is_pad, query_len=len(new_ids))  # 1 1 query key
+        position_ids = masks.position_ids(is_pad)[:, -len(new_ids) :]
         with record(self.names) as recording:
-            logits = checkpoint.model(token_ids, mask, cache=self.cache)[0, -1]  # vocab
+            logits = checkpoint.model(token_ids, mask, position_ids, self.cache)[0, -1]  # vocab
         tensors = {name: recording.tensors[name][0].cpu() for name in self.names}
         return distribution(logits, self.settings, banned=[checkpoint.tokenizer.pad_id]), tensors
 

@@ -62,7 +62,8 @@ def distribution(logits: Tensor, settings: Settings, banned: Sequence[int] = ())
     logits = logits.detach().cpu().double().clone()  # vocab
     logits[list(banned)] = float("-inf")
     before = logits.softmax(-1)
-    tempered = greedy(logits) if settings.temperature == 0 else (logits / settings.temperature).softmax(-1)
+    # Without the subtraction a temperature near 0 makes infinities, and their softmax NaN.
+    tempered = ((logits - logits.max()) / settings.temperature).softmax(-1) if settings.temperature else greedy(logits)
 
     order = tempered.argsort(descending=True, stable=True)
     ordered = tempered[order]
@@ -75,7 +76,7 @@ def distribution(logits: Tensor, settings: Settings, banned: Sequence[int] = ())
         keep &= (ordered * keep).cumsum(-1) - ordered < settings.top_p * mass
     kept = torch.zeros_like(keep).scatter(0, order, keep)
     after = tempered * kept
-    return Distribution(before, after / after.sum(), kept, float(1 - after.sum()))
+    return Distribution(before, after / after.sum(), kept, float(tempered[~kept].sum()))
 
 
 def greedy(logits: Tensor) -> Tensor:

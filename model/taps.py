@@ -27,7 +27,7 @@ class Recording:
 
     def visit(self, name: str, x: Tensor) -> Tensor:
         if name in self.edits:
-            x = self.edits[name](x)
+            x = self.edits[name](x.clone())
         if name in self.names:
             self.tensors[name] = x
         return x
@@ -54,6 +54,12 @@ class Tap(nn.Module):
             return False
         recording = _recording.get()
         return recording is not None and (self.name in recording.names or self.name in recording.edits)
+
+    @property
+    def edited(self) -> bool:
+        """Whether the current `record()` edits this tap."""
+        recording = None if torch.compiler.is_compiling() else _recording.get()
+        return recording is not None and self.name in recording.edits
 
     def forward(self, x: Tensor) -> Tensor:
         if torch.compiler.is_compiling():

@@ -6,7 +6,7 @@ follow the ranks: END, which separates documents, and PAD. Neither can be typed:
 
 from __future__ import annotations
 
-from base64 import b64decode
+import base64
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,7 +52,12 @@ class Tokenizer:
     def encode(self, text: str) -> list[int]:
         """The ids of `text`; raises `ValueError` for a lone surrogate, which has no bytes in UTF-8."""
         check_encodable(text)
-        return self.encoding.encode_ordinary(text)
+        try:
+            return self.encoding.encode_ordinary(text)
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # pyo3's, which is no Exception
+                raise
+            raise ValueError("the text has a run of white space that is too long to split into words") from None
 
     def decode(self, ids: list[int]) -> str:
         """The text of `ids`; bytes that are no UTF-8 become �."""
@@ -101,12 +106,20 @@ def is_partial(piece: bytes) -> bool:
 
 def character_spans(pieces: list[bytes]) -> tuple[list[int], list[int]]:
     """First and one-past-last character of each piece, in the text that the joined bytes decode to."""
-    # The character that each byte belongs to; with errors="replace" invalid bytes are characters (�) too.
+    # The character that each byte belongs to; the bytes of one � are those that the decoder replaces together.
     char_of_byte: list[int] = []
-    text = b"".join(pieces).decode("utf-8", errors="surrogateescape")
-    for n, char in enumerate(text):
-        char_of_byte += [n] * len(char.encode("utf-8", errors="surrogateescape"))
-    char_of_byte.append(len(text))
+    rest, n = b"".join(pieces), 0
+    while rest:
+        try:
+            good, broken = rest.decode(), 0
+        except UnicodeDecodeError as error:
+            good, broken = rest[: error.start].decode(), error.end - error.start
+        lengths = [len(char.encode()) for char in good] + ([broken] if broken else [])
+        for length in lengths:
+            char_of_byte += [n] * length
+            n += 1
+        rest = rest[sum(lengths) :]
+    char_of_byte.append(n)
 
     starts, ends, offset = [], [], 0
     for piece in pieces:
@@ -123,10 +136,10 @@ def from_ranks(ranks: dict[bytes, int], name: str) -> Tokenizer:
 
 
 def load(path: Path) -> Tokenizer:
-    """Read `tokenizer.tiktoken`.
-
-    Not through `tiktoken.load`: that keeps a copy by path, and would give a retrained tokenizer its old ranks.
-    """
-    lines = (line.split() for line in path.read_bytes().splitlines())
-    ranks = {b64decode(piece): int(rank) for piece, rank in lines}
+    """Read `tokenizer.tiktoken`. Not by tiktoken's loader: it keeps a copy of every path in the temporary folder."""
+    try:
+        lines = [line.split() for line in path.read_bytes().splitlines() if line]
+        ranks = {base64.b64decode(piece, validate=True): int(rank) for piece, rank in lines}
+    except ValueError as error:
+        raise ValueError(f"{path} is no file of `base64 rank` lines: {error}") from None
     return from_ranks(ranks, name=f"chumoku-{path.parent.name}")

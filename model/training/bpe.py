@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -41,4 +42,6 @@ def byte_of_symbol() -> dict[str, int]:
 
 def save_ranks(ranks: dict[bytes, int], path: Path) -> None:
     """Write tiktoken's format, one `base64 rank` a line."""
-    path.write_text("".join(f"{base64.b64encode(piece).decode()} {rank}\n" for piece, rank in ranks.items()))
+    scratch = path.with_suffix(".part")
+    scratch.write_text("".join(f"{base64.b64encode(piece).decode()} {rank}\n" for piece, rank in ranks.items()))
+    os.replace(scratch, path)

@@ -32,6 +32,7 @@ def make_card(
         "data": [
             {"file": s.file, "what": s.what, "licence": s.licence, "share_of_rows": s.weight} for s in preset.sources
         ],
+        "tokenizer": "a byte-level BPE learned on a sample of all documents, the held-out ones included",
         "command": how["command"],
         "seed": how["seed"],
         "hardware": hardware(how["device"]),

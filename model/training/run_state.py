@@ -50,6 +50,7 @@ def save_state(
     tensors |= {f"average.{name}": x for name, x in average.tensors.items()}
     for index, moments in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{key}": x for key, x in moments.items()}
+    tensors["torch_rng"] = torch.get_rng_state()  # what dropout draws from
     metadata = {"progress": json.dumps(asdict(progress)), "rng": json.dumps(rng.bit_generator.state)}
     scratch = path.with_suffix(".part")
     save_file({name: x.cpu().contiguous().clone() for name, x in tensors.items()}, scratch, metadata)
@@ -73,5 +74,7 @@ def load_state(
             _, index, key = name.split(".")
             moments.setdefault(int(index), {})[key] = x
     optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
+    if "torch_rng" in tensors:
+        torch.set_rng_state(tensors["torch_rng"])
     rng.bit_generator.state = json.loads(metadata["rng"])
     return Progress(**json.loads(metadata["progress"]))

@@ -87,7 +87,13 @@ def prepare_tokenizer(preset: Preset, run: Run) -> Tokenizer:
         else:
             texts = sample_texts({run.data / s.file: s.weight for s in preset.sources}, BPE_BYTES)
             bpe.save_ranks(bpe.learn_ranks(texts, preset.config.vocab_size - 2), ranks_file)
-    return tokenizers.load(ranks_file)
+    tokenizer = tokenizers.load(ranks_file)
+    if tokenizer.vocab_size != preset.config.vocab_size:
+        raise ValueError(
+            f"{ranks_file} has {tokenizer.vocab_size} ids, {preset.name} needs {preset.config.vocab_size}: "
+            "too little text to learn them from?"
+        )
+    return tokenizer
 
 
 def prepare_data(preset: Preset, run: Run, tokenizer: Tokenizer) -> tuple[Mixture, list[str]]:
@@ -97,7 +103,10 @@ def prepare_data(preset: Preset, run: Run, tokenizer: Tokenizer) -> tuple[Mixtur
         documents = read_documents(run.data / source.file)
         if source.file == preset.validate_on:
             held_out = [d for d in documents if is_held_out(d, source.held_out)]
-        streams.append(Stream.of([d for d in documents if not is_held_out(d, source.held_out)], tokenizer))
+        stream = Stream.of([d for d in documents if not is_held_out(d, source.held_out)], tokenizer)
+        if len(stream.tokens) <= preset.config.max_seq_len:
+            raise ValueError(f"{source.file} has {len(stream.tokens)} tokens to train on, less than one row of them")
+        streams.append(stream)
     weights = np.array([source.weight for source in preset.sources])
     return Mixture(streams, weights / weights.sum()), held_out
 
@@ -188,7 +197,8 @@ class Trainer:
         return bits_per_byte(self.averaged_model(), self.tokenizer, self.held_out)
 
     def averaged_model(self) -> DecoderOnly:
-        model = build(self.preset.config).to(self.run.device).eval()
+        with torch.random.fork_rng(devices=[]):  # building draws from the generator that dropout draws from
+            model = build(self.preset.config).to(self.run.device).eval()
         checkpoint.load_weights(model, self.average.tensors)
         return model
 

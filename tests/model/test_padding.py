@@ -49,6 +49,17 @@ def test_without_the_padding_mask_left_pads_are_tokens_like_any(tiny: Checkpoint
     assert not torch.allclose(unmasked.tensors["logits"][3:], trace(tiny, ids, names).tensors["logits"], atol=1e-2)
 
 
+@pytest.mark.parametrize(("position", "moved"), [("learned", True), ("sinusoidal", True), ("none", False)])
+def test_position_ids_that_do_not_follow_the_padding_mask_count_pads_too(position: str, moved: bool) -> None:
+    """Hidden PADs still move everybody then, where there is anything to move."""
+    checkpoint, ids, names = tiny_checkpoint(position=position), list(b"attention"), ["logits", "layers.0.attn.mask"]
+    counted = trace(checkpoint, ids, names, pad=Padding(3, follow=False))
+    assert counted.position_ids == list(range(12))
+    assert (counted.tensors["layers.0.attn.mask"][:, :, :3] & masks.PADDING).all()
+    alone = trace(checkpoint, ids, names).tensors["logits"]
+    assert torch.allclose(counted.tensors["logits"][3:], alone, atol=1e-4) != moved
+
+
 def test_the_mask_says_which_cells_are_pads(tiny: Checkpoint) -> None:
     mask = trace(tiny, list(b"ab"), ["layers.0.attn.mask"], pad=Padding(1, "right")).tensors["layers.0.attn.mask"]
     assert mask[0].tolist() == [[0, 1, 3], [0, 0, 3], [0, 0, 2]]

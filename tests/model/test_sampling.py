@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -57,6 +57,8 @@ def test_mass_cut_is_the_probability_of_what_was_cut(logits: Tensor, settings: S
 
 
 @given(some_logits, some_settings)
+@example(torch.tensor([0.0, 4.0], dtype=torch.float64), Settings(2.0))
+@example(torch.tensor([9.0, 9.0, 0.0], dtype=torch.float64), Settings())
 def test_mass_cut_is_a_probability(logits: Tensor, settings: Settings) -> None:
     dist = distribution(logits, settings)
     assert 0 <= dist.mass_cut < 1
@@ -80,6 +82,10 @@ def test_top_p_keeps_the_smallest_set_that_reaches_p(
     assert float(shares.sum() - shares.min()) < top_p + 1e-9
     cut = before.after[before.kept & ~dist.kept]
     assert len(cut) == 0 or cut.max() <= shares.min()
+
+
+def test_top_p_is_a_share_of_what_top_k_leaves() -> None:
+    assert distribution(torch.zeros(10), Settings(top_k=4, top_p=0.5)).kept.tolist() == 2 * [True] + 8 * [False]
 
 
 @given(some_logits, top_ks, top_ps)

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from model import masks
 from model.attention import masked_softmax
 from model.checkpoint import Checkpoint
 from model.taps import tap_dims
@@ -99,6 +100,16 @@ def test_a_trace_has_the_logits_that_the_model_has_without_it(zoo: Checkpoint) -
     logits = zoo.model(torch.tensor([ids]), mask[None])[0]
     assert torch.equal(trace(zoo, ids).tensors["logits"], logits)
     assert torch.equal(trace(zoo, ids, ["logits"]).tensors["logits"], logits)
+
+
+def test_without_the_causal_mask_every_query_sees_every_key(tiny: Checkpoint) -> None:
+    names = ["layers.0.attn.mask", "layers.0.attn.pattern", "logits"]
+    mask, pattern, logits = trace(tiny, list(b"abcd"), names, use=Masks(causal=False)).tensors.values()
+    assert (mask == 0).all()
+    assert (pattern > 0).all()
+    unmasked = masks.nothing(4, 4)[None, None]
+    assert torch.equal(logits, tiny.model(torch.tensor([list(b"abcd")]), unmasked)[0])
+    assert not torch.allclose(logits, trace(tiny, list(b"abcd"), ["logits"]).tensors["logits"], atol=1e-2)
 
 
 def test_names_come_back_in_the_order_asked_with_their_dimensions(tiny: Checkpoint) -> None:

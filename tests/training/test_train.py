@@ -15,11 +15,12 @@ import torch
 from safetensors import safe_open
 from torch import nn
 
-from model import checkpoint
+from model import checkpoint, masks
 from model.evaluate import bits_per_byte
 from model.training.run_state import Progress
 from model.training.train import Run, Trainer, parameter_groups, prepare, train
 from model.transformer import DecoderOnly, build
+from tests.model.helpers import randomise
 from tests.training.helpers import assert_same_weights, tiny_preset, tiny_run
 
 ROOT = Path(__file__).parent.parent.parent
@@ -166,14 +167,24 @@ def gradient_norm(model: nn.Module) -> float:
     return float(torch.stack([p.grad.norm() for p in model.parameters() if p.grad is not None]).norm())
 
 
+def test_dropout_works_while_training(data: Path, tmp_path: Path) -> None:
+    trainer = make_trainer(tiny_run(tmp_path, data), dropout=0.5)
+    randomise(trainer.model)
+    inputs = torch.arange(10)[None]
+    trainer.validate()  # which must not leave it switched off
+    assert trainer.loss(inputs, inputs) != trainer.loss(inputs, inputs)
+
+
 def test_label_smoothing_is_in_the_loss(data: Path, tmp_path: Path) -> None:
     smooth, sharp = (make_trainer(tiny_run(tmp_path, data), label_smoothing=s) for s in (0.3, 0.0))
-    smooth.model.load_state_dict(sharp.model.state_dict())
-    inputs, targets = torch.arange(10)[None], torch.arange(1, 11)[None]
+    smooth.model.load_state_dict(randomise(sharp.model).state_dict())  # an untrained model's guesses are smooth already
+    inputs = torch.arange(10)[None]
     with torch.no_grad():
-        logits = sharp.model(inputs, torch.ones(10, 10).triu(1).to(torch.uint8)[None, None])
+        targets = sharp.model(inputs, masks.causal(10, 10)[None, None]).argmax(-1)  # what it is surest of
+        logits = sharp.model(inputs, masks.causal(10, 10)[None, None])
         uniform = -logits.log_softmax(-1).mean()
         a, b = smooth.loss(inputs, targets), sharp.loss(inputs, targets)
+    assert abs(a - b) > 0.2  # far beyond what bfloat16 rounds
     assert a.item() == pytest.approx((0.7 * b + 0.3 * uniform).item(), rel=1e-2)
 
 
