@@ -4,7 +4,7 @@ import { DEFAULTS, readUrl, same, urlOf } from "./state.js";
 import { isEmpty } from "./selectors.js";
 
 /** Changes that open something: each is a step for Back. Everything else only rewrites the address. */
-const STEPS = ["model", "layer", "head", "view", "causal", "compare"];
+const STEPS = ["model", "layer", "head", "view", "causal", "padCount", "padSide", "padMask", "padFollow", "compare"];
 /** Steps that follow each other this fast (arrow keys through the heads) are one. */
 const ONE_STEP_MS = 700;
 /** Browsers refuse more than about 100 rewrites in 30 seconds: typing writes when it pauses. */
@@ -19,11 +19,24 @@ export function mirrorUrl(store) {
   const write = () => {
     clearTimeout(timer);
     timer = 0;
+    if (store.get().file !== null) return;
     history.replaceState(null, "", urlOf(store.get()));
+  };
+
+  /** A file has no address: the bar keeps that of the live page, and Back leaves the file. */
+  const stay = (live) => {
+    clearTimeout(timer);
+    history.replaceState(null, "", urlOf(live));
+    history.pushState(null, "", urlOf(live));
   };
 
   store.subscribe((state, previous) => {
     if (following) return;
+    if (state.file !== null) {
+      if (previous.file === null) stay(previous);
+      return;
+    }
+    if (previous.file !== null) return write();
     if (!isStep(state, previous)) {
       clearTimeout(timer);
       timer = setTimeout(write, WRITE_AFTER_MS);

@@ -3,7 +3,9 @@
 import * as api from "./data/api.js";
 import { createLoader } from "./data/loader.js";
 import { retrying } from "./data/retry.js";
-import { createTraces } from "./data/traces.js";
+import { createSources } from "./data/sources.js";
+import { createTraces, keyOf } from "./data/traces.js";
+import { createFileMode } from "./file_mode.js";
 import { mirrorUrl } from "./history.js";
 import { loadCatalogue, t } from "./lib/i18n.js";
 import { isEmpty } from "./selectors.js";
@@ -26,10 +28,14 @@ async function start() {
   const store = createStore(first.state);
   const url = mirrorUrl(store);
   const modelNamed = (name) => list.models.find((model) => model.name === name);
-  const traces = createTraces(api, { onWait: status.waiting });
-  const set = (patch) => store.set(fitted({ ...store.get(), ...patch }, patch, modelNamed));
+  const traces = createSources(createTraces(api, { onWait: status.waiting }), api, modelNamed);
+  const files = createFileMode(store, traces);
+  const set = (change) => {
+    const patch = files.allowed(change);
+    store.set(fitted({ ...store.get(), ...patch }, patch, traces.model));
+  };
   const actions = { set, get: store.get, learn: traces.learn, t };
-  const context = { actions, models: list.models, examples, views: VIEWS, url, status };
+  const context = { actions, models: list.models, examples, views: VIEWS, url, status, files };
 
   const controls = createControls(context);
   const panels = createPanels(VIEWS, PANELS, actions);
@@ -58,6 +64,7 @@ async function refresh(page, state) {
   }
   status.show("loading");
   controls.draw(page.trace, state, null);
+  if (page.trace?.key !== keyOf(state)) panels.busy(true);
   try {
     const newest = await loader.load(state, panels.needs(state), (trace, have) => {
       page.trace = trace;
@@ -70,7 +77,7 @@ async function refresh(page, state) {
     if (!(error instanceof api.ApiError)) console.error(error);
     status.show("error");
     controls.draw(page.trace, state, error);
-    panels.idle();
+    panels.busy(false);
   }
 }
 

@@ -44,6 +44,10 @@ export function createPanels(views, sidePanels, actions) {
     draw(trace, state, have) {
       for (const { view, panel, root } of visible(state)) {
         const complete = needsOf(view, state).every((need) => have.has(need));
+        if (sayWhatLacks(root, needsOf(view, state).map(trace.lacks).find(Boolean) ?? null)) {
+          panel.setAttribute("aria-busy", "false");
+          continue;
+        }
         panel.setAttribute("aria-busy", String(!complete));
         if (!complete || drawnIn.get(root) === have) continue;
         drawnIn.set(root, have);
@@ -51,9 +55,9 @@ export function createPanels(views, sidePanels, actions) {
       }
     },
 
-    /** Nothing is on its way any more. */
-    idle() {
-      for (const panel of [opened, ...sides.map((side) => side.panel)]) panel.setAttribute("aria-busy", "false");
+    /** Whether something new is on its way to every panel, or nothing any more. @param {boolean} busy */
+    busy(busy) {
+      for (const panel of [opened, ...sides.map((side) => side.panel)]) panel.setAttribute("aria-busy", String(busy));
     },
   };
 }
@@ -70,6 +74,16 @@ function drawSafely(view, root, trace, state, actions) {
     if (failed) setText(failed, text);
     else root.after(h("p", { class: "panel-error", role: "alert" }, text));
   }
+}
+
+/** A saved trace may not hold what a view draws from: then its place says so. @param {string|null} key */
+function sayWhatLacks(root, key) {
+  const said = root.parentElement.querySelector(":scope > .panel-lacks");
+  root.classList.toggle("lacking", key !== null);
+  if (key === null || root.hidden) said?.remove();
+  else if (said) setText(said, t(key));
+  else root.after(h("p", { class: "panel-lacks" }, t(key)));
+  return key !== null;
 }
 
 /** @param {View} view @param {import("./state.js").State} state */

@@ -1,15 +1,15 @@
 /** What follows from the state and the trace together. */
 
 /**
- * The chosen (query, key): what the state says, kept inside the trace; without a choice the last position, and the key
- * that it looks at most in the open head.
+ * The chosen (query, key): what the state says, kept inside the trace; without a choice the last one of the sentence,
+ * and the key that it looks at most in the open head.
  * @param {import("./state.js").State} state
  * @param {import("./data/model_trace.js").ModelTrace} trace
  * @returns {{query: number, key: number}}
  */
 export function position(state, trace) {
   const last = trace.tokens.length - 1;
-  const query = Math.min(state.query ?? last, last);
+  const query = Math.min(state.query ?? trace.real.end - 1, last);
   const key = state.key === null ? strongestKey(trace, state.layer, state.head, query) : Math.min(state.key, last);
   return { query, key };
 }
@@ -31,5 +31,5 @@ function rowMaximum({ data, shape }, query) {
 
 /** Whether the state shows no text at all: the page teaches instead. @param {import("./state.js").State} state */
 export function isEmpty(state) {
-  return state.ids === null && state.text === "";
+  return state.file === null && state.ids === null && state.text === "";
 }

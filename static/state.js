@@ -1,5 +1,7 @@
 /** The one store, and its mirror in the URL: a link reproduces the picture. */
 
+import { FIELDS } from "./url_fields.js";
+
 /**
  * @typedef {Object} State
  * @property {string|null} model  null until the list of models is here: then the server's default
@@ -12,12 +14,18 @@
  * @property {number|null} key  null: where the query looks most
  * @property {string} view  a station of the ribbon
  * @property {boolean} causal
- * @property {boolean} compare  the head beside itself with the causal mask the other way
+ * @property {number} padCount  PAD tokens beside the sentence; `query` and `key` count them
+ * @property {"left"|"right"} padSide
+ * @property {boolean} padMask  whether they are masked
+ * @property {boolean} padFollow  whether position ids follow that mask, or count PADs too
+ * @property {boolean} compare  before | after | difference: see compare/runs.js
  * @property {number} temperature
  * @property {number} topK
  * @property {number} topP
  * @property {number} seed
+ * @property {string|null} file  the saved trace that is shown in place of the server's: see file_mode.js; never in the URL
  * @property {"system"|"light"|"dark"} theme
+ * @property {"normal"|"large"} type
  * @property {"en"|"ja"} lang
  */
 
@@ -33,12 +41,18 @@ export const DEFAULTS = Object.freeze({
   key: null,
   view: "weights",
   causal: true,
+  padCount: 0,
+  padSide: "left",
+  padMask: true,
+  padFollow: true,
   compare: false,
   temperature: 0.8,
   topK: 20,
   topP: 0.95,
   seed: 7,
+  file: null,
   theme: "system",
+  type: "normal",
   lang: "en",
 });
 
@@ -66,25 +80,6 @@ export function createStore(initial) {
     },
   };
 }
-
-/** How each part of the state is written in the URL: [name there, from text, to text]. Defaults are left out. */
-const FIELDS = /** @type {Object<string, [string, (text: string) => any, (value: any) => string]>} */ ({
-  model: ["model", String, String],
-  text: ["text", String, String],
-  ids: ["ids", readIds, (ids) => ids.join(".")],
-  nPrompt: ["prompt", readIndex, String],
-  layer: ["layer", readIndex, String],
-  head: ["head", readIndex, String],
-  query: ["query", readIndex, String],
-  key: ["key", readIndex, String],
-  view: ["view", String, String],
-  causal: ["causal", readSwitch, writeSwitch],
-  compare: ["compare", readSwitch, writeSwitch],
-  temperature: ["temperature", readNumber(0, 10), String],
-  topK: ["top_k", readIndex, String],
-  topP: ["top_p", readNumber(0.01, 1), String],
-  seed: ["seed", readIndex, String],
-});
 
 /**
  * What the URL says; what it does not say, or says in a way that cannot be read, is left out.
@@ -117,25 +112,4 @@ export function urlOf(state) {
 export function same(a, b) {
   if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => item === b[i]);
   return Object.is(a, b);
-}
-
-function readIds(text) {
-  const ids = text.split(/[.,]/).filter(Boolean).map(readIndex);
-  return ids.length && !ids.includes(undefined) ? ids : undefined;
-}
-
-function readIndex(text) {
-  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
-}
-
-function readNumber(low, high) {
-  return (text) => (text.trim() && Number(text) >= low && Number(text) <= high ? Number(text) : undefined);
-}
-
-function readSwitch(text) {
-  return { on: true, off: false, 1: true, 0: false }[text];
-}
-
-function writeSwitch(on) {
-  return on ? "on" : "off";
 }

@@ -37,11 +37,16 @@ async def docs(request: Request) -> Response:
 
 
 def page(request: Request, template: str, context: dict[str, Any]) -> Response:
-    """Render a template with the words and the theme of whoever asks."""
+    """Render a template with the words, the theme and the type size of whoever asks."""
     asked = request.query_params.get("lang")
     lang = i18n.choose(asked, request.cookies.get("lang"), request.headers.get("accept-language", ""))
     theme = request.query_params.get("theme") or request.cookies.get("theme")
-    context |= {"lang": lang, "theme": theme, "t": i18n.translator(STATIC / "i18n", lang)}
+    context |= {
+        "lang": lang,
+        "theme": theme,
+        "type": request.cookies.get("type"),
+        "t": i18n.translator(STATIC / "i18n", lang),
+    }
     response = templates.TemplateResponse(request, template, context)
     response.headers.update({"Cache-Control": "no-cache", "Content-Language": lang, "Vary": "Accept-Language, Cookie"})
     if asked == lang:

@@ -9,6 +9,8 @@
  * @property {import("../views/index.js").View[]} views
  * @property {{flush: () => void}} url
  * @property {ReturnType<typeof import("./status.js").createStatus>} status
+ * @property {ReturnType<typeof import("../file_mode.js").createFileMode>} files
+ * @property {() => void} chooseFile  set by open.js
  *
  * @typedef {(trace: import("../data/model_trace.js").ModelTrace|null, state: import("../state.js").State,
  *   error: import("../data/api.js").ApiError|null) => void} Draw
@@ -19,10 +21,12 @@ import { createHeader } from "./header.js";
 import { createHeads } from "./heads.js";
 import { createHelp } from "./help.js";
 import { createMasks } from "./masks.js";
+import { createOpen } from "./open.js";
 import { createRibbon } from "./ribbon.js";
 import { createSentence } from "./sentence.js";
 
 const CONTROLS = {
+  open: createOpen,
   header: createHeader,
   sentence: createSentence,
   examples: createExamples,

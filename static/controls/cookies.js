@@ -1,8 +1,8 @@
-/** What the page remembers about a reader, so that the server renders it right at once: two words, nothing else. */
+/** What the page remembers about a reader, so that the server renders it right at once: three words, nothing else. */
 
 const YEAR = 365 * 24 * 3600;
 
-/** @param {"lang"|"theme"} name @param {string|null} value  null forgets it */
+/** @param {"lang"|"theme"|"type"} name @param {string|null} value  null forgets it */
 export function remember(name, value) {
   const age = value === null ? 0 : YEAR;
   document.cookie = `${name}=${value ?? ""}; path=/; max-age=${age}; samesite=lax`;

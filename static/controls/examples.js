@@ -2,6 +2,7 @@
 
 import { h, replace } from "../lib/dom.js";
 import { language, t } from "../lib/i18n.js";
+import { isEmpty } from "../selectors.js";
 import { DEFAULTS, urlOf } from "../state.js";
 
 /** @param {HTMLElement} root @param {import("./all.js").Context} context @returns {import("./all.js").Draw} */
@@ -14,7 +15,7 @@ export function createExamples(root, { actions, examples }) {
     h("div", { class: "cards" }, examples.examples.map((example) => card(example, actions))),
   );
   return (trace, state) => {
-    root.hidden = state.text !== "" || state.ids !== null;
+    root.hidden = !isEmpty(state);
   };
 }
 

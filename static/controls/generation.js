@@ -128,5 +128,6 @@ function countOf({ ids, nPrompt }, player, { seed, temperature }) {
 /** Why there is no next token, and what else is unusual. */
 function notesOf(blocked, state, trace) {
   const why = blocked && blocked !== "reading" ? t(`generation.${blocked}`, { n: trace?.model.max_seq_len ?? "" }) : "";
-  return [why, state.causal ? "" : t("generation.not_causal")].filter(Boolean).join(" ");
+  const unlike = [state.causal ? "" : t("generation.not_causal"), state.padCount ? t("generation.padded") : ""];
+  return [why, ...unlike].filter(Boolean).join(" ");
 }

@@ -1,5 +1,6 @@
 /** How the chosen token was drawn, where it looks in the open head, and what the KV cache did for it. */
 
+import { chosenOf } from "../generation/paths.js";
 import { sharesOf } from "../generation/shares.js";
 import { h, replace, setText } from "../lib/dom.js";
 import { byteSize, number, percent } from "../lib/format.js";
@@ -22,7 +23,7 @@ export function createDrawn(session) {
     draw(trace, state) {
       const path = session.path();
       if (!path) return;
-      const index = Math.min(state.query ?? path.ids.length - 1, path.ids.length - 1);
+      const index = chosenOf(state, path);
       const step = session.drawn(index);
       const word = nameOf(session.word(path.ids[index]));
       const [blocked, greedy] = [session.blocked(), step?.settings.temperature === 0];
@@ -70,9 +71,10 @@ function sharesLine(session, { from, token, u }, width) {
 function placeOf(trace, { layer, head }, { ids }, query) {
   const detail = trace?.detail;
   if (!detail || detail.layer !== layer || detail.head !== head) return null;
-  if (trace.tokens.length !== ids.length || trace.tokens.some(({ id }, i) => id !== ids[i])) return null;
-  const [, width] = detail.pattern.shape;
-  const row = detail.pattern.data.subarray(query * width, (query + 1) * width);
+  const { start, end } = trace.real;
+  if (end - start !== ids.length || ids.some((id, i) => id !== trace.tokens[start + i].id)) return null;
+  const from = (start + query) * detail.pattern.shape[1] + start;
+  const row = detail.pattern.data.subarray(from, from + ids.length);
   const key = row.reduce((best, value, i) => (value > row[best] ? i : best), 0);
   return { layer, head, key, weight: row[key] };
 }

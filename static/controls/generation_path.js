@@ -1,7 +1,8 @@
 /** The path so far: the prompt, what was generated, what was undone; and the branches that were left. */
 
-import { sharedLength } from "../generation/paths.js";
-import { h, replace } from "../lib/dom.js";
+import { offsetOf } from "../compare/runs.js";
+import { chosenOf, sharedLength } from "../generation/paths.js";
+import { h, replace, update } from "../lib/dom.js";
 import { t } from "../lib/i18n.js";
 import { tokenLabel } from "../lib/labels.js";
 import { tokenText } from "../lib/token_text.js";
@@ -23,7 +24,7 @@ export function createPath(session, player, actions) {
 
   const choose = (path, undone) => (index) => {
     player.pause();
-    if (index < path.ids.length) actions.set({ query: index });
+    if (index < path.ids.length) actions.set({ query: index + offsetOf(actions.get()) });
     else session.go({ ...path, ids: [...path.ids, ...undone].slice(0, index + 1) });
   };
 
@@ -39,7 +40,7 @@ export function createPath(session, player, actions) {
       const build = () => replace(strip, tokensOf(session, path, undone, choose(path, undone)));
       if (content !== drawn) keepFocus(strip, build);
       drawn = content;
-      light(strip, state.query ?? path.ids.length - 1);
+      light(strip, chosenOf(state, path));
       const others = session.branches();
       const key = content + JSON.stringify(others);
       if (key !== left) replace(branches, branchesOf(session, path, others));
@@ -71,6 +72,7 @@ function light(strip, query) {
     const button = /** @type {HTMLElement} */ (node);
     button.classList.toggle("q", index === query);
     button.tabIndex = index === query ? 0 : -1;
+    update(button, { "aria-current": index === query ? "true" : null });
     if (index === query) bringIntoView(strip, button);
   });
 }

@@ -1,17 +1,22 @@
-/** The header: model menu, share link, language, theme. */
+/** The header: model menu, share link, export menu, language, type, theme. */
 
 import { language } from "../lib/i18n.js";
 import { urlOf } from "../state.js";
 import { remember } from "./cookies.js";
+import { createExport } from "./export.js";
+import { createLargeType } from "./large_type.js";
 import { createModelMenu } from "./model_menu.js";
 import { createShare } from "./share.js";
 import { switchTheme } from "./theme.js";
 
 /** @param {HTMLElement} root @param {import("./all.js").Context} context @returns {import("./all.js").Draw} */
-export function createHeader(root, { actions, models, url, status }) {
+export function createHeader(root, context) {
+  const { actions, models, url, status } = context;
   const part = (name) => /** @type {HTMLElement} */ (root.querySelector(`[data-part="${name}"]`));
   const drawMenu = createModelMenu(part("model"), { models, choose: (model) => actions.set({ model, ids: null }) });
   createShare(/** @type {HTMLButtonElement} */ (part("share")), { url, status });
+  const drawExport = createExport(part("export"), context);
+  createLargeType(part("type"), (type) => actions.set({ type }));
   part("theme").addEventListener("click", () => actions.set({ theme: switchTheme() }));
 
   const links = /** @type {NodeListOf<HTMLAnchorElement>} */ (root.querySelectorAll("[data-lang]"));
@@ -21,8 +26,9 @@ export function createHeader(root, { actions, models, url, status }) {
   // A link that chose the language is remembered: the address forgets it with the first change.
   if (new URLSearchParams(location.search).has("lang")) remember("lang", language());
 
-  return (trace, state) => {
+  return (trace, state, error) => {
     drawMenu(state.model);
+    drawExport(trace, state, error);
     for (const link of links) link.href = withLanguage(urlOf(state), /** @type {string} */ (link.dataset.lang));
   };
 }

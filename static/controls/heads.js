@@ -1,9 +1,11 @@
 /** All heads at a glance: layers × heads, one canvas each, a pixel for every (query, key). */
 
+import { keyOf } from "../data/traces.js";
 import { h, replace } from "../lib/dom.js";
 import { currentTheme, pixelTable } from "../lib/colour.js";
 import { paintHead } from "../lib/head_picture.js";
 import { t } from "../lib/i18n.js";
+import { barsRow, drawHeadChanges } from "./head_changes.js";
 
 /** @param {HTMLElement} root @param {import("./all.js").Context} context @returns {import("./all.js").Draw} */
 export function createHeads(root, { actions }) {
@@ -38,7 +40,9 @@ export function createHeads(root, { actions }) {
     const content = `${trace.key} ${currentTheme()}`;
     if (content !== drawn) note.hidden = !paintAll(grid, trace);
     drawn = content;
+    drawHeadChanges(/** @type {any} */ ([...root.querySelectorAll(".moved-row")]), grid, trace, state);
     light(grid, state);
+    root.classList.toggle("stale", trace.key !== keyOf(state));
   };
 }
 
@@ -54,7 +58,7 @@ function build(root, nLayer, nHead) {
       "div",
       { class: "grid", role: "grid", "aria-label": t("heads.grid"), style: { "--heads": nHead } },
       h("div", { role: "row" }, h("small", { role: "columnheader", "aria-hidden": true }), top),
-      grid.map((cells, layer) => h("div", { role: "row" }, side(layer), cells)),
+      grid.map((cells, layer) => [h("div", { role: "row" }, side(layer), cells), barsRow(nHead)]),
     ),
   );
   return grid;

@@ -1,61 +1,45 @@
-/** The masks panel: each switch says what it means, and what it does right now. */
+/** The masks panel: what a position may see, what stands beside the sentence, and the comparison with training. */
 
-import { h, replace, setText } from "../lib/dom.js";
+import { compared } from "../compare/runs.js";
+import { leakOfHead } from "../compare/measure.js";
+import { runWords } from "../compare/words.js";
+import { replace } from "../lib/dom.js";
 import { integer, percent } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
+import { createPadding } from "./padding.js";
+import { switchRow } from "./switch_row.js";
 
 /** @param {HTMLElement} root @param {import("./all.js").Context} context @returns {import("./all.js").Draw} */
 export function createMasks(root, { actions }) {
   const causal = switchRow("causal", t("masks.causal"), (on) => actions.set({ causal: on }));
+  const padding = createPadding(actions);
   const compare = switchRow("compare", t("masks.compare"), (on) => actions.set({ compare: on }));
-  replace(root, causal.row, compare.row);
+  replace(root, causal.row, padding.rows, compare.row);
 
   return (trace, state) => {
-    causal.set(state.causal, t("masks.causal_about"), trace && trace.causal === state.causal ? effect(trace, state) : "");
-    compare.set(state.compare, t(state.causal ? "masks.compare_about_on" : "masks.compare_about_off"), "");
+    const leak = trace && leakNow(trace, state);
+    const isNow = trace && trace.causal === state.causal;
+    causal.set(state.causal, t("masks.causal_about"), isNow ? effect(trace, state, leak) : "");
+    padding.draw(trace, state, leak);
+    const { before, after } = compared(state);
+    compare.set(state.compare, t("masks.compare_about", { before: runWords(before), after: runWords(after) }), "");
   };
 }
 
-/** @param {string} name @param {string} label @param {(on: boolean) => void} change */
-function switchRow(name, label, change) {
-  const about = h("small", { id: `${name}-about` });
-  const now = h("small", { class: "now", "aria-live": "polite", dataset: { testid: `${name}-now` } });
-  const toggle = h("button", {
-    class: "toggle",
-    type: "button",
-    role: "switch",
-    "aria-label": label,
-    "aria-describedby": about.id,
-    dataset: { testid: `switch-${name}` },
-    on: { click: () => change(toggle.getAttribute("aria-checked") !== "true") },
-  });
-  const text = h("div", { class: "t", on: { click: () => toggle.click() } }, label, about, now);
-  return {
-    row: h("div", { class: "sw" }, toggle, text),
-    set(on, aboutText, nowText) {
-      toggle.setAttribute("aria-checked", String(on));
-      setText(about, aboutText);
-      setText(now, nowText);
-      now.hidden = !nowText;
-    },
-  };
+/**
+ * What leaks in the open head, out of its float32; null until it is here.
+ * @returns {import("../compare/measure.js").Leak|null}
+ */
+function leakNow({ detail, tokens, real }, { layer, head }) {
+  if (detail?.layer !== layer || detail?.head !== head) return null;
+  return leakOfHead({ data: detail.pattern.data, size: tokens.length, real });
 }
 
 /** What the causal mask does at this moment, counted in the trace. */
-function effect(trace, state) {
+function effect(trace, state, leak) {
   const mask = trace.mask(state.layer, state.head);
   const forbidden = mask.reduce((count, reasons) => count + (reasons ? 1 : 0), 0);
-  if (forbidden) return t("masks.on_now", { forbidden: integer(forbidden), cells: integer(mask.length) });
-  const { detail } = trace;
-  if (detail?.layer !== state.layer || detail?.head !== state.head) return t("masks.off_now_short");
-  return t("masks.off_now", { share: percent(laterShare(detail.pattern)) });
-}
-
-/** The part of a head's weight that goes to keys after their query. @param {import("../data/model_trace.js").Matrix} pattern */
-function laterShare({ data, shape: [nQuery, nKey] }) {
-  let later = 0;
-  for (let query = 0; query < nQuery; query++) {
-    for (let key = query + 1; key < nKey; key++) later += data[query * nKey + key];
-  }
-  return later / nQuery;
+  if (trace.causal) return t("masks.on_now", { forbidden: integer(forbidden), cells: integer(mask.length) });
+  if (!leak) return t("masks.off_now_short");
+  return t(forbidden ? "masks.off_now_padded" : "masks.off_now", { share: percent(leak.future) });
 }

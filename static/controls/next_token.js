@@ -37,7 +37,7 @@ export default {
     drawBars(parts.bars, {
       candidates: prediction.candidates.slice(0, SHOWN),
       actual: actual?.token.id ?? null,
-      onTake: full ? null : (id) => actions.set(taken(trace, state, query, id)),
+      onTake: full || trace.file ? null : (id) => actions.set(taken(trace, state, query, id)),
     });
     replace(parts.rest, restOf(trace.model, prediction, SHOWN), h("br"), unsureOf(prediction));
     parts.goesOn.hidden = actual === null;
@@ -53,6 +53,7 @@ function goesOnWith({ token, key, vars }) {
 
 /** What taking one does here, and what is unusual about this row. */
 function hintOf(trace, state, query) {
+  if (trace.file) return t("open.no_take");
   if (query + 1 >= trace.model.max_seq_len) return t("next.full", { n: trace.model.max_seq_len });
   const take = query + 1 < trace.tokens.length ? t("next.take_inside", { next: query + 1 }) : t("next.take");
   return state.causal ? take : [h("span", { class: "note" }, t("next.not_causal")), " ", take];

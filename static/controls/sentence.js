@@ -1,5 +1,6 @@
 /** The sentence bar: what is typed is traced as it is typed; what is wrong with it is said right under it. */
 
+import { keyOf } from "../data/traces.js";
 import { setText } from "../lib/dom.js";
 import { t } from "../lib/i18n.js";
 import { errorText, tookText } from "./status.js";
@@ -18,14 +19,15 @@ export function createSentence(root, { actions, status }) {
   let said = "";
 
   return (trace, state, error) => {
-    const text = state.ids && !state.text && trace ? trace.text : state.text;
+    const written = state.file !== null || (state.ids && !state.text);
+    const text = written && trace ? trace.text : state.text;
     if (!typing.pending() && input.value !== text) input.value = text;
     showProblem(problem, input, error);
     drawStrip(trace, state);
-    root.classList.toggle("stale", error !== null);
-    const old = !trace || error;
-    setText(took, old ? "" : tookText(trace));
-    if (!old && trace.key !== said) {
+    root.classList.toggle("stale", error !== null || trace?.key !== keyOf(state));
+    const shown = trace && !error;
+    setText(took, shown ? tookText(trace) : "");
+    if (shown && trace.key !== said) {
       said = trace.key;
       const tokens = t("sentence.tokens", { n: trace.tokens.length });
       status.say(t("status.drawn", { tokens, heads: trace.nLayer * trace.nHead }));

@@ -20,7 +20,7 @@ export function createShare(button, { url, status }) {
 }
 
 /** @param {string} text @returns {Promise<boolean>} */
-async function copy(text) {
+export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
@@ -31,12 +31,14 @@ async function copy(text) {
 
 /** @param {string} text */
 function copyBySelection(text) {
+  const before = /** @type {HTMLElement|null} */ (document.activeElement);
   const field = document.createElement("textarea");
   field.value = text;
   field.style.position = "fixed";
-  document.body.append(field);
+  (before?.parentElement ?? document.body).append(field); // an open menu stays open, for the focus stays inside
   field.select();
   const copied = document.execCommand("copy");
   field.remove();
+  before?.focus();
   return copied;
 }

@@ -3,7 +3,7 @@
 import { h, replace } from "../lib/dom.js";
 import { integer } from "../lib/format.js";
 import { phrase, t } from "../lib/i18n.js";
-import { bytesLabel, characterGroups, tokenLabel } from "../lib/labels.js";
+import { bytesLabel, characterGroups, isPad, tokenLabel } from "../lib/labels.js";
 import { position } from "../selectors.js";
 import { tokenText } from "../lib/token_text.js";
 
@@ -36,10 +36,12 @@ export function createStrip(root, actions) {
       return;
     }
     const prompt = state.ids ? (state.nPrompt ?? state.ids.length) : Infinity;
-    const content = `${trace.model.name} ${prompt} ${trace.tokens.map((token) => token.id).join(" ")}`;
+    const ids = trace.tokens.map((token) => token.id);
+    const content = [trace.model.name, prompt, ids, trace.positionIds].join(" ");
     if (content !== drawn) {
       drawn = content;
-      buttons = trace.tokens.map((token) => tokenButton(token, token.index >= prompt, choose));
+      const isGenerated = ({ index }) => index < trace.real.end && index - trace.real.start >= prompt;
+      buttons = trace.tokens.map((token) => tokenButton(token, isGenerated(token), placeOf(trace, token), choose));
       replace(root, stripOf(trace, buttons), counts(trace));
     }
     const before = at;
@@ -59,22 +61,36 @@ function stripOf(trace, buttons) {
   return h("div", { class: "tokens", role: "toolbar", "aria-label": t("sentence.strip") }, groups);
 }
 
-/** @param {import("../lib/labels.js").Token} token @param {boolean} generated @param {(index: number, asKey: boolean) => void} choose */
-function tokenButton(token, generated, choose) {
-  const label = t("sentence.token", { index: token.index, label: tokenLabel(token), id: token.id });
+/** Which position a token is told to have: worth saying while PADs are there. */
+function placeOf({ tokens, real, positionIds }, { index }) {
+  return real.end - real.start < tokens.length ? positionIds[index] : null;
+}
+
+/**
+ * @param {import("../lib/labels.js").Token} token @param {boolean} generated @param {number|null} place
+ * @param {(index: number, asKey: boolean) => void} choose
+ */
+function tokenButton(token, generated, place, choose) {
+  const name = t("sentence.token", { index: token.index, label: tokenLabel(token), id: token.id });
+  const label = place === null ? name : `${name}, ${t("sentence.position_id", { position: place })}`;
   return h(
     "button",
     {
-      class: `tok${token.partial ? " partial" : ""}${generated ? " gen" : ""}`,
+      class: `tok${token.partial ? " partial" : ""}${generated ? " gen" : ""}${isPad(token) ? " pad" : ""}`,
       type: "button",
       "aria-label": generated ? `${label}, ${t("sentence.generated")}` : label,
       title: `${label}\n${bytesLabel(token.bytes)}`,
-      dataset: { testid: "token", index: token.index, id: token.id, ...(token.partial ? { partial: token.bytes } : {}) },
+      dataset: { testid: "token", index: token.index, id: token.id, ...(token.partial && { partial: token.bytes }) },
       on: { click: (event) => choose(token.index, event.shiftKey || event.altKey) },
     },
     h("span", { class: "text" }, tokenText(token)),
     h("i", null, token.id),
+    place !== null && placeNote(place),
   );
+}
+
+function placeNote(position) {
+  return h("i", { class: "place", dataset: { position } }, t("sentence.place", { position }));
 }
 
 /** Scroll the strip, never the page. @param {HTMLElement|undefined} button */
@@ -99,9 +115,11 @@ function light(button, index, at) {
 
 /** "7 tokens · 26 characters · the dot marks a space". @param {import("../data/model_trace.js").ModelTrace} trace */
 function counts(trace) {
+  const nPads = trace.tokens.length - trace.real.end + trace.real.start;
   const mark = (text) => h("span", { class: "token-mark" }, text);
   const parts = [
     [t("sentence.tokens", { n: integer(trace.tokens.length) })],
+    nPads > 0 && [t("sentence.pads", { n: nPads })],
     [t("sentence.characters", { n: integer(trace.nCharacters) })],
     phrase("sentence.space", { mark: mark("·") }),
     trace.tokens.some((token) => token.partial) && phrase("sentence.bytes", { mark: h("span", { class: "token-byte" }, "⟨e3⟩") }),

@@ -30,6 +30,9 @@ export const tokenize = async (request, options = {}) => (await send("POST", "/a
 export const trace = async (request, options = {}) =>
   decode(await (await send("POST", "/api/trace", request, options)).arrayBuffer());
 
+/** The same request's bytes, as a file to keep. @param {object} request @returns {Promise<Blob>} */
+export const download = async (request, options = {}) => (await send("POST", "/api/trace", request, options)).blob();
+
 /** The open answer of a generation, a stream of events. @param {object} request @returns {Promise<Response>} */
 export const generate = (request, options = {}) => send("POST", "/api/generate", request, options);
 

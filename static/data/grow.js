@@ -25,7 +25,8 @@ export function grow({ meta, tensors }, { token, rows, seconds }) {
   }
   const tokens = [...meta.tokens, token];
   const text = textOf(tokens);
-  return { meta: { ...meta, tokens, text, n_characters: [...text].length, seconds }, tensors: grown };
+  const position_ids = [...meta.position_ids, meta.position_ids.length];
+  return { meta: { ...meta, tokens, text, n_characters: [...text].length, seconds, position_ids }, tensors: grown };
 }
 
 /** The new token sees everything, and nothing before it sees the new token. */

@@ -3,6 +3,7 @@
  * the cache. Of each kind only the newest question is waited for; an older one that is still open is given up.
  */
 
+import { isTrained } from "../compare/runs.js";
 import { grow } from "./grow.js";
 import { createLru } from "./lru.js";
 import { detailNames, detailOf } from "./model_trace.js";
@@ -11,24 +12,42 @@ import { retrying } from "./retry.js";
 /** How many candidates a prediction lists. */
 export const N_CANDIDATES = 20;
 
+/** Of each kind of question the answers that are kept. An overview of 256 tokens is 3 MB, a detail 0.6 MB. */
+const KEPT = {
+  overview: 8,
+  detail: 32,
+  other: 16,
+  alone: 8,
+  prediction: 64,
+  other_prediction: 32,
+  before_weights: 2, // of 256 tokens 12 MB each
+  after_weights: 3,
+  before_logits: 2, // 4 MB
+  after_logits: 3,
+  alone_logits: 2,
+  counts: 16,
+};
+
+/** Up to so many tokens all heads come in float32 when their numbers are shown; longer texts in float16. */
+const FLOAT32_TOKENS = 64;
+
 /**
- * @param {{trace: typeof import("./api.js").trace}} api
+ * @param {{trace: typeof import("./api.js").trace, tokenize: typeof import("./api.js").tokenize}} api
  * @param {{onWait?: (waiting: import("./retry.js").Waiting) => void}} [options]
  */
 export function createTraces(api, { onWait } = {}) {
-  // An overview of 256 tokens is 3 MB, a detail 0.6 MB.
-  const caches = { overview: createLru(8), detail: createLru(32), other: createLru(16), prediction: createLru(64) };
+  const caches = Object.fromEntries(Object.entries(KEPT).map(([kind, size]) => [kind, createLru(size)]));
   /** @type {Object<string, {controller: AbortController, giveUp: () => void}>} */
   const open = {};
 
-  function ask(kind, request, read) {
+  function ask(kind, request, read, send = api.trace) {
     const key = JSON.stringify(request);
     const known = caches[kind].get(key);
     if (known) return known;
     open[kind]?.giveUp();
     const controller = new AbortController();
     const { signal } = controller;
-    const answer = retrying(() => api.trace(request, { signal }), { signal, onWait }).then(read);
+    const answer = retrying(() => send(request, { signal }), { signal, onWait }).then(read);
     caches[kind].set(key, answer);
     answer.catch(() => caches[kind].drop(key, answer));
     const giveUp = () => {
@@ -46,16 +65,33 @@ export function createTraces(api, { onWait } = {}) {
     /** All patterns as pictures, and the mask. @param {import("../state.js").State} state */
     overview: (state) => ask("overview", overviewOf(state), (decoded) => decoded),
 
-    /** One head in float32. @param {import("../state.js").State} state @param {{causal?: boolean}} [mask] */
-    detail(state, { causal = state.causal } = {}) {
+    /** One head in float32. @param {import("../state.js").State} state @param {"detail"|"other"|"alone"} [kind] */
+    detail(state, kind = "detail") {
       const { layer, head } = state;
-      const request = { ...requestOf({ ...state, causal }), want: detailNames(layer), heads: [head], dtype: "float32" };
-      return ask(causal === state.causal ? "detail" : "other", request, (decoded) => detailOf(decoded, layer, head));
+      const request = { ...requestOf(state), want: detailNames(layer), heads: [head], dtype: "float32" };
+      return ask(kind, request, (decoded) => detailOf(decoded, layer, head));
     },
 
     /** What comes after `position`. @param {import("../state.js").State} state @param {number} position */
-    prediction: (state, position) =>
-      ask("prediction", predictionOf(state, position), ({ meta }) => meta.predictions[0]),
+    prediction: (state, position, kind = "prediction") =>
+      ask(kind, predictionOf(state, position), ({ meta }) => meta.predictions[0]),
+
+    /**
+     * All heads' weights as numbers, of `count` tokens.
+     * @param {import("../state.js").State} state @param {number} count
+     */
+    weights(state, count, kind = "after_weights") {
+      const dtype = count <= FLOAT32_TOKENS ? "float32" : "float16";
+      return ask(kind, { ...requestOf(state), want: ["layers.*.attn.pattern"], dtype }, (decoded) => decoded);
+    },
+
+    /** Every position's logits: 16 KiB each. @param {import("../state.js").State} state */
+    logits: (state, kind = "after_logits") =>
+      ask(kind, { ...requestOf(state), want: ["logits"], dtype: "float32" }, ({ tensors }) => tensors.logits),
+
+    /** How many tokens of `text` other tokenizers make. @param {import("../state.js").State} state @param {string} text */
+    counts: ({ model }, text) =>
+      ask("counts", { model, text, compare: true }, ({ encodings }) => encodings, api.tokenize),
 
     /**
      * A step of a generation brought the overview's next row and the next prediction: nobody needs to ask for them.
@@ -64,7 +100,7 @@ export function createTraces(api, { onWait } = {}) {
      * @param {any} step
      */
     learn(before, after, step) {
-      if (!before.causal) return; // generation is causal; with the mask off every other row changes too
+      if (!isTrained(before)) return; // generation is causal and has no PADs; else other rows change too
       caches.prediction.set(JSON.stringify(predictionOf(after, step.index)), Promise.resolve(step.prediction));
       const shown = caches.overview.get(JSON.stringify(overviewOf(before)));
       if (!shown) return;
@@ -87,6 +123,12 @@ function predictionOf(state, position) {
 }
 
 /** The part of a request that says what is traced. @param {import("../state.js").State} state */
-export function requestOf({ model, text, ids, causal }) {
-  return { model, ...(ids ? { token_ids: ids } : { text }), masks: { causal, padding: true } };
+export function requestOf({ model, text, ids, causal, padCount, padSide, padMask, padFollow }) {
+  const sentence = { model, ...(ids ? { token_ids: ids } : { text }) };
+  if (!padCount) return { ...sentence, masks: { causal, padding: true } }; // without PADs their switches mean nothing
+  const pad = { count: padCount, side: padSide, follow: padFollow };
+  return { ...sentence, masks: { causal, padding: padMask }, pad };
 }
+
+/** The name of what `state` shows: a trace of it has this key. @param {import("../state.js").State} state */
+export const keyOf = (state) => state.file ?? JSON.stringify(requestOf(state));

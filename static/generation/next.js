@@ -2,7 +2,7 @@
 
 import { integer, number, percent } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
-import { textOf, tokenLabel } from "../lib/labels.js";
+import { isPad, textOf, tokenLabel } from "../lib/labels.js";
 
 /** How many tokens name a place. */
 const TAIL = 3;
@@ -11,13 +11,14 @@ const TAIL = 3;
  * The text up to `index`, its last tokens: "… and said".
  * @param {import("../data/model_trace.js").ModelTrace} trace @param {number} index
  */
-function tailOf({ tokens }, index) {
-  const from = Math.max(0, index + 1 - TAIL);
+function tailOf({ tokens, real }, index) {
+  const start = index < real.start ? 0 : real.start; // PADs say nothing, but in their own rows
+  const from = Math.max(start, index + 1 - TAIL);
   const tail = tokens.slice(from, index + 1);
   const broken = tail.some((token) => token.partial || token.special);
   const text = broken ? tail.map(tokenLabel).join("") : textOf(tail);
   const words = text.replace(/^[\s,.;:!?]+/, "").trimEnd() || tail.map(tokenLabel).join("");
-  return from > 0 ? `… ${words}` : words;
+  return from > start ? `… ${words}` : words;
 }
 
 /** "row 10 predicts token 11, after “… and said”". */
@@ -32,7 +33,7 @@ export function whereOf(trace, query) {
  */
 export function actualOf({ tokens }, { position, candidates }) {
   const token = tokens[position + 1];
-  if (!token) return null;
+  if (!token || isPad(token)) return null;
   const rank = candidates.findIndex(({ id }) => id === token.id);
   if (rank >= 0) {
     const { before } = candidates[rank];

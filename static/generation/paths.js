@@ -6,6 +6,8 @@
  *   that were left by taking another token, the newest first
  */
 
+import { offsetOf } from "../compare/runs.js";
+
 /** @type {Paths} */
 export const NO_PATHS = { tip: null, left: [] };
 
@@ -37,6 +39,15 @@ export function undone({ tip }, path) {
 /** The branches of the sentence that `path` belongs to. @param {Paths} paths @param {Path} path */
 export function branchesOf({ left }, path) {
   return left.filter((branch) => sameSentence(branch, path) && !covers(path, branch));
+}
+
+/**
+ * Which id of the path is chosen: the last one, or the one that the page's query stands on.
+ * @param {import("../state.js").State} state @param {Path} path
+ */
+export function chosenOf(state, { ids }) {
+  const last = ids.length - 1;
+  return Math.max(0, Math.min(state.query === null ? last : state.query - offsetOf(state), last));
 }
 
 /** How many ids two paths share from their start. @param {number[]} a @param {number[]} b */

@@ -4,6 +4,7 @@
  * that both give the same text.
  */
 
+import { offsetOf } from "../compare/runs.js";
 import { ApiError } from "../data/api.js";
 import { N_CANDIDATES } from "../data/traces.js";
 import { same } from "../state.js";
@@ -70,7 +71,7 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
     try {
       for await (const step of steps) {
         if (!isFirst) await look(signal);
-        const looksElsewhere = !isFirst && get().query !== ids.length - 1;
+        const looksElsewhere = !isFirst && get().query !== ids.length - 1 + offsetOf(get());
         if (signal.aborted || looksElsewhere || !same(session.path()?.ids, ids)) return false;
         if (!same(settingsOf(get()), settings)) return true;
         isFirst = false;

@@ -3,6 +3,7 @@
  * was drawn. It lasts as long as the page; a link holds the tokens themselves.
  */
 
+import { offsetOf } from "../compare/runs.js";
 import { requestOf } from "../data/traces.js";
 import { NO_PATHS, branchesOf, undone, visit } from "./paths.js";
 
@@ -23,7 +24,8 @@ export function createSession(actions) {
     const { model, text, ids, nPrompt } = actions.get();
     if (ids) return { model, text, ids, nPrompt: Math.min(nPrompt ?? ids.length, ids.length) };
     if (!trace || trace.key !== JSON.stringify(requestOf(actions.get()))) return null;
-    return { model, text, ids: trace.tokens.map((token) => token.id), nPrompt: trace.tokens.length };
+    const own = trace.tokens.slice(trace.real.start, trace.real.end).map((token) => token.id);
+    return { model, text, ids: own, nPrompt: own.length };
   }
 
   /** A token that is taken is shown before any trace has it. */
@@ -33,7 +35,7 @@ export function createSession(actions) {
 
   /** Show other ids, with the last of them as the query. */
   function show(ids, nPrompt) {
-    actions.set({ ids, nPrompt, query: ids.length - 1, key: null });
+    actions.set({ ids, nPrompt, query: ids.length - 1 + offsetOf(actions.get()), key: null });
   }
 
   const session = {
@@ -57,7 +59,7 @@ export function createSession(actions) {
       read(step.from);
       const before = actions.get();
       draws.set(next.join("."), { ...step, rows: null, settings: step.from.settings });
-      const patch = { ids: next, nPrompt, query: next.length - 1, key: null };
+      const patch = { ids: next, nPrompt, query: next.length - 1 + offsetOf(before), key: null };
       actions.learn(before, { ...before, ...patch }, step);
       actions.set(patch);
       return next;

@@ -9,7 +9,8 @@
  * @returns {Partial<import("../state.js").State>}
  */
 export function taken(trace, state, position, id) {
-  const before = trace.tokens.slice(0, position + 1).map((token) => token.id);
-  const nPrompt = Math.min(state.nPrompt ?? trace.tokens.length, before.length);
-  return { ids: [...before, id], nPrompt, query: before.length, key: null };
+  const { start, end } = trace.real; // PADs are no part of the text
+  const before = trace.tokens.slice(start, Math.min(position + 1, end)).map((token) => token.id);
+  const nPrompt = Math.min(state.nPrompt ?? end - start, before.length);
+  return { ids: [...before, id], nPrompt, query: start + before.length, key: null };
 }

@@ -4,8 +4,10 @@ import { cssColour } from "./colour.js";
 import { h, perRoot, replace } from "./dom.js";
 import { percent } from "./format.js";
 import { ICONS } from "./heatmap_config.js";
+import { typeScale } from "./heatmap_layout.js";
 import { t } from "./i18n.js";
 import { shortLabel } from "./labels.js";
+import { announce } from "./pictures.js";
 import * as plotly from "./plotly.js";
 
 const ROW = 30;
@@ -24,9 +26,10 @@ const SMALLEST = 1e-6;
  */
 
 const partsOf = perRoot((root) => {
-  const plot = h("div", { class: "bar-picture", role: "img", dataset: { testid: "bars" } });
+  const plot = h("div", { class: "bar-picture", role: "figure", dataset: { testid: "bars" } });
   root.append(plot);
   const parts = { root, plot, bars: /** @type {Bars|null} */ (null), turn: 0, width: 0, listening: false };
+  announce(plot, () => (parts.width ? { kind: "bars", content: parts.bars, plot } : null));
   new ResizeObserver(() => parts.bars && root.clientWidth !== parts.width && render(parts)).observe(root);
   return parts;
 });
@@ -82,12 +85,12 @@ function dataOf({ rows, series, log }) {
 function layoutOf(bars, width) {
   const { rows, log } = bars;
   const panel = cssColour("--panel");
-  const ink = { family: cssColour("--mono"), size: 13, color: cssColour("--ink") };
+  const ink = { family: cssColour("--mono"), size: 13 * typeScale(), color: cssColour("--ink") };
   const hover = { bgcolor: cssColour("--ink"), bordercolor: cssColour("--ink"), align: "left" };
   return {
     width,
     height: heightOf(bars),
-    margin: MARGIN,
+    margin: { ...MARGIN, l: MARGIN.l * typeScale() },
     paper_bgcolor: panel,
     plot_bgcolor: panel,
     font: ink,
@@ -97,7 +100,12 @@ function layoutOf(bars, width) {
     dragmode: false,
     hoverlabel: { ...hover, font: { family: cssColour("--font"), size: 12.5, color: panel } },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: cssColour("--ink-3"), activecolor: cssColour("--accent") },
-    xaxis: { ...(log ? logAxis : linearAxis)(rows), side: "top", gridcolor: cssColour("--line"), zeroline: false },
+    xaxis: {
+      ...(log ? logAxis(rows) : linearAxis(rows, width)),
+      side: "top",
+      gridcolor: cssColour("--line"),
+      zeroline: false,
+    },
     yaxis: {
       range: [rows.length - 0.5, -0.5],
       tickmode: "array",
@@ -114,9 +122,9 @@ function labelOf({ label, marked }) {
   return marked ? plotly.coloured(text, cssColour("--accent")) : plotly.escapeText(text);
 }
 
-function linearAxis(rows) {
+function linearAxis(rows, width) {
   const most = Math.max(...rows.flatMap(({ values }) => values));
-  return { type: "linear", range: [0, Math.min(1, most * 1.04)], tickformat: ".0%", nticks: 6 };
+  return { type: "linear", range: [0, Math.min(1, most * 1.04)], tickformat: ".0%", nticks: width < 480 ? 4 : 6 };
 }
 
 /** Whole powers of ten, from the smallest that is there to 1. */

@@ -59,7 +59,7 @@ function makeRow() {
   const name = h("span", { class: "tokname" });
   const [pale, solid] = [h("span", { class: "bar-before" }), h("span", { class: "bar-after" })];
   const [before, after] = [h("span", { class: "mono is-before" }), h("span", { class: "mono is-after" })];
-  const row = { id: -1, take: /** @type {(() => void)|null} */ (null) };
+  const row = { word: "", take: /** @type {(() => void)|null} */ (null) };
   const button = h(
     "button",
     { type: "button", class: "cand", dataset: { testid: "candidate" }, on: { click: () => row.take?.() } },
@@ -72,8 +72,9 @@ function makeRow() {
 }
 
 function showRow({ row, button, name, pale, solid, before, after }, candidate, { full, actual, onTake }) {
-  if (row.id !== candidate.id) replace(name, tokenText(candidate));
-  row.id = candidate.id;
+  const word = `${candidate.id} ${candidate.text}`; // another model may have another word for the same id
+  if (row.word !== word) replace(name, tokenText(candidate));
+  row.word = word;
   row.take = onTake && (() => onTake(candidate.id));
   pale.style.width = `${(candidate.before / full) * 100}%`;
   solid.style.width = `${(candidate.after / full) * 100}%`;

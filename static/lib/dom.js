@@ -40,6 +40,18 @@ export function update(element, attrs) {
   return element;
 }
 
+/**
+ * Redraw what is in `root` and keep the keyboard's place: the element with the same `data-focus` has it again.
+ * @param {Element} root @param {() => void} draw
+ */
+export function keepingFocus(root, draw) {
+  const active = /** @type {HTMLElement|null} */ (document.activeElement);
+  const at = active && root.contains(active) ? active.dataset.focus : undefined;
+  draw();
+  const again = at && /** @type {HTMLElement|null} */ (root.querySelector(`[data-focus="${CSS.escape(at)}"]`));
+  if (again) again.focus({ preventScroll: true });
+}
+
 /** Write text only when it differs: an aria-live region would read it again. @param {Node} node @param {string} text */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;

@@ -22,6 +22,21 @@ export function significant(value, digits = 4) {
   return number(value, Math.max(0, digits - before + (size < 1 ? leadingZeros(size) : 0)));
 }
 
+/** With its sign: "+0.4123", "−0.0210". @param {number} value @param {number} [digits] @returns {string} */
+export function signed(value, digits = 4) {
+  const text = number(value, digits);
+  return value > 0 && Number(text) !== 0 ? `+${text}` : text;
+}
+
+/** Small numbers by their power of ten: 3·10⁻⁷; others with two significant digits. @param {number} value */
+export function power(value) {
+  const size = Math.abs(value);
+  if (size === 0 || size >= 1e-3) return significant(value, 2);
+  const [digit, exponent] = value.toExponential(0).split("e");
+  const above = [...exponent].map((sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(sign)]));
+  return `${digit.replace("-", MINUS)}·10${above.join("")}`;
+}
+
 /** A weight for a small cell: 0.638 → ".64", 1 → "1.00". @param {number} value @returns {string} */
 export function cellWeight(value) {
   return number(value, 2).replace(/^0\./, ".");

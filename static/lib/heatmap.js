@@ -3,12 +3,16 @@
  * heatmap on numeric axes, so that a token that occurs twice has two rows.
  */
 
-import { cellAt, followKeys, followPointer, makeMarkers, showMarkers } from "./heatmap_input.js";
 import { configOf } from "./heatmap_config.js";
 import { figureOf } from "./heatmap_figure.js";
+import { followKeys, followPointer } from "./heatmap_input.js";
 import { measure } from "./heatmap_layout.js";
-import { h, perRoot, replace, setText, update } from "./dom.js";
+import { makeMarkers, showMarkers, showReadout } from "./heatmap_readout.js";
+import { following, snapped, wholeOf } from "./heatmap_view.js";
+import { h, perRoot, update } from "./dom.js";
 import { t } from "./i18n.js";
+import { drawTable } from "./matrix_table.js";
+import { announce } from "./pictures.js";
 import * as plotly from "./plotly.js";
 
 /**
@@ -18,6 +22,7 @@ import * as plotly from "./plotly.js";
  * @property {"q"|"k"|"v"|""} role  whose colour it has
  * @property {boolean} [hidden]  a neighbour shows the same labels
  * @property {{index: number, role: string}} [also]  another label to light, for such a neighbour
+ * @property {(index: number) => boolean} [faded]  labels that only fill a place
  *
  * @typedef {Object} Matrix
  * @property {string} id  `data-matrix`, and part of an export's file name
@@ -32,11 +37,13 @@ import * as plotly from "./plotly.js";
  * @property {import("./heatmap_scale.js").Scale} scale
  * @property {(value: number) => string} cellText  a value, for a small cell
  * @property {(row: number, col: number) => string[]} hover  one cell, in lines
+ * @property {(row: number, col: number) => string} [tableText]  one cell of the table: by default its number
  * @property {(row: number, col: number) => (Node|string)[]} describe  one cell in a sentence
  * @property {{row: number, col: number, span: "cell"|"row", role: "q"|"k"|"v"}} chosen
  * @property {(row: number, col: number) => void} onChoose
  * @property {boolean} [square]  cells as wide as high
  * @property {boolean} [sums]  the sum of each row, on the margin
+ * @property {{title: string, text: (row: number) => string}} [margin]  something else on that margin
  * @property {string} filename
  */
 
@@ -46,8 +53,10 @@ const partsOf = perRoot(build);
 export function drawMatrix(root, matrix) {
   const parts = partsOf(root);
   parts.matrix = matrix;
-  update(parts.frame, { "aria-label": `${matrix.label}. ${t("matrix.keys")}`, dataset: { matrix: matrix.id } });
+  const label = `${matrix.label}. ${t("matrix.keys")}`;
+  update(parts.frame, { "aria-label": label, "aria-busy": true, dataset: { matrix: matrix.id } });
   showReadout(parts, null);
+  drawTable(root, matrix);
   render(parts);
 }
 
@@ -70,9 +79,10 @@ function build(root) {
   );
   const readout = h("p", { class: "readout", id, "aria-live": "polite", dataset: { testid: "readout" } });
   root.append(frame, readout);
-  const parts = { root, frame, plot, markers, readout, matrix: null, size: null, view: null, drawn: null, listening: false };
+  const parts = { root, frame, plot, markers, readout, matrix: null, size: null, view: null, drawn: null };
   parts.lookAt = (view) => lookAt(parts, view);
   followKeys(frame, parts);
+  announce(frame, () => parts.drawn && { kind: "matrix", content: parts.drawn, plot });
   new ResizeObserver(() => parts.matrix && root.clientWidth !== parts.size?.width && render(parts)).observe(root);
   return parts;
 }
@@ -82,8 +92,9 @@ async function render(parts) {
   const turn = (parts.turn = (parts.turn ?? 0) + 1);
   try {
     await plotly.load();
-    if (turn !== parts.turn || parts.root.clientWidth === 0) return; // a newer one draws, or nobody sees it
+    if (turn !== parts.turn) return; // a newer one draws
     await paint(parts);
+    if (turn === parts.turn) update(parts.frame, { "aria-busy": false });
     if (parts.failed) parts.failed = parts.failed.remove();
   } catch (error) {
     fail(parts, error);
@@ -91,50 +102,36 @@ async function render(parts) {
 }
 
 async function paint(parts) {
-  const { matrix, plot } = parts;
-  if (parts.drawn && !sameShape(parts.drawn, matrix)) parts.view = null; // a zoom outlives a choice, not another text
+  const { matrix, plot, root } = parts;
+  if (root.clientWidth === 0) return void (parts.size = null); // nobody sees it: drawn when it has a width again
+  parts.view = viewOf(parts.view, parts.drawn, matrix);
   parts.drawn = matrix;
-  parts.size = measure(matrix, parts.root.clientWidth, parts.view);
+  parts.size = measure(matrix, root.clientWidth, parts.view ?? wholeOf(matrix.shape));
   const { data, layout } = figureOf(matrix, parts.size, plot);
   parts.frame.style.height = `${parts.size.height}px`;
   await plotly.react(plot, data, layout, configOf(parts));
-  if (parts.listening) return;
-  parts.listening = true;
-  followPointer(parts, {
-    hover: (cell) => showReadout(parts, cell),
-    zoom: (view) => lookAt(parts, view),
-  });
+  showMarkers(parts.markers, parts.hovered, parts); // where the cells are now
+  parts.following ??= followPointer(parts, (cell) => showReadout(parts, cell)); // only now is there anything to hear
 }
 
-/** Show a part of the matrix, or (null) the whole. @param {import("./heatmap_layout.js").Size["view"]|null} view */
+/** Show a part of the matrix, or (null) the whole. @param {import("./heatmap_view.js").View|null} view */
 function lookAt(parts, view) {
-  parts.view = view;
+  parts.view = view && snapped(view);
   render(parts);
-}
-
-/** What is under the pointer, else what is chosen: in words below, and lit on both axes. */
-function showReadout(parts, cell) {
-  const { matrix, readout, markers } = parts;
-  const { row, col } = cell ?? matrix.chosen;
-  // Only a choice is read aloud: a moving pointer would talk without end.
-  update(readout, {
-    "aria-live": cell ? "off" : "polite",
-    dataset: { row, col, value: matrix.values[row * matrix.shape[1] + col], ...cellAt(matrix, row, col) },
-  });
-  const words = matrix.describe(row, col);
-  if (readout.textContent !== words.map((word) => word.textContent ?? word).join("")) replace(readout, ...words);
-  showMarkers(markers, cell, parts);
 }
 
 function fail(parts, error) {
   console.error(error);
   parts.failed?.remove();
   const retry = h("button", { class: "btn", type: "button", on: { click: () => render(parts) } }, t("matrix.retry"));
-  parts.failed = h("div", { class: "matrix-error", role: "alert" }, h("p", null), retry);
-  setText(parts.failed.firstChild, t("matrix.failed", { message: error.message }));
+  const words = t("matrix.failed", { message: error.message });
+  parts.failed = h("div", { class: "matrix-error", role: "alert" }, h("p", null, words), retry);
   parts.frame.append(parts.failed);
 }
 
-function sameShape(a, b) {
-  return a.shape[0] === b.shape[0] && a.shape[1] === b.shape[1];
+/** A zoom outlives another head and follows another choice; another text is shown whole. */
+function viewOf(view, before, { shape, chosen }) {
+  if (!view || before.shape.some((count, i) => count !== shape[i])) return null;
+  const moved = before.chosen.row !== chosen.row || before.chosen.col !== chosen.col;
+  return moved ? following(view, chosen, shape) : view;
 }

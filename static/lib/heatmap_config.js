@@ -1,14 +1,17 @@
 /** The buttons over a matrix: save it, look closer. Few, and in the page's language. */
 
 import { t } from "./i18n.js";
+import { zoomed } from "./heatmap_view.js";
 import * as plotly from "./plotly.js";
+
+const LENS = "M10 3a7 7 0 1 0 4.2 12.6l5 5 1.4-1.4-5-5A7 7 0 0 0 10 3zm0 2a5 5 0 1 1 0 10 5 5 0 0 1 0-10z";
 
 /** Outlines on a 24 × 24 grid. */
 export const ICONS = {
   png: "M12 3v10.2l3.6-3.6 1.4 1.4-6 6-6-6 1.4-1.4 3.6 3.6V3zM4 19h14v2H4z",
   svg: "M3 5h5v2H5v10h3v2H3zm10 0h5v14h-5v-2h3V7h-3zM8 11h5v2H8z",
-  closer: "M10 3a7 7 0 1 0 4.2 12.6l5 5 1.4-1.4-5-5A7 7 0 0 0 10 3zm0 2a5 5 0 1 1 0 10 5 5 0 0 1 0-10zM9 7h2v2h2v2h-2v2H9v-2H7V9h2z",
-  back: "M10 3a7 7 0 1 0 4.2 12.6l5 5 1.4-1.4-5-5A7 7 0 0 0 10 3zm0 2a5 5 0 1 1 0 10 5 5 0 0 1 0-10zM7 9h6v2H7z",
+  closer: `${LENS}M9 7h2v2h2v2h-2v2H9v-2H7V9h2z`,
+  back: `${LENS}M7 9h6v2H7z`,
   all: "M4 4h6v2H6v4H4zm10 0h6v6h-2V6h-4zM4 14h2v4h4v2H4zm14 0h2v6h-6v-2h4z",
 };
 
@@ -21,7 +24,7 @@ export function configOf(parts) {
     doubleClick: false, // a double click shows the whole: heatmap_input.js
     modeBarButtons: [
       [button(parts, "png", save("png")), button(parts, "svg", save("svg"))],
-      [button(parts, "closer", zoom(0.5)), button(parts, "back", zoom(2)), button(parts, "all", () => parts.lookAt(null))],
+      [button(parts, "closer", zoom(0.5)), button(parts, "back", zoom(2)), button(parts, "all", whole)],
     ],
   };
   return parts.config;
@@ -33,21 +36,14 @@ function button(parts, name, act) {
 }
 
 function save(format) {
-  return ({ plot, matrix }) => plotly.download(plot, { format, filename: matrix.filename, scale: format === "png" ? 2 : 1 });
+  const scale = format === "png" ? 2 : 1; // as sharp as a good screen
+  return ({ plot, matrix }) => plotly.download(plot, { format, filename: matrix.filename, scale });
 }
 
-/** Show `factor` times as much, around the chosen cell, but never more than there is. */
 function zoom(factor) {
-  return ({ matrix, size, lookAt }) => {
-    const { row, col } = matrix.chosen;
-    const range = (place, view, count) => around(place, view, Math.abs(view[1] - view[0]) * factor, count);
-    lookAt({ x: range(col, size.view.x, matrix.shape[1]), y: range(row, size.view.y, matrix.shape[0]) });
-  };
+  return ({ matrix, size, lookAt }) => lookAt(zoomed(size.view, factor, matrix.chosen, matrix.shape));
 }
 
-/** `length` cells of an axis with `place` in the middle, kept inside its `count` cells, in the direction of `view`. */
-function around(place, view, length, count) {
-  const kept = Math.min(count, Math.max(3, length));
-  const start = Math.min(count - 0.5 - kept, Math.max(-0.5, place - kept / 2));
-  return view[0] > view[1] ? [start + kept, start] : [start, start + kept];
+function whole({ lookAt }) {
+  lookAt(null);
 }

@@ -1,6 +1,6 @@
 /**
- * The two pictures that no heatmap has: hatching below the cells (it shows where a cell is empty), and gaps with rounded
- * corners above them. Both are small SVG images in the layout, so that an exported file has them too.
+ * The two pictures that no heatmap has: hatching below the cells (it shows where a cell is empty), and gaps with
+ * rounded corners above them. Both are small SVG images in the layout, so that an exported file has them too.
  */
 
 import { cssColour } from "./colour.js";
@@ -64,7 +64,8 @@ function within([a, b], count) {
 function roundedBox(x, y, width, height, r) {
   const turn = (dx, dy) => `a${r} ${r} 0 0 1 ${dx} ${dy}`;
   const [across, down] = [width - 2 * r, height - 2 * r];
-  return `M${x + r} ${y}h${across}${turn(r, r)}v${down}${turn(-r, r)}h${-across}${turn(-r, -r)}v${-down}${turn(r, -r)}Z`;
+  const there = `h${across}${turn(r, r)}v${down}${turn(-r, r)}`;
+  return `M${x + r} ${y}${there}h${-across}${turn(-r, -r)}v${-down}${turn(r, -r)}Z`;
 }
 
 function tile(width, height, content) {

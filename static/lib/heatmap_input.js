@@ -1,38 +1,8 @@
-/** Pointer and keys on a matrix, and what lights up on the axes under a pointer. */
+/** Pointer and keys on a matrix: they look at a cell, choose one, or come closer. */
 
-import { h, setText, update } from "./dom.js";
 import * as plotly from "./plotly.js";
 
-/** Labels that are lit: over the axis, so that a redraw is not needed and a thinned label is shown too. */
-export function makeMarkers() {
-  const marker = (side) => h("span", { class: `marker ${side}`, hidden: true, "aria-hidden": true });
-  return { row: marker("row"), col: marker("col") };
-}
-
-/** Light the labels of `cell`, or none. */
-export function showMarkers(markers, cell, { matrix, size }) {
-  update(markers.row, { hidden: !cell || matrix.rows.hidden });
-  update(markers.col, { hidden: !cell });
-  if (!cell) return;
-  const { margin, view } = size;
-  const x = margin.l + (cell.col - view.x[0]) * size.cell.w;
-  const y = margin.t + (cell.row - view.y[1]) * size.cell.h;
-  place(markers.row, matrix.rows, cell.row, { top: `${y}px`, right: `${size.width - margin.l + 3}px` });
-  place(markers.col, matrix.cols, cell.col, { left: `${x}px`, bottom: `${size.height - margin.t + 5}px` });
-}
-
-function place(marker, { labels, role }, index, style) {
-  setText(marker, labels[index]);
-  update(marker, { style, dataset: { role } });
-}
-
-/** The names of a cell's place, for `data-*`: query and key where the axes are these. */
-export function cellAt({ rows, cols }, row, col) {
-  const names = {};
-  if (rows.role === "q") names.query = row;
-  if (cols.role === "k") names.key = col;
-  return names;
-}
+const DOUBLE_CLICK = 350; // milliseconds
 
 const MOVES = {
   ArrowUp: [-1, 0],
@@ -63,20 +33,27 @@ function clamp(index, count) {
 }
 
 /**
+ * A click chooses, a drag comes closer, a double click shows the whole. The picture must have been drawn once.
  * @param {any} parts
- * @param {{hover: (cell: {row: number, col: number}|null) => void, zoom: (view: any) => void}} heard
+ * @param {(cell: {row: number, col: number}|null) => void} hover  null: the pointer has left
  */
-export function followPointer(parts, { hover, zoom }) {
+export function followPointer(parts, hover) {
   const cellOf = ({ points }) => ({ row: points[0].y, col: points[0].x });
+  let clicked = -Infinity;
   plotly.on(parts.plot, "plotly_click", (event) => {
     const { row, col } = cellOf(event);
+    // The redraw between two clicks makes the library forget the first: count here, or a double click is lost.
+    if (event.event.timeStamp - clicked < DOUBLE_CLICK) parts.lookAt(null);
+    clicked = event.event.timeStamp;
     parts.frame.focus({ preventScroll: true });
     parts.matrix.onChoose(row, col);
   });
   plotly.on(parts.plot, "plotly_hover", (event) => hover(cellOf(event)));
   plotly.on(parts.plot, "plotly_unhover", () => hover(null));
   plotly.on(parts.plot, "plotly_relayout", (change) => {
-    if (Object.keys(change).some((name) => /axis\d*\.(range|autorange)/.test(name))) zoom(plotly.ranges(parts.plot));
+    const moved = Object.keys(change).some((name) => /axis\d*\.(range|autorange)/.test(name));
+    if (moved) parts.lookAt(plotly.ranges(parts.plot));
   });
-  plotly.on(parts.plot, "plotly_doubleclick", () => zoom(null));
+  plotly.on(parts.plot, "plotly_doubleclick", () => parts.lookAt(null));
+  return true;
 }

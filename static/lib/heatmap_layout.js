@@ -5,7 +5,7 @@ import { cssColour } from "./colour.js";
 const LARGE = 64; // a cell is no larger than this,
 const VERY_LARGE = 96; // or than this, with up to three tokens
 const MAX_HEIGHT = 780;
-const TITLE = 22; // a line along an axis that says what it is
+const TITLE = 22; // a line along an axis that says what it is; more of it where type is large
 const BUTTONS = 26; // where nothing can hover they are always there, and need a line of their own
 const ANGLE = (52 * Math.PI) / 180;
 
@@ -14,10 +14,11 @@ const ANGLE = (52 * Math.PI) / 180;
  * @property {number} width @property {number} height  of the whole picture
  * @property {{l: number, r: number, t: number, b: number}} margin
  * @property {{w: number, h: number}} cell  as it is seen now, zoomed or not
- * @property {{x: [number, number], y: [number, number]}} view  the cells that are seen; y runs downwards
+ * @property {import("./heatmap_view.js").View} view
  * @property {number} leftOfCells  room for row labels and title
  * @property {number} buttons  room for the buttons above the title
  * @property {number} font  of the labels
+ * @property {number} type  how much larger than usual letters are
  * @property {number} angle  of the column labels, in degrees
  * @property {string[]} rowText @property {string[]} colText  labels, cut to the room they have
  */
@@ -25,36 +26,43 @@ const ANGLE = (52 * Math.PI) / 180;
 /**
  * @param {import("./heatmap.js").Matrix} matrix
  * @param {number} width  what there is
- * @param {{x: [number, number], y: [number, number]}|null} zoomed
+ * @param {import("./heatmap_view.js").View} view  the cells that are seen
  * @returns {Size}
  */
-export function measure(matrix, width, zoomed) {
+export function measure(matrix, width, view) {
   const [rows, cols] = matrix.shape;
   const narrow = width < 480;
   const buttons = matchMedia("(hover: none)").matches ? BUTTONS : 0;
-  const font = narrow ? 11.5 : 13;
-  const rowText = matrix.rows.hidden ? [] : cut(matrix.rows.labels, longest(narrow), font);
+  const type = typeScale();
+  const font = (narrow ? 11.5 : 13) * type;
+  const rowText = matrix.rows.hidden ? [] : cut(matrix.rows.labels, longest(narrow) * type, font);
   const side = {
     l: matrix.rows.hidden ? 8 : roomBeside(rowText, font),
-    r: matrix.sums ? (narrow ? 44 : 56) : 12,
+    r: matrix.sums ? (narrow ? 44 : 56) * type : 12,
   };
   const cell = cellOf(matrix, width - side.l - side.r, narrow);
-  const colText = cut(matrix.cols.labels, longest(narrow), font);
+  const colText = cut(matrix.cols.labels, longest(narrow) * type, font);
   const head = headOf(colText, cell.w, font);
   const spare = Math.max(0, width - side.l - side.r - cell.w * cols) / 2;
-  const below = matrix.rows.hidden ? 0 : widthOf(matrix.rows.title, 12) - cell.h * rows; // few rows, and a title beside them
-  const margin = { l: side.l + spare, r: side.r + spare, t: buttons + TITLE + head.height + 10, b: Math.max(10, below) };
-  const view = zoomed ?? { x: [-0.5, cols - 0.5], y: [rows - 0.5, -0.5] };
+  // A title stands beside the rows, and may be longer than these are high.
+  const below = matrix.rows.hidden ? 0 : widthOf(matrix.rows.title, 12 * type) - cell.h * rows;
+  const top = buttons + TITLE * type + head.height + 10;
+  const margin = { l: side.l + spare, r: side.r + spare, t: top, b: Math.max(10, below) };
+  const height = top + cell.h * rows + margin.b;
   const seen = { w: (cell.w * cols) / (view.x[1] - view.x[0]), h: (cell.h * rows) / (view.y[0] - view.y[1]) };
-  const height = margin.t + cell.h * rows + margin.b;
-  return { width, height, margin, buttons, leftOfCells: side.l, cell: seen, view, font, angle: head.angle, rowText, colText };
+  const place = { width, height, margin, buttons, leftOfCells: side.l };
+  return { ...place, cell: seen, view, font, type, angle: head.angle, rowText, colText };
 }
+
+/** How much larger than usual letters are: css/tokens.css. */
+export const typeScale = () => Number(cssColour("--type")) || 1;
 
 const longest = (narrow) => (narrow ? 64 : 96);
 
 /** What row labels and their title need on the left. @param {string[]} labels as they are shown */
-export function roomBeside(labels, font = 13) {
-  return TITLE + widest(cut(labels, longest(false), font), font) + 14;
+export function roomBeside(labels, font = 13 * typeScale()) {
+  const type = typeScale();
+  return TITLE * type + widest(cut(labels, longest(false) * type, font), font) + 14;
 }
 
 function cellOf({ shape: [rows, cols], square }, room, narrow) {

@@ -21,9 +21,13 @@ export function ticksOf(name, matrix, size) {
   const lit = litOf(name, matrix);
   const tickvals = thinned(name, size, labels.length, [...lit.keys()]);
   const ticktext = tickvals.map((i) =>
-    lit.has(i) ? `<b>${coloured(labels[i], cssColour(lit.get(i)))}</b>` : escapeText(labels[i]),
+    lit.has(i) ? `<b>${coloured(labels[i], cssColour(lit.get(i)))}</b>` : plainLabel(axis, labels[i], i),
   );
   return { tickvals: axis.hidden ? [] : tickvals, ticktext: axis.hidden ? [] : ticktext };
+}
+
+function plainLabel({ faded }, label, index) {
+  return faded?.(index) ? coloured(label, cssColour("--ink-3")) : escapeText(label);
 }
 
 /** The labels that are lit, with their colours: the chosen one, and what else the axis is asked to show. */
@@ -34,18 +38,19 @@ function litOf(name, { rows, cols, chosen }) {
   return lit;
 }
 
-/** The sum of each row, as it comes out of its float32 numbers. @param {Matrix} matrix @param {Size} size */
+/** The sum of each row, as it comes out of its float32 numbers, or what else is on the margin. @param {Matrix} matrix @param {Size} size */
 export function sumTicks(matrix, size) {
   const [rows, cols] = matrix.shape;
   const tickvals = thinned("y", size, rows, [matrix.chosen.row]);
+  if (matrix.margin) return { tickvals, ticktext: tickvals.map((row) => escapeText(matrix.margin.text(row))) };
   const sum = (row) => matrix.values.subarray(row * cols, (row + 1) * cols).reduce((total, value) => total + value, 0);
   return { tickvals, ticktext: tickvals.map((row) => number(sum(row), 3)) };
 }
 
 /** The places that get a label: all in `always`, and of the others as many as fit. */
-function thinned(name, { view, cell }, count, always) {
+function thinned(name, { view, cell, type }, count, always) {
   const [from, to] = [Math.min(...view[name]), Math.max(...view[name])];
-  const step = Math.max(1, Math.ceil(ROOM / (name === "x" ? cell.w : cell.h)));
+  const step = Math.max(1, Math.ceil((ROOM * type) / (name === "x" ? cell.w : cell.h)));
   const places = [];
   for (let i = 0; i < count; i++) {
     if (i < from || i > to) continue;
@@ -57,7 +62,7 @@ function thinned(name, { view, cell }, count, always) {
 /** The frame around the chosen cell, or around its row; with small cells also the way there from both axes. */
 export function outlineOf({ chosen: { row, col, span, role }, shape: [, cols] }, { cell }) {
   if (span === "row") {
-    return [box([-0.5, cols - 0.5], [row - 0.5, row + 0.5], `--${role}`, 2), box(around(col), around(row), "--ink", 1.25)];
+    return [box([-0.5, cols - 0.5], around(row), `--${role}`, 2), box(around(col), around(row), "--ink", 1.25)];
   }
   const grown = [Math.max(0, SEEN / cell.w - 1) / 2, Math.max(0, SEEN / cell.h - 1) / 2];
   const outline = box(around(col, grown[0] || -1 / cell.w), around(row, grown[1] || -1 / cell.h), "--q", 2.5);
@@ -79,20 +84,20 @@ function box([x0, x1], [y0, y1], colour, width) {
 export function titlesOf(matrix, size) {
   const title = (text, role, place) => ({
     text: escapeText(text),
-    font: { family: cssColour("--font"), size: 12, color: cssColour(role ? `--${role}` : "--ink-2") },
+    font: { family: cssColour("--font"), size: 12 * size.type, color: cssColour(role ? `--${role}` : "--ink-2") },
     showarrow: false,
     xref: "paper",
     yref: "paper",
     borderpad: 0,
     ...place,
   });
-  const { rows, cols, sums } = matrix;
-  const above = { x: 0, xanchor: "left", y: 1, yanchor: "bottom", yshift: size.margin.t - size.buttons - 23 };
+  const { rows, cols, sums, margin } = matrix;
+  const above = { x: 0, xanchor: "left", y: 1, yanchor: "bottom", yshift: size.margin.t - size.buttons - 22 * size.type - 1 };
   const beside = { x: 0, xanchor: "left", xshift: -size.leftOfCells, y: 1, yanchor: "top", textangle: -90 };
   const sum = { x: 1, xanchor: "left", xshift: 6, y: 1, yanchor: "bottom", yshift: 5 };
   return [
     title(cols.title, cols.role, above),
     !rows.hidden && title(rows.title, rows.also ? "" : rows.role, beside),
-    sums && title("Σ", "", sum),
+    sums && title(margin?.title ?? "Σ", "", sum),
   ].filter(Boolean);
 }

@@ -14,6 +14,11 @@ const MARKS = { " ": "·", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽
  */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}]/u;
 
+/** Whether a token only fills a place. @param {Pick<Token, "text"|"special">} token */
+export function isPad({ special, text }) {
+  return special && text === "<|pad|>";
+}
+
 /** "e38182" → "⟨e3 81 82⟩". @param {string} hex */
 export function bytesLabel(hex) {
   return `⟨${(hex.match(/../g) ?? []).join(" ")}⟩`;
@@ -26,6 +31,7 @@ export function bytesLabel(hex) {
  */
 export function tokenParts(token) {
   if (token.partial) return [{ kind: "byte", text: bytesLabel(token.bytes) }];
+  if (isPad(token)) return [{ kind: "mark", text: "PAD" }];
   if (token.special) return [{ kind: "text", text: token.text }];
   /** @type {Part[]} */
   const parts = [];

@@ -1,11 +1,9 @@
 /**
- * plotly.js, and the only file that touches it. The script (4.8 MB, out of the pip package) is loaded once, when the first
- * picture needs it; everything here waits for it.
+ * plotly.js, and the only file that touches it. The script (4.8 MB, out of the pip package) is loaded once, when the
+ * first picture needs it; everything here waits for it.
  */
 
 const SOURCE = "/static/vendor/plotly.min.js";
-
-/** @typedef {{label: string, filename: string}} Picture */
 
 /** @type {Promise<any>|null} */
 let loading = null;
@@ -74,7 +72,23 @@ export async function toImage(root, options) {
   return (await load()).toImage(root, options);
 }
 
-/** Save the picture as a file. @param {HTMLElement} root @param {{format: "png"|"svg", filename: string, scale?: number}} options */
+/** What is drawn now, in the library's own words. @param {any} root @returns {{data: any[], layout: any}} */
+export function figure(root) {
+  return { data: root.data, layout: root.layout };
+}
+
+/** The script itself, for a file that has to do without a server. @returns {Promise<string>} */
+export async function source() {
+  const answer = await fetch(SOURCE);
+  if (!answer.ok) throw new Error(`${SOURCE}: HTTP ${answer.status}`);
+  return answer.text();
+}
+
+/**
+ * Save the picture as a file.
+ * @param {HTMLElement} root
+ * @param {{format: "png"|"svg", filename: string, scale?: number}} options
+ */
 export async function download(root, options) {
   return (await load()).downloadImage(root, options);
 }
@@ -90,7 +104,7 @@ export function ranges(root) {
 }
 
 /**
- * A string that the library shows as it is. Its labels are read as a small HTML, with entities, and `$…$` goes to MathJax.
+ * A string that the library shows as it is: it reads labels as a small HTML, with entities, and `$…$` as TeX.
  * @param {string} text
  */
 export function escapeText(text) {

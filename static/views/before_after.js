@@ -1,21 +1,32 @@
-/** One head twice: before, under the causal mask that the model was trained with, and after it is taken away. */
+/** One head in two runs: before, as the model was trained, after, as the switches say, and what differs. */
 
-import { h, perRoot, replace } from "../lib/dom.js";
-import { percent, significant } from "../lib/format.js";
-import { phrase, t } from "../lib/i18n.js";
+import { difference, laid } from "../compare/align.js";
+import { inside } from "../compare/measure.js";
+import { compared, isTrained } from "../compare/runs.js";
+import { runWords } from "../compare/words.js";
+import { h, perRoot, replace, setText } from "../lib/dom.js";
+import { number, percent, signed, significant } from "../lib/format.js";
+import { legendOf, signedScale } from "../lib/heatmap_scale.js";
+import { t } from "../lib/i18n.js";
 import { position } from "../selectors.js";
-import { drawWeights, labelsOf } from "./query_key.js";
+import { lackOf, rowChange } from "./row_change.js";
+import { drawSquare, drawWeights, leakMargin } from "./query_key.js";
 
 const partsOf = perRoot((root) => {
-  const side = (name) => {
-    const place = h("div", null);
-    const words = [h("b", null, t(`matrix.${name}`)), " ", h("span", { class: "dim" }, t(`matrix.${name}_about`))];
-    return { place, element: h("section", { class: "side" }, h("h2", null, words), place) };
+  const side = (name, title) => {
+    const [about, place] = [h("span", { class: "dim", dataset: { testid: `${name}-about` } }), h("div", null)];
+    const element = h("section", { class: "side" }, h("h2", null, h("b", null, t(title)), about), place);
+    return { about, place, element };
   };
-  const [before, after] = [side("before"), side("after")];
+  const before = side("before", "matrix.before");
+  const after = side("after", "matrix.after");
+  const changed = side("difference", "compare.difference");
+  setText(changed.about, t("compare.difference_about"));
+  const legend = h("div", null);
   const change = h("p", { class: "change", "aria-live": "polite", dataset: { testid: "change" } });
-  root.append(change, h("div", { class: "pair" }, before.element, after.element));
-  return { before: before.place, after: after.place, change };
+  const words = h("section", { class: "side" }, legend, change);
+  root.append(h("div", { class: "pair" }, before.element, after.element, changed.element, words));
+  return { before, after, changed, legend, change };
 });
 
 /**
@@ -26,37 +37,60 @@ const partsOf = perRoot((root) => {
  */
 export function drawBoth(root, trace, state, actions) {
   const parts = partsOf(root);
-  const [before, after] = trace.detail.causal ? [trace.detail, trace.other] : [trace.other, trace.detail];
-  replace(parts.change, ...changeOf(before, after, labelsOf(trace.tokens), position(state, trace).query));
-  const title = (name) => `${t("matrix.weights")}, ${t(`matrix.${name}`)}`;
-  drawWeights(parts.before, trace, state, actions, { id: "before", title: title("before"), detail: before });
-  drawWeights(parts.after, trace, state, actions, { id: "after", title: title("after"), detail: after });
+  const size = trace.tokens.length;
+  const [first, after] = isTrained(state) ? [trace.detail, trace.other] : [trace.other, trace.detail];
+  const before = laid(first, size, trace.real);
+  const runs = compared(state);
+  setText(parts.before.about, runWords(runs.before));
+  setText(parts.after.about, runWords(runs.after));
+  replace(parts.change, ...rowChange(before, after, trace, position(state, trace).query));
+  const draw = (id, detail, margin) => {
+    const title = `${t("matrix.weights")}, ${t(`matrix.${id}`)}`;
+    drawWeights(parts[id].place, trace, state, actions, { id, title, detail, margin });
+  };
+  draw("before", before, before === first ? undefined : sumsOf(trace, before));
+  draw("after", after, leakMargin(trace, after));
+  drawDifference(parts, trace, state, actions, { before, after });
 }
 
-/** What changed most for one query, in a sentence. */
-function changeOf(before, after, tokens, query) {
-  const n = tokens.length;
-  const row = ({ data }) => data.subarray(query * n, (query + 1) * n);
-  const [from, to, reasons] = [row(before.pattern), row(after.pattern), row(before.mask)];
-  const gained = to.map((weight, key) => weight - from[key]);
-  const token = (key, role) => h("b", { class: `${role} mono` }, tokens[key]);
-  const parts = { query: token(query, "q"), row: query };
-  const most = indexOfMost(gained.map(Math.abs));
-  if (Math.abs(gained[most]) < 1e-6) return phrase("matrix.change.none", parts);
-  const loser = indexOfMost(gained.map((gain) => -gain));
-  const fall = { loser: token(loser, "k"), was: value(from[loser]), is: value(to[loser]) };
-  const winner = indexOfMost(gained);
-  const had = reasons[winner] ? h("b", null, t("matrix.forbidden_word")) : value(from[winner]);
-  const rise = { winner: token(winner, "k"), had, has: value(to[winner]) };
-  const leak = to.reduce((sum, weight, key) => sum + (reasons[key] ? weight : 0), 0);
-  if (!reasons.some(Boolean)) return phrase("matrix.change.below", { ...parts, ...fall, ...rise });
-  return phrase("matrix.change.leak", { ...parts, ...fall, ...rise, leak: value(percent(leak)) });
+/** Only the sentence's rows have a sum before: there were no PADs. */
+function sumsOf({ tokens, real }, { pattern }) {
+  const size = tokens.length;
+  const sum = (row) => pattern.data.subarray(row * size, (row + 1) * size).reduce((all, one) => all + one, 0);
+  return { title: "Σ", text: (row) => (inside(real, row) ? number(sum(row), 3) : "") };
 }
 
-function value(number) {
-  return h("b", { class: "mono" }, typeof number === "number" ? significant(number) : number);
+/** after − before, as far to either side of 0 as the largest of them. */
+function drawDifference(parts, trace, state, actions, { before, after }) {
+  const size = trace.tokens.length;
+  const isReal = (row) => inside(trace.real, row);
+  const { values, forbidden } = difference(before, after, trace.real);
+  const scale = signedScale(values);
+  const isEmpty = forbidden.some(Boolean);
+  replace(parts.legend, legendOf(scale, { number: signed, forbidden: isEmpty ? t("matrix.forbidden_word") : null }));
+  drawSquare(parts.changed.place, trace, state, actions, {
+    id: "difference",
+    title: t("compare.difference_title"),
+    values,
+    forbidden: isEmpty ? forbidden : null,
+    scale,
+    cellText: (value) => signed(value, 2).replace(/^(.)0\./, "$1."),
+    sums: true,
+    margin: { title: "½Σ|·|", text: (row) => (isReal(row) ? movedOf(values, row, size) : "") },
+    words(query, key) {
+      const at = query * size + key;
+      if (!isReal(query)) return ["compare.nothing_beside", {}];
+      if (forbidden[at]) return ["matrix.forbidden", { reason: t("compare.same_run") }];
+      return ["compare.cell", { value: signed(values[at]), was: weightOf(before, at), is: weightOf(after, at) }];
+    },
+  });
 }
 
-function indexOfMost(values) {
-  return values.reduce((best, value, i) => (value > values[best] ? i : best), 0);
+function movedOf(values, row, size) {
+  const cells = values.subarray(row * size, (row + 1) * size);
+  return percent(cells.reduce((sum, value) => sum + Math.abs(value), 0) / 2, 0);
+}
+
+function weightOf({ pattern, mask }, at) {
+  return mask.data[at] ? lackOf(mask.data[at]) : significant(pattern.data[at]);
 }

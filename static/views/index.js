@@ -2,9 +2,10 @@
  * The stations of the ribbon, in the order of the forward pass. To add one: a file with
  * `export default {id, needs, draw(root, trace, state, actions)}` and a line here. See ../README.md.
  *
- * @typedef {"detail"|"other"|"prediction"} Need
+ * @typedef {"detail"|"other"|"prediction"|"change"|"counts"} Need
  * @typedef {{set: (patch: Partial<import("../state.js").State>) => void,
- *   get: () => import("../state.js").State, t: typeof import("../lib/i18n.js").t}} Actions
+ *   get: () => import("../state.js").State, t: typeof import("../lib/i18n.js").t,
+ *   learn: ReturnType<typeof import("../data/traces.js").createTraces>["learn"]}} Actions
  * @typedef {Object} View
  * @property {string} id  its word in the catalogue is `ribbon.<id>`
  * @property {Need[]|((state: import("../state.js").State) => Need[])} needs  `draw` is only called with a trace that has them

@@ -1,13 +1,20 @@
 /** M, as the reasons it is made of: 0 is added where a query may look at a key, −∞ where something forbids it. */
 
-import { h, perRoot } from "../lib/dom.js";
+import { h, perRoot, setText } from "../lib/dom.js";
 import { t } from "../lib/i18n.js";
 import { cssColour } from "../lib/colour.js";
 import * as formulas from "./formulas.js";
+import { blindRows, nothingWords } from "./mask_words.js";
 import { buildStation, drawHead } from "./opened_head.js";
 import { REASONS, drawSquare, reasonOf } from "./query_key.js";
 
-const partsOf = perRoot(buildStation);
+const partsOf = perRoot((root) => {
+  const parts = buildStation(root);
+  const why = h("p", { class: "why dim", dataset: { testid: "why-infinity" } });
+  const place = h("div", null);
+  parts.body.append(why, place);
+  return { ...parts, why, place };
+});
 
 /** What each kind of cell adds to the score, and its colour over the hatching. The last reason that applies shows. */
 const TINTS = { causal: null, padding: "--warn", window: "--k", edited: "--q" };
@@ -22,10 +29,14 @@ export default {
     const forbidden = mask.data.reduce((count, reasons) => count + (reasons ? 1 : 0), 0);
     const note = t("matrix.mask_note", { forbidden, cells: n * n });
     drawHead(parts, state, { formula: [formulas.masked()], note, legend: legend(mask.data) });
-    drawSquare(parts.body, trace, state, actions, {
+    const blind = blindRows(mask);
+    const sentences = [forbidden && t("masks.infinity"), blind.length && nothingWords(blind)];
+    setText(parts.why, sentences.filter(Boolean).join(" "));
+    drawSquare(parts.place, trace, state, actions, {
       id: "mask",
       title: t("matrix.mask"),
       values: mask.data,
+      reasons: mask.data,
       hatched: forbidden > 0,
       scale: maskScale(),
       ink: cssColour("--ink-2"),
@@ -39,23 +50,32 @@ export default {
   },
 };
 
-function maskScale() {
-  const clear = `${cssColour("--panel")}00`;
-  const colours = Array.from({ length: 16 }, (_, reasons) => {
-    if (reasons === 0) return cssColour("--accent-soft");
-    const tint = Object.keys(REASONS).findLast((name) => reasons & REASONS[name] && TINTS[name]);
-    return tint ? `${cssColour(TINTS[tint])}40` : clear;
-  });
-  return { stops: colours, min: 0, max: 15, seen: [0, 15], steps: true };
+/** @param {number} reasons  a set, bit by bit */
+function namesOf(reasons) {
+  return Object.keys(REASONS).filter((name) => reasons & REASONS[name]);
 }
 
-/** What is there: allowed, and each reason that forbids a cell. @param {Uint8Array} mask */
+/** A colour for each set of reasons: two tints lie deeper than one. */
+function colourOf(reasons) {
+  if (reasons === 0) return cssColour("--accent-soft");
+  const names = namesOf(reasons);
+  const tint = TINTS[names.findLast((name) => TINTS[name]) ?? ""];
+  return tint ? `${cssColour(tint)}${names.length > 1 ? "8c" : "40"}` : `${cssColour("--panel")}00`;
+}
+
+function maskScale() {
+  const stops = Array.from({ length: 16 }, (_, reasons) => colourOf(reasons));
+  return { stops, min: 0, max: 15, seen: [0, 15], steps: true };
+}
+
+/** What is there: allowed, and each set of reasons that forbids a cell. @param {Uint8Array} mask */
 function legend(mask) {
-  const all = mask.reduce((bits, reasons) => bits | reasons, 0);
-  const names = Object.keys(REASONS).filter((name) => all & REASONS[name]);
-  const item = (name, added) => [
-    h("span", { class: `swatch ${name}` }),
-    h("span", null, t(`matrix.mask.${name}`), " ", h("b", { class: "mono" }, added)),
+  const sets = [...new Set(mask)].filter(Boolean).sort((a, b) => a - b);
+  const item = (reasons, name, added) => [
+    h("span", { class: reasons ? "swatch" : "swatch allowed", style: { "background-color": colourOf(reasons) } }),
+    h("span", null, name, " ", h("b", { class: "mono" }, added)),
   ];
-  return h("span", { class: "legend", dataset: { testid: "legend" } }, item("allowed", "+ 0"), names.map((name) => item(name, "+ −∞")));
+  const nameOf = (reasons) => namesOf(reasons).map((name) => t(`matrix.mask.${name}`)).join(" + ");
+  const items = [item(0, t("matrix.mask.allowed"), "+ 0"), sets.map((set) => item(set, nameOf(set), "+ −∞"))];
+  return h("span", { class: "legend", dataset: { testid: "legend" } }, items);
 }

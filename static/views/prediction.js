@@ -45,7 +45,7 @@ export default {
         this.draw(root, trace, actions.get(), actions);
       };
     }
-    const take = query + 1 < trace.model.max_seq_len ? (id) => actions.set(taken(trace, state, query, id)) : null;
+    const take = !trace.file && query + 1 < trace.model.max_seq_len ? (id) => actions.set(taken(trace, state, query, id)) : null;
     setText(parts.where, whereOf(trace, query));
     replace(parts.formula, formula(trace.model, query, state.temperature), legend(trace.model));
     drawBarPicture(parts.picture, barsOf(prediction, { actual, take, log: parts.log, state }));

@@ -28,7 +28,7 @@ function third(name) {
   const [head, legend, place] = [h("span", null), h("div", null), h("div", null)];
   const title = h("h2", null, h("b", { class: name }, name.toUpperCase()), head);
   const about = h("span", { class: "dim" }, t(`matrix.${name}_about`));
-  const header = h("header", null, title, about, h("span", { class: "grow" }), legend);
+  const header = h("div", { class: "third-head" }, title, about, h("span", { class: "grow" }), legend);
   return { head, legend, place, element: h("section", { class: "third" }, header, place) };
 }
 
@@ -45,39 +45,32 @@ export default {
     parts.beside = n > FEW && parts.frame.clientWidth >= WIDE;
     parts.frame.classList.toggle("beside", parts.beside);
     parts.frame.style.setProperty("--labels", `${roomBeside(labelsOf(trace.tokens))}px`);
-    for (const name of NAMES) drawThird(parts, name, trace, state, actions, () => this.draw(root, trace, state, actions));
+    const redraw = () => this.draw(root, trace, state, actions);
+    for (const name of NAMES) drawThird(parts, name, trace, state, { ...actions, redraw });
   },
 };
 
-function drawThird(parts, name, trace, state, actions, redraw) {
+function drawThird(parts, name, trace, state, actions) {
   const { head, legend, place } = parts.thirds[name];
-  const tensor = trace.detail[name];
-  const scale = signedScale(tensor.data, name);
-  replace(head, `${tensor.shape[0]} × ${tensor.shape[1]}`);
+  const { data, shape } = trace.detail[name];
+  const [n, dHead] = shape;
+  const { layer, head: index } = state;
+  const scale = signedScale(data, name);
+  replace(head, `${n} × ${dHead}`);
   replace(legend, legendOf(scale, { number: (value) => number(value, 2) }));
-  const chosen = position(state, trace);
-  const role = name === "q" ? "query" : "key";
-  const tokens = labelsOf(trace.tokens);
-  const value = (row, col) => significant(tensor.data[row * tensor.shape[1] + col], 5);
   drawMatrix(place, {
     id: name,
-    label: t("matrix.label_qkv", { name: name.toUpperCase(), layer: state.layer, head: state.head, n: tensor.shape[0], d_head: tensor.shape[1] }),
-    values: tensor.data,
-    shape: tensor.shape,
+    label: t("matrix.label_qkv", { name: name.toUpperCase(), layer, head: index, n, d_head: dHead }),
+    values: data,
+    shape,
     forbidden: null,
-    rows: rowsOf(name, tokens, chosen, parts.beside),
-    cols: { labels: dimensions(tensor.shape[1]), title: t("matrix.dimension_axis"), role: "" },
+    rows: rowsOf(name, labelsOf(trace.tokens), position(state, trace), parts.beside),
+    cols: { labels: dimensions(dHead), title: t("matrix.dimension_axis"), role: "" },
     scale,
-    cellText: (x) => number(x, 1),
-    hover: (row, col) => [`${name}(${tokens[row]})[${col}] = ${value(row, col)}`],
-    describe: (row, col) => describe(name, tokens[row], row, col, value(row, col)),
-    chosen: { row: chosen[role], col: parts.dimension, span: "row", role: name },
-    onChoose(row, col) {
-      parts.dimension = col;
-      if (row === chosen[role]) redraw();
-      else actions.set({ [role]: row });
-    },
-    filename: `chumoku-layer${state.layer}-head${state.head}-${name}`,
+    cellText: (value) => number(value, 1),
+    ...wordsOf(name, trace),
+    ...choiceOf(parts, name, position(state, trace), actions),
+    filename: `chumoku-layer${layer}-head${index}-${name}`,
   });
 }
 
@@ -88,10 +81,36 @@ function rowsOf(name, tokens, { key }, beside) {
   return { labels: tokens, title: t(beside ? "matrix.position_rows" : "matrix.query_rows"), role: "q", also };
 }
 
-function describe(name, token, row, col, value) {
-  const label = [h("b", { class: `${name} mono` }, token), h("small", { class: "dim" }, ` ${row}`)];
-  const parts = { token: h("span", null, label), dimension: col, value: h("b", { class: "mono" }, value) };
-  return phrase("matrix.component", { ...parts, name: h("b", { class: `${name}` }, name) });
+/** One component, for the hover and for the readout. */
+function wordsOf(name, trace) {
+  const { data, shape } = trace.detail[name];
+  const tokens = labelsOf(trace.tokens);
+  const value = (row, col) => significant(data[row * shape[1] + col], 5);
+  const token = (row) =>
+    h("span", null, h("b", { class: `${name} mono` }, tokens[row]), h("small", { class: "dim" }, ` ${row}`));
+  return {
+    hover: (row, col) => [`${name}(${tokens[row]})[${col}] = ${value(row, col)}`],
+    describe: (row, col) =>
+      phrase("matrix.component", {
+        name: h("b", { class: name }, name),
+        token: token(row),
+        dimension: col,
+        value: h("b", { class: "mono" }, value(row, col)),
+      }),
+  };
+}
+
+/** A row of Q is a query; a row of K or V is a key. */
+function choiceOf(parts, name, chosen, { set, redraw }) {
+  const role = name === "q" ? "query" : "key";
+  return {
+    chosen: { row: chosen[role], col: parts.dimension, span: "row", role: name },
+    onChoose(row, col) {
+      parts.dimension = col;
+      if (row === chosen[role]) redraw();
+      else set({ [role]: row });
+    },
+  };
 }
 
 /** @type {Map<number, string[]>} */

@@ -1,7 +1,9 @@
 /** A query × key matrix of a head: what is the same for weights, scores and mask. */
 
 import { h } from "../lib/dom.js";
-import { cellWeight, significant } from "../lib/format.js";
+import { ABSENT } from "../compare/align.js";
+import { inside, leakOfRow } from "../compare/measure.js";
+import { cellWeight, percent, significant } from "../lib/format.js";
 import { drawMatrix } from "../lib/heatmap.js";
 import { weightScale } from "../lib/heatmap_scale.js";
 import { phrase, t } from "../lib/i18n.js";
@@ -10,6 +12,9 @@ import { position } from "../selectors.js";
 
 /** What forbids a cell, bit by bit: the twins of model/masks.py. */
 export const REASONS = { causal: 1, padding: 2, window: 4, edited: 8 };
+
+/** Besides these: there was nothing here in the run that is shown (compare/align.js). */
+const WITH_ABSENT = { ...REASONS, absent: 16 };
 
 /** @type {WeakMap<object[], string[]>} */
 const known = new WeakMap();
@@ -22,13 +27,19 @@ export function labelsOf(tokens) {
 
 /** Why a cell is forbidden, in words; "" if it is not. @param {number} reasons */
 export function reasonOf(reasons) {
-  const names = Object.keys(REASONS).filter((name) => reasons & REASONS[name]);
-  return names.map((name) => t(`matrix.reason.${name}`)).join(t("matrix.and"));
+  return namesOf(reasons, "matrix.reason");
+}
+
+/** @param {number} reasons  a set, bit by bit @param {string} area  of the catalogue */
+function namesOf(reasons, area) {
+  const names = Object.keys(WITH_ABSENT).filter((name) => reasons & WITH_ABSENT[name]);
+  return names.map((name) => t(`${area}.${name}`)).join(t("matrix.and"));
 }
 
 /**
  * Draw values by query and key. `own` says what is particular: `words(row, col)` is what a cell holds, as a string of
- * the catalogue with what fills it; the rest is as in lib/heatmap.js.
+ * the catalogue with what fills it; `reasons` is the mask, where it says why a cell has no number; the rest is as in
+ * lib/heatmap.js.
  * @param {HTMLElement} root
  * @param {import("../data/model_trace.js").ModelTrace} trace
  * @param {import("../state.js").State} state
@@ -39,14 +50,16 @@ export function drawSquare(root, trace, state, actions, own) {
   const tokens = labelsOf(trace.tokens);
   const { query, key } = position(state, trace);
   const n = tokens.length;
+  const faded = (index) => !inside(trace.real, index);
   drawMatrix(root, {
     label: t("matrix.label", { what: own.title, layer: state.layer, head: state.head, n }),
     shape: [n, n],
     forbidden: null,
-    rows: { labels: tokens, title: t("matrix.query_axis"), role: "q" },
-    cols: { labels: tokens, title: t("matrix.key_axis"), role: "k" },
+    rows: { labels: tokens, title: t("matrix.query_axis"), role: "q", faded },
+    cols: { labels: tokens, title: t("matrix.key_axis"), role: "k", faded },
     hover: (row, col) => [`${tokens[row]} → ${tokens[col]}`, t(...own.words(row, col))],
     describe: (row, col) => describeCell(tokens, row, col, own.words(row, col)),
+    tableText: (row, col) => tableText(own, row * n + col, own.words(row, col)),
     chosen: { row: query, col: key, span: "cell", role: "q" },
     onChoose: (row, col) => actions.set({ query: row, key: col }),
     square: true,
@@ -65,11 +78,33 @@ function describeCell(tokens, query, key, [string, { value, ...vars }]) {
   return phrase("matrix.cell", { ...parts, words: h("span", null, words) });
 }
 
+/** Its number, or in few words why it has none. */
+function tableText({ reasons, forbidden }, at, [string, vars]) {
+  if (reasons?.[at]) return [vars.value, t("table.forbidden", { reason: namesOf(reasons[at], "table.reason") })].filter(Boolean).join(" ");
+  return forbidden?.[at] ? t(string, vars) : vars.value;
+}
+
+/**
+ * What each row gives to later tokens and to PADs, for the margin; undefined where nothing leaks.
+ * @param {import("../data/model_trace.js").ModelTrace} trace
+ * @param {Pick<import("../data/model_trace.js").Detail, "pattern">} detail
+ */
+export function leakMargin({ tokens, real }, { pattern }) {
+  const square = { data: pattern.data, size: tokens.length, real };
+  const shares = tokens.map((_, query) => {
+    const { future, pad } = leakOfRow(square, query);
+    return inside(real, query) ? future + pad : 0;
+  });
+  if (!shares.some((share) => share > 0)) return undefined;
+  return { title: t("leak.margin"), text: (row) => (inside(real, row) ? percent(shares[row], 0) : "") };
+}
+
 /**
  * The weights of one head; `id` tells two of them apart.
- * @param {{id: string, title: string, detail: import("../data/model_trace.js").Detail}} which
+ * @param {{id: string, title: string, detail: Pick<import("../data/model_trace.js").Detail, "pattern"|"mask">,
+ *   margin?: import("../lib/heatmap.js").Matrix["margin"]}} which
  */
-export function drawWeights(root, trace, state, actions, { id, title, detail }) {
+export function drawWeights(root, trace, state, actions, { id, title, detail, margin }) {
   const { mask, pattern } = detail;
   const n = trace.tokens.length;
   drawSquare(root, trace, state, actions, {
@@ -77,11 +112,14 @@ export function drawWeights(root, trace, state, actions, { id, title, detail }) 
     title,
     values: pattern.data,
     forbidden: mask.data.some(Boolean) ? mask.data : null,
+    reasons: mask.data,
     scale: weightScale(),
     cellText: cellWeight,
     sums: true,
+    margin,
     words(query, key) {
       const reasons = mask.data[query * n + key];
+      if (reasons === ABSENT) return ["matrix.reason.absent", {}];
       if (reasons) return ["matrix.forbidden", { reason: reasonOf(reasons) }];
       return ["matrix.weight", { value: significant(pattern.data[query * n + key]) }];
     },

@@ -1,4 +1,4 @@
-/** QKᵀ/√d_head, before the mask: how well each query fits each key. Always finite, also where the mask will forbid. */
+/** QKᵀ/√d_head, before the mask: how well each query fits each key. Finite, also where the mask will forbid. */
 
 import { perRoot } from "../lib/dom.js";
 import { number, significant } from "../lib/format.js";

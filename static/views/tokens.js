@@ -6,6 +6,7 @@ import { t } from "../lib/i18n.js";
 import { characterGroups } from "../lib/labels.js";
 import { tokenText } from "../lib/token_text.js";
 import { position } from "../selectors.js";
+import { buildCounts, drawCounts } from "./token_counts.js";
 
 const COLUMNS = ["index", "text", "id", "bytes", "span", "note"];
 
@@ -14,13 +15,16 @@ const bodyOf = perRoot((root) => {
   const body = h("tbody");
   const head = h("tr", null, COLUMNS.map((name) => h("th", { scope: "col", class: name }, t(`tokens.${name}`))));
   const table = h("table", { class: "token-table" }, h("thead", null, head), body);
-  replace(root, h("div", { class: "bar" }, h("h1", null, t("tokens.title"))), about, h("div", { class: "scroll" }, table));
-  return { about, body, table, drawn: "" };
+  const counts = buildCounts();
+  const bar = h("div", { class: "bar" }, h("h1", null, t("tokens.title")));
+  const scroll = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": t("tokens.title") }, table);
+  replace(root, bar, about, scroll, counts.element);
+  return { about, body, table, counts, drawn: "" };
 });
 
 export default {
   id: "tokens",
-  needs: [],
+  needs: ["counts"],
   draw(root, trace, state, actions) {
     const parts = bodyOf(root);
     const content = `${trace.model.name} ${state.nPrompt} ${trace.tokens.map((token) => token.id).join(" ")}`;
@@ -31,6 +35,7 @@ export default {
       const notes = [...parts.body.querySelectorAll(".note")].some((cell) => cell.textContent);
       parts.table.classList.toggle("no-notes", !notes);
     }
+    drawCounts(parts.counts, trace);
     const at = position(state, trace);
     [...parts.body.children].forEach((row, i) => {
       row.classList.toggle("q", i === at.query);

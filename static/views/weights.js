@@ -1,22 +1,24 @@
-/** A = softmax(QKᵀ/√d_k + M): what the opened head looks at; alone, or before | after its causal mask is taken away. */
+/** A = softmax(QKᵀ/√d_k + M): what the opened head looks at; or before | after its causal mask is taken away. */
 
-import { h, perRoot, update } from "../lib/dom.js";
+import { h, perRoot, setText, update } from "../lib/dom.js";
 import { legendOf, weightScale } from "../lib/heatmap_scale.js";
 import { t } from "../lib/i18n.js";
 import { drawBoth } from "./before_after.js";
 import * as formulas from "./formulas.js";
 import { buildStation, drawHead } from "./opened_head.js";
-import { drawWeights } from "./query_key.js";
+import { blindRows, nothingWords } from "./mask_words.js";
+import { drawWeights, leakMargin } from "./query_key.js";
 
 const partsOf = perRoot((root) => {
   const parts = buildStation(root);
   const choice = (name) =>
     h("button", { type: "button", dataset: { testid: `show-${name}` } }, t(`matrix.show.${name}`));
-  const [one, both] = [choice("one"), choice("both")];
-  parts.tools.append(h("div", { class: "seg", role: "group", "aria-label": t("matrix.show") }, one, both));
-  const places = { one: h("div", null), both: h("div", null) };
-  parts.body.append(places.one, places.both);
-  return { ...parts, choices: { one, both }, places };
+  const [alone, both] = [choice("alone"), choice("both")];
+  parts.tools.append(h("div", { class: "seg", role: "group", "aria-label": t("matrix.show") }, alone, both));
+  const places = { alone: h("div", null), both: h("div", null) };
+  const note = h("p", { class: "why dim", dataset: { testid: "blind" } });
+  parts.body.append(note, places.alone, places.both);
+  return { ...parts, note, choices: { alone, both }, places };
 });
 
 export default {
@@ -25,17 +27,27 @@ export default {
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
     const n = trace.tokens.length;
-    const shown = state.compare ? "both" : "one";
-    for (const name of ["one", "both"]) {
-      update(parts.choices[name], { "aria-pressed": name === shown });
+    const shown = state.compare ? "both" : "alone";
+    for (const name of ["alone", "both"]) {
+      update(parts.choices[name], { "aria-pressed": name === shown, disabled: name === "both" && trace.file !== null });
       parts.choices[name].onclick = () => actions.set({ compare: name === "both" });
       parts.places[name].hidden = name !== shown;
     }
     const details = state.compare ? [trace.detail, trace.other] : [trace.detail];
     const forbidden = details.some(({ mask }) => mask.data.some(Boolean)) && t("matrix.forbidden_word");
+    const blind = blindRows(trace.detail.mask);
     const legend = legendOf(weightScale(), { number: String, forbidden });
-    drawHead(parts, state, { formula: [formulas.weights()], note: t("matrix.rows_sum", { n }), legend });
+    const note = t(blind.length ? "matrix.rows_sum_but" : "matrix.rows_sum", { n });
+    drawHead(parts, state, { formula: [formulas.weights()], note, legend });
+    parts.note.hidden = blind.length === 0;
+    setText(parts.note, blind.length ? nothingWords(blind) : "");
     if (state.compare) drawBoth(parts.places.both, trace, state, actions);
-    else drawWeights(parts.places.one, trace, state, actions, { id: "weights", title: t("matrix.weights"), detail: trace.detail });
+    else drawOne(parts.places.alone, trace, state, actions);
   },
 };
+
+function drawOne(place, trace, state, actions) {
+  const { detail } = trace;
+  const margin = leakMargin(trace, detail);
+  drawWeights(place, trace, state, actions, { id: "weights", title: t("matrix.weights"), detail, margin });
+}

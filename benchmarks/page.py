@@ -1,0 +1,124 @@
+"""What a person waits for, in a real Chromium against a real server on the same machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from playwright.sync_api import Page, sync_playwright
+
+from benchmarks.measure import Row
+from benchmarks.start import serving, wait_for_trace
+
+WORDS = (
+    "Once upon a time there was a little girl named Lily. She had a red ball and she went to the park with her mom. "
+)
+TEXT = (WORDS * 3).split(" ")
+ROUNDS = 15
+
+# Each waits, inside the page, from the event to the frame in which its answer has been painted.
+SCRIPTS = """
+window.painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()))));
+window.changed = (node, options, when = () => true) => new Promise((done) => {
+  const observer = new MutationObserver(() => when() && (observer.disconnect(), done()));
+  observer.observe(node, options);
+});
+window.typed = async (text) => {
+  const input = document.querySelector('[data-part="input"]');
+  const traced = changed(document.body, { attributes: true, attributeFilter: ["data-traced"] });
+  const began = performance.now();
+  input.value = text;
+  input.dispatchEvent(new InputEvent("input", { bubbles: true }));
+  await traced;
+  return (await painted()) - began;
+};
+window.plotted = async (click) => {
+  const plot = document.querySelector('[data-testid="matrix"] .matrix-plot');
+  const drawn = new Promise((done) => plot.once("plotly_afterplot", done));
+  const began = performance.now();
+  click.click();
+  await drawn;
+  return (await painted()) - began;
+};
+window.hovered = async (x, y) => {
+  const readout = document.querySelector('[data-testid="readout"]');
+  const said = changed(readout, { attributes: true, childList: true, subtree: true, characterData: true });
+  const target = document.elementFromPoint(x, y);
+  const began = performance.now();
+  const where = { bubbles: true, clientX: x, clientY: y, pointerType: "mouse" };
+  target.dispatchEvent(new PointerEvent("pointermove", where));
+  target.dispatchEvent(new MouseEvent("mousemove", where));
+  await said;
+  return performance.now() - began;
+};
+"""
+
+
+@contextmanager
+def open_page(url: str) -> Iterator[Page]:
+    executable = shutil.which("chromium") or shutil.which("google-chrome")
+    root = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=[*root, "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 1440, "height": 1000})
+        page.add_init_script(SCRIPTS)
+        page.goto(f"{url}/?text=Once+upon+a+time&layer=3&head=1")
+        page.wait_for_selector('[data-testid="matrix"] .main-svg')
+        yield page
+        browser.close()
+
+
+def median(call: Callable[[int], Any]) -> float:
+    """Milliseconds; the first two rounds only warm up."""
+    return statistics.median([call(i) for i in range(ROUNDS + 2)][2:])
+
+
+def measure() -> list[Row]:
+    """Typing, opening a head, toggling the mask and hovering, at 64 tokens."""
+    with serving() as url:
+        wait_for_trace(url)
+        with open_page(url) as page:
+            page.context.set_default_timeout(60_000)
+            texts = [text_of(page, url, i) for i in range(ROUNDS + 2)]
+            typing = median(lambda i: after_a_pause(page, "text => typed(text)", texts[i]))
+            heads = '[data-testid="head"][data-layer="{}"][data-head="{}"]'
+            opening = median(lambda i: plotted(page, heads.format(i % 6, (3 * i + 2) % 8)))
+            toggling = median(lambda i: plotted(page, '[data-testid="switch-causal"]'))
+            box = page.locator('[data-testid="matrix"] .nsewdrag').first.bounding_box() or {}
+            hovering = median(lambda i: hovered(page, box, i))
+    return [
+        Row("typing → all heads drawn, 64 tokens", typing, "ms", 150),
+        Row("open a head (after the first plot)", opening, "ms", 100),
+        Row("toggle the causal mask", toggling, "ms", 150),
+        Row("hover a cell", hovering, "ms", 50),
+    ]
+
+
+def text_of(page: Page, url: str, variant: int) -> str:
+    words = [["Tom", "Ben", "Mia", "Sue"][variant % 4], *TEXT]
+    marks = "!" * (1 + variant // 4)
+    for n_words in range(30, len(words)):
+        text = " ".join(words[:n_words]) + marks
+        if page.request.post(f"{url}/api/tokenize", data={"text": text}).json()["n_tokens"] >= 64:
+            return text
+    raise ValueError("the benchmark's text is too short")
+
+
+def after_a_pause(page: Page, script: str, argument: str) -> float:
+    """As a person types: the keys before are long past, so that no pause of the page's own is counted."""
+    page.wait_for_timeout(400)
+    return float(page.evaluate(script, argument))
+
+
+def plotted(page: Page, selector: str) -> float:
+    page.wait_for_timeout(200)
+    return float(page.evaluate("selector => plotted(document.querySelector(selector))", selector))
+
+
+def hovered(page: Page, box: Any, i: int) -> float:
+    x, y = box["x"] + box["width"] * (0.05 + 0.02 * i), box["y"] + box["height"] * (0.5 + 0.02 * i)
+    return float(page.evaluate("([x, y]) => hovered(x, y)", [x, y]))

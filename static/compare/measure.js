@@ -1,0 +1,93 @@
+/** How far two runs are apart, and what leaks. Numbers in, numbers out, in float64. */
+
+/**
+ * @typedef {{start: number, end: number}} Span  the sentence's own tokens in a run; what lies outside is PAD
+ * @typedef {{data: ArrayLike<number>, size: number, real: Span}} Square  a head's weights, size × size
+ * @typedef {{future: number, pad: number}} Leak  shares of a row's weight, or of a head's
+ */
+
+/** Whether a token is the sentence's own, no PAD. @param {Span} real @param {number} index */
+export function inside({ start, end }, index) {
+  return index >= start && index < end;
+}
+
+/**
+ * Total variation between each row of the sentence before and after: ½ Σ|a − b|, the share of the weight that has
+ * gone elsewhere. What PADs get has gone elsewhere, too.
+ * @param {Square} before @param {Square} after @returns {number} the mean over the sentence's rows
+ */
+export function movedShare(before, after) {
+  const count = before.real.end - before.real.start;
+  const shift = after.real.start - before.real.start;
+  let total = 0;
+  for (let query = before.real.start; query < before.real.end; query++) {
+    const [from, to] = [query * before.size, (query + shift) * after.size];
+    for (let key = 0; key < after.size; key++) {
+      const was = inside(after.real, key) ? before.data[from + key - shift] : 0;
+      total += Math.abs(after.data[to + key] - was);
+    }
+  }
+  return total / 2 / count;
+}
+
+/**
+ * What one row gives to later tokens and to PADs, whatever allows it.
+ * @param {Square} square @param {number} query @returns {Leak}
+ */
+export function leakOfRow({ data, size, real }, query) {
+  const leak = { future: 0, pad: 0 };
+  for (let key = 0; key < size; key++) {
+    const weight = data[query * size + key];
+    if (!inside(real, key)) leak.pad += weight;
+    else if (key > query) leak.future += weight;
+  }
+  return leak;
+}
+
+/** The same for a head: the mean over the sentence's rows. @param {Square} square @returns {Leak} */
+export function leakOfHead(square) {
+  const { start, end } = square.real;
+  const sum = { future: 0, pad: 0 };
+  for (let query = start; query < end; query++) {
+    const { future, pad } = leakOfRow(square, query);
+    sum.future += future;
+    sum.pad += pad;
+  }
+  return { future: sum.future / (end - start), pad: sum.pad / (end - start) };
+}
+
+/** The largest |difference| between the sentence's own cells. @param {Square} alone @param {Square} padded */
+export function largestDifference(alone, padded) {
+  const shift = padded.real.start - alone.real.start;
+  let largest = 0;
+  for (let query = alone.real.start; query < alone.real.end; query++) {
+    for (let key = alone.real.start; key < alone.real.end; key++) {
+      const there = padded.data[(query + shift) * padded.size + key + shift];
+      largest = Math.max(largest, Math.abs(there - alone.data[query * alone.size + key]));
+    }
+  }
+  return largest;
+}
+
+/**
+ * log softmax of a row of logits, with `banned` (PAD) left out: −∞ there.
+ * @param {ArrayLike<number>} logits @param {number} banned @returns {Float64Array}
+ */
+export function logSoftmax(logits, banned) {
+  const out = Float64Array.from(logits);
+  out[banned] = -Infinity;
+  const top = out.reduce((most, value) => Math.max(most, value), -Infinity);
+  const sum = out.reduce((total, value) => total + Math.exp(value - top), 0);
+  return out.map((value) => value - top - Math.log(sum));
+}
+
+/** KL(p‖q) in bits, over the whole vocabulary. @param {Float64Array} logP @param {Float64Array} logQ */
+export function klBits(logP, logQ) {
+  const nats = logP.reduce((sum, lp, id) => (lp === -Infinity ? sum : sum + Math.exp(lp) * (lp - logQ[id])), 0);
+  return Math.max(0, nats / Math.LN2);
+}
+
+/** The largest |difference| between two distributions. @param {Float64Array} logP @param {Float64Array} logQ */
+export function largestGap(logP, logQ) {
+  return logP.reduce((most, lp, id) => Math.max(most, Math.abs(Math.exp(lp) - Math.exp(logQ[id]))), 0);
+}

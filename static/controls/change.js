@@ -1,0 +1,45 @@
+/** What changed between two runs, in numbers: heads, leaks, the next token; and the single run beside a padded one. */
+
+import { compared } from "../compare/runs.js";
+import { runWords } from "../compare/words.js";
+import { h, keepingFocus, perRoot, replace, setText } from "../lib/dom.js";
+import { t } from "../lib/i18n.js";
+import { drawChangedHeads } from "./change_heads.js";
+import { drawLeaks } from "./change_leaks.js";
+import { drawNext } from "./change_next.js";
+import { verdictOf } from "./change_verdict.js";
+
+const partsOf = perRoot((root) => {
+  const where = h("span", { class: "dim" });
+  const verdict = h("p", { class: "verdict", role: "status", dataset: { testid: "verdict" } });
+  const part = (name) => h("section", { class: `change-${name}` });
+  const parts = { heads: part("heads"), leaks: part("leaks"), next: part("next") };
+  const title = h("h2", null, h("span", { class: "nowrap" }, t("compare.title")), where);
+  replace(root, title, verdict, h("div", { class: "changes" }, Object.values(parts)));
+  return { where, verdict, ...parts };
+});
+
+export default {
+  id: "change",
+  needs: (state) => (state.compare ? ["detail", "other", "prediction", "change"] : []),
+  draw(root, trace, state, actions) {
+    const panel = /** @type {HTMLElement} */ (root.parentElement);
+    panel.hidden = !state.compare;
+    if (panel.hidden) return;
+    const parts = partsOf(root);
+    const { before, after } = compared(state);
+    setText(parts.where, t("masks.compare_about", { before: runWords(before), after: runWords(after) }));
+    const verdict = verdictOf(trace, state);
+    parts.verdict.hidden = verdict === null;
+    if (verdict) {
+      setText(parts.verdict, verdict.text);
+      parts.verdict.classList.toggle("differs", !verdict.equal);
+      Object.assign(parts.verdict.dataset, { weights: verdict.weights, next: verdict.next ?? "" });
+    }
+    keepingFocus(root, () => {
+      drawChangedHeads(parts.heads, trace, state, actions);
+      drawLeaks(parts.leaks, trace, state, actions);
+      drawNext(parts.next, trace, state);
+    });
+  },
+};

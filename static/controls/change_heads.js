@@ -1,0 +1,57 @@
+/** The heads that changed most, as a list: the bars under the overview's pictures in words. */
+
+import { headChanges, isExact } from "../compare/heads.js";
+import { h, replace } from "../lib/dom.js";
+import { percent } from "../lib/format.js";
+import { t } from "../lib/i18n.js";
+
+const SHOWN = 6;
+
+/** @param {number} share @param {boolean} exact  else the number comes from float16, and says so */
+export function shareWords(share, exact) {
+  return exact ? percent(share) : `≈\u202f${percent(share)}`;
+}
+
+/**
+ * @param {Element} root
+ * @param {import("../data/model_trace.js").ModelTrace} trace
+ * @param {import("../state.js").State} state
+ * @param {import("../views/index.js").Actions} actions
+ */
+export function drawChangedHeads(root, trace, state, actions) {
+  const changes = headChanges(trace.change);
+  const exact = isExact(trace.change);
+  const isOpen = ({ layer, head }) => layer === state.layer && head === state.head;
+  const first = [...changes].sort((a, b) => b.moved - a.moved).slice(0, SHOWN);
+  const shown = first.some(isOpen) ? first : [...first, ...changes.filter(isOpen)];
+  const columns = ["compare.column_head", "compare.column_moved", "leak.future", "leak.pad"];
+  const head = h("tr", null, columns.map((key) => h("th", { scope: "col" }, t(key))));
+  const rows = shown.map((change) => rowOf(change, isOpen(change), exact, actions));
+  const mean = (name) => changes.reduce((sum, change) => sum + change[name], 0) / changes.length;
+  const means = ["moved", "future", "pad"].map((name) => h("td", null, shareWords(mean(name), exact)));
+  const foot = h("tr", null, h("th", { scope: "row" }, t("compare.mean", { n: changes.length })), means);
+  const n = trace.real.end - trace.real.start;
+  replace(
+    root,
+    h("h3", null, t("compare.heads")),
+    h("p", { class: "dim" }, t("compare.heads_about", { n }), exact ? null : ` ${t("compare.approximate")}`),
+    h("table", { class: "token-table" }, h("thead", null, head), h("tbody", null, rows), h("tfoot", null, foot)),
+  );
+}
+
+function rowOf({ layer, head, moved, future, pad }, isOpen, exact, actions) {
+  const label = t("compare.open_head", { layer, head, moved: shareWords(moved, exact) });
+  const open = () => actions.set({ layer, head });
+  const named = { title: label, "aria-label": label, "aria-pressed": isOpen };
+  const dataset = { focus: `head ${layer} ${head}` };
+  const attrs = { class: "btn", type: "button", ...named, dataset, on: { click: open } };
+  const bar = h("span", { class: "share-bar", "aria-hidden": true, style: { "--share": moved } });
+  return h(
+    "tr",
+    { class: isOpen ? "open" : null, dataset: { testid: "moved-head", layer, head, moved, future, pad } },
+    h("th", { scope: "row" }, h("button", attrs, `${layer} · ${head}`)),
+    h("td", null, bar, shareWords(moved, exact)),
+    h("td", null, shareWords(future, exact)),
+    h("td", null, shareWords(pad, exact)),
+  );
+}

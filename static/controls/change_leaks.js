@@ -1,0 +1,55 @@
+/** What leaks in the open head, position by position, out of its float32 weights. */
+
+import { leakOfHead, leakOfRow } from "../compare/measure.js";
+import { isTrained } from "../compare/runs.js";
+import { h, replace } from "../lib/dom.js";
+import { percent } from "../lib/format.js";
+import { t } from "../lib/i18n.js";
+import { tokenText } from "../lib/token_text.js";
+import { position } from "../selectors.js";
+
+/**
+ * @param {Element} root
+ * @param {import("../data/model_trace.js").ModelTrace} trace
+ * @param {import("../state.js").State} state
+ * @param {import("../views/index.js").Actions} actions
+ */
+export function drawLeaks(root, trace, state, actions) {
+  const after = isTrained(state) ? trace.other : trace.detail;
+  const square = { data: after.pattern.data, size: trace.tokens.length, real: trace.real };
+  const mean = leakOfHead(square);
+  const of = h("span", { class: "dim" }, t("leak.of", { layer: state.layer, head: state.head }));
+  const title = h("h3", null, t("leak.title"), " ", of);
+  const total = mean.future + mean.pad;
+  const rows = total === 0 ? [] : trace.tokens.slice(trace.real.start, trace.real.end);
+  const table = () => tableOf(rows.map((token) => rowOf(token, square, position(state, trace), actions)), mean);
+  const scrolled = root.querySelector(".scroll")?.scrollTop ?? 0;
+  replace(root, title, h("p", { class: "dim" }, t(total === 0 ? "leak.none" : "leak.about")), total > 0 && table());
+  root.querySelector(".scroll")?.scrollTo(0, scrolled);
+}
+
+function tableOf(rows, mean) {
+  const columns = ["leak.column_token", "leak.future", "leak.pad"];
+  const head = h("tr", null, columns.map((key) => h("th", { scope: "col" }, t(key))));
+  const cells = [h("td", null, percent(mean.future)), h("td", null, percent(mean.pad))];
+  const foot = h("tr", { dataset: { testid: "leak-mean", ...mean } }, h("th", { scope: "row" }, t("leak.mean")), cells);
+  const parts = [h("thead", null, head), h("tbody", null, rows), h("tfoot", null, foot)];
+  const table = h("table", { class: "token-table" }, parts);
+  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": t("leak.title") }, table);
+}
+
+function rowOf(token, square, { query }, actions) {
+  const leak = leakOfRow(square, token.index);
+  const choose = () => actions.set({ query: token.index });
+  const attrs = { class: "tok", type: "button", on: { click: choose }, dataset: { focus: `leak ${token.index}` } };
+  const name = h("button", attrs, tokenText(token), h("i", null, token.index));
+  const bar = (share) => h("span", { class: "share-bar", "aria-hidden": true, style: { "--share": share } });
+  const cell = (share) => h("td", null, bar(share), percent(share));
+  return h(
+    "tr",
+    { class: token.index === query ? "q" : null, dataset: { testid: "leak-row", index: token.index, ...leak } },
+    h("th", { scope: "row" }, name),
+    cell(leak.future),
+    cell(leak.pad),
+  );
+}

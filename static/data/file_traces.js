@@ -1,0 +1,101 @@
+/** A saved trace in the place of the server: the same questions, answered out of the file. */
+
+import { detailNames } from "./model_trace.js";
+import { distribution, entropyBits } from "./sampling.js";
+import { N_CANDIDATES } from "./traces.js";
+
+const LOGITS = "logits";
+const PARTS = ["q", "k", "v", "scores", "mask", "pattern"];
+
+/**
+ * @param {import("./wire.js").Decoded} decoded  checked by trace_file.js
+ * @param {{key: string, name: string, known: any, namesOf: ReturnType<typeof import("./token_names.js").createNames>}} about
+ */
+export function createFileTraces({ meta, tensors }, { key, name, known, namesOf }) {
+  const model = modelOf({ meta, tensors }, known);
+  const overview = { meta, model, key, file: name, lacks, tensors: picturesOf(tensors) };
+  /** @type {Map<string, any>} */
+  const details = new Map();
+
+  /** Why a need cannot be met, as a key of the catalogue; null: it can. @param {string} need */
+  function lacks(need) {
+    if (need === "counts") return null;
+    if (need === "prediction") return tensors[LOGITS] ? null : "open.lacks_logits";
+    if (need !== "detail") return "open.lacks_server";
+    const there = Array.from({ length: model.n_layer }, (_, layer) => detailNames(layer)).flat();
+    return there.every((one) => tensors[one]) ? null : "open.lacks_detail";
+  }
+
+  function detail({ layer, head }) {
+    const at = `${layer}.${head}`;
+    if (!details.has(at)) details.set(at, detailFrom(tensors, meta, layer, head));
+    return details.get(at); // the same arrays for the same head: a picture is then not made anew
+  }
+
+  async function prediction({ temperature, topK, topP }, position) {
+    const { data, shape } = tensors[LOGITS];
+    const logits = /** @type {Float32Array} */ (data).subarray(position * shape[1], (position + 1) * shape[1]);
+    const dist = distribution(logits, { temperature, topK, topP }, model.pad_id);
+    const words = await namesOf(dist.order.slice(0, N_CANDIDATES));
+    return {
+      position,
+      next_index: position + 1,
+      candidates: words.map((word) => ({
+        ...word,
+        before: dist.before[word.id],
+        after: dist.after[word.id],
+        kept: dist.kept[word.id],
+      })),
+      n_kept: dist.kept.filter(Boolean).length,
+      mass_cut: dist.massCut,
+      entropy_bits: entropyBits(dist.before),
+      settings: { temperature, top_k: topK, top_p: topP },
+    };
+  }
+
+  return { model, overview: async () => overview, detail: async (state) => detail(state), prediction, counts: async () => null };
+}
+
+/** One head out of the tensors of all. @returns {import("./model_trace.js").Detail} */
+function detailFrom(tensors, meta, layer, head) {
+  const detail = { layer, head, causal: meta.masks.causal };
+  for (const part of PARTS) {
+    const { shape: [heads, rows, cols], data } = tensors[`layers.${layer}.attn.${part}`];
+    const from = Math.min(head, heads - 1) * rows * cols; // a mask that all heads share comes once
+    detail[part] = { shape: [rows, cols], data: data.subarray(from, from + rows * cols) };
+  }
+  return /** @type {any} */ (detail);
+}
+
+/** Weights as the bytes that a canvas is painted from; masks as they are. */
+function picturesOf(tensors) {
+  const wanted = Object.entries(tensors).filter(([name]) => /^layers\.\d+\.attn\.(pattern|mask)$/.test(name));
+  const bytes = (data) => new Uint8Array(Uint8ClampedArray.from(data, (weight) => weight * 255).buffer); // rounds
+  return Object.fromEntries(
+    wanted.map(([name, tensor]) => [name, tensor.data instanceof Float32Array ? { ...tensor, data: bytes(tensor.data) } : tensor]),
+  );
+}
+
+/** The line of /api/models that the file would have: what its tensors say goes before everything else. */
+function modelOf({ meta, tensors }, known) {
+  const first = tensors["layers.0.attn.pattern"];
+  const wide = (name, at) => tensors[name]?.shape[at];
+  const n_layer = Object.keys(tensors).filter((name) => /^layers\.\d+\.attn\.pattern$/.test(name)).length;
+  const config = meta.config ?? known ?? {};
+  return {
+    family: "decoder-only",
+    norm_order: tensors["final_norm.out"] ? "pre" : "post",
+    tie_embeddings: false,
+    ...known,
+    ...config,
+    name: meta.model,
+    n_layer,
+    n_head: first.shape[0],
+    d_head: wide("layers.0.attn.q", 2) ?? config.d_head ?? 0,
+    d_model: wide("layers.0.resid_pre", 1) ?? config.d_model ?? 0,
+    vocab_size: wide(LOGITS, 1) ?? config.vocab_size ?? 0,
+    max_seq_len: meta.max_seq_len ?? meta.tokens.length,
+    pad_id: meta.pad_id ?? known?.pad_id ?? null,
+    end_id: meta.end_id ?? known?.end_id ?? null,
+  };
+}

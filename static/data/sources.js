@@ -1,0 +1,51 @@
+/**
+ * Where traces come from: the server, or a file that was opened. Whoever asks does not see the difference; `state.file`
+ * names the file.
+ */
+
+import { createFileTraces } from "./file_traces.js";
+import { createNames } from "./token_names.js";
+import { readTraceFile } from "./trace_file.js";
+
+/**
+ * @template {Object<string, any>} Live
+ * @param {Live} live  traces.js: every function takes the state first
+ * @param {{trace: typeof import("./api.js").trace}} api
+ * @param {(name: string|null) => any} modelNamed
+ */
+export function createSources(live, api, modelNamed) {
+  let count = 0;
+  /** @type {{key: string, traces: ReturnType<typeof createFileTraces>}|null} */
+  let opened = null;
+  const fileOf = (state) => (opened && state.file === opened.key ? opened.traces : null);
+  const asked = Object.keys(live).map((name) => [
+    name,
+    (state, ...more) => {
+      const source = fileOf(state) ?? live;
+      if (!source[name]) throw new Error(`a saved trace has no "${name}"`); // `lacks` says so before anyone asks
+      return source[name](state, ...more);
+    },
+  ]);
+
+  return {
+    .../** @type {Live} */ (Object.fromEntries(asked)),
+
+    /** The model of what is shown. @param {import("../state.js").State} state */
+    model: (state) => fileOf(state)?.model ?? modelNamed(state.model),
+
+    /**
+     * Read a file; the one before is forgotten.
+     * @param {ArrayBuffer} buffer @param {string} name @throws {import("./trace_file.js").FileError}
+     */
+    open(buffer, name) {
+      const decoded = readTraceFile(buffer);
+      const { meta } = decoded;
+      const same = modelNamed(meta.model);
+      const known = same && same.vocab_size === (decoded.tensors.logits?.shape[1] ?? same.vocab_size) ? same : undefined;
+      const key = JSON.stringify({ file: name, opened: ++count });
+      const traces = createFileTraces(decoded, { key, name, known, namesOf: createNames(api, meta, known) });
+      opened = { key, traces };
+      return { key, meta, model: traces.model };
+    },
+  };
+}

@@ -1,0 +1,36 @@
+/**
+ * How the tokens of a saved trace are written. A file holds the tokens of its sentence; for others the server is asked, if
+ * it has the model: its tokenizer is believed when it spells the file's own tokens as the file does.
+ */
+
+/** How many of the file's own tokens are compared. */
+const COMPARED = 64;
+
+/**
+ * @param {{trace: typeof import("./api.js").trace}} api
+ * @param {any} meta  of the file
+ * @param {any} known  the server's model of this name, if it has one
+ */
+export function createNames(api, meta, known) {
+  /** @type {Map<number, any>} */
+  const words = new Map();
+  const learn = (tokens) => tokens.forEach((token) => words.has(token.id) || words.set(token.id, token));
+  learn(meta.tokens);
+  for (const { candidates } of meta.predictions ?? []) learn(candidates);
+  let asking = known !== undefined;
+
+  async function ask(ids) {
+    const own = meta.tokens.filter((token) => token.id !== known.pad_id).slice(0, COMPARED);
+    const token_ids = [...own.map((token) => token.id), ...ids];
+    const { meta: told } = await api.trace({ model: known.name, token_ids, want: [], dtype: "float32" });
+    if (own.some(({ bytes }, i) => told.tokens[i].bytes !== bytes)) asking = false;
+    else learn(told.tokens);
+  }
+
+  /** @param {number[]} ids @returns {Promise<any[]>} a word for each; an id where nobody knows one */
+  return async function namesOf(ids) {
+    const missing = ids.filter((id) => !words.has(id));
+    if (missing.length && asking) await ask(missing).catch(() => (asking = false)); // a nicety: ids say it too
+    return ids.map((id) => words.get(id) ?? { id, text: `#${id}`, bytes: "", partial: false, special: true });
+  };
+}

@@ -1,0 +1,57 @@
+/**
+ * Tables as RFC 4180 says: commas, CRLF, quotes doubled. Begins with a byte order mark, or spreadsheets take the text for
+ * something other than UTF-8. No DOM.
+ */
+
+const MARK = "\ufeff";
+
+/** What a spreadsheet would run as a formula (OWASP, CSV injection; the wide forms count in Japanese ones). */
+const FORMULA = /^[=+\-@\t\r＝＋－＠]/;
+
+/** @param {(string|number)[][]} rows  numbers as they are, text made harmless @returns {string} */
+export function csv(rows) {
+  return MARK + rows.map((cells) => `${cells.map(field).join(",")}\r\n`).join("");
+}
+
+/** @param {string|number} cell */
+function field(cell) {
+  if (typeof cell === "number") return Object.is(cell, -0) ? "-0" : String(cell);
+  const harmless = FORMULA.test(cell) ? `'${cell}` : cell;
+  return /[",\r\n]|^\s|\s$|^'/.test(harmless) ? `"${harmless.replace(/"/g, '""')}"` : harmless;
+}
+
+/**
+ * The shortest decimal that is this float32 again when it is read, as a number that prints so.
+ * @param {number} value @returns {number}
+ */
+export function shortest32(value) {
+  if (value === 0) return value; // -0 stays -0
+  for (let digits = 6; digits < 9; digits++) {
+    const short = Number(value.toPrecision(digits));
+    if (Math.fround(short) === value) return short;
+  }
+  return Number(value.toPrecision(9));
+}
+
+/**
+ * Token labels in the first row and the first column, the numbers between them.
+ * @param {Pick<import("../lib/heatmap.js").Matrix, "values"|"shape"|"rows"|"cols">} matrix
+ */
+export function matrixCsv({ values, shape: [nRows, nCols], rows, cols }) {
+  const exact = values instanceof Float32Array ? shortest32 : Number;
+  const line = (row) => Array.from(values.subarray(row * nCols, (row + 1) * nCols), exact);
+  const corner = cols.role === "k" ? "query \\ key" : "position \\ dimension";
+  const body = Array.from({ length: nRows }, (_, row) => [rows.labels[row], ...line(row)]);
+  return csv([[corner, ...cols.labels], ...body]);
+}
+
+/** A line for each token, a column for each series. @param {import("../lib/bar_picture.js").Bars} bars */
+export function barsCsv({ rows, series }) {
+  return csv([["token", ...series.map(({ name }) => name)], ...rows.map(({ label, values }) => [label, ...values])]);
+}
+
+/** @param {import("../lib/labels.js").Token[]} tokens @param {string[]} labels */
+export function tokensCsv(tokens, labels) {
+  const line = ({ index, id, bytes, start, end }) => [index, labels[index], id, bytes, start, end];
+  return csv([["position", "token", "id", "bytes", "start", "end"], ...tokens.map(line)]);
+}

@@ -1,0 +1,80 @@
+/** What the export menu can do, one function each: makes a file, saves it, and returns its name. */
+
+import { download } from "../data/api.js";
+import { N_CANDIDATES, requestOf } from "../data/traces.js";
+import { whereOf } from "../generation/next.js";
+import { t } from "../lib/i18n.js";
+import { tokenLabel } from "../lib/labels.js";
+import { position } from "../selectors.js";
+import { barsCsv, matrixCsv, tokensCsv } from "./csv.js";
+import { captionOf, fileName, titleOf } from "./names.js";
+import { offlineHtml } from "./offline_file.js";
+import { overviewScene } from "./overview_picture.js";
+import { pngOf } from "./raster.js";
+import { saveBlob, saveText } from "./save.js";
+import { nameOf, stationScene } from "./station_picture.js";
+import { tokenScene } from "./token_picture.js";
+
+/**
+ * @param {{trace: import("../data/model_trace.js").ModelTrace, state: import("../state.js").State,
+ *   view: import("../views/index.js").View, station: HTMLElement, pictures: import("../lib/pictures.js").Picture[]}} shown
+ */
+export function exporterOf(shown) {
+  const { trace, state, view } = shown;
+  const { layer, head } = state;
+  const model = trace.model.name;
+  const ofHead = (what, ending) => fileName([model, `layer${layer}`, `head${head}`, what], ending);
+  const name = (ending) => (hasHead(view) ? ofHead(view.id, ending) : fileName([model, view.id], ending));
+  return { ...picturesOf(shown, name), ...numbersOf(shown, name, ofHead) };
+}
+
+function picturesOf({ trace, state, view, station, pictures }, name) {
+  const caption = captionOf(trace, state, titleOfView(trace, state, view, pictures));
+  const open = () => (view.id === "tokens" ? tokenScene(trace.tokens, labelsOf(trace), caption) : stationScene(pictures, caption));
+  const heads = () => overviewScene(trace, captionOf(trace, state, t("heads.grid")));
+  const png = async (scene, file) => saveBlob(await pngOf(await scene), file);
+  const svg = async (scene, file) => saveText((await scene).svg, "image/svg+xml", file);
+  const ofHeads = (ending) => fileName([trace.model.name, "heads"], ending);
+  return {
+    png: () => png(open(), name("png")),
+    svg: () => svg(open(), name("svg")),
+    html: async () => saveText(await offlineHtml({ trace, state, station, pictures, caption }), "text/html", name("html")),
+    headsPng: () => png(heads(), ofHeads("png")),
+    headsSvg: () => svg(heads(), ofHeads("svg")),
+  };
+}
+
+function numbersOf({ trace, state }, name, ofHead) {
+  const traceName = (format) => fileName([trace.model.name, "trace"], format);
+  return {
+    /** @param {import("../lib/pictures.js").Picture} picture */
+    async csv({ kind, content }) {
+      if (kind === "bars") return saveText(barsCsv(content), "text/csv", name("csv"));
+      return saveText(matrixCsv(content), "text/csv", ofHead(content.id, "csv"));
+    },
+    tokens: async () => saveText(tokensCsv(trace.tokens, labelsOf(trace)), "text/csv", name("csv")),
+    traceName,
+    async trace(format) {
+      const { temperature, topK: top_k, topP: top_p } = state;
+      // With the words of the likeliest tokens, so that the file shows its predictions without a server.
+      const predict = { positions: [...trace.tokens.keys()], n: N_CANDIDATES, temperature, top_k, top_p };
+      const request = { ...requestOf(state), want: ["*"], dtype: "float32", format, predict };
+      return saveBlob(await download(request), traceName(format));
+    },
+  };
+}
+
+function labelsOf({ tokens }) {
+  return tokens.map(tokenLabel);
+}
+
+/** Whether a station is about the opened head. */
+function hasHead({ id }) {
+  return id !== "tokens" && id !== "prediction";
+}
+
+function titleOfView(trace, state, view, pictures) {
+  if (view.id === "tokens") return t("tokens.title");
+  if (hasHead(view)) return titleOf(state, pictures.map(nameOf).join(", "));
+  return `${t("next.station")} · ${whereOf(trace, position(state, trace).query)}`;
+}

@@ -1,0 +1,38 @@
+/** What a saved file is called, and what stands in it about where it comes from. No DOM. */
+
+import { t } from "../lib/i18n.js";
+
+/** "chumoku-stories-gpt-layer2-head5-weights.csv": plain letters, so that it is the same on every disk. */
+export function fileName(parts, ending) {
+  const plain = parts.map((part) => String(part).replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[-.]+|[-.]+$/g, ""));
+  return `${["chumoku", ...plain.filter(Boolean)].join("-")}.${ending}`;
+}
+
+/**
+ * The words that go along with a picture.
+ * @param {import("../data/model_trace.js").ModelTrace} trace
+ * @param {import("../state.js").State} state
+ * @param {string} title  what is shown
+ * @returns {{title: string, sentence: string, source: string}}
+ */
+export function captionOf(trace, state, title) {
+  const { name, n_layer, n_head, d_model } = trace.model;
+  const model = t("export.model", { name, n_layer, n_head, d_model });
+  return { title, sentence: trace.text, source: [model, ...unusual(trace, state), "chumoku"].join(" · ") };
+}
+
+/** What is not as the model was trained. */
+function unusual({ causal, real, tokens }, { padMask }) {
+  const n = tokens.length - (real.end - real.start);
+  const words = [
+    !causal && t("export.not_causal"),
+    n > 0 && t(real.start > 0 ? "export.padded_left" : "export.padded_right", { n }),
+    n > 0 && !padMask && t("export.padding_off"),
+  ];
+  return words.filter(Boolean);
+}
+
+/** @param {import("../state.js").State} state @param {string} what */
+export function titleOf({ layer, head }, what) {
+  return `${t("matrix.title", { layer, head })} · ${what}`;
+}

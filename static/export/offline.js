@@ -1,0 +1,81 @@
+/**
+ * The open picture as one HTML file that needs nothing else: no server, no network. Text in, text out; everything that
+ * came from a reader or a model is escaped here, or lies in JSON without a "<". No DOM.
+ */
+
+/** @param {string} text */
+export function escapeHtml(text) {
+  return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`).replace(/\0/g, "\ufffd");
+}
+
+/** JSON that no parser of HTML takes for the end of its script. @param {any} value */
+export function safeJson(value) {
+  const signs = { "<": "\\u003c", "\u2028": "\\u2028", "\u2029": "\\u2029" };
+  return JSON.stringify(value).replace(/[<\u2028\u2029]/g, (sign) => signs[sign]);
+}
+
+/** A script's source that cannot end its element early. @param {string} source */
+export function inlineScript(source) {
+  return source.replace(/<(?=\/script|script|!--)/gi, "\\x3c");
+}
+
+/** @param {string} source */
+function inlineStyle(source) {
+  return source.replace(/<(?=\/style)/gi, "\\3c ");
+}
+
+/** Nothing is fetched, whatever the file holds: the browser itself sees to it. */
+const POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
+
+/**
+ * @param {{lang: string, theme: string, caption: {title: string, sentence: string, source: string},
+ *   tokens: {label: string, id: number, role: string}[], formula: string, legends: string[], about: [string, string][], link: string|null,
+ *   words: {link: string, strip: string}, data: {pictures: any[]}, plotly: string, script: string, style: string}} page
+ *   `formula` (MathML) and `legends` (SVG) are markup that a serialiser wrote; `about` are lines of name and value
+ * @returns {string}
+ */
+export function offlinePage(page) {
+  const { caption, data } = page;
+  return `<!doctype html>
+<html lang="${escapeHtml(page.lang)}" data-theme="${escapeHtml(page.theme)}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="chumoku">
+<link rel="icon" href="data:,">
+<title>${escapeHtml(`${caption.title} · chumoku`)}</title>
+<style>${inlineStyle(page.style)}</style>
+</head>
+<body>
+<main>
+<h1>${escapeHtml(caption.title)}</h1>
+<p class="sentence">${escapeHtml(caption.sentence)}</p>
+<div class="tokens" role="list" aria-label="${escapeHtml(page.words.strip)}">${page.tokens.map(tokenHtml).join("")}</div>
+${page.formula ? `<div class="formula">${page.formula}</div>` : ""}
+${data.pictures.map((picture, i) => pictureHtml(picture, page.legends[i], i)).join("\n")}
+<footer>
+<dl>${page.about.map(lineHtml).join("")}</dl>
+${page.link === null ? "" : `<p><a href="${escapeHtml(page.link)}" rel="noreferrer">${escapeHtml(page.words.link)}</a></p>`}
+</footer>
+</main>
+<script type="application/json" id="data">${safeJson(data)}</script>
+<script>${inlineScript(page.plotly)}</script>
+<script>${inlineScript(page.script)}</script>
+</body>
+</html>
+`;
+}
+
+function tokenHtml({ label, id, role }) {
+  return `<span class="tok ${role}" role="listitem">${escapeHtml(label)}<i>${id}</i></span>`;
+}
+
+function pictureHtml({ name, label }, legend, index) {
+  const plot = `<div class="plot" id="picture-${index}" role="img" aria-label="${escapeHtml(label)}"></div>`;
+  return `<section><h2>${escapeHtml(name)}${legend}</h2><div class="scroll">${plot}</div></section>`;
+}
+
+function lineHtml([name, value]) {
+  return `<div><dt>${escapeHtml(name)}</dt><dd>${escapeHtml(value)}</dd></div>`;
+}

@@ -1,0 +1,48 @@
+/** Everything that goes into a saved HTML file, gathered from the page. */
+
+import { cssColour, currentTheme } from "../lib/colour.js";
+import { language, t } from "../lib/i18n.js";
+import { tokenLabel } from "../lib/labels.js";
+import { source } from "../lib/plotly.js";
+import { position } from "../selectors.js";
+import { plainFigure } from "./figures.js";
+import { offlinePage } from "./offline.js";
+import { legendMarkup } from "./station_picture.js";
+
+/**
+ * @param {{trace: import("../data/model_trace.js").ModelTrace, state: import("../state.js").State, station: HTMLElement,
+ *   pictures: import("../lib/pictures.js").Picture[], caption: {title: string, sentence: string, source: string}}} shown
+ * @returns {Promise<string>}
+ */
+export async function offlineHtml({ trace, state, station, pictures, caption }) {
+  const files = ["css/tokens.css", "css/offline.css", "export/offline_page.js"].map((name) => read(`/static/${name}`));
+  const [tokensCss, offlineCss, script, plotly] = await Promise.all([...files, source()]);
+  const { query, key } = position(state, trace);
+  const role = (index) => [index === query && "q", index === key && "k"].filter(Boolean).join(" ");
+  const colours = { q: cssColour("--q"), k: cssColour("--k"), v: cssColour("--v"), ink: cssColour("--ink") };
+  return offlinePage({
+    lang: language(),
+    theme: currentTheme(),
+    caption,
+    tokens: trace.tokens.map((token) => ({ label: tokenLabel(token), id: token.id, role: role(token.index) })),
+    formula: [...station.querySelectorAll(".formula math")].map((node) => new XMLSerializer().serializeToString(node)).join(""),
+    about: [
+      [t("export.about_model"), caption.source],
+      [t("export.about_date"), new Date().toLocaleString(language(), { dateStyle: "long", timeStyle: "short" })],
+    ],
+    link: trace.file ? null : location.href, // a file has no address
+    words: { link: t("export.about_link"), strip: t("tokens.title") },
+    legends: pictures.map((picture, i) => legendMarkup(picture, `ramp-${i}`)),
+    data: { pictures: pictures.map((picture) => plainFigure(picture, colours)), sentence: caption.sentence },
+    plotly,
+    script,
+    style: `${tokensCss}\n${offlineCss}`,
+  });
+}
+
+/** @param {string} path */
+async function read(path) {
+  const answer = await fetch(path);
+  if (!answer.ok) throw new Error(`${path}: HTTP ${answer.status}`);
+  return answer.text();
+}

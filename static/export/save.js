@@ -1,0 +1,21 @@
+/** Handing a file to the reader. */
+
+import { h } from "../lib/dom.js";
+
+const KEPT_FOR_MS = 60_000;
+
+/** @param {Blob} blob @param {string} name @returns {string} the name */
+export function saveBlob(blob, name) {
+  const url = URL.createObjectURL(blob);
+  const link = h("a", { href: url, download: name, hidden: true });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(url), KEPT_FOR_MS); // the browser may still be asking where to put it
+  return name;
+}
+
+/** @param {string} text @param {string} type @param {string} name */
+export function saveText(text, type, name) {
+  return saveBlob(new Blob([text], { type: `${type};charset=utf-8` }), name);
+}

@@ -1,0 +1,84 @@
+/**
+ * One SVG with a caption around what is put into it. Built as nodes and serialised, so that a token that spells markup
+ * stays text.
+ */
+
+import { cssColour } from "../lib/colour.js";
+import { svg } from "../lib/dom.js";
+
+const EDGE = 16;
+const MOST_LINES = 3;
+const LEAST_WIDTH = 420;
+/** Characters that XML cannot hold; and line ends, which it would swallow. */
+const NO_XML = /[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+
+/** @typedef {{svg: string, width: number, height: number}} Scene */
+
+/** @param {string} text */
+export function xmlText(text) {
+  return text.replace(NO_XML, "\ufffd");
+}
+
+/**
+ * @param {{title: string, sentence: string, source: string}} caption
+ * @param {{width: number, height: number, nodes: Node[]}} content
+ * @returns {Scene}
+ */
+export function sceneOf(caption, content) {
+  const inner = Math.max(LEAST_WIDTH, content.width);
+  const lines = wrap(xmlText(caption.sentence).replace(/\s*\n\s*/g, " ↵ "), inner, 14);
+  const top = EDGE + 24 + lines.length * 20 + 10;
+  const [width, height] = [Math.ceil(inner + 2 * EDGE), Math.ceil(top + content.height + 34)];
+  const root = svg(
+    "svg",
+    { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` },
+    svg("title", null, xmlText(caption.title)),
+    svg("desc", null, xmlText(`${caption.sentence}\n${caption.source}`)),
+    svg("rect", { width, height, fill: cssColour("--panel") }),
+    label(shortened(caption.title, inner, 15.5), { x: EDGE, y: EDGE + 14, size: 15, weight: 650 }),
+    lines.map((line, i) => label(line, { x: EDGE, y: EDGE + 38 + i * 20, size: 14 })),
+    svg("g", { transform: `translate(${EDGE + (inner - content.width) / 2} ${top})` }, content.nodes),
+    label(shortened(caption.source, inner, 11.5), { x: EDGE, y: height - 12, size: 11.5, colour: "--ink-2" }),
+  );
+  return { svg: new XMLSerializer().serializeToString(root), width, height };
+}
+
+/**
+ * A line of text.
+ * @param {string} text
+ * @param {{x: number, y: number, size?: number, weight?: number, colour?: string, face?: string, anchor?: string}} look
+ */
+export function label(text, { x, y, size = 12, weight = 400, colour = "--ink", face = "--font", anchor = "start" }) {
+  const attrs = { x, y, "font-size": size, "font-weight": weight, "font-family": cssColour(face), "text-anchor": anchor };
+  return svg("text", { ...attrs, fill: cssColour(colour), style: { "white-space": "pre" } }, xmlText(text));
+}
+
+let pen = null;
+
+/** @param {string} text @param {number} size */
+export function textWidth(text, size, face = "--font") {
+  pen ??= /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
+  pen.font = `${size}px ${cssColour(face)}`;
+  return pen.measureText(text).width;
+}
+
+/** Lines of `width`, broken at spaces where there are some; after the last that is shown stands an ellipsis. */
+function wrap(text, width, size) {
+  const lines = [""];
+  for (const piece of text.match(/\s+|[^\s\u3000-\u9fff]+|[\u3000-\u9fff]/gu) ?? []) {
+    if (textWidth(lines[lines.length - 1] + piece, size) > width) lines.push("");
+    lines[lines.length - 1] += lines.at(-1) ? piece : piece.trimStart();
+    if (lines.length > MOST_LINES) break;
+  }
+  const shown = lines.slice(0, MOST_LINES).map((line) => shortened(line, width, size));
+  if (lines.length > MOST_LINES) shown[MOST_LINES - 1] = shortened(`${shown[MOST_LINES - 1]} …`, width, size);
+  return shown;
+}
+
+/** A word may be longer than the picture is wide. */
+function shortened(line, width, size) {
+  if (textWidth(line, size) <= width) return line;
+  const characters = [...line];
+  while (characters.length > 1 && textWidth(`${characters.join("")}…`, size) > width) characters.pop();
+  return `${characters.join("")}…`;
+}

@@ -1,0 +1,101 @@
+/** The pictures of the open station as one SVG: each where it is on the page, with its name and its colours. */
+
+import { cssColour } from "../lib/colour.js";
+import { svg } from "../lib/dom.js";
+import { number } from "../lib/format.js";
+import { t } from "../lib/i18n.js";
+import { toImage } from "../lib/plotly.js";
+import { label, sceneOf, textWidth, xmlText } from "./scene.js";
+
+/** Room above each picture, for its name and its legend. */
+const HEAD = 30;
+
+/** @typedef {import("../lib/pictures.js").Picture} Picture */
+
+/** What a picture is called. @param {Picture} picture @returns {string} */
+export function nameOf({ kind, content }) {
+  return kind === "bars" ? t("ribbon.prediction") : (content.title ?? content.id.toUpperCase());
+}
+
+/**
+ * @param {Picture[]} pictures
+ * @param {{title: string, sentence: string, source: string}} caption
+ */
+export async function stationScene(pictures, caption) {
+  const boxes = pictures.map(({ plot }) => plot.getBoundingClientRect());
+  const left = Math.min(...boxes.map((box) => box.left));
+  const top = Math.min(...boxes.map((box) => box.top)) - HEAD;
+  const drawn = await Promise.all(pictures.map(({ plot }) => drawnAs(plot)));
+  const nodes = pictures.map((picture, i) => {
+    const at = `translate(${boxes[i].left - left} ${boxes[i].top - top})`;
+    const name = pictures.length > 1 ? nameOf(picture) : ""; // of one alone the caption says it
+    return svg("g", { transform: at }, headOf(picture, name, `ramp-${i}`, boxes[i].width), drawn[i]);
+  });
+  const width = Math.max(...boxes.map((box) => box.right)) - left;
+  const height = Math.max(...boxes.map((box) => box.bottom)) - top;
+  return sceneOf(caption, { width, height, nodes });
+}
+
+/** A plot as an SVG element of this document. @param {HTMLElement} plot */
+async function drawnAs(plot) {
+  const url = await toImage(plot, { format: "svg" });
+  const text = xmlText(decodeURIComponent(url.slice(url.indexOf(",") + 1)));
+  const root = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
+  if (root.nodeName !== "svg") throw new Error(t("export.no_svg"));
+  return document.adoptNode(root);
+}
+
+function headOf(picture, name, id, width) {
+  const legend = legendOf(picture, id);
+  const room = legend.width + textWidth(name, 13) + 24 < width;
+  const words = name && label(name, { x: 0, y: -10, size: 13, weight: 600 });
+  return [words || null, room && svg("g", { transform: `translate(${width - legend.width} -10)` }, legend.nodes)];
+}
+
+/** The legend alone, as markup that a serialiser wrote. @param {Picture} picture @param {string} id */
+export function legendMarkup(picture, id) {
+  const { nodes, width } = legendOf(picture, id);
+  const size = { width: Math.ceil(width), height: 14, viewBox: `0 -11 ${Math.ceil(width)} 14` };
+  return new XMLSerializer().serializeToString(svg("svg", { ...size, "aria-hidden": true }, nodes));
+}
+
+function legendOf({ kind, content }, id) {
+  return kind === "bars" ? barsLegend(content) : matrixLegend(content, id);
+}
+
+/** Things in a row, from left to right: [node maker, width]. */
+function inRow(items) {
+  let x = 0;
+  const nodes = items.flatMap(([make, width]) => {
+    const made = make(x);
+    x += width + 7;
+    return made;
+  });
+  return { nodes, width: x };
+}
+
+const words = (text) => [(x) => [label(text, { x, y: 0, size: 11.5, colour: "--ink-2" })], textWidth(text, 11.5)];
+
+function matrixLegend({ scale, forbidden, hatched }, id) {
+  const ramp = (x) => [
+    svg("linearGradient", { id }, scale.stops.map((stop, i) => svg("stop", { offset: i / (scale.stops.length - 1), "stop-color": stop }))),
+    svg("rect", { x, y: -9, width: 110, height: 9, rx: 4, fill: `url(#${id})`, stroke: cssColour("--line") }),
+  ];
+  const value = (end) => words(Number.isInteger(end) ? number(end, 0) : number(end, 2));
+  const colours = scale.steps ? [] : [value(scale.min), [ramp, 110], value(scale.max)];
+  const hatch = (hatched ?? forbidden) ? [[(x) => hatchBox(x), 22], words(t("matrix.forbidden_word"))] : [];
+  return inRow([...colours, ...hatch]);
+}
+
+function hatchBox(x) {
+  const line = { stroke: cssColour("--line-2"), fill: "none" };
+  return [
+    svg("rect", { x, y: -10, width: 22, height: 11, rx: 3, ...line }),
+    svg("path", { d: `M${x + 1} 0l9 -9M${x + 7} 0l9 -9M${x + 13} 0l8 -8`, ...line }),
+  ];
+}
+
+function barsLegend({ series }) {
+  const box = (colour) => [(x) => [svg("rect", { x, y: -9, width: 12, height: 9, rx: 2, fill: colour })], 12];
+  return inRow(series.flatMap(({ name, colour }) => [box(colour), words(name)]));
+}

@@ -1,0 +1,52 @@
+/** A saved trace is shown as it is: what would need a new one from the server is out of reach until the reader goes back. */
+
+import { FileError, LARGEST } from "./data/trace_file.js";
+import { DEFAULTS } from "./state.js";
+
+/** What may change while a file is shown. */
+const VIEWING = ["layer", "head", "query", "key", "view", "temperature", "topK", "topP", "seed", "theme", "lang"];
+
+/**
+ * @param {ReturnType<typeof import("./state.js").createStore>} store
+ * @param {{open: (buffer: ArrayBuffer, name: string) => {key: string, meta: any, model: any}}} sources
+ */
+export function createFileMode(store, sources) {
+  /** @type {Partial<import("./state.js").State>} what was shown live */
+  let before = {};
+
+  return {
+    /** @param {File} file @throws {FileError} and nothing has changed */
+    async open(file) {
+      if (file.size > LARGEST) throw new FileError("too_large", { limit: LARGEST / 1e6 });
+      const { key, meta, model } = sources.open(await file.arrayBuffer(), file.name);
+      const state = store.get();
+      if (state.file === null) before = state;
+      store.set({
+        ...{ text: "", ids: null, nPrompt: null, query: null, key: null, compare: false },
+        ...switchesOf(meta),
+        layer: Math.min(state.layer, model.n_layer - 1),
+        head: Math.min(state.head, model.n_head - 1),
+        file: key,
+      });
+    },
+
+    /** Back to what was shown before; what was looked at in the file stays chosen where that makes sense. */
+    close() {
+      const { view, theme, lang } = store.get();
+      store.set({ ...before, view, theme, lang, file: null });
+    },
+
+    /** The part of a change that a file allows. @param {Partial<import("./state.js").State>} patch */
+    allowed(patch) {
+      if (store.get().file === null) return patch;
+      return Object.fromEntries(Object.entries(patch).filter(([name]) => VIEWING.includes(name)));
+    },
+  };
+}
+
+/** The switches as they were set when the file was made. */
+function switchesOf({ masks, pad }) {
+  const { count = 0, side = "left", follow = true } = pad ?? {};
+  const all = { causal: masks.causal, padMask: masks.padding ?? true, padCount: count, padSide: side, padFollow: follow };
+  return Object.fromEntries(Object.entries(all).filter(([name]) => name in DEFAULTS));
+}

@@ -1,0 +1,51 @@
+/** What changed for one query, in a sentence. */
+
+import { ABSENT } from "../compare/align.js";
+import { inside, leakOfRow } from "../compare/measure.js";
+import { h } from "../lib/dom.js";
+import { percent, power, significant } from "../lib/format.js";
+import { phrase, t } from "../lib/i18n.js";
+import { labelsOf } from "./query_key.js";
+
+/** Less than this is rounding. */
+const ROUNDING = 1e-6;
+
+/**
+ * @param {any} before  laid over `after` @param {any} after
+ * @param {import("../data/model_trace.js").ModelTrace} trace @param {number} query
+ * @returns {(Node|string)[]}
+ */
+export function rowChange(before, after, trace, query) {
+  const tokens = labelsOf(trace.tokens);
+  const size = tokens.length;
+  const token = (key, role) => h("b", { class: `${role} mono` }, tokens[key]);
+  const parts = { query: token(query, "q") };
+  if (!inside(trace.real, query)) return phrase("compare.pad_row", parts);
+  const row = ({ data }) => data.subarray(query * size, (query + 1) * size);
+  const [from, to, reasons] = [row(before.pattern), row(after.pattern), row(before.mask)];
+  const gained = to.map((weight, key) => weight - from[key]);
+  const most = Math.abs(gained[indexOfMost(gained.map(Math.abs))]);
+  if (most < ROUNDING) return phrase("compare.row_same", { ...parts, gap: value(power(most)) });
+  const [winner, loser] = [indexOfMost(gained), indexOfMost(gained.map((gain) => -gain))];
+  const was = (key) => value(reasons[key] ? lackOf(reasons[key]) : significant(from[key]));
+  const rise = { winner: token(winner, "k"), had: was(winner), has: value(significant(to[winner])) };
+  const fall = { loser: token(loser, "k"), was: was(loser), is: value(significant(to[loser])) };
+  const { future, pad } = leakOfRow({ data: after.pattern.data, size, real: trace.real }, query);
+  const all = { ...parts, ...rise, ...fall, future: value(percent(future)), pad: value(percent(pad)) };
+  if (future + pad === 0) return phrase("compare.row_moved", all);
+  if (future > 0 && pad > 0) return phrase("compare.row_leak", all);
+  return phrase(pad > 0 ? "compare.row_pad" : "matrix.change.leak", { ...all, leak: all.future });
+}
+
+/** What stands for a weight where there was none: a mask forbade it, or the PAD was not there. @param {number} reasons */
+export function lackOf(reasons) {
+  return t(reasons === ABSENT ? "compare.not_there" : "matrix.forbidden_word");
+}
+
+function value(text) {
+  return h("b", { class: "mono" }, text);
+}
+
+function indexOfMost(values) {
+  return values.reduce((best, item, i) => (item > values[best] ? i : best), 0);
+}

@@ -1,0 +1,258 @@
+"""The page for everyone: tables, words for cells, large type, reduced motion, and what axe finds in every state."""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+TEXT = "The cat sat on the mat."
+STATIONS = ("tokens", "qkv", "scores", "mask", "weights", "prediction")
+LONG = "text=" + " ".join([TEXT] * 14)
+
+
+def show(page: "Page", query: str = "text=" + TEXT) -> None:
+    page.goto("/?" + query)
+    drawn(page)
+
+
+def drawn(page: "Page") -> None:
+    """Loaded, and every picture that is on its way has been painted."""
+    page.wait_for_selector('body[data-state="ready"]')
+    page.wait_for_function("() => !document.querySelector('.station:not([hidden]) .matrix[aria-busy=true]')")
+
+
+def serious(page: "Page") -> list[str]:
+    """What axe finds that keeps someone out, each with the elements."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    violations = Axe().run(page).response["violations"]
+    return [
+        f"{found['id']}: {node['target']} {node['failureSummary']}"
+        for found in violations
+        if found["impact"] in ("serious", "critical")
+        for node in found["nodes"]
+    ]
+
+
+# --- axe on every state ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_on_every_station(page: "Page", theme: str) -> None:
+    found = {}
+    for view in STATIONS:
+        show(page, f"theme={theme}&view={view}&text={TEXT}")
+        found[view] = serious(page)
+    assert {view: what for view, what in found.items() if what} == {}
+
+
+@pytest.mark.parametrize("lang", ["en", "ja"])
+def test_axe_on_the_empty_page_and_its_menus(page: "Page", lang: str) -> None:
+    page.goto(f"/?lang={lang}")
+    page.wait_for_selector('body[data-state="empty"]')
+    found = {"empty": serious(page)}
+    show(page, f"lang={lang}&text={TEXT}")
+    for name in ("model", "export", "help"):
+        page.locator(f"[data-part={name}]").locator("button").or_(
+            page.locator(f"button[data-part={name}]")
+        ).first.click()
+        found[name] = serious(page)
+        page.keyboard.press("Escape")
+    assert {state: what for state, what in found.items() if what} == {}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_on_masks_and_errors(page: "Page", page_errors: list[str], theme: str) -> None:
+    show(page, f"theme={theme}&compare=on&pad=3&padding=off&causal=off&text={TEXT}")
+    found = {"compare": serious(page)}
+    page.get_by_test_id("sentence").fill("word " * 600)
+    page.wait_for_selector('body[data-state="error"]')
+    found["error"] = serious(page)
+    page_errors.clear()  # the browser reports the 4xx
+    assert {state: what for state, what in found.items() if what} == {}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_on_generated_tokens(page: "Page", theme: str) -> None:
+    show(page, f"theme={theme}&text={TEXT}")
+    count = page.get_by_test_id("token").count()
+    page.get_by_test_id("gen-step").click()
+    page.wait_for_function("count => document.querySelectorAll('[data-testid=token]').length > count", arg=count)
+    drawn(page)
+    page.get_by_test_id("token").last.click()
+    drawn(page)
+    assert serious(page) == []
+
+
+def test_axe_on_a_phone_and_with_large_type(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 390, "height": 800})
+    show(page)
+    assert serious(page) == []
+    page.get_by_test_id("type").click()
+    drawn(page)
+    page.locator("[data-testid=matrix-table] summary").first.click()
+    assert serious(page) == []
+
+
+# --- a table for each matrix ------------------------------------------------------------------------------------------
+
+
+def table_of(page: "Page", place: str = "weights") -> Any:
+    """Its headers and cells, as text."""
+    details = page.locator(f"[data-matrix={place}] ~ [data-testid=matrix-table]")
+    assert details.locator("table").count() == 0, "nothing is built before it is opened"
+    details.locator("summary").click()
+    details.locator("table").wait_for()
+    return details.evaluate("""details => ({
+      caption: details.querySelector('caption').textContent,
+      columns: [...details.querySelectorAll('thead th[scope=col]')].map((cell) => cell.textContent),
+      rows: [...details.querySelectorAll('tbody th[scope=row]')].map((cell) => cell.textContent),
+      cells: [...details.querySelectorAll('tbody tr')]
+        .map((row) => [...row.querySelectorAll('td')].map((cell) => cell.textContent)),
+    })""")
+
+
+def test_table_has_the_numbers_of_the_tensor(page: "Page") -> None:
+    show(page, f"layer=2&head=1&text={TEXT}")
+    table = table_of(page)
+    expected = page.evaluate(
+        """async (text) => {
+          const api = await import('/static/data/api.js');
+          const { significant } = await import('/static/lib/format.js');
+          const want = ['layers.2.attn.pattern'];
+          const { tensors } = await api.trace({ text, want, heads: [1], dtype: 'float32' });
+          return Array.from(tensors[want[0]].data, (value) => significant(value));
+        }""",
+        TEXT,
+    )
+    n = len(table["rows"])
+    assert "Layer 2, head 1" in table["caption"]
+    assert table["rows"] == table["columns"]
+    assert table["rows"][0] == "The 0"
+    for query in range(n):
+        allowed = expected[query * n : query * n + query + 1]
+        assert table["cells"][query] == allowed + ["forbidden: causal mask"] * (n - query - 1)
+
+
+@pytest.mark.parametrize(("view", "place"), [("scores", "scores"), ("mask", "mask"), ("qkv", "q")])
+def test_every_matrix_has_a_table(page: "Page", view: str, place: str) -> None:
+    show(page, f"view={view}&text={TEXT}")
+    table = table_of(page, place)
+    rows = len(table["rows"])
+    assert rows == page.get_by_test_id("token").count()
+    assert all(len(row) == len(table["columns"]) for row in table["cells"])
+    first = table["cells"][0]
+    assert first[1] == "−∞ forbidden: causal mask" if view == "mask" else re.match(r"−?\d", first[1])
+
+
+def test_compared_matrices_have_tables(page: "Page") -> None:
+    show(page, f"compare=on&pad=1&text={TEXT}")
+    for place in ("before", "after", "difference"):
+        assert table_of(page, place)["cells"]
+    widths = page.locator(".pair > .side, .pair .matrix").evaluate_all("all => all.map((one) => one.clientWidth)")
+    assert max(widths) < 700, "a wide table scrolls: it never widens the picture above it"
+
+
+def test_long_tables_come_in_pages(page: "Page") -> None:
+    show(page, LONG + "&query=70")
+    table = table_of(page)
+    n = page.get_by_test_id("token").count()
+    assert n > 64
+    details = page.get_by_test_id("matrix-table").first
+    assert len(table["rows"]) == min(64, n - 64)
+    assert f"of {n}" in details.get_by_test_id("table-rows").inner_text()
+    assert details.locator("[aria-current]").count() == 1
+    details.get_by_role("button", name="Earlier rows").click()
+    assert details.locator("tbody tr").count() == 64
+    assert details.locator("tbody tr").first.get_attribute("data-row") == "0"
+
+
+def test_an_open_table_follows(page: "Page") -> None:
+    show(page, f"layer=0&head=0&text={TEXT}")
+    before = table_of(page)
+    page.locator("[data-testid=head][data-layer='3'][data-head='2']").click()
+    page.wait_for_function(
+        "() => document.querySelector('.matrix-table caption').textContent.includes('Layer 3, head 2')"
+    )
+    cells = page.locator(".matrix-table tbody tr").last.locator("td").all_text_contents()
+    assert cells != before["cells"][-1]
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lang", "words"),
+    [("en", r"query ·cat 1, key The 0: weight 0\.\d{4,}"), ("ja", r"クエリ.*·cat 1.*キー.*The 0.*重み.*0\.\d{4,}")],
+)
+def test_a_chosen_cell_is_read_out(page: "Page", lang: str, words: str) -> None:
+    show(page, f"lang={lang}&query=2&key=0&text={TEXT}")
+    matrix = page.get_by_test_id("matrix").first
+    matrix.focus()
+    page.keyboard.press("ArrowUp")
+    drawn(page)
+    readout = page.get_by_test_id("readout").first
+    assert readout.get_attribute("aria-live") == "polite"
+    assert matrix.get_attribute("aria-describedby") == readout.get_attribute("id")
+    assert re.search(words, readout.inner_text()), readout.inner_text()
+
+
+def test_counts_under_other_tokenizers(page: "Page") -> None:
+    show(page, "view=tokens&text=注目とは attention")
+    counts = page.get_by_test_id("token-counts")
+    rows = counts.locator("tbody tr")
+    assert rows.first.locator("td").first.inner_text() == str(page.get_by_test_id("token").count())
+    assert "14 characters, 22 bytes" in counts.inner_text()
+    names = rows.locator("th").all_inner_texts()
+    assert names[1:] == ["gpt2", "cl100k_base", "o200k_base"]
+    answer = page.request.post("/api/tokenize", data={"text": "注目とは attention", "compare": True}).json()
+    for row, encoding in zip(rows.all()[1:], answer["encodings"], strict=True):
+        expected = str(encoding["n_tokens"]) if encoding["available"] else encoding["hint"]
+        assert expected in row.inner_text()
+
+
+# --- large type -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1440])
+def test_large_type_is_remembered_and_fits(open_page: "Callable[..., Page]", width: int) -> None:
+    page = open_page(viewport={"width": width, "height": 900})
+    show(page)
+    size = "document.querySelector('.tok').getBoundingClientRect().height"
+    before = page.evaluate(size)
+    button = page.get_by_role("button", name="Large type")
+    button.click()
+    drawn(page)
+    assert button.get_attribute("aria-pressed") == "true"
+    assert page.evaluate(size) > (1.1 if width < 900 else 1.2) * before
+    page.reload()
+    drawn(page)
+    for view in STATIONS:
+        page.locator(f"#tab-{view}").click()
+        drawn(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, view
+    assert page.locator("html").get_attribute("data-type") == "large"
+    button.click()
+    page.goto("/?lang=ja")
+    page.get_by_role("button", name="大きな文字").wait_for()
+    assert page.locator("html").get_attribute("data-type") is None
+
+
+# --- motion -----------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_moves_where_nothing_should(open_page: "Callable[..., Page]") -> None:
+    page = open_page(reduced_motion="reduce")
+    show(page)
+    page.get_by_test_id("switch-causal").click()
+    page.get_by_test_id("gen-step").hover()
+    assert page.evaluate("document.getAnimations().filter((one) => one.playState === 'running').length") == 0
+    moving = page.evaluate("""() => [...document.querySelectorAll('*')].filter((element) => {
+      const { animationName, transitionDuration } = getComputedStyle(element);
+      return animationName !== 'none' || transitionDuration.split(',').some((time) => parseFloat(time) > 0);
+    }).map((element) => element.className)""")
+    assert moving == []

@@ -1,0 +1,581 @@
+"""Taking it away, and opening it again: every file is saved for real, and its numbers are those of the Python trace."""
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from playwright.sync_api import expect
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+    from model.checkpoint import Checkpoint
+    from model.trace import Trace
+
+TEXT = "The cat sat on the mat."
+HOSTILE = '=1+1 <script>alert(1)</script>, "a" & b'
+LAYER, HEAD = 2, 5
+AT = f"layers.{LAYER}.attn"
+
+
+@pytest.fixture(scope="module")
+def checkpoint() -> "Checkpoint":
+    from model import checkpoint
+
+    return checkpoint.load(checkpoint.ZOO / "stories-gpt")
+
+
+@pytest.fixture(scope="module")
+def traced(checkpoint: "Checkpoint") -> "Trace":
+    return run(checkpoint, TEXT)
+
+
+def run(checkpoint: "Checkpoint", text: str) -> "Trace":
+    from model.taps import tap_dims
+    from model.trace import trace
+
+    return trace(checkpoint, checkpoint.tokenizer.encode(text), list(tap_dims(checkpoint.model)))
+
+
+def numbers(traced: "Trace", name: str) -> np.ndarray:
+    """One head's tensor."""
+    return traced.tensors[f"{AT}.{name}"][HEAD].numpy()
+
+
+def show(page: "Page", text: str = TEXT, **query: object) -> None:
+    page.goto("/?" + urlencode({"text": text, "layer": LAYER, "head": HEAD, **query}))
+    settled(page)
+
+
+def settled(page: "Page") -> None:
+    page.wait_for_selector('body[data-state="ready"]')
+    page.wait_for_function("() => document.querySelector('[data-panel=opened]').ariaBusy === 'false'")
+
+
+def save(page: "Page", item: str, folder: Path) -> Path:
+    """Choose an item of the export menu; the file that comes."""
+    panel = page.get_by_test_id("export-panel")
+    if panel.is_hidden():
+        page.wait_for_function("() => document.querySelector('.station:not([hidden]) .main-svg, .token-table')")
+        page.get_by_test_id("export").click()
+    with page.expect_download() as download:
+        page.get_by_test_id(f"export-{item}").first.click()
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
+    expect(page.get_by_test_id("export-said")).to_contain_text(path.name)
+    return path
+
+
+def read_csv(path: Path) -> list[list[str]]:
+    text = path.read_bytes().decode("utf-8-sig")
+    assert "\r\n" in text
+    return list(csv.reader(io.StringIO(text, newline=""), strict=True))
+
+
+def matrix_of(rows: list[list[str]]) -> np.ndarray:
+    return np.array([row[1:] for row in rows[1:]], dtype=np.float32)
+
+
+# --- numbers ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("view", "name"), [("weights", "pattern"), ("scores", "scores"), ("mask", "mask")])
+def test_csv_is_the_tensor(page: "Page", traced: "Trace", tmp_path: Path, view: str, name: str) -> None:
+    show(page, view=view)
+    path = save(page, "csv", tmp_path)
+    assert path.name == f"chumoku-stories-gpt-layer{LAYER}-head{HEAD}-{view}.csv"
+    rows = read_csv(path)
+    labels = page.get_by_test_id("token").locator(".text").all_text_contents()
+    assert rows[0][1:] == labels
+    assert [row[0] for row in rows[1:]] == labels
+    np.testing.assert_array_equal(matrix_of(rows), numbers(traced, name).astype(np.float32))
+
+
+def test_csv_of_q_k_and_v(page: "Page", traced: "Trace", tmp_path: Path) -> None:
+    show(page, view="qkv")
+    page.wait_for_function("() => document.querySelectorAll('.third .main-svg').length >= 3")
+    page.get_by_test_id("export").click()
+    items = page.get_by_test_id("export-csv")
+    assert items.all_inner_texts() == ["CSV: Q", "CSV: K", "CSV: V"]
+    for i, name in enumerate("qkv"):
+        with page.expect_download() as download:
+            items.nth(i).click()
+        download.value.save_as(tmp_path / name)
+        np.testing.assert_array_equal(matrix_of(read_csv(tmp_path / name)), numbers(traced, name))
+
+
+def test_csv_of_hostile_tokens(page: "Page", tmp_path: Path) -> None:
+    show(page, HOSTILE)
+    path = save(page, "csv", tmp_path)
+    rows = read_csv(path)
+    labels = page.get_by_test_id("token").locator(".text").all_text_contents()
+    assert labels[0].startswith("=")
+    assert rows[0][1] == f"'{labels[0]}", "no formula for a spreadsheet"
+    assert not any(re.match(r"[=+\-@]", cell) for cell in rows[0] + [row[0] for row in rows])
+    assert [cell.removeprefix("'") for cell in rows[0][1:]] == labels
+
+
+def test_every_float32_survives_its_text(page: "Page") -> None:
+    page.goto("/")
+    bits = np.random.default_rng(0).integers(0, 2**32, 3000, dtype=np.uint32)
+    values = bits.view(np.float32)
+    values = np.concatenate([values[np.isfinite(values)], np.float32([0, -0.0, 1e-45, 3.4028235e38, 0.1])])
+    texts = page.evaluate(
+        """async (bits) => {
+          const { matrixCsv } = await import('/static/export/csv.js');
+          const values = new Float32Array(Uint32Array.from(bits).buffer);
+          const axis = (n) => ({ labels: new Array(n).fill('x') });
+          return matrixCsv({ values, shape: [1, values.length], rows: axis(1), cols: axis(values.length) });
+        }""",
+        values.view(np.uint32).tolist(),
+    )
+    again = np.array(texts.split("\r\n")[1].split(",")[1:], dtype=np.float32)
+    np.testing.assert_array_equal(again.view(np.uint32), values.view(np.uint32))
+
+
+@pytest.mark.parametrize("suffix", ["safetensors", "npz"])
+def test_trace_file_and_its_six_lines(
+    page: "Page", checkpoint: "Checkpoint", traced: "Trace", tmp_path: Path, suffix: str
+) -> None:
+    show(page)
+    path = save(page, suffix, tmp_path)
+    code = page.get_by_test_id("snippet").inner_text()
+    assert len(code.strip().splitlines()) == 6
+    arrays = safetensors.numpy.load_file(path) if suffix == "safetensors" else dict(np.load(path))
+    assert traced.tensors.keys() == arrays.keys() - {"__metadata__"}
+    for name, tensor in traced.tensors.items():
+        np.testing.assert_allclose(arrays[name], tensor.numpy(), rtol=0, atol=1e-5)
+
+    check = "import numpy\nnumpy.save('seen.npy', weights)\nassert about['text'] == " + json.dumps(TEXT)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", f"{code}\n{check}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "cat" in done.stdout
+    np.testing.assert_allclose(np.load(tmp_path / "seen.npy"), numbers(traced, "pattern"), rtol=0, atol=1e-6)
+
+
+def test_snippet_is_copied(open_page: "Callable[..., Page]") -> None:
+    page = open_page(permissions=["clipboard-read", "clipboard-write"])
+    show(page)
+    page.get_by_test_id("export").click()
+    page.get_by_test_id("copy-snippet").click()
+    expect(page.get_by_test_id("copy-snippet")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == page.get_by_test_id("snippet").inner_text()
+
+
+# --- pictures --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("view", ["weights", "qkv", "mask", "prediction", "tokens"])
+def test_png_and_svg(page: "Page", tmp_path: Path, view: str) -> None:
+    show(page, HOSTILE, view=view)
+    svg = save(page, "svg", tmp_path).read_text("utf-8")
+    assert "<script" not in svg
+    assert "script&gt;" in svg
+    assert "stories-gpt" in svg
+    assert page.evaluate(
+        """svg => {
+          const root = new DOMParser().parseFromString(svg, 'image/svg+xml').documentElement;
+          return root.nodeName === 'svg' && !root.querySelector('script, [onerror], [onload]');
+        }""",
+        svg,
+    )
+    if view in ("weights", "mask"):
+        assert svg.count("stroke-width%3D%221.2%22") == 1, "the hatching is in it"
+        assert "Layer 2 · Head 5" in svg
+    png = save(page, "png", tmp_path).read_bytes()
+    assert png.startswith(b"\x89PNG")
+    width, height = (int.from_bytes(png[at : at + 4], "big") for at in (16, 20))
+    size = re.search(r'<svg[^>]* width="(\d+)" height="(\d+)"', svg)
+    assert size
+    assert (width, height) == (2 * int(size[1]), 2 * int(size[2]))
+
+
+def test_png_has_hatching_and_colours(page: "Page", tmp_path: Path) -> None:
+    """The first cell, weight 1, has the ramp's last colour; where cells are forbidden there are lines."""
+    show(page)
+    png = save(page, "png", tmp_path).read_bytes()
+    width, height, data = page.evaluate(
+        """async (data) => {
+          const image = await createImageBitmap(new Blob([Uint8Array.from(data)]));
+          const canvas = new OffscreenCanvas(image.width, image.height);
+          const context = canvas.getContext('2d');
+          context.drawImage(image, 0, 0);
+          return [image.width, image.height, [...context.getImageData(0, 0, image.width, image.height).data]];
+        }""",
+        list(png),
+    )
+    pixels = np.array(data, dtype=np.uint8).reshape(height, width, 4)[..., :3]
+    full = page.evaluate("async () => (await import('/static/lib/colour.js')).rampColour('weights', 1)")
+    hatch = np.array([int("d3cebf"[i : i + 2], 16) for i in (0, 2, 4)])
+    assert (pixels == full).all(-1).sum() > 1000, "weight 1"
+    assert (np.abs(pixels.astype(int) - hatch).max(-1) <= 2).sum() > 1000, "hatching"
+
+
+def test_overview_png_and_svg(page: "Page", tmp_path: Path) -> None:
+    show(page)
+    svg = save(page, "heads-svg", tmp_path).read_text("utf-8")
+    assert re.findall(r"<text[^>]*>(\d)</text>", svg) == [*map(str, range(8)), *map(str, range(6))]
+    assert "<image" in svg
+    png = save(page, "heads-png", tmp_path).read_bytes()
+    assert png.startswith(b"\x89PNG")
+    assert len(png) > 10_000
+
+
+# --- a file that opens by itself -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def offline(browser: "Browser") -> Any:
+    """Open a saved HTML file with no network at all."""
+    contexts, asked, said = [], [], []
+
+    def offline(path: Path) -> "Page":
+        context = browser.new_context(offline=True, viewport={"width": 1200, "height": 1000})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("console", lambda message: said.append(message.text))
+        page.goto(path.as_uri())
+        page.wait_for_function("() => [...document.querySelectorAll('.plot')].every((plot) => plot.dataset.drawn)")
+        assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+        assert len([url for url in asked if url.startswith("file:")]) == 1
+        assert said == []
+        return page
+
+    yield offline
+    for context in contexts:
+        context.close()
+    assert said == []
+
+
+@pytest.mark.parametrize(
+    ("view", "names"), [("weights", ["pattern"]), ("scores", ["scores"]), ("qkv", ["q", "k", "v"])]
+)
+def test_offline_html(page: "Page", offline: Any, traced: "Trace", tmp_path: Path, view: str, names: list[str]) -> None:
+    show(page, view=view)
+    path = save(page, "html", tmp_path)
+    saved, link = offline(path), page.url
+    for i, name in enumerate(names):
+        cells = saved.evaluate("i => document.getElementById(`picture-${i}`).data[0].z", i)
+        expected = numbers(traced, name).astype(float).tolist()
+        if name == "pattern":  # forbidden cells are hatched
+            expected = [[x if k <= q else None for k, x in enumerate(row)] for q, row in enumerate(expected)]
+        assert cells == expected
+    assert saved.locator("math").count() == len(names)
+    assert saved.get_by_text("stories-gpt").count() == 1
+    assert saved.locator("a").get_attribute("href") == link
+    box = saved.locator(".plot .nsewdrag").first.bounding_box() or {}
+    saved.mouse.move(box["x"] + 10, box["y"] + 10)
+    expect(saved.locator(".hoverlayer text").first).to_be_visible()
+    n = saved.locator(".plot").first.evaluate(
+        "root => root._fullLayout.xaxis.range[1] - root._fullLayout.xaxis.range[0]"
+    )
+    saved.mouse.down()
+    saved.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
+    saved.mouse.up()
+    saved.wait_for_function(
+        "n => { const { range } = document.querySelector('.plot')._fullLayout.xaxis; return range[1] - range[0] < n; }",
+        arg=n,
+    )
+
+
+def test_offline_html_keeps_markup_as_text(page: "Page", offline: Any, tmp_path: Path) -> None:
+    show(page, HOSTILE + " </script><img src=x onerror=alert(1)>")
+    path = save(page, "html", tmp_path)
+    saved = offline(path)
+    assert saved.locator(".sentence").inner_text() == HOSTILE + " </script><img src=x onerror=alert(1)>"
+    assert saved.locator("img[onerror], main script").count() == 0
+    assert path.read_text("utf-8").count("<script") == 3
+
+
+def test_offline_html_of_the_prediction(page: "Page", offline: Any, tmp_path: Path) -> None:
+    show(page, view="prediction")
+    before = page.get_by_test_id("candidate").evaluate_all("rows => rows.map((row) => Number(row.dataset.before))")
+    saved = offline(save(page, "html", tmp_path))
+    assert saved.evaluate("() => document.querySelector('.plot').data[0].x")[: len(before)] == before
+
+
+# --- opening ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trace that `chumoku trace` wrote."""
+    from typer.testing import CliRunner
+
+    from app.cli import cli
+
+    path = tmp_path_factory.mktemp("trace") / "cat.safetensors"
+    result = CliRunner().invoke(cli, ["trace", TEXT, "-o", str(path)])
+    assert result.exit_code == 0, result.output
+    return path
+
+
+def open_file(page: "Page", path: Path) -> None:
+    page.get_by_test_id("file-input").set_input_files(path)
+    page.wait_for_function("name => (document.body.dataset.traced ?? '').includes(name)", arg=path.name)
+    settled(page)
+
+
+def seen(page: "Page") -> dict[str, Any]:
+    """Everything the page shows of a trace, as numbers."""
+    out = {}
+    for view in ("weights", "scores", "mask", "qkv"):
+        page.locator(f"#tab-{view}").click()
+        settled(page)
+        page.wait_for_function("() => document.querySelector('.station:not([hidden]) .matrix-plot .main-svg')")
+        page.wait_for_timeout(100)
+        out[view] = page.evaluate("""async () => {
+          const { picturesIn } = await import('/static/lib/pictures.js');
+          const pictures = picturesIn(document.querySelector('.station:not([hidden])'));
+          return pictures.map(({ content }) => [...content.values]);
+        }""")
+    out["heads"] = page.get_by_test_id("head").evaluate_all("heads => heads.map((head) => head.toDataURL())")
+    out["tokens"] = page.get_by_test_id("token").all_text_contents()
+    out["candidates"] = page.get_by_test_id("candidate").evaluate_all(
+        "rows => rows.map((row) => [row.dataset.id, row.querySelector('.tokname').textContent])"
+    )
+    out["chances"] = page.get_by_test_id("candidate").evaluate_all(
+        "rows => rows.map((row) => [Number(row.dataset.before), Number(row.dataset.after)])"
+    )
+    return out
+
+
+def test_an_opened_file_shows_what_the_server_shows(page: "Page", file: Path) -> None:
+    show(page)
+    live = seen(page)
+    show(page, "Another sentence")
+    open_file(page, file)
+    assert "cat.safetensors" in page.get_by_test_id("file-banner").inner_text()
+    assert page.get_by_test_id("sentence").input_value() == TEXT
+    again = seen(page)
+    np.testing.assert_allclose(again.pop("chances"), live.pop("chances"), rtol=1e-9)
+    assert again == live
+    assert page.evaluate("Object.fromEntries(new URLSearchParams(location.search)).text") == "Another sentence"
+    page.get_by_test_id("back-to-live").click()
+    page.wait_for_function("() => JSON.parse(document.body.dataset.traced).text === 'Another sentence'")
+    settled(page)
+    assert page.get_by_test_id("file-banner").is_hidden()
+    assert page.get_by_test_id("sentence").input_value() == "Another sentence"
+    assert page.get_by_test_id("sentence").is_editable()
+
+
+@pytest.mark.parametrize(
+    ("temperature", "top_k", "top_p"), [(1.0, 0, 1.0), (0.8, 20, 0.95), (0.0, 20, 0.95), (0.05, 0, 0.5), (3.0, 7, 0.2)]
+)
+def test_browser_samples_as_python_does(page: "Page", temperature: float, top_k: int, top_p: float) -> None:
+    import torch
+
+    from model.sampling import Settings, distribution
+
+    logits = torch.randn(300, generator=torch.Generator().manual_seed(1)) * 4
+    logits[7] = logits[11] = logits.max()  # equals: the lower id goes first
+    page.goto("/")
+    got = page.evaluate(
+        """async ([logits, settings]) => {
+          const { distribution, entropyBits } = await import('/static/data/sampling.js');
+          const { before, after, kept, massCut, order } = distribution(Float32Array.from(logits), settings, 5);
+          return { before: [...before], after: [...after], kept, massCut, order, bits: entropyBits(before) };
+        }""",
+        [logits.tolist(), {"temperature": temperature, "topK": top_k, "topP": top_p}],
+    )
+    expected = distribution(logits, Settings(temperature, top_k, top_p), [5])
+    np.testing.assert_allclose(got["before"], expected.before, rtol=1e-12)
+    np.testing.assert_allclose(got["after"], expected.after, rtol=1e-12)
+    assert got["kept"] == expected.kept.tolist()
+    assert got["massCut"] == pytest.approx(expected.mass_cut, abs=1e-12)
+    assert got["bits"] == pytest.approx(expected.entropy_bits)
+    assert got["order"] == expected.before.argsort(descending=True, stable=True).tolist()[:-1]
+
+
+def test_an_exported_file_opens_again(page: "Page", tmp_path: Path) -> None:
+    show(page, causal="off")
+    live = page.locator('[data-testid="readout"]').first.get_attribute("data-value")
+    path = save(page, "safetensors", tmp_path)
+    page.goto("/")
+    open_file(page, path)
+    page.locator(f'[data-testid="head"][data-layer="{LAYER}"][data-head="{HEAD}"]').click()
+    settled(page)
+    assert page.locator('[data-testid="readout"]').first.get_attribute("data-value") == live
+
+
+def test_a_file_is_read_only(page: "Page", file: Path) -> None:
+    show(page, "Another sentence")
+    asked: list[str] = []
+    open_file(page, file)
+    page.on("request", lambda request: asked.append(request.url))
+    assert not page.get_by_test_id("sentence").is_editable()
+    assert page.locator('[data-control="masks"]').evaluate("part => part.inert")
+    assert page.locator('[data-panel="generation"]').evaluate("part => part.inert")
+    assert page.locator(".locked-note").count() == 2
+    before = page.evaluate("document.body.dataset.traced")
+    page.get_by_test_id("candidate").first.click(force=True)  # it is aria-disabled
+    page.locator('[data-testid="head"][data-layer="4"][data-head="1"]').click()
+    settled(page)
+    assert page.locator('[data-testid="opened-title"]').first.inner_text() == "Layer 4 · Head 1"
+    assert page.evaluate("document.body.dataset.traced") == before
+    assert [url for url in asked if "/api/" in url] == []
+    page.go_back()
+    page.wait_for_function("() => JSON.parse(document.body.dataset.traced).text === 'Another sentence'")
+
+
+def test_a_dropped_file_opens(page: "Page", file: Path) -> None:
+    show(page, "Another sentence")
+    page.evaluate(
+        """data => {
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File([Uint8Array.from(data)], 'dropped.safetensors'));
+          const event = (name) => new DragEvent(name, { dataTransfer, bubbles: true, cancelable: true });
+          document.body.dispatchEvent(event('dragover'));
+          document.body.dispatchEvent(event('drop'));
+        }""",
+        list(file.read_bytes()),
+    )
+    page.wait_for_function("() => document.body.dataset.traced.includes('dropped.safetensors')")
+    settled(page)
+    assert page.get_by_test_id("drop").is_hidden()
+
+
+def rewritten(file: Path, change: Callable[[dict[str, Any], dict[str, np.ndarray]], None]) -> bytes:
+    """The same trace with something changed in it."""
+    with safetensors.safe_open(file, "np") as opened:
+        meta = json.loads(opened.metadata()["chumoku"])
+        arrays = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 (no iterator)
+    change(meta, arrays)
+    return safetensors.numpy.save(arrays, {"chumoku": json.dumps(meta)})
+
+
+def not_finite(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    arrays[f"{AT}.scores"][0, 0, 0] = np.nan
+
+
+def other_shape(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    arrays[f"{AT}.q"] = np.ascontiguousarray(arrays[f"{AT}.q"][:, :-1])
+
+
+def without_a_layer(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    del arrays["layers.1.attn.pattern"]
+
+
+def test_broken_files_are_refused(page: "Page", file: Path, tmp_path: Path) -> None:
+    good = file.read_bytes()
+    bad = {
+        "picture.png": (b"\x89PNG\r\n\x1a\n" + b"\0" * 200, "no trace of Chumoku"),
+        "empty": (b"", "no trace of Chumoku"),
+        "foreign": (safetensors.numpy.save({"a": np.zeros(3, np.float32)}), "no trace of Chumoku"),
+        "cut": (good[: len(good) // 2], "cut off"),
+        "json": (good[:8] + b"[" + good[9:], "broken"),
+        "version": (rewritten(file, lambda meta, _: meta.update(version=9)), "version 9"),
+        "nan": (rewritten(file, not_finite), f"{AT}.scores holds a number that is not finite"),
+        "shapes": (rewritten(file, other_shape), f"{AT}.q"),
+        "part": (rewritten(file, without_a_layer), "only some layers"),
+        "tokens": (rewritten(file, lambda meta, _: meta["tokens"].pop()), "disagree"),
+        "many.npz": (b"PK\3\4" + b"\0" * 50, ".npz"),
+        "large": (b"\0" * (100 * 10**6 + 1), "larger than 100 MB"),
+    }
+    show(page)
+    before = [page.url, page.evaluate("document.body.dataset.traced"), page.get_by_test_id("sentence").input_value()]
+    for name, (content, words) in bad.items():
+        (tmp_path / name).write_bytes(content)
+        page.get_by_test_id("file-input").set_input_files(tmp_path / name)
+        problem = page.get_by_test_id("file-problem")
+        expect(problem).to_contain_text(f"“{name}”")
+        expect(problem).to_contain_text(words)
+    after = [page.url, page.evaluate("document.body.dataset.traced"), page.get_by_test_id("sentence").input_value()]
+    assert after == before
+    assert page.get_by_test_id("sentence").is_editable()
+
+
+def without_logits(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    del arrays["logits"]
+
+
+def from_elsewhere(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    meta.update(model="my own", predictions=[])
+
+
+def test_a_file_without_logits_says_so(page: "Page", file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "silent.safetensors"
+    path.write_bytes(rewritten(file, without_logits))
+    show(page)
+    open_file(page, path)
+    expect(page.locator('[data-panel="next_token"] .panel-lacks')).to_contain_text("no logits")
+    assert page.locator('[data-panel="opened"] .panel-lacks').count() == 0
+
+
+def test_a_model_that_the_server_does_not_have(page: "Page", file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "own.safetensors"
+    path.write_bytes(rewritten(file, from_elsewhere))
+    show(page)
+    open_file(page, path)
+    assert "my own" in page.get_by_test_id("file-banner").inner_text()
+    names = page.get_by_test_id("candidate").locator(".tokname").all_inner_texts()
+    ids = page.get_by_test_id("candidate").evaluate_all("rows => rows.map((row) => row.dataset.id)")
+    assert len(ids) == len(names) == 12
+    assert any(name == f"#{token_id}" for name, token_id in zip(names, ids, strict=True)), names
+
+
+# --- the menu --------------------------------------------------------------------------------------------------------
+
+
+def test_menu_by_keyboard(page: "Page") -> None:
+    show(page)
+    button = page.get_by_test_id("export")
+    button.focus()
+    page.keyboard.press("ArrowDown")
+    panel = page.get_by_test_id("export-panel")
+    expect(panel).to_be_visible()
+    assert button.get_attribute("aria-expanded") == "true"
+    assert page.evaluate("document.activeElement.dataset.testid") == "export-png"
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.dataset.testid") == "export-svg"
+    page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    assert page.evaluate("document.activeElement.dataset.testid") == "export"
+
+
+def test_without_a_sentence_there_is_only_opening(page: "Page") -> None:
+    page.goto("/")
+    page.wait_for_selector('body[data-state="empty"]')
+    page.get_by_test_id("export").click()
+    assert "type a sentence" in page.get_by_test_id("export-panel").inner_text()
+    with page.expect_file_chooser():
+        page.get_by_test_id("open-file").click()
+
+
+def test_a_failure_is_told_in_the_menu(page: "Page", page_errors: list[str]) -> None:
+    show(page)
+    page.route("**/api/trace", lambda route: route.abort())
+    page.get_by_test_id("export").click()
+    page.get_by_test_id("export-npz").click()
+    expect(page.get_by_test_id("export-said")).to_contain_text("Not saved")
+    page_errors.clear()  # the browser's own words about the lost request
+
+
+def test_on_a_phone(open_page: "Callable[..., Page]", file: Path) -> None:
+    page = open_page(viewport={"width": 360, "height": 740})
+    show(page)
+    page.get_by_test_id("export").click()
+    box = page.get_by_test_id("export-panel").bounding_box() or {}
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 360
+    page.keyboard.press("Escape")
+    open_file(page, file)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360

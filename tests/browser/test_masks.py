@@ -1,0 +1,343 @@
+"""Masks on the page: PADs, leaks, before | after | difference, the next token: every number is the Python traces'."""
+
+import math
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import pytest
+import torch
+from torch import Tensor
+
+from model import checkpoint
+from model.trace import Masks, Padding, Trace, trace
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+TEXT = "Once upon a time there was a little cat"
+LAYER, HEAD = 2, 3
+NAME = f"layers.{LAYER}.attn.pattern"
+TRAINED, NO_PAD = Masks(), Padding()
+
+
+@pytest.fixture(scope="module")
+def model() -> checkpoint.Checkpoint:
+    return checkpoint.load(checkpoint.ZOO / "stories-gpt", "cpu")
+
+
+def traced(model: checkpoint.Checkpoint, use: Masks = TRAINED, pad: Padding = NO_PAD) -> Trace:
+    names = [f"layers.{layer}.attn.pattern" for layer in range(model.config.n_layer)]
+    return trace(model, model.tokenizer.encode(TEXT), [*names, "logits"], use=use, pad=pad)
+
+
+def open_page_at(page: "Page", **state: Any) -> None:
+    page.goto("/?" + urlencode({"text": TEXT, "layer": LAYER, "head": HEAD} | state))
+    drawn(page)
+
+
+def drawn(page: "Page") -> None:
+    """Wait until everything that the page knows is drawn."""
+    page.wait_for_selector('body[data-state="ready"]', timeout=60_000)  # three plots, on a machine that also trains
+    page.wait_for_function("""() => {
+      const frames = [...document.querySelectorAll('[data-testid=matrix]')].filter((f) => f.clientWidth > 0);
+      return frames.length > 0 && frames.every((f) => f.ariaBusy === 'false');
+    }""")
+
+
+def cells(page: "Page", name: str) -> list[list[float | None]]:
+    """The numbers behind a picture; null where nothing is drawn."""
+    rows: list[list[float | None]] = page.locator(f'[data-matrix="{name}"]').evaluate(
+        "frame => frame.querySelector('.js-plotly-plot').data[0].z"
+    )
+    return rows
+
+
+def shares(rows: "Locator", *names: str) -> list[list[float]]:
+    """The numbers of a table's rows, as they came out of float32."""
+    found: list[list[float]] = rows.evaluate_all(
+        "(rows, names) => rows.map((row) => names.map((name) => Number(row.dataset[name])))", list(names)
+    )
+    return found
+
+
+def value(page: "Page", testid: str, name: str = "value") -> float:
+    return float(page.get_by_test_id(testid).get_attribute(f"data-{name}") or "nan")
+
+
+def future_of(pattern: Tensor, real: slice) -> Tensor:
+    """What each row of the sentence gives to later tokens of the sentence."""
+    return pattern[..., real, real].triu(1).sum(-1)
+
+
+def pad_of(pattern: Tensor, real: slice) -> Tensor:
+    return pattern[..., real, :].sum(-1) - pattern[..., real, real].sum(-1)
+
+
+def moved(before: Tensor, after: Tensor, real: slice) -> float:
+    """Half of Σ|after − before|, mean over the sentence's rows; before has no PADs."""
+    same = (after[real, real] - before).abs().sum(-1)
+    return float((same + pad_of(after, real)).mean() / 2)
+
+
+# --- PADs beside the single run ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("side", "causal"), [("left", "on"), ("right", "on"), ("left", "off"), ("right", "off")])
+def test_masked_pads_equal_the_single_run(page: "Page", model: checkpoint.Checkpoint, side: str, causal: str) -> None:
+    open_page_at(page, pad=3, pad_side=side, causal=causal, compare="on", query=4)
+    use = Masks(causal=causal == "on")
+    alone, padded = traced(model, use), traced(model, use, Padding(3, side))  # type: ignore[arg-type]
+    n = len(alone.ids)
+    real = slice(3, 3 + n) if side == "left" else slice(n)
+
+    shown = torch.tensor([[cell or 0 for cell in row] for row in cells(page, "after")])
+    assert torch.allclose(shown, padded.tensors[NAME][HEAD], atol=1e-6)
+    assert torch.allclose(shown[real, real], alone.tensors[NAME][HEAD], atol=1e-5)
+
+    gap = (padded.tensors[NAME][HEAD][real, real] - alone.tensors[NAME][HEAD]).abs().max().item()
+    assert value(page, "verdict", "weights") == pytest.approx(gap, abs=1e-6)
+    assert value(page, "verdict", "next") < 1e-5
+    assert page.get_by_test_id("verdict").inner_text().startswith("Equals the single run without PADs to ")
+    assert "✓" in page.get_by_test_id("verdict").inner_text()
+
+
+@pytest.mark.parametrize(
+    ("switches", "use", "pad", "why"),
+    [
+        ({"padding": "off"}, Masks(padding=False), Padding(2), "the padding mask is off"),
+        ({"positions": "count"}, Masks(), Padding(2, follow=False), "position ids count the PADs"),
+    ],
+)
+def test_what_differs_says_by_how_much_and_why(
+    page: "Page", model: checkpoint.Checkpoint, switches: dict[str, str], use: Masks, pad: Padding, why: str
+) -> None:
+    open_page_at(page, pad=2, compare="on", **switches)
+    alone, padded = traced(model), traced(model, use, pad)
+    gap = (padded.tensors[NAME][HEAD][2:, 2:] - alone.tensors[NAME][HEAD]).abs().max().item()
+    after = [run.tensors["logits"][-1].double() for run in (alone, padded)]
+    for logits in after:
+        logits[model.tokenizer.pad_id] = -math.inf
+    next_gap = (after[0].softmax(0) - after[1].softmax(0)).abs().max().item()
+
+    assert gap > 0.01
+    assert value(page, "verdict", "weights") == pytest.approx(gap, abs=1e-6)
+    assert value(page, "verdict", "next") == pytest.approx(next_gap, abs=1e-6)
+    words = page.get_by_test_id("verdict").inner_text()
+    assert words.startswith("Differs from the single run without PADs by ")
+    assert why in words
+
+
+def test_right_hand_pads_are_never_seen_under_a_causal_mask(page: "Page") -> None:
+    open_page_at(page, pad=2, pad_side="right", padding="off", compare="on")
+    assert "never see right-hand PADs" in page.get_by_test_id("right-unseen").inner_text()
+    assert value(page, "verdict", "weights") < 1e-5
+    page.get_by_test_id("switch-causal").click()
+    page.wait_for_function("() => document.querySelector('[data-testid=verdict]').dataset.weights > 0.01")
+    assert page.get_by_test_id("right-unseen").is_hidden()
+
+
+# --- leaks, difference, how much each head changed -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("switches", "use", "pad"),
+    [
+        ({"causal": "off", "pad": 2, "padding": "off"}, Masks(causal=False, padding=False), Padding(2)),
+        ({}, Masks(causal=False), Padding()),  # as in training: after is the causal mask off
+    ],
+)
+def test_leaks_and_changes_are_the_traces(
+    page: "Page", model: checkpoint.Checkpoint, switches: dict[str, Any], use: Masks, pad: Padding
+) -> None:
+    open_page_at(page, compare="on", **switches)
+    before, after = traced(model), traced(model, use, pad)
+    real = slice(pad.count, None)
+    here = after.tensors[NAME][HEAD]
+
+    rows = shares(page.get_by_test_id("leak-row"), "future", "pad")
+    assert [row[0] for row in rows] == pytest.approx(future_of(here, real).tolist(), abs=1e-6)
+    assert [row[1] for row in rows] == pytest.approx(pad_of(here, real).tolist(), abs=1e-5)
+    mean = [float(future_of(here, real).mean()), float(pad_of(here, real).mean())]
+    assert shares(page.get_by_test_id("leak-mean"), "future", "pad") == [pytest.approx(mean, abs=1e-6)]
+
+    bars = shares(page.get_by_test_id("moved-bar"), "layer", "head", "moved")
+    assert len(bars) == model.config.n_layer * model.config.n_head
+    for layer, head, share in bars:
+        name = f"layers.{int(layer)}.attn.pattern"
+        expected = moved(before.tensors[name][int(head)], after.tensors[name][int(head)], real)
+        assert share == pytest.approx(expected, abs=1e-6), f"layer {layer}, head {head}"
+    first = page.get_by_test_id("moved-head").first
+    assert shares(first, "moved")[0][0] == max(share for *_, share in bars)
+
+    percent = page.locator(f"[data-testid=head][data-layer='{LAYER}'][data-head='{HEAD}']").get_attribute("title") or ""
+    assert f"{100 * mean[0]:.1f}\u202f% goes to later tokens" in percent
+
+
+def test_difference_is_after_minus_before(page: "Page", model: checkpoint.Checkpoint) -> None:
+    open_page_at(page, pad=2, padding="off", compare="on", query=5, key=1)
+    before = traced(model).tensors[NAME][HEAD]
+    after = traced(model, Masks(padding=False), Padding(2)).tensors[NAME][HEAD]
+    aligned = torch.zeros_like(after)
+    aligned[2:, 2:] = before
+
+    shown = cells(page, "difference")
+    size = len(after)
+    for row in range(size):
+        for col in range(size):
+            if row < 2 or col > row:
+                assert shown[row][col] is None, "no row before, or forbidden in both"
+            else:
+                assert shown[row][col] == pytest.approx(float(after[row, col] - aligned[row, col]), abs=1e-6)
+    low, high = float((after - aligned)[2:].min()), float((after - aligned)[2:].max())
+    assert shares(page.locator(".pair [data-testid=legend]"), "low", "high") == [pytest.approx([low, high], abs=1e-6)]
+    readout = page.locator("[data-matrix=difference] ~ [data-testid=readout]").inner_text()
+    assert readout.endswith(f"+{after[5, 1]:.4f}: not there → {after[5, 1]:#.4g}")
+    assert [row[:2] for row in cells(page, "before")] == [[None, None]] * size
+    beside = page.locator("[data-matrix=before] ~ [data-testid=readout]").inner_text()
+    assert beside.endswith("there was no PAD in this run")
+
+
+# --- the next token ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query", [4, 10])
+def test_how_the_next_token_moved(page: "Page", model: checkpoint.Checkpoint, query: int) -> None:
+    open_page_at(page, pad=2, padding="off", compare="on", query=query)
+    runs = [traced(model), traced(model, Masks(padding=False), Padding(2))]
+    logits = [run.tensors["logits"][at].double() for run, at in zip(runs, (query - 2, query), strict=True)]
+    keep = torch.arange(len(logits[0])) != model.tokenizer.pad_id
+    log_p, log_q = (row[keep].log_softmax(0) for row in logits)
+    kl = float((log_p.exp() * (log_p - log_q)).sum() / math.log(2))
+    assert value(page, "kl") == pytest.approx(kl, rel=1e-4)
+    assert f"= {kl:.4f} bits" in page.get_by_test_id("kl").inner_text()
+
+    actual = runs[1].ids[query + 1] if query + 1 < len(runs[1].ids) else int(log_p.argmax())
+    assert value(page, "logp", "id") == actual
+    assert value(page, "logp") == pytest.approx(float(log_q[actual] - log_p[actual]) / math.log(2), rel=1e-4)
+    for token, was, now in shares(page.get_by_test_id("moved-candidate"), "id", "before", "after"):
+        assert was == pytest.approx(float(log_p[int(token)].exp()), abs=1e-6)
+        assert now == pytest.approx(float(log_q[int(token)].exp()), abs=1e-6)
+    assert value(page, "softmax-check", "gap") < 1e-6
+    assert "✓" in page.get_by_test_id("softmax-check").inner_text()
+
+    other = page.get_by_test_id("moved-candidate").last
+    other.click()
+    assert page.get_by_test_id("logp").get_attribute("data-id") == other.get_attribute("data-id")
+
+
+# --- the controls --------------------------------------------------------------------------------------------------
+
+
+def positions(page: "Page") -> list[int]:
+    places = page.locator("[data-testid=token] .place")
+    return [int(place) for place in places.evaluate_all("all => all.map((one) => one.dataset.position)")]
+
+
+def test_padding_by_hand_and_in_the_address(page: "Page", model: checkpoint.Checkpoint) -> None:
+    open_page_at(page, query=3)
+    n = len(model.tokenizer.encode(TEXT))
+    chosen = page.locator("[data-testid=token].q").get_attribute("data-id")
+    assert positions(page) == []
+    assert page.get_by_test_id("switch-padding").is_hidden()
+    page.get_by_test_id("pads-more").click()
+    page.get_by_test_id("pads-more").click()
+    page.wait_for_function("() => document.querySelectorAll('[data-testid=token].pad').length === 2")
+    assert positions(page) == [0, 0, *range(n)]
+    assert page.locator("[data-testid=token].q").get_attribute("data-id") == chosen, "it moves with its token"
+    assert "2 of them PAD" in page.get_by_test_id("counts").inner_text()
+    now = page.get_by_test_id("positions-now").inner_text()
+    assert f"0 to {n - 1}; with PADs counted it would have 2 to {n + 1}" in now
+
+    page.get_by_test_id("switch-positions").click()
+    page.wait_for_function(
+        "() => document.querySelector('[data-testid=token] .place:last-child').dataset.position === '0'"
+    )
+    page.wait_for_url(re.compile("positions=count"))
+    drawn(page)
+    assert positions(page) == list(range(n + 2))
+    page.get_by_test_id("switch-padding").click()
+    page.get_by_test_id("pads-right").click()
+    page.wait_for_url(re.compile("pad_side=right"))
+    drawn(page)
+    assert [name in page.url for name in ("pad=2", "padding=off", "positions=count", "query=3")] == [True] * 4
+    assert positions(page) == list(range(n + 2))
+
+    page.reload()
+    drawn(page)
+    assert page.get_by_test_id("pads").inner_text() == "2"
+    assert page.get_by_test_id("pads-right").get_attribute("aria-pressed") == "true"
+    for name in ("padding", "positions"):
+        assert page.get_by_test_id(f"switch-{name}").get_attribute("aria-checked") == "false"
+    for _ in range(2):
+        page.get_by_test_id("pads-fewer").click()
+    page.wait_for_url(re.compile("^(?!.*pad=)"))
+    assert page.get_by_test_id("pads-fewer").is_disabled()
+
+
+def test_generation_reads_the_sentence_without_pads(page: "Page", model: checkpoint.Checkpoint) -> None:
+    open_page_at(page, pad=2)
+    page.get_by_test_id("gen-step").click()
+    page.wait_for_url(re.compile(r"ids="))
+    drawn(page)
+    ids = re.search(r"ids=([\d.]+)", page.url)
+    assert ids
+    assert [int(i) for i in ids[1].split(".")][:-1] == model.tokenizer.encode(TEXT)
+    assert "reads the sentence without them" in page.get_by_test_id("gen-note").inner_text()
+    newest = page.locator("[data-testid=gen-token].now")
+    assert newest.get_attribute("class") == page.locator("[data-testid=gen-token].q").get_attribute("class")
+    assert page.locator("[data-testid=token].q").get_attribute("data-id") == newest.get_attribute("data-id")
+
+
+def test_the_mask_is_a_picture_of_its_reasons(page: "Page", model: checkpoint.Checkpoint) -> None:
+    open_page_at(page, pad=2, view="mask", query=0, key=1)
+    ids, name = model.tokenizer.encode(TEXT), "layers.0.attn.mask"
+    assert cells(page, "mask") == trace(model, ids, [name], pad=Padding(2)).tensors[name][0].tolist()
+    legend = page.get_by_test_id("legend").inner_text()
+    for reasons in ("allowed", "causal", "padding", "causal + padding"):
+        assert reasons in legend
+    why = page.get_by_test_id("why-infinity").inner_text()
+    assert "e^−∞ = 0" in why
+    assert "Rows 0, 1 may see nothing" in why
+    readout = page.locator("[data-matrix=mask] ~ [data-testid=readout]").inner_text()
+    assert "causal mask" in readout
+    assert "padding mask" in readout
+
+    page.locator("#tab-weights").click()
+    drawn(page)
+    assert cells(page, "weights")[:2] == [[None] * (len(ids) + 2)] * 2
+    assert "zeros" in page.get_by_test_id("blind").inner_text()
+
+
+def test_numbers_of_a_long_text_say_that_they_are_rounded(page: "Page") -> None:
+    open_page_at(page, text=" ".join([TEXT] * 8), compare="on")
+    assert "≈" in page.get_by_test_id("moved-head").first.inner_text()
+    assert "float16" in page.locator(".change-heads").inner_text()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious(page: "Page", theme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    open_page_at(page, pad=2, padding="off", compare="on", theme=theme)
+    found = Axe().run(page).response["violations"]
+    assert [v["id"] for v in found if v["impact"] in ("serious", "critical")] == []
+
+
+def test_the_list_of_heads_keeps_the_keyboards_place(page: "Page") -> None:
+    open_page_at(page, compare="on")
+    head = page.get_by_test_id("moved-head").nth(1)
+    place = [head.get_attribute(f"data-{name}") for name in ("layer", "head")]
+    head.get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(f"layer={place[0]}&head={place[1]}"))
+    drawn(page)
+    assert page.evaluate("document.activeElement.dataset.focus") == f"head {place[0]} {place[1]}"
+
+
+@pytest.mark.parametrize(("width", "lang"), [(360, "en"), (390, "ja"), (1440, "ja")])
+def test_nothing_overflows(open_page: "Callable[..., Page]", width: int, lang: str) -> None:
+    page = open_page(viewport={"width": width, "height": 800})
+    open_page_at(page, pad=3, padding="off", causal="off", compare="on", lang=lang)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,0 +1,488 @@
+"""The opened head: every number of its matrices is the Python trace's, and people can read, choose and compare them."""
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import pytest
+import torch
+from torch import Tensor
+
+from model import checkpoint
+from model.trace import Masks, trace
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page, Route
+
+TEXT = "May the force be with you."
+STORY = "Once upon a time there was a little girl named Lily. She loved to play in the park with her red ball. "
+LAYER, HEAD = 3, 5
+CAUSAL = "forbidden: the key comes after the query (causal mask)"
+
+
+@pytest.fixture(scope="module")
+def model() -> checkpoint.Checkpoint:
+    return checkpoint.load(checkpoint.ZOO / "stories-gpt", "cpu")
+
+
+def head_of(model: checkpoint.Checkpoint, text: str, tap: str, *, causal: bool = True) -> Tensor:
+    """One tensor of the head that these tests open, as Python computes it."""
+    name = f"layers.{LAYER}.attn.{tap}"
+    return trace(model, model.tokenizer.encode(text), [name], use=Masks(causal=causal)).tensors[name][HEAD]
+
+
+def labels_of(model: checkpoint.Checkpoint, text: str) -> list[str]:
+    """How the page writes the tokens of a text without line breaks."""
+    return [token.text.replace(" ", "·") for token in model.tokenizer.tokens(model.tokenizer.encode(text))]
+
+
+def written(weight: Tensor) -> str:
+    """A weight as the page says it: four significant digits."""
+    return f"{weight.item():#.4g}"
+
+
+def open_head(page: "Page", text: str = TEXT, **state: Any) -> None:
+    page.goto("/?" + urlencode({"text": text, "layer": LAYER, "head": HEAD} | state))
+    drawn(page)
+
+
+def drawn(page: "Page") -> None:
+    """Wait until everything that the page knows is drawn."""
+    page.wait_for_selector('body[data-state="ready"]')
+    page.wait_for_function("""() => {
+      const frames = [...document.querySelectorAll('[data-testid=matrix]')].filter((f) => f.clientWidth > 0);
+      return frames.length > 0 && frames.every((f) => f.ariaBusy === 'false');
+    }""")
+
+
+def matrix(page: "Page", name: str) -> "Locator":
+    return page.locator(f'[data-testid="matrix"][data-matrix="{name}"]')
+
+
+def readout(page: "Page", name: str = "weights") -> "Locator":
+    return matrix(page, name).locator("xpath=..").get_by_test_id("readout")
+
+
+def picture(page: "Page", name: str) -> dict[str, Any]:
+    """What the drawing library holds: values, labels, and what lies around them."""
+    return matrix(page, name).evaluate("""frame => {
+      const { data, layout } = frame.querySelector('.js-plotly-plot');
+      return {
+        z: data[0].z, numbers: data.find((d) => d.mode === 'text')?.text ?? null, colours: data[0].colorscale,
+        range: [data[0].zmin, data[0].zmax], x: layout.xaxis.ticktext, y: layout.yaxis.ticktext,
+        xvals: layout.xaxis.tickvals, yvals: layout.yaxis.tickvals, sums: layout.yaxis2?.ticktext ?? null,
+        view: [layout.xaxis.range, layout.yaxis.range], images: layout.images.map((i) => decodeURIComponent(i.source)),
+        shapes: layout.shapes,
+      };
+    }""")
+
+
+def labels(page: "Page", name: str, axis: str) -> list[str]:
+    """The tick labels as a person reads them."""
+    return matrix(page, name).locator(f".{axis}tick text").all_text_contents()
+
+
+def point(page: "Page", name: str, shape: Sequence[int], row: int, col: int) -> tuple[float, float]:
+    """The middle of a cell on the screen."""
+    area = matrix(page, name).locator(".nsewdrag").first
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    assert box
+    return box["x"] + box["width"] * (col + 0.5) / shape[1], box["y"] + box["height"] * (row + 0.5) / shape[0]
+
+
+def same(shown: list[list[float | None]], expected: Tensor, forbidden: Tensor | None = None) -> None:
+    """Cell by cell: null exactly where forbidden, elsewhere the trace's number."""
+    assert [len(row) for row in shown] == [expected.shape[1]] * expected.shape[0]
+    for row, cells in enumerate(shown):
+        for col, cell in enumerate(cells):
+            if forbidden is not None and forbidden[row, col]:
+                assert cell is None, f"row {row}, column {col} is forbidden"
+            else:
+                assert cell == pytest.approx(expected[row, col].item(), rel=1e-6, abs=1e-6), f"row {row}, column {col}"
+
+
+# --- every number is the model's ------------------------------------------------------------------------------------
+
+
+def test_weights_are_the_traces(page: "Page", model: checkpoint.Checkpoint) -> None:
+    open_head(page)
+    pattern, mask = head_of(model, TEXT, "pattern"), head_of(model, TEXT, "mask")
+
+    shown = picture(page, "weights")
+    same(shown["z"], pattern, mask)
+    assert shown["range"] == [0, 1]
+    allowed = [weight for row, reasons in zip(pattern, mask, strict=True) for weight in row[reasons == 0].tolist()]
+    assert shown["numbers"] == [re.sub(r"^0\.", ".", f"{weight:.2f}") for weight in allowed]
+    assert shown["sums"] == [f"{total:.3f}" for total in pattern.sum(-1).tolist()] == ["1.000"] * len(pattern)
+    assert page.get_by_test_id("opened-title").first.inner_text() == f"Layer {LAYER} · Head {HEAD}"
+
+
+def test_a_cell_says_its_number(page: "Page", model: checkpoint.Checkpoint) -> None:
+    pattern, tokens = head_of(model, TEXT, "pattern"), labels_of(model, TEXT)
+    open_head(page, query=2, key=1)
+
+    assert readout(page).inner_text() == f"query {tokens[2]} 2, key {tokens[1]} 1: weight {written(pattern[2, 1])}"
+    assert float(readout(page).get_attribute("data-value") or "nan") == pytest.approx(pattern[2, 1].item(), abs=1e-9)
+
+    page.mouse.move(*point(page, "weights", pattern.shape, 5, 3))
+    page.wait_for_function("document.querySelector('[data-testid=readout]').dataset.query === '5'")
+    assert readout(page).inner_text() == f"query {tokens[5]} 5, key {tokens[3]} 3: weight {written(pattern[5, 3])}"
+    assert f"weight {written(pattern[5, 3])}" in "".join(page.locator(".hovertext").all_text_contents())
+    assert page.locator(".marker:visible").all_inner_texts() == [tokens[5], tokens[3]]
+
+    page.mouse.move(5, 5)
+    page.wait_for_function("document.querySelector('[data-testid=readout]').dataset.query === '2'")
+    assert page.locator(".marker:visible").count() == 0
+
+
+def test_forbidden_cells_are_empty_hatched_and_say_why(page: "Page", model: checkpoint.Checkpoint) -> None:
+    mask, tokens = head_of(model, TEXT, "mask"), labels_of(model, TEXT)
+    open_head(page, query=1, key=4)
+
+    assert readout(page).inner_text() == f"query {tokens[1]} 1, key {tokens[4]} 4: {CAUSAL}"
+    hatching = picture(page, "weights")["images"][0]
+    assert "<pattern" in hatching
+    assert "stroke=" in hatching
+    assert matrix(page, "weights").locator(".layer-below image").count() == 1
+    assert "forbidden" in page.get_by_test_id("legend").first.inner_text()
+    page.mouse.move(*point(page, "weights", mask.shape, 0, 3))
+    page.wait_for_selector(".hovertext")
+    assert CAUSAL in "".join(page.locator(".hovertext").all_text_contents())
+
+    open_head(page, causal="off")
+    assert all(cell is not None for row in picture(page, "weights")["z"] for cell in row)
+    assert matrix(page, "weights").locator(".layer-below image").count() == 0
+    assert "forbidden" not in page.get_by_test_id("legend").first.inner_text()
+
+
+def test_scores_are_the_traces_and_finite(page: "Page", model: checkpoint.Checkpoint) -> None:
+    scores = head_of(model, TEXT, "scores")
+    open_head(page, view="scores", query=1, key=4)
+
+    shown = picture(page, "scores")
+    same(shown["z"], scores)
+    reach = scores.abs().max().item()
+    assert shown["range"] == pytest.approx([-reach, reach])
+    legend = page.get_by_test_id("legend").first
+    assert legend.inner_text().replace("\u2212", "-").split() == [f"{scores.min():.2f}", f"{scores.max():.2f}"]
+    shown_score = readout(page, "scores").inner_text().replace("\u2212", "-")
+    said = re.search(r"score (-?[\d.]+), but the mask will forbid it: the key comes after", shown_score)
+    assert said
+    assert float(said[1]) == pytest.approx(scores[1, 4].item(), rel=1e-4)
+
+
+def test_mask_holds_the_reasons(page: "Page", model: checkpoint.Checkpoint) -> None:
+    mask = head_of(model, TEXT, "mask")
+    open_head(page, view="mask", query=1, key=4)
+
+    shown = picture(page, "mask")
+    assert shown["z"] == mask.tolist()
+    assert shown["numbers"] == ["−∞" if reasons else "0" for reasons in mask.flatten().tolist()]
+    assert readout(page, "mask").inner_text().endswith("forbidden, + −∞: the key comes after the query (causal mask)")
+    assert page.get_by_test_id("legend").first.inner_text().split() == ["allowed", "+", "0", "causal", "+", "−∞"]
+
+
+def test_queries_keys_and_values_are_the_traces(page: "Page", model: checkpoint.Checkpoint) -> None:
+    open_head(page, view="qkv", query=2, key=1)
+
+    for name, row in [("q", 2), ("k", 1), ("v", 1)]:
+        tensor, shown = head_of(model, TEXT, name), picture(page, name)
+        same(shown["z"], tensor)
+        chosen = shown["shapes"][0]
+        assert [chosen["y0"], chosen["y1"]] == [row - 0.5, row + 0.5], "the chosen row is lit"
+        assert [chosen["x0"], chosen["x1"]] == [-0.5, tensor.shape[1] - 0.5]
+        value = float(readout(page, name).inner_text().rsplit(" ", 1)[1].replace("\u2212", "-"))
+        assert value == pytest.approx(tensor[row, 0].item(), rel=1e-4)
+
+    first = head_of(model, TEXT, "q")
+    matrix(page, "q").focus()
+    page.keyboard.press("ArrowRight")  # another dimension: no other panel knows of it
+    page.wait_for_function("document.querySelector('[data-matrix=q] ~ [data-testid=readout]').dataset.col === '1'")
+    assert "dimension 1" in readout(page, "q").inner_text()
+    assert float(readout(page, "q").get_attribute("data-value") or "nan") == pytest.approx(first[2, 1].item(), abs=1e-6)
+    page.keyboard.press("ArrowUp")
+    page.wait_for_url(re.compile("query=1(&|$)"))
+
+
+def test_before_and_after_are_two_traces(page: "Page", model: checkpoint.Checkpoint) -> None:
+    before, mask = head_of(model, TEXT, "pattern"), head_of(model, TEXT, "mask")
+    after = head_of(model, TEXT, "pattern", causal=False)
+    open_head(page, query=2, key=1)
+    page.get_by_test_id("show-both").click()
+    page.wait_for_url(re.compile("compare="))
+    drawn(page)
+
+    same(picture(page, "before")["z"], before, mask)
+    same(picture(page, "after")["z"], after)
+    assert picture(page, "before")["range"] == picture(page, "after")["range"]
+    leak = after[2][mask[2] > 0].sum().item()
+    gained = after[2] - before[2]
+    words = page.get_by_test_id("change").inner_text()
+    assert words.startswith(f"Row {labels_of(model, TEXT)[2]}: without the mask, {100 * leak:.1f}")
+    least = int(gained.argmin())
+    assert f"{written(before[2, least])} → {written(after[2, least])}" in words
+
+    page.mouse.click(*point(page, "after", after.shape, 5, 6))
+    page.wait_for_url(re.compile("query=5&key=6"))
+    drawn(page)
+    assert readout(page, "before").inner_text().endswith(CAUSAL)
+    assert readout(page, "after").inner_text().endswith(f"weight {written(after[5, 6])}")
+
+    open_head(page, compare="on", causal="off")
+    same(picture(page, "before")["z"], before, mask)
+    same(picture(page, "after")["z"], after)
+
+
+# --- labels ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_token_that_occurs_twice_has_two_rows(page: "Page", model: checkpoint.Checkpoint) -> None:
+    text = "the cat and the dog and the bird"
+    pattern, mask = head_of(model, text, "pattern"), head_of(model, text, "mask")
+    open_head(page, text)
+
+    same(picture(page, "weights")["z"], pattern, mask)
+    tokens = labels_of(model, text)
+    assert len(set(tokens)) < len(tokens)
+    assert labels(page, "weights", "y") == tokens
+    assert labels(page, "weights", "x") == tokens
+
+
+def test_labels_are_never_markup(page: "Page") -> None:
+    hostile = ["<b>x</b>", "&amp;", "<br>", "$x$", "%{x}", "<a href='https://example.org'>a</a>", "&#60;"]
+    open_head(page)
+    page.evaluate(
+        """async (labels) => {
+          const { drawMatrix } = await import('/static/lib/heatmap.js');
+          const { weightScale } = await import('/static/lib/heatmap_scale.js');
+          const root = document.body.insertBefore(document.createElement('div'), document.body.firstChild);
+          const n = labels.length;
+          drawMatrix(root, {
+            id: 'hostile', label: 'test', values: new Float32Array(n * n).fill(1 / n), shape: [n, n], forbidden: null,
+            rows: { labels, title: labels[0], role: 'q' }, cols: { labels, title: labels[2], role: 'k' },
+            scale: weightScale(), cellText: () => labels[0], hover: (row, col) => [labels[row], labels[col]],
+            describe: (row, col) => [labels[row], labels[col]], chosen: { row: 0, col: 2, span: 'cell', role: 'q' },
+            onChoose() {}, square: true, sums: true, filename: 'test',
+          });
+        }""",
+        hostile,
+    )
+    page.wait_for_selector('[data-matrix="hostile"][aria-busy="false"]')
+
+    for axis in "xy":
+        shown = [text.rstrip("…") for text in labels(page, "hostile", axis)]
+        assert all(full.startswith(text) for text, full in zip(shown, hostile, strict=True)), shown
+        assert "<b>x</b>" in shown
+    assert matrix(page, "hostile").locator("a[href], a[*|href]").count() == 0
+    assert matrix(page, "hostile").locator(".annotation-text").first.text_content() == "<br>"
+    page.mouse.move(*point(page, "hostile", [len(hostile)] * 2, 5, 6))
+    page.wait_for_selector('[data-matrix="hostile"] .hovertext')
+    assert hostile[5] in "".join(matrix(page, "hostile").locator(".hovertext").all_text_contents())
+    assert page.locator(".marker:visible").all_inner_texts() == [hostile[5], hostile[6]]
+
+
+def test_typed_markup_appears_as_it_was_typed(page: "Page", model: checkpoint.Checkpoint) -> None:
+    text = "<b>x</b> &amp; <br> $x$"
+    open_head(page, text)
+
+    assert "".join(labels(page, "weights", "y")).replace("·", " ") == text
+
+
+# --- choosing -------------------------------------------------------------------------------------------------------
+
+
+def test_arrow_keys_move_the_choice(page: "Page", model: checkpoint.Checkpoint) -> None:
+    pattern = head_of(model, TEXT, "pattern")
+    open_head(page, query=2, key=1)
+    frame = matrix(page, "weights")
+    frame.focus()
+
+    for key, query_key in [("ArrowDown", (3, 1)), ("ArrowRight", (3, 2)), ("ArrowUp", (2, 2)), ("Home", (2, 0))]:
+        page.keyboard.press(key)
+        row, col = query_key
+        page.wait_for_url(re.compile(f"query={row}&key={col}(&|$)"))
+        drawn(page)
+        assert readout(page).inner_text().endswith(f"weight {written(pattern[row, col])}")
+        assert readout(page).get_attribute("aria-live") == "polite"
+        outline = picture(page, "weights")["shapes"][-1]
+        assert [outline["x0"], outline["y0"]] == pytest.approx([col - 0.5, row - 0.5], abs=0.05)
+        bold = frame.locator(".ytick tspan[style*='fill']").all_text_contents()
+        assert bold == [labels(page, "weights", "y")[row]], "the chosen row's label is lit"
+    page.keyboard.press("ArrowLeft")  # there is nothing further to the left
+    assert page.evaluate("document.activeElement.dataset.testid") == "matrix"
+    assert "key=0" in page.url
+
+
+def test_a_click_chooses_and_drives_every_panel(page: "Page", model: checkpoint.Checkpoint) -> None:
+    n = len(labels_of(model, TEXT))
+    open_head(page, query=2, key=1)
+    page.mouse.click(*point(page, "weights", [n, n], 6, 4))
+    page.wait_for_url(re.compile("query=6&key=4"))
+    drawn(page)
+
+    assert readout(page).get_attribute("data-query") == "6"
+    open_ribbon = page.locator("#tab-scores")
+    open_ribbon.click()
+    page.wait_for_selector('[data-matrix="scores"][aria-busy="false"]')
+    assert readout(page, "scores").get_attribute("data-query") == "6"
+    assert readout(page, "scores").get_attribute("data-key") == "4"
+
+
+def test_hover_draws_nothing_anew(page: "Page", model: checkpoint.Checkpoint) -> None:
+    n = len(labels_of(model, TEXT))
+    open_head(page)
+    page.evaluate("""() => {
+      window.redraws = 0;
+      document.querySelector('.js-plotly-plot').on('plotly_afterplot', () => window.redraws++);
+    }""")
+    for step in range(n):
+        page.mouse.move(*point(page, "weights", [n, n], step, step))
+        page.wait_for_function(f"document.querySelector('[data-testid=readout]').dataset.query === '{step}'")
+    assert page.evaluate("window.redraws") == 0
+
+
+# --- sizes, colours, failures ---------------------------------------------------------------------------------------
+
+
+def test_one_token(page: "Page") -> None:
+    open_head(page, "One")
+    shown = picture(page, "weights")
+
+    assert shown["z"] == [[1]]
+    assert shown["numbers"] == ["1.00"]
+    assert shown["sums"] == ["1.000"]
+    assert labels(page, "weights", "y") == ["One"]
+
+
+def test_many_tokens_have_as_many_labels_as_fit_and_more_when_zoomed(
+    page: "Page", model: checkpoint.Checkpoint
+) -> None:
+    text = (STORY * 9).strip()
+    ids = model.tokenizer.encode(text)
+    assert 180 < len(ids) <= model.config.max_seq_len
+    tokens = labels_of(model, text)
+    open_head(page, text, query=101, key=57)
+
+    shown = picture(page, "weights")
+    same(shown["z"], head_of(model, text, "pattern"), head_of(model, text, "mask"))
+    assert labels(page, "weights", "y") == [tokens[i] for i in shown["yvals"]]
+    assert 101 in shown["yvals"]
+    assert 57 in shown["xvals"]
+    assert len(shown["yvals"]) < 60
+    assert shown["numbers"] is None
+
+    buttons = matrix(page, "weights").locator(".modebar-btn")
+    assert [button.get_attribute("aria-label") for button in buttons.all()] == [
+        "Save as PNG",
+        "Save as SVG",
+        "Closer to the chosen cell",
+        "Further away",
+        "The whole matrix (or double-click)",
+    ]
+    for _ in range(math.ceil(math.log2(len(ids) / 18))):
+        buttons.nth(2).focus()
+        page.keyboard.press("Enter")
+        drawn(page)
+    page.wait_for_function("document.querySelector('.js-plotly-plot').data.some((d) => d.mode === 'text')")
+    zoomed = picture(page, "weights")
+    left, right = zoomed["view"][0]
+    assert zoomed["xvals"] == list(range(math.ceil(left), math.ceil(right))), "all labels of what is seen"
+    assert labels(page, "weights", "x") == [tokens[i] for i in zoomed["xvals"]]
+    assert 57 in zoomed["xvals"]
+
+    buttons.nth(4).focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelector('.js-plotly-plot').layout.xaxis.range[0] === -0.5")
+    assert picture(page, "weights")["view"] == [[-0.5, len(ids) - 0.5], [len(ids) - 0.5, -0.5]]
+
+
+def test_a_double_click_shows_the_whole(page: "Page") -> None:
+    open_head(page, STORY, query=2, key=1)
+    n = len(picture(page, "weights")["z"])
+    start, end = (point(page, "weights", [n, n], *cell) for cell in ((8, 1), (16, 9)))
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
+    page.mouse.move(*end, steps=3)
+    page.mouse.up()
+    page.wait_for_function("document.querySelector('.js-plotly-plot').layout.xaxis.range[1] < 12")
+    left, right = picture(page, "weights")["view"][0]
+    assert [left % 1, right % 1] == [0.5, 0.5], "no cell is cut"
+
+    page.mouse.dblclick(*start)
+    page.wait_for_function("n => document.querySelector('.js-plotly-plot').layout.xaxis.range[1] === n - 0.5", arg=n)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_legend_has_the_colours_of_the_cells(open_page: "Callable[..., Page]", scheme: str) -> None:
+    page = open_page(color_scheme=scheme)
+    open_head(page)
+    for name in ["weights", "scores"]:
+        page.locator(f"#tab-{name}").click()
+        page.wait_for_selector(f'[data-matrix="{name}"][aria-busy="false"]')
+        stops = [colour for _, colour in picture(page, name)["colours"]]
+        ramp = page.locator(f'[data-station="{name}"] .ramp')
+        gradient = ramp.evaluate("ramp => getComputedStyle(ramp).backgroundImage")
+        legend = [tuple(map(int, rgb)) for rgb in re.findall(r"rgb\((\d+), (\d+), (\d+)\)", gradient)]
+        assert legend == [tuple(bytes.fromhex(stop[1:])) for stop in stops]
+    assert page.evaluate("document.documentElement.dataset.theme") == scheme
+
+
+def test_on_a_phone(open_page: "Callable[..., Page]", model: checkpoint.Checkpoint) -> None:
+    page = open_page(viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
+    pattern = head_of(model, TEXT, "pattern")
+    open_head(page, compare="on", query=2, key=1)
+
+    assert page.evaluate("document.documentElement.scrollWidth") == 360, "nothing sticks out"
+    after = head_of(model, TEXT, "pattern", causal=False)
+    page.touchscreen.tap(*point(page, "before", pattern.shape, 5, 3))
+    page.wait_for_url(re.compile("query=5&key=3"))
+    drawn(page)
+    assert readout(page, "before").inner_text().endswith(f"weight {written(pattern[5, 3])}")
+    assert readout(page, "after").inner_text().endswith(f"weight {written(after[5, 3])}")
+
+
+def test_japanese(open_page: "Callable[..., Page]", model: checkpoint.Checkpoint) -> None:
+    page = open_page(locale="ja-JP")
+    pattern, tokens = head_of(model, TEXT, "pattern"), labels_of(model, TEXT)
+    open_head(page, query=2, key=1, lang="ja")
+
+    assert readout(page).inner_text() == f"クエリ {tokens[2]} 2、キー {tokens[1]} 1：重み {written(pattern[2, 1])}"
+    titles = matrix(page, "weights").locator(".annotation-text").all_text_contents()
+    assert titles == ["キー：見られる側のトークン →", "← クエリ：見る側のトークン", "Σ"]
+
+
+def test_a_missing_library_is_told_and_tried_again(page: "Page", page_errors: list[str]) -> None:
+    def refuse(route: "Route") -> None:
+        route.abort()
+
+    page.route("**/plotly.min.js", refuse)
+    page.goto("/?" + urlencode({"text": TEXT, "layer": LAYER, "head": HEAD}))
+    alert = page.locator(".matrix-error")
+    alert.wait_for()
+    assert "plotly.js could not be loaded from /static/vendor/plotly.min.js" in alert.inner_text()
+
+    page.unroute("**/plotly.min.js")
+    alert.get_by_role("button").click()
+    drawn(page)
+    assert picture(page, "weights")["z"][0][0] == 1
+    assert page.locator(".matrix-error").count() == 0
+    page_errors.clear()
+
+
+def test_a_picture_can_be_saved(page: "Page") -> None:
+    open_head(page)
+    for button, ending in [(0, "png"), (1, "svg")]:
+        with page.expect_download() as download:
+            matrix(page, "weights").locator(".modebar-btn").nth(button).focus()
+            page.keyboard.press("Enter")
+        assert download.value.suggested_filename == f"chumoku-layer{LAYER}-head{HEAD}-weights.{ending}"
+
+
+def test_rows_sum_to_one_in_float32(model: checkpoint.Checkpoint) -> None:
+    """What the margin promises holds in the trace itself."""
+    pattern = head_of(model, STORY, "pattern")
+    torch.testing.assert_close(pattern.sum(-1), torch.ones(len(pattern)), atol=1e-5, rtol=0)

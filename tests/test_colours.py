@@ -1,0 +1,148 @@
+"""Colours that mean numbers, as colour-blind readers see them: simulated after Machado et al. (2009)."""
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+TOKENS = Path(__file__).parent.parent / "static/css/tokens.css"
+THEMES = ("light", "dark")
+
+# Severity 1.0, on linear sRGB: table 1 of "A Physiologically-based Model for Simulation of Color Vision Deficiency".
+MACHADO = {
+    "none": np.eye(3),
+    "protanopia": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+    "deuteranopia": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    ),
+    "tritanopia": np.array(
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]
+    ),
+}
+TO_LMS = np.array(
+    [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ]
+)
+TO_OKLAB = np.array(
+    [
+        [0.2104542553, 0.7936177850, -0.0040720468],
+        [1.9779984951, -2.4285922050, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.8086757660],
+    ]
+)
+
+# ΔE in OKLab × 100: about 2 is just noticeable side by side. Q, K and V are letters and frames apart from each other.
+LEAST_ROLES = 8.0
+# Along a ramp, from one of 16 steps to the next, in lightness × 100: every step must go the same way.
+LEAST_STEP = 0.5
+# Two weights or scores of opposite sign and equal size differ in hue; at the ends both are as far from 0.
+LEAST_SIGNED = 6.0
+
+Colour = NDArray[np.float64]
+
+
+def palette(theme: str) -> dict[str, str]:
+    """The custom properties of a theme: what dark does not say, it has from light."""
+    css = TOKENS.read_text("utf-8")
+    blocks = {"light": r":root \{(.*?)\n\}", "dark": r'\[data-theme="dark"\] \{(.*?)\n\}'}
+    found: dict[str, str] = {}
+    for name in THEMES[: THEMES.index(theme) + 1]:
+        block = re.search(blocks[name], css, re.DOTALL)
+        assert block
+        found |= dict(re.findall(r"--([\w-]+): ([^;]+);", block[1]))
+    return found
+
+
+def linear(colour: str) -> Colour:
+    channels = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+
+
+def seen(rgb: Colour, sight: str) -> Colour:
+    """OKLab × 100 of a linear colour, as it is seen."""
+    lms = TO_LMS @ np.clip(MACHADO[sight] @ rgb, 0, 1)
+    return 100 * (TO_OKLAB @ np.cbrt(lms))
+
+
+def ramp(theme: str, name: str) -> list[str]:
+    return re.findall(r"#[0-9a-f]{6}", palette(theme)[f"ramp-{name}"])
+
+
+def mixed(stops: list[str], share: float) -> Colour:
+    """Straight between the stops in sRGB, as CSS, canvas and plotly.js mix them."""
+    place = share * (len(stops) - 1)
+    low = min(int(place), len(stops) - 2)
+    ends = [[int(stop[i : i + 2], 16) for i in (1, 3, 5)] for stop in stops[low : low + 2]]
+    mixture = [round(a + (b - a) * (place - low)) for a, b in zip(*ends, strict=True)]
+    return linear("#" + "".join(f"{channel:02x}" for channel in mixture))
+
+
+def lightness(stops: list[str], shares: NDArray[np.float64], sight: str) -> list[float]:
+    return [float(seen(mixed(stops, float(share)), sight)[0]) for share in shares]
+
+
+def contrast(a: str, b: str) -> float:
+    """WCAG's contrast ratio."""
+    weights = np.array([0.2126, 0.7152, 0.0722])
+    low, high = sorted(float(weights @ linear(colour)) for colour in (a, b))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("sight", MACHADO)
+@pytest.mark.parametrize("theme", THEMES)
+def test_query_key_and_value_can_be_told_apart(theme: str, sight: str) -> None:
+    colours = {role: seen(linear(palette(theme)[role]), sight) for role in "qkv"}
+    apart = {pair: float(np.linalg.norm(colours[pair[0]] - colours[pair[1]])) for pair in ("qk", "qv", "kv")}
+    assert min(apart.values()) >= LEAST_ROLES, apart
+
+
+@pytest.mark.parametrize("sight", MACHADO)
+@pytest.mark.parametrize("theme", THEMES)
+def test_more_weight_is_always_further_from_paper(theme: str, sight: str) -> None:
+    steps = np.diff(lightness(ramp(theme, "weights"), np.linspace(0, 1, 17), sight))
+    away = -steps if theme == "light" else steps
+    assert away.min() >= LEAST_STEP, steps
+
+
+@pytest.mark.parametrize("sight", MACHADO)
+@pytest.mark.parametrize("theme", THEMES)
+def test_larger_values_of_either_sign_are_further_from_paper(theme: str, sight: str) -> None:
+    for side in (np.linspace(0.5, 0, 17), np.linspace(0.5, 1, 17)):
+        steps = np.diff(lightness(ramp(theme, "signed"), side, sight))
+        away = -steps if theme == "light" else steps
+        assert away.min() >= LEAST_STEP, (side[-1], steps)
+
+
+@pytest.mark.parametrize("sight", MACHADO)
+@pytest.mark.parametrize("theme", THEMES)
+def test_signs_can_be_told_apart(theme: str, sight: str) -> None:
+    """From a quarter of the way: closer to 0 both are nearly paper, and the numbers tell."""
+    stops = ramp(theme, "signed")
+    for size in np.linspace(0.25, 0.9, 8):
+        ends = [seen(mixed(stops, 0.5 + sign * size / 2), sight) for sign in (-1, 1)]
+        assert np.linalg.norm(ends[0] - ends[1]) >= LEAST_SIGNED, (size, ends)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_words_can_be_read(theme: str) -> None:
+    """4.5 to 1, WCAG's AA, on every ground that they stand on."""
+    colours = palette(theme)
+    grounds = ("paper", "panel", "sunk")
+    words = ("ink", "ink-2", "ink-3", "accent", "q", "k", "v", "warn", "bad")
+    poor = {(word, ground): contrast(colours[word], colours[ground]) for word in words for ground in grounds}
+    assert {pair: ratio for pair, ratio in poor.items() if ratio < 4.5} == {}
+
+
+def test_steps_of_the_ramps_are_hex() -> None:
+    """What this file reads is there: five colours for weights, seven for signs, in both themes."""
+    for theme in THEMES:
+        assert [len(ramp(theme, name)) for name in ("weights", "signed")] == [5, 7]
+        assert all(a != b for a, b in pairwise(ramp(theme, "signed")))

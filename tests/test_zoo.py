@@ -1,0 +1,64 @@
+"""What ships: each model's card says everything it must, and each example card shows what it says it shows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors import safe_open
+
+from model import checkpoint
+from model.checkpoint import ZOO
+from model.trace import trace
+
+EXAMPLES = json.loads((Path(__file__).parents[1] / "static" / "examples.json").read_text(encoding="utf-8"))["examples"]
+MODELS = list(checkpoint.find_models(ZOO))
+SAID = {
+    "name", "data", "command", "seed", "hardware", "minutes", "steps", "tokens_seen", "recipe", "n_parameters",
+    "evaluation", "curve", "samples",
+}  # fmt: skip
+
+
+def test_there_is_a_model() -> None:
+    assert "stories-gpt" in MODELS
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_card_says_how_the_model_was_made_and_how_good_it_is(name: str) -> None:
+    loaded = checkpoint.load(ZOO / name)
+    card = loaded.card
+    assert card.keys() >= SAID
+    assert all(source["what"] and source["licence"] for source in card["data"])
+    assert card["n_parameters"] == sum(p.numel() for p in loaded.model.parameters())
+    assert len(card["samples"]) >= 3
+    assert all(sample["text"].startswith(sample["prompt"]) for sample in card["samples"])
+    assert card["curve"][-1]["bits_per_byte"] < card["curve"][0]["bits_per_byte"]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_weights_are_float16_and_small_enough_for_git(name: str) -> None:
+    file = ZOO / name / "weights.safetensors"
+    assert file.stat().st_size <= 24e6
+    with safe_open(file, "pt") as weights:
+        assert {weights.get_slice(tensor).get_dtype() for tensor in weights.keys()} == {"F16"}  # noqa: SIM118
+
+
+def test_stories_gpt_meets_its_bar() -> None:
+    assert checkpoint.load(ZOO / "stories-gpt").card["evaluation"]["bits_per_byte"] <= 0.90
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example["text"])
+def test_an_example_shows_what_it_says(example: dict[str, Any]) -> None:
+    """The chosen key is the one that the chosen query looks at most, at least with the weight promised; both named."""
+    loaded = checkpoint.load(ZOO / example.get("model", "stories-gpt"))
+    ids = loaded.tokenizer.encode(example["text"])
+    name = f"layers.{example['layer']}.attn.pattern"
+    row = trace(loaded, ids, [name]).tensors[name][example["head"], example["query"]]
+    assert int(row.argmax()) == example["key"]
+    assert float(row.max()) >= example["at_least"]
+    tokens = loaded.tokenizer.tokens(ids)
+    for language in ("en", "ja"):
+        assert tokens[example["query"]].text.strip() in example["see"][language]
+        assert tokens[example["key"]].text.strip() in example["see"][language]
