@@ -95,7 +95,7 @@ SNIPPETS = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTA
 @pytest.mark.parametrize("suffix", ["safetensors", "npz"])
 async def test_the_readmes_six_lines_work(client: AsyncClient, tmp_path: Path, suffix: str) -> None:
     (code,) = [snippet for snippet in SNIPPETS if f"trace.{suffix}" in snippet]
-    assert len(code.strip().splitlines()) <= 6
+    assert len([line for line in code.splitlines() if line.strip()]) <= 6
     request = {"text": TEXT, "want": ["layers.2.attn.pattern"], "format": suffix}
     (tmp_path / f"trace.{suffix}").write_bytes((await client.post("/api/trace", json=request)).content)
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
