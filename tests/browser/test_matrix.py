@@ -101,7 +101,7 @@ def same(shown: list[list[float | None]], expected: Tensor, forbidden: Tensor | 
             if forbidden is not None and forbidden[row, col]:
                 assert cell is None, f"row {row}, column {col} is forbidden"
             else:
-                assert cell == pytest.approx(expected[row, col].item(), rel=1e-6, abs=1e-6), f"row {row}, column {col}"
+                assert cell == pytest.approx(expected[row, col].item(), rel=1e-5, abs=1e-5), f"row {row}, column {col}"
 
 
 # --- every number is the model's ------------------------------------------------------------------------------------
@@ -128,13 +128,13 @@ def test_a_cell_says_its_number(page: "Page", model: checkpoint.Checkpoint) -> N
     assert float(readout(page).get_attribute("data-value") or "nan") == pytest.approx(pattern[2, 1].item(), abs=1e-9)
 
     page.mouse.move(*point(page, "weights", pattern.shape, 5, 3))
-    page.wait_for_function("document.querySelector('[data-testid=readout]').dataset.query === '5'")
+    page.wait_for_function("() => document.querySelector('[data-testid=readout]').dataset.query === '5'")
     assert readout(page).inner_text() == f"query {tokens[5]} 5, key {tokens[3]} 3: weight {written(pattern[5, 3])}"
     assert f"weight {written(pattern[5, 3])}" in "".join(page.locator(".hovertext").all_text_contents())
     assert page.locator(".marker:visible").all_inner_texts() == [tokens[5], tokens[3]]
 
     page.mouse.move(5, 5)
-    page.wait_for_function("document.querySelector('[data-testid=readout]').dataset.query === '2'")
+    page.wait_for_function("() => document.querySelector('[data-testid=readout]').dataset.query === '2'")
     assert page.locator(".marker:visible").count() == 0
 
 
@@ -200,9 +200,11 @@ def test_queries_keys_and_values_are_the_traces(page: "Page", model: checkpoint.
     first = head_of(model, TEXT, "q")
     matrix(page, "q").focus()
     page.keyboard.press("ArrowRight")  # another dimension: no other panel knows of it
-    page.wait_for_function("document.querySelector('[data-matrix=q] ~ [data-testid=readout]').dataset.col === '1'")
+    page.wait_for_function(
+        "() => document.querySelector('[data-matrix=q] ~ [data-testid=readout]').dataset.col === '1'"
+    )
     assert "dimension 1" in readout(page, "q").inner_text()
-    assert float(readout(page, "q").get_attribute("data-value") or "nan") == pytest.approx(first[2, 1].item(), abs=1e-6)
+    assert float(readout(page, "q").get_attribute("data-value") or "nan") == pytest.approx(first[2, 1].item(), abs=1e-5)
     page.keyboard.press("ArrowUp")
     page.wait_for_url(re.compile("query=1(&|$)"))
 
@@ -340,7 +342,7 @@ def test_hover_draws_nothing_anew(page: "Page", model: checkpoint.Checkpoint) ->
     }""")
     for step in range(n):
         page.mouse.move(*point(page, "weights", [n, n], step, step))
-        page.wait_for_function(f"document.querySelector('[data-testid=readout]').dataset.query === '{step}'")
+        page.wait_for_function(f"() => document.querySelector('[data-testid=readout]').dataset.query === '{step}'")
     assert page.evaluate("window.redraws") == 0
 
 
@@ -386,7 +388,7 @@ def test_many_tokens_have_as_many_labels_as_fit_and_more_when_zoomed(
         buttons.nth(2).focus()
         page.keyboard.press("Enter")
         drawn(page)
-    page.wait_for_function("document.querySelector('.js-plotly-plot').data.some((d) => d.mode === 'text')")
+    page.wait_for_function("() => document.querySelector('.js-plotly-plot').data.some((d) => d.mode === 'text')")
     zoomed = picture(page, "weights")
     left, right = zoomed["view"][0]
     assert zoomed["xvals"] == list(range(math.ceil(left), math.ceil(right))), "all labels of what is seen"
@@ -395,7 +397,7 @@ def test_many_tokens_have_as_many_labels_as_fit_and_more_when_zoomed(
 
     buttons.nth(4).focus()
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelector('.js-plotly-plot').layout.xaxis.range[0] === -0.5")
+    page.wait_for_function("() => document.querySelector('.js-plotly-plot').layout.xaxis.range[0] === -0.5")
     assert picture(page, "weights")["view"] == [[-0.5, len(ids) - 0.5], [len(ids) - 0.5, -0.5]]
 
 
@@ -408,7 +410,7 @@ def test_a_double_click_shows_the_whole(page: "Page") -> None:
     page.mouse.move((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
     page.mouse.move(*end, steps=3)
     page.mouse.up()
-    page.wait_for_function("document.querySelector('.js-plotly-plot').layout.xaxis.range[1] < 12")
+    page.wait_for_function("() => document.querySelector('.js-plotly-plot').layout.xaxis.range[1] < 12")
     left, right = picture(page, "weights")["view"][0]
     assert [left % 1, right % 1] == [0.5, 0.5], "no cell is cut"
 
