@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -12,14 +13,18 @@ from model import masks
 from model.kv_cache import LayerCache
 from model.taps import Tap
 
+LOWEST = torch.finfo(torch.float32).min / 2
+
 
 def masked_softmax(scores: Tensor, allowed: Tensor) -> Tensor:
     """softmax over the keys that are allowed: exactly 0 where they are not, and a row of zeros where none is.
 
-    The same as softmax(scores + M) with M = 0 or −∞, but a row of only −∞ would give 0/0 there.
+    softmax(scores + M) with M = 0 or, for −∞, a number so low that e to the power of it is 0 as well: a row of only
+    −∞ would be 0/0. Where `allowed` has 1 for all heads, only the sum and the product are as large as `scores`.
     """
-    weights = scores.masked_fill(~allowed, float("-inf")).softmax(dim=-1)
-    return weights.masked_fill(~allowed, 0.0)
+    m = torch.where(allowed, 0.0, LOWEST)  # … 1|head query key
+    some = (m.amax(dim=-1, keepdim=True) == 0).to(scores.dtype)  # … 1|head query 1
+    return (scores + m).softmax(dim=-1) * some
 
 
 class MultiHeadAttention(nn.Module):
@@ -37,6 +42,7 @@ class MultiHeadAttention(nn.Module):
         self.w_v = nn.Linear(d_model, d_model)
         self.w_o = nn.Linear(d_model, d_model)
         self.dropout = nn.Dropout(dropout)
+        self.joined: tuple[Tensor, Tensor] | None = None  # weight [3 d_model, d_model] and bias: join_projections
 
         self.q = Tap("head position d_head")
         self.k = Tap("head position d_head")
@@ -51,8 +57,8 @@ class MultiHeadAttention(nn.Module):
     def forward(self, x_query: Tensor, x_key_value: Tensor, mask: Tensor, cache: LayerCache | None = None) -> Tensor:
         """x_query [batch query d_model], x_key_value [batch key d_model], mask of reasons [batch 1|head query key]
         → [batch query d_model]. With a cache, `x_key_value` holds only the new positions, the mask all of them."""
-        q = self.q(self.split_heads(self.w_q(x_query)))  # batch head query d_head
-        k, v = self.split_heads(self.w_k(x_key_value)), self.split_heads(self.w_v(x_key_value))
+        q, k, v = (self.split_heads(x) for x in self.project(x_query, x_key_value))
+        q = self.q(q)  # batch head query d_head
         if cache is not None:
             k, v = cache.append(k, v)
         k, v = self.k(k), self.v(v)  # batch head key d_head
@@ -70,9 +76,28 @@ class MultiHeadAttention(nn.Module):
         The softmax is written out, for its weights are what we are here to see.
         """
         scores = self.scores(q @ k.mT / math.sqrt(q.shape[-1]))  # batch head query key
-        reasons = self.mask(mask.expand_as(scores))
-        pattern = self.pattern(masked_softmax(scores, masks.allowed(reasons)))
-        return self.dropout(pattern) @ v  # type: ignore[no-any-return]
+        seen = self.mask(mask.expand_as(scores))
+        mask = seen if self.mask.edited else mask  # one matrix for all heads, unless someone has changed it for one
+        pattern = self.pattern(masked_softmax(scores, masks.allowed(mask)))
+        return (self.dropout(pattern) if self.training else pattern) @ v  # type: ignore[no-any-return]
+
+    def project(self, x_query: Tensor, x_key_value: Tensor) -> Sequence[Tensor]:
+        """X W^Q, X' W^K, X' W^V, of all heads: [batch position d_model] each."""
+        if self.joined is not None and x_query is x_key_value:
+            return F.linear(x_query, *self.joined).chunk(3, dim=-1)
+        return self.w_q(x_query), self.w_k(x_key_value), self.w_v(x_key_value)
+
+    def join_projections(self) -> None:
+        """Let W^Q, W^K, W^V be parts of one matrix, so that self-attention multiplies once where it did three times.
+
+        For a model that is only read: moved to another device or type, the four would no longer be one.
+        """
+        linears = (self.w_q, self.w_k, self.w_v)
+        weight = torch.cat([linear.weight.data for linear in linears]).T.contiguous().T  # laid out as in layout.py
+        bias = torch.cat([linear.bias.data for linear in linears])
+        for linear, w, b in zip(linears, weight.chunk(3), bias.chunk(3), strict=True):
+            linear.weight.data, linear.bias.data = w, b
+        self.joined = weight, bias
 
     def split_heads(self, x: Tensor) -> Tensor:
         """[batch position d_model] → [batch head position d_head]"""
@@ -86,7 +111,7 @@ class MultiHeadAttention(nn.Module):
         """
         d_model = self.w_o.out_features
         w_o = self.w_o.weight.view(d_model, self.n_head, -1)  # d_model head d_head
-        return torch.einsum("bhpd,mhd->bhpm", z, w_o)
+        return z @ w_o.permute(1, 2, 0)
 
 
 def sdpa_attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from torch import Tensor, nn
 
@@ -46,7 +47,14 @@ class PostNormResidual(PreNormResidual):
         return self.norm(x + self.dropout(sublayer(x)))  # type: ignore[no-any-return]
 
 
-RESIDUALS = {"pre": PreNormResidual, "post": PostNormResidual}
+class ResPostNormResidual(PreNormResidual):
+    """x + Dropout(LayerNorm(Sublayer(x))): what is written is normalised, the stream is not (Liu et al. 2022)."""
+
+    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+        return x + self.dropout(self.norm(sublayer(x)))  # type: ignore[no-any-return]
+
+
+RESIDUALS = {"pre": PreNormResidual, "post": PostNormResidual, "res-post": ResPostNormResidual}
 
 
 class Block(nn.Module):
@@ -65,6 +73,36 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor, cache: LayerCache | None = None) -> Tensor:
         """x [batch position d_model], mask of reasons [batch 1|head query key] → [batch position d_model]"""
-        x = self.resid_pre(x)
-        x = self.resid_mid(self.attn_residual(x, lambda x: self.attn(x, x, mask, cache)))
+        x = self.resid_mid(self.attend(self.resid_pre(x), mask, cache))
         return self.resid_post(self.ffn_residual(x, self.ffn))  # type: ignore[no-any-return]
+
+    def attend(self, x: Tensor, mask: Tensor, cache: LayerCache | None) -> Tensor:
+        """The self-attention's part, residual included."""
+        return self.attn_residual(x, lambda x: self.attn(x, x, mask, cache))  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a decoder reads beside its own stream: the encoder's output [batch key d_model] and a mask of reasons
+    [batch 1|head query key] over it. With a cache that has seen it already, `x` is empty: [batch 0 d_model]."""
+
+    x: Tensor
+    mask: Tensor
+
+
+class CrossBlock(Block):
+    """A block that also attends to an encoder's output, between self-attention and FFN, with weights of its own."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.cross_attn = MultiHeadAttention(config.d_model, config.n_head, config.dropout)
+        self.cross_attn_residual = RESIDUALS[config.norm_order](config.d_model, config.layer_norm_eps, config.dropout)
+        self.resid_cross = Tap("position d_model")
+
+    def forward(  # type: ignore[override]
+        self, x: Tensor, mask: Tensor, memory: Memory, cache: LayerCache | None = None, cross: LayerCache | None = None
+    ) -> Tensor:
+        """x [batch position d_model] → the same shape; `cross` keeps the memory's keys and values."""
+        x = self.resid_mid(self.attend(self.resid_pre(x), mask, cache))
+        x = self.cross_attn_residual(x, lambda x: self.cross_attn(x, memory.x, memory.mask, cross))
+        return self.resid_post(self.ffn_residual(self.resid_cross(x), self.ffn))  # type: ignore[no-any-return]

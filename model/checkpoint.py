@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from model import tokenizer as tokenizers
 from model.config import ModelConfig
+from model.layout import lay_out_for_reading
 from model.tokenizer import Tokenizer
-from model.transformer import DecoderOnly, build
+from model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, Transformer, build
+
+T = TypeVar("T", bound=nn.Module)
 
 ZOO = Path(__file__).parent / "zoo"
 """The models that ship with the project."""
@@ -26,7 +30,7 @@ class Checkpoint:
     """A loaded model with what belongs to it; the model is in eval mode, in float32."""
 
     name: str
-    model: DecoderOnly
+    model: Transformer
     tokenizer: Tokenizer
     card: dict[str, Any]
 
@@ -36,7 +40,26 @@ class Checkpoint:
 
     @property
     def device(self) -> torch.device:
-        return self.model.token_embedding.weight.device
+        return next(self.model.parameters()).device
+
+    @property
+    def decoder_only(self) -> DecoderOnly:
+        """The model, if it is of this family; else `ValueError`."""
+        return self._of(DecoderOnly)
+
+    @property
+    def encoder_only(self) -> EncoderOnly:
+        return self._of(EncoderOnly)
+
+    @property
+    def encoder_decoder(self) -> EncoderDecoder:
+        return self._of(EncoderDecoder)
+
+    def _of(self, family: type[T]) -> T:
+        if isinstance(self.model, family):
+            return self.model
+        words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", family.__name__).lower()
+        raise ValueError(f"{self.name} is {self.config.family}; this needs a model that is {words}")
 
 
 def find_models(*folders: Path) -> dict[str, Path]:
@@ -65,7 +88,8 @@ def load(folder: Path, device: torch.device | str = "cpu") -> Checkpoint:
     model = build(config)
     load_weights(model, read_weights(folder / "weights.safetensors"))
     model.requires_grad_(False).eval().to(device)
-    tokenizer = tokenizers.load(folder / "tokenizer.tiktoken")
+    lay_out_for_reading(model)
+    tokenizer = tokenizers.load(folder / "tokenizer.tiktoken", config.family, config.text_form)
     if tokenizer.vocab_size != config.vocab_size:
         raise ValueError(f"{folder}: the tokenizer has {tokenizer.vocab_size} ids, the model {config.vocab_size}")
     card_file = folder / "card.json"
@@ -88,7 +112,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
         raise ValueError(f"{path} is not a safetensors file: {error}") from None
 
 
-def save(folder: Path, model: DecoderOnly, ranks_file: Path) -> None:
+def save(folder: Path, model: Transformer, ranks_file: Path) -> None:
     """Write weights (float16), config and tokenizer of `model` into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     weights_file = folder / "weights.safetensors"
@@ -100,12 +124,12 @@ def save(folder: Path, model: DecoderOnly, ranks_file: Path) -> None:
         target.write_bytes(ranks_file.read_bytes())
 
 
-def weights(model: DecoderOnly) -> dict[str, Tensor]:
+def weights(model: nn.Module) -> dict[str, Tensor]:
     """The parameters by name on the CPU, a tied pair once."""
     return {name: x.detach().cpu().contiguous() for name, x in model.named_parameters()}
 
 
-def load_weights(model: DecoderOnly, tensors: dict[str, Tensor]) -> None:
+def load_weights(model: nn.Module, tensors: dict[str, Tensor]) -> None:
     """Copy `tensors` into the parameters of the same names. Raises `ValueError` naming what is missing or too much."""
     parameters = dict(model.named_parameters())
     if parameters.keys() != tensors.keys():

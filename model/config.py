@@ -6,16 +6,20 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal, Self, get_args
 
-Family = Literal["decoder-only"]
+Family = Literal["decoder-only", "encoder-only", "encoder-decoder"]
 PositionKind = Literal["learned", "sinusoidal", "none"]
-NormOrder = Literal["pre", "post"]
+NormOrder = Literal["pre", "post", "res-post"]
+TextForm = Literal["natural", "treebank"]
+CHOICES = {"family": Family, "position": PositionKind, "norm_order": NormOrder, "text_form": TextForm}
 
 
 @dataclass(frozen=True)
 class ModelConfig:
     """Everything needed to build a model with `transformer.build`.
 
-    The names are the field's own: `d_ff` is the inner width of the FFN, `max_seq_len` the longest sequence in tokens.
+    The names are the field's own: `d_ff` is the inner width of the FFN, `max_seq_len` the longest sequence in tokens
+    (of an encoder-decoder: on either side), `n_layer` the layers of each stack. `classes` are what an encoder-only
+    model tells apart; `text_form` is how text is written before it is cut into tokens (`text_form.py`).
     Raises `ValueError` when the numbers cannot form a model.
     """
 
@@ -32,23 +36,32 @@ class ModelConfig:
     tie_embeddings: bool = True
     scale_embeddings: bool = False
     layer_norm_eps: float = 1e-5
+    classes: tuple[str, ...] = ()
+    text_form: TextForm = "natural"
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "n_layer", "n_head", "d_model", "d_ff", "max_seq_len"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name, kinds in (("family", Family), ("position", PositionKind), ("norm_order", NormOrder)):
+        for name, kinds in CHOICES.items():
             if getattr(self, name) not in get_args(kinds):
                 raise ValueError(f"unknown {name} {getattr(self, name)!r}; known are {', '.join(get_args(kinds))}")
         if self.d_model % self.n_head:
             raise ValueError(f"d_model={self.d_model} does not divide into n_head={self.n_head} equal heads")
         if not 0.0 <= self.dropout < 1.0:
             raise ValueError(f"dropout must lie in [0, 1), got {self.dropout}")
+        if len(self.classes) < 2 if self.family == "encoder-only" else self.classes:
+            raise ValueError(f"an encoder-only model has two classes or more, the others none; got {self.classes!r}")
 
     @property
     def d_head(self) -> int:
         """Width of one head: d_k = d_v = d_model / h (Vaswani et al. 2017, section 3.2.2)."""
         return self.d_model // self.n_head
+
+    @property
+    def is_causal(self) -> bool:
+        """Whether the model was trained under a causal mask (of an encoder-decoder: its decoder)."""
+        return self.family != "encoder-only"
 
     def to_json(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -63,4 +76,4 @@ class ModelConfig:
         missing = [f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING and f.name not in data]
         if missing:
             raise ValueError(f"missing model settings {missing}")
-        return cls(**data)
+        return cls(**data | {"classes": tuple(data.get("classes", ()))})

@@ -17,9 +17,11 @@ class LayerCache:
         self.v: Tensor | None = None
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Add the new positions' k, v; return those of all positions."""
-        self.k = k if self.k is None else torch.cat((self.k, k), dim=-2)
-        self.v = v if self.v is None else torch.cat((self.v, v), dim=-2)
+        """Add the new positions' k, v; return those of all positions. None new: what is kept, as it is."""
+        if self.k is None or self.v is None:
+            self.k, self.v = k, v
+        elif k.shape[-2]:
+            self.k, self.v = torch.cat((self.k, k), dim=-2), torch.cat((self.v, v), dim=-2)
         return self.k, self.v
 
 

@@ -64,3 +64,17 @@ def position_ids(is_pad: Tensor) -> Tensor:
     A PAD itself gets the position of the last real token before it, 0 at the start: it must be some row of the table.
     """
     return (~is_pad).long().cumsum(dim=-1).sub(1).clamp(min=0)
+
+
+def encoder_mask(is_pad: Tensor, *, use_causal: bool = False, use_padding: bool = True) -> Tensor:
+    """The mask of an encoder's self-attention: bool [batch key] → reasons [batch 1 key key]. Nothing trained is causal
+    here; it can be switched on to see what that breaks."""
+    return decoder_mask(is_pad, use_causal=use_causal, use_padding=use_padding)
+
+
+def cross_mask(source_is_pad: Tensor, query_len: int, *, use_padding: bool = True) -> Tensor:
+    """The mask of cross-attention: no target position sees a PAD of the source: bool [batch key]
+    → reasons [batch 1 query key]."""
+    return decoder_mask(source_is_pad, use_causal=False, use_padding=use_padding)[:, :, :1].expand(
+        -1, -1, query_len, -1
+    )

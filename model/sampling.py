@@ -59,24 +59,31 @@ def distribution(logits: Tensor, settings: Settings, banned: Sequence[int] = ())
 
     Tokens in `banned` (PAD) have probability 0 in every part. Ties are broken by the lower id.
     """
-    logits = logits.detach().cpu().double().clone()  # vocab
+    logits = logits.detach().to("cpu", torch.float64, copy=True)  # vocab
     logits[list(banned)] = float("-inf")
     before = logits.softmax(-1)
     # Without the subtraction a temperature near 0 makes infinities, and their softmax NaN.
     tempered = ((logits - logits.max()) / settings.temperature).softmax(-1) if settings.temperature else greedy(logits)
 
-    order = tempered.argsort(descending=True, stable=True)
+    order = likeliest(tempered, settings.top_k or len(tempered))  # rank
     ordered = tempered[order]
     keep = ordered > 0
-    if settings.top_k:
-        keep[settings.top_k :] = False
     # The smallest set of tokens whose probability reaches top_p: a token stays if those before it do not reach it yet.
-    mass = (ordered * keep).sum()
     if settings.top_p < 1:
-        keep &= (ordered * keep).cumsum(-1) - ordered < settings.top_p * mass
-    kept = torch.zeros_like(keep).scatter(0, order, keep)
+        keep &= ordered.cumsum(-1) - ordered < settings.top_p * ordered.sum()
+    kept = torch.zeros_like(logits, dtype=torch.bool)
+    kept[order[keep]] = True
     after = tempered * kept
-    return Distribution(before, after / after.sum(), kept, float(tempered[~kept].sum()))
+    return Distribution(before, after / after.sum(), kept, float((tempered * ~kept).sum()))
+
+
+def likeliest(p: Tensor, n: int) -> Tensor:
+    """The ids of the `n` largest of p [vocab], from the largest down (fewer where there are fewer), ties by the lower
+    id."""
+    if n > len(p) // 2:
+        return p.argsort(descending=True, stable=True)[:n]
+    ids = (p >= p.topk(n).values[-1]).nonzero().flatten()  # more than n where there are ties; sorts few, not all
+    return ids[p[ids].argsort(descending=True, stable=True)[:n]]
 
 
 def greedy(logits: Tensor) -> Tensor:
@@ -94,6 +101,6 @@ def uniform(seed: int, index: int) -> float:
 
 def draw(dist: Distribution, u: float) -> int:
     """The token whose share of [0, 1) holds `u`, shares laid side by side from the likeliest down."""
-    order = dist.after.argsort(descending=True, stable=True)
+    order = likeliest(dist.after, dist.n_kept)
     place = int(torch.searchsorted(dist.after[order].cumsum(-1), u, right=True))
-    return int(order[min(place, dist.n_kept - 1)])
+    return int(order[min(place, len(order) - 1)])

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fnmatch import fnmatchcase
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -61,11 +62,14 @@ class Tap(nn.Module):
         recording = None if torch.compiler.is_compiling() else _recording.get()
         return recording is not None and self.name in recording.edits
 
-    def forward(self, x: Tensor) -> Tensor:
+    def __call__(self, x: Tensor) -> Any:
+        """In place of nn.Module's, which also looks for hooks: a model calls a hundred taps for every token."""
         if torch.compiler.is_compiling():
             return x
         recording = _recording.get()
         return x if recording is None else recording.visit(self.name, x)
+
+    forward = __call__
 
     def extra_repr(self) -> str:
         return repr(self.dims)

@@ -1,7 +1,8 @@
 """Text to tokens and back: a byte-level BPE (Sennrich et al. 2016; on bytes as in GPT-2), run by tiktoken.
 
-A tokenizer is a file of ranks, `tokenizer.tiktoken` (one `base64 rank` a line, tiktoken's own format). Two special ids
-follow the ranks: END, which separates documents, and PAD. Neither can be typed: text that spells one is plain text.
+A tokenizer is a file of ranks, `tokenizer.tiktoken` (one `base64 rank` a line, tiktoken's own format). The special ids
+follow the ranks: END, which separates documents and ends a translation, PAD, and what the family of the model needs
+beside them. None can be typed: text that spells one is plain text.
 """
 
 from __future__ import annotations
@@ -12,8 +13,21 @@ from pathlib import Path
 
 import tiktoken
 
+from model.config import Family, TextForm
+from model.text_form import TEXT_FORMS
+
 END = "<|endoftext|>"
 PAD = "<|pad|>"
+START = "<|start|>"
+"""What a target begins with: row 0 of a decoder predicts its first token."""
+CLS = "[CLS]"
+"""What an encoder's text begins with: its last state says the class."""
+
+SPECIAL: dict[Family, tuple[str, ...]] = {
+    "decoder-only": (END, PAD),
+    "encoder-only": (END, PAD, CLS),
+    "encoder-decoder": (END, PAD, START),
+}
 
 # GPT-2's split (Radford et al. 2019), but digit by digit: contractions, words, digits, punctuation, space.
 SPLIT = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
@@ -38,22 +52,34 @@ class Token:
 
 
 class Tokenizer:
-    """A `tiktoken.Encoding` with PAD, and tokens that know their place in the text."""
+    """A `tiktoken.Encoding` with special tokens, and tokens that know their place in the text."""
 
-    def __init__(self, encoding: tiktoken.Encoding) -> None:
+    def __init__(self, encoding: tiktoken.Encoding, text_form: TextForm = "natural") -> None:
         self.encoding = encoding
-        self.end_id = encoding.encode_single_token(END)
-        self.pad_id = encoding.encode_single_token(PAD)
+        self.text_form = text_form
+        self.special_ids = {name: encoding.encode_single_token(name) for name in encoding.special_tokens_set}
+        self.end_id = self.special_ids[END]
+        self.pad_id = self.special_ids[PAD]
+        # What a sequence of this family begins with; -1: nothing.
+        self.first_id = self.special_ids.get(CLS, self.special_ids.get(START, -1))
+
+    @property
+    def never_sampled(self) -> list[int]:
+        """The special ids that no text goes on with: all but END."""
+        return sorted(set(self.special_ids.values()) - {self.end_id})
 
     @property
     def vocab_size(self) -> int:
         return self.encoding.n_vocab
 
     def encode(self, text: str) -> list[int]:
-        """The ids of `text`; raises `ValueError` for a lone surrogate, which has no bytes in UTF-8."""
+        """The ids of `text`, written in the model's text form first; no special ones.
+
+        Raises `ValueError` for a lone surrogate, which has no bytes in UTF-8.
+        """
         check_encodable(text)
         try:
-            return self.encoding.encode_ordinary(text)
+            return self.encoding.encode_ordinary(TEXT_FORMS[self.text_form](text))
         except BaseException as error:
             if type(error).__name__ != "PanicException":  # pyo3's, which is no Exception
                 raise
@@ -68,14 +94,14 @@ class Tokenizer:
 
         Raises `ValueError` for an id that is not in the vocabulary.
         """
-        pieces = [self.token_bytes(i) for i in ids]
-        special = [i in (self.end_id, self.pad_id) for i in ids]
-        starts, ends = character_spans([b"" if s else p for p, s in zip(pieces, special, strict=True)])
+        special = set(self.special_ids.values())
+        piece = {i: self.token_bytes(i) for i in set(ids)}  # each id once: a long text has it a thousand times
+        shown = {i: (p, p.decode("utf-8", errors="replace")) for i, p in piece.items()}
+        partial = {i for i, p in piece.items() if is_partial(p)}
+        starts, ends = character_spans([b"" if i in special else piece[i] for i in ids])
         return [
-            Token(
-                n, i, piece, piece.decode("utf-8", errors="replace"), starts[n], ends[n], is_partial(piece), special[n]
-            )
-            for n, (i, piece) in enumerate(zip(ids, pieces, strict=True))
+            Token(n, i, *shown[i], start, end, i in partial, i in special)
+            for n, (i, start, end) in enumerate(zip(ids, starts, ends, strict=True))
         ]
 
     def token_bytes(self, token_id: int) -> bytes:
@@ -129,17 +155,20 @@ def character_spans(pieces: list[bytes]) -> tuple[list[int], list[int]]:
     return starts, ends
 
 
-def from_ranks(ranks: dict[bytes, int], name: str) -> Tokenizer:
-    """A tokenizer of these BPE ranks; END and PAD get the two ids after them."""
-    special = {END: len(ranks), PAD: len(ranks) + 1}
-    return Tokenizer(tiktoken.Encoding(name, pat_str=SPLIT, mergeable_ranks=ranks, special_tokens=special))
+def from_ranks(
+    ranks: dict[bytes, int], name: str, family: Family = "decoder-only", text_form: TextForm = "natural"
+) -> Tokenizer:
+    """A tokenizer of these BPE ranks; the special tokens of the family get the ids after them."""
+    special = {token: len(ranks) + n for n, token in enumerate(SPECIAL[family])}
+    encoding = tiktoken.Encoding(name, pat_str=SPLIT, mergeable_ranks=ranks, special_tokens=special)
+    return Tokenizer(encoding, text_form)
 
 
-def load(path: Path) -> Tokenizer:
+def load(path: Path, family: Family = "decoder-only", text_form: TextForm = "natural") -> Tokenizer:
     """Read `tokenizer.tiktoken`. Not by tiktoken's loader: it keeps a copy of every path in the temporary folder."""
     try:
         lines = [line.split() for line in path.read_bytes().splitlines() if line]
         ranks = {base64.b64decode(piece, validate=True): int(rank) for piece, rank in lines}
     except ValueError as error:
         raise ValueError(f"{path} is no file of `base64 rank` lines: {error}") from None
-    return from_ranks(ranks, name=f"chumoku-{path.parent.name}")
+    return from_ranks(ranks, f"chumoku-{path.parent.name}", family, text_form)

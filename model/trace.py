@@ -10,21 +10,26 @@ import torch
 from torch import Tensor
 
 from model import masks
+from model.block import Memory
 from model.checkpoint import Checkpoint
+from model.encoder_decoder import EncoderDecoder
+from model.encoder_only import EncoderOnly
 from model.taps import Edit, record, tap_dims
 
 
 @dataclass(frozen=True)
 class Masks:
-    """Which masks a run applies."""
+    """Which masks a run applies. Causal: in the stack that predicts; None is as the model was trained. Padding:
+    wherever there are PADs."""
 
-    causal: bool = True
+    causal: bool | None = None
     padding: bool = True
 
 
 @dataclass(frozen=True)
 class Padding:
-    """PAD tokens put beside a sentence; `follow` lets position ids follow the padding mask: padding moves nobody."""
+    """PAD tokens put beside a sentence (an encoder-decoder's source); `follow` lets position ids follow the padding
+    mask: padding moves nobody."""
 
     count: int = 0
     side: Literal["left", "right"] = "left"
@@ -35,13 +40,15 @@ class Padding:
 class Trace:
     """What one forward pass made. Tensors have no batch dimension and are on the CPU; `dims` names theirs.
 
-    `ids` include the PADs; row t of `logits` is about token t+1.
+    `ids` include the PADs and, in an encoder-only model, [CLS]; an encoder-decoder's are the source's, and `target_ids`
+    (None in the other families) begin with START. Row t of a decoder's `logits` is about token t+1.
     """
 
     ids: list[int]
     position_ids: list[int]
     tensors: dict[str, Tensor]
     dims: dict[str, str]
+    target_ids: list[int] | None = None
 
 
 @torch.inference_mode()
@@ -50,32 +57,74 @@ def trace(
     ids: Sequence[int],
     names: Sequence[str] | None = None,
     *,
+    target: Sequence[int] | None = None,
     use: Masks = Masks(),
     pad: Padding = Padding(),
     edit: Mapping[str, Edit] | None = None,
 ) -> Trace:
     """Run `ids` through the model and keep the taps called `names` (all of them by default), in the model's order.
 
-    Position ids skip the PADs as long as the padding mask is on and `pad.follow`; else a PAD counts like any token.
-    Raises `ValueError` when there is no token or more than the model's window, `KeyError` for an unknown tap.
+    [CLS] and START are put where they are missing. An encoder-decoder reads `target` as if it had written it itself
+    (teacher forcing). Position ids skip the PADs as long as the padding mask is on and `pad.follow`; else a PAD counts
+    like any token. Raises `ValueError` when there is no token or more than the model's window, and for a target that is
+    missing or too much; `KeyError` for an unknown tap.
     """
-    padded = pad_ids(ids, pad, checkpoint.tokenizer.pad_id)
-    check_length(len(padded), checkpoint.config.max_seq_len)
     dims = tap_dims(checkpoint.model)
     wanted = list(dims) if names is None else list(names)
     for name in [*wanted, *(edit or {})]:
         if name not in dims:
             raise KeyError(f"no tensor is named {name!r}; known are {', '.join(dims)}")
+    if (target is None) == (checkpoint.config.family == "encoder-decoder"):
+        raise ValueError(f"{checkpoint.name} is {checkpoint.config.family}: a target is for an encoder-decoder, always")
 
+    padded = pad_ids(read_as(checkpoint, ids), pad, checkpoint.tokenizer.pad_id)
+    check_length(len(padded), checkpoint.config.max_seq_len)
     token_ids = torch.tensor([padded], device=checkpoint.device)  # 1 position
     is_pad = token_ids == checkpoint.tokenizer.pad_id
-    mask = masks.decoder_mask(is_pad, use_causal=use.causal, use_padding=use.padding)
     skipped = is_pad if use.padding and pad.follow else torch.zeros_like(is_pad)
     position_ids = masks.position_ids(skipped)
+    target_ids = None if target is None else with_first(target, checkpoint.tokenizer.first_id)
     with record(wanted, edit) as recording:
-        checkpoint.model(token_ids, mask, position_ids)
+        run(checkpoint, token_ids, position_ids, is_pad, use, target_ids)
     tensors = {name: recording.tensors[name][0].cpu() for name in wanted}
-    return Trace(padded, position_ids[0].tolist(), tensors, {name: dims[name] for name in wanted})
+    return Trace(padded, position_ids[0].tolist(), tensors, {name: dims[name] for name in wanted}, target_ids)
+
+
+def run(
+    checkpoint: Checkpoint,
+    token_ids: Tensor,
+    position_ids: Tensor,
+    is_pad: Tensor,
+    use: Masks,
+    target_ids: Sequence[int] | None,
+) -> Tensor:
+    """The forward pass of the model's family: token_ids, position_ids, is_pad [1 position] → logits."""
+    model, causal = checkpoint.model, checkpoint.config.is_causal if use.causal is None else use.causal
+    if isinstance(model, EncoderDecoder):
+        assert target_ids is not None
+        check_length(len(target_ids), checkpoint.config.max_seq_len, "target tokens, START included,")
+        target = torch.tensor([target_ids], device=checkpoint.device)  # 1 query
+        memory = model.encode(token_ids, masks.encoder_mask(is_pad, use_padding=use.padding), position_ids)
+        mask = masks.decoder_mask(torch.zeros_like(target, dtype=torch.bool), use_causal=causal)
+        return model.decode(
+            target, mask, Memory(memory, masks.cross_mask(is_pad, len(target_ids), use_padding=use.padding))
+        )
+    mask = masks.decoder_mask(is_pad, use_causal=causal, use_padding=use.padding)
+    if isinstance(model, EncoderOnly):
+        return model(token_ids, mask, position_ids, (~is_pad).long().argmax(-1))  # type: ignore[no-any-return]
+    return model(token_ids, mask, position_ids)  # type: ignore[no-any-return]
+
+
+def read_as(checkpoint: Checkpoint, ids: Sequence[int]) -> list[int]:
+    """`ids` as the model reads a sentence: an encoder-only model's begin with [CLS]. Raises `ValueError` for none."""
+    check_length(len(ids), checkpoint.config.max_seq_len)
+    is_classifier = checkpoint.config.family == "encoder-only"
+    return with_first(ids, checkpoint.tokenizer.first_id) if is_classifier else list(ids)
+
+
+def with_first(ids: Sequence[int], first_id: int) -> list[int]:
+    """`ids` behind `first_id`, unless they begin with it."""
+    return list(ids) if ids and ids[0] == first_id else [first_id, *ids]
 
 
 def pad_ids(ids: Sequence[int], pad: Padding, pad_id: int) -> list[int]:
@@ -84,11 +133,11 @@ def pad_ids(ids: Sequence[int], pad: Padding, pad_id: int) -> list[int]:
     return [*pads, *ids] if pad.side == "left" else [*ids, *pads]
 
 
-def check_length(n_tokens: int, max_seq_len: int) -> None:
+def check_length(n_tokens: int, max_seq_len: int, what: str = "tokens") -> None:
     """Raise `ValueError` for no token, or for more than the window holds."""
     if n_tokens == 0:
         raise ValueError("there is no token to trace")
     if n_tokens > max_seq_len:
         raise ValueError(
-            f"{n_tokens} tokens are {n_tokens - max_seq_len} more than the model's window of {max_seq_len}"
+            f"{n_tokens} {what} are {n_tokens - max_seq_len} more than the model's window of {max_seq_len}"
         )

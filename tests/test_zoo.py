@@ -49,7 +49,7 @@ def test_stories_gpt_meets_its_bar() -> None:
     assert checkpoint.load(ZOO / "stories-gpt").card["evaluation"]["bits_per_byte"] <= 0.90
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example["text"])
+@pytest.mark.parametrize("example", [one for one in EXAMPLES if "at_least" in one], ids=lambda example: example["text"])
 def test_an_example_shows_what_it_says(example: dict[str, Any]) -> None:
     """The chosen key is the one that the chosen query looks at most, at least with the weight promised; both named."""
     loaded = checkpoint.load(ZOO / example.get("model", "stories-gpt"))

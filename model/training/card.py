@@ -11,19 +11,14 @@ from typing import Any
 import torch
 
 from model import checkpoint
-from model.checkpoint import Checkpoint
-from model.evaluate import bits_per_byte
-from model.generate import generate
-from model.sampling import Settings
 from model.training.curve import read_metrics
 from model.training.presets import Preset
 from model.training.run_state import Progress
-
-PROMPTS = ("Once upon a time", "Tom had a red ball.", "The little bird was sad because")
+from model.training.task import Task
 
 
 def make_card(
-    preset: Preset, folder: Path, run_folder: Path, progress: Progress, held_out: list[str], how: dict[str, Any]
+    preset: Preset, folder: Path, run_folder: Path, progress: Progress, task: Task, how: dict[str, Any]
 ) -> dict[str, Any]:
     """Reload the float16 weights in `folder`, measure them, and say everything the run knows of itself."""
     loaded = checkpoint.load(folder)
@@ -32,7 +27,9 @@ def make_card(
         "data": [
             {"file": s.file, "what": s.what, "licence": s.licence, "share_of_rows": s.weight} for s in preset.sources
         ],
-        "tokenizer": "a byte-level BPE learned on a sample of all documents, the held-out ones included",
+        "family": preset.config.family,
+        "languages": list(preset.languages),
+        "tokenizer": f"a byte-level BPE of {preset.config.vocab_size:,} ids learned on {task.learned_from}",
         "command": how["command"],
         "seed": how["seed"],
         "hardware": hardware(how["device"]),
@@ -41,29 +38,14 @@ def make_card(
         "tokens_seen": progress.tokens,
         "recipe": {k: v for k, v in asdict(preset).items() if k not in ("name", "config", "sources")},
         "n_parameters": sum(p.numel() for p in loaded.model.parameters()),
-        "evaluation": {
-            "on": f"{len(held_out)} documents of {preset.validate_on} that it never saw (chosen by hash)",
-            "bytes": sum(len(d.encode()) for d in held_out),
-            "bits_per_byte": round(bits_per_byte(loaded.model, loaded.tokenizer, held_out), 4),
-            "weights": "float16 as shipped, reloaded into float32",
-        },
+        "evaluation": {**task.evaluation(loaded), "weights": "float16 as shipped, reloaded into float32"},
         "curve": [
-            {
-                "tokens": m["tokens"],
-                "minutes": round(m["seconds"] / 60, 1),
-                "bits_per_byte": round(m["bits_per_byte"], 4),
-            }
+            {"tokens": m["tokens"], "minutes": round(m["seconds"] / 60, 1), task.metric: round(m[task.metric], 4)}
             for m in read_metrics(run_folder)
-            if "bits_per_byte" in m
+            if task.metric in m
         ],
-        "samples": [sample(loaded, prompt) for prompt in PROMPTS],
+        "samples": task.samples(loaded),
     }
-
-
-def sample(loaded: Checkpoint, prompt: str, settings: Settings = Settings(0.8, 40, 0.95, 7)) -> dict[str, Any]:  # noqa: B008
-    """One text as it came out, with what reproduces it."""
-    *_, last = generate(loaded, loaded.tokenizer.encode(prompt), settings, max_new_tokens=180)
-    return {"prompt": prompt, "settings": asdict(settings), "text": loaded.tokenizer.decode(last.ids)}
 
 
 def hardware(device: torch.device) -> str:

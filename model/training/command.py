@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from model import checkpoint
 from model.training.card import make_card
 from model.training.curve import draw_curve
+from model.training.prepare import prepare
 from model.training.presets import PRESETS
-from model.training.train import Run, Trainer, prepare, seed_everything
+from model.training.train import Run, Trainer, seed_everything
 
 console = Console(stderr=True)
 
@@ -36,21 +38,23 @@ def run_training(
     run = Run(folder, data, checkpoint.pick_device(device), minutes, steps, seed, warm_start)
     seed_everything(run)
     console.print(f"[bold]{preset}[/] on {run.device}, run in {folder}: reading the data, learning the tokens …")
-    trainer = Trainer(chosen, run, *prepare(chosen, run))
+    trainer = Trainer(chosen, run, prepare(chosen, folder, data, warm_start))
     if trainer.progress.step:
         console.print(f"going on from step {trainer.progress.step:,}, {trainer.progress.seconds / 60:.1f} minutes in")
     fit_with_progress(trainer)
-    draw_curve(folder)
+    draw_curve(folder, trainer.task.metric)
     if trainer.stopped:
         console.print(f"stopped and saved; the same command goes on from step {trainer.progress.step:,}")
         return folder
-    budget = f"--steps {steps}" if steps else f"--minutes {minutes:g}"
-    how = {
-        "command": f"chumoku train {preset} --data {data} {budget} --seed {seed}",
-        "seed": seed,
-        "device": run.device,
-    }
-    return export(trainer, how)
+    return export(trainer, {"command": command_line(preset, run), "seed": seed, "device": run.device})
+
+
+def command_line(preset: str, run: Run) -> str:
+    """What makes the same model again."""
+    budget = ["--steps", str(run.steps)] if run.steps else ["--minutes", f"{run.minutes:g}"]
+    warm_start = ["--warm-start", str(run.warm_start)] if run.warm_start is not None else []
+    words = ["chumoku", "train", preset, "--data", str(run.data), *budget, "--seed", str(run.seed), *warm_start]
+    return shlex.join(words)
 
 
 def fit_with_progress(trainer: Trainer) -> None:
@@ -64,11 +68,12 @@ def fit_with_progress(trainer: Trainer) -> None:
     with Progress(*columns, console=console, speed_estimate_period=120) as bar:
         task = bar.add_task("starting", total=1.0)
         shown: dict[str, Any] = {}
+        metric = trainer.task.metric
 
         def report(metrics: dict[str, Any]) -> None:
             shown.update(metrics)
             speed = metrics["tokens"] / max(metrics["seconds"], 1e-9)
-            held_out = f" · held-out {shown['bits_per_byte']:.3f} bits/byte" if "bits_per_byte" in shown else ""
+            held_out = f" · held-out {metric.replace('_', ' ')} {shown[metric]:.3f}" if metric in shown else ""
             text = f"step {metrics['step']:,} · loss {metrics['loss']:.3f}{held_out} · {speed:,.0f} tokens/s"
             bar.update(task, completed=trainer.run.done(trainer.progress), description=text)
 
@@ -80,7 +85,7 @@ def export(trainer: Trainer, how: dict[str, Any]) -> Path:
     run_folder, preset = trainer.run.folder, trainer.preset
     folder = run_folder / preset.name
     checkpoint.save(folder, trainer.averaged_model(), run_folder / "tokenizer.tiktoken")
-    card = make_card(preset, folder, run_folder, trainer.progress, trainer.held_out, how)
+    card = make_card(preset, folder, run_folder, trainer.progress, trainer.task, how)
     (folder / "card.json").write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n")
-    console.print(f"{folder}: {card['evaluation']['bits_per_byte']} bits per byte on {card['evaluation']['on']}")
+    console.print(f"{folder}: {json.dumps(card['evaluation'], ensure_ascii=False)}")
     return folder

@@ -13,34 +13,37 @@ from plotly.subplots import make_subplots
 def read_metrics(run_folder: Path) -> list[dict[str, Any]]:
     """The lines of `metrics.jsonl`, each step once.
 
-    A run resumed after a kill repeats the steps that it had not saved; the later line counts.
+    A run resumed after a kill repeats the steps that it had not saved; the later line counts. A line of which the kill
+    left a part, perhaps with the next one behind it, is none.
     """
     file = run_folder / "metrics.jsonl"
-    lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-    return [metrics for _, metrics in sorted({metrics["step"]: metrics for metrics in lines}.items())]
+    found: dict[int, dict[str, Any]] = {}
+    for line in file.read_text().splitlines() if file.exists() else []:
+        try:
+            metrics = json.loads(line)
+        except ValueError:
+            continue
+        found[metrics["step"]] = metrics
+    return [metrics for _, metrics in sorted(found.items())]
 
 
-def draw_curve(run_folder: Path) -> Path:
-    """Write `curve.html`: training loss in nats a token, validation in bits per byte, over tokens seen."""
+def draw_curve(run_folder: Path, metric: str) -> Path:
+    """Write `curve.html`: the training loss, and `metric` on what was held out, over tokens seen."""
     metrics = read_metrics(run_folder)
+    validated = [m for m in metrics if metric in m]
+    words = metric.replace("_", " ")
     figure = make_subplots(specs=[[{"secondary_y": True}]])
-    figure.add_scatter(
-        x=[m["tokens"] for m in metrics], y=[m["loss"] for m in metrics], name="loss of a batch, nats a token"
-    )
-    validated = [m for m in metrics if "bits_per_byte" in m]
-    figure.add_trace(
-        go.Scatter(
-            x=[m["tokens"] for m in validated],
-            y=[m["bits_per_byte"] for m in validated],
-            name="held-out, bits per byte",
-        ),
-        secondary_y=True,
-    )
+    for secondary, key, name, points in (
+        (False, "loss", "loss of a batch, nats", metrics),
+        (True, metric, f"held-out, {words}", validated),
+    ):
+        line = go.Scatter(x=[m["tokens"] for m in points], y=[m[key] for m in points], name=name)
+        figure.add_trace(line, secondary_y=secondary)
     figure.update_layout(
         title=run_folder.name, xaxis_title="tokens seen", template="simple_white", hovermode="x unified"
     )
-    figure.update_yaxes(title_text="nats a token", secondary_y=False)
-    figure.update_yaxes(title_text="bits per byte", secondary_y=True)
+    figure.update_yaxes(title_text="nats", secondary_y=False)
+    figure.update_yaxes(title_text=words, secondary_y=True)
     path = run_folder / "curve.html"
     figure.write_html(path, include_plotlyjs=True)
     return path

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from model.config import ModelConfig
+from model.training.loss import SmoothingForm
+from model.training.schedule import WarmUpThenLinear, WarmUpThenRoot
+
+GPT_SCHEDULE = WarmUpThenLinear(peak_rate=1.5e-3, warm_up=0.02)
 
 
 @dataclass(frozen=True)
@@ -20,18 +24,26 @@ class Source:
 
 @dataclass(frozen=True)
 class Preset:
+    """A recipe. `batch_size` counts rows of a whole window, or, where examples have lengths of their own, padded target
+    tokens; `last_checkpoints` (how many, every how many steps) are averaged in place of an EMA; `token_dropout` is the
+    part of a classifier's tokens that are hidden behind PADs, others in every batch."""
+
     name: str
     config: ModelConfig
     sources: tuple[Source, ...]
     validate_on: str
+    languages: tuple[str, ...] = ("en",)
     batch_size: int = 8
-    peak_rate: float = 1.5e-3
-    warm_up: float = 0.02
+    schedule: WarmUpThenLinear | WarmUpThenRoot = GPT_SCHEDULE
     weight_decay: float = 0.1
     betas: tuple[float, float] = (0.9, 0.98)
+    adam_eps: float = 1e-8
     clip_norm: float = 1.0
     label_smoothing: float = 0.0
+    smoothing_form: SmoothingForm = "all"
     ema_decay: float = 0.998
+    last_checkpoints: tuple[int, int] | None = None
+    token_dropout: float = 0.0
 
 
 STORIES_GPT = Preset(
@@ -49,4 +61,43 @@ STORIES_GPT = Preset(
     validate_on="tinystories.txt",
 )  # fmt: skip
 
-PRESETS = {preset.name: preset for preset in (STORIES_GPT,)}
+# "Attention Is All You Need", smaller: post-norm, sinusoids, one embedding three ways, its schedule, its smoothing.
+TRANSLATE_ENJA = Preset(
+    name="translate-enja",
+    config=ModelConfig(
+        vocab_size=8192, n_layer=3, n_head=8, d_model=256, d_ff=1024, max_seq_len=128, family="encoder-decoder",
+        position="sinusoidal", norm_order="post", dropout=0.1, scale_embeddings=True,
+    ),
+    sources=(
+        Source("pairs.tsv", 1.0, "English-Japanese sentence pairs, Tatoeba by way of manythings.org/anki",
+               "CC BY 2.0 (France)"),
+    ),
+    validate_on="pairs.tsv",
+    languages=("en", "ja"),
+    batch_size=1536,
+    schedule=WarmUpThenRoot(d_model=256, warm_up_steps=1200),
+    weight_decay=0.0,
+    adam_eps=1e-9,
+    label_smoothing=0.1,
+    last_checkpoints=(5, 100),
+)  # fmt: skip
+
+# BERT's shape, trained on the task itself.
+SENTIMENT_ENCODER = Preset(
+    name="sentiment-encoder",
+    config=ModelConfig(
+        vocab_size=8192, n_layer=4, n_head=4, d_model=128, d_ff=256, max_seq_len=128, family="encoder-only",
+        dropout=0.3, classes=("negative", "positive"), text_form="treebank",
+    ),
+    sources=(
+        Source("train.tsv", 0.9, "Stanford Sentiment Treebank, GLUE's SST-2, phrases", "not stated", held_out=0.06),
+        Source("dev.tsv", 0.1, "the same, another part", "not stated", held_out=0.06),
+    ),
+    validate_on="train.tsv",
+    batch_size=2048,
+    schedule=WarmUpThenLinear(peak_rate=1e-3, warm_up=0.06),
+    label_smoothing=0.1,
+    token_dropout=0.3,
+)  # fmt: skip
+
+PRESETS = {preset.name: preset for preset in (STORIES_GPT, TRANSLATE_ENJA, SENTIMENT_ENCODER)}

@@ -14,6 +14,8 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from model.training.average import Average
+
 
 @dataclass
 class Progress:
@@ -24,30 +26,17 @@ class Progress:
     seconds: float = 0.0
 
 
-class Averaged:
-    """An exponential moving average of the parameters (Polyak averaging), debiased at its start by a shorter memory."""
-
-    def __init__(self, model: nn.Module, decay: float) -> None:
-        self.decay = decay
-        self.tensors = {name: p.detach().clone() for name, p in model.named_parameters()}
-
-    @torch.no_grad()
-    def update(self, model: nn.Module, step: int) -> None:
-        weight = 1 - min(self.decay, (1 + step) / (10 + step))
-        torch._foreach_lerp_(list(self.tensors.values()), [p.detach() for p in model.parameters()], weight)
-
-
 def save_state(
     path: Path,
     model: nn.Module,
-    average: Averaged,
+    average: Average,
     optimizer: torch.optim.Optimizer,
     rng: np.random.Generator,
     progress: Progress,
 ) -> None:
     """Write to a file beside `path`, then rename: a kill at any moment leaves the old state or the new one."""
     tensors = {f"model.{name}": p.detach() for name, p in model.named_parameters()}
-    tensors |= {f"average.{name}": x for name, x in average.tensors.items()}
+    tensors |= {f"average.{name}": x for name, x in average.state().items()}
     for index, moments in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{key}": x for key, x in moments.items()}
     tensors["torch_rng"] = torch.get_rng_state()  # what dropout draws from
@@ -58,7 +47,7 @@ def save_state(
 
 
 def load_state(
-    path: Path, model: nn.Module, average: Averaged, optimizer: torch.optim.Optimizer, rng: np.random.Generator
+    path: Path, model: nn.Module, average: Average, optimizer: torch.optim.Optimizer, rng: np.random.Generator
 ) -> Progress:
     """Put back what `save_state` kept."""
     with safe_open(path, framework="pt") as file:
@@ -68,7 +57,7 @@ def load_state(
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(tensors[f"model.{name}"])
-            average.tensors[name].copy_(tensors[f"average.{name}"])
+        average.load({name.removeprefix("average."): x for name, x in tensors.items() if name.startswith("average.")})
     for name, x in tensors.items():
         if name.startswith("optimizer."):
             _, index, key = name.split(".")

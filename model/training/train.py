@@ -13,22 +13,20 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
-from torch.nn import functional as F
+from torch import Tensor, nn
 
-from model import checkpoint, masks
-from model import tokenizer as tokenizers
+from model import checkpoint
 from model.attention import fuse_attention
-from model.evaluate import bits_per_byte
-from model.tokenizer import Tokenizer
-from model.training import bpe
-from model.training.data import Mixture, Stream, is_held_out, read_documents, sample_texts
+from model.training.average import LastCheckpoints, MovingAverage
+from model.training.loss import cross_entropy
+from model.training.prepare import prepare
 from model.training.presets import Preset
-from model.training.run_state import Averaged, Progress, load_state, save_state
-from model.training.schedule import warm_up_then_linear
-from model.transformer import DecoderOnly, build
+from model.training.run_state import Progress, load_state, save_state
+from model.training.task import Batch, Task
+from model.transformer import Transformer, build
 
-BPE_BYTES = 24_000_000
+SHORT = 128
+"""Up to this window our own `attend` trains faster: the backward of torch's fused kernel costs more than it saves."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +43,10 @@ class Run:
     validate_every: float = 240.0
     save_every: float = 60.0
 
+    def __post_init__(self) -> None:
+        if self.steps < 0 or not (self.steps or self.minutes > 0):
+            raise ValueError(f"a run lasts some minutes or some steps, got {self.minutes:g} and {self.steps}")
+
     def done(self, progress: Progress) -> float:
         """The part of the run that lies behind, from 0 to 1."""
         part = progress.step / self.steps if self.steps else progress.seconds / (60 * self.minutes)
@@ -54,13 +56,13 @@ class Run:
 Report = Callable[[dict[str, Any]], None]
 
 
-def train(preset: Preset, run: Run, report: Report = lambda metrics: None) -> DecoderOnly:
+def train(preset: Preset, run: Run, report: Report = lambda metrics: None) -> Transformer:
     """Train `preset`, or go on where `run.folder` stopped; returns the averaged model. `report` gets a dict a step.
 
     SIGTERM and Ctrl-C save first; a SIGKILL loses at most `save_every` seconds.
     """
     seed_everything(run)
-    trainer = Trainer(preset, run, *prepare(preset, run))
+    trainer = Trainer(preset, run, prepare(preset, run.folder, run.data, run.warm_start))
     trainer.fit(report)
     return trainer.averaged_model()
 
@@ -69,46 +71,6 @@ def seed_everything(run: Run) -> None:
     """Fix torch's seed; let denormals be zero: they make a CPU's backward pass 20 to 50 times slower."""
     torch.manual_seed(run.seed)
     torch.set_flush_denormal(True)
-
-
-def prepare(preset: Preset, run: Run) -> tuple[Mixture, list[str], Tokenizer]:
-    """Everything that is made from the data before the first step."""
-    run.folder.mkdir(parents=True, exist_ok=True)
-    tokenizer = prepare_tokenizer(preset, run)
-    return *prepare_data(preset, run, tokenizer), tokenizer
-
-
-def prepare_tokenizer(preset: Preset, run: Run) -> Tokenizer:
-    """The run's own tokenizer: kept from before, taken from the warm start, or learned from the data."""
-    ranks_file = run.folder / "tokenizer.tiktoken"
-    if not ranks_file.exists():
-        if run.warm_start is not None:
-            ranks_file.write_bytes((run.warm_start / "tokenizer.tiktoken").read_bytes())
-        else:
-            texts = sample_texts({run.data / s.file: s.weight for s in preset.sources}, BPE_BYTES)
-            bpe.save_ranks(bpe.learn_ranks(texts, preset.config.vocab_size - 2), ranks_file)
-    tokenizer = tokenizers.load(ranks_file)
-    if tokenizer.vocab_size != preset.config.vocab_size:
-        raise ValueError(
-            f"{ranks_file} has {tokenizer.vocab_size} ids, {preset.name} needs {preset.config.vocab_size}: "
-            "too little text to learn them from?"
-        )
-    return tokenizer
-
-
-def prepare_data(preset: Preset, run: Run, tokenizer: Tokenizer) -> tuple[Mixture, list[str]]:
-    """Token streams of the training documents, and the validation documents of `preset.validate_on`."""
-    streams, held_out = [], []
-    for source in preset.sources:
-        documents = read_documents(run.data / source.file)
-        if source.file == preset.validate_on:
-            held_out = [d for d in documents if is_held_out(d, source.held_out)]
-        stream = Stream.of([d for d in documents if not is_held_out(d, source.held_out)], tokenizer)
-        if len(stream.tokens) <= preset.config.max_seq_len:
-            raise ValueError(f"{source.file} has {len(stream.tokens)} tokens to train on, less than one row of them")
-        streams.append(stream)
-    weights = np.array([source.weight for source in preset.sources])
-    return Mixture(streams, weights / weights.sum()), held_out
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
@@ -121,15 +83,20 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, An
 class Trainer:
     """The state of one run and the loop over it."""
 
-    def __init__(self, preset: Preset, run: Run, mixture: Mixture, held_out: list[str], tokenizer: Tokenizer) -> None:
-        self.preset, self.run, self.mixture, self.held_out, self.tokenizer = preset, run, mixture, held_out, tokenizer
+    def __init__(self, preset: Preset, run: Run, task: Task) -> None:
+        self.preset, self.run, self.task = preset, run, task
         self.model = build(preset.config).to(run.device)
         if run.warm_start is not None:
             checkpoint.load_weights(self.model, checkpoint.weights(checkpoint.load(run.warm_start).model))
-        fuse_attention(self.model)
-        self.average = Averaged(self.model, preset.ema_decay)
+        if preset.config.max_seq_len > SHORT:
+            fuse_attention(self.model)
+        self.average = (
+            LastCheckpoints(self.model, *preset.last_checkpoints)
+            if preset.last_checkpoints
+            else MovingAverage(self.model, preset.ema_decay)
+        )
         self.optimizer = torch.optim.AdamW(
-            parameter_groups(self.model, preset.weight_decay), lr=preset.peak_rate, betas=preset.betas, fused=True
+            parameter_groups(self.model, preset.weight_decay), betas=preset.betas, eps=preset.adam_eps, fused=True
         )
         self.rng = np.random.default_rng(run.seed)
         self.progress = Progress()
@@ -147,7 +114,7 @@ class Trainer:
                 metrics = self.step()
                 if self.progress.seconds - validated > self.run.validate_every:
                     validated = self.progress.seconds
-                    metrics["bits_per_byte"] = self.validate()
+                    metrics[self.task.metric] = self.task.validate(self.averaged_model())
                 if self.progress.seconds - saved > self.run.save_every:
                     saved = self.progress.seconds
                     self.save()
@@ -164,39 +131,32 @@ class Trainer:
     def step(self) -> dict[str, Any]:
         """One batch: forward, loss, backward, update."""
         began = time.monotonic()
-        config, preset = self.preset.config, self.preset
-        rate = preset.peak_rate * warm_up_then_linear(self.run.done(self.progress), preset.warm_up)
+        rate = self.preset.schedule.rate(self.progress.step, self.run.done(self.progress))
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        inputs, targets = self.mixture.batch(self.rng, preset.batch_size, config.max_seq_len)
-        loss = self.loss(inputs.to(self.run.device), targets.to(self.run.device))
+        batch = self.task.batch(self.rng)
+        loss = self.loss(batch.to(self.run.device))
         loss.backward()
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), preset.clip_norm)
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.preset.clip_norm)
         self.optimizer.step()
         self.optimizer.zero_grad()
         self.average.update(self.model, self.progress.step)
         self.progress.step += 1
-        self.progress.tokens += inputs.numel()
+        self.progress.tokens += batch.n_targets
         self.progress.seconds += time.monotonic() - began
         return {
             "step": self.progress.step, "tokens": self.progress.tokens, "seconds": round(self.progress.seconds, 2),
             "rate": rate, "loss": loss.item(), "gradient_norm": norm.item(),
         }  # fmt: skip
 
-    def loss(self, inputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    def loss(self, batch: Batch) -> Tensor:
         """Mean cross-entropy over the batch; matrix products in bfloat16, weights and softmax in float32."""
         self.model.train()
-        mask = masks.causal(inputs.shape[1], inputs.shape[1], inputs.device)[None, None]
-        with torch.autocast(inputs.device.type, dtype=torch.bfloat16):
-            logits = self.model(inputs, mask)  # batch position vocab
-        smoothing = self.preset.label_smoothing
-        return F.cross_entropy(logits.float().flatten(0, 1), targets.flatten(), label_smoothing=smoothing)
+        with torch.autocast(self.run.device.type, dtype=torch.bfloat16):
+            logits = self.task.forward(self.model, batch)  # ... class
+        return cross_entropy(logits, batch.targets, self.preset.label_smoothing, self.preset.smoothing_form)
 
-    def validate(self) -> float:
-        """Bits per byte of the averaged weights on the held-out documents."""
-        return bits_per_byte(self.averaged_model(), self.tokenizer, self.held_out)
-
-    def averaged_model(self) -> DecoderOnly:
+    def averaged_model(self) -> Transformer:
         with torch.random.fork_rng(devices=[]):  # building draws from the generator that dropout draws from
             model = build(self.preset.config).to(self.run.device).eval()
         checkpoint.load_weights(model, self.average.tensors)
@@ -207,6 +167,6 @@ class Trainer:
 
     def log(self, metrics: dict[str, Any]) -> None:
         """A line of JSON every 50 steps, and whenever there is a validation."""
-        if metrics["step"] % 50 == 0 or "bits_per_byte" in metrics:
+        if metrics["step"] % 50 == 0 or self.task.metric in metrics:
             with (self.run.folder / "metrics.jsonl").open("a") as file:
                 file.write(json.dumps(metrics) + "\n")

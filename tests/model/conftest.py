@@ -1,6 +1,7 @@
 """The zoo's models, loaded once; a random model; and the same random numbers for every test."""
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -8,14 +9,33 @@ import torch
 
 from model import checkpoint
 from model.checkpoint import ZOO, Checkpoint, find_models
-from tests.model.helpers import tiny_checkpoint
+from model.config import ModelConfig
+from tests.model.helpers import FAMILIES, tiny_checkpoint
+
+load = cache(checkpoint.load)
+
+
+def family_of(folder: Path) -> str:
+    return ModelConfig.from_json(checkpoint.read_json(folder / "config.json")).family
 
 
 @pytest.fixture(scope="session", params=find_models(ZOO).values(), ids=lambda folder: folder.name)
 def zoo(request: pytest.FixtureRequest) -> Checkpoint:
     """Every trained model that ships, one after the other."""
-    folder: Path = request.param
-    return checkpoint.load(folder)
+    return load(request.param)
+
+
+@pytest.fixture(scope="session", params=[f for f in find_models(ZOO).values() if family_of(f) == "decoder-only"],
+                ids=lambda folder: folder.name)  # fmt: skip
+def gpt(request: pytest.FixtureRequest) -> Checkpoint:
+    """Every trained decoder."""
+    return load(request.param)
+
+
+@pytest.fixture(params=FAMILIES)
+def family(request: pytest.FixtureRequest) -> Checkpoint:
+    """A random model of every family, over bytes."""
+    return tiny_checkpoint(request.param)
 
 
 @pytest.fixture

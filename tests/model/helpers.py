@@ -9,16 +9,21 @@ from torch import Tensor, nn
 
 from model import masks
 from model.checkpoint import Checkpoint
-from model.config import ModelConfig
+from model.config import Family, ModelConfig
 from model.tokenizer import Tokenizer, from_ranks
-from model.transformer import DecoderOnly, build
+from model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, build
 
 BYTES = 256
-"""A tokenizer of the 256 bytes alone has 258 ids: END and PAD follow the bytes."""
+"""A tokenizer of the 256 bytes alone has 258 ids: END and PAD follow the bytes. START or [CLS] is the 259th."""
 
 TINY = {"vocab_size": BYTES + 2, "n_layer": 2, "n_head": 3, "d_model": 15, "d_ff": 22, "max_seq_len": 24}
 POSITIONS = ("learned", "sinusoidal", "none")
-NORM_ORDERS = ("pre", "post")
+NORM_ORDERS = ("pre", "post", "res-post")
+FAMILIES: dict[Family, dict[str, Any]] = {
+    "decoder-only": {},
+    "encoder-only": {"vocab_size": BYTES + 3, "classes": ("no", "yes", "maybe")},
+    "encoder-decoder": {"vocab_size": BYTES + 3},
+}
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -35,16 +40,37 @@ def randomise(model: M, seed: int = 0) -> M:
 
 
 def tiny_model(*, seed: int = 0, **changes: Any) -> DecoderOnly:
-    """A random decoder of two layers, three heads of width five, in eval mode."""
-    return randomise(build(ModelConfig(**TINY | changes)), seed).requires_grad_(False).eval()
+    """A random decoder (or, with `family`, another) of two layers, three heads of width five, in eval mode."""
+    model: Any = build(ModelConfig(**TINY | changes))
+    return randomise(model, seed).requires_grad_(False).eval()
 
 
-def byte_tokenizer() -> Tokenizer:
-    return from_ranks({bytes([byte]): byte for byte in range(BYTES)}, "bytes")
+def byte_tokenizer(family: Family = "decoder-only") -> Tokenizer:
+    return from_ranks({bytes([byte]): byte for byte in range(BYTES)}, "bytes", family)
 
 
-def tiny_checkpoint(*, seed: int = 0, **changes: Any) -> Checkpoint:
-    return Checkpoint("tiny", tiny_model(seed=seed, **changes), byte_tokenizer(), {})
+def tiny_checkpoint(family: Family = "decoder-only", *, seed: int = 0, **changes: Any) -> Checkpoint:
+    """A random model of a family, over bytes."""
+    model = tiny_model(seed=seed, family=family, **FAMILIES[family] | changes)
+    return Checkpoint("tiny", model, byte_tokenizer(family), {})
+
+
+def tiny_encoder(**changes: Any) -> EncoderOnly:
+    return tiny_checkpoint("encoder-only", **changes).encoder_only
+
+
+def tiny_translator(**changes: Any) -> EncoderDecoder:
+    return tiny_checkpoint("encoder-decoder", **changes).encoder_decoder
+
+
+def target_of(checkpoint: Checkpoint, target: list[int]) -> dict[str, list[int]]:
+    """What `trace` needs beside a sentence: a target, of an encoder-decoder alone."""
+    return {"target": target} if checkpoint.config.family == "encoder-decoder" else {}
+
+
+def pads_behind(*lengths: int) -> Tensor:
+    """Which positions of a batch of rows of these lengths are PADs on the right: bool [batch position]"""
+    return torch.arange(max(lengths)) >= torch.tensor(lengths)[:, None]
 
 
 def random_ids(*shape: int, seed: int = 0) -> Tensor:

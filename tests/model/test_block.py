@@ -10,11 +10,23 @@ from model import masks
 from model.block import RESIDUALS, Block
 from model.config import ModelConfig
 from model.transformer import DecoderOnly, build
-from tests.model.helpers import NORM_ORDERS, POSITIONS, TINY, close, randn, random_ids, randomise, tiny_model
+from tests.model.helpers import (
+    NORM_ORDERS,
+    POSITIONS,
+    TINY,
+    close,
+    pads_behind,
+    randn,
+    random_ids,
+    randomise,
+    tiny_encoder,
+    tiny_model,
+)
 from tests.model.test_attention import copy_attention
 
-LENGTHS = (7, 4)
-IS_PAD = torch.arange(7) >= torch.tensor(LENGTHS)[:, None]  # batch key
+IS_PAD = pads_behind(7, 4)
+TORCH_ORDERS = ("pre", "post")
+"""The norm orders that torch's layers know."""
 
 
 def torch_layer(block: Block, config: ModelConfig) -> nn.TransformerEncoderLayer:
@@ -31,7 +43,7 @@ def torch_layer(block: Block, config: ModelConfig) -> nn.TransformerEncoderLayer
     return layer
 
 
-@pytest.mark.parametrize("norm_order", NORM_ORDERS)
+@pytest.mark.parametrize("norm_order", TORCH_ORDERS)
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("padding", [True, False])
 def test_block_equals_torch(norm_order: str, causal: bool, padding: bool) -> None:
@@ -64,12 +76,25 @@ def torch_decoder(model: DecoderOnly, ids: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("position", POSITIONS)
-@pytest.mark.parametrize("norm_order", NORM_ORDERS)
+@pytest.mark.parametrize("norm_order", TORCH_ORDERS)
 @pytest.mark.parametrize(("tie", "scale"), [(True, False), (False, True)])
 def test_decoder_equals_a_stack_of_torch_layers(position: str, norm_order: str, tie: bool, scale: bool) -> None:
     model = tiny_model(position=position, norm_order=norm_order, tie_embeddings=tie, scale_embeddings=scale).double()
     ids = random_ids(2, 11)
     close(model(ids, masks.causal(11, 11)[None, None]), torch_decoder(model, ids))
+
+
+@pytest.mark.parametrize("norm_order", TORCH_ORDERS)
+@pytest.mark.parametrize("position", POSITIONS)
+def test_a_classifier_equals_torch_layers_and_a_matrix_on_its_first_state(norm_order: str, position: str) -> None:
+    model = tiny_encoder(norm_order=norm_order, position=position).double()
+    config, ids = model.config, random_ids(2, 7)
+    x = model.token_embedding.weight[ids] + model.positions(torch.arange(7)[None])
+    for block in model.layers:
+        x = torch_layer(block, config)(x, src_key_padding_mask=IS_PAD)
+    if norm_order == "pre":
+        x = nn.functional.layer_norm(x, (15,), model.final_norm.weight, model.final_norm.bias, config.layer_norm_eps)
+    close(model(ids, masks.encoder_mask(IS_PAD)), x[:, 0] @ model.classifier.weight.T + model.classifier.bias)
 
 
 def test_tied_embeddings_are_one_parameter() -> None:

@@ -11,8 +11,19 @@ from model import checkpoint
 from model.checkpoint import Checkpoint, find_models, load, pick_device, save
 from model.config import ModelConfig
 from model.training.bpe import save_ranks
-from model.transformer import DecoderOnly
-from tests.model.helpers import BYTES, NORM_ORDERS, POSITIONS, causal_mask, random_ids, tiny_model
+from tests.model.helpers import (
+    BYTES,
+    FAMILIES,
+    NORM_ORDERS,
+    POSITIONS,
+    M,
+    causal_mask,
+    close,
+    random_ids,
+    tiny_checkpoint,
+    tiny_model,
+    tiny_translator,
+)
 
 
 @pytest.fixture
@@ -30,7 +41,7 @@ def folder(tmp_path: Path, ranks_file: Path) -> Path:
     return tmp_path / "tiny"
 
 
-def half(model: DecoderOnly) -> DecoderOnly:
+def half(model: M) -> M:
     for parameter in model.parameters():
         parameter.copy_(parameter.half())
     return model
@@ -46,9 +57,44 @@ def test_a_model_comes_back_rounded_to_float16(
     save(tmp_path / "saved", model, ranks_file)
     loaded = load(tmp_path / "saved")
     ids = random_ids(1, 9)
-    assert torch.equal(loaded.model(ids, causal_mask(9)), half(model)(ids, causal_mask(9)))
+    close(loaded.model(ids, causal_mask(9)), half(model)(ids, causal_mask(9)), 1e-5)
+    for ours, theirs in zip(loaded.model.parameters(), model.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
     assert (loaded.name, loaded.config, loaded.card) == ("saved", model.config, {})
     assert loaded.tokenizer.encode("hi") == [104, 105]
+
+
+@pytest.mark.parametrize("norm_order", NORM_ORDERS)
+def test_every_family_comes_back(norm_order: str, family: Checkpoint, tmp_path: Path, ranks_file: Path) -> None:
+    saved = tiny_checkpoint(family.config.family, norm_order=norm_order, text_form="treebank")
+    save(tmp_path / "saved", saved.model, ranks_file)
+    loaded = load(tmp_path / "saved")
+    expected = half(saved.model).state_dict()
+    assert loaded.config == saved.config
+    assert loaded.model.state_dict().keys() == expected.keys()
+    assert all(torch.equal(x, expected[name]) for name, x in loaded.model.state_dict().items())
+    assert loaded.tokenizer.special_ids == saved.tokenizer.special_ids
+    assert loaded.tokenizer.decode(loaded.tokenizer.encode("Hi!")) == "hi !"
+
+
+def test_an_embedding_tied_three_ways_is_one_tensor_of_the_file(tmp_path: Path, ranks_file: Path) -> None:
+    for name, tie in (("tied", True), ("untied", False)):
+        save(tmp_path / name, tiny_translator(tie_embeddings=tie), ranks_file)
+    tied, untied = (load_file(tmp_path / name / "weights.safetensors") for name in ("tied", "untied"))
+    others = {"decoder.token_embedding.weight", "unembedding.weight"}
+    assert untied.keys() - tied.keys() == others
+    assert tied.keys() <= untied.keys()
+    model = load(tmp_path / "tied").encoder_decoder
+    assert model.unembedding.weight is model.decoder.token_embedding.weight is model.encoder.token_embedding.weight
+
+
+def test_a_model_of_another_family_is_refused_by_name(family: Checkpoint) -> None:
+    for other in FAMILIES:
+        if other == family.config.family:
+            assert getattr(family, other.replace("-", "_")) is family.model
+        else:
+            with pytest.raises(ValueError, match=f"tiny is {family.config.family}; .* a model that is {other}"):
+                getattr(family, other.replace("-", "_"))
 
 
 def test_a_loaded_model_is_ready_to_run(folder: Path) -> None:

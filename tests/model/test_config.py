@@ -5,12 +5,14 @@ import json
 
 import pytest
 
-from model.config import ModelConfig
-from tests.model.helpers import TINY
+from model.config import Family, ModelConfig
+from tests.model.helpers import FAMILIES, TINY
 
 
-def test_a_config_comes_back_from_json() -> None:
-    config = ModelConfig(**TINY | {"position": "sinusoidal", "norm_order": "post", "scale_embeddings": True})
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_config_comes_back_from_json(family: Family) -> None:
+    how = {"position": "sinusoidal", "norm_order": "post", "scale_embeddings": True, "text_form": "treebank"}
+    config = ModelConfig(**TINY | how | {"family": family} | FAMILIES[family])
     assert ModelConfig.from_json(json.loads(json.dumps(config.to_json()))) == config
     assert config.d_head == 5
 
@@ -31,6 +33,12 @@ def test_sizes_are_at_least_1(name: str, value: int) -> None:
         ({"family": "encoder-only-maybe"}, "family"),
         ({"position": "rotary-maybe"}, "position"),
         ({"norm_order": "sandwich"}, "norm_order"),
+        ({"text_form": "telegram"}, "text_form"),
+        ({"family": "encoder-only"}, "two classes or more"),
+        ({"family": "encoder-only", "classes": ["one"]}, "two classes or more"),
+        ({"classes": ["no", "yes"]}, "two classes or more, the others none"),
+        ({"classes": ["one"]}, "the others none"),
+        ({"family": "encoder-decoder", "classes": ["no", "yes"]}, "the others none"),
     ],
 )
 def test_what_forms_no_model_is_refused_by_name(wrong: dict[str, object], message: str) -> None:
@@ -47,6 +55,11 @@ def test_unknown_settings_list_the_known_ones() -> None:
 def test_a_missing_setting_is_named(name: str) -> None:
     with pytest.raises(ValueError, match=name):
         ModelConfig.from_json({key: value for key, value in TINY.items() if key != name})
+
+
+def test_only_encoders_are_not_causal() -> None:
+    causal = [ModelConfig(**TINY | changes | {"family": family}).is_causal for family, changes in FAMILIES.items()]
+    assert causal == [True, False, True]
 
 
 def test_a_config_cannot_change() -> None:

@@ -8,7 +8,7 @@ from model.checkpoint import Checkpoint
 from model.generate import generate
 from model.sampling import Settings
 from model.trace import Padding, trace
-from tests.model.helpers import close
+from tests.model.helpers import close, target_of
 
 TEXT = "Once upon a time, there was a tiny dragon who could not find her way home."
 
@@ -19,7 +19,8 @@ def on(zoo: Checkpoint, device: str) -> Checkpoint:
 
 def compare_traces(zoo: Checkpoint, device: str) -> None:
     ids = zoo.tokenizer.encode(TEXT)
-    there, here = (trace(each, ids, pad=Padding(3)) for each in (on(zoo, device), zoo))
+    options = target_of(zoo, ids)
+    there, here = (trace(each, ids, pad=Padding(3), **options) for each in (on(zoo, device), zoo))
     for name, tensor in here.tensors.items():
         assert there.tensors[name].device.type == "cpu"
         close(there.tensors[name], tensor, 1e-4)
@@ -33,9 +34,9 @@ def test_a_trace_on_cuda_is_the_cpus_within_1e_4(zoo: Checkpoint) -> None:
 
 @pytest.mark.cuda
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
-def test_a_generation_on_cuda_writes_what_the_cpu_writes(zoo: Checkpoint) -> None:
-    ids, settings = zoo.tokenizer.encode(TEXT), Settings(0.8, 20, 0.95, 7)
-    there, here = (list(generate(each, ids, settings, 20)) for each in (on(zoo, "cuda"), zoo))
+def test_a_generation_on_cuda_writes_what_the_cpu_writes(gpt: Checkpoint) -> None:
+    ids, settings = gpt.tokenizer.encode(TEXT), Settings(0.8, 20, 0.95, 7)
+    there, here = (list(generate(each, ids, settings, 20)) for each in (on(gpt, "cuda"), gpt))
     assert [step.ids for step in there] == [step.ids for step in here]
 
 
@@ -45,5 +46,5 @@ def test_a_trace_on_mps_is_the_cpus_within_1e_4(zoo: Checkpoint) -> None:
 
 
 def test_tensors_of_a_trace_are_float32_and_masks_uint8(zoo: Checkpoint) -> None:
-    for name, tensor in trace(zoo, zoo.tokenizer.encode("Hi")).tensors.items():
+    for name, tensor in trace(zoo, zoo.tokenizer.encode("Hi"), **target_of(zoo, [1])).tensors.items():
         assert tensor.dtype == (torch.uint8 if name.endswith("mask") else torch.float32), name

@@ -64,8 +64,8 @@ def test_without_text_there_is_nothing_to_evaluate(documents: list[str]) -> None
         bits_per_byte(tiny_model(), TOKENIZER, documents)
 
 
-def test_stories_are_likelier_to_stories_gpt_than_noise(zoo: Checkpoint) -> None:
+def test_stories_are_likelier_to_stories_gpt_than_noise(gpt: Checkpoint) -> None:
     story = "Once upon a time, there was a little girl named Lily. She loved to play outside in the park."
     noise = "Park time girl little named outside a the, in loved Lily she to. play Once upon was there a."
-    assert bits_per_byte(zoo.model, zoo.tokenizer, [story]) < 1.5
-    assert bits_per_byte(zoo.model, zoo.tokenizer, [noise]) > 2
+    assert bits_per_byte(gpt.model, gpt.tokenizer, [story]) < 1.5
+    assert bits_per_byte(gpt.model, gpt.tokenizer, [noise]) > 2

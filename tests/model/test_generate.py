@@ -11,7 +11,7 @@ from torch import Tensor
 from model import generate as generation
 from model.checkpoint import Checkpoint
 from model.generate import Generator, Step, generate
-from model.kv_cache import KVCache
+from model.kv_cache import KVCache, LayerCache
 from model.sampling import Distribution, Settings, draw, uniform
 from model.taps import record, tap_dims
 from model.trace import Padding, pad_ids, trace
@@ -38,6 +38,14 @@ def test_cached_logits_equal_uncached_however_the_text_is_cut(position: str, nor
         assert cache.seq_len == end
 
 
+def test_a_cache_that_gets_nothing_new_gives_what_it_has_without_a_copy() -> None:
+    cache, k, v = LayerCache(), torch.ones(1, 3, 4, 5), torch.zeros(1, 3, 4, 5)
+    cache.append(k, v)
+    kept_k, kept_v = cache.append(k[:, :, :0], v[:, :, :0])
+    assert kept_k is k
+    assert kept_v is v
+
+
 def check_steps(checkpoint: Checkpoint) -> None:
     names = list(tap_dims(checkpoint.model))
     for step in run(checkpoint, checkpoint.tokenizer.encode("Once upon a"), 6, names):
@@ -55,8 +63,8 @@ def test_every_step_equals_the_last_rows_of_a_trace_of_all_tokens(tiny: Checkpoi
     check_steps(tiny)
 
 
-def test_every_step_of_a_zoo_model_equals_the_last_rows_of_a_trace(zoo: Checkpoint) -> None:
-    check_steps(zoo)
+def test_every_step_of_a_zoo_model_equals_the_last_rows_of_a_trace(gpt: Checkpoint) -> None:
+    check_steps(gpt)
 
 
 def test_recorded_steps_are_not_touched_by_later_ones(tiny: Checkpoint) -> None:
@@ -175,11 +183,11 @@ def test_pads_in_a_prompt_move_nobody(tiny: Checkpoint) -> None:
     close(next_after(padded), next_after(PROMPT), 1e-5)
 
 
-def test_greedy_takes_the_argmax_of_a_trace(zoo: Checkpoint) -> None:
-    ids = zoo.tokenizer.encode("Once upon a time")
+def test_greedy_takes_the_argmax_of_a_trace(gpt: Checkpoint) -> None:
+    ids = gpt.tokenizer.encode("Once upon a time")
     for _ in range(5):
-        logits = trace(zoo, ids, ["logits"]).tensors["logits"][-1].clone()
-        logits[zoo.tokenizer.pad_id] = -torch.inf
-        step = run(zoo, ids, 1, temperature=0)[-1]
+        logits = trace(gpt, ids, ["logits"]).tensors["logits"][-1].clone()
+        logits[gpt.tokenizer.pad_id] = -torch.inf
+        step = run(gpt, ids, 1, temperature=0)[-1]
         assert step.ids == [*ids, int(logits.argmax())]
         ids = step.ids

@@ -57,12 +57,12 @@ def test_a_random_decoder_is_gpt2_down_to_its_attentions() -> None:
     compare(tiny_model(n_layer=3).double(), random_ids(2, 13), 1e-9)
 
 
-def test_a_zoo_model_is_gpt2_down_to_its_attentions(zoo: Checkpoint) -> None:
-    config = zoo.config
+def test_a_zoo_model_is_gpt2_down_to_its_attentions(gpt: Checkpoint) -> None:
+    config = gpt.config
     if (config.position, config.norm_order, config.scale_embeddings) != ("learned", "pre", False):
         return  # not a GPT-2
-    ids = zoo.tokenizer.encode("Once upon a time there was a little girl named Lily.")
-    compare(zoo.model, torch.tensor([ids]), 1e-4)
+    ids = gpt.tokenizer.encode("Once upon a time there was a little girl named Lily.")
+    compare(gpt.model, torch.tensor([ids]), 1e-4)
 
 
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 1.7])

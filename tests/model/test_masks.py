@@ -47,6 +47,25 @@ def test_a_decoder_mask_holds_every_reason(
                 assert mask[b, 0, query, key] == reasons
 
 
+def test_an_encoder_sees_everything_but_pads_and_causal_only_when_asked() -> None:
+    is_pad = torch.tensor([[False, False, True]])
+    assert masks.encoder_mask(is_pad)[0, 0].tolist() == [[0, 0, 2]] * 3
+    assert torch.equal(masks.encoder_mask(is_pad, use_causal=True), masks.decoder_mask(is_pad))
+    assert not masks.encoder_mask(is_pad, use_padding=False).any()
+
+
+@given(batch=st.integers(1, 3), key_len=lengths, query_len=lengths, padding=st.booleans(), data=st.data())
+def test_a_cross_mask_is_target_by_source(
+    batch: int, key_len: int, query_len: int, padding: bool, data: st.DataObject
+) -> None:
+    row = st.lists(st.booleans(), min_size=key_len, max_size=key_len)
+    is_pad = torch.tensor(data.draw(st.lists(row, min_size=batch, max_size=batch)))
+    mask = masks.cross_mask(is_pad, query_len, use_padding=padding)
+    assert (mask.dtype, mask.shape) == (torch.uint8, (batch, 1, query_len, key_len))
+    expected = is_pad * masks.PADDING * padding
+    assert torch.equal(mask, expected[:, None, None].expand_as(mask).to(torch.uint8))
+
+
 def test_allowed_is_true_where_there_is_no_reason() -> None:
     reasons = torch.arange(16, dtype=torch.uint8)
     assert masks.allowed(reasons).tolist() == [True] + 15 * [False]

@@ -7,27 +7,50 @@ from pathlib import Path
 import pytest
 
 import model
+from model.config import Family
 from model.taps import tap_dims
-from tests.model.helpers import tiny_model
+from tests.model.helpers import FAMILIES, tiny_checkpoint
 
 README = Path(model.__file__).with_name("README.md").read_text("utf-8")
-TABLE = dict(re.findall(r"^\| `([\w.]+)` \| ([a-z_ ]+) \|", README, re.MULTILINE))
+PARTS = README.split("### Taps")[1].split("## Contracts")[0]
 
 
-def taps(norm_order: str) -> dict[str, str]:
-    return {
-        re.sub(r"^layers\.\d+", "layers.N", n): dims for n, dims in tap_dims(tiny_model(norm_order=norm_order)).items()
+def table(text: str) -> dict[str, str]:
+    return dict(re.findall(r"^\| `([\w.]+)` \| ([a-z_ ]+) \|", text, re.MULTILINE))
+
+
+DECODER, ENCODER, CROSS = (table(part) for part in re.split(r"\*\*Encoder-(?:only|decoder):\*\*", PARTS))
+TABLES: dict[Family, dict[str, str]] = {
+    "decoder-only": DECODER,
+    "encoder-only": DECODER | ENCODER,
+    "encoder-decoder": CROSS
+    | {
+        f"{stack}.{name}": dims
+        for stack in ("encoder", "decoder")
+        for name, dims in DECODER.items()
+        if name != "logits"
     }
+    | {"logits": DECODER["logits"]},
+}
 
 
-def test_the_table_of_taps_is_the_models() -> None:
-    assert taps("pre") == TABLE
+def taps(family: Family, norm_order: str) -> dict[str, str]:
+    model = tiny_checkpoint(family, norm_order=norm_order).model
+    return {re.sub(r"layers\.\d+", "layers.N", name): dims for name, dims in tap_dims(model).items()}
 
 
-def test_what_the_table_calls_pre_norm_only_is() -> None:
-    only = set(re.findall(r"^\| `([\w.]+)` .*pre-norm models only", README, re.MULTILINE))
-    assert taps("pre").keys() - taps("post").keys() == only
-    assert taps("post").keys() <= taps("pre").keys()
+@pytest.mark.parametrize("norm_order", ["pre", "res-post"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_tables_of_taps_are_the_models(family: Family, norm_order: str) -> None:
+    assert taps(family, norm_order) == TABLES[family]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_the_table_says_is_not_in_post_norm_models_is_not(family: Family) -> None:
+    but = set(re.findall(r"^\| `([\w.]+)` .*not in post-norm models", README, re.MULTILINE))
+    missing = taps(family, "pre").keys() - taps(family, "post").keys()
+    assert {re.sub(r"^(encoder|decoder)\.", "", name) for name in missing} == but
+    assert taps(family, "post").keys() <= taps(family, "pre").keys()
 
 
 def test_the_map_names_every_file() -> None:

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from model.sampling import Distribution, Settings, distribution, draw, uniform
+from model.sampling import Distribution, Settings, distribution, draw, likeliest, uniform
 from tests.model.helpers import close, randn
 
 # Halves up to 15: many ties. Millionths up to 30: none, and none by rounding either.
@@ -86,6 +86,12 @@ def test_top_p_keeps_the_smallest_set_that_reaches_p(
 
 def test_top_p_is_a_share_of_what_top_k_leaves() -> None:
     assert distribution(torch.zeros(10), Settings(top_k=4, top_p=0.5)).kept.tolist() == 2 * [True] + 8 * [False]
+
+
+@given(some_logits, st.integers(1, 40))
+def test_the_likeliest_come_from_the_largest_down_ties_by_the_lower_id(p: Tensor, n: int) -> None:
+    expected = sorted(range(len(p)), key=lambda i: (-float(p[i]), i))[:n]
+    assert likeliest(p, n).tolist() == expected
 
 
 @given(some_logits, top_ks, top_ps)

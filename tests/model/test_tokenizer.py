@@ -10,12 +10,17 @@ from tokenizers import Tokenizer as Learner
 
 from model import tokenizer as tokenizers
 from model.checkpoint import ZOO
-from model.tokenizer import END, PAD, Token, Tokenizer
+from model.config import Family
+from model.tokenizer import CLS, END, PAD, START, Token, Tokenizer
 from model.training import bpe
 from tests.model.helpers import BYTES, byte_tokenizer
 
 STORIES = tokenizers.load(ZOO / "stories-gpt" / "tokenizer.tiktoken")
-TOKENIZERS = {"stories-gpt": STORIES, "bytes": byte_tokenizer()}
+TOKENIZERS = {
+    "stories-gpt": STORIES,
+    "bytes": byte_tokenizer(),
+    "bytes of a translator": byte_tokenizer("encoder-decoder"),
+}
 
 text = st.text(max_size=40)  # any character but surrogates
 words = ["the", " cat", "'s", "  ", "\n\n", "日本語", "😀", " 1234", "…", "\t", END, "é", "\ufffd"]
@@ -92,7 +97,8 @@ def test_text_that_spells_a_special_token_is_plain_text(tokenizer: Tokenizer, na
 
 @every_tokenizer
 def test_special_ids_follow_the_ranks_and_take_no_character(tokenizer: Tokenizer) -> None:
-    assert (tokenizer.end_id, tokenizer.pad_id) == (tokenizer.vocab_size - 2, tokenizer.vocab_size - 1)
+    n_special = len(tokenizer.special_ids)
+    assert (tokenizer.end_id, tokenizer.pad_id) == (tokenizer.vocab_size - n_special, tokenizer.end_id + 1)
     a, b = tokenizer.encode("a")[0], tokenizer.encode("b")[0]
     tokens = tokenizer.tokens([tokenizer.pad_id, a, tokenizer.end_id, b])
     assert [(t.start, t.end, t.special, t.partial) for t in tokens] == [
@@ -117,7 +123,30 @@ def test_an_unknown_id_says_which_ids_there_are(token_id: int) -> None:
 def test_every_id_is_a_token(tokenizer: Tokenizer) -> None:
     tokens = tokenizer.tokens(list(range(tokenizer.vocab_size)))
     assert len({token.bytes for token in tokens}) == tokenizer.vocab_size
-    assert sum(token.special for token in tokens) == 2
+    assert sum(token.special for token in tokens) == len(tokenizer.special_ids)
+
+
+@pytest.mark.parametrize(
+    ("family", "first"), [("decoder-only", None), ("encoder-only", CLS), ("encoder-decoder", START)]
+)
+def test_a_family_s_sequences_begin_with_a_token_that_cannot_be_typed(family: Family, first: str | None) -> None:
+    tokenizer = byte_tokenizer(family)
+    assert (tokenizer.end_id, tokenizer.pad_id, tokenizer.first_id) == (256, 257, 258 if first else -1)
+    assert tokenizer.vocab_size == 259 if first else 258
+    assert tokenizer.never_sampled == ([257, 258] if first else [257])
+    for name in (END, PAD, CLS, START):
+        ids = tokenizer.encode(f"a{name}b")
+        assert max(ids) < BYTES, "text that spells a special token is plain text"
+        assert tokenizer.decode(ids) == f"a{name}b"
+    if first:
+        (token,) = tokenizer.tokens([tokenizer.first_id])
+        assert (token.text, token.special, token.start, token.end) == (first, True, 0, 0)
+
+
+def test_text_is_written_in_the_model_s_form_before_it_is_cut() -> None:
+    ranks = {bytes([byte]): byte for byte in range(BYTES)}
+    tokenizer = tokenizers.from_ranks(ranks, "bytes", "encoder-only", "treebank")
+    assert tokenizer.decode(tokenizer.encode("It's GOOD.")) == "it 's good ."
 
 
 def test_control_characters_are_text() -> None:

@@ -1,9 +1,10 @@
 """A trace agrees with itself, on every model of the zoo and on random ones; and threads do not mix theirs up."""
 
 import math
-import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from itertools import cycle, islice
+from typing import Any
 
 import pytest
 import torch
@@ -11,27 +12,43 @@ from torch import Tensor
 
 from model import masks
 from model.attention import masked_softmax
+from model.attentions import attentions
+from model.block import Block, CrossBlock, PostNormResidual, ResPostNormResidual
 from model.checkpoint import Checkpoint
+from model.config import Family
+from model.encoder_decoder import EncoderDecoder
+from model.encoder_only import EncoderOnly
+from model.stack import Stack
 from model.taps import tap_dims
 from model.trace import Masks, Padding, Trace, trace
-from tests.model.helpers import NORM_ORDERS, POSITIONS, close, tiny_checkpoint
+from tests.model.helpers import FAMILIES, NORM_ORDERS, POSITIONS, close, target_of, tiny_checkpoint
 
 TEXT = "Once upon a time, there was a tiny dragon who could not find her way home. 😀"
+TARGET = "むかしむかし、ある所に小さな竜がいました。"
+OPTIONS = {
+    "as trained": {},
+    "unmasked": {"use": Masks(causal=False, padding=False)},
+    "causal": {"use": Masks(causal=True)},
+    "left-padded": {"pad": Padding(3, "left")},
+    "right-padded": {"pad": Padding(2, "right")},
+}
 
 
-@pytest.fixture(params=["causal", "unmasked", "left-padded", "right-padded"])
+def trace_text(checkpoint: Checkpoint, names: list[str] | None = None, **options: Any) -> Trace:
+    """TEXT through a model, and TARGET where it writes one; whatever it was trained on."""
+    window = checkpoint.config.max_seq_len
+    ids, target = (checkpoint.tokenizer.encode(text)[: min(40, window - 4)] for text in (TEXT, TARGET))
+    return trace(checkpoint, ids, names, **target_of(checkpoint, target), **options)
+
+
+@pytest.fixture(params=OPTIONS)
 def traced(request: pytest.FixtureRequest, zoo: Checkpoint) -> tuple[Checkpoint, Trace]:
-    options = {
-        "unmasked": {"use": Masks(causal=False)},
-        "left-padded": {"pad": Padding(3, "left")},
-        "right-padded": {"pad": Padding(2, "right")},
-    }
-    return zoo, trace(zoo, zoo.tokenizer.encode(TEXT), **options.get(request.param, {}))
+    return zoo, trace_text(zoo, **OPTIONS[request.param])
 
 
-def check_attention(t: dict[str, Tensor], layer: str) -> None:
+def check_attention(t: dict[str, Tensor], attn: str) -> None:
     q, k, v, scores, mask, pattern, z, head_out = (
-        t[f"{layer}.attn.{part}"] for part in ("q", "k", "v", "scores", "mask", "pattern", "z", "head_out")
+        t[f"{attn}.{part}"] for part in ("q", "k", "v", "scores", "mask", "pattern", "z", "head_out")
     )
     assert scores.isfinite().all()
     close(scores, q @ k.mT / math.sqrt(q.shape[-1]), 1e-4)
@@ -41,36 +58,75 @@ def check_attention(t: dict[str, Tensor], layer: str) -> None:
     assert (pattern[mask != 0] == 0).all()
     close(pattern.sum(-1), (mask == 0).any(-1).float(), 1e-5)
     close(z, pattern @ v, 1e-5)
-    assert head_out.shape == (len(q), *t[f"{layer}.attn.attn_out"].shape)
+    assert head_out.shape == (len(q), *t[f"{attn}.attn_out"].shape)
+
+
+def check_attentions(checkpoint: Checkpoint, t: dict[str, Tensor]) -> None:
+    for one in attentions(checkpoint.config):
+        for n in range(checkpoint.config.n_layer):
+            check_attention(t, one.path.format(layer=n))
 
 
 def test_softmax_of_the_scores_is_the_pattern_and_pattern_times_v_is_z(traced: tuple[Checkpoint, Trace]) -> None:
     checkpoint, run = traced
-    for n in range(checkpoint.config.n_layer):
-        check_attention(run.tensors, f"layers.{n}")
+    check_attentions(checkpoint, run.tensors)
 
 
-def check_stream(checkpoint: Checkpoint, t: dict[str, Tensor]) -> None:
-    """Every part of the residual stream is the sum that the picture says it is."""
-    model, stream = checkpoint.model, t["embedding"] + t["positional"]
-    for n, block in enumerate(model.layers):
-        part = {name.removeprefix(f"layers.{n}."): x for name, x in t.items() if name.startswith(f"layers.{n}.")}
+def added(block: Block, sublayer: str, stream: Tensor, t: dict[str, Tensor]) -> Tensor:
+    """The stream behind a sublayer, out of the stream before it and what the sublayer has written."""
+    written = t["ffn.out"] if sublayer == "ffn" else t[f"{sublayer}.attn_out"]
+    residual = block.get_submodule(f"{sublayer}_residual")
+    if isinstance(residual, PostNormResidual):
+        return residual.norm(stream + written)
+    return stream + (residual.norm(written) if isinstance(residual, ResPostNormResidual) else written)
+
+
+def check_stack(stack: Stack, t: dict[str, Tensor]) -> Tensor:
+    """Every part of the residual stream is the sum that the picture says it is; t: the taps of the stack alone.
+    Returns the end of the stream."""
+    stream = t["embedding"] + t["positional"]
+    for n, block in enumerate(stack.layers):
+        part = below(f"layers.{n}.", t)
         assert torch.equal(part["resid_pre"], stream)
-        close(part["attn.head_out"].sum(0) + block.attn.w_o.bias, part["attn.attn_out"], 1e-4)
+        for attn in ("attn", "cross_attn") if isinstance(block, CrossBlock) else ("attn",):
+            w_o = block.get_submodule(attn).w_o
+            close(part[f"{attn}.head_out"].sum(0) + w_o.bias, part[f"{attn}.attn_out"], 1e-4)
         assert torch.equal(part["ffn.post"], part["ffn.pre"].clamp(min=0))
-        middle, end = part["resid_pre"] + part["attn.attn_out"], part["resid_mid"] + part["ffn.out"]
-        if checkpoint.config.norm_order == "post":
-            middle, end = block.attn_residual.norm(middle), block.ffn_residual.norm(end)
-        assert torch.equal(part["resid_mid"], middle)
-        assert torch.equal(part["resid_post"], end)
-        stream = end
-    last = t["final_norm.out"] if checkpoint.config.norm_order == "pre" else stream
-    close(t["logits"], last @ model.unembedding.weight.T, 1e-4)
+        assert torch.equal(part["resid_mid"], added(block, "attn", stream, part))
+        stream = part["resid_mid"]
+        if isinstance(block, CrossBlock):
+            assert torch.equal(part["resid_cross"], added(block, "cross_attn", stream, part))
+            stream = part["resid_cross"]
+        assert torch.equal(part["resid_post"], added(block, "ffn", stream, part))
+        stream = part["resid_post"]
+    if stack.config.norm_order == "post":
+        assert "final_norm.out" not in t
+        return stream
+    assert torch.equal(t["final_norm.input"], stream)
+    return t["final_norm.out"]
+
+
+def below(prefix: str, t: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): x for name, x in t.items() if name.startswith(prefix)}
+
+
+def check_streams(checkpoint: Checkpoint, run: Trace) -> None:
+    model, t = checkpoint.model, run.tensors
+    if isinstance(model, EncoderDecoder):
+        memory = check_stack(model.encoder, below("encoder.", t))
+        last = check_stack(model.decoder, below("decoder.", t)) @ model.unembedding.weight.T
+        cross = model.decoder.layers[0].cross_attn
+        close(t["decoder.layers.0.cross_attn.k"], cross.split_heads(cross.w_k(memory[None]))[0], 1e-4)
+    elif isinstance(model, EncoderOnly):
+        cls = run.ids.index(checkpoint.tokenizer.first_id)
+        last = check_stack(model, t)[cls] @ model.classifier.weight.T + model.classifier.bias
+    else:
+        last = check_stack(model, t) @ model.unembedding.weight.T
+    close(t["logits"], last, 1e-4)
 
 
 def test_the_residual_stream_adds_up(traced: tuple[Checkpoint, Trace]) -> None:
-    checkpoint, run = traced
-    check_stream(checkpoint, run.tensors)
+    check_streams(*traced)
 
 
 def test_layer_norms_normalise_their_inputs(traced: tuple[Checkpoint, Trace]) -> None:
@@ -86,20 +142,28 @@ def test_layer_norms_normalise_their_inputs(traced: tuple[Checkpoint, Trace]) ->
 
 @pytest.mark.parametrize("position", POSITIONS)
 @pytest.mark.parametrize("norm_order", NORM_ORDERS)
-def test_random_models_of_every_kind_agree_with_themselves(position: str, norm_order: str) -> None:
-    checkpoint = tiny_checkpoint(position=position, norm_order=norm_order, scale_embeddings=True)
-    run = trace(checkpoint, list(b"attention"), pad=Padding(2))
-    check_stream(checkpoint, run.tensors)
-    for n in range(2):
-        check_attention(run.tensors, f"layers.{n}")
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_random_models_of_every_kind_agree_with_themselves(kind: Family, position: str, norm_order: str) -> None:
+    checkpoint = tiny_checkpoint(kind, position=position, norm_order=norm_order, scale_embeddings=True)
+    for options in OPTIONS.values():
+        run = trace_text(checkpoint, **options)
+        check_streams(checkpoint, run)
+        check_attentions(checkpoint, run.tensors)
 
 
 def test_a_trace_has_the_logits_that_the_model_has_without_it(zoo: Checkpoint) -> None:
-    ids = zoo.tokenizer.encode(TEXT)
-    mask = trace(zoo, ids, ["layers.0.attn.mask"]).tensors["layers.0.attn.mask"][:1]
-    logits = zoo.model(torch.tensor([ids]), mask[None])[0]
-    assert torch.equal(trace(zoo, ids).tensors["logits"], logits)
-    assert torch.equal(trace(zoo, ids, ["logits"]).tensors["logits"], logits)
+    """Recording changes no logit by one bit."""
+    whole = trace_text(zoo)
+    assert torch.equal(trace_text(zoo, ["logits"]).tensors["logits"], whole.tensors["logits"])
+    ids, n = torch.tensor([whole.ids]), len(whole.ids)
+    if zoo.config.family == "encoder-decoder":
+        target = torch.tensor([whole.target_ids])
+        m = target.shape[1]
+        all_masks = (masks.nothing(n, n), masks.causal(m, m), masks.nothing(m, n))
+        logits = zoo.model(ids, target, *(mask[None, None] for mask in all_masks))
+    else:
+        logits = zoo.model(ids, (masks.causal if zoo.config.is_causal else masks.nothing)(n, n)[None, None])
+    assert torch.equal(whole.tensors["logits"], logits[0])
 
 
 def test_without_the_causal_mask_every_query_sees_every_key(tiny: Checkpoint) -> None:
@@ -112,12 +176,104 @@ def test_without_the_causal_mask_every_query_sees_every_key(tiny: Checkpoint) ->
     assert not torch.allclose(logits, trace(tiny, list(b"abcd"), ["logits"]).tensors["logits"], atol=1e-2)
 
 
+@pytest.mark.parametrize("causal", [None, True, False])
+def test_the_causal_mask_is_in_the_stack_that_predicts_and_as_trained_unless_told(
+    causal: bool | None, family: Checkpoint
+) -> None:
+    run = trace_text(family, use=Masks(causal=causal))
+    *others, last = (one for one in attentions(family.config) if one.id != "cross")
+    in_force = family.config.is_causal if causal is None else causal
+    mask = run.tensors[last.tap(1, "mask")]
+    assert torch.equal(mask[0], (masks.causal if in_force else masks.nothing)(*mask.shape[1:]))
+    assert not any(run.tensors[one.tap(1, "mask")].any() for one in others), "the encoder beside a decoder stays"
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_pads_are_in_the_source_and_seen_by_nobody(side: str, family: Checkpoint) -> None:
+    run = trace_text(family, pad=Padding(3, side))
+    is_pad = torch.tensor(run.ids) == family.tokenizer.pad_id
+    assert is_pad.sum() == 3
+    assert is_pad[:3].all() if side == "left" else is_pad[-3:].all()
+    for one in attentions(family.config):
+        mask, pattern = run.tensors[one.tap(0, "mask")], run.tensors[one.tap(0, "pattern")]
+        assert (pattern[mask != 0] == 0).all()
+        if one.keys == "source":
+            assert (mask[..., is_pad] & masks.PADDING).all()
+            assert not (mask[..., ~is_pad] & masks.PADDING).any()
+        else:
+            assert not (mask & masks.PADDING).any()
+
+
+def test_cls_and_start_are_put_where_they_are_missing_and_once() -> None:
+    classifier, translator = tiny_checkpoint("encoder-only"), tiny_checkpoint("encoder-decoder")
+    cls, start = classifier.tokenizer.first_id, translator.tokenizer.first_id
+    for ids in ([65, 66], [cls, 65, 66]):
+        assert trace(classifier, ids, ["logits"]).ids == [cls, 65, 66]
+        assert trace(classifier, ids, ["logits"], pad=Padding(1)).ids == [257, cls, 65, 66]
+    for target in ([65, 66], [start, 65, 66]):
+        run = trace(translator, [67], ["logits"], target=target)
+        assert (run.ids, run.target_ids) == ([67], [start, 65, 66])
+        assert run.tensors["logits"].shape == (3, 259)
+    assert trace(translator, [67], ["logits"], target=[]).target_ids == [start]
+    assert trace(tiny_checkpoint(), [67], ["logits"]).target_ids is None
+
+
+def test_a_target_is_for_an_encoder_decoder_always(family: Checkpoint) -> None:
+    wrong = {} if family.config.family == "encoder-decoder" else {"target": [65]}
+    with pytest.raises(ValueError, match=f"tiny is {family.config.family}: a target is for an encoder-decoder, always"):
+        trace(family, [65], **wrong)
+
+
+def test_both_sides_must_fit_the_window() -> None:
+    classifier, translator = tiny_checkpoint("encoder-only"), tiny_checkpoint("encoder-decoder")
+    cls = classifier.tokenizer.first_id
+    assert len(trace(classifier, [65] * 23, ["logits"]).ids) == 24
+    assert len(trace(classifier, [cls] + [65] * 23, ["logits"]).ids) == 24
+    with pytest.raises(ValueError, match="25 tokens are 1 more than the model's window of 24"):
+        trace(classifier, [65] * 24)
+    assert trace(translator, [65] * 24, ["logits"], target=[65] * 23).tensors["logits"].shape == (24, 259)
+    with pytest.raises(ValueError, match="25 tokens are 1 more"):
+        trace(translator, [65] * 25, target=[65])
+    with pytest.raises(ValueError, match="25 target tokens, START included, are 1 more than the model's window of 24"):
+        trace(translator, [65], target=[65] * 24)
+    for ids in ([], [cls]):
+        with pytest.raises(ValueError, match="no token") if not ids else nullcontext():
+            trace(classifier, ids)
+    with pytest.raises(ValueError, match="no token"):
+        trace(translator, [], target=[65])
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("norm_order", NORM_ORDERS)
+def test_a_class_is_read_off_cls_wherever_pads_put_it(side: str, norm_order: str) -> None:
+    classifier = tiny_checkpoint("encoder-only", norm_order=norm_order)
+    alone = trace(classifier, list(b"attention"), ["logits"]).tensors["logits"]
+    assert alone.shape == (3,)
+    for count in (1, 7):
+        padded = trace(classifier, list(b"attention"), ["logits"], pad=Padding(count, side)).tensors["logits"]
+        close(padded, alone, 1e-5)
+    seen = trace(classifier, list(b"attention"), ["logits"], pad=Padding(7, side), use=Masks(padding=False))
+    assert not torch.allclose(seen.tensors["logits"], alone, atol=1e-2)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_pads_in_the_source_move_no_target_row(side: str) -> None:
+    translator = tiny_checkpoint("encoder-decoder")
+    alone = trace(translator, list(b"attention"), ["logits"], target=list(b"is")).tensors["logits"]
+    padded = trace(translator, list(b"attention"), ["logits"], target=list(b"is"), pad=Padding(5, side))
+    close(padded.tensors["logits"], alone, 1e-5)
+
+
 def test_names_come_back_in_the_order_asked_with_their_dimensions(tiny: Checkpoint) -> None:
     names = ["logits", "layers.0.attn.q"]
     run = trace(tiny, list(b"abc"), names)
     assert list(run.tensors) == names
     assert run.dims == {"logits": "position vocab", "layers.0.attn.q": "head position d_head"}
     assert list(trace(tiny, list(b"abc")).tensors) == list(tap_dims(tiny.model))
+
+
+def test_every_tap_of_every_family_fires(family: Checkpoint) -> None:
+    assert list(trace_text(family).tensors) == list(tap_dims(family.model))
 
 
 @pytest.mark.parametrize("wanted", [{"names": ["pattern"]}, {"edit": {"pattern": lambda x: x}}])
@@ -137,22 +293,21 @@ def test_the_window_is_the_limit(tiny: Checkpoint) -> None:
         trace(tiny, [])
 
 
-def test_threads_on_one_model_get_each_their_own_trace(zoo: Checkpoint) -> None:
-    """8 threads, 12 rounds, different sentences and edits: every tensor is what a trace alone gives, bit for bit."""
+def check_threads(checkpoint: Checkpoint, rounds: int) -> None:
+    """8 threads, different sentences and edits: every tensor is what a trace alone gives, bit for bit."""
 
     def job(n: int) -> Trace:
-        name = f"layers.{n % zoo.config.n_layer}.attn.z"
-        edit = {name: lambda z: z * 0} if n % 3 == 0 else None
-        return trace(zoo, ids[n], names, edit=edit)
+        path = attentions(checkpoint.config)[-1].path.format(layer=n % checkpoint.config.n_layer)
+        edit = {f"{path}.z": lambda z: z * 0} if n % 3 == 0 else None
+        return trace(checkpoint, ids[n], names, edit=edit, **target_of(checkpoint, ids[7 - n]))
 
-    torch.set_num_threads(os.cpu_count() or 1)  # as the app runs
     ends = ("pattern", "z", "attn_out", "resid_post", "logits")
-    names = [name for name in tap_dims(zoo.model) if name.endswith(ends)]
-    words = cycle(zoo.tokenizer.encode(TEXT))
-    ids = [list(islice(words, 5 + 3 * n)) for n in range(8)]
+    names = [name for name in tap_dims(checkpoint.model) if name.endswith(ends)]
+    words = cycle(checkpoint.tokenizer.encode(TEXT))
+    ids = [list(islice(words, 5 + 2 * n)) for n in range(8)]
     alone = [job(n) for n in range(8)]
     with ThreadPoolExecutor(8) as pool:
-        together = list(pool.map(job, [n for _ in range(12) for n in range(8)]))
+        together = list(pool.map(job, [n for _ in range(rounds) for n in range(8)]))
     mixed_up = [
         (n, name)
         for n, run in zip(cycle(range(8)), together, strict=False)
@@ -160,3 +315,11 @@ def test_threads_on_one_model_get_each_their_own_trace(zoo: Checkpoint) -> None:
         if not torch.equal(run.tensors[name], alone[n].tensors[name])
     ]
     assert mixed_up == []
+
+
+def test_threads_on_one_model_get_each_their_own_trace(family: Checkpoint) -> None:
+    check_threads(family, rounds=6)
+
+
+def test_threads_on_a_zoo_model_get_each_their_own_trace(zoo: Checkpoint) -> None:
+    check_threads(zoo, rounds=2)

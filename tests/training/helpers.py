@@ -12,8 +12,9 @@ import torch
 from model.config import ModelConfig
 from model.tokenizer import END
 from model.training.presets import Preset, Source
+from model.training.schedule import WarmUpThenLinear
 from model.training.train import Run, train
-from model.transformer import DecoderOnly
+from model.transformer import Transformer
 
 CONFIG = {"vocab_size": 300, "n_layer": 2, "n_head": 2, "d_model": 16, "d_ff": 24, "max_seq_len": 32}
 HELD_OUT = 0.1
@@ -24,8 +25,59 @@ def tiny_preset(dropout: float = 0.0, **changes: Any) -> Preset:
         Source("animals.txt", 0.75, "sentences on animals", "CC0", HELD_OUT),
         Source("weather.txt", 0.25, "sentences on the weather", "CC0", HELD_OUT),
     )
-    how = {"batch_size": 4, "peak_rate": 1e-2, "warm_up": 0.1, "ema_decay": 0.9} | changes
+    how = {"batch_size": 4, "schedule": WarmUpThenLinear(1e-2, 0.1), "ema_decay": 0.9} | changes
     return Preset("tiny", ModelConfig(**CONFIG, dropout=dropout), sources, "animals.txt", **how)
+
+
+SMALL = {"n_layer": 1, "n_head": 2, "d_model": 32, "d_ff": 48, "max_seq_len": 64, "norm_order": "post"}
+
+
+def translation_preset(dropout: float = 0.0, **changes: Any) -> Preset:
+    """To copy a sentence, with everything that "Attention Is All You Need" has."""
+    config = ModelConfig(
+        vocab_size=270, **SMALL, dropout=dropout, family="encoder-decoder", position="sinusoidal", scale_embeddings=True
+    )
+    source = Source("pairs.tsv", 1.0, "sentences that say the same", "CC0", 0.2)
+    how = {
+        "batch_size": 300, "schedule": WarmUpThenLinear(1e-2, 0.2), "label_smoothing": 0.1, "last_checkpoints": (2, 5),
+    } | changes  # fmt: skip
+    return Preset("tiny-translator", config, (source,), source.file, languages=("en", "ja"), **how)
+
+
+def classification_preset(**changes: Any) -> Preset:
+    """To find out whether a sentence holds `good` or `bad`."""
+    config = ModelConfig(
+        vocab_size=270, **SMALL, family="encoder-only", classes=("negative", "positive"), text_form="treebank"
+    )
+    source = Source("sentences.tsv", 1.0, "sentences", "CC0", 0.3)
+    how = {"batch_size": 300, "schedule": WarmUpThenLinear(1e-2, 0.2), "ema_decay": 0.8} | changes
+    return Preset("tiny-classifier", config, (source,), source.file, **how)
+
+
+def some_words(rng: random.Random, n: int) -> list[str]:
+    return [rng.choice(["cat", "dog", "bird", "sees", "the", "a", "and", "old"]) for _ in range(n)]
+
+
+PAIRS = [(" ".join(words), " ".join(words)) for rng in [random.Random(0)]
+         for words in (some_words(rng, rng.randint(4, 6)) for _ in range(250))]  # fmt: skip
+
+
+def write_pairs(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "pairs.tsv").write_text("".join(f"{source}\t{target}\tCC0\n" for source, target in PAIRS))
+    return folder
+
+
+def write_sentences(folder: Path) -> Path:
+    """Half of them whole sentences of 12 words or more."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rng, lines = random.Random(0), ["sentence\tlabel"]
+    for i in range(300):
+        words, label = some_words(rng, rng.randint(2, 5) + 9 * (i % 2)), rng.randint(0, 1)
+        words[rng.randrange(len(words))] = ("Bad", "Good")[label]
+        lines.append(f"{' '.join(words)}\t{label}")
+    (folder / "sentences.tsv").write_text("\n".join(lines) + "\n")
+    return folder
 
 
 def documents(kind: str, n: int = 200) -> list[str]:
@@ -48,11 +100,11 @@ def tiny_run(folder: Path, data: Path, steps: int = 30, **changes: Any) -> Run:
     return Run(folder, data, torch.device("cpu"), minutes=0.0, steps=steps, **how)
 
 
-def weights_of(model: DecoderOnly) -> dict[str, torch.Tensor]:
+def weights_of(model: Transformer) -> dict[str, torch.Tensor]:
     return {name: parameter.detach() for name, parameter in model.named_parameters()}
 
 
-def assert_same_weights(a: DecoderOnly, b: DecoderOnly) -> None:
+def assert_same_weights(a: Transformer, b: Transformer) -> None:
     theirs = weights_of(b)
     differ = [name for name, x in weights_of(a).items() if not torch.equal(x, theirs[name])]
     assert differ == []

@@ -1,22 +1,41 @@
 """`chumoku train` from end to end: a model folder with a card that says what it was made of and how good it is."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
 from model import checkpoint
 from model.evaluate import bits_per_byte
-from model.training import command
-from model.training.command import run_training
-from model.training.curve import read_metrics
+from model.evaluate_classification import accuracy, read_labelled
+from model.evaluate_translation import chrf_and_bleu
+from model.training import command, translation
+from model.training.classification import split_sentences
+from model.training.command import command_line, run_training
+from model.training.curve import draw_curve, read_metrics
 from model.training.data import is_held_out
-from tests.training.helpers import HELD_OUT, documents, tiny_preset
+from model.training.train import Run
+from model.training.translation import split_pairs
+from model.translate import translate
+from tests.training.helpers import (
+    HELD_OUT,
+    PAIRS,
+    classification_preset,
+    documents,
+    tiny_preset,
+    translation_preset,
+    write_pairs,
+    write_sentences,
+)
 
 
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(command.PRESETS, "tiny", tiny_preset())
+    for preset in (tiny_preset(), translation_preset(), classification_preset()):
+        monkeypatch.setitem(command.PRESETS, preset.name, preset)
 
 
 def test_a_run_ends_with_a_model_and_an_honest_card(data: Path, tmp_path: Path) -> None:
@@ -33,6 +52,54 @@ def test_a_run_ends_with_a_model_and_an_honest_card(data: Path, tmp_path: Path) 
     assert [s["text"].startswith(s["prompt"]) for s in card["samples"]] == [True] * 3
     assert f"chumoku train tiny --data {data} --steps 60 --seed 5" in card["command"]
     assert "plotly" in (tmp_path / "curve.html").read_text()
+
+
+def test_a_translator_s_card_says_how_good_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translation, "PROBES", ("the cat", "a dog"))
+    data = write_pairs(tmp_path / "data")
+    loaded = checkpoint.load(run_training(preset="tiny-translator", data=data, device="cpu", steps=6, out=tmp_path))
+    card, (train, held_out) = loaded.card, split_pairs(PAIRS, 0.2)
+    assert (card["family"], card["languages"], card["steps"]) == ("encoder-decoder", ["en", "ja"], 6)
+    assert str(len(held_out)) in card["evaluation"]["on"]
+    assert card["evaluation"]["greedy"] == chrf_and_bleu(loaded, held_out, beams=1)
+    assert card["evaluation"]["beam_4"] == chrf_and_bleu(loaded, held_out, beams=4)
+    assert card["evaluation"]["nats_per_token"] > 0
+    said = [translate(loaded, text)[0].text(loaded.tokenizer) for text in ("the cat", "a dog")]
+    assert card["samples"] == [{"source": s, "beam_4": b} for s, b in zip(("the cat", "a dog"), said, strict=True)]
+    assert card["recipe"]["label_smoothing"] == 0.1
+    assert train
+
+
+def test_a_classifier_s_card_says_where_it_fails(tmp_path: Path) -> None:
+    data = write_sentences(tmp_path / "data")
+    loaded = checkpoint.load(run_training(preset="tiny-classifier", data=data, device="cpu", steps=6, out=tmp_path))
+    card, preset = loaded.card, classification_preset()
+    held_out = split_sentences(read_labelled(data / "sentences.tsv"), preset.sources[0].held_out)[1]
+    assert card["family"] == "encoder-only"
+    assert card["evaluation"]["accuracy"] == pytest.approx(accuracy(loaded, held_out), abs=1e-4)
+    table = card["evaluation"]["confusion"]["table"]
+    assert sum(map(sum, table)) == len(held_out)
+    assert [sum(row) for row in table] == [sum(label == n for _, label in held_out) for n in (0, 1)]
+    surest = [sample["probability_of_it"] for sample in card["samples"]]
+    assert surest == sorted(surest)
+    assert dict(held_out)[card["samples"][0]["text"]] == ["negative", "positive"].index(card["samples"][0]["is"])
+
+
+def test_a_warm_start_is_part_of_the_command(tmp_path: Path) -> None:
+    run = Run(tmp_path, Path("my data"), torch.device("cpu"), minutes=1.5, seed=3, warm_start=Path("zoo/one"))
+    assert command_line("tiny", run) == (
+        "chumoku train tiny --data 'my data' --minutes 1.5 --seed 3 --warm-start zoo/one"
+    )
+    assert command_line("tiny", replace(run, steps=9, warm_start=None)) == (
+        "chumoku train tiny --data 'my data' --steps 9 --seed 3"
+    )
+
+
+@pytest.mark.parametrize("how", [{"minutes": 0.0}, {"minutes": -1.0}, {"minutes": float("nan")}, {"steps": -1}])
+def test_a_run_of_no_length_is_refused(how: dict[str, float], data: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="a run lasts some minutes or some steps, got"):
+        run_training(preset="tiny", data=data, device="cpu", out=tmp_path / "run", **how)
+    assert not (tmp_path / "run").exists()
 
 
 def test_the_same_command_goes_on(data: Path, tmp_path: Path) -> None:
@@ -56,3 +123,27 @@ def test_a_resumed_run_s_repeated_steps_count_once(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert read_metrics(tmp_path) == lines[2:]
     assert read_metrics(tmp_path / "nowhere") == []
+
+
+def test_half_a_line_that_a_kill_left_is_no_metrics(tmp_path: Path) -> None:
+    """At the end of the file, or with the first line of the resumed run glued to it."""
+    file, whole = tmp_path / "metrics.jsonl", [{"step": step, "tokens": step, "loss": 1.0} for step in (50, 100, 150)]
+    lines = [json.dumps(line) for line in whole]
+    for cut in range(len(lines[2])):
+        file.write_text(f"{lines[0]}\n{lines[1]}\n{lines[2][:cut]}")
+        assert read_metrics(tmp_path) == whole[:2]
+    file.write_text(f"{lines[0]}\n{lines[1][:9]}{lines[1]}\n{lines[2]}\n")
+    assert read_metrics(tmp_path) == [whole[0], whole[2]]
+    assert "loss" in draw_curve(tmp_path, "accuracy").read_text()
+
+
+def test_the_curve_is_of_the_task_s_own_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figures: list[Any] = []
+    monkeypatch.setattr("plotly.graph_objects.Figure.write_html", lambda figure, *a, **how: figures.append(figure))
+    lines = [{"step": n, "tokens": 10 * n, "loss": 1 / n, "accuracy": n / 10} for n in (1, 2)]
+    lines.append({"step": 3, "tokens": 30, "loss": 1 / 3})
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    draw_curve(tmp_path, "accuracy")
+    loss, held_out = figures[0].data
+    assert (list(loss.x), list(loss.y)) == ([10, 20, 30], [1, 1 / 2, 1 / 3])
+    assert (list(held_out.x), list(held_out.y), held_out.name) == ([10, 20], [0.1, 0.2], "held-out, accuracy")

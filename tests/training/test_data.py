@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from model.tokenizer import END
 from model.training.data import Mixture, Stream, is_held_out, read_documents, sample_texts
-from model.training.train import prepare
+from model.training.language_modelling import LanguageModelling
+from model.training.prepare import prepare
 from tests.model.helpers import byte_tokenizer
-from tests.training.helpers import HELD_OUT, documents, tiny_preset, tiny_run
+from tests.training.helpers import HELD_OUT, documents, tiny_preset
 
 TOKENIZER = byte_tokenizer()
 END_ID = TOKENIZER.end_id
@@ -60,7 +61,8 @@ def test_a_stream_is_each_document_behind_an_end() -> None:
 
 
 def test_training_sees_every_document_but_those_held_out(data: Path, tmp_path: Path) -> None:
-    mixture, held_out, tokenizer = prepare(tiny_preset(), tiny_run(tmp_path, data))
+    task = LanguageModelling(tiny_preset(), data, prepare(tiny_preset(), tmp_path, data).tokenizer)
+    mixture, held_out, tokenizer = task.mixture, task.held_out, task.tokenizer
     for kind, stream in zip(("animals", "weather"), mixture.streams, strict=True):
         seen = tokenizer.decode(stream.tokens.tolist()).split(END)[1:]
         assert seen == [document for document in documents(kind) if not is_held_out(document, HELD_OUT)]
@@ -121,4 +123,4 @@ def test_a_file_too_short_for_a_single_row_is_named(data: Path, tmp_path: Path) 
     (tmp_path / "animals.txt").write_bytes((data / "animals.txt").read_bytes())
     (tmp_path / "weather.txt").write_text("Rain.")
     with pytest.raises(ValueError, match=r"weather\.txt"):
-        prepare(tiny_preset(), tiny_run(tmp_path / "run", tmp_path))
+        prepare(tiny_preset(), tmp_path / "run", tmp_path)

@@ -1,5 +1,6 @@
 """A run's state: everything comes back, and no kill leaves half of it."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -8,38 +9,47 @@ import torch
 from torch import nn
 
 from model.training import run_state
-from model.training.run_state import Averaged, Progress, load_state, save_state
+from model.training.average import Average, LastCheckpoints, MovingAverage
+from model.training.run_state import Progress, load_state, save_state
 
-Everything = tuple[nn.Module, Averaged, torch.optim.Optimizer, np.random.Generator]
+Everything = tuple[nn.Module, Average, torch.optim.Optimizer, np.random.Generator]
+AVERAGES: dict[str, Callable[[nn.Module], Average]] = {
+    "moving": lambda model: MovingAverage(model, 0.9),
+    "last checkpoints": lambda model: LastCheckpoints(model, 3, 2),
+}
 
 
-def everything(seed: int) -> Everything:
+def everything(seed: int, average: str = "moving") -> Everything:
     torch.manual_seed(seed)
     model = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4))
-    return model, Averaged(model, 0.9), torch.optim.AdamW(model.parameters()), np.random.default_rng(seed)
+    return model, AVERAGES[average](model), torch.optim.AdamW(model.parameters()), np.random.default_rng(seed)
 
 
-def train_a_step(of: Everything) -> None:
+def train_a_step(of: Everything, step: int = 3) -> None:
     model, average, optimizer, rng = of
     x = torch.from_numpy(rng.normal(size=(5, 3))).float()
     model(x).square().sum().backward()
     optimizer.step()
     optimizer.zero_grad()
-    average.update(model, 3)
+    average.update(model, step)
 
 
-def test_a_run_goes_on_as_if_it_had_never_stopped(tmp_path: Path) -> None:
-    ours, theirs = everything(1), everything(2)
-    train_a_step(ours)
-    save_state(tmp_path / "state.safetensors", *ours, Progress(7, 800, 1.5))
-    assert load_state(tmp_path / "state.safetensors", *theirs) == Progress(7, 800, 1.5)
-    for _ in range(3):
-        train_a_step(ours)
-        train_a_step(theirs)
+@pytest.mark.parametrize("steps", [1, 2, 5, 9])
+@pytest.mark.parametrize("average", AVERAGES)
+def test_a_run_goes_on_as_if_it_had_never_stopped(average: str, steps: int, tmp_path: Path) -> None:
+    """Stopped before the first checkpoint of an average, or with some or all of them taken."""
+    ours, theirs = everything(1, average), everything(2, average)
+    for step in range(steps):
+        train_a_step(ours, step)
+    save_state(tmp_path / "state.safetensors", *ours, Progress(steps, 800, 1.5))
+    assert load_state(tmp_path / "state.safetensors", *theirs) == Progress(steps, 800, 1.5)
+    for step in range(steps, steps + 4):
+        for name, tensor in ours[1].tensors.items():
+            assert torch.equal(tensor, theirs[1].tensors[name])
+        train_a_step(ours, step)
+        train_a_step(theirs, step)
     for a, b in zip(ours[0].parameters(), theirs[0].parameters(), strict=True):
         assert torch.equal(a, b)
-    for name, tensor in ours[1].tensors.items():
-        assert torch.equal(tensor, theirs[1].tensors[name])
     assert ours[3].random() == theirs[3].random()
 
 
@@ -65,7 +75,7 @@ def test_the_average_is_exponential_with_a_shorter_memory_at_first() -> None:
     model = nn.Linear(1, 1, bias=False)
     with torch.no_grad():
         model.weight.fill_(2.0)
-    average, by_hand = Averaged(model, 0.5), 2.0
+    average, by_hand = MovingAverage(model, 0.5), 2.0
     for step in range(20):
         with torch.no_grad():
             model.weight.fill_(float(step))
@@ -74,3 +84,28 @@ def test_the_average_is_exponential_with_a_shorter_memory_at_first() -> None:
         by_hand = decay * by_hand + (1 - decay) * step
         assert abs(average.tensors["weight"].item() - by_hand) < 1e-4
     assert model.weight.item() == 19, "the average leaves the model alone"
+
+
+def test_the_last_checkpoints_are_averaged_by_hand() -> None:
+    """Three, every second step: after step 9 they are those of steps 5, 7 and 9, counted from 0 as the updates are."""
+    model = nn.Linear(2, 1)
+    average, seen = LastCheckpoints(model, 3, 2), []
+    for step in range(10):
+        with torch.no_grad():
+            model.weight.copy_(torch.tensor([[step**2, 1.0 - step]]))
+        average.update(model, step)
+        if step % 2:
+            seen.append(torch.tensor([[step**2, 1.0 - step]]))
+        kept = seen[-3:] or [model.weight.detach()]  # before the first: the model as it is
+        torch.testing.assert_close(average.tensors["weight"], torch.stack(kept).mean(0))
+    torch.testing.assert_close(average.tensors["weight"], torch.tensor([[(25 + 49 + 81) / 3, 1.0 - 7]]))
+    assert average.tensors["weight"] is not model.weight
+
+
+def test_before_its_first_checkpoint_an_average_is_a_copy_of_the_model() -> None:
+    model = nn.Linear(2, 1)
+    tensors = LastCheckpoints(model, 3, 100).tensors
+    before = tensors["weight"].clone()
+    with torch.no_grad():
+        model.weight.add_(1)
+    assert torch.equal(tensors["weight"], before)

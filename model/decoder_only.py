@@ -1,0 +1,38 @@
+"""GPT's shape: one stack under a causal mask."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from model.config import ModelConfig
+from model.kv_cache import KVCache
+from model.stack import Stack, init_weights, positions_from
+from model.taps import Tap, name_taps
+
+
+class DecoderOnly(Stack):
+    """A GPT (Radford et al. 2018): every position predicts the next token; row t of the logits is about token t+1."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.unembedding = nn.Linear(config.d_model, config.vocab_size, bias=False)
+        self.logits = Tap("position vocab")
+        name_taps(self)
+        init_weights(self, config)
+        if config.tie_embeddings:  # Press & Wolf 2017
+            self.unembedding.weight = self.token_embedding.weight
+
+    def forward(
+        self, token_ids: Tensor, mask: Tensor, position_ids: Tensor | None = None, cache: KVCache | None = None
+    ) -> Tensor:
+        """token_ids, position_ids int64 [batch position], mask of reasons [batch 1|head query key]
+        → logits [batch position vocab].
+
+        With a cache, `token_ids` are the new positions only; `position_ids` default to counting on from the cache.
+        """
+        if position_ids is None:
+            position_ids = positions_from(token_ids, cache.seq_len if cache is not None else 0)
+        x = self.embed(token_ids, position_ids)  # batch position d_model
+        for i, layer in enumerate(self.layers):
+            x = layer(x, mask, cache.layers[i] if cache is not None else None)
+        return self.logits(self.unembedding(self.final_norm(x)))  # type: ignore[no-any-return]

@@ -1,0 +1,92 @@
+"""The shape of "Attention Is All You Need": an encoder reads the source, a decoder writes the target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from model.block import CrossBlock, Memory
+from model.config import ModelConfig
+from model.kv_cache import KVCache
+from model.stack import Stack, init_weights, positions_from
+from model.taps import Tap, name_taps
+
+
+@dataclass(frozen=True)
+class DecoderCache:
+    """Keys and values of the target so far, and those of the source, made once."""
+
+    attn: KVCache
+    cross_attn: KVCache
+
+    @classmethod
+    def empty(cls, n_layer: int) -> DecoderCache:
+        return cls(KVCache(n_layer), KVCache(n_layer))
+
+    @property
+    def nbytes(self) -> int:
+        return self.attn.nbytes + self.cross_attn.nbytes
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these rows of the batch, in this order: what beam search does with its beams."""
+        for layer in (*self.attn.layers, *self.cross_attn.layers):
+            if layer.k is not None and layer.v is not None:
+                layer.k, layer.v = layer.k[rows], layer.v[rows]
+
+
+class EncoderDecoder(nn.Module):
+    """The Transformer of Vaswani et al. 2017; source, target and output share one embedding (section 3.4).
+
+    Row t of the logits is about target token t+1; the target begins with START.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder = Stack(config)
+        self.decoder = Stack(config, CrossBlock)
+        self.unembedding = nn.Linear(config.d_model, config.vocab_size, bias=False)
+        self.logits = Tap("position vocab")
+        name_taps(self)
+        init_weights(self, config)
+        if config.tie_embeddings:
+            self.decoder.token_embedding.weight = self.encoder.token_embedding.weight
+            self.unembedding.weight = self.encoder.token_embedding.weight
+
+    def forward(
+        self, source_ids: Tensor, target_ids: Tensor, source_mask: Tensor, target_mask: Tensor, cross_mask: Tensor
+    ) -> Tensor:
+        """source_ids int64 [batch key], target_ids int64 [batch query], masks of reasons
+        [batch 1|head key key], [batch 1|head query query], [batch 1|head query key] → logits [batch query vocab]"""
+        memory = Memory(self.encode(source_ids, source_mask), cross_mask)
+        return self.decode(target_ids, target_mask, memory)
+
+    def encode(self, source_ids: Tensor, mask: Tensor, position_ids: Tensor | None = None) -> Tensor:
+        """source_ids, position_ids int64 [batch position] → what the decoder attends to [batch position d_model]"""
+        x = self.encoder.embed(source_ids, positions_from(source_ids) if position_ids is None else position_ids)
+        for layer in self.encoder.layers:
+            x = layer(x, mask)
+        return self.encoder.final_norm(x)  # type: ignore[no-any-return]
+
+    def decode(
+        self,
+        target_ids: Tensor,
+        mask: Tensor,
+        memory: Memory,
+        position_ids: Tensor | None = None,
+        cache: DecoderCache | None = None,
+    ) -> Tensor:
+        """target_ids, position_ids int64 [batch position] → logits [batch position vocab].
+
+        With a cache, `target_ids` are the new positions only, and the memory is read once.
+        """
+        if position_ids is None:
+            position_ids = positions_from(target_ids, cache.attn.seq_len if cache is not None else 0)
+        if cache is not None and cache.cross_attn.seq_len:
+            memory = Memory(memory.x[:, :0], memory.mask)
+        x = self.decoder.embed(target_ids, position_ids)  # batch position d_model
+        for i, layer in enumerate(self.decoder.layers):
+            kept = (cache.attn.layers[i], cache.cross_attn.layers[i]) if cache is not None else (None, None)
+            x = layer(x, mask, memory, *kept)
+        return self.logits(self.unembedding(self.decoder.final_norm(x)))  # type: ignore[no-any-return]

@@ -1,0 +1,73 @@
+"""A stack: embeddings and positions at the bottom, blocks above, each family's encoder or decoder."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+from model.block import Block, LayerNorm
+from model.config import ModelConfig
+from model.positions import build_positions
+from model.taps import Tap
+
+
+class Stack(nn.Module):
+    """E[id] + position → `n_layer` blocks → a last LayerNorm where the stream itself was never normalised."""
+
+    def __init__(self, config: ModelConfig, block: type[Block] = Block) -> None:
+        super().__init__()
+        self.config = config
+        self.token_embedding = nn.Embedding(config.vocab_size, config.d_model)
+        self.positions = build_positions(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.layers = nn.ModuleList(block(config) for _ in range(config.n_layer))
+        self.final_norm = (
+            nn.Identity() if config.norm_order == "post" else LayerNorm(config.d_model, config.layer_norm_eps)
+        )
+        self.embedding = Tap("position d_model")
+        self.positional = Tap("position d_model")
+
+    def embed(self, token_ids: Tensor, position_ids: Tensor) -> Tensor:
+        """E[id] + position: [batch position d_model]"""
+        embedding = self.token_embedding(token_ids)
+        if self.config.scale_embeddings:  # Vaswani et al. 2017, section 3.4
+            embedding = embedding * math.sqrt(self.config.d_model)
+        x = self.embedding(embedding) + self.positional(self.positions(position_ids))
+        return self.dropout(x)  # type: ignore[no-any-return]
+
+
+def positions_from(token_ids: Tensor, start: int = 0) -> Tensor:
+    """start, start + 1, …: int64 [1 position], for as many positions as `token_ids` [batch position] has."""
+    return torch.arange(start, start + token_ids.shape[1], device=token_ids.device)[None]
+
+
+def init_weights(model: nn.Module, config: ModelConfig) -> None:
+    """Random weights that train well from the first step; gains stay 1, biases become 0.
+
+    Post-norm: Xavier (Glorot & Bengio 2010), and embeddings of std 1/√d_model, so that scaled by √d_model they have the
+    size of the positions. Else GPT-2's: std 0.02, and what writes into the residual stream smaller by
+    √(its number of writers), since nothing else keeps the stream from growing with depth. torch's default std of 1 for
+    embeddings would make tied logits huge, and training slow.
+    """
+    post = config.norm_order == "post"
+    for module in model.modules():
+        if isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=1 / math.sqrt(config.d_model) if config.scale_embeddings else 0.02)
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight) if post else nn.init.normal_(module.weight, std=0.02)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+    for stack in (m for m in model.modules() if isinstance(m, Stack) and not post):
+        writers = list(residual_writers(stack))
+        for writer in writers:
+            nn.init.normal_(writer.weight, std=0.02 / math.sqrt(len(writers)))
+
+
+def residual_writers(stack: Stack) -> Iterator[nn.Linear]:
+    """The last matrix of every sublayer: W_O and W_2."""
+    for name, module in stack.named_modules():
+        if isinstance(module, nn.Linear) and name.endswith(("w_o", "w_2")):
+            yield module

@@ -1,0 +1,116 @@
+"""To tell classes apart: phrases with a label, whole sentences held out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from model import masks
+from model.checkpoint import Checkpoint
+from model.evaluate_classification import classify_all, confusion, read_labelled
+from model.text_form import TEXT_FORMS
+from model.tokenizer import Tokenizer
+from model.training.data import is_held_out
+from model.training.length_buckets import LengthBuckets, pad_rows
+from model.training.presets import Preset
+from model.training.task import Batch
+from model.transformer import EncoderOnly, Transformer
+
+Example = tuple[str, int]
+SENTENCE_WORDS = 12
+"""A row of as many words that is part of no other row is a whole sentence."""
+
+
+def split_sentences(rows: Sequence[Example], fraction: float) -> tuple[list[Example], list[Example]]:
+    """Training phrases, and held-out whole sentences chosen by hash; no phrase is a part of a held-out sentence.
+
+    White space becomes single spaces: a sentence that is spaced otherwise is the same one."""
+    rows = [(" ".join(text.split()), label) for text, label in rows]
+    long = {text for text, _ in rows if len(text.split()) >= SENTENCE_WORDS and is_held_out(text, fraction)}
+    fragments = {part for text, _ in rows for part in phrases(text) if part != text and part in long}
+    held_out = {text: label for text, label in rows if text in long - fragments}
+    parts = {part for text in held_out for part in phrases(text)}
+    return [(text, label) for text, label in rows if text not in parts], list(held_out.items())
+
+
+def phrases(text: str) -> Iterator[str]:
+    """All runs of two words or more in `text`, itself included. A word alone is no part of one sentence only."""
+    words = text.split()
+    for first in range(len(words)):
+        for last in range(first + 2, len(words) + 1):
+            yield " ".join(words[first:last])
+
+
+class Classification:
+    """The task of an encoder-only model (`Task`)."""
+
+    metric: ClassVar[str] = "accuracy"
+    learned_from: ClassVar[str] = "the training phrases"
+
+    def __init__(self, preset: Preset, data: Path, tokenizer: Tokenizer) -> None:
+        self.preset, self.tokenizer = preset, tokenizer
+        train, self.held_out = split_sentences(read_rows(preset, data), preset.sources[0].held_out)
+        if not train or not self.held_out:
+            raise ValueError(f"{data} has {len(train)} phrases to train on and {len(self.held_out)} to hold out")
+        limit = preset.config.max_seq_len
+        self.train = [([tokenizer.first_id, *tokenizer.encode(text)][:limit], label) for text, label in train]
+        self.buckets = LengthBuckets([len(ids) for ids, _ in self.train], preset.batch_size)
+
+    @staticmethod
+    def texts(preset: Preset, data: Path) -> Iterator[str]:
+        """The training phrases, in the text form that the model reads."""
+        form = TEXT_FORMS[preset.config.text_form]
+        for text, _ in split_sentences(read_rows(preset, data), preset.sources[0].held_out)[0]:
+            yield form(text)
+
+    def batch(self, rng: np.random.Generator) -> Batch:
+        """Token ids [batch position], [CLS] first; classes [batch]."""
+        examples = [self.train[i] for i in self.buckets.draw(rng)]
+        ids = pad_rows([ids for ids, _ in examples], self.tokenizer.pad_id)
+        hidden = torch.from_numpy(rng.random(ids.shape) < self.preset.token_dropout)
+        hidden[:, 0] = False  # [CLS] stays
+        ids = ids.masked_fill(hidden, self.tokenizer.pad_id)
+        return Batch((ids,), torch.tensor([label for _, label in examples]))
+
+    def forward(self, model: Transformer, batch: Batch) -> Tensor:
+        (ids,) = batch.inputs
+        return model(ids, masks.encoder_mask(ids == self.tokenizer.pad_id))  # type: ignore[no-any-return]
+
+    def validate(self, model: Transformer) -> float:
+        table = self.confusion(model)
+        return sum(table[i][i] for i in range(len(table))) / len(self.held_out)
+
+    def confusion(self, model: Transformer) -> list[list[int]]:
+        assert isinstance(model, EncoderOnly)
+        return confusion(classify_all(model, self.tokenizer, [t for t, _ in self.held_out]), self.held_out)
+
+    def evaluation(self, loaded: Checkpoint) -> dict[str, Any]:
+        return {
+            "on": f"{len(self.held_out)} whole sentences (chosen by hash); "
+            "no phrase of several words that it saw is part of one",
+            "accuracy": round(self.validate(loaded.model), 4),
+            "confusion": {"rows": "true class", "columns": "predicted", "table": self.confusion(loaded.model)},
+        }
+
+    def samples(self, loaded: Checkpoint) -> list[dict[str, Any]]:
+        """The held-out sentences that it gets wrong most surely: where it fails."""
+        probabilities = classify_all(loaded.encoder_only, self.tokenizer, [t for t, _ in self.held_out]).softmax(-1)
+        truth = torch.tensor([label for _, label in self.held_out])
+        worst = probabilities.gather(1, truth[:, None])[:, 0].argsort()[:12].tolist()
+        names = loaded.config.classes
+        return [
+            {"text": self.held_out[i][0], "is": names[truth[i]], "probability_of_it": round(float(p), 4)}
+            for i in worst
+            for p in [probabilities[i, truth[i]]]
+        ]
+
+
+def read_rows(preset: Preset, data: Path) -> list[Example]:
+    """The rows of all files of the preset, each text stripped, once."""
+    rows = [row for source in preset.sources for row in read_labelled(data / source.file)]
+    return list(dict(rows).items())

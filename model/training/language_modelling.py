@@ -1,0 +1,82 @@
+"""To predict the next token: windows of documents, from several files by weight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from torch import Tensor
+
+from model import masks
+from model.checkpoint import Checkpoint
+from model.evaluate import bits_per_byte
+from model.generate import generate
+from model.sampling import Settings
+from model.tokenizer import Tokenizer
+from model.training.data import Mixture, Stream, is_held_out, read_documents, sample_texts
+from model.training.presets import Preset
+from model.training.task import Batch
+from model.transformer import DecoderOnly, Transformer
+
+BPE_BYTES = 24_000_000
+PROMPTS = ("Once upon a time", "Tom had a red ball.", "The little bird was sad because")
+HOW_TO_SAMPLE = Settings(temperature=0.8, top_k=40, top_p=0.95, seed=7)
+
+
+class LanguageModelling:
+    """The task of a decoder-only model (`Task`)."""
+
+    metric: ClassVar[str] = "bits_per_byte"
+    learned_from: ClassVar[str] = "a sample of all documents, the held-out ones included"
+
+    def __init__(self, preset: Preset, data: Path, tokenizer: Tokenizer) -> None:
+        self.preset, self.tokenizer = preset, tokenizer
+        self.held_out: list[str] = []
+        streams = []
+        for source in preset.sources:
+            documents = read_documents(data / source.file)
+            if source.file == preset.validate_on:
+                self.held_out = [d for d in documents if is_held_out(d, source.held_out)]
+            stream = Stream.of([d for d in documents if not is_held_out(d, source.held_out)], tokenizer)
+            if len(stream.tokens) <= preset.config.max_seq_len:
+                raise ValueError(
+                    f"{source.file} has {len(stream.tokens)} tokens to train on, less than one row of them"
+                )
+            streams.append(stream)
+        weights = np.array([source.weight for source in preset.sources])
+        self.mixture = Mixture(streams, weights / weights.sum())
+
+    @staticmethod
+    def texts(preset: Preset, data: Path) -> Iterator[str]:
+        return sample_texts({data / s.file: s.weight for s in preset.sources}, BPE_BYTES)
+
+    def batch(self, rng: np.random.Generator) -> Batch:
+        inputs, targets = self.mixture.batch(rng, self.preset.batch_size, self.preset.config.max_seq_len)
+        return Batch((inputs,), targets)
+
+    def forward(self, model: Transformer, batch: Batch) -> Tensor:
+        (inputs,) = batch.inputs  # batch position
+        return model(inputs, masks.causal(inputs.shape[1], inputs.shape[1], inputs.device)[None, None])  # type: ignore[no-any-return]
+
+    def validate(self, model: Transformer) -> float:
+        assert isinstance(model, DecoderOnly)
+        return bits_per_byte(model, self.tokenizer, self.held_out)
+
+    def evaluation(self, loaded: Checkpoint) -> dict[str, Any]:
+        return {
+            "on": f"{len(self.held_out)} documents of {self.preset.validate_on} that it never saw (chosen by hash)",
+            "bytes": sum(len(d.encode()) for d in self.held_out),
+            "bits_per_byte": round(self.validate(loaded.model), 4),
+        }
+
+    def samples(self, loaded: Checkpoint) -> list[dict[str, Any]]:
+        return [sample(loaded, prompt, HOW_TO_SAMPLE) for prompt in PROMPTS]
+
+
+def sample(loaded: Checkpoint, prompt: str, settings: Settings) -> dict[str, Any]:
+    """One text as it came out, with what reproduces it."""
+    *_, last = generate(loaded, loaded.tokenizer.encode(prompt), settings, max_new_tokens=180)
+    return {"prompt": prompt, "settings": asdict(settings), "text": loaded.tokenizer.decode(last.ids)}

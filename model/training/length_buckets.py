@@ -1,0 +1,44 @@
+"""Batches of examples of like length: little of a batch is PAD, and every example is as likely as any other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+SPREAD = 8
+"""A batch is drawn from a stretch of this many batches' worth of neighbours in length: no two batches are the same."""
+
+
+class LengthBuckets:
+    """Draws indices of examples; `lengths` [example] is what padding costs, `budget` the padded size of a batch."""
+
+    def __init__(self, lengths: Sequence[float] | np.ndarray, budget: int) -> None:
+        lengths = np.asarray(lengths)
+        self.order = np.argsort(lengths, kind="stable")
+        self.lengths = lengths[self.order]
+        self.budget = budget
+        # A batch of long examples holds fewer of them: by length, so that in the end all are seen equally often.
+        self.share = self.lengths / self.lengths.sum()
+        self.cumulative = self.share.cumsum()
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """Indices of one batch, none twice."""
+        n = len(self.order)
+        at = min(int(np.searchsorted(self.cumulative, rng.random())), n - 1)
+        size = max(1, min(self.budget // int(self.lengths[at]), n))
+        stretch = min(SPREAD * size, n)
+        places = (at - stretch // 2 if stretch < n else 0) + rng.choice(stretch, size, replace=False)
+        # What reaches beyond an end is folded back: else the shortest and the longest would come half as often.
+        places = np.where(places < 0, -1 - places, np.where(places >= n, 2 * n - 1 - places, places))
+        return self.order[np.unique(places)]
+
+
+def pad_rows(rows: Sequence[Sequence[int]], pad: int) -> Tensor:
+    """Rows of different lengths as one int64 [row position], `pad` on the right."""
+    table = torch.full((len(rows), max(map(len, rows))), pad)
+    for i, row in enumerate(rows):
+        table[i, : len(row)] = torch.tensor(row, dtype=torch.long)
+    return table

@@ -1,0 +1,28 @@
+"""Cross-entropy with label smoothing (Szegedy et al. 2016)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from torch import Tensor
+
+SmoothingForm = Literal["all", "others"]
+"""Where the mass ε goes: ε/K on all K classes, the right one too (Szegedy et al., torch), or ε/(K−1) on the others."""
+
+
+def cross_entropy(
+    logits: Tensor, targets: Tensor, smoothing: float = 0.0, form: SmoothingForm = "all", ignore_id: int = -1
+) -> Tensor:
+    """Mean of −Σ_k q(k) ln p(k), in nats: logits [... class], targets int64 [...]; targets of `ignore_id` do not count.
+
+    q(target) = 1 − ε + ε/K and q(k) = ε/K elsewhere ("all"), or 1 − ε and ε/(K−1) ("others").
+    """
+    counted = targets != ignore_id
+    log_p = logits[counted].float().log_softmax(-1)  # counted class
+    right = log_p.gather(-1, targets[counted, None])[:, 0]
+    if not smoothing:
+        return -right.mean()
+    everything, n_class = log_p.sum(-1), log_p.shape[-1]
+    if form == "all":
+        return -((1 - smoothing) * right + smoothing / n_class * everything).mean()
+    return -((1 - smoothing) * right + smoothing / (n_class - 1) * (everything - right)).mean()

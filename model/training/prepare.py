@@ -1,0 +1,44 @@
+"""Everything that is made from the data before the first step: the tokenizer, and the task."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from model import tokenizer as tokenizers
+from model.tokenizer import SPECIAL, Tokenizer
+from model.training import bpe
+from model.training.classification import Classification
+from model.training.language_modelling import LanguageModelling
+from model.training.presets import Preset
+from model.training.task import Task
+from model.training.translation import Translation
+
+TASKS: dict[str, type[Task]] = {
+    "decoder-only": LanguageModelling,
+    "encoder-decoder": Translation,
+    "encoder-only": Classification,
+}
+
+
+def prepare(preset: Preset, folder: Path, data: Path, warm_start: Path | None = None) -> Task:
+    """The preset's task on the files in `data`, with the tokenizer of the run in `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return TASKS[preset.config.family](preset, data, prepare_tokenizer(preset, folder, data, warm_start))
+
+
+def prepare_tokenizer(preset: Preset, folder: Path, data: Path, warm_start: Path | None) -> Tokenizer:
+    """The run's own tokenizer: kept from before, taken from the warm start, or learned from the data."""
+    config, ranks_file = preset.config, folder / "tokenizer.tiktoken"
+    if not ranks_file.exists():
+        if warm_start is not None:
+            ranks_file.write_bytes((warm_start / "tokenizer.tiktoken").read_bytes())
+        else:
+            texts = TASKS[config.family].texts(preset, data)
+            bpe.save_ranks(bpe.learn_ranks(texts, config.vocab_size - len(SPECIAL[config.family])), ranks_file)
+    tokenizer = tokenizers.load(ranks_file, config.family, config.text_form)
+    if tokenizer.vocab_size != config.vocab_size:
+        raise ValueError(
+            f"{ranks_file} has {tokenizer.vocab_size} ids, {preset.name} needs {config.vocab_size}: "
+            "too little text to learn them from?"
+        )
+    return tokenizer

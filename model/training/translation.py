@@ -1,0 +1,146 @@
+"""To translate: pairs of sentences, the target predicted token by token after the source was read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from model import masks
+from model.checkpoint import Checkpoint
+from model.tokenizer import Tokenizer
+from model.training.data import is_held_out
+from model.training.length_buckets import LengthBuckets, pad_rows
+from model.training.presets import Preset
+from model.training.task import Batch
+from model.transformer import Transformer
+
+Pair = tuple[str, str]
+
+PROBES = (
+    "I ate a banana in the morning.", "Good morning.", "What time is it now?", "I like cats.", "She is reading a book.",
+    "It is raining today.", "Where is the station?", "He went to school by bus.", "I don't know what to do.",
+    "Please open the window.", "My father is a doctor.", "Do you speak English?", "I have two brothers.",
+    "She drank a cup of coffee.", "We played tennis after school.", "This book is very interesting.",
+    "Can you help me?", "I want to go to Japan.", "The cat is sleeping on the sofa.", "Thank you very much.",
+)  # fmt: skip
+
+
+def read_pairs(path: Path) -> list[Pair]:
+    """`source<TAB>target[<TAB>…]` lines, blank ones skipped; raises `ValueError` naming a line that is none."""
+    pairs = []
+    for n, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), start=1):
+        if not line.strip():
+            continue
+        source, tab, rest = line.rstrip("\r").partition("\t")
+        if not tab:
+            raise ValueError(f"{path}, line {n}: no tab between source and target")
+        if not source.strip() or not rest.partition("\t")[0].strip():
+            raise ValueError(f"{path}, line {n}: a source and a target, and one of them is empty")
+        pairs.append((source, rest.partition("\t")[0]))
+    return pairs
+
+
+def bare(sentence: str) -> str:
+    """A sentence without case, signs and spaces: two that agree in this are the same one."""
+    return re.sub(r"[\W_]+", "", sentence.lower())
+
+
+def split_pairs(pairs: Sequence[Pair], fraction: float) -> tuple[list[Pair], list[Pair]]:
+    """Training and held-out pairs: by the source sentence's hash, all translations of a sentence on one side; a pair
+    whose target occurs among the held-out ones is dropped from training."""
+    held_out = [pair for pair in pairs if is_held_out(bare(pair[0]), fraction)]
+    seen = {bare(target) for _, target in held_out}
+    train = [pair for pair in pairs if not is_held_out(bare(pair[0]), fraction) and bare(pair[1]) not in seen]
+    return train, held_out
+
+
+class Translation:
+    """The task of an encoder-decoder (`Task`)."""
+
+    metric: ClassVar[str] = "nats_per_token"
+    learned_from: ClassVar[str] = "the training sentences of both languages"
+
+    def __init__(self, preset: Preset, data: Path, tokenizer: Tokenizer) -> None:
+        (source,) = preset.sources
+        self.preset, self.tokenizer = preset, tokenizer
+        train, self.held_out = split_pairs(read_pairs(data / source.file), source.held_out)
+        limit = preset.config.max_seq_len
+        self.train, self.judged = (
+            [(s, t) for s, t in map(self.encode, pairs) if max(len(s), len(t)) <= limit]
+            for pairs in (train, self.held_out)
+        )
+        if not self.train or not self.judged:
+            raise ValueError(
+                f"{source.file} has {len(self.train)} pairs to train on and {len(self.judged)} to hold out"
+            )
+        # By the target's length first, for its side is the dearer; the source's breaks ties.
+        self.buckets = LengthBuckets([len(t) + len(s) / limit for s, t in self.train], preset.batch_size)
+
+    @staticmethod
+    def texts(preset: Preset, data: Path) -> Iterator[str]:
+        """The training sentences of both languages."""
+        (source,) = preset.sources
+        for pair in split_pairs(read_pairs(data / source.file), source.held_out)[0]:
+            yield from pair
+
+    def encode(self, pair: Pair) -> tuple[list[int], list[int]]:
+        """Source ids, and target ids with END."""
+        source, target = pair
+        return self.tokenizer.encode(source), [*self.tokenizer.encode(target), self.tokenizer.end_id]
+
+    def batch(self, rng: np.random.Generator) -> Batch:
+        return self.collate([self.train[i] for i in self.buckets.draw(rng)])
+
+    def collate(self, pairs: Sequence[tuple[list[int], list[int]]]) -> Batch:
+        """Source [batch key], decoder inputs START y_1 … y_n [batch query], targets y_1 … y_n END [batch query]."""
+        pad, start = self.tokenizer.pad_id, self.tokenizer.first_id
+        source = pad_rows([s for s, _ in pairs], pad)
+        inputs = pad_rows([[start, *t[:-1]] for _, t in pairs], pad)
+        return Batch((source, inputs), pad_rows([t for _, t in pairs], -1))
+
+    def forward(self, model: Transformer, batch: Batch) -> Tensor:
+        source, target = batch.inputs
+        source_pad, target_pad = source == self.tokenizer.pad_id, target == self.tokenizer.pad_id
+        return model(  # type: ignore[no-any-return]
+            source, target, masks.encoder_mask(source_pad), masks.decoder_mask(target_pad),
+            masks.cross_mask(source_pad, target.shape[1]),
+        )  # fmt: skip
+
+    @torch.inference_mode()
+    def validate(self, model: Transformer) -> float:
+        """Mean −ln p of the held-out target tokens, END included: no smoothing here."""
+        pairs = sorted(self.judged, key=lambda pair: len(pair[1]))
+        device, nats, n = next(model.parameters()).device, 0.0, 0
+        for first in range(0, len(pairs), 64):
+            batch = self.collate(pairs[first : first + 64]).to(device)
+            logits = self.forward(model, batch).float()
+            targets = batch.targets
+            nats += float(F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-1, reduction="sum"))
+            n += batch.n_targets
+        return nats / n
+
+    def evaluation(self, loaded: Checkpoint) -> dict[str, Any]:
+        from model.evaluate_translation import chrf_and_bleu
+
+        limit = loaded.config.max_seq_len
+        pairs = [p for p in self.held_out if 4 <= len(p[0].split()) <= 14 and len(self.encode(p)[0]) <= limit]
+        scores = {name: chrf_and_bleu(loaded, pairs, beams=n) for name, n in (("greedy", 1), ("beam_4", 4)) if pairs}
+        return {
+            "on": f"{len(pairs)} pairs of 4 to 14 words whose sentences it never saw (chosen by the source's hash)",
+            "nats_per_token": round(self.validate(loaded.model), 4),
+            **scores,
+        }
+
+    def samples(self, loaded: Checkpoint) -> list[dict[str, Any]]:
+        from model.translate import translate
+
+        return [
+            {"source": text, "beam_4": translate(loaded, text, beams=4)[0].text(loaded.tokenizer)} for text in PROBES
+        ]

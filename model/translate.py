@@ -1,0 +1,126 @@
+"""Translation by beam search: the likeliest target that a few beams find (Graves 2012; Wu et al. 2016, section 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from model import masks
+from model.block import Memory
+from model.checkpoint import Checkpoint
+from model.encoder_decoder import DecoderCache
+from model.tokenizer import Tokenizer
+from model.trace import check_length
+
+MAX_BEAMS = 16
+LONGER = 50
+"""A target may be this much longer than its source (Vaswani et al. 2017, section 6.1)."""
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A target that a beam ended with. `ids` begin behind START and hold an END if `ended`; `log_p` = ln p(target |
+    source), in nats; `score` = log_p / length penalty, by which hypotheses are ranked."""
+
+    ids: list[int]
+    log_p: float
+    score: float
+    ended: bool
+
+    def text(self, tokenizer: Tokenizer) -> str:
+        return tokenizer.decode(self.ids[: -1 if self.ended else None])
+
+
+def length_penalty(n: int, alpha: float) -> float:
+    """lp(Y) = ((5 + |Y|) / 6)^α (Wu et al. 2016, equation 14): without it (α = 0) short targets win."""
+    return float(((5 + n) / 6) ** alpha)
+
+
+def translate(checkpoint: Checkpoint, text: str, *, beams: int = 4, alpha: float = 0.6) -> list[Hypothesis]:
+    """The hypotheses for `text`, best first, at most `beams`; one beam is greedy decoding."""
+    return beam_search(checkpoint, checkpoint.tokenizer.encode(text), beams=beams, alpha=alpha)
+
+
+@torch.inference_mode()
+def beam_search(
+    checkpoint: Checkpoint, source_ids: Sequence[int], *, beams: int = 4, alpha: float = 0.6
+) -> list[Hypothesis]:
+    """Follow the `beams` likeliest targets, a token a step, until no open one can still win.
+
+    Raises `ValueError` for an empty or too long source, and for beams or an alpha out of range.
+    """
+    if not 1 <= beams <= MAX_BEAMS:
+        raise ValueError(f"a search has 1 to {MAX_BEAMS} beams, got {beams}")
+    if not 0 <= alpha <= 10:
+        raise ValueError(f"the length penalty's alpha must lie in [0, 10], got {alpha}")
+    check_length(len(source_ids), checkpoint.config.max_seq_len)
+    search = BeamSearch(checkpoint, source_ids, beams, alpha)
+    while search.open:
+        search.step()
+    return sorted(search.ended, key=lambda h: h.score, reverse=True)[:beams]
+
+
+class BeamSearch:
+    """The open beams, [beam] each, and the hypotheses that have ended."""
+
+    def __init__(self, checkpoint: Checkpoint, source_ids: Sequence[int], beams: int, alpha: float) -> None:
+        self.model, self.tokenizer, self.beams, self.alpha = (
+            checkpoint.encoder_decoder, checkpoint.tokenizer, beams, alpha,
+        )  # fmt: skip
+        device = checkpoint.device
+        source = torch.tensor([list(source_ids)], device=device)  # 1 key
+        self.no_pad = torch.zeros_like(source, dtype=torch.bool)
+        self.memory = self.model.encode(source, masks.encoder_mask(self.no_pad))  # 1 key d_model
+        self.cache = DecoderCache.empty(checkpoint.config.n_layer)
+        self.ids = torch.full((1, 1), self.tokenizer.first_id, device=device)  # beam position
+        self.log_p = torch.zeros(1, dtype=torch.float64, device=device)  # beam
+        self.max_len = min(len(source_ids) + LONGER, checkpoint.config.max_seq_len - 1)
+        self.ended: list[Hypothesis] = []
+
+    @property
+    def open(self) -> bool:
+        """Whether a beam is left that could end better than the worst hypothesis kept."""
+        if not len(self.ids):
+            return False
+        if len(self.ended) < self.beams:
+            return True
+        worst = sorted((h.score for h in self.ended), reverse=True)[self.beams - 1]
+        return float(self.log_p.max()) / length_penalty(self.max_len, self.alpha) > worst
+
+    def step(self) -> None:
+        """Each open beam with every next token: the likeliest go on, those that end are put aside."""
+        log_p = self.log_p[:, None] + self.next_log_p()  # beam vocab
+        n_vocab = log_p.shape[1]
+        # Twice as many as there are beams: even if all beams end now, as many go on.
+        best, at = log_p.flatten().topk(min(2 * self.beams, log_p.numel()))
+        rows, tokens = at // n_vocab, at % n_vocab
+        ids = torch.cat((self.ids[rows], tokens[:, None]), dim=1)  # candidate position
+        possible = best > float("-inf")
+        ending = (tokens == self.tokenizer.end_id) & possible
+        full = ids.shape[1] - 1 >= self.max_len
+        in_beam = torch.arange(len(best), device=best.device) < self.beams
+        for i in torch.nonzero(in_beam & possible & (ending | full)).flatten().tolist():
+            self.put_aside(ids[i, 1:].tolist(), float(best[i]))
+        goes_on = torch.nonzero(possible & ~ending).flatten()[: 0 if full else self.beams]
+        if self.beams == 1 and self.ended:  # greedy stops at the first end
+            goes_on = goes_on[:0]
+        self.ids, self.log_p = ids[goes_on], best[goes_on]
+        self.cache.select(rows[goes_on])
+
+    def put_aside(self, ids: list[int], log_p: float) -> None:
+        ended = ids[-1] == self.tokenizer.end_id
+        self.ended.append(Hypothesis(ids, log_p, log_p / length_penalty(len(ids), self.alpha), ended))
+
+    def next_log_p(self) -> Tensor:
+        """ln p(next token | beam): [beam vocab], float64; what is never sampled has −∞."""
+        n_beam, n_target = self.ids.shape
+        new = self.ids if n_target == 1 else self.ids[:, -1:]
+        is_pad = torch.zeros_like(self.ids, dtype=torch.bool)
+        memory = Memory(self.memory.expand(n_beam, -1, -1), masks.cross_mask(self.no_pad, 1))
+        logits = self.model.decode(new, masks.decoder_mask(is_pad, query_len=1), memory, cache=self.cache)[:, -1]
+        logits = logits.double()
+        logits[:, self.tokenizer.never_sampled] = float("-inf")
+        return logits.log_softmax(-1)

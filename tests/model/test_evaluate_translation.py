@@ -1,0 +1,49 @@
+"""chrF and BLEU are sacrebleu's, of the translations as they come out."""
+
+import pytest
+from sacrebleu.metrics import BLEU, CHRF
+
+from model import evaluate_translation
+from model.checkpoint import Checkpoint
+from model.evaluate_translation import chrf_and_bleu
+from model.translate import translate
+from tests.model.helpers import tiny_checkpoint
+
+PAIRS = [("abc", "むかしむかし"), ("hello", "あるところに"), ("d", "山へ")]
+
+
+@pytest.fixture
+def translator() -> Checkpoint:
+    return tiny_checkpoint("encoder-decoder")
+
+
+@pytest.mark.parametrize("beams", [1, 2])
+def test_scores_are_sacrebleu_s_of_what_the_model_says(beams: int, translator: Checkpoint) -> None:
+    said = [translate(translator, source, beams=beams)[0].text(translator.tokenizer) for source, _ in PAIRS]
+    pairs = [(source, text[:4] + "x") for (source, _), text in zip(PAIRS, said, strict=True)]
+    references = [[reference for _, reference in pairs]]
+    scores = chrf_and_bleu(translator, pairs, beams=beams)
+    assert scores == {
+        "chrf": round(CHRF().corpus_score(said, references).score, 2),
+        "bleu": round(BLEU(tokenize="char").corpus_score(said, references).score, 2),
+    }
+    assert scores["chrf"] > 0
+
+
+def test_what_is_said_as_the_reference_has_it_scores_100(
+    translator: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spaces and the order of the pairs included: sacrebleu gets outputs and references side by side."""
+    monkeypatch.setattr(evaluate_translation, "best", lambda checkpoint, source, beams: dict(PAIRS)[source])
+    assert chrf_and_bleu(translator, PAIRS) == {"chrf": 100.0, "bleu": 100.0}
+    assert chrf_and_bleu(translator, [(s, t[::-1] + "。") for s, t in PAIRS])["bleu"] < 60
+
+
+def test_without_a_pair_there_is_nothing_to_evaluate(translator: Checkpoint) -> None:
+    with pytest.raises(ValueError, match="no pair"):
+        chrf_and_bleu(translator, [])
+
+
+def test_a_source_that_cannot_be_translated_is_named(translator: Checkpoint) -> None:
+    with pytest.raises(ValueError, match=r"'zzz+' cannot be translated: 30 tokens are 6 more"):
+        chrf_and_bleu(translator, [("abc", "x"), ("z" * 30, "y")], beams=1)
