@@ -1,0 +1,68 @@
+"""Whether a cross-attention head aligns target with source: different target tokens look at different source tokens.
+
+The score is Cramér's V² (Cramér 1946, section 21.9) of the pattern, read as a table of how much target token i has to
+do with source token j:
+
+    V² = φ² / (m − 1),  φ² + 1 = Σ_ij N_ij² / (r_i c_j),  r_i = Σ_j N_ij,  c_j = Σ_i N_ij,  m = min(rows, keys).
+
+0 where all rows are the same, be it a sink, two sinks, or an even spread; 1 where each source token has target tokens
+of its own, in any order (Japanese turns English round) and however many (a word may be several tokens). The key that
+gets most is taken out first, so that a sink beside an alignment does not hide it; rows count by their weight that is
+left, `rows` being their effective number (Σ r)² / Σ r². V² sees that a head tells source tokens apart, not that it
+finds the right ones; `monotone` says beside it how far the order is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from model.explain.head_scores import MIN_KEYS, HeadKind, Tally, first_tally, prepare, spread_tally
+
+
+def cross_scores(
+    pattern: Tensor, query_ids: Sequence[int], key_ids: Sequence[int], allowed: Tensor, *, pad_id: int = -1
+) -> dict[HeadKind, Tally]:
+    """Tallies of a cross-attention: pattern [head query key], allowed bool [(head) query key], True = may attend."""
+    p, keys, first = prepare(pattern, query_ids, key_ids, allowed, pad_id)
+    without = without_sink(p, keys)
+    return {
+        "alignment": alignment_tally(p * without, without),
+        "first": first_tally(p, keys, first),
+        "spread": spread_tally(p, without),
+    }
+
+
+def without_sink(p: Tensor, keys: Tensor) -> Tensor:
+    """`keys` [head query key] but for the one key of each head that gets most."""
+    most = p.sum(-2, keepdim=True).argmax(-1, keepdim=True)  # head 1 1
+    return keys & (torch.arange(p.shape[-1]) != most)
+
+
+def alignment_tally(n: Tensor, keys: Tensor) -> Tally:
+    """V² of each head's table N [head query key], as a tally: hit = V² · Σ r."""
+    r, c = n.sum(-1), n.sum(-2)  # head query, head key
+    phi = (n.square() / (r[..., None] * c[:, None]).clamp(min=1e-30)).sum((-2, -1)) - 1
+    n_rows = r.sum(-1).square() / r.square().sum(-1).clamp(min=1e-30)
+    m = torch.minimum(n_rows, keys.any(-2).sum(-1))
+    counts = keys.any(-1).sum(-1)  # head
+    enough = (counts >= MIN_KEYS) & (m > 1 + 1e-9)
+    v = torch.where(enough, phi / (m - 1).clamp(min=1e-9), 0.0).clamp(0, 1)
+    rest = r.sum(-1)
+    return Tally(v * rest, torch.zeros_like(rest), rest, counts.double())
+
+
+def monotone(pattern: Tensor, allowed: Tensor) -> Tensor:
+    """Pearson's correlation of a target token's place with the mean place it looks at, sink taken out: [head] in
+    [−1, 1], 0 where nothing moves. No label comes of it: languages differ in order."""
+    p = pattern.double() * allowed
+    p = p * without_sink(p, allowed.expand(p.shape))
+    r = p.sum(-1)  # head query
+    total = r.sum(-1, keepdim=True).clamp(min=1e-30)
+    x = torch.arange(p.shape[1], dtype=p.dtype).expand_as(r)
+    y = (p @ torch.arange(p.shape[2], dtype=p.dtype)) / r.clamp(min=1e-30)
+    x, y = (z - (r * z).sum(-1, keepdim=True) / total for z in (x, y))
+    apart = ((r * x * x).sum(-1) * (r * y * y).sum(-1)).sqrt()
+    return torch.where(apart > 1e-12, (r * x * y).sum(-1) / apart.clamp(min=1e-12), 0.0)

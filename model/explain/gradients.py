@@ -1,0 +1,125 @@
+"""How a chosen log-probability's gradient reaches each layer, with residual connections and without.
+
+He et al. 2016 ("Identity Mappings in Deep Residual Networks", equation 5): ∂(x + f(x))/∂x = 1 + ∂f/∂x, so that a
+gradient comes down undiminished beside whatever the layers do to it. Without the 1 it is a product of all of them.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Unpack
+
+import torch
+from torch import Tensor, nn
+
+from model.block import PreNormResidual, Sublayer
+from model.checkpoint import Checkpoint
+from model.config import NormOrder
+from model.explain.anatomy import Options, check_answer, pick_row, prefixes, rows_read, stream_taps
+from model.taps import Edit, record
+from model.trace import Masks, Trace, run, trace
+from model.transformer import Transformer
+
+
+class WithoutSkip(nn.Module):
+    """A residual connection without its connection: f(x) where there was x + f(x); its LayerNorm stays in its place."""
+
+    def __init__(self, residual: PreNormResidual, norm_order: NormOrder) -> None:
+        super().__init__()
+        self.norm, self.norm_first = residual.norm, norm_order == "pre"
+
+    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+        return sublayer(self.norm(x)) if self.norm_first else self.norm(sublayer(x))
+
+
+@dataclass(frozen=True)
+class StackGradient:
+    """‖∂ ln p / ∂x‖ of one stack, float64 [depth position]; depth 0 is before the first layer, the last behind the
+    last. `total` [depth]: the same over all positions together (Frobenius)."""
+
+    prefix: str
+    taps: list[str]
+    norm: Tensor
+    total: Tensor
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """Of ln p(answer) at `row`, p the softmax over all logits; `log_p` in nats, in this run (without residual
+    connections another model in effect: nothing was trained this way)."""
+
+    residuals: bool
+    row: int
+    answer: int
+    log_p: float
+    stacks: list[StackGradient]
+
+
+def gradient_norms(
+    checkpoint: Checkpoint, ids: Sequence[int], answer: int, *, row: int | None = None, **options: Unpack[Options]
+) -> list[Gradient]:
+    """With residual connections, then without; `row` is the last (or [CLS]) by default.
+
+    The shared model is neither changed nor made to need gradients: these start at the stream of layer 0, and
+    connections are cut in a copy whose parameters are the model's own tensors. Raises what `trace` raises, and
+    `ValueError` for a row or an answer that is not there.
+    """
+    check_answer(checkpoint, answer)
+    given = trace(checkpoint, ids, [], **options)
+    row = pick_row(rows_read(checkpoint, given.ids, given.target_ids), row)
+    cut = replace(checkpoint, model=without_residuals(checkpoint.model))
+    return [gradient(one, given, answer, row, one is checkpoint, options) for one in (checkpoint, cut)]
+
+
+def without_residuals(model: Transformer) -> Transformer:
+    """A copy of the modules, with the same parameters, in which no sublayer's input goes past it."""
+    shared = {id(x): x for x in [*model.parameters(), *model.buffers()]}
+    twin = copy.deepcopy(model, dict(shared))
+    for parent in list(twin.modules()):
+        for name, child in list(parent.named_children()):
+            if isinstance(child, PreNormResidual):
+                setattr(parent, name, WithoutSkip(child, model.config.norm_order))
+    return twin
+
+
+def gradient(
+    checkpoint: Checkpoint, given: Trace, answer: int, row: int, residuals: bool, options: Options
+) -> Gradient:
+    taps = {prefix: stream_taps(stack, prefix) for prefix, stack in prefixes(checkpoint.model).items()}
+    names = [name for stack in taps.values() for name in stack]
+    edits = {**(options.get("edit") or {})}
+    for stack in taps.values():
+        edits[stack[0]] = leaf(edits.get(stack[0]))
+    with torch.inference_mode(False), torch.enable_grad(), record(names, edits) as recording:
+        logits = forward(checkpoint, given, options.get("use", Masks()))
+        log_p = (logits if logits.dim() == 1 else logits[row]).log_softmax(-1)[answer]
+        streams = [recording.tensors[name] for name in names]
+        gradients = slopes(log_p, streams)
+    norms = {name: g[0].cpu().double().norm(dim=-1) for name, g in zip(names, gradients, strict=True)}
+    stacks = []
+    for prefix, stack in taps.items():
+        norm = torch.stack([norms[name] for name in stack])
+        stacks.append(StackGradient(prefix, stack, norm, norm.norm(dim=-1)))
+    return Gradient(residuals, row, answer, float(log_p.detach()), stacks)
+
+
+def slopes(y: Tensor, xs: list[Tensor]) -> tuple[Tensor, ...]:
+    """∂y/∂x of each x, zeros where y does not depend on it (an edit may have cut the way)."""
+    if not y.requires_grad:
+        return tuple(torch.zeros_like(x) for x in xs)
+    return torch.autograd.grad(y, xs, allow_unused=True, materialize_grads=True)
+
+
+def leaf(edit: Edit | None) -> Edit:
+    """The edit that lets gradients begin at a tap, behind one that may be there."""
+    return lambda x: (edit(x) if edit else x).detach().clone().requires_grad_()
+
+
+def forward(checkpoint: Checkpoint, given: Trace, use: Masks) -> Tensor:
+    """The logits that a trace's ids give: [position vocab] or [class]."""
+    token_ids = torch.tensor([given.ids], device=checkpoint.device)
+    position_ids = torch.tensor([given.position_ids], device=checkpoint.device)
+    is_pad = token_ids == checkpoint.tokenizer.pad_id
+    return run(checkpoint, token_ids, position_ids, is_pad, use, given.target_ids)[0]

@@ -1,0 +1,119 @@
+"""A name for a head where one fits: scores with thresholds, and none where nothing reaches its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Unpack
+
+from torch import Tensor
+
+from model import masks
+from model.attentions import Attention, attentions
+from model.checkpoint import Checkpoint
+from model.explain.alignment import cross_scores
+from model.explain.anatomy import Options
+from model.explain.head_scores import HeadKind, Tally, self_scores
+from model.trace import Trace, trace
+
+RULES: dict[HeadKind, tuple[float, str]] = {
+    "previous": (1 / 3, "weight on the token just before, beside the first key, beyond chance"),
+    "induction": (
+        1 / 3,
+        "weight on tokens behind another occurrence of this token, beside the first key, beyond chance",
+    ),
+    "same": (1 / 3, "weight on other occurrences of this token, beside the first key, beyond chance"),
+    "self": (1 / 3, "weight on the token itself, beside the first key, beyond chance"),
+    "alignment": (0.4, "target tokens look at source tokens of their own (Cramér's V²), the busiest key left out"),
+    "spread": (0.8, "how near the weights beside the sink are to an even spread (1 − total variation)"),
+    "first": (0.5, "weight on the first key, beyond what an even row has there"),
+}
+"""Each kind's threshold and its rule in words, the more telling kinds first."""
+MIN_SHARE = 0.1
+"""A habit is at least this part of a row's weight (mean over the rows that count): less is what a sink leaves over."""
+MIN_ROWS = 2
+
+
+@dataclass(frozen=True)
+class HeadScore:
+    """One kind's score in [0, 1], over `rows` rows, speaking of `share` of their weight; `fits`: it makes a label."""
+
+    score: float
+    share: float
+    rows: int
+    fits: bool
+
+
+@dataclass(frozen=True)
+class Head:
+    """A head of an attention (`model.attentions`), its scores, and the kind that names it, if any."""
+
+    attention: str
+    layer: int
+    head: int
+    label: HeadKind | None
+    scores: dict[HeadKind, HeadScore]
+
+
+def labels(checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]) -> list[Head]:
+    """Every head of every attention on one sentence, in the model's order. Raises what `trace` raises."""
+    return name_heads(head_tallies(checkpoint, ids, **options))
+
+
+def head_tallies(
+    checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]
+) -> dict[tuple[str, int], dict[HeadKind, Tally]]:
+    """The tallies of each attention and layer; those of several texts can be added (`add_tallies`)."""
+    found = attentions(checkpoint.config)
+    places = [(attention, layer) for attention in found for layer in range(checkpoint.config.n_layer)]
+    names = [attention.tap(layer, part) for attention, layer in places for part in ("pattern", "mask")]
+    run = trace(checkpoint, ids, names, **options)
+    return {(a.id, layer): score(run, a, layer, checkpoint.tokenizer.pad_id) for a, layer in places}
+
+
+def score(run: Trace, attention: Attention, layer: int, pad_id: int) -> dict[HeadKind, Tally]:
+    pattern: Tensor = run.tensors[attention.tap(layer, "pattern")]
+    allowed = masks.allowed(run.tensors[attention.tap(layer, "mask")])
+    sides = {"source": run.ids, "target": run.target_ids or []}
+    queries, keys = sides[attention.queries], sides[attention.keys]
+    if attention.queries != attention.keys:
+        return cross_scores(pattern, queries, keys, allowed, pad_id=pad_id)
+    return self_scores(pattern, queries, allowed, pad_id=pad_id)
+
+
+def add_tallies(
+    texts: Iterable[dict[tuple[str, int], dict[HeadKind, Tally]]],
+) -> dict[tuple[str, int], dict[HeadKind, Tally]]:
+    """The tallies of several texts together: what a head does on a corpus."""
+    sums: dict[tuple[str, int], dict[HeadKind, Tally]] = {}
+    for text in texts:
+        for place, kinds in text.items():
+            so_far = sums.get(place)
+            sums[place] = kinds if so_far is None else {kind: so_far[kind] + one for kind, one in kinds.items()}
+    return sums
+
+
+def name_heads(tallies: dict[tuple[str, int], dict[HeadKind, Tally]]) -> list[Head]:
+    """Scores and labels of every head."""
+    heads = []
+    for (attention, layer), kinds in tallies.items():
+        columns = {kind: head_scores_of(kind, one) for kind, one in kinds.items()}
+        for head in range(len(next(iter(columns.values())))):
+            scores = {kind: column[head] for kind, column in columns.items()}
+            heads.append(Head(attention, layer, head, pick_label(scores), scores))
+    return heads
+
+
+def head_scores_of(kind: HeadKind, one: Tally) -> list[HeadScore]:
+    fits = (one.score >= RULES[kind][0]) & (one.share >= MIN_SHARE) & (one.rows >= MIN_ROWS)
+    columns = (one.score.tolist(), one.share.tolist(), one.rows.tolist(), fits.tolist())
+    return [HeadScore(s, share, int(rows), bool(fit)) for s, share, rows, fit in zip(*columns, strict=True)]
+
+
+def pick_label(scores: dict[HeadKind, HeadScore]) -> HeadKind | None:
+    """The best score of those that fit; `first` only when nothing else does: a sink says nothing of what a head does
+    when it does something."""
+    fitting = [kind for kind, one in scores.items() if one.fits and kind != "first"]
+    if fitting:
+        return max(fitting, key=lambda kind: scores[kind].score)
+    return "first" if scores["first"].fits else None

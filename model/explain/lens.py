@@ -1,0 +1,100 @@
+"""The logit lens (nostalgebraist 2020, "interpreting GPT: the logit lens"): what each layer's stream would predict.
+
+It is a lens, not the model's output: only the last layer was trained to be read this way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Unpack
+
+import torch
+from torch import Tensor
+
+from model.checkpoint import Checkpoint
+from model.explain.anatomy import Options, readout, rows_read, stream_taps
+from model.trace import Trace, trace
+from model.transformer import EncoderOnly
+
+
+@dataclass(frozen=True)
+class Followed:
+    """One answer for each row, watched through the layers; id −1 (probability nan, rank −1) where there is none."""
+
+    ids: Tensor
+    """int64 [row]"""
+    probability: Tensor
+    """float64 [depth row]"""
+    rank: Tensor
+    """int64 [depth row]: how many answers are likelier; 0 = it leads."""
+
+
+@dataclass(frozen=True)
+class Lens:
+    """Depth 0 is before the first layer, depth n + 1 after layer n; the last depth is the model's own output.
+
+    Answers are token ids, or the classes of an encoder-only model, which has the one row of [CLS].
+    """
+
+    taps: list[str]
+    """The stream read at each depth."""
+    rows: list[int]
+    """The position of each row; PADs have none."""
+    top: Tensor
+    """int64 [depth row k]: the likeliest answers, best first."""
+    probability: Tensor
+    """float64 [depth row k]: theirs, of the whole vocabulary; what is never sampled (PAD, START) has 0."""
+    final: Followed
+    """The model's own first choice at the end."""
+    next: Followed
+    """The token that does come next in the text; none behind the last, and none for classes."""
+
+
+@torch.inference_mode()
+def logit_lens(checkpoint: Checkpoint, ids: Sequence[int], *, k: int = 5, **options: Unpack[Options]) -> Lens:
+    """resid_post → final norm (post-norm models: none) → unembedding → softmax, at every depth and row.
+
+    Raises what `trace` raises, and `ValueError` for a k below 1.
+    """
+    if k < 1:
+        raise ValueError(f"a lens shows one answer or more, got k={k}")
+    prefix, stack = readout(checkpoint.model)
+    taps = stream_taps(stack, prefix)
+    run = trace(checkpoint, ids, taps, **options)
+    rows = rows_read(checkpoint, run.ids, run.target_ids)
+    streams = [run.tensors[name] for name in taps]
+    if checkpoint.config.family == "encoder-only":
+        logits = torch.stack([lens_logits(checkpoint, x[rows]) for x in streams])  # depth row class
+    else:
+        logits = torch.stack([lens_logits(checkpoint, x)[rows] for x in streams])  # depth row vocab
+        logits[..., checkpoint.tokenizer.never_sampled] = -torch.inf
+    p = logits.double().softmax(-1)  # depth row answer
+    probability, top = p.topk(min(k, p.shape[-1]))
+    return Lens(taps, rows, top, probability, follow(p, p[-1].argmax(-1)), follow(p, next_ids(checkpoint, run, rows)))
+
+
+def lens_logits(checkpoint: Checkpoint, stream: Tensor) -> Tensor:
+    """The stream [position d_model] read as if it were the last: [position vocab|class], float32 on the CPU."""
+    model = checkpoint.model
+    x = readout(model)[1].final_norm(stream[None].to(checkpoint.device))  # 1 position d_model
+    read = model.classifier if isinstance(model, EncoderOnly) else model.unembedding
+    logits: Tensor = read(x)[0]
+    return logits.cpu()
+
+
+def next_ids(checkpoint: Checkpoint, run: Trace, rows: Sequence[int]) -> Tensor:
+    """What the text goes on with after each row: int64 [row], −1 for nothing."""
+    if checkpoint.config.family == "encoder-only":
+        return torch.tensor([-1])
+    ids = [*(run.ids if run.target_ids is None else run.target_ids), -1]
+    return torch.tensor([-1 if ids[t + 1] == checkpoint.tokenizer.pad_id else ids[t + 1] for t in rows])
+
+
+def follow(p: Tensor, ids: Tensor) -> Followed:
+    """Watch `ids` [row] through p [depth row answer]."""
+    there = ids >= 0
+    at = ids.clamp(min=0).expand(p.shape[:2])[..., None]  # depth row 1
+    probability = p.gather(-1, at)  # depth row 1
+    rank = (p > probability).sum(-1)  # depth row
+    return Followed(ids, torch.where(there, probability[..., 0], torch.nan), torch.where(there, rank, -1))

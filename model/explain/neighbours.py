@@ -1,0 +1,63 @@
+"""The tokens whose embeddings lie nearest to one token's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from model.checkpoint import Checkpoint
+from model.explain.anatomy import prefixes
+
+Measure = Literal["cosine", "dot"]
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The nearest first: ids int64 [k], and of each both scores, float64 [k], whichever ranked them."""
+
+    id: int
+    norm: float
+    """‖E[id]‖"""
+    ids: Tensor
+    cosine: Tensor
+    dot: Tensor
+    mean_cosine: float
+    """Of two different tokens, over all but special ones: what a neighbour's cosine has to be seen against, for
+    embeddings all lean one way (Ethayarajh 2019)."""
+
+
+@torch.inference_mode()
+def neighbours(checkpoint: Checkpoint, token_id: int, *, k: int = 10, measure: Measure = "cosine") -> Neighbours:
+    """The k tokens with the largest cosine (or dot product) with E[token_id]; itself and special tokens left out.
+
+    A dot product favours tokens with long embeddings. Raises `ValueError` for an id that is not in the vocabulary,
+    a k below 1 and an unknown measure.
+    """
+    e = next(iter(prefixes(checkpoint.model).values())).token_embedding.weight  # vocab d_model
+    if not 0 <= token_id < len(e):
+        raise ValueError(f"token id {token_id} is not in the vocabulary: ids run from 0 to {len(e) - 1}")
+    if k < 1:
+        raise ValueError(f"there is one neighbour or more to show, got k={k}")
+    e = e.cpu().double()
+    unit = F.normalize(e, dim=-1)
+    scores = {"dot": e @ e[token_id], "cosine": unit @ unit[token_id]}  # vocab
+    if measure not in scores:
+        raise ValueError(f"unknown measure {measure!r}; known are cosine, dot")
+    plain = torch.ones(len(e), dtype=torch.bool)
+    plain[list(checkpoint.tokenizer.special_ids.values())] = False
+    ranked = torch.where(plain, scores[measure], -torch.inf)
+    ranked[token_id] = -torch.inf
+    ids = ranked.topk(min(k, int(ranked.isfinite().sum()))).indices
+    return Neighbours(
+        token_id, float(e[token_id].norm()), ids, scores["cosine"][ids], scores["dot"][ids], mean_cosine(unit[plain])
+    )
+
+
+def mean_cosine(unit: Tensor) -> float:
+    """The mean over all pairs of different rows of unit [n d_model], each of length 1."""
+    n = len(unit)
+    return float((unit.sum(0).square().sum() - n) / (n * (n - 1)))

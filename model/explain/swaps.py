@@ -1,0 +1,113 @@
+"""What changes when two tokens are swapped, with positions and without.
+
+Without positions attention is a sum over a set: an encoder's outputs are then permuted as its inputs are, and nothing
+else (Vaswani et al. 2017, section 3.5, is why there are positions). A causal mask still tells an order, so a decoder's
+outputs change, positions or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Unpack
+
+import torch
+from torch import Tensor
+
+from model.checkpoint import Checkpoint
+from model.explain.anatomy import Options, prefixes, readout, rows_read, stream_taps
+from model.taps import Edit
+from model.trace import Padding, Trace, read_as, trace
+
+TOLERANCE = 1e-4
+"""Relative; float32 sums in another order differ by some 1e-6."""
+
+
+@dataclass(frozen=True)
+class StackSwap:
+    """One stack's stream, `change` float64 [depth position] = ‖x' − x‖ / ‖x‖, x the token's stream before and x' the
+    same token's after the swap, wherever it stands now. Depth 0 is before the first layer. PADs have 0."""
+
+    prefix: str
+    taps: list[str]
+    change: Tensor
+
+
+@dataclass(frozen=True)
+class Swap:
+    """`order_only`: every change in every stream is below 1e-4, so that the swap did nothing but permute.
+
+    `prediction` float64 [row]: how far each prediction moved, from the token's row before to its row after: half of
+    Σ |p' − p| (total variation: 0 the same, 1 disjoint). `rows` are its positions before.
+    """
+
+    positions: bool
+    """Whether the model had its positions; off: the positional taps edited to zeros, before and after the swap."""
+    stacks: list[StackSwap]
+    rows: list[int]
+    prediction: Tensor
+    largest: float
+    order_only: bool
+
+
+@torch.inference_mode()
+def swap_tokens(checkpoint: Checkpoint, ids: Sequence[int], i: int, j: int, **options: Unpack[Options]) -> list[Swap]:
+    """Swap source tokens i and j (counted as the model reads them, [CLS] included, PADs not): positions on, then off.
+
+    Raises what `trace` raises, and `ValueError` for a place that is not there, or [CLS]'s, and for two places with
+    the same token.
+    """
+    read = read_as(checkpoint, ids)
+    first = 1 if checkpoint.config.family == "encoder-only" else 0
+    if not (first <= i < len(read) and first <= j < len(read)):
+        raise ValueError(f"tokens {i} and {j} cannot be swapped: there are tokens {first} to {len(read) - 1}")
+    if read[i] == read[j]:
+        raise ValueError(f"tokens {i} and {j} are the same: swapped, they are the same sentence")
+    swapped = list(read)
+    swapped[i], swapped[j] = read[j], read[i]
+    pad = options.get("pad", Padding())
+    before = pad.count if pad.side == "left" else 0
+    order = list(range(len(read) + pad.count))  # order[p]: where p's token stands after the swap
+    order[i + before], order[j + before] = j + before, i + before
+    return [compare(checkpoint, read, swapped, order, on, options) for on in (True, False)]
+
+
+def compare(
+    checkpoint: Checkpoint, read: list[int], swapped: list[int], order: list[int], positions: bool, options: Options
+) -> Swap:
+    model = checkpoint.model
+    taps = {prefix: stream_taps(stack, prefix) for prefix, stack in prefixes(model).items()}
+    names = [name for stack in taps.values() for name in stack] + ["logits"]
+    if not positions:
+        edits: Mapping[str, Edit] = {f"{prefix}positional": torch.zeros_like for prefix in taps}
+        options = {**options, "edit": {**(options.get("edit") or {}), **edits}}
+    one, other = (trace(checkpoint, x, names, **options) for x in (read, swapped))
+    moves = {prefix: order if on_source(checkpoint, prefix) else None for prefix in taps}
+    stacks = [StackSwap(p, taps[p], changes(checkpoint, one, other, taps[p], moves[p])) for p in taps]
+    largest = max(float(stack.change.max()) for stack in stacks)
+    rows, prediction = predictions(checkpoint, one, other, moves[readout(model)[0]])
+    return Swap(positions, stacks, rows, prediction, largest, largest <= TOLERANCE)
+
+
+def on_source(checkpoint: Checkpoint, prefix: str) -> bool:
+    """Whether the stack reads the sentence in which tokens are swapped."""
+    return checkpoint.config.family != "encoder-decoder" or prefix == "encoder."
+
+
+def changes(checkpoint: Checkpoint, one: Trace, other: Trace, taps: list[str], order: list[int] | None) -> Tensor:
+    """‖x' − x‖ / ‖x‖ at each depth and position, PADs 0: [depth position]"""
+    x, y = (torch.stack([run.tensors[name] for name in taps]).double() for run in (one, other))
+    moved = y if order is None else y[:, order]
+    real = torch.tensor(one.target_ids if order is None else one.ids) != checkpoint.tokenizer.pad_id
+    change: Tensor = (moved - x).norm(dim=-1) / x.norm(dim=-1).clamp(min=1e-30)
+    return change * real
+
+
+def predictions(checkpoint: Checkpoint, one: Trace, other: Trace, order: list[int] | None) -> tuple[list[int], Tensor]:
+    """The rows that predict, and how far each prediction moved."""
+    p, q = (run.tensors["logits"].double().softmax(-1) for run in (one, other))
+    rows = rows_read(checkpoint, one.ids, one.target_ids)
+    if p.dim() == 1:  # [CLS] has the one row there is
+        return rows, (q - p).abs().sum()[None] / 2
+    moved = rows if order is None else [order[t] for t in rows]
+    return rows, (q[moved] - p[rows]).abs().sum(-1) / 2

@@ -1,0 +1,83 @@
+"""FFN units on one sentence: which fire, which never do, and what each token and each unit answer strongest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Unpack
+
+import torch
+from torch import Tensor
+
+from model.checkpoint import Checkpoint
+from model.explain.anatomy import Options, prefixes, sublayers
+from model.trace import trace
+from model.transformer import Transformer
+
+
+@dataclass(frozen=True)
+class FfnUnits:
+    """One FFN. A unit fires on a token where `ffn.post` = max(0, pre) > 0. PADs are left out: `positions` are
+    those that count, of the sentence that `path`'s stack reads."""
+
+    path: str
+    layer: int
+    positions: list[int]
+    fires: Tensor
+    """int64 [d_ff]: on how many of them."""
+    dead: list[int]
+    """Units that fire on none."""
+    always_on: list[int]
+    """Units that fire on all."""
+    top_units: Tensor
+    """int64 [position k]: each token's strongest units, strongest first."""
+    top_activations: Tensor
+    """float32 [position k]: theirs; 0 where fewer fire."""
+    top_positions: Tensor
+    """int64 [d_ff k]: each unit's strongest tokens, as positions."""
+    top_values: Tensor
+    """float32 [d_ff k]: theirs; 0 where it does not fire."""
+
+
+def ffn_taps(model: Transformer) -> dict[str, int]:
+    """The `post` tap of every FFN, in the order of the forward pass, and its layer."""
+    return {
+        f"{part.path}.post": part.layer
+        for prefix, stack in prefixes(model).items()
+        for part in sublayers(stack, prefix)
+        if part.kind == "ffn"
+    }
+
+
+@torch.inference_mode()
+def units(checkpoint: Checkpoint, ids: Sequence[int], *, k: int = 8, **options: Unpack[Options]) -> list[FfnUnits]:
+    """Every FFN's units on a sentence. Raises what `trace` raises, and `ValueError` for a k below 1."""
+    if k < 1:
+        raise ValueError(f"there is one unit or more to show, got k={k}")
+    taps = ffn_taps(checkpoint.model)
+    run = trace(checkpoint, ids, list(taps), **options)
+    found = []
+    for tap, layer in taps.items():
+        read = run.target_ids if tap.startswith("decoder.") and run.target_ids is not None else run.ids
+        positions = [t for t, i in enumerate(read) if i != checkpoint.tokenizer.pad_id]
+        found.append(count(tap, layer, run.tensors[tap][positions], positions, k))
+    return found
+
+
+def count(tap: str, layer: int, post: Tensor, positions: list[int], k: int) -> FfnUnits:
+    """post [position d_ff], of the positions that count."""
+    n, d_ff = post.shape
+    fires = (post > 0).sum(0)  # d_ff
+    activations, top_units = post.topk(min(k, d_ff), dim=1)  # position k
+    values, at = post.T.topk(min(k, n), dim=1)  # d_ff k
+    return FfnUnits(
+        tap.removesuffix(".post"), layer, positions, fires, *extremes(fires, n), top_units, activations,
+        torch.tensor(positions)[at], values,
+    )  # fmt: skip
+
+
+def extremes(fires: Tensor, n: int) -> tuple[list[int], list[int]]:
+    """The units that fire on none and on all of n tokens; fires [d_ff]. Of no token at all: none and none."""
+    if n == 0:
+        return [], []
+    return torch.nonzero(fires == 0).flatten().tolist(), torch.nonzero(fires == n).flatten().tolist()
