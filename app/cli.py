@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from app.console import clear_errors
+from app import options as opt
+from app.console import clear_errors, need_training
 
 # Heavy libraries are imported inside the commands, so that --help answers at once.
 
@@ -21,23 +22,12 @@ cli = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Model = Annotated[
-    str | None, typer.Option("--model", "-m", help="A name of `chumoku models`, or a model's folder; else the default.")
-]
-Device = Annotated[
-    str | None, typer.Option(help="auto, cpu, cuda or mps.", show_default="CHUMOKU_DEVICE, else auto", metavar="NAME")
-]
-Text = Annotated[str, typer.Argument(help="The sentence.", show_default=False)]
-
 
 @cli.command()
 def serve(
-    host: Annotated[
-        str | None,
-        typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.", show_default="127.0.0.1"),
-    ] = None,
+    host: opt.Host = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on.", show_default="8000")] = None,
-    device: Device = None,
+    device: opt.Device = None,
 ) -> None:
     """Serve the page and the API.
 
@@ -56,11 +46,12 @@ def serve(
 
 @cli.command()
 def trace(
-    text: Text,
+    text: opt.Text,
     out: Annotated[Path, typer.Option("--out", "-o", help="What to write; .npz too.")] = Path("trace.safetensors"),
-    model: Model = None,
-    device: Device = None,
-    causal: Annotated[bool, typer.Option(help="Apply the causal mask.")] = True,
+    model: opt.Model = None,
+    device: opt.Device = None,
+    target: opt.Target = None,
+    causal: opt.Causal = None,
     padding_mask: Annotated[bool, typer.Option(help="Apply the padding mask.")] = True,
     pad_left: Annotated[int, typer.Option(help="Put so many PADs before the sentence ...", min=0)] = 0,
     pad_right: Annotated[int, typer.Option(help="... or after it.", min=0)] = 0,
@@ -75,6 +66,8 @@ def trace(
         chumoku trace "Once upon a time" --model stories-gpt --no-causal -o both-ways.safetensors
 
         chumoku trace "Once upon a time" --pad-left 3 --no-padding-mask -o leaking.npz
+
+        chumoku trace "I like cats." --model translate-enja --target 猫が好き -o cats.safetensors
     """
     masks = {"causal": causal, "padding": padding_mask}
     with clear_errors():
@@ -82,59 +75,65 @@ def trace(
         from app.settings import from_environment
 
         pad = commands.padding(pad_left, pad_right, follow=follow)
-        typer.echo(commands.write_trace(text, model, out, from_environment(device=device), masks=masks, pad=pad))
+        settings = from_environment(device=device)
+        typer.echo(commands.write_trace(text, model, out, settings, target=target, masks=masks, pad=pad))
 
 
 @cli.command()
 def generate(
-    text: Text,
-    model: Model = None,
-    n: Annotated[int, typer.Option("-n", help="Most tokens to add.")] = 64,
-    temperature: Annotated[float, typer.Option(help="0 takes the likeliest token always.")] = 0.8,
-    top_k: Annotated[int, typer.Option(help="Draw from the k likeliest; 0: from all.")] = 20,
-    top_p: Annotated[float, typer.Option(help="Draw from the likeliest that sum up to this; 1: from all.")] = 0.95,
-    seed: Annotated[int, typer.Option(help="The same seed writes the same text.")] = 7,
-    device: Device = None,
+    text: opt.Text,
+    model: opt.Model = None,
+    n: opt.N = None,
+    temperature: opt.Temperature = None,
+    top_k: opt.TopK = None,
+    top_p: opt.TopP = None,
+    seed: opt.Seed = None,
+    beam: opt.Beam = None,
+    device: opt.Device = None,
 ) -> None:
-    """Let the model write on, token by token.
+    """Let the model write on, token by token; or translate.
 
-    chumoku generate "Once upon a time"
+    A translator searches for the likeliest translation with `--beam`; with any other option, it draws token by token.
 
-    chumoku generate "The little dog" -n 100 --temperature 1.0 --seed 3
+        chumoku generate "Once upon a time"
+
+        chumoku generate "The little dog" -n 100 --temperature 1.0 --seed 3
+
+        chumoku generate "I ate a banana in the morning." --model translate-enja --beam 4
     """
     with clear_errors():
         from app import commands
         from app.settings import from_environment
-        from model.sampling import Settings
 
-        sampling = Settings(temperature, top_k, top_p, seed)
-        commands.print_generated(text, model, from_environment(device=device), sampling, n)
+        drawing = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+        commands.print_generated(text, model, from_environment(device=device), drawing, n, beam)
 
 
 @cli.command()
 def train(
-    preset: Annotated[str, typer.Argument(help="What to train, stories-gpt for example.", show_default=False)],
+    preset: opt.Preset,
     data: Annotated[Path, typer.Option(help="The folder with the training texts.", show_default=False)],
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.", envvar="CHUMOKU_DEVICE")] = "auto",
     minutes: Annotated[float, typer.Option(help="How long to train, all sittings together.", min=0)] = 120.0,
     steps: Annotated[int, typer.Option(help="Train so many steps instead; 0: go by minutes.", min=0)] = 0,
     seed: Annotated[int, typer.Option(help="Of the weights, the batches and the dropout.", min=0)] = 0,
-    out: Annotated[
-        Path | None, typer.Option(help="The run's folder; a run that is there goes on.", show_default="runs/PRESET")
-    ] = None,
-    warm_start: Annotated[
-        Path | None, typer.Option(help="A model's folder whose weights to begin with.", show_default="fresh weights")
-    ] = None,
+    out: opt.RunFolder = None,
+    warm_start: opt.WarmStart = None,
 ) -> None:
     """Train a model; after Ctrl+C or a crash the same command goes on where it was.
 
-    chumoku train stories-gpt --data ../shared/data/stories --minutes 120
+    Presets: `stories-gpt` writes stories, `translate-enja` translates English to Japanese, `sentiment-encoder` tells
+    praise from complaint.
 
-    chumoku train stories-gpt --data ../shared/data/stories --steps 200 --warm-start model/zoo/stories-gpt
+        chumoku train stories-gpt --data ../shared/data/stories --minutes 120
+
+        chumoku train translate-enja --data ../shared/data/enja --minutes 100
+
+        chumoku train sentiment-encoder --data ../shared/data/sst2 --minutes 10
+
+        chumoku train stories-gpt --data ../shared/data/stories --steps 200 --warm-start model/zoo/stories-gpt
     """
     with clear_errors():
-        from app.console import need_training
-
         run_training = need_training()
         run_training(
             preset=preset,
@@ -151,26 +150,28 @@ def train(
 @cli.command()
 def evaluate(
     model: Annotated[str, typer.Argument(help="A name of `chumoku models`, or a model's folder.", show_default=False)],
-    data: Annotated[
-        Path, typer.Option(help="Documents, separated by lines that say <|endoftext|>.", show_default=False)
-    ],
-    as_json: Annotated[bool, typer.Option("--json", help='Print {"bits_per_byte": ...} and nothing else.')] = False,
-    device: Device = None,
+    data: opt.Data,
+    beam: opt.Beam = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON and nothing else.")] = False,
+    device: opt.Device = None,
 ) -> None:
-    """Measure a model in bits per byte on text it has not seen; less is better.
+    """Measure a model on data it has not seen.
 
-    chumoku evaluate stories-gpt --data held-out.txt
+    A model that writes on: bits per byte, less is better. A translator: chrF and BLEU, on lines of
+    `source<TAB>reference`. A classifier: accuracy, on lines of `sentence<TAB>label` below a header line.
 
-    chumoku evaluate runs/try/stories-gpt --data held-out.txt --json
+        chumoku evaluate stories-gpt --data held-out.txt --json
+
+        chumoku evaluate translate-enja --data pairs.tsv --beam 4 --json
+
+        chumoku evaluate sentiment-encoder --data dev.tsv --json
     """
     with clear_errors():
-        import json
-
-        from app import commands
+        from app import evaluation
         from app.settings import from_environment
 
-        bits, count = commands.evaluate(model, data, from_environment(device=device))
-        typer.echo(json.dumps({"bits_per_byte": bits}) if as_json else f"{bits:.4f} bits per byte, {count} documents")
+        score = evaluation.evaluate(model, data, from_environment(device=device), beam)
+        typer.echo(score.json if as_json else score.line)
 
 
 @cli.command()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -15,7 +15,7 @@ class Token(BaseModel):
     start: int = Field(description="First character (code point) that the token has a byte of.")
     end: int = Field(description="One past the last.")
     partial: bool = Field(description="Whether the bytes begin or end inside a character.")
-    special: bool = Field(description="END or PAD, which stand for no characters.")
+    special: bool = Field(description="END, PAD, START or [CLS], which stand for no characters.")
 
 
 class EncodingCount(BaseModel):
@@ -28,9 +28,12 @@ class EncodingCount(BaseModel):
 class TokenizeResponse(BaseModel):
     model: str
     text: str
-    tokens: list[Token]
+    read_text: str = Field(
+        description="What the tokens spell and count their places in: the text in the form that the model reads."
+    )
+    tokens: list[Token] = Field(description="A classifier's begin with [CLS].")
     n_tokens: int
-    n_characters: int
+    n_characters: int = Field(description="Of `text`.")
     max_seq_len: int = Field(description="Most tokens that the model reads.")
     encodings: list[EncodingCount] = Field(description="With `compare`: the same text under tiktoken's encodings.")
 
@@ -38,6 +41,23 @@ class TokenizeResponse(BaseModel):
 class TapInfo(BaseModel):
     name: str = Field(examples=["layers.0.attn.pattern"])
     dims: str = Field(description="Names of the dimensions, in order.", examples=["head query key"])
+
+
+class AttentionInfo(BaseModel):
+    """One attention that every layer of a stack has."""
+
+    id: str = Field(examples=["self"])
+    path: str = Field(description="Its taps, without their last part.", examples=["layers.{layer}.attn"])
+    queries: Literal["source", "target"] = Field(description="Whose tokens ask.")
+    keys: Literal["source", "target"] = Field(description="Whose tokens are asked.")
+    causal: bool = Field(description="Whether it was trained under a causal mask.")
+
+
+class FirstToken(BaseModel):
+    """The special token that a classifier's text, or an encoder-decoder's target, begins with."""
+
+    id: int
+    text: str = Field(examples=["[CLS]"])
 
 
 class ModelInfo(BaseModel):
@@ -53,9 +73,14 @@ class ModelInfo(BaseModel):
     position: str
     norm_order: str
     tie_embeddings: bool
+    text_form: str = Field(description="How text is written before it is cut into tokens.", examples=["natural"])
+    attentions: list[AttentionInfo] = Field(description="Where it attends, in the order of the forward pass.")
+    classes: list[str] = Field(description="What a classifier tells apart; none in the other families.")
+    languages: list[str] = Field(description="What it was trained on; an encoder-decoder's source, then its target.")
     n_parameters: int
-    end_id: int = Field(description="The id that ends a text.")
+    end_id: int = Field(description="The id that ends a text, or a target.")
     pad_id: int
+    first: FirstToken | None
     device: str
     card: dict[str, Any] = Field(description="What the model was trained on, how, and how good it is.")
     taps: list[TapInfo] = Field(description="The tensors that a trace can give.")
@@ -64,6 +89,33 @@ class ModelInfo(BaseModel):
 class ModelsResponse(BaseModel):
     default: str = Field(description="The model that a request without a name gets.")
     models: list[ModelInfo]
+
+
+class Note(BaseModel):
+    """Something to know about an answer that is no error."""
+
+    code: Literal["untrained_language"]
+    language: str = Field(description="Of the text, or the name of its script.", examples=["ja"])
+    trained: list[str] = Field(description="The languages that the model can read.")
+    models: list[str] = Field(description="Other models that are loaded and know the language.")
+
+
+class HypothesisInfo(BaseModel):
+    text: str
+    tokens: list[Token] = Field(description="Without START; with END where it has `ended`.")
+    log_p: float = Field(description="ln p(target | source).")
+    score: float = Field(description="log_p / ((5 + n_tokens) / 6)^alpha, by which they are ranked.")
+    ended: bool = Field(description="Whether the model ended it; else the search did, at its limit of tokens.")
+
+
+class TranslateResponse(BaseModel):
+    model: str
+    tokens: list[Token] = Field(description="The source's.")
+    hypotheses: list[HypothesisInfo] = Field(description="Best first, at most `beams`.")
+    beams: int
+    alpha: float
+    seconds: float = Field(description="That the search took, without waiting for its turns.")
+    notes: list[Note]
 
 
 class Health(BaseModel):
@@ -114,8 +166,9 @@ def as_json(answers: Answers) -> Answers:
 
 TRACE_ANSWER: dict[str, Any] = {
     "description": "A safetensors (or .npz) body; the metadata's `chumoku` is JSON text: version, produced_by, model, "
-    "config, end_id, pad_id, text, tokens, n_characters, max_seq_len, dims, heads, masks, pad, interventions, dtype, "
-    "scale, position_ids, seconds, predictions.",
+    "family, config, attentions, end_id, pad_id, first_id, max_seq_len, text, read_text, tokens, n_characters, "
+    "position_ids, target_tokens, target_position_ids, target_text, target_from, heads, masks, pad, interventions, "
+    "dtype, dims, scale, seconds, predictions, classes, notes.",
     "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
 }
 METRICS_ANSWER: dict[str, Any] = {

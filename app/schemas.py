@@ -4,43 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-Index = Annotated[int, Field(ge=0)]
+from app.schema_base import Index, Indices, Request, zero_or_more_than_tiny
+
 MAX_IDS = 65_536
-MAX_FIELDS = 50
+MAX_BEAMS = 16
 MAX_SEED = 2**53 - 1
 """The largest integer that JavaScript's numbers hold exactly."""
-
-
-def distinct(values: list[int]) -> list[int]:
-    if len(set(values)) < len(values):
-        raise ValueError("the same number is there twice")
-    return values
-
-
-def zero_or_more_than_tiny(value: float) -> float:
-    if 0 < value < 0.01:
-        raise ValueError("must be 0 (greedy) or at least 0.01")
-    return value
-
-
-Indices = Annotated[list[Index], Field(min_length=1, max_length=4096), AfterValidator(distinct)]
-
-
-class Request(BaseModel):
-    """A part of a request."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def few_fields(cls, data: object) -> object:
-        """A complaint about each of 100,000 unknown fields would take seconds."""
-        if isinstance(data, dict) and len(data) > MAX_FIELDS:
-            raise ValueError(f"it has {len(data)} fields, more than there are")
-        return data
-
 
 ModelName = Annotated[
     str | None,
@@ -72,8 +43,28 @@ class Sentence(Request):
         return self
 
 
+class WithTarget(Sentence):
+    """A sentence and, for an encoder-decoder, a target."""
+
+    target: str | None = Field(
+        default=None, description="What an encoder-decoder is to read as written so far; empty: START alone."
+    )
+    target_ids: Annotated[list[int], Field(max_length=MAX_IDS, fail_fast=True)] | None = Field(
+        default=None, description="The target as token ids, in place of `target`; START may be left out."
+    )
+
+    @model_validator(mode="after")
+    def at_most_one(self) -> Self:
+        if self.target is not None and self.target_ids is not None:
+            raise ValueError("give target or target_ids, not both")
+        return self
+
+
 class MaskSwitches(Request):
-    causal: bool = Field(default=True, description="No query sees a later key.")
+    causal: bool | None = Field(
+        default=None,
+        description="No query sees a later key, in the stack that predicts. Left out: as the model was trained.",
+    )
     padding: bool = Field(default=True, description="No query sees a PAD.")
 
 
@@ -103,14 +94,23 @@ Candidates = Annotated[int, Field(ge=1, le=500, description="How many of the lik
 class Predict(Sampling):
     """Which positions' next tokens to list, and under which sampling settings."""
 
-    positions: Indices = Field(description="Row t is about the token at t+1.", examples=[[3]])
+    positions: Indices = Field(
+        description="Row t is about the token at t+1; an encoder-decoder's rows are its target's.", examples=[[3]]
+    )
     n: Candidates = 12
+
+
+AttentionId = Annotated[
+    str | None,
+    Field(max_length=200, description="An id of the model's `attentions`; left out: the first.", examples=["self"]),
+]
 
 
 class AblateHead(Request):
     """Switch a head off: its output z is 0 before W_O."""
 
     kind: Literal["ablate_head"]
+    attention: AttentionId = None
     layer: Index
     head: Index
 
@@ -119,6 +119,7 @@ class EditMask(Request):
     """Forbid one cell of one head's mask (reason `edited`), or allow it whatever forbade it."""
 
     kind: Literal["mask"]
+    attention: AttentionId = None
     layer: Index
     head: Index
     query: Index
@@ -129,17 +130,17 @@ class EditMask(Request):
 Intervention = Annotated[AblateHead | EditMask, Field(discriminator="kind")]
 
 
-class TraceRequest(Sentence):
+class TraceRequest(WithTarget):
     masks: MaskSwitches = Field(default=MaskSwitches(), description="Which masks are on.")
     pad: Pad = Field(default=Pad(), description="PAD tokens to put around the sentence.")
     want: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
-        default=["layers.*.attn.pattern"],
+        default=["*.pattern"],
         max_length=256,
         description="Tensors by name; `*` and `?` as in a shell. The names are in `GET /api/models` under `taps`.",
         examples=[["layers.0.attn.pattern", "layers.0.attn.mask"]],
     )
     layers: Indices | None = Field(
-        default=None, description="Only these layers of what `want` names.", examples=[[0, 1]]
+        default=None, description="Only these layers, of each stack, of what `want` names.", examples=[[0, 1]]
     )
     heads: Indices | None = Field(default=None, description="Only these heads, in this order.", examples=[[0]])
     dtype: Literal["float32", "float16", "uint8"] = Field(
@@ -158,7 +159,7 @@ class TraceRequest(Sentence):
     )
 
 
-class GenerateRequest(Sentence, Sampling):
+class GenerateRequest(WithTarget, Sampling):
     seed: int = Field(
         default=7, ge=0, le=MAX_SEED, description="The draw of the token at index i depends on (seed, i) alone."
     )
@@ -167,3 +168,10 @@ class GenerateRequest(Sentence, Sampling):
     )
     n: Candidates = 12
     rows: bool = Field(default=True, description="Send the new token's attention rows in all layers and heads.")
+
+
+class TranslateRequest(Sentence):
+    beams: int = Field(default=4, ge=1, le=MAX_BEAMS, description="Targets followed side by side; 1 is greedy.")
+    alpha: float = Field(
+        default=0.6, ge=0, le=10, description="Length penalty: hypotheses are ranked by log p / ((5 + n) / 6)^alpha."
+    )

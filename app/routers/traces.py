@@ -27,6 +27,9 @@ async def trace(
     Tensors carry the names of their taps and no batch dimension. Everything that is no tensor (tokens, dimension names,
     predictions) is JSON text in the metadata, under `chumoku`. With `format: "npz"` the body is for `numpy.load`, and
     the same JSON text is the array `__metadata__`.
+
+    An encoder-decoder also reads a target: `target` or `target_ids`, or else what it writes by itself, greedily. Of an
+    encoder-only model the metadata says the `classes`.
     """
 
     async def wanted() -> bool:
@@ -34,7 +37,8 @@ async def trace(
 
     checkpoint = library.get(request.model)
     seen.model, seen.text = checkpoint.name, request.text
-    done = await work.run(partial(answer, checkpoint, request, settings.max_text_chars), wanted=wanted)
+    job = partial(answer, checkpoint, request, settings.max_text_chars, library.languages)
+    done = await work.run(job, wanted=wanted)
     seen.n_tokens = done.value.n_tokens
     headers = {"Server-Timing": timing(done), "Content-Disposition": attachment(checkpoint.name, request.format)}
     return Response(done.value.body, media_type=BYTES, headers=headers)

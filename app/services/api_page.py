@@ -46,6 +46,7 @@ EXAMPLES: dict[str, Json] = {
     "/api/tokenize": {"text": "Once upon a time"},
     "/api/trace": {"text": "Once upon a time", "want": ["layers.0.attn.pattern"], "predict": {"positions": [3]}},
     "/api/generate": {"text": "Once upon a time", "max_new_tokens": 8},
+    "/api/translate": {"text": "I ate a banana in the morning."},
 }
 OPTIONS = {"/api/trace": " -o trace.safetensors", "/api/generate": " -N"}
 

@@ -3,39 +3,54 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
 
-from app.errors import AppError
+from app.errors import AppError, unknown_name
 from app.schemas import AblateHead, EditMask
+from model.attentions import Attention, Side, attentions
 from model.config import ModelConfig
 from model.masks import EDITED
 from model.taps import Edit
 
+Lengths = Mapping[Side, int]
+"""How many tokens each side has, PADs, [CLS] and START included."""
 
-def edits_of(interventions: Sequence[AblateHead | EditMask], config: ModelConfig, seq_len: int) -> dict[str, Edit]:
+
+def edits_of(interventions: Sequence[AblateHead | EditMask], config: ModelConfig, lengths: Lengths) -> dict[str, Edit]:
     """One edit for each tap that the interventions touch.
 
-    Raises `bad_layer`, `bad_head` and `bad_position` for indices that the model or the sentence does not have.
+    Raises `unknown_attention`, and `bad_layer`, `bad_head` and `bad_position` for indices that the model or the
+    sentence does not have.
     """
-    heads: defaultdict[int, list[int]] = defaultdict(list)
-    cells: defaultdict[int, list[EditMask]] = defaultdict(list)
+    heads: defaultdict[str, list[int]] = defaultdict(list)
+    cells: defaultdict[str, list[EditMask]] = defaultdict(list)
     for index, item in enumerate(interventions):
         where = f"interventions[{index}]"
+        attention = attention_of(item.attention, config, f"{where}.attention")
         check_index("layer", item.layer, config.n_layer, f"{where}.layer")
         check_index("head", item.head, config.n_head, f"{where}.head")
         if isinstance(item, AblateHead):
-            heads[item.layer].append(item.head)
+            heads[attention.tap(item.layer, "z")].append(item.head)
         else:
-            check_index("position", item.query, seq_len, f"{where}.query")
-            check_index("position", item.key, seq_len, f"{where}.key")
-            cells[item.layer].append(item)
+            check_index("position", item.query, lengths[attention.queries], f"{where}.query")
+            check_index("position", item.key, lengths[attention.keys], f"{where}.key")
+            cells[attention.tap(item.layer, "mask")].append(item)
     return {
-        **{f"layers.{layer}.attn.z": ablate(which) for layer, which in heads.items()},
-        **{f"layers.{layer}.attn.mask": edit_mask(which) for layer, which in cells.items()},
+        **{tap: ablate(which) for tap, which in heads.items()},
+        **{tap: edit_mask(which) for tap, which in cells.items()},
     }
+
+
+def attention_of(asked: str | None, config: ModelConfig, where: str) -> Attention:
+    """The model's attention of this id (None: its first); raises `unknown_attention` listing those there are."""
+    known = {attention.id: attention for attention in attentions(config)}
+    name = next(iter(known)) if asked is None else asked
+    if name not in known:
+        raise unknown_name("unknown_attention", "attention", name, list(known), where=where)
+    return known[name]
 
 
 def check_index(what: str, index: int, count: int, where: str) -> None:

@@ -12,13 +12,16 @@ import torch
 
 from app.errors import AppError
 from app.schemas import GenerateRequest
-from app.services import tokens
+from app.services import targets, tokens
+from app.services.families import CLASSIFIES, check_predicts
 from app.services.predictions import prediction_json
 from app.wire import convert
+from model.attentions import attentions
 from model.checkpoint import Checkpoint
+from model.config import ModelConfig
 from model.generate import Generator, Step
 from model.sampling import Settings
-from model.taps import match_names, tap_dims
+from model.translate_steps import TargetGenerator
 
 
 @dataclass(frozen=True)
@@ -34,12 +37,22 @@ class Session:
 
     def __init__(self, checkpoint: Checkpoint, request: GenerateRequest, max_chars: int, max_new: int) -> None:
         """Raises `AppError` for whatever is wrong with the request."""
+        check_predicts(checkpoint, "model", CLASSIFIES)
         check_max_new(request.max_new_tokens, max_new)
-        self.prompt = tokens.resolve(checkpoint, request.text, request.token_ids, max_chars)
+        self.source = tokens.resolve(checkpoint, request.text, request.token_ids, max_chars)
+        target = targets.resolve(checkpoint, request.target, request.target_ids, max_chars)
         self.checkpoint, self.request = checkpoint, request
-        self.patterns = match_names(["layers.*.attn.pattern"], tap_dims(checkpoint.model)) if request.rows else []
+        self.taps = written_rows(checkpoint.config) if request.rows else {}
+        names = [name for layers in self.taps.values() for name in layers]
         settings = Settings(request.temperature, request.top_k, request.top_p, request.seed)
-        self.generator = Generator(checkpoint, settings, self.patterns)
+        # What is written on: an encoder-decoder's target, else the text itself.
+        self.generator: Generator
+        if checkpoint.config.family == "encoder-decoder":
+            self.prompt = target or [checkpoint.tokenizer.first_id]
+            self.generator = TargetGenerator(checkpoint, settings, names)
+        else:
+            self.prompt = self.source
+            self.generator = Generator(checkpoint, settings, names)
 
     @property
     def n_new(self) -> int:
@@ -47,24 +60,31 @@ class Session:
 
     @property
     def ended(self) -> str | None:
-        """Why there is no further step, or None."""
-        ids = self.generator.ids
-        if self.n_new and ids[-1] == self.checkpoint.tokenizer.end_id:
+        """Why there is no further step, or None. A target that is given with its END has ended already."""
+        ids, writes_target = self.generator.ids, self.prompt is not self.source
+        if (self.n_new or writes_target) and ids[-1] == self.checkpoint.tokenizer.end_id:
             return "end_of_text"
         if self.n_new >= self.request.max_new_tokens:
             return "max_new_tokens"
         return "window_full" if len(ids) >= self.checkpoint.config.max_seq_len else None
 
     def start(self) -> Event:
-        """Read the prompt: its tokens, and what may come after them."""
-        step = self.generator.prefill(self.prompt)
+        """Read what is given: its tokens, and what may come after them."""
+        step = self._prefill()
+        tokenizer, writes_target = self.checkpoint.tokenizer, self.prompt is not self.source
         data = {
             "model": self.checkpoint.name,
-            "tokens": tokens.tokens_json(self.checkpoint.tokenizer, step.ids),
+            "tokens": tokens.tokens_json(tokenizer, self.source),
+            "target_tokens": tokens.tokens_json(tokenizer, self.prompt) if writes_target else None,
             "n_prompt": len(self.prompt),
             "prediction": self._prediction(step),
         }
         return Event("start", data)
+
+    def _prefill(self) -> Step:
+        if isinstance(self.generator, TargetGenerator):
+            return self.generator.prefill(self.source, self.prompt)
+        return self.generator.prefill(self.prompt)
 
     def step(self) -> Event:
         """Draw the next token and read it."""
@@ -78,7 +98,8 @@ class Session:
             "u": step.u,
             "before": float(step.drawn.before[token.id]),
             "after": float(step.drawn.after[token.id]),
-            "rows": rows_json(step, self.patterns) if self.patterns else None,
+            "rows": rows_json(step, self.taps.get("rows")),
+            "cross_rows": rows_json(step, self.taps.get("cross_rows")),
             "prediction": self._prediction(step),
             "cache": {"positions": len(step.ids), "computed": step.computed, "bytes": step.cache_bytes},
         }
@@ -101,8 +122,21 @@ def check_max_new(asked: int, limit: int) -> None:
         raise AppError("too_many_tokens", message, hint, where="max_new_tokens", got=asked, limit=limit)
 
 
-def rows_json(step: Step, patterns: Sequence[str]) -> dict[str, Any]:
-    """The newest query's weights in every layer and head, [layer head key], as bytes round(255·w) in base64."""
+def written_rows(config: ModelConfig) -> dict[str, list[str]]:
+    """The patterns, a name a layer, of the stack that writes: its self-attention, and that to the source."""
+    rows = {"rows": (a for a in attentions(config) if a.causal)}
+    cross = {"cross_rows": (a for a in attentions(config) if a.queries != a.keys)}
+    return {
+        field: [attention.tap(layer, "pattern") for attention in found for layer in range(config.n_layer)]
+        for field, found in (rows | cross).items()
+    }
+
+
+def rows_json(step: Step, patterns: Sequence[str] | None) -> dict[str, Any] | None:
+    """The newest query's weights in every layer and head, [layer head key], as bytes round(255·w) in base64; None for
+    no patterns."""
+    if not patterns:
+        return None
     rows = torch.stack([step.tensors[name][:, -1] for name in patterns])  # layer head key
     array = convert("pattern", rows, "uint8")
     return {"dtype": "uint8", "shape": list(array.shape), "data": base64.b64encode(array.tobytes()).decode()}

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from app.errors import unknown_name
+from app.services.languages import languages_of
 from app.settings import Settings
 from model import checkpoint
+from model.attentions import attentions
 from model.checkpoint import ZOO, Checkpoint
 from model.taps import tap_dims
+from model.tokenizer import Tokenizer
 
 log = logging.getLogger("chumoku")
 
@@ -33,6 +36,17 @@ class Library:
         if found is None:
             raise unknown_name("unknown_model", "model", str(name), self.names, status=404, where="model")
         return found
+
+    def translator(self, name: str | None) -> Checkpoint:
+        """The model of this name; without a name the default, or else the first that is an encoder-decoder."""
+        able = [model for model in self.checkpoints.values() if model.config.family == "encoder-decoder"]
+        asked = self.get(name)
+        return asked if name is not None or asked in able or not able else able[0]
+
+    @property
+    def languages(self) -> dict[str, list[str]]:
+        """The languages of each model."""
+        return {name: languages_of(model) for name, model in self.checkpoints.items()}
 
     @property
     def names(self) -> list[str]:
@@ -104,12 +118,23 @@ def describe(loaded: Checkpoint) -> dict[str, Any]:
     shape = ("family", "n_layer", "n_head", "d_model", "d_ff", "vocab_size", "max_seq_len")
     return {
         "name": loaded.name,
-        **{name: config[name] for name in (*shape, "position", "norm_order", "tie_embeddings")},
+        **{name: config[name] for name in (*shape, "position", "norm_order", "tie_embeddings", "text_form")},
+        "attentions": [asdict(attention) for attention in attentions(loaded.config)],
+        "classes": list(loaded.config.classes),
+        "languages": languages_of(loaded),
         "d_head": loaded.config.d_head,
         "n_parameters": sum(x.numel() for x in loaded.model.parameters()),
         "end_id": loaded.tokenizer.end_id,
         "pad_id": loaded.tokenizer.pad_id,
+        "first": first(loaded.tokenizer),
         "device": str(loaded.device),
         "card": loaded.card,
         "taps": [{"name": name, "dims": dims} for name, dims in tap_dims(loaded.model).items()],
     }
+
+
+def first(tokenizer: Tokenizer) -> dict[str, Any] | None:
+    """The special token that a sequence of the model begins with, [CLS] or START; None where there is none."""
+    if tokenizer.first_id < 0:
+        return None
+    return {"id": tokenizer.first_id, "text": tokenizer.token_bytes(tokenizer.first_id).decode()}

@@ -9,22 +9,29 @@ from torch import Tensor
 from app.schemas import Predict, Sampling
 from app.services.edits import check_index
 from model.checkpoint import Checkpoint
-from model.sampling import Distribution, Settings, distribution
+from model.sampling import Distribution, Settings, distribution, likeliest
 from model.tokenizer import Tokenizer
 
 
 def predict(checkpoint: Checkpoint, logits: Tensor, request: Predict) -> list[dict[str, Any]]:
     """One prediction for each position asked for; logits [position vocab]."""
     settings = Settings(request.temperature, request.top_k, request.top_p)
-    banned = [checkpoint.tokenizer.pad_id]
+    banned = checkpoint.tokenizer.never_sampled
     return [
         prediction_json(checkpoint.tokenizer, distribution(logits[t], settings, banned), t, request.n, request)
         for t in request.positions
     ]
 
 
+def classes(checkpoint: Checkpoint, logits: Tensor) -> list[dict[str, Any]]:
+    """What a classifier says of the text; logits [class], the softmax in float64."""
+    probabilities = logits.double().softmax(-1).tolist()
+    rows = zip(checkpoint.config.classes, logits.tolist(), probabilities, strict=True)
+    return [{"name": name, "logit": logit, "probability": p} for name, logit, p in rows]
+
+
 def check_positions(request: Predict | None, seq_len: int) -> None:
-    """Raise `bad_position` for a position that the sentence does not have."""
+    """Raise `bad_position` for a row that the sentence (an encoder-decoder's target) does not have."""
     for n, position in enumerate(request.positions if request else []):
         check_index("position", position, seq_len, f"predict.positions[{n}]")
 
@@ -33,8 +40,8 @@ def prediction_json(
     tokenizer: Tokenizer, dist: Distribution, position: int, n: int, settings: Sampling
 ) -> dict[str, Any]:
     """The `n` likeliest tokens after `position`, before the sampling settings, in order; ties by the lower id."""
-    n = min(n, int((dist.before > 0).sum()))  # PAD is no candidate
-    ids: list[int] = dist.before.argsort(descending=True, stable=True)[:n].tolist()
+    n = min(n, int((dist.before > 0).sum()))  # PAD and START are no candidates
+    ids: list[int] = likeliest(dist.before, n).tolist()
     return {
         "position": position,
         "next_index": position + 1,

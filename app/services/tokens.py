@@ -9,21 +9,22 @@ from typing import Any
 from app.errors import AppError
 from model.checkpoint import Checkpoint
 from model.tokenizer import Token, Tokenizer, check_encodable
+from model.trace import with_first
 
 INVALID_BYTE = re.compile("[\udc80-\udcff]")
 
 
-def encode(tokenizer: Tokenizer, text: str, max_chars: int) -> list[int]:
+def encode(tokenizer: Tokenizer, text: str, max_chars: int, where: str = "text") -> list[int]:
     """The ids of `text`. Raises `too_long_characters` and `invalid_text` (a lone surrogate)."""
     if len(text) > max_chars:
         over = len(text) - max_chars
         message = f"The text has {len(text)} characters, {over} more than the limit of {max_chars}."
         hint = f"Shorten it by {over} characters."
-        raise AppError("too_long_characters", message, hint, where="text", got=len(text), limit=max_chars)
+        raise AppError("too_long_characters", message, hint, where=where, got=len(text), limit=max_chars)
     try:
         check_encodable(text)
     except ValueError as error:
-        raise invalid_text(str(error)) from None
+        raise invalid_text(str(error), where) from None
     return tokenizer.encode(text)
 
 
@@ -35,24 +36,38 @@ def invalid_text(why: str, where: str = "text") -> AppError:
 def resolve(
     checkpoint: Checkpoint, text: str | None, token_ids: Sequence[int] | None, max_chars: int, n_pad: int = 0
 ) -> list[int]:
-    """The ids that a request means, by text or by ids (exactly one of them is given), at least one and no more than fit
-    beside `n_pad` PADs. Raises `empty_text`, `too_long`, `bad_token` and what `encode` raises."""
+    """The ids that the model reads, [CLS] included, by text or by ids (exactly one of them is given): at least one, and
+    no more than fit beside `n_pad` PADs. Raises `empty_text`, `too_long`, `bad_token` and what `encode` raises."""
     where = "text" if token_ids is None else "token_ids"
     if token_ids is None:
         ids = encode(checkpoint.tokenizer, text or "", max_chars)
     else:
-        ids = check_ids(checkpoint.tokenizer, token_ids)
+        ids = check_ids(checkpoint.tokenizer, token_ids, first_allowed=reads_first(checkpoint))
     if not ids:
         hint = "Type at least one character." if where == "text" else "Give at least one id."
         raise AppError("empty_text", "There is no token to look at.", hint, where=where)
+    ids = as_read(checkpoint, ids)
     check_length(len(ids) + n_pad, checkpoint.config.max_seq_len, where, n_pad)
     return ids
 
 
-def check_ids(tokenizer: Tokenizer, token_ids: Sequence[int]) -> list[int]:
-    """`token_ids` as a list; raises `bad_token` for an id outside the vocabulary, and for PAD."""
+def reads_first(checkpoint: Checkpoint) -> bool:
+    """Whether what the model reads begins with [CLS]. START begins what it writes."""
+    return checkpoint.config.family == "encoder-only"
+
+
+def as_read(checkpoint: Checkpoint, ids: list[int]) -> list[int]:
+    """`ids` as the model reads a sentence: a classifier's behind [CLS]."""
+    return with_first(ids, checkpoint.tokenizer.first_id) if reads_first(checkpoint) else ids
+
+
+def check_ids(
+    tokenizer: Tokenizer, token_ids: Sequence[int], name: str = "token_ids", *, first_allowed: bool
+) -> list[int]:
+    """`token_ids` as a list; raises `bad_token` for an id outside the vocabulary, for PAD, and for a [CLS] or START
+    that is not at the beginning, or not `first_allowed` there."""
     for index, token_id in enumerate(token_ids):
-        where = f"token_ids[{index}]"
+        where = f"{name}[{index}]"
         if not 0 <= token_id < tokenizer.vocab_size:
             last = tokenizer.vocab_size - 1
             message = f"There is no token with the id {token_id}."
@@ -60,25 +75,30 @@ def check_ids(tokenizer: Tokenizer, token_ids: Sequence[int]) -> list[int]:
         if token_id == tokenizer.pad_id:
             message = f"{token_id} is PAD, which is no part of a text."
             raise AppError("bad_token", message, "Ask a trace for PADs with `pad`.", where=where, got=token_id)
+        if token_id == tokenizer.first_id and (index or not first_allowed):
+            spelt = tokenizer.token_bytes(token_id).decode()
+            place = "nowhere but at the beginning" if first_allowed else "in a target, never in a source"
+            message = f"{token_id} is {spelt}, which stands {place}."
+            raise AppError("bad_token", message, "Leave it out.", where=where, got=token_id)
     return list(token_ids)
 
 
-def check_length(n_tokens: int, limit: int, where: str, n_pad: int = 0) -> None:
+def check_length(n_tokens: int, limit: int, where: str, n_pad: int = 0, what: str = "tokens") -> None:
     """Raise `too_long` when the tokens do not fit the model's window."""
     if n_tokens > limit:
         over = n_tokens - limit
         with_pad = f" with {n_pad} PADs" if n_pad else ""
-        message = f"Got {n_tokens} tokens{with_pad}, {over} too many: the model reads up to {limit}."
-        hint = f"Shorten the text by {over} token{'s' if over > 1 else ''}."
+        message = f"Got {n_tokens} {what}{with_pad}, {over} too many: the model reads up to {limit}."
+        side = "target" if where.startswith("target") else "text"
+        hint = f"Shorten the {side} by {over} token{'s' if over > 1 else ''}."
         raise AppError("too_long", message, hint, where=where, got=n_tokens, limit=limit)
 
 
 def text_of(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
     """The text that the tokens' `start` and `end` count in: special tokens take no character, and each byte that is
     part of no character is one �."""
-    special = (tokenizer.end_id, tokenizer.pad_id)
-    pieces = [tokenizer.token_bytes(i) for i in ids if i not in special]
-    return INVALID_BYTE.sub("\ufffd", b"".join(pieces).decode("utf-8", errors="surrogateescape"))
+    piece = {i: tokenizer.token_bytes(i) for i in set(ids)} | dict.fromkeys(tokenizer.special_ids.values(), b"")
+    return INVALID_BYTE.sub("\ufffd", b"".join(piece[i] for i in ids).decode("utf-8", errors="surrogateescape"))
 
 
 def token_json(token: Token) -> dict[str, Any]:
@@ -103,9 +123,11 @@ def tokens_json(tokenizer: Tokenizer, ids: Sequence[int]) -> list[dict[str, Any]
 def tokenize(checkpoint: Checkpoint, text: str, max_chars: int) -> dict[str, Any]:
     """The answer of `/api/tokenize`; no text is no token, and more than the window holds is counted, not refused."""
     ids = encode(checkpoint.tokenizer, text, max_chars)
+    ids = as_read(checkpoint, ids) if ids else ids
     return {
         "model": checkpoint.name,
         "text": text,
+        "read_text": text_of(checkpoint.tokenizer, ids),
         "tokens": tokens_json(checkpoint.tokenizer, ids),
         "n_tokens": len(ids),
         "n_characters": len(text),

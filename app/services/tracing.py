@@ -9,18 +9,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from app import VERSION, wire
+from app import wire
 from app.errors import AppError, unknown_name
 from app.schemas import TraceRequest
 from app.services import tokens
-from app.services.edits import check_index, edits_of
-from app.services.predictions import check_positions, predict
+from app.services.edits import Lengths, check_index, edits_of
+from app.services.families import WITHOUT_NEXT_TOKEN, check_predicts
+from app.services.languages import Languages, notes
+from app.services.predictions import check_positions, classes, predict
+from app.services.targets import Target, target_of
+from app.services.trace_metadata import metadata
 from model.checkpoint import Checkpoint
 from model.config import ModelConfig
 from model.taps import Edit, match_names, tap_dims
 from model.trace import Masks, Padding, Trace, trace
 
 LOGITS = "logits"
+NONE: Languages = {}
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,7 @@ class Plan:
     """A request that was found to be in order: what will be run."""
 
     ids: list[int]
+    target: Target | None
     names: list[str]
     edits: dict[str, Edit]
 
@@ -42,47 +48,64 @@ class Encoded:
     encode_seconds: float
 
 
-def answer(checkpoint: Checkpoint, request: TraceRequest, max_chars: int) -> Encoded:
-    """Run the request. Raises `AppError` for whatever is wrong with it."""
-    plan = prepare(checkpoint, request, max_chars)
+def answer(checkpoint: Checkpoint, request: TraceRequest, max_chars: int, loaded: Languages = NONE) -> Encoded:
+    """Run the request. Raises `AppError` for whatever is wrong with it. `loaded`: whom a note may point to."""
     start = perf_counter()
-    traced, predictions = run(checkpoint, request, plan)
+    plan = prepare(checkpoint, request, max_chars)
+    traced = run(checkpoint, request, plan)
     seconds = perf_counter() - start
     arrays = {
         name: wire.convert(name, select_heads(traced.tensors[name], traced.dims[name], request.heads), request.dtype)
         for name in plan.names
     }
-    about = metadata(checkpoint, request, plan, traced) | {"seconds": seconds, "predictions": predictions}
+    about = metadata(checkpoint, request, traced, plan.target) | {
+        "dims": {name: traced.dims[name] for name in plan.names},
+        "scale": wire.scales(plan.names, request.dtype),
+        "seconds": seconds,
+        **outcome(checkpoint, request, traced),
+    }
+    about["notes"] = notes(checkpoint, about["text"], loaded)
     body = wire.ENCODERS[request.format](arrays, about)
     return Encoded(body, len(traced.ids), seconds, perf_counter() - start - seconds)
 
 
 def prepare(checkpoint: Checkpoint, request: TraceRequest, max_chars: int) -> Plan:
-    """Check everything before the model runs."""
+    """Check everything before the model runs; only then let it write the target, where none is given."""
     n_pad = request.pad.count
     ids = tokens.resolve(checkpoint, request.text, request.token_ids, max_chars, n_pad)
     names = wanted_names(request, tap_dims(checkpoint.model), checkpoint.config)
     wire.check_dtype(names, request.dtype)
-    check_positions(request.predict, len(ids) + n_pad)
-    return Plan(ids, names, edits_of(request.interventions, checkpoint.config, len(ids) + n_pad))
+    if request.predict is not None:
+        check_predicts(checkpoint, "predict", WITHOUT_NEXT_TOKEN)
+    target = target_of(checkpoint, ids, request.target, request.target_ids, max_chars)
+    lengths: Lengths = {"source": len(ids) + n_pad, "target": len(target.ids) if target else 0}
+    check_positions(request.predict, lengths["target" if target else "source"])
+    return Plan(ids, target, names, edits_of(request.interventions, checkpoint.config, lengths))
 
 
-def run(checkpoint: Checkpoint, request: TraceRequest, plan: Plan) -> tuple[Trace, list[dict[str, Any]]]:
+def run(checkpoint: Checkpoint, request: TraceRequest, plan: Plan) -> Trace:
     """One forward pass that records only what the answer needs."""
     names = plan.names
-    if request.predict is not None and LOGITS not in names:
+    if LOGITS not in names and (request.predict is not None or checkpoint.config.classes):
         names = [*names, LOGITS]
-    traced = trace(
+    return trace(
         checkpoint,
         plan.ids,
         names,
+        target=plan.target.ids if plan.target else None,
         use=Masks(request.masks.causal, request.masks.padding),
         pad=Padding(request.pad.count, request.pad.side, request.pad.follow),
         edit=plan.edits,
     )
-    if request.predict is None:
-        return traced, []
-    return traced, predict(checkpoint, traced.tensors[LOGITS], request.predict)
+
+
+def outcome(checkpoint: Checkpoint, request: TraceRequest, traced: Trace) -> dict[str, Any]:
+    """What the model makes of it: the predictions asked for, or a classifier's classes."""
+    says = checkpoint.config.classes
+    return {
+        "predictions": predict(checkpoint, traced.tensors[LOGITS], request.predict) if request.predict else [],
+        "classes": classes(checkpoint, traced.tensors[LOGITS]) if says else None,
+    }
 
 
 def wanted_names(request: TraceRequest, dims: dict[str, str], config: ModelConfig) -> list[str]:
@@ -119,28 +142,3 @@ def select_heads(tensor: Tensor, dims: str, heads: list[int] | None) -> Tensor:
     if heads is None or "head" not in names:
         return tensor
     return tensor.index_select(names.index("head"), torch.tensor(heads))
-
-
-def metadata(checkpoint: Checkpoint, request: TraceRequest, plan: Plan, traced: Trace) -> dict[str, Any]:
-    """Everything of an answer that is no tensor: with it a file says by itself what it is a trace of, and how."""
-    text = tokens.text_of(checkpoint.tokenizer, traced.ids) if request.text is None else request.text
-    return {
-        "version": wire.VERSION,
-        "produced_by": f"chumoku {VERSION}",
-        "model": checkpoint.name,
-        "config": checkpoint.config.to_json() | {"d_head": checkpoint.config.d_head},
-        "end_id": checkpoint.tokenizer.end_id,
-        "pad_id": checkpoint.tokenizer.pad_id,
-        "text": text,
-        "tokens": tokens.tokens_json(checkpoint.tokenizer, traced.ids),
-        "n_characters": len(text),
-        "max_seq_len": checkpoint.config.max_seq_len,
-        "dims": {name: traced.dims[name] for name in plan.names},
-        "heads": request.heads,
-        "masks": request.masks.model_dump(),
-        "pad": request.pad.model_dump(),
-        "interventions": [item.model_dump() for item in request.interventions],
-        "dtype": request.dtype,
-        "scale": wire.scales(plan.names, request.dtype),
-        "position_ids": traced.position_ids,
-    }

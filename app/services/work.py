@@ -16,6 +16,8 @@ from app.services.metrics import Kind, Metrics
 
 T = TypeVar("T")
 Wanted = Callable[[], Awaitable[bool]]
+ASIDE = 2
+"""Jobs without a model that run at once: they hold Python's lock, so more would only slow the event loop down."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Work:
         self.metrics = metrics or Metrics()
         self._turn = anyio.Semaphore(threads)
         self._threads = CapacityLimiter(threads)
+        self._aside = CapacityLimiter(ASIDE)
         self._show()
 
     async def run(
@@ -76,6 +79,10 @@ class Work:
             finally:
                 self.running -= 1
         return Done(value, began - start, perf_counter() - began)
+
+    async def aside(self, job: Callable[[], T]) -> T:
+        """Run a job that needs no model: it never waits behind one, only behind others of its kind."""
+        return await to_thread.run_sync(job, limiter=self._aside)
 
     @contextmanager
     def stream(self) -> Iterator[None]:

@@ -15,6 +15,7 @@ from app.services import library
 from app.services.library import Library
 from app.settings import Settings
 from model.checkpoint import Checkpoint
+from tests.app.families import trio
 
 Open = Callable[[Settings], AbstractAsyncContextManager[AsyncClient]]
 Serve = Callable[[Settings], AbstractContextManager[str]]
@@ -33,15 +34,37 @@ def gpt(loaded: Library) -> Checkpoint:
 @pytest.fixture
 def open_app(loaded: Library) -> Open:
     """`async with open_app(settings) as client`: an app of its own, started and stopped."""
+    return opener(loaded)
 
+
+def opener(models: Library) -> Open:
     @asynccontextmanager
     async def opened(settings: Settings) -> AsyncIterator[AsyncClient]:
-        app = create_app(settings, loaded)
+        app = create_app(settings, models)
         transport = ASGITransport(app=app)
         async with app.router.lifespan_context(app), AsyncClient(transport=transport, base_url="http://app") as client:
             yield client
 
     return opened
+
+
+@pytest.fixture(scope="session")
+def three() -> Library:
+    """A random model of each family: `gpt`, `classifier`, `translator`."""
+    return trio()
+
+
+@pytest.fixture
+def open_three(three: Library) -> Open:
+    """`open_app` around the three random models."""
+    return opener(three)
+
+
+@pytest.fixture
+async def families(open_three: Open) -> AsyncIterator[AsyncClient]:
+    """A client of an app with the three random models."""
+    async with open_three(Settings(device="cpu")) as client:
+        yield client
 
 
 @pytest.fixture

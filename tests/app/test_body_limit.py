@@ -36,7 +36,7 @@ def test_what_is_no_http(serve: Serve, garbage: bytes) -> None:
 
 
 def connect(url: str) -> socket.socket:
-    return socket.create_connection((urlsplit(url).hostname, urlsplit(url).port), timeout=10)
+    return socket.create_connection((urlsplit(url).hostname, urlsplit(url).port), timeout=60)
 
 
 @pytest.mark.parametrize("declared", [True, False])

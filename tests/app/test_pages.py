@@ -128,7 +128,8 @@ def test_translate_fills_in_and_counts() -> None:
 async def test_docs_list_every_route_with_its_fields(client: AsyncClient) -> None:
     openapi = (await client.get("/openapi.json")).json()
     html = (await client.get("/docs")).text
-    routes = {"/api/models", "/api/tokenize", "/api/trace", "/api/generate", "/healthz", "/readyz", "/metrics"}
+    routes = {"/api/models", "/api/tokenize", "/api/trace", "/api/generate", "/api/translate"}
+    routes |= {"/healthz", "/readyz", "/metrics"}
     assert set(openapi["paths"]) == routes
     for path in openapi["paths"]:
         assert f"http://app{path}" in html  # in a command that works as it stands
@@ -141,11 +142,11 @@ async def test_docs_list_every_route_with_its_fields(client: AsyncClient) -> Non
     assert "HTTPValidationError" not in openapi["components"]["schemas"]
 
 
-async def test_commands_of_the_docs_work(client: AsyncClient) -> None:
+async def test_commands_of_the_docs_work(families: AsyncClient) -> None:
     from app.services.api_page import EXAMPLES
 
     for path, body in EXAMPLES.items():
-        assert (await client.post(path, json=body)).status_code == 200, path
+        assert (await families.post(path, json=body)).status_code == 200, path
 
 
 async def test_plotly_comes_out_of_its_package(client: AsyncClient) -> None:

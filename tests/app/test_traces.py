@@ -34,7 +34,7 @@ async def test_metadata(client: AsyncClient, gpt: Checkpoint) -> None:
     assert (meta["version"], meta["produced_by"]) == (1, f"chumoku {VERSION}")
     assert (meta["model"], meta["text"], meta["n_characters"]) == ("stories-gpt", TEXT, len(TEXT))
     assert meta["max_seq_len"] == gpt.config.max_seq_len
-    assert meta["config"] == {**gpt.config.to_json(), "d_head": gpt.config.d_head}
+    assert meta["config"] == {**gpt.config.to_json(), "classes": [], "d_head": gpt.config.d_head}
     assert (meta["end_id"], meta["pad_id"]) == (gpt.tokenizer.end_id, gpt.tokenizer.pad_id)
     assert meta["heads"] is None
     assert meta["masks"] == {"causal": True, "padding": True}

@@ -43,7 +43,7 @@ async def test_the_queue_is_bounded_but_not_for_the_patient() -> None:
         await work.run(time.perf_counter, patient=True)
 
     async with anyio.create_task_group() as group:
-        group.start_soon(work.run, lambda: release.wait(5))
+        group.start_soon(work.run, lambda: release.wait(60))
         group.start_soon(work.run, time.perf_counter)
         await anyio.wait_all_tasks_blocked()
         with pytest.raises(AppError) as refusal:
@@ -81,7 +81,7 @@ async def test_a_full_queue_is_503(open_app: Open, monkeypatch: pytest.MonkeyPat
 
     def slow(*args: object) -> object:
         started.set()
-        assert release.wait(5)
+        assert release.wait(60)
         return really(*args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(traces, "answer", slow)

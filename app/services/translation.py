@@ -1,0 +1,63 @@
+"""A translation by beam search, a step at a time, so that it takes turns with other work and can be given up."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from app.schemas import TranslateRequest
+from app.services import tokens
+from app.services.families import TRANSLATES_NOT, check_family
+from app.services.languages import Languages, notes
+from model.checkpoint import Checkpoint
+from model.translate import BeamSearch, Hypothesis
+
+
+class Translation:
+    """A search that goes on when asked, until it is not `open`. One thread at a time may ask."""
+
+    def __init__(self, checkpoint: Checkpoint, request: TranslateRequest, max_chars: int) -> None:
+        """Read the source. Raises `AppError` for whatever is wrong with the request."""
+        start = perf_counter()
+        check_family(checkpoint, "encoder-decoder", "translates", TRANSLATES_NOT, "model")
+        self.checkpoint, self.request = checkpoint, request
+        self.source = tokens.resolve(checkpoint, request.text, request.token_ids, max_chars)
+        with torch.inference_mode():
+            self.search = BeamSearch(checkpoint, self.source, request.beams, request.alpha)
+        self.seconds = perf_counter() - start
+
+    @torch.inference_mode()
+    def step(self) -> bool:
+        """Add a token to every beam; whether there is more to do."""
+        start = perf_counter()
+        self.search.step()
+        more = self.search.open
+        self.seconds += perf_counter() - start
+        return more
+
+    def answer(self, loaded: Languages) -> dict[str, Any]:
+        """What `/api/translate` says when the search is over."""
+        tokenizer, request = self.checkpoint.tokenizer, self.request
+        best = sorted(self.search.ended, key=lambda found: found.score, reverse=True)[: request.beams]
+        text = tokens.text_of(tokenizer, self.source) if request.text is None else request.text
+        return {
+            "model": self.checkpoint.name,
+            "tokens": tokens.tokens_json(tokenizer, self.source),
+            "hypotheses": [self._hypothesis(found) for found in best],
+            "beams": request.beams,
+            "alpha": request.alpha,
+            "seconds": self.seconds,
+            "notes": notes(self.checkpoint, text, loaded),
+        }
+
+    def _hypothesis(self, found: Hypothesis) -> dict[str, Any]:
+        tokenizer = self.checkpoint.tokenizer
+        return {
+            "text": tokens.text_of(tokenizer, found.ids),
+            "tokens": tokens.tokens_json(tokenizer, found.ids),
+            "log_p": found.log_p,
+            "score": found.score,
+            "ended": found.ended,
+        }

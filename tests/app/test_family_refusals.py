@@ -1,0 +1,104 @@
+"""What a model of one family cannot do is refused, and the refusal says which could."""
+
+from typing import Any
+
+import pytest
+from httpx import AsyncClient
+
+from tests.app.helpers import refused
+
+LONG = "a" * 65
+CELL = {"kind": "mask", "layer": 0, "head": 0, "query": 0, "key": 0, "allow": False}
+HEAD = {"kind": "ablate_head", "layer": 0, "head": 0}
+T: dict[str, Any] = {"model": "translator", "text": "abc"}
+
+BOTH: list[tuple[dict[str, Any], str, str | None]] = [
+    ({"model": "gpt", "text": "a", "target": "b"}, "wrong_family", "target"),
+    ({"text": "a", "target": ""}, "wrong_family", "target"),
+    ({"model": "translator", "text": ""}, "empty_text", "text"),
+    ({"model": "translator", "text": LONG}, "too_long", "text"),
+    ({"model": "translator", "token_ids": [97, 258]}, "bad_token", "token_ids[1]"),
+    ({"model": "translator", "token_ids": [258, 97]}, "bad_token", "token_ids[0]"),
+    ({"model": "translator", "token_ids": [257]}, "bad_token", "token_ids[0]"),
+    (T | {"target": "a", "target_ids": [97]}, "invalid_request", None),
+    (T | {"target": "a" * 64}, "too_long", "target"),
+    (T | {"target_ids": [97] * 64}, "too_long", "target_ids"),
+    (T | {"target": "a" * 20_001}, "too_long_characters", "target"),
+    (T | {"target_ids": [259]}, "bad_token", "target_ids[0]"),
+    (T | {"target_ids": [-1]}, "bad_token", "target_ids[0]"),
+    (T | {"target_ids": [97, 257]}, "bad_token", "target_ids[1]"),
+    (T | {"target_ids": [97, 258]}, "bad_token", "target_ids[1]"),
+    (T | {"target_ids": [97, 256, 98]}, "bad_token", "target_ids[1]"),
+    (T | {"target": 3}, "invalid_request", "target"),
+]
+TRACES: list[tuple[dict[str, Any], str, str | None]] = [
+    ({"model": "classifier", "text": "a", "target_ids": [97]}, "wrong_family", "target_ids"),
+    ({"model": "classifier", "text": "a", "predict": {"positions": [0]}}, "wrong_family", "predict"),
+    ({"model": "classifier", "text": " \n"}, "empty_text", "text"),
+    ({"model": "classifier", "text": "a" * 64}, "too_long", "text"),  # [CLS] counts
+    ({"model": "classifier", "token_ids": [97, 258]}, "bad_token", "token_ids[1]"),
+    (T | {"target": "b", "predict": {"positions": [2]}}, "bad_position", "predict.positions[0]"),
+    (T | {"interventions": [CELL | {"attention": "crss"}]}, "unknown_attention", "interventions[0].attention"),
+    (T | {"interventions": [HEAD | {"attention": "self"}]}, "unknown_attention", "interventions[0].attention"),
+    (T | {"interventions": [HEAD | {"attention": 1}]}, "invalid_request", None),
+    (T | {"target": "", "interventions": [CELL | {"attention": "cross", "query": 1}]}, "bad_position",
+     "interventions[0].query"),
+    (T | {"target": "", "interventions": [CELL | {"attention": "cross", "key": 3}]}, "bad_position",
+     "interventions[0].key"),
+    (T | {"want": ["layers.0.attn.pattern"]}, "unknown_tensor", "want[0]"),
+]  # fmt: skip
+TRANSLATIONS: list[tuple[dict[str, Any], str, str | None]] = [
+    ({"model": "gpt", "text": "a"}, "wrong_family", "model"),
+    ({"model": "classifier", "text": "a"}, "wrong_family", "model"),
+    ({"text": ""}, "empty_text", "text"),
+    ({"text": LONG}, "too_long", "text"),
+    ({"text": "a", "token_ids": [1]}, "invalid_request", None),
+    ({"text": "a", "beams": 0}, "invalid_request", "beams"),
+    ({"text": "a", "beams": 17}, "invalid_request", "beams"),
+    ({"text": "a", "beams": 2.5}, "invalid_request", "beams"),
+    ({"text": "a", "alpha": -0.1}, "invalid_request", "alpha"),
+    ({"text": "a", "alpha": 10.1}, "invalid_request", "alpha"),
+    ({"text": "a", "target": "b"}, "invalid_request", "target"),
+]
+
+
+@pytest.mark.parametrize("path", ["/api/trace", "/api/generate"])
+@pytest.mark.parametrize(("request_", "code", "where"), BOTH)
+async def test_a_target(families: AsyncClient, path: str, request_: dict[str, Any], code: str, where: str) -> None:
+    assert (await refused(families, path, 422, code, **request_)).get("where") == where
+
+
+@pytest.mark.parametrize(("request_", "code", "where"), TRACES)
+async def test_a_trace(families: AsyncClient, request_: dict[str, Any], code: str, where: str) -> None:
+    error = await refused(families, "/api/trace", 422, code, **request_)
+    assert where is None or error.get("where") == where
+
+
+@pytest.mark.parametrize(("request_", "code", "where"), TRANSLATIONS)
+async def test_a_translation(families: AsyncClient, request_: dict[str, Any], code: str, where: str) -> None:
+    assert (await refused(families, "/api/translate", 422, code, **request_)).get("where") == where
+
+
+async def test_a_classifier_writes_nothing(families: AsyncClient) -> None:
+    error = await refused(families, "/api/generate", 422, "wrong_family", model="classifier", text="a")
+    assert "/api/trace" in error["hint"]
+
+
+async def test_too_long_says_which_side(families: AsyncClient) -> None:
+    error = await refused(families, "/api/trace", 422, "too_long", **T, target="a" * 70)
+    assert (error["got"], error["limit"]) == (71, 64)
+    assert "71 target tokens, START included, 7 too many" in error["message"]
+    assert "target" in error["hint"]
+
+
+async def test_unknown_attention_lists_the_known(families: AsyncClient) -> None:
+    edits = [HEAD | {"attention": "crss"}]
+    error = await refused(families, "/api/trace", 422, "unknown_attention", **T, interventions=edits)
+    assert error["known"] == ["encoder", "decoder", "cross"]
+    assert "'cross'" in error["hint"]
+
+
+async def test_no_translator_at_all(client: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.services.library.Library.translator", lambda library, name: library.get("stories-gpt"))
+    error = await refused(client, "/api/translate", 422, "wrong_family", text="a")
+    assert "/api/models" in error["hint"]

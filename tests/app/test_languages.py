@@ -1,0 +1,60 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from httpx import AsyncClient
+
+from app.services.languages import languages_of, notes, script
+from app.services.library import Library
+from tests.app.helpers import trace
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I ate a banana.", "latin"),
+        ("naïve Ærø", "latin"),
+        ("猫が好きです。", "japanese"),
+        ("注目", "japanese"),
+        ("カタカナ ー", "japanese"),
+        ("Я люблю кошек", "cyrillic"),
+        ("고양이", "hangul"),
+        ("مرحبا", "arabic"),
+        ("私はPythonが好きで毎日書いています", "japanese"),
+        ("cats 猫が好き", None),  # mixed
+        ("", None),
+        ("123 🙂 !?", None),
+        (" \n\0", None),
+    ],
+)
+def test_script(text: str, expected: str | None) -> None:
+    assert script(text) == expected
+
+
+def test_long_texts_are_judged_by_their_beginning() -> None:
+    assert script("a" * 2_000 + "猫" * 18_000) == "latin"
+
+
+async def test_an_untrained_language_is_said_and_works(families: AsyncClient) -> None:
+    def note(language: str, models: list[str]) -> dict[str, Any]:
+        return {"code": "untrained_language", "language": language, "trained": ["en"], "models": models}
+
+    for model, models in (("gpt", ["translator"]), ("classifier", ["translator"]), ("translator", [])):
+        _, meta = await trace(families, model=model, text="猫が好き")
+        assert meta["notes"] == [note("ja", models)]
+        _, meta = await trace(families, model=model, text="I like cats.", target=None)
+        assert meta["notes"] == []
+    _, meta = await trace(families, text=None, token_ids=list("кот".encode()))
+    assert meta["notes"] == [note("cyrillic", [])]
+    answer = (await families.post("/api/translate", json={"text": "猫"})).json()
+    assert answer["notes"] == [note("ja", [])]
+
+
+def test_what_a_card_says(three: Library) -> None:
+    gpt = three.get("gpt")
+    for card in ({}, {"languages": []}, {"languages": "ja"}, {"languages": [1]}):
+        assert languages_of(replace(gpt, card=card)) == ["en"]
+    german = replace(gpt, card={"languages": ["de"]})
+    assert notes(german, "Guten Tag", {}) == []
+    assert notes(german, "猫が好き", {})[0]["trained"] == ["de"]
+    assert notes(replace(gpt, card={"languages": ["tlh"]}), "猫が好き", {}) == []  # a script that we do not know
