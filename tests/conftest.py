@@ -16,10 +16,14 @@ from urllib.request import urlopen
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 QUIET = ("gpu", "quic", "background-networking", "component-update", "sync")
+DEFAULTS: Any = {"locale": "en-US", "viewport": {"width": 1440, "height": 1000}}
+MEDIA = ("color_scheme", "reduced_motion")
+PATIENCE_MS = 60_000  # waiting costs nothing where all is well; beside a training, a second can take ten
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -55,7 +59,7 @@ def server_url() -> Iterator[str]:
     from app.main import create_app
 
     # No websockets: the app has none, and their library warns when it is imported.
-    config = uvicorn.Config(create_app(), log_level="warning", ws="none", timeout_graceful_shutdown=2)
+    config = uvicorn.Config(kept(create_app()), log_level="warning", ws="none", timeout_graceful_shutdown=2)
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -67,6 +71,25 @@ def server_url() -> Iterator[str]:
         finally:
             server.should_exit = True
             thread.join(timeout=10)
+
+
+def kept(app: "ASGIApp") -> "ASGIApp":
+    """The app, but a browser need not ask again for files that it has: they stay as they are while tests run.
+
+    That spares each page its hundred questions. What the app itself says about caching, tests/app/test_pages.py tests.
+    """
+
+    async def wrapped(scope: "Scope", receive: "Receive", send: "Send") -> None:
+        async def send_kept(message: "Message") -> None:
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                headers = [(name, value) for name, value in message["headers"] if name.lower() != b"cache-control"]
+                message["headers"] = [*headers, (b"cache-control", b"max-age=3600")]
+            await send(message)
+
+        static = scope["type"] == "http" and scope["path"].startswith("/static/")
+        await app(scope, receive, send_kept if static else send)
+
+    return wrapped
 
 
 def wait_until_ready(url: str, thread: threading.Thread, seconds: float = 60) -> None:
@@ -91,15 +114,28 @@ def browser() -> "Iterator[Browser]":
     chromium = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUMS)), None)
     if chromium is None:
         pytest.fail("Browser tests need Chromium: apt-get install chromium fonts-noto-cjk", pytrace=False)
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
-    args = ["--no-first-run", *(f"--disable-{feature}" for feature in QUIET)]
+    # One process draws all pages of a context: it compiles plotly.js once, not once a test.
+    args = ["--no-first-run", "--process-per-site", *(f"--disable-{feature}" for feature in QUIET)]
     if os.geteuid() == 0:
         args.append("--no-sandbox")  # Chromium's sandbox refuses root
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=args)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def shared_context(browser: "Browser", server_url: str) -> "BrowserContext":
+    """The context of every page that asks for nothing else: files stay in its cache, compiled scripts in memory.
+
+    `open_page` leaves it as it found it. What keeps its process alive between two tests is a page of its own.
+    """
+    context = browser.new_context(**DEFAULTS, base_url=server_url)
+    context.new_page().goto("/static/icon.svg")
+    return context
 
 
 @pytest.fixture
@@ -109,26 +145,39 @@ def page_errors() -> list[str]:
 
 
 @pytest.fixture
-def open_page(browser: "Browser", server_url: str, page_errors: list[str]) -> "Iterator[Callable[..., Page]]":
-    """Open a page in a context of its own: `open_page(viewport=..., color_scheme="dark", locale="ja-JP")`.
+def open_page(
+    browser: "Browser", shared_context: "BrowserContext", server_url: str, page_errors: list[str]
+) -> "Iterator[Callable[..., Page]]":
+    """Open a fresh page, without cookies: `open_page(viewport=..., color_scheme="dark", permissions=[...])`.
 
+    What only a context can have (`locale="ja-JP"`, `is_mobile=True`) gets a context of its own, which costs seconds.
     Afterwards the test fails if any page raised an exception or wrote an error to its console.
     """
-    contexts = []
+    opened: list[Page | BrowserContext] = []
 
     def open_page(**options: Any) -> "Page":
-        defaults = {"base_url": server_url, "locale": "en-US", "viewport": {"width": 1440, "height": 1000}}
-        context = browser.new_context(**defaults | options)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(15_000)
+        if options.keys() <= {"viewport", "permissions", *MEDIA}:
+            page = shared_context.new_page()
+            opened.append(page)
+            page.set_viewport_size(options.get("viewport", DEFAULTS["viewport"]))
+            page.emulate_media(**{name: options[name] for name in MEDIA if name in options})
+            if "permissions" in options:
+                shared_context.grant_permissions(options["permissions"], origin=server_url)
+        else:
+            context = browser.new_context(**DEFAULTS | {"base_url": server_url} | options)
+            opened.append(context)
+            page = context.new_page()
+        page.set_default_timeout(PATIENCE_MS)
         page.on("pageerror", lambda error: page_errors.append(str(error)))
         page.on("console", lambda message: message.type == "error" and page_errors.append(message.text))
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for one in opened:
+        one.close()
+    shared_context.clear_cookies()
+    shared_context.pages[0].evaluate("() => localStorage.clear()")
+    shared_context.clear_permissions()
     assert not page_errors, "the page reported: " + "\n".join(page_errors)
 
 

@@ -234,13 +234,13 @@ def test_serve_says_where_it_is_and_stops_when_asked() -> None:
         ready = server.stdout.readline()
         assert "http://127.0.0.1:" in ready, ready + server.stderr.read()
         url = next(word for word in ready.split() if word.startswith("http"))
-        with urlopen(f"{url}/readyz", timeout=10) as response:
+        with urlopen(f"{url}/readyz", timeout=60) as response:
             assert "stories-gpt" in json.load(response)["models"]
         for path in ("/api/tokenize", "/api/trace", "/api/generate"):
             body = json.dumps({"text": "Xyzzy"}).encode()
-            urlopen(Request(f"{url}{path}?q=Xyzzy", body, {"Content-Type": "application/json"}), timeout=20).close()
+            urlopen(Request(f"{url}{path}?q=Xyzzy", body, {"Content-Type": "application/json"}), timeout=60).close()
         server.send_signal(signal.SIGINT)
-        assert server.wait(timeout=10) == 0
+        assert server.wait(timeout=60) == 0
         said = server.stderr.read()
         assert [json.loads(line)["route"] for line in said.splitlines()] == [  # JSON, a line each, and nothing else
             "/api/tokenize",

@@ -346,6 +346,30 @@ def test_hover_draws_nothing_anew(page: "Page", model: checkpoint.Checkpoint) ->
     assert page.evaluate("window.redraws") == 0
 
 
+def test_a_cell_is_found_and_said_at_once_zoomed_or_not(page: "Page", model: checkpoint.Checkpoint) -> None:
+    pattern = head_of(model, STORY, "pattern")
+    open_head(page, STORY, query=12, key=6)
+    for _ in range(2):
+        left, right = picture(page, "weights")["view"][0]
+        bottom, top = picture(page, "weights")["view"][1]
+        shape = [round(bottom - top), round(right - left)]
+        x, y = point(page, "weights", shape, 2, 1)
+        said = page.evaluate(
+            """([clientX, clientY]) => {
+              const move = new MouseEvent('mousemove', { bubbles: true, clientX, clientY });
+              document.elementFromPoint(clientX, clientY).dispatchEvent(move);
+              return document.querySelector('[data-testid=matrix] > .hovertext').textContent;
+            }""",
+            [x, y],
+        )
+        row, col = round(top + 0.5) + 2, round(left + 0.5) + 1
+        assert said.endswith(f"weight {written(pattern[row, col])}"), (row, col)
+        page.mouse.move(5, 5)
+        matrix(page, "weights").locator(".modebar-btn").nth(2).focus()
+        page.keyboard.press("Enter")
+        drawn(page)
+
+
 # --- sizes, colours, failures ---------------------------------------------------------------------------------------
 
 
@@ -447,8 +471,7 @@ def test_on_a_phone(open_page: "Callable[..., Page]", model: checkpoint.Checkpoi
     assert readout(page, "after").inner_text().endswith(f"weight {written(after[5, 3])}")
 
 
-def test_japanese(open_page: "Callable[..., Page]", model: checkpoint.Checkpoint) -> None:
-    page = open_page(locale="ja-JP")
+def test_japanese(page: "Page", model: checkpoint.Checkpoint) -> None:
     pattern, tokens = head_of(model, TEXT, "pattern"), labels_of(model, TEXT)
     open_head(page, query=2, key=1, lang="ja")
 

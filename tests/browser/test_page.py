@@ -134,15 +134,19 @@ def test_newest_answer_wins(page: "Page") -> None:
 
     show(page, "text=start")
     page.route("**/api/trace", slow)
-    page.get_by_test_id("sentence").fill("slow")
-    page.wait_for_timeout(250)
+    with page.expect_request(lambda request: "slow" in (request.post_data or "")):
+        page.get_by_test_id("sentence").fill("slow")
     type_text(page, "fast and new")
     assert held
     for route in held:
-        route.continue_()
-    page.wait_for_timeout(250)
+        route.fulfill(response=route.fetch())
+    page.evaluate("""async () => {  // what was asked after that answer comes after it
+      await (await fetch('/api/models')).json();
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    }""")
+    ready(page)
     assert page.evaluate("JSON.parse(document.body.dataset.traced).text") == "fast and new"
-    assert "fast" in page.locator("[data-testid=token] .text").first.inner_text() + "fast"
+    assert "".join(page.locator("[data-testid=token] .text").all_inner_texts()) == "fast·and·new"
     assert page.get_by_test_id("sentence").input_value() == "fast and new"
 
 

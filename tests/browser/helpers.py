@@ -1,0 +1,27 @@
+"""What more than one of the page's tests needs."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+def serious(page: "Page", part: str | None = None) -> list[str]:
+    """What axe finds that keeps someone out, each with the elements; in the whole page, or in one part of it."""
+    from axe_playwright_python.base import AXE_SCRIPT
+
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
+    violations = page.evaluate(
+        """async (part) => {
+          if (part && !document.querySelector(part)?.checkVisibility()) throw new Error(`${part} cannot be seen`);
+          return (await axe.run(part ?? document, { resultTypes: ['violations'] })).violations;
+        }""",
+        part,
+    )
+    return [
+        f"{found['id']}: {node['target']} {node['failureSummary']}"
+        for found in violations
+        if found["impact"] in ("serious", "critical")
+        for node in found["nodes"]
+    ]
