@@ -11,9 +11,11 @@ from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 
+import torch
 from rich.console import Console
 from rich.table import Table
 
+from app.settings import Settings
 from benchmarks.measure import Row
 
 PARTS = ("capture", "generation", "wire", "page", "start")
@@ -31,6 +33,7 @@ def show(rows: list[Row]) -> Table:
 
 def main(parts: list[str]) -> None:
     """Measure the `parts` named on the command line, or all of them."""
+    torch.set_num_threads(Settings().threads_per_job)  # as the app runs, for whatever is compared with it too
     rows = [row for part in parts or PARTS for row in import_module(f"benchmarks.{part}").measure()]
     Console(width=150).print(show(rows))
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"

@@ -45,15 +45,15 @@ window.plotted = async (click) => {
   return (await painted()) - began;
 };
 window.hovered = async (x, y) => {
-  const readout = document.querySelector('[data-testid="readout"]');
-  const said = changed(readout, { attributes: true, childList: true, subtree: true, characterData: true });
+  const words = document.querySelector('[data-testid="matrix"] .hovertext');
+  const said = changed(words, { attributes: true, childList: true, subtree: true, characterData: true });
   const target = document.elementFromPoint(x, y);
   const began = performance.now();
   const where = { bubbles: true, clientX: x, clientY: y, pointerType: "mouse" };
   target.dispatchEvent(new PointerEvent("pointermove", where));
   target.dispatchEvent(new MouseEvent("mousemove", where));
   await said;
-  return performance.now() - began;
+  return (await painted()) - began;
 };
 """
 
@@ -88,7 +88,9 @@ def measure() -> list[Row]:
             heads = '[data-testid="head"][data-layer="{}"][data-head="{}"]'
             opening = median(lambda i: plotted(page, heads.format(i % 6, (3 * i + 2) % 8)))
             toggling = median(lambda i: plotted(page, '[data-testid="switch-causal"]'))
-            box = page.locator('[data-testid="matrix"] .nsewdrag').first.bounding_box() or {}
+            cells = page.locator('[data-testid="matrix"] .nsewdrag').first
+            cells.evaluate("cells => cells.scrollIntoView({ block: 'center' })")
+            box = cells.bounding_box()
             hovering = median(lambda i: hovered(page, box, i))
     return [
         Row("typing → all heads drawn, 64 tokens", typing, "ms", 150),

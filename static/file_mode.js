@@ -1,10 +1,11 @@
 /** A saved trace is shown as it is: what would need a new one from the server is out of reach until the reader goes back. */
 
 import { FileError, LARGEST } from "./data/trace_file.js";
+import { trainedCausal } from "./data/attentions.js";
 import { DEFAULTS } from "./state.js";
 
 /** What may change while a file is shown. */
-const VIEWING = ["layer", "head", "query", "key", "view", "temperature", "topK", "topP", "seed", "theme", "lang"];
+const VIEWING = ["attention", "layer", "head", "query", "key", "view", "temperature", "topK", "topP", "seed", "theme", "lang"];
 
 /**
  * @param {ReturnType<typeof import("./state.js").createStore>} store
@@ -22,8 +23,9 @@ export function createFileMode(store, sources) {
       const state = store.get();
       if (state.file === null) before = state;
       store.set({
-        ...{ text: "", ids: null, nPrompt: null, query: null, key: null, compare: false },
-        ...switchesOf(meta),
+        ...{ text: "", ids: null, nPrompt: null, target: null, targetIds: null, query: null, key: null, compare: false },
+        ...switchesOf(meta, model),
+        attention: null,
         layer: Math.min(state.layer, model.n_layer - 1),
         head: Math.min(state.head, model.n_head - 1),
         file: key,
@@ -45,8 +47,9 @@ export function createFileMode(store, sources) {
 }
 
 /** The switches as they were set when the file was made. */
-function switchesOf({ masks, pad }) {
+function switchesOf({ masks, pad }, model) {
   const { count = 0, side = "left", follow = true } = pad ?? {};
-  const all = { causal: masks.causal, padMask: masks.padding ?? true, padCount: count, padSide: side, padFollow: follow };
+  const causal = masks.causal === trainedCausal(model) ? null : masks.causal;
+  const all = { causal, padMask: masks.padding ?? true, padCount: count, padSide: side, padFollow: follow };
   return Object.fromEntries(Object.entries(all).filter(([name]) => name in DEFAULTS));
 }

@@ -28,17 +28,17 @@ async function start() {
   const store = createStore(first.state);
   const url = mirrorUrl(store);
   const modelNamed = (name) => list.models.find((model) => model.name === name);
-  const traces = createSources(createTraces(api, { onWait: status.waiting }), api, modelNamed);
+  const traces = createSources(createTraces(api, { modelNamed, onWait: status.waiting }), api, modelNamed);
   const files = createFileMode(store, traces);
   const set = (change) => {
     const patch = files.allowed(change);
-    store.set(fitted({ ...store.get(), ...patch }, patch, traces.model));
+    store.set(fitted(store.get(), patch, traces.model));
   };
   const actions = { set, get: store.get, learn: traces.learn, t };
-  const context = { actions, models: list.models, examples, views: VIEWS, url, status, files };
+  const context = { actions, models: list.models, modelOf: traces.model, examples, views: VIEWS, url, status, files };
 
   const controls = createControls(context);
-  const panels = createPanels(VIEWS, PANELS, actions);
+  const panels = createPanels(VIEWS, PANELS, actions, traces.model);
   const loader = createLoader(traces, modelNamed);
   const page = { store, loader, panels, controls, status, trace: null };
   store.subscribe((state) => refresh(page, state));

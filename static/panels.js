@@ -2,6 +2,7 @@
 
 import { h, replace, setText } from "./lib/dom.js";
 import { t } from "./lib/i18n.js";
+import { hasView } from "./views/index.js";
 
 /** @typedef {import("./views/index.js").View} View */
 
@@ -9,8 +10,9 @@ import { t } from "./lib/i18n.js";
  * @param {View[]} views
  * @param {View[]} sidePanels
  * @param {import("./views/index.js").Actions} actions
+ * @param {(state: import("./state.js").State) => any} modelOf
  */
-export function createPanels(views, sidePanels, actions) {
+export function createPanels(views, sidePanels, actions, modelOf) {
   const opened = /** @type {HTMLElement} */ (document.querySelector('[data-panel="opened"]'));
   /** @type {Map<View, HTMLElement>} one element a station, made when it is first opened */
   const stations = new Map();
@@ -21,7 +23,14 @@ export function createPanels(views, sidePanels, actions) {
   const openView = (state) => views.find((view) => view.id === state.view) ?? views[0];
   const visible = (state) => {
     const view = openView(state);
-    return view ? [{ view, panel: opened, root: open(view) }, ...sides] : sides;
+    const model = modelOf(state);
+    const beside = sides.filter((side) => {
+      const has = hasView(side.view, model);
+      if (!has || !side.view.hides) side.panel.hidden = !has; // one that hides itself says so
+      if (!has) side.panel.setAttribute("aria-busy", "false"); // nothing is on its way to it
+      return has;
+    });
+    return view ? [{ view, panel: opened, root: open(view) }, ...beside] : beside;
   };
 
   /** Show one station and hide the others. @param {View} view */
@@ -37,14 +46,15 @@ export function createPanels(views, sidePanels, actions) {
 
   return {
     /** What the visible panels need. @returns {Set<string>} */
-    needs: (state) => new Set(visible(state).flatMap(({ view }) => needsOf(view, state))),
+    needs: (state) => new Set(visible(state).flatMap(({ view }) => needsOf(view, state, modelOf(state)))),
 
     /** Draw what can be drawn; the others keep their last picture and say that they are busy. `have` grows while one
      * state is being loaded. */
     draw(trace, state, have) {
       for (const { view, panel, root } of visible(state)) {
-        const complete = needsOf(view, state).every((need) => have.has(need));
-        if (sayWhatLacks(root, needsOf(view, state).map(trace.lacks).find(Boolean) ?? null)) {
+        const needs = needsOf(view, state, trace.model);
+        const complete = needs.every((need) => have.has(need));
+        if (sayWhatLacks(root, needs.map(trace.lacks).find(Boolean) ?? null)) {
           panel.setAttribute("aria-busy", "false");
           continue;
         }
@@ -86,9 +96,9 @@ function sayWhatLacks(root, key) {
   return key !== null;
 }
 
-/** @param {View} view @param {import("./state.js").State} state */
-function needsOf(view, state) {
-  return typeof view.needs === "function" ? view.needs(state) : view.needs;
+/** @param {View} view @param {import("./state.js").State} state @param {any} model */
+function needsOf(view, state, model) {
+  return typeof view.needs === "function" ? view.needs(state, model) : view.needs;
 }
 
 /** A panel of its own: the view's root lies inside, so that an error has a place beside it. @param {View} view */

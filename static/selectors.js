@@ -1,24 +1,46 @@
 /** What follows from the state and the trace together. */
 
+/** @typedef {import("./data/model_trace.js").ModelTrace} ModelTrace  @typedef {import("./state.js").State} State */
+
 /**
- * The chosen (query, key): what the state says, kept inside the trace; without a choice the last one of the sentence,
- * and the key that it looks at most in the open head.
- * @param {import("./state.js").State} state
- * @param {import("./data/model_trace.js").ModelTrace} trace
+ * The chosen (query, key) of the open attention: what the state says, kept inside the trace; without a choice the last
+ * query (of a classifier [CLS]), and the key that it looks at most in the open head.
+ * @param {State} state
+ * @param {ModelTrace} trace
  * @returns {{query: number, key: number}}
  */
 export function position(state, trace) {
-  const last = trace.tokens.length - 1;
-  const query = Math.min(state.query ?? trace.real.end - 1, last);
-  const key = state.key === null ? strongestKey(trace, state.layer, state.head, query) : Math.min(state.key, last);
+  const { queries, keys } = trace;
+  const query = Math.min(state.query ?? lastOf(trace, queries), queries.tokens.length - 1);
+  const key = state.key === null ? strongestKey(trace, state.layer, state.head, query) : Math.min(state.key, keys.tokens.length - 1);
   return { query, key };
+}
+
+/**
+ * The row whose next token is shown: the query, where the open head's queries are the tokens that go on; else the last.
+ * @param {State} state @param {ModelTrace} trace
+ */
+export function rowOf(state, trace) {
+  const { written, queries } = trace;
+  if (written === null || written === queries) return position(state, trace).query;
+  return lastOf(trace, written);
+}
+
+/** The last token of its own; of a target that has ended, the one before its end; where one token says the class, that. */
+function lastOf({ model, written }, { side, tokens, real }) {
+  if (written === null) return real.start;
+  const ended = side === "target" && real.end > 1 && tokens[real.end - 1].id === model.end_id;
+  return real.end - (ended ? 2 : 1);
 }
 
 /** The key with the largest weight in a row; the earliest of equals. */
 function strongestKey(trace, layer, head, query) {
   const detail = trace.detail;
-  if (detail && detail.layer === layer && detail.head === head) return rowMaximum(detail.pattern, query);
-  const { data, n_query, n_key } = trace.pattern(layer, head);
+  if (detail?.layer === layer && detail.head === head && detail.attention === trace.attention.id) {
+    return rowMaximum(detail.pattern, query);
+  }
+  // Until another model's trace is here, its head is looked up in this one.
+  const { data, n_query, n_key } = trace.pattern(Math.min(layer, trace.nLayer - 1), Math.min(head, trace.nHead - 1));
   return rowMaximum({ data, shape: [n_query, n_key] }, query);
 }
 
@@ -29,7 +51,7 @@ function rowMaximum({ data, shape }, query) {
   return best;
 }
 
-/** Whether the state shows no text at all: the page teaches instead. @param {import("./state.js").State} state */
+/** Whether the state shows no text at all: the page teaches instead. @param {State} state */
 export function isEmpty(state) {
   return state.file === null && state.ids === null && state.text === "";
 }

@@ -3,36 +3,55 @@
 import { language } from "./lib/i18n.js";
 import { chosenType } from "./controls/large_type.js";
 import { chosenTheme } from "./controls/theme.js";
+import { attentionOf, attentionsOf, trainedCausal, writesTarget } from "./data/attentions.js";
 import { DEFAULTS, readUrl } from "./state.js";
+import { VIEWS, hasView } from "./views/index.js";
+
+/** @typedef {import("./state.js").State} State */
 
 /**
  * @param {{default: string, models: any[]}} list  /api/models
  * @param {{start?: {layer: number, head: number}}} examples
- * @returns {{state: import("./state.js").State, replaced: string|null}} `replaced`: the model that the link names and
- *   that is not here
+ * @returns {{state: State, replaced: string|null}} `replaced`: the model that the link names and that is not here
  */
 export function initialState(list, examples) {
   const asked = readUrl(location);
   const missing = asked.model !== undefined && !list.models.some((model) => model.name === asked.model);
   const model = missing || asked.model === undefined ? list.default : asked.model;
   const reader = { theme: chosenTheme(), type: chosenType(), lang: language() };
-  const state = { ...DEFAULTS, ...examples.start, ...asked, model, ...reader };
+  const start = model === list.default ? examples.start : {}; // a head worth opening first, of that model
+  const state = { ...DEFAULTS, ...start, ...asked, model, ...reader };
   const replaced = missing ? /** @type {string} */ (asked.model) : null;
   return { state: { ...state, ...fitted(state, state, (one) => list.models.find((m) => m.name === one.model)) }, replaced };
 }
 
 /**
- * `patch` with layer and head inside the model of `state`, so that a link or another model never asks for what is not there.
- * @param {import("./state.js").State} state  with `patch` in it
- * @param {Partial<import("./state.js").State>} patch
- * @param {(state: import("./state.js").State) => any} modelOf
+ * `patch` kept inside what its model has, so that a link or another model never asks for what is not there. Another model
+ * forgets what belonged to the tokens of the one before; another attention forgets the choice on a side that it has not.
+ * @param {State} before
+ * @param {Partial<State>} patch
+ * @param {(state: State) => any} modelOf
+ * @returns {Partial<State>}
  */
-export function fitted(state, patch, modelOf) {
+export function fitted(before, patch, modelOf) {
+  const changed = patch.model !== undefined && patch.model !== before.model;
+  const fresh = changed ? { query: null, key: null, causal: null, target: null, targetIds: null, attention: null } : {};
+  const asked = { ...fresh, ...patch };
+  const state = { ...before, ...asked };
   const model = modelOf(state);
-  if (!model) return patch;
+  if (!model) return asked;
+  const open = attentionOf(model, state.attention);
+  const was = attentionOf(modelOf(before), before.attention);
+  const lost = (name, sides) => (name in asked || open[sides] === was[sides] ? {} : { [name]: null });
   return {
-    ...patch,
+    ...lost("query", "queries"),
+    ...lost("key", "keys"),
+    ...asked,
+    ...(writesTarget(model) ? {} : { target: null, targetIds: null }),
+    attention: open === attentionsOf(model).at(-1) ? null : open.id,
     layer: Math.min(state.layer, model.n_layer - 1),
     head: Math.min(state.head, model.n_head - 1),
+    causal: state.causal === trainedCausal(model) ? null : state.causal,
+    view: VIEWS.some((view) => view.id === state.view && !hasView(view, model)) ? DEFAULTS.view : state.view,
   };
 }

@@ -8,16 +8,23 @@ import { FIELDS } from "./url_fields.js";
  * @property {string} text
  * @property {number[]|null} ids  when set, the truth about the tokens: a link replays them, nothing is drawn again
  * @property {number|null} nPrompt  how many of `ids` were the prompt
- * @property {number} layer
+ * @property {string|null} target  an encoder-decoder's target as the reader typed it; null: what the model writes
+ * @property {number[]|null} targetIds  when set, the truth about the target's tokens, as `ids` is about the sentence's
+ * @property {string|null} attention  null: the model's last one
+ * @property {number} layer  of the open attention
  * @property {number} head
  * @property {number|null} query  null: the last position
  * @property {number|null} key  null: where the query looks most
  * @property {string} view  a station of the ribbon
- * @property {boolean} causal
+ * @property {boolean|null} causal  null: as the model was trained
  * @property {number} padCount  PAD tokens beside the sentence; `query` and `key` count them
  * @property {"left"|"right"} padSide
  * @property {boolean} padMask  whether they are masked
  * @property {boolean} padFollow  whether position ids follow that mask, or count PADs too
+ * @property {"matrix"|"lines"} drawAs  how the weights are drawn
+ * @property {null|"mean"|number[]} lineHeads  whose lines: the open head's, the mean of its layer, or these of its layer
+ * @property {import("./lib/token_groups.js").Unit} unit  what a row and a column of the weights is
+ * @property {string} text2  the sentence beside the first in a batch: see controls/batch.js
  * @property {boolean} compare  before | after | difference: see compare/runs.js
  * @property {number} temperature
  * @property {number} topK
@@ -35,16 +42,23 @@ export const DEFAULTS = Object.freeze({
   text: "",
   ids: null,
   nPrompt: null,
+  target: null,
+  targetIds: null,
+  attention: null,
   layer: 0,
   head: 0,
   query: null,
   key: null,
   view: "weights",
-  causal: true,
+  causal: null,
   padCount: 0,
   padSide: "left",
   padMask: true,
   padFollow: true,
+  drawAs: "matrix",
+  lineHeads: null,
+  unit: "tokens",
+  text2: "",
   compare: false,
   temperature: 0.8,
   topK: 20,

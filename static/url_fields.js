@@ -12,6 +12,9 @@ export const FIELDS = {
   text: ["text", String, String],
   ids: ["ids", readIds, (ids) => ids.join(".")],
   nPrompt: ["prompt", readIndex, String],
+  target: ["target", String, String],
+  targetIds: ["target_ids", readIds, (ids) => ids.join(".")],
+  attention: ["attention", String, String],
   layer: ["layer", readIndex, String],
   head: ["head", readIndex, String],
   query: ["query", readIndex, String],
@@ -22,6 +25,10 @@ export const FIELDS = {
   padSide: ["pad_side", (text) => (["left", "right"].includes(text) ? text : undefined), String],
   padMask: ["padding", readSwitch, writeSwitch],
   padFollow: ["positions", (text) => ({ follow: true, count: false })[text], (on) => (on ? "follow" : "count")],
+  drawAs: ["as", oneOf("matrix", "lines"), String],
+  lineHeads: ["heads", readHeads, (heads) => (heads === "mean" ? heads : heads.join("."))],
+  unit: ["unit", oneOf("tokens", "characters", "words"), String],
+  text2: ["text2", String, String],
   compare: ["compare", readSwitch, writeSwitch],
   temperature: ["temperature", readNumber(0, 10), String],
   topK: ["top_k", readIndex, String],
@@ -32,6 +39,16 @@ export const FIELDS = {
 function readIds(text) {
   const ids = text.split(/[.,]/).filter(Boolean).map(readIndex);
   return ids.length && !ids.includes(undefined) ? ids : undefined;
+}
+
+/** "mean", or some heads joined with "." in the order of the heads. */
+function readHeads(text) {
+  const heads = text === "mean" ? text : readIds(text);
+  return Array.isArray(heads) ? [...new Set(heads)].sort((a, b) => a - b) : heads;
+}
+
+function oneOf(...words) {
+  return (text) => (words.includes(text) ? text : undefined);
 }
 
 function readIndex(text) {

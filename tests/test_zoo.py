@@ -21,8 +21,8 @@ SAID = {
 }  # fmt: skip
 
 
-def test_there_is_a_model() -> None:
-    assert "stories-gpt" in MODELS
+def test_all_three_families_ship() -> None:
+    assert {"stories-gpt", "translate-enja", "sentiment-encoder"} <= set(MODELS)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -33,8 +33,29 @@ def test_a_card_says_how_the_model_was_made_and_how_good_it_is(name: str) -> Non
     assert all(source["what"] and source["licence"] for source in card["data"])
     assert card["n_parameters"] == sum(p.numel() for p in loaded.model.parameters())
     assert len(card["samples"]) >= 3
+    assert card["curve"], "a curve has a point at least"
+
+
+def test_stories_gpt_s_samples_begin_with_their_prompts_and_its_curve_falls() -> None:
+    card = checkpoint.load(ZOO / "stories-gpt").card
     assert all(sample["text"].startswith(sample["prompt"]) for sample in card["samples"])
     assert card["curve"][-1]["bits_per_byte"] < card["curve"][0]["bits_per_byte"]
+
+
+def test_the_translator_s_card_has_both_ways_to_decode_and_twenty_translations() -> None:
+    card = checkpoint.load(ZOO / "translate-enja").card
+    for way in ("greedy", "beam_4"):
+        assert card["evaluation"][way].keys() == {"chrf", "bleu"}
+    assert len(card["samples"]) == 20
+    assert card["curve"][-1]["nats_per_token"] < card["curve"][0]["nats_per_token"]
+
+
+def test_the_classifier_s_card_says_what_it_takes_for_what_and_where_it_fails() -> None:
+    card = checkpoint.load(ZOO / "sentiment-encoder").card
+    table = card["evaluation"]["confusion"]["table"]
+    right, n = sum(table[i][i] for i in range(2)), sum(map(sum, table))
+    assert card["evaluation"]["accuracy"] == pytest.approx(right / n, abs=1e-4)
+    assert all(sample["probability_of_it"] < 0.5 for sample in card["samples"])
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -28,11 +28,14 @@ class WarmUpThenLinear:
 @dataclass(frozen=True)
 class WarmUpThenRoot:
     """rate = d_model^−0.5 · min(step^−0.5, step · warm_up_steps^−1.5), steps counted from 1 (Vaswani et al. 2017,
-    equation 3)."""
+    equation 3). Over the last `cool_down` of the training (a part of 1; the paper: 0) it also falls to 0 in a straight
+    line: after two hours the root is still high, where the paper's had twelve."""
 
     d_model: int
     warm_up_steps: int
+    cool_down: float = 0.0
 
     def rate(self, step: int, progress: float) -> float:
         n = step + 1
-        return float(self.d_model**-0.5 * min(n**-0.5, n * self.warm_up_steps**-1.5))
+        rate = float(self.d_model**-0.5 * min(n**-0.5, n * self.warm_up_steps**-1.5))
+        return rate * min(1.0, (1.0 - progress) / self.cool_down) if self.cool_down else rate

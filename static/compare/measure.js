@@ -2,7 +2,9 @@
 
 /**
  * @typedef {{start: number, end: number}} Span  the sentence's own tokens in a run; what lies outside is PAD
- * @typedef {{data: ArrayLike<number>, size: number, real: Span}} Square  a head's weights, size × size
+ * @typedef {{data: ArrayLike<number>, size: number, real: Span, rows?: Span, later?: boolean}} Square  a head's weights:
+ *   `size` keys a row, of which `real` are the sentence's; `rows`: the queries that count, where they are another side's;
+ *   `later`: whether what comes after the query is a leak (by default), as it is where a model reads one way
  * @typedef {{future: number, pad: number}} Leak  shares of a row's weight, or of a head's
  */
 
@@ -17,36 +19,39 @@ export function inside({ start, end }, index) {
  * @param {Square} before @param {Square} after @returns {number} the mean over the sentence's rows
  */
 export function movedShare(before, after) {
-  const count = before.real.end - before.real.start;
+  const [were, are] = [rowsOf(before), rowsOf(after)];
   const shift = after.real.start - before.real.start;
   let total = 0;
-  for (let query = before.real.start; query < before.real.end; query++) {
-    const [from, to] = [query * before.size, (query + shift) * after.size];
+  for (let query = were.start; query < were.end; query++) {
+    const [from, to] = [query * before.size, (query - were.start + are.start) * after.size];
     for (let key = 0; key < after.size; key++) {
       const was = inside(after.real, key) ? before.data[from + key - shift] : 0;
       total += Math.abs(after.data[to + key] - was);
     }
   }
-  return total / 2 / count;
+  return total / 2 / (were.end - were.start);
 }
+
+/** The queries that count. @param {Square} square @returns {Span} */
+const rowsOf = ({ rows, real }) => rows ?? real;
 
 /**
  * What one row gives to later tokens and to PADs, whatever allows it.
  * @param {Square} square @param {number} query @returns {Leak}
  */
-export function leakOfRow({ data, size, real }, query) {
+export function leakOfRow({ data, size, real, later = true }, query) {
   const leak = { future: 0, pad: 0 };
   for (let key = 0; key < size; key++) {
     const weight = data[query * size + key];
     if (!inside(real, key)) leak.pad += weight;
-    else if (key > query) leak.future += weight;
+    else if (later && key > query) leak.future += weight;
   }
   return leak;
 }
 
 /** The same for a head: the mean over the sentence's rows. @param {Square} square @returns {Leak} */
 export function leakOfHead(square) {
-  const { start, end } = square.real;
+  const { start, end } = rowsOf(square);
   const sum = { future: 0, pad: 0 };
   for (let query = start; query < end; query++) {
     const { future, pad } = leakOfRow(square, query);
@@ -59,10 +64,11 @@ export function leakOfHead(square) {
 /** The largest |difference| between the sentence's own cells. @param {Square} alone @param {Square} padded */
 export function largestDifference(alone, padded) {
   const shift = padded.real.start - alone.real.start;
+  const [single, rows] = [rowsOf(alone), rowsOf(padded)];
   let largest = 0;
-  for (let query = alone.real.start; query < alone.real.end; query++) {
+  for (let query = single.start; query < single.end; query++) {
     for (let key = alone.real.start; key < alone.real.end; key++) {
-      const there = padded.data[(query + shift) * padded.size + key + shift];
+      const there = padded.data[(query - single.start + rows.start) * padded.size + key + shift];
       largest = Math.max(largest, Math.abs(there - alone.data[query * alone.size + key]));
     }
   }

@@ -6,6 +6,7 @@
  * @property {import("../views/index.js").Actions} actions
  * @property {any[]} models  the lines of /api/models
  * @property {any} examples  static/examples.json
+ * @property {(state: import("../state.js").State) => any} modelOf  the model of what is shown, of a file too
  * @property {import("../views/index.js").View[]} views
  * @property {{flush: () => void}} url
  * @property {ReturnType<typeof import("./status.js").createStatus>} status

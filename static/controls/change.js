@@ -1,10 +1,12 @@
 /** What changed between two runs, in numbers: heads, leaks, the next token; and the single run beside a padded one. */
 
 import { compared } from "../compare/runs.js";
+import { predictsTokens } from "../data/attentions.js";
 import { runWords } from "../compare/words.js";
 import { h, keepingFocus, perRoot, replace, setText } from "../lib/dom.js";
 import { t } from "../lib/i18n.js";
 import { drawChangedHeads } from "./change_heads.js";
+import { drawChangedClasses } from "./change_classes.js";
 import { drawLeaks } from "./change_leaks.js";
 import { drawNext } from "./change_next.js";
 import { verdictOf } from "./change_verdict.js";
@@ -21,14 +23,18 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "change",
-  needs: (state) => (state.compare ? ["detail", "other", "prediction", "change"] : []),
+  hides: true,
+  needs: (state, model) => {
+    if (!state.compare) return [];
+    return predictsTokens(model) ? ["detail", "other", "prediction", "change"] : ["detail", "other", "change"];
+  },
   draw(root, trace, state, actions) {
     const panel = /** @type {HTMLElement} */ (root.parentElement);
     panel.hidden = !state.compare;
     if (panel.hidden) return;
     const parts = partsOf(root);
-    const { before, after } = compared(state);
-    setText(parts.where, t("masks.compare_about", { before: runWords(before), after: runWords(after) }));
+    const { before, after } = compared(state, trace.model);
+    setText(parts.where, t("masks.compare_about", { before: runWords(before, trace.model), after: runWords(after, trace.model) }));
     const verdict = verdictOf(trace, state);
     parts.verdict.hidden = verdict === null;
     if (verdict) {
@@ -39,7 +45,8 @@ export default {
     keepingFocus(root, () => {
       drawChangedHeads(parts.heads, trace, state, actions);
       drawLeaks(parts.leaks, trace, state, actions);
-      drawNext(parts.next, trace, state);
+      if (predictsTokens(trace.model)) drawNext(parts.next, trace, state);
+      else drawChangedClasses(parts.next, trace);
     });
   },
 };

@@ -2,8 +2,10 @@
 
 import { leakOfHead, leakOfRow } from "../compare/measure.js";
 import { isTrained } from "../compare/runs.js";
+import { openSquare } from "../compare/square.js";
 import { h, replace } from "../lib/dom.js";
 import { percent } from "../lib/format.js";
+import { headTitle } from "../lib/head_names.js";
 import { t } from "../lib/i18n.js";
 import { tokenText } from "../lib/token_text.js";
 import { position } from "../selectors.js";
@@ -16,12 +18,12 @@ import { position } from "../selectors.js";
  */
 export function drawLeaks(root, trace, state, actions) {
   const after = isTrained(state) ? trace.other : trace.detail;
-  const square = { data: after.pattern.data, size: trace.tokens.length, real: trace.real };
+  const square = openSquare(trace, after);
   const mean = leakOfHead(square);
-  const of = h("span", { class: "dim" }, t("leak.of", { layer: state.layer, head: state.head }));
+  const of = h("span", { class: "dim" }, headTitle(trace.model, state));
   const title = h("h3", null, t("leak.title"), " ", of);
   const total = mean.future + mean.pad;
-  const rows = total === 0 ? [] : trace.tokens.slice(trace.real.start, trace.real.end);
+  const rows = total === 0 ? [] : trace.queries.tokens.slice(trace.queries.real.start, trace.queries.real.end);
   const table = () => tableOf(rows.map((token) => rowOf(token, square, position(state, trace), actions)), mean);
   const scrolled = root.querySelector(".scroll")?.scrollTop ?? 0;
   replace(root, title, h("p", { class: "dim" }, t(total === 0 ? "leak.none" : "leak.about")), total > 0 && table());

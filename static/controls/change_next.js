@@ -7,7 +7,7 @@ import { integer, number, percent, power, signed } from "../lib/format.js";
 import { phrase, t } from "../lib/i18n.js";
 import { isPad } from "../lib/labels.js";
 import { tokenText } from "../lib/token_text.js";
-import { position } from "../selectors.js";
+import { rowOf } from "../selectors.js";
 import { pairOfBars } from "./change_bars.js";
 
 /** So many of each run's likeliest. */
@@ -24,7 +24,7 @@ const chosenIn = perRoot(() => ({ id: /** @type {number|null} */ (null), row: -1
  * @param {import("../state.js").State} state
  */
 export function drawNext(root, trace, state) {
-  const { query } = position(state, trace);
+  const query = rowOf(state, trace);
   const where = h("span", { class: "dim" }, t("compare.next_where", { row: query }));
   const title = h("h3", null, t("compare.next"), " ", where);
   const { otherPrediction } = trace.change;
@@ -32,7 +32,7 @@ export function drawNext(root, trace, state) {
   const wish = chosenIn(root);
   if (wish.row !== query) Object.assign(wish, { id: null, row: query });
   const moved = movedOf(trace, state, query);
-  const chosen = chosenOf(trace, moved, query, wish.id);
+  const chosen = chosenOf(moved, query, wish.id);
   const choose = (id) => {
     wish.id = id;
     keepingFocus(root, () => drawNext(root, trace, state));
@@ -53,15 +53,16 @@ export function drawNext(root, trace, state) {
 /** Both distributions at the chosen position, of float64 out of the logits. */
 function movedOf(trace, state, query) {
   const { before, after, otherPrediction } = trace.change;
-  const runs = compared(state);
+  const { side, tokens } = trace.written;
+  const runs = compared(state, trace.model);
   const row = ({ logits: { data, shape } }, at) =>
     logSoftmax(/** @type {any} */ (data).subarray(at * shape[1], (at + 1) * shape[1]), trace.model.pad_id);
-  const at = (run) => query - offsetOf(state) + offsetOf(run);
+  const at = (run) => query - offsetOf(state, side) + offsetOf(run, side);
   const [p, q] = [row(before, at(runs.before)), row(after, at(runs.after))];
   const own = trace.predictions[query];
   const [was, is] = isTrained(state) ? [own, otherPrediction] : [otherPrediction, own];
   const gaps = [...gapsOf(was, p), ...gapsOf(is, q)];
-  return { p, q, kl: klBits(p, q), gap: Math.max(...gaps), candidates: candidatesOf(was, is, p, q) };
+  return { p, q, tokens, kl: klBits(p, q), gap: Math.max(...gaps), candidates: candidatesOf(was, is, p, q) };
 }
 
 /** How far the server's probabilities are from those computed here. */
@@ -83,7 +84,7 @@ function withLogs(token, p, q) {
 }
 
 /** The token that was chosen here; else what the text goes on with; else the likeliest before. */
-function chosenOf({ tokens }, { p, q, candidates }, query, wish) {
+function chosenOf({ p, q, tokens, candidates }, query, wish) {
   const next = tokens[query + 1];
   const actual = next && !isPad(next) ? next : null;
   const wished = candidates.find(({ id }) => id === wish);

@@ -1,10 +1,11 @@
 /** A padded run beside the single run that it should equal. */
 
 import { inside, largestDifference, largestGap, logSoftmax } from "../compare/measure.js";
+import { openSquare, squareOf } from "../compare/square.js";
 import { whyDifferent } from "../compare/words.js";
 import { power } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
-import { position } from "../selectors.js";
+import { rowOf } from "../selectors.js";
 
 /** float32 in another order of summation: nothing more may differ. */
 const ROUNDING = 1e-5;
@@ -16,20 +17,26 @@ const ROUNDING = 1e-5;
 export function verdictOf(trace, state) {
   const { alone, after } = trace.change;
   if (!alone) return null;
-  const size = alone.detail.pattern.shape[0];
-  const square = (detail, count, real) => ({ data: detail.pattern.data, size: count, real });
-  const padded = square(trace.detail, trace.tokens.length, trace.real);
-  const weights = largestDifference(square(alone.detail, size, { start: 0, end: size }), padded);
-  const next = nextGap(trace, alone.logits, after.logits, position(state, trace).query);
+  const { attention, queries, keys } = trace;
+  const single = squareOf(alone.detail.pattern.data, attention, withoutPads(queries), withoutPads(keys));
+  const weights = largestDifference(single, openSquare(trace, trace.detail));
+  const next = nextGap(trace, alone.logits, after.logits, rowOf(state, trace));
   const equal = Math.max(weights, next ?? 0) <= ROUNDING;
   const vars = { gap: power(weights), next: next === null ? "" : power(next), why: equal ? "" : whyDifferent(state) };
-  const key = `compare.${equal ? "equal" : "differs"}${next === null ? "" : "_next"}`;
+  const what = next === null ? "" : trace.written ? "_next" : "_classes";
+  const key = `compare.${equal ? "equal" : "differs"}${what}`;
   return { text: t(key, vars), equal, weights, next };
 }
 
-/** The largest difference between the probabilities after the chosen position; null in the row of a PAD. */
-function nextGap({ real, model }, alone, padded, query) {
-  if (!inside(real, query)) return null;
+/** A side as it stands in the single run. @param {import("../data/sides.js").Side} side */
+function withoutPads({ tokens, real, ...more }) {
+  return { ...more, tokens: tokens.slice(real.start, real.end), real: { start: 0, end: real.end - real.start } };
+}
+
+/** The largest difference between the probabilities after the chosen position, or of the classes; null in the row of a PAD. */
+function nextGap({ written, model }, alone, padded, query) {
+  if (!written) return largestGap(logSoftmax(alone.data, -1), logSoftmax(padded.data, -1));
+  if (!inside(written.real, query)) return null;
   const row = ({ data, shape }, at) => logSoftmax(data.subarray(at * shape[1], (at + 1) * shape[1]), model.pad_id);
-  return largestGap(row(alone, query - real.start), row(padded, query));
+  return largestGap(row(alone, query - written.real.start), row(padded, query));
 }

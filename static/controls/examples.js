@@ -6,13 +6,14 @@ import { isEmpty } from "../selectors.js";
 import { DEFAULTS, urlOf } from "../state.js";
 
 /** @param {HTMLElement} root @param {import("./all.js").Context} context @returns {import("./all.js").Draw} */
-export function createExamples(root, { actions, examples }) {
+export function createExamples(root, { actions, examples, models }) {
+  const isLoaded = ({ model }) => !model || models.some(({ name }) => name === model);
   replace(
     root,
     h("h1", null, t("welcome.title")),
     h("p", { class: "about" }, t("welcome.about")),
     h("h2", null, t("welcome.start")),
-    h("div", { class: "cards" }, examples.examples.map((example) => card(example, actions))),
+    h("div", { class: "cards" }, examples.examples.filter(isLoaded).map((example) => card(example, actions))),
   );
   return (trace, state) => {
     root.hidden = !isEmpty(state);
@@ -21,8 +22,10 @@ export function createExamples(root, { actions, examples }) {
 
 /** A card is a link, so that it can be opened beside the page too. */
 function card(example, actions) {
-  const { model, text, layer, head, query = null, key = null, view = DEFAULTS.view, causal = true } = example;
-  const patch = { text, layer, head, query, key, view, causal, ids: null, nPrompt: null, ...(model ? { model } : {}) };
+  const { see, at_least: claim, ...opened } = example; // the rest are parts of the state
+  const fresh = { query: null, key: null, view: DEFAULTS.view, causal: null, attention: null, target: null, targetIds: null, ids: null, nPrompt: null };
+  const patch = { ...fresh, ...opened };
+  const { model, text, layer, head } = patch;
   const open = (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
@@ -33,7 +36,7 @@ function card(example, actions) {
     "a",
     { class: "card", href: urlOf({ ...DEFAULTS, ...patch }), dataset: { testid: "example" }, on: { click: open } },
     h("span", { class: "text", lang: "en" }, text),
-    h("span", { class: "see" }, example.see[language()]),
-    h("span", { class: "role" }, t("welcome.open", { layer, head })),
+    h("span", { class: "see" }, see[language()]),
+    h("span", { class: "role" }, [model, t("welcome.open", { layer, head })].filter(Boolean).join(" · ")),
   );
 }

@@ -1,5 +1,6 @@
 /** The export menu: what is open, all heads, and the numbers behind them, as files to take away. */
 
+import { tapOf } from "../data/attentions.js";
 import { h, replace, setText } from "../lib/dom.js";
 import { t } from "../lib/i18n.js";
 import { picturesIn } from "../lib/pictures.js";
@@ -9,6 +10,9 @@ import { snippet } from "../export/snippet.js";
 import { copy } from "./share.js";
 import { errorText } from "./status.js";
 import { createPopover } from "./popover.js";
+
+/** A picture may still be on its way when the menu is opened. */
+const [LOOKS, LOOK_MS] = [20, 150];
 
 /** @param {HTMLElement} root @param {import("./all.js").Context} context @returns {import("./all.js").Draw} */
 export function createExport(root, { chooseFile, views, url }) {
@@ -25,8 +29,15 @@ export function createExport(root, { chooseFile, views, url }) {
   const popover = createPopover(root, button, panel, () => {
     setText(said, "");
     said.classList.remove("bad");
-    replace(items, ...sectionsOf(shown, { run, views, url }));
+    list(LOOKS);
   });
+
+  /** What there is; a picture that is still being drawn is looked for again. @param {number} looks */
+  function list(looks) {
+    replace(items, ...sectionsOf(shown, { run, views, url }));
+    const isDrawn = items.querySelector('[data-testid="export-svg"]');
+    if (!isDrawn && looks > 0) setTimeout(() => panel.hidden || items.contains(document.activeElement) || list(looks - 1), LOOK_MS);
+  }
 
   /** Do one, and say how it went, here. @param {() => Promise<string>} make */
   async function run(make) {
@@ -64,7 +75,7 @@ function sectionsOf([trace, state, error], { run, views, url }) {
       tables,
     ]),
     section("export.heads", null, [[item("heads-png", save.headsPng, "png"), item("heads-svg", save.headsSvg, "svg")]]),
-    section("export.trace", trace.file && t("export.is_file"), trace.file ? [] : [traceItems(item, save, state)]),
+    section("export.trace", trace.file && t("export.is_file"), trace.file ? [] : [traceItems(item, save, { ...state, attention: trace.attention })]),
   ];
 }
 
@@ -79,9 +90,9 @@ function itemOf(name, file, click) {
 }
 
 /** Both files, and how to load the one that was last pointed at. */
-function traceItems(item, save, { layer, head }) {
+function traceItems(item, save, { attention, layer, head }) {
   const code = h("code", { dataset: { testid: "snippet" } });
-  const show = (format) => setText(code, snippet({ format, file: save.traceName(format), layer, head }));
+  const show = (format) => setText(code, snippet({ format, file: save.traceName(format), name: tapOf(attention, layer, "pattern"), head, what: `layer ${layer}, head ${head}` }));
   const items = ["safetensors", "npz"].map((format) => {
     const button = item(format, () => save.trace(format));
     for (const event of ["focus", "pointerenter", "click"]) button.addEventListener(event, () => show(format));

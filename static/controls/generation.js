@@ -1,10 +1,14 @@
 /** Generation: the sentence goes on token by token, and every step can be looked at, undone and taken another way. */
 
+import { causalIn } from "../compare/runs.js";
+import { predictsTokens, trainedCausal, writesTarget } from "../data/attentions.js";
 import { createPlayer } from "../generation/player.js";
 import { createSession } from "../generation/session.js";
 import { h, perRoot, replace, setText } from "../lib/dom.js";
 import { phrase, t } from "../lib/i18n.js";
+import { createBeams } from "./beams.js";
 import { createButtons } from "./generation_buttons.js";
+import { createCrossRow } from "./generation_cross.js";
 import { createDrawn } from "./generation_drawn.js";
 import { createPath } from "./generation_path.js";
 import { createSampling, numberField } from "./sampling.js";
@@ -17,8 +21,9 @@ const made = perRoot(() => ({ /** @type {ReturnType<typeof createPanel>|null} */
 
 export default {
   id: "generation",
+  has: predictsTokens,
   // Where a generated token looks is said with its weight, which comes out of the open head's float32.
-  needs: (state) => (state.ids ? ["detail"] : []),
+  needs: (state, model) => (state.ids || writesTarget(model) ? ["detail"] : []),
   draw(root, trace, state, actions) {
     const slot = made(root);
     slot.panel ??= createPanel(root, actions);
@@ -37,7 +42,10 @@ function createPanel(root, actions) {
     sampling: createSampling(actions),
     reach: createReach(player, draw),
     path: createPath(session, player, actions),
+    cross: createCrossRow(session, actions),
     drawn: createDrawn(session),
+    beams: createBeams(session, actions),
+    title: h("span", { class: "nowrap" }),
     count: h("span", { class: "dim", dataset: { testid: "gen-count" } }),
     notes: h("p", { class: "note", dataset: { testid: "gen-note" } }),
     problem: createProblem(player),
@@ -47,9 +55,11 @@ function createPanel(root, actions) {
   function draw() {
     const state = actions.get();
     const path = session.path();
+    const translates = writesTarget(trace?.model);
+    setText(parts.title, t(translates ? "generation.title_target" : "generation.title"));
     if (path) setText(parts.count, countOf(path, player, state));
     for (const part of [parts.buttons, parts.sampling, parts.path, parts.problem]) part.draw(state);
-    parts.drawn.draw(trace, state);
+    for (const part of [parts.cross, parts.drawn, parts.beams]) part.draw(trace, state);
     setText(parts.notes, notesOf(session.blocked(), state, trace));
     parts.notes.hidden = parts.notes.textContent === "";
   }
@@ -68,15 +78,17 @@ function isDrawn() {
   return document.body.dataset.state !== "loading";
 }
 
-function layout({ buttons, sampling, reach, path, drawn, count, notes, problem }) {
+function layout({ title, buttons, sampling, reach, path, cross, drawn, beams, count, notes, problem }) {
   return [
-    h("h2", null, t("generation.title"), count),
+    h("h2", null, title, count),
     h("div", { class: "ctl" }, buttons.node, sampling.nodes, reach),
     problem.node,
     path.strip,
     notes,
+    cross.node,
     drawn.node,
     path.branches,
+    beams.node,
   ];
 }
 
@@ -127,7 +139,11 @@ function countOf({ ids, nPrompt }, player, { seed, temperature }) {
 
 /** Why there is no next token, and what else is unusual. */
 function notesOf(blocked, state, trace) {
-  const why = blocked && blocked !== "reading" ? t(`generation.${blocked}`, { n: trace?.model.max_seq_len ?? "" }) : "";
-  const unlike = [state.causal ? "" : t("generation.not_causal"), state.padCount ? t("generation.padded") : ""];
+  const { model } = trace ?? {};
+  const why = blocked && blocked !== "reading" ? t(`generation.${blocked}`, { n: model?.max_seq_len ?? "" }) : "";
+  const unlike = [
+    trace && causalIn(state, model) !== trainedCausal(model) ? t("generation.not_causal") : "",
+    state.padCount ? t("generation.padded") : "",
+  ];
   return [why, ...unlike].filter(Boolean).join(" ");
 }

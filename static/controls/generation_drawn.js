@@ -1,9 +1,10 @@
 /** How the chosen token was drawn, where it looks in the open head, and what the KV cache did for it. */
 
-import { chosenOf } from "../generation/paths.js";
 import { sharesOf } from "../generation/shares.js";
+import { followsQuery } from "../generation/written.js";
 import { h, replace, setText } from "../lib/dom.js";
 import { byteSize, number, percent } from "../lib/format.js";
+import { headWords } from "../lib/head_names.js";
 import { phrase, t } from "../lib/i18n.js";
 import { tokenText } from "../lib/token_text.js";
 
@@ -23,24 +24,25 @@ export function createDrawn(session) {
     draw(trace, state) {
       const path = session.path();
       if (!path) return;
-      const index = chosenOf(state, path);
+      const index = session.chosen(path);
       const step = session.drawn(index);
       const word = nameOf(session.word(path.ids[index]));
       const [blocked, greedy] = [session.blocked(), step?.settings.temperature === 0];
-      replace(how, howOf({ step, index, word, path, greedy, blocked }));
+      replace(how, howOf({ step, index, word, path, greedy, blocked, from: trace?.targetFrom ?? null }));
       line.hidden = !step;
       if (step) replace(line, sharesLine(session, step, line.clientWidth));
       const place = placeOf(trace, state, path, index);
-      if (place) replace(looks, looksOf(place, session.word(path.ids[index]), session.word(path.ids[place.key])));
-      looks.hidden = index < path.nPrompt;
+      if (place) replace(looks, looksOf(place, session.word(path.ids[index])));
+      looks.hidden = index < path.nPrompt || (trace !== null && !followsQuery(state, trace.model));
       looks.classList.toggle("stale", place === null); // it keeps its place until the new row is here
       setText(cache, cacheOf(session.drawn(path.ids.length - 1)));
     },
   };
 }
 
-function howOf({ step, index, word, path, greedy, blocked }) {
+function howOf({ step, index, word, path, greedy, blocked, from }) {
   if (index < path.nPrompt) return blocked ? "" : t("generation.hint");
+  if (!step && path.given && from) return t(`generation.given_${from}`);
   if (!step) return phrase("generation.by_hand", { token: word });
   const vars = { u: h("b", { class: "mono" }, number(step.u, 4)), token: word, index };
   const [before, after] = [percent(step.before), percent(step.after)];
@@ -70,19 +72,25 @@ function sharesLine(session, { from, token, u }, width) {
 /** The strongest key of a row, out of the float32 of the open head. null while that is on its way. */
 function placeOf(trace, { layer, head }, { ids }, query) {
   const detail = trace?.detail;
-  if (!detail || detail.layer !== layer || detail.head !== head) return null;
-  const { start, end } = trace.real;
-  if (end - start !== ids.length || ids.some((id, i) => id !== trace.tokens[start + i].id)) return null;
-  const from = (start + query) * detail.pattern.shape[1] + start;
-  const row = detail.pattern.data.subarray(from, from + ids.length);
+  if (!detail || detail.layer !== layer || detail.head !== head || detail.attention !== trace.attention.id) return null;
+  const { written, queries, keys } = trace;
+  if (written !== queries || !isTrace(written, ids)) return null;
+  const { start, end } = keys.real;
+  const from = (written.real.start + query) * detail.pattern.shape[1];
+  const row = detail.pattern.data.subarray(from + start, from + end);
   const key = row.reduce((best, value, i) => (value > row[best] ? i : best), 0);
-  return { layer, head, key, weight: row[key] };
+  const of = headWords(trace.model, { attention: detail.attention, layer, head });
+  return { of, key, token: keys.tokens[start + key], weight: row[key] };
 }
 
-function looksOf({ layer, head, key, weight }, query, target) {
+/** Whether these are the ids that were traced. @param {import("../data/sides.js").Side} side @param {number[]} ids */
+export function isTrace({ tokens, real: { start, end } }, ids) {
+  return end - start === ids.length && ids.every((id, i) => id === tokens[start + i].id);
+}
+
+function looksOf({ of, key, token, weight }, query) {
   const value = h("b", { class: "mono" }, number(weight));
-  const parts = { query: nameOf(query, "q"), key: nameOf(target, "k"), at: key, weight: value };
-  return phrase("generation.looks", { ...parts, layer, head });
+  return phrase("generation.looks", { of, query: nameOf(query, "q"), key: nameOf(token, "k"), at: key, weight: value });
 }
 
 function nameOf(word, role = "") {

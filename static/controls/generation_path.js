@@ -1,7 +1,7 @@
 /** The path so far: the prompt, what was generated, what was undone; and the branches that were left. */
 
-import { offsetOf } from "../compare/runs.js";
-import { chosenOf, sharedLength } from "../generation/paths.js";
+import { followsQuery, queryAt } from "../generation/written.js";
+import { sharedLength } from "../generation/paths.js";
 import { h, replace, update } from "../lib/dom.js";
 import { t } from "../lib/i18n.js";
 import { tokenLabel } from "../lib/labels.js";
@@ -24,14 +24,16 @@ export function createPath(session, player, actions) {
 
   const choose = (path, undone) => (index) => {
     player.pause();
-    if (index < path.ids.length) actions.set({ query: index + offsetOf(actions.get()) });
+    const [state, model] = [actions.get(), session.model()];
+    // A row of an encoder's head is no row of what is written: then the model's last attention is opened.
+    if (index < path.ids.length) actions.set({ ...(followsQuery(state, model) ? {} : { attention: null, key: null }), query: queryAt(state, model, index) });
     else session.go({ ...path, ids: [...path.ids, ...undone].slice(0, index + 1) });
   };
 
   return {
     strip,
     branches,
-    draw(state) {
+    draw() {
       const path = session.path();
       if (!path) return; // a new sentence is being read: the old one stays until it is here
       const undone = session.undone();
@@ -40,7 +42,7 @@ export function createPath(session, player, actions) {
       const build = () => replace(strip, tokensOf(session, path, undone, choose(path, undone)));
       if (content !== drawn) keepFocus(strip, build);
       drawn = content;
-      light(strip, chosenOf(state, path));
+      light(strip, session.chosen(path));
       const others = session.branches();
       const key = content + JSON.stringify(others);
       if (key !== left) replace(branches, branchesOf(session, path, others));
@@ -50,10 +52,10 @@ export function createPath(session, player, actions) {
   };
 }
 
-function tokensOf(session, { ids, nPrompt }, undone, choose) {
+function tokensOf(session, { ids, nPrompt, typed }, undone, choose) {
   const kindOf = (index) => {
     if (index >= ids.length) return "undone";
-    if (index < nPrompt) return "";
+    if (index < nPrompt || typed) return "";
     return index === ids.length - 1 ? "gen now" : "gen";
   };
   return [...ids, ...undone].map((id, index) => {

@@ -2,6 +2,7 @@
 
 import { headChanges, isExact } from "../compare/heads.js";
 import { h } from "../lib/dom.js";
+import { headWords } from "../lib/head_names.js";
 import { t } from "../lib/i18n.js";
 import { shareWords } from "./change_heads.js";
 
@@ -12,24 +13,27 @@ export function barsRow(nHead) {
 }
 
 /**
- * @param {HTMLElement[]} rows  one of `barsRow` for each layer
- * @param {HTMLCanvasElement[][]} grid
+ * @param {import("./heads.js").Row[]} rows  of the overview
  * @param {import("../data/model_trace.js").ModelTrace} trace @param {import("../state.js").State} state
  */
-export function drawHeadChanges(rows, grid, trace, state) {
+export function drawHeadChanges(rows, trace, state) {
   const shown = state.compare && trace.change !== null;
-  for (const row of rows) row.hidden = !shown;
+  for (const { bars } of rows) bars.hidden = !shown;
   if (!shown) {
-    grid.forEach((cells, layer) => cells.forEach((canvas, head) => name(canvas, t("heads.cell", { layer, head }))));
+    for (const { attention, layer, cells } of rows) {
+      cells.forEach((canvas, head) => name(canvas, headWords(trace.model, { attention, layer, head })));
+    }
     return;
   }
   const exact = isExact(trace.change);
-  for (const { layer, head, moved, future, pad } of headChanges(trace.change)) {
-    const bar = /** @type {HTMLElement} */ (rows[layer].children[head + 1]);
+  const rowOf = new Map(rows.map((row) => [`${row.attention} ${row.layer}`, row]));
+  for (const { attention, layer, head, moved, future, pad } of headChanges(trace.change, trace.model)) {
+    const row = /** @type {import("./heads.js").Row} */ (rowOf.get(`${attention} ${layer}`));
+    const bar = /** @type {HTMLElement} */ (row.bars.children[head + 1]);
     bar.style.setProperty("--share", String(moved));
-    Object.assign(bar.dataset, { layer, head, moved });
+    Object.assign(bar.dataset, { attention, layer, head, moved });
     const shares = { moved: shareWords(moved, exact), future: shareWords(future, exact), pad: shareWords(pad, exact) };
-    name(grid[layer][head], t("compare.head_cell", { layer, head, ...shares }));
+    name(row.cells[head], t("compare.head_cell", { of: headWords(trace.model, { attention, layer, head }), ...shares }));
   }
 }
 

@@ -7,13 +7,15 @@ import { createExport } from "./export.js";
 import { createLargeType } from "./large_type.js";
 import { createModelMenu } from "./model_menu.js";
 import { createShare } from "./share.js";
+import { switchedTo } from "./switched.js";
 import { switchTheme } from "./theme.js";
 
 /** @param {HTMLElement} root @param {import("./all.js").Context} context @returns {import("./all.js").Draw} */
 export function createHeader(root, context) {
   const { actions, models, url, status } = context;
   const part = (name) => /** @type {HTMLElement} */ (root.querySelector(`[data-part="${name}"]`));
-  const drawMenu = createModelMenu(part("model"), { models, choose: (model) => actions.set({ model, ids: null }) });
+  const choose = (name) => actions.set(switchedTo(models.find((model) => model.name === name), actions.get()));
+  const drawMenu = createModelMenu(part("model"), { models, choose });
   createShare(/** @type {HTMLButtonElement} */ (part("share")), { url, status });
   const drawExport = createExport(part("export"), context);
   createLargeType(part("type"), (type) => actions.set({ type }));

@@ -1,16 +1,23 @@
-/** All heads at a glance: layers × heads, one canvas each, a pixel for every (query, key). */
+/** All heads at a glance: layers × heads, one canvas each, a pixel for every (query, key); a group for each attention. */
 
 import { keyOf } from "../data/traces.js";
 import { h, replace } from "../lib/dom.js";
 import { currentTheme, pixelTable } from "../lib/colour.js";
+import { attentionName, headWords } from "../lib/head_names.js";
 import { paintHead } from "../lib/head_picture.js";
 import { t } from "../lib/i18n.js";
 import { barsRow, drawHeadChanges } from "./head_changes.js";
 
+/** @typedef {{attention: string, layer: number, cells: HTMLCanvasElement[], bars: HTMLElement}} Row  one layer of one attention */
+
+/** A picture is at most so many times as wide as high, or as high as wide. */
+const MOST = 2.5;
+
 /** @param {HTMLElement} root @param {import("./all.js").Context} context @returns {import("./all.js").Draw} */
 export function createHeads(root, { actions }) {
-  /** @type {HTMLCanvasElement[][]} */
-  let grid = [];
+  /** @type {Row[]} in the order of the forward pass */
+  let rows = [];
+  let built = "";
   let drawn = "";
   const note = h("p", { class: "dim pooled", hidden: true }, t("heads.pooled"));
 
@@ -19,80 +26,100 @@ export function createHeads(root, { actions }) {
     const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     if (!move || !canvas.dataset.layer || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
-    const layer = clamp(Number(canvas.dataset.layer) + move[0], grid.length);
-    const head = clamp(Number(canvas.dataset.head) + move[1], grid[0].length);
-    actions.set({ layer, head });
-    grid[layer][head].focus({ preventScroll: true });
+    const at = rows.findIndex((one) => one.cells.includes(/** @type {any} */ (canvas)));
+    const row = rows[clamp(at + move[0], rows.length)];
+    const head = clamp(Number(canvas.dataset.head) + move[1], row.cells.length);
+    actions.set({ attention: row.attention, layer: row.layer, head });
+    row.cells[head].focus({ preventScroll: true });
   };
   root.addEventListener("keydown", step);
   root.addEventListener("click", ({ target }) => {
-    const { layer, head } = /** @type {HTMLElement} */ (target).dataset;
-    if (layer !== undefined) actions.set({ layer: Number(layer), head: Number(head) });
+    const { attention, layer, head } = /** @type {HTMLElement} */ (target).dataset;
+    if (layer !== undefined) actions.set({ attention, layer: Number(layer), head: Number(head) });
   });
 
   return (trace, state) => {
     if (!trace) return;
-    if (grid.length !== trace.nLayer || grid[0].length !== trace.nHead) {
-      grid = build(root, trace.nLayer, trace.nHead);
+    const shape = [trace.attentions.map(({ id }) => id), trace.nLayer, trace.nHead].join(" ");
+    if (shape !== built) {
+      rows = build(root, trace);
       root.append(note);
-      drawn = "";
+      [built, drawn] = [shape, ""];
     }
     const content = `${trace.key} ${currentTheme()}`;
-    if (content !== drawn) note.hidden = !paintAll(grid, trace);
+    if (content !== drawn) note.hidden = !paintAll(rows, trace);
     drawn = content;
-    drawHeadChanges(/** @type {any} */ ([...root.querySelectorAll(".moved-row")]), grid, trace, state);
-    light(grid, state);
+    drawHeadChanges(rows, trace, state);
+    light(rows, trace.attention.id, state);
     root.classList.toggle("stale", trace.key !== keyOf(state));
   };
 }
 
-/** @param {Element} root @param {number} nLayer @param {number} nHead @returns {HTMLCanvasElement[][]} */
-function build(root, nLayer, nHead) {
+/** @param {Element} root @param {import("../data/model_trace.js").ModelTrace} trace @returns {Row[]} */
+function build(root, { model, attentions, nLayer, nHead }) {
   const numbers = (n) => Array.from({ length: n }, (_, i) => i);
-  const grid = numbers(nLayer).map((layer) => numbers(nHead).map((head) => cell(layer, head)));
-  const top = numbers(nHead).map((n) => h("small", { role: "columnheader", "aria-label": t("heads.head", { n }) }, n));
+  const groups = attentions.map(({ id: attention }) => ({
+    attention,
+    rows: numbers(nLayer).map((layer) => {
+      const cells = numbers(nHead).map((head) => cell(model, { attention, layer, head }));
+      return { attention, layer, cells, bars: barsRow(nHead) };
+    }),
+  }));
+  const top = () => numbers(nHead).map((n) => h("small", { role: "columnheader", "aria-label": t("heads.head", { n }) }, n));
   const side = (n) => h("small", { role: "rowheader", "aria-label": t("heads.layer", { n }) }, n);
-  replace(
-    root,
-    h(
-      "div",
-      { class: "grid", role: "grid", "aria-label": t("heads.grid"), style: { "--heads": nHead } },
-      h("div", { role: "row" }, h("small", { role: "columnheader", "aria-hidden": true }), top),
-      grid.map((cells, layer) => [h("div", { role: "row" }, side(layer), cells), barsRow(nHead)]),
-    ),
-  );
-  return grid;
+  const grid = ({ attention, rows }) => {
+    const name = attentionName(model, attention);
+    const label = name ? `${name}: ${t("heads.grid")}` : t("heads.grid");
+    return [
+      name && h("h3", { class: "group", dataset: { attention } }, name, h("small", { class: "dim" }, t(`attention.about.${attention}`))),
+      h(
+        "div",
+        { class: "grid", role: "grid", "aria-label": label, dataset: { attention }, style: { "--heads": nHead } },
+        h("div", { role: "row" }, h("small", { role: "columnheader", "aria-hidden": true }), top()),
+        rows.map(({ layer, cells, bars }) => [h("div", { role: "row" }, side(layer), cells), bars]),
+      ),
+    ];
+  };
+  replace(root, groups.map(grid));
+  return groups.flatMap((group) => group.rows);
 }
 
-function cell(layer, head) {
-  const label = t("heads.cell", { layer, head });
-  const data = { testid: "head", layer, head };
+function cell(model, { attention, layer, head }) {
+  const label = headWords(model, { attention, layer, head });
+  const data = { testid: "head", attention, layer, head };
   return h("canvas", { role: "gridcell", tabindex: -1, "aria-label": label, title: label, dataset: data });
 }
 
 /**
- * @param {HTMLCanvasElement[][]} grid
+ * @param {Row[]} rows
  * @param {import("../data/model_trace.js").ModelTrace} trace
  * @returns {boolean} whether a picture has more cells than pixels
  */
-function paintAll(grid, trace) {
+function paintAll(rows, trace) {
   const table = pixelTable("weights");
-  const shown = Math.floor(grid[0][0].clientWidth * devicePixelRatio); // asked once: it makes the browser lay out
-  grid.forEach((cells, layer) =>
-    cells.forEach((canvas, head) => paintHead(canvas, trace.pattern(layer, head), trace.mask(layer, head), table, shown)),
-  );
-  return trace.tokens.length > shown;
+  const shown = Math.floor(rows[0].cells[0].clientWidth * devicePixelRatio); // asked once: it makes the browser lay out
+  let pooled = false;
+  for (const { attention, layer, cells } of rows) {
+    cells.forEach((canvas, head) => {
+      const pattern = trace.pattern(layer, head, attention);
+      const ratio = Math.min(MOST, Math.max(1 / MOST, pattern.n_key / pattern.n_query));
+      canvas.style.aspectRatio = ratio === 1 ? "" : String(ratio);
+      pooled = paintHead(canvas, pattern, trace.mask(layer, head, attention), table, [shown, shown / ratio]) || pooled;
+    });
+  }
+  return pooled;
 }
 
-function light(grid, state) {
-  grid.forEach((cells, layer) =>
-    cells.forEach((canvas, head) => {
-      const open = layer === state.layer && head === state.head;
+/** @param {Row[]} rows @param {string} attention  the open one @param {import("../state.js").State} state */
+function light(rows, attention, state) {
+  for (const row of rows) {
+    row.cells.forEach((canvas, head) => {
+      const open = row.attention === attention && row.layer === state.layer && head === state.head;
       canvas.classList.toggle("on", open);
       canvas.tabIndex = open ? 0 : -1;
       canvas.setAttribute("aria-selected", String(open));
-    }),
-  );
+    });
+  }
 }
 
 function clamp(value, length) {

@@ -1,8 +1,10 @@
 /** The masks panel: what a position may see, what stands beside the sentence, and the comparison with training. */
 
-import { compared } from "../compare/runs.js";
+import { causalIn, compared } from "../compare/runs.js";
 import { leakOfHead } from "../compare/measure.js";
+import { openSquare } from "../compare/square.js";
 import { runWords } from "../compare/words.js";
+import { trainedCausal, writesTarget } from "../data/attentions.js";
 import { replace } from "../lib/dom.js";
 import { integer, percent } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
@@ -10,19 +12,23 @@ import { createPadding } from "./padding.js";
 import { switchRow } from "./switch_row.js";
 
 /** @param {HTMLElement} root @param {import("./all.js").Context} context @returns {import("./all.js").Draw} */
-export function createMasks(root, { actions }) {
-  const causal = switchRow("causal", t("masks.causal"), (on) => actions.set({ causal: on }));
-  const padding = createPadding(actions);
+export function createMasks(root, { actions, modelOf }) {
+  const model = () => modelOf(actions.get());
+  const causal = switchRow("causal", t("masks.causal"), (on) => actions.set({ causal: on === trainedCausal(model()) ? null : on }));
+  const padding = createPadding(actions, model);
   const compare = switchRow("compare", t("masks.compare"), (on) => actions.set({ compare: on }));
   replace(root, causal.row, padding.rows, compare.row);
 
   return (trace, state) => {
-    const leak = trace && leakNow(trace, state);
-    const isNow = trace && trace.causal === state.causal;
-    causal.set(state.causal, t("masks.causal_about"), isNow ? effect(trace, state, leak) : "");
-    padding.draw(trace, state, leak);
-    const { before, after } = compared(state);
-    compare.set(state.compare, t("masks.compare_about", { before: runWords(before), after: runWords(after) }), "");
+    const now = model();
+    const shown = trace && trace.model.name === now.name ? trace : null;
+    const leak = shown && leakNow(shown, state);
+    const on = causalIn(state, now);
+    const about = writesTarget(now) ? "masks.causal_about_target" : "masks.causal_about";
+    causal.set(on, t(about), shown && shown.causal === on ? effect(shown, state, leak) : "");
+    padding.draw(shown, state, leak);
+    const { before, after } = compared(state, now);
+    compare.set(state.compare, t("masks.compare_about", { before: runWords(before, now), after: runWords(after, now) }), "");
   };
 }
 
@@ -30,16 +36,21 @@ export function createMasks(root, { actions }) {
  * What leaks in the open head, out of its float32; null until it is here.
  * @returns {import("../compare/measure.js").Leak|null}
  */
-function leakNow({ detail, tokens, real }, { layer, head }) {
-  if (detail?.layer !== layer || detail?.head !== head) return null;
-  return leakOfHead({ data: detail.pattern.data, size: tokens.length, real });
+function leakNow(trace, { layer, head }) {
+  const { detail, attention } = trace;
+  if (detail?.layer !== layer || detail?.head !== head || detail.attention !== attention.id) return null;
+  return leakOfHead(openSquare(trace, detail));
 }
 
 /** What the causal mask does at this moment, counted in the trace. */
-function effect(trace, state, leak) {
-  const mask = trace.mask(state.layer, state.head);
+function effect(trace, { layer, head }, leak) {
+  const trained = trainedCausal(trace.model);
+  const own = trace.attentions.find(({ causal }) => causal) ?? trace.attention; // the one that it is about
+  const mask = trace.mask(layer, head, own.id);
   const forbidden = mask.reduce((count, reasons) => count + (reasons ? 1 : 0), 0);
-  if (trace.causal) return t("masks.on_now", { forbidden: integer(forbidden), cells: integer(mask.length) });
-  if (!leak) return t("masks.off_now_short");
+  const cells = { forbidden: integer(forbidden), cells: integer(mask.length) };
+  if (trace.causal) return t(trained ? "masks.on_now" : "masks.on_now_untrained", cells);
+  if (!trained) return t("masks.off_now_trained");
+  if (!leak || own.id !== trace.attention.id) return t("masks.off_now_short");
   return t(forbidden ? "masks.off_now_padded" : "masks.off_now", { share: percent(leak.future) });
 }

@@ -1,19 +1,26 @@
 /** The model menu: a button that opens a list box (the ARIA pattern: the button keeps its place, the list the focus). */
 
 import { h, replace, update } from "../lib/dom.js";
-import { integer, millions } from "../lib/format.js";
-import { hasString, t } from "../lib/i18n.js";
+import { t } from "../lib/i18n.js";
+import { byFamily, familyHead, optionOf, shapeOf } from "./model_option.js";
 
 /**
  * @param {HTMLElement} root
  * @param {{models: any[], choose: (name: string) => void}} options
  * @returns {(current: string|null) => void} draw
  */
-export function createModelMenu(root, { models, choose }) {
+export function createModelMenu(root, { models: loaded, choose }) {
+  const groups = byFamily(loaded);
+  const models = groups.flatMap((group) => group.models);
   const button = h("button", { class: "model-button", type: "button", "aria-haspopup": "listbox", "aria-expanded": false });
   const options = models.map((model, i) => optionOf(model, i));
-  const list = h("ul", { class: "model-list", role: "listbox", tabindex: -1, "aria-label": t("header.model"), hidden: true }, options);
+  const list = h("ul", { class: "model-list", role: "listbox", tabindex: -1, "aria-label": t("header.model"), hidden: true }, groups.map(groupOf));
   replace(root, button, list);
+  function groupOf({ family, models: own }) {
+    const id = `family-${family}`;
+    const items = own.map((model) => options[models.indexOf(model)]);
+    return h("li", { role: "presentation" }, familyHead(family, id), h("ul", { role: "group", "aria-labelledby": id }, items));
+  }
   let current = 0;
   let active = 0;
 
@@ -67,22 +74,4 @@ export function createModelMenu(root, { models, choose }) {
     update(button, { "aria-label": `${t("header.model")}: ${model.name}, ${shapeOf(model)}` });
     replace(button, h("span", { class: "name" }, model.name), h("small", null, shapeOf(model)), h("span", { class: "caret", "aria-hidden": true }, "▾"));
   };
-}
-
-/** @param {any} model @param {number} index */
-function optionOf(model, index) {
-  const more = { parameters: millions(model.n_parameters), vocab: integer(model.vocab_size), max: integer(model.max_seq_len) };
-  return h(
-    "li",
-    { role: "option", id: `model-${index}`, dataset: { model: model.name } },
-    h("span", { class: "name" }, model.name),
-    h("small", null, shapeOf(model)),
-    h("small", null, t("header.more", more)),
-  );
-}
-
-/** @param {any} model */
-function shapeOf(model) {
-  const key = `header.family.${model.family}`;
-  return t("header.shape", { ...model, family: hasString(key) ? t(key) : model.family });
 }

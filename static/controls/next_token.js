@@ -6,7 +6,8 @@ import { phrase, t } from "../lib/i18n.js";
 import { tokenText } from "../lib/token_text.js";
 import { actualOf, restOf, unsureOf, whereOf } from "../generation/next.js";
 import { taken } from "../generation/take.js";
-import { position } from "../selectors.js";
+import { predictsTokens } from "../data/attentions.js";
+import { rowOf } from "../selectors.js";
 
 /** More of them are in the ribbon's own station. */
 const SHOWN = 12;
@@ -26,10 +27,11 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "next_token",
+  has: predictsTokens,
   needs: ["prediction"],
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
-    const { query } = position(state, trace);
+    const query = rowOf(state, trace);
     setText(parts.where, whereOf(trace, query));
     const prediction = trace.predictions[query];
     const actual = actualOf(trace, prediction);
@@ -55,6 +57,6 @@ function goesOnWith({ token, key, vars }) {
 function hintOf(trace, state, query) {
   if (trace.file) return t("open.no_take");
   if (query + 1 >= trace.model.max_seq_len) return t("next.full", { n: trace.model.max_seq_len });
-  const take = query + 1 < trace.tokens.length ? t("next.take_inside", { next: query + 1 }) : t("next.take");
-  return state.causal ? take : [h("span", { class: "note" }, t("next.not_causal")), " ", take];
+  const take = query + 1 < trace.written.tokens.length ? t("next.take_inside", { next: query + 1 }) : t("next.take");
+  return trace.causal ? take : [h("span", { class: "note" }, t("next.not_causal")), " ", take];
 }

@@ -49,8 +49,9 @@ export function createOpen(root, context) {
   };
 }
 
-function aboutOf({ file, model, tokens }) {
-  const vars = { model: h("b", null, model.name), n: integer(tokens.length), layers: model.n_layer, heads: model.n_head };
+function aboutOf({ file, model, sides }) {
+  const n = sides.source.tokens.length + (sides.target?.tokens.length ?? 0);
+  const vars = { model: h("b", null, model.name), n: integer(n), layers: model.n_layer, heads: model.n_head };
   return phrase("open.banner", { ...vars, file: h("b", { class: "mono" }, file) });
 }
 

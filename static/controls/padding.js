@@ -1,19 +1,20 @@
 /** PADs beside the sentence: how many, on which side, masked or not, and whether positions count them. */
 
-import { keepingPlace } from "../compare/runs.js";
+import { causalIn, keepingPlace } from "../compare/runs.js";
+import { attentionOf, trainedCausal, writesTarget } from "../data/attentions.js";
 import { h, setText, update } from "../lib/dom.js";
 import { percent } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
 import { MOST_PADS } from "../url_fields.js";
 import { switchRow } from "./switch_row.js";
 
-/** @param {import("../views/index.js").Actions} actions */
-export function createPadding(actions) {
-  const set = (patch) => actions.set(keepingPlace(actions.get(), patch));
+/** @param {import("../views/index.js").Actions} actions @param {() => any} model  of what is shown */
+export function createPadding(actions, model) {
+  const set = (patch) => actions.set(keepingPlace(actions.get(), patch, attentionOf(model(), actions.get().attention)));
   const stepper = createStepper((padCount) => set({ padCount }), actions);
   const side = createSide((padSide) => set({ padSide }));
-  const unseen = h("small", { class: "now", dataset: { testid: "right-unseen" } }, t("masks.right_unseen"));
-  const about = h("small", null, t("masks.pads_about"));
+  const unseen = h("small", { class: "now", dataset: { testid: "right-unseen" } });
+  const about = h("small");
   const words = h("div", { class: "t" }, t("masks.pads"), about, stepper.full, unseen);
   const row = h("div", { class: "sw pads" }, words, h("div", { class: "pad-tools" }, stepper.node, side.node));
   const mask = switchRow("padding", t("masks.padding"), (on) => actions.set({ padMask: on }));
@@ -27,7 +28,10 @@ export function createPadding(actions) {
       stepper.draw(trace, state);
       side.draw(padSide);
       for (const node of [side.node, mask.row, positions.row]) node.hidden = padCount === 0;
-      unseen.hidden = padCount === 0 || padSide === "left" || !state.causal;
+      const [translates, causal] = [writesTarget(model()), causalIn(state, model())];
+      setText(about, t(translates ? "masks.pads_about_source" : "masks.pads_about"));
+      unseen.hidden = padCount === 0 || padSide === "left" || (causal !== trainedCausal(model()) && !translates);
+      setText(unseen, t(translates || !causal ? "masks.right_seen" : "masks.right_unseen"));
       mask.set(padMask, t("masks.padding_about"), padCount ? maskNow(padMask, leak) : "");
       positions.set(padFollow, t("masks.positions_about"), padCount && trace ? positionsNow(trace, state) : "");
     },
@@ -40,7 +44,7 @@ function maskNow(padMask, leak) {
 }
 
 /** Where the sentence stands, and where it would stand otherwise. */
-function positionsNow({ real }, { padCount, padSide, padMask, padFollow }) {
+function positionsNow({ sides: { source: { real } } }, { padCount, padSide, padMask, padFollow }) {
   const last = real.end - real.start - 1;
   const [plain, shifted] = [{ from: 0, to: last }, { from: padCount, to: padCount + last }];
   if (padSide === "right") return t("masks.positions_same_now", plain);
@@ -65,7 +69,7 @@ function createStepper(change, actions) {
     node: h("div", { class: "seg stepper", role: "group", "aria-label": t("masks.pads") }, fewer, count, more),
     full,
     draw(trace, { padCount }) {
-      const free = trace ? trace.model.max_seq_len - (trace.real.end - trace.real.start) : MOST_PADS;
+      const free = trace ? trace.model.max_seq_len - (trace.sides.source.real.end - trace.sides.source.real.start) : MOST_PADS;
       setText(count, String(padCount));
       update(fewer, { disabled: padCount === 0 });
       update(more, { disabled: padCount >= Math.min(MOST_PADS, free) });

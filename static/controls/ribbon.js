@@ -2,26 +2,30 @@
 
 import { h, replace } from "../lib/dom.js";
 import { phrase, t } from "../lib/i18n.js";
+import { hasView } from "../views/index.js";
 
 /** @param {HTMLElement} root @param {import("./all.js").Context} context @returns {import("./all.js").Draw} */
-export function createRibbon(root, { actions, views }) {
+export function createRibbon(root, { actions, views, modelOf }) {
   const tabs = views.map((view) => tabOf(view, actions));
   replace(root, h("div", { class: "stations", role: "tablist", "aria-label": t("ribbon.label") }, tabs));
 
   root.addEventListener("keydown", (event) => {
-    const from = tabs.indexOf(/** @type {any} */ (document.activeElement));
-    const to = { ArrowLeft: from - 1, ArrowRight: from + 1, Home: 0, End: tabs.length - 1 }[event.key];
+    const there = tabs.filter((tab) => !tab.hidden);
+    const from = there.indexOf(/** @type {any} */ (document.activeElement));
+    const to = { ArrowLeft: from - 1, ArrowRight: from + 1, Home: 0, End: there.length - 1 }[event.key];
     if (to === undefined || from < 0) return;
     event.preventDefault();
-    const next = (to + tabs.length) % tabs.length;
-    tabs[next].focus();
-    actions.set({ view: views[next].id });
+    const next = there[(to + there.length) % there.length];
+    next.focus();
+    actions.set({ view: next.dataset.view });
   });
 
   let shown = "";
   return (trace, state) => {
     const open = views.some((view) => view.id === state.view) ? state.view : views[0]?.id;
+    const model = modelOf(state);
     views.forEach((view, i) => {
+      tabs[i].hidden = !hasView(view, model); // an encoder has no next token
       tabs[i].setAttribute("aria-selected", String(view.id === open));
       tabs[i].tabIndex = view.id === open ? 0 : -1;
       if (view.id === open && open !== shown) reveal(root, tabs[i]);

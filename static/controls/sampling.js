@@ -61,17 +61,18 @@ function seedField(actions) {
 
 /**
  * A field for a whole number: what is no number in its range is put right when the field is left.
- * @param {{low: number, high: number, testid: string, set: (value: number) => void}} options
+ * @param {{low: number, high: number, step?: number, testid: string, set: (value: number) => void}} options  `step`: less
+ *   than 1 lets fractions in
  * @returns {{input: HTMLInputElement, show: (value: number) => void}}
  */
-export function numberField({ low, high, testid, set }) {
+export function numberField({ low, high, step = 1, testid, set }) {
   let known = low;
   const typed = () => {
     const value = input.valueAsNumber;
-    if (Number.isInteger(value) && value >= low && value <= high) set((known = value));
+    if ((step < 1 ? Number.isFinite(value) : Number.isInteger(value)) && value >= low && value <= high) set((known = value));
   };
   const left = () => (input.value = String(known));
-  const attrs = { type: "number", class: "mono number", min: low, max: high, step: 1, dataset: { testid } };
+  const attrs = { type: "number", class: "mono number", min: low, max: high, step, dataset: { testid } };
   const input = h("input", { ...attrs, on: { input: typed, change: left } });
   const show = (value) => {
     known = value;

@@ -4,7 +4,7 @@
  */
 
 import { duration } from "../lib/format.js";
-import { setText } from "../lib/dom.js";
+import { setText, update } from "../lib/dom.js";
 import { hasString, t } from "../lib/i18n.js";
 
 const voice = () => /** @type {HTMLElement} */ (document.querySelector('[data-control="status"]'));
@@ -60,6 +60,13 @@ export function errorText(error) {
   const key = `error.${code}`;
   if (code && hasString(key)) return t(key, { limit: limit ?? "", got: got ?? "" });
   return [error.message, hint].filter(Boolean).join(" ");
+}
+
+/** What is wrong with a field, under it. @param {HTMLElement} problem @param {HTMLElement} input @param {Error|null} error */
+export function showProblem(problem, input, error) {
+  problem.hidden = error === null;
+  setText(problem, error ? errorText(error) : "");
+  update(input, { "aria-invalid": error ? "true" : null });
 }
 
 /** "traced in 38 ms". @param {import("../data/model_trace.js").ModelTrace} trace */

@@ -36,6 +36,9 @@ export const download = async (request, options = {}) => (await send("POST", "/a
 /** The open answer of a generation, a stream of events. @param {object} request @returns {Promise<Response>} */
 export const generate = (request, options = {}) => send("POST", "/api/generate", request, options);
 
+/** The targets that a beam search ends with, best first. @param {object} request */
+export const translate = async (request, options = {}) => (await send("POST", "/api/translate", request, options)).json();
+
 /**
  * @param {string} method @param {string} path @param {object|undefined} body
  * @param {{signal?: AbortSignal}} options

@@ -1,5 +1,6 @@
 /** A saved trace in the place of the server: the same questions, answered out of the file. */
 
+import { attentionOf, attentionsOf, partOf, predictsTokens, tapOf } from "./attentions.js";
 import { detailNames } from "./model_trace.js";
 import { distribution, entropyBits } from "./sampling.js";
 import { N_CANDIDATES } from "./traces.js";
@@ -13,24 +14,28 @@ const PARTS = ["q", "k", "v", "scores", "mask", "pattern"];
  */
 export function createFileTraces({ meta, tensors }, { key, name, known, namesOf }) {
   const model = modelOf({ meta, tensors }, known);
-  const overview = { meta, model, key, file: name, lacks, tensors: picturesOf(tensors) };
+  const overview = { meta, model, key, file: name, lacks, tensors: picturesOf(model, tensors) };
   /** @type {Map<string, any>} */
   const details = new Map();
 
   /** Why a need cannot be met, as a key of the catalogue; null: it can. @param {string} need */
   function lacks(need) {
     if (need === "counts") return null;
-    if (need === "prediction") return tensors[LOGITS] ? null : "open.lacks_logits";
-    if (need !== "detail") return "open.lacks_server";
-    const there = Array.from({ length: model.n_layer }, (_, layer) => detailNames(layer)).flat();
+    if (need === "prediction") return tensors[LOGITS] && predictsTokens(model) ? null : "open.lacks_logits";
+    if (need !== "detail" && need !== "heads") return "open.lacks_server";
+    const layers = Array.from({ length: model.n_layer }, (_, layer) => layer);
+    const there = attentionsOf(model).flatMap((one) => layers.flatMap((layer) => detailNames(one, layer)));
     return there.every((one) => tensors[one]) ? null : "open.lacks_detail";
   }
 
-  function detail({ layer, head }) {
-    const at = `${layer}.${head}`;
-    if (!details.has(at)) details.set(at, detailFrom(tensors, meta, layer, head));
+  function detail({ attention: id, layer, head }) {
+    const attention = attentionOf(model, id);
+    const at = `${attention.id}.${layer}.${head}`;
+    if (!details.has(at)) details.set(at, detailFrom(tensors, meta, attention, layer, head));
     return details.get(at); // the same arrays for the same head: a picture is then not made anew
   }
+
+  const heads = async ({ attention: id, layer }) => tensors[tapOf(attentionOf(model, id), layer, "pattern")];
 
   async function prediction({ temperature, topK, topP }, position) {
     const { data, shape } = tensors[LOGITS];
@@ -53,14 +58,14 @@ export function createFileTraces({ meta, tensors }, { key, name, known, namesOf 
     };
   }
 
-  return { model, overview: async () => overview, detail: async (state) => detail(state), prediction, counts: async () => null };
+  return { model, overview: async () => overview, detail: async (state) => detail(state), heads, prediction, counts: async () => null };
 }
 
 /** One head out of the tensors of all. @returns {import("./model_trace.js").Detail} */
-function detailFrom(tensors, meta, layer, head) {
-  const detail = { layer, head, causal: meta.masks.causal };
+function detailFrom(tensors, meta, attention, layer, head) {
+  const detail = { attention: attention.id, layer, head, causal: meta.masks.causal };
   for (const part of PARTS) {
-    const { shape: [heads, rows, cols], data } = tensors[`layers.${layer}.attn.${part}`];
+    const { shape: [heads, rows, cols], data } = tensors[tapOf(attention, layer, part)];
     const from = Math.min(head, heads - 1) * rows * cols; // a mask that all heads share comes once
     detail[part] = { shape: [rows, cols], data: data.subarray(from, from + rows * cols) };
   }
@@ -68,8 +73,8 @@ function detailFrom(tensors, meta, layer, head) {
 }
 
 /** Weights as the bytes that a canvas is painted from; masks as they are. */
-function picturesOf(tensors) {
-  const wanted = Object.entries(tensors).filter(([name]) => /^layers\.\d+\.attn\.(pattern|mask)$/.test(name));
+function picturesOf(model, tensors) {
+  const wanted = Object.entries(tensors).filter(([name]) => ["pattern", "mask"].includes(partOf(model, name)?.part ?? ""));
   const bytes = (data) => new Uint8Array(Uint8ClampedArray.from(data, (weight) => weight * 255).buffer); // rounds
   return Object.fromEntries(
     wanted.map(([name, tensor]) => [name, tensor.data instanceof Float32Array ? { ...tensor, data: bytes(tensor.data) } : tensor]),
@@ -78,22 +83,26 @@ function picturesOf(tensors) {
 
 /** The line of /api/models that the file would have: what its tensors say goes before everything else. */
 function modelOf({ meta, tensors }, known) {
-  const first = tensors["layers.0.attn.pattern"];
+  const said = { family: meta.family ?? "decoder-only", attentions: attentionsOf(meta) };
+  const [main] = said.attentions;
+  const first = tensors[tapOf(main, 0, "pattern")];
   const wide = (name, at) => tensors[name]?.shape[at];
-  const n_layer = Object.keys(tensors).filter((name) => /^layers\.\d+\.attn\.pattern$/.test(name)).length;
+  const isLayer = (name) => partOf(said, name)?.part === "pattern" && partOf(said, name)?.attention === main;
+  const n_layer = Object.keys(tensors).filter(isLayer).length;
   const config = meta.config ?? known ?? {};
   return {
-    family: "decoder-only",
+    classes: (meta.classes ?? []).map(({ name }) => name),
     norm_order: tensors["final_norm.out"] ? "pre" : "post",
     tie_embeddings: false,
     ...known,
     ...config,
+    ...said,
     name: meta.model,
     n_layer,
     n_head: first.shape[0],
-    d_head: wide("layers.0.attn.q", 2) ?? config.d_head ?? 0,
-    d_model: wide("layers.0.resid_pre", 1) ?? config.d_model ?? 0,
-    vocab_size: wide(LOGITS, 1) ?? config.vocab_size ?? 0,
+    d_head: wide(tapOf(main, 0, "q"), 2) ?? config.d_head ?? 0,
+    d_model: wide(main.path.replace("{layer}.attn", "0.resid_pre"), 1) ?? config.d_model ?? 0,
+    vocab_size: (predictsTokens(said) ? wide(LOGITS, 1) : undefined) ?? config.vocab_size ?? 0,
     max_seq_len: meta.max_seq_len ?? meta.tokens.length,
     pad_id: meta.pad_id ?? known?.pad_id ?? null,
     end_id: meta.end_id ?? known?.end_id ?? null,

@@ -1,47 +1,70 @@
 /**
- * An overview that grows by the row that came with a generated token, so that playing needs no second request.
+ * An overview that grows by the rows that came with a generated token, so that playing needs no second request.
  * True under the causal mask only: there an old row cannot see the new column, and stays what it was.
  */
 
 import { textOf } from "../lib/labels.js";
+import { partOf, writesTarget } from "./attentions.js";
 
 const CAUSAL = 1;
-const PATTERN = /^layers\.(\d+)\.attn\.pattern$/;
+
+/** @typedef {{shape: number[], data: Uint8Array}} Rows  layer head key */
 
 /**
- * @param {import("./wire.js").Decoded} overview  patterns as round(255·a), and the causal mask's reasons
- * @param {{token: import("../lib/labels.js").Token, rows: {shape: number[], data: Uint8Array}, seconds: number}} step
+ * @param {import("./wire.js").Decoded} overview  patterns as round(255·a), and the masks' reasons
+ * @param {{token: import("../lib/labels.js").Token, rows: Rows, cross_rows?: Rows|null, seconds: number}} step
+ * @param {any} model
  * @returns {import("./wire.js").Decoded}
  */
-export function grow({ meta, tensors }, { token, rows, seconds }) {
-  const [, nHead, nKey] = rows.shape;
+export function grow({ meta, tensors }, { token, rows, cross_rows: crossRows, seconds }, model) {
+  const writing = writesTarget(model) ? "target" : "source";
   /** @type {Object<string, import("./wire.js").Tensor>} */
   const grown = {};
   for (const [name, tensor] of Object.entries(tensors)) {
-    const layer = name.match(PATTERN)?.[1];
-    const from = Number(layer) * nHead * nKey;
-    const lastRow = (head) => rows.data.subarray(from + head * nKey, from + (head + 1) * nKey);
-    grown[name] = layer === undefined ? growMask(tensor) : extend(tensor, 0, lastRow);
+    const { attention, layer, part } = /** @type {any} */ (partOf(model, name));
+    const { queries, keys } = attention;
+    const sent = keys === writing ? rows : crossRows;
+    if (queries !== writing) grown[name] = tensor; // the encoder has read its sentence already
+    else if (part === "mask") grown[name] = extend(tensor, keys === writing, CAUSAL, (row) => maskRow(tensor, row, keys === writing));
+    else grown[name] = extend(tensor, keys === writing, 0, (head) => rowOf(sent, layer, head));
   }
-  const tokens = [...meta.tokens, token];
-  const text = textOf(tokens);
-  const position_ids = [...meta.position_ids, meta.position_ids.length];
-  return { meta: { ...meta, tokens, text, n_characters: [...text].length, seconds, position_ids }, tensors: grown };
+  const told = writing === "target" ? longerTarget(meta, token) : longerSource(meta, token);
+  return { meta: { ...meta, ...told, seconds }, tensors: grown };
 }
 
-/** The new token sees everything, and nothing before it sees the new token. */
-function growMask(tensor) {
-  const allowed = new Uint8Array(tensor.shape[2] + 1);
-  return extend(tensor, CAUSAL, () => allowed);
+function longerSource({ tokens, position_ids }, token) {
+  const all = [...tokens, token];
+  const text = textOf(all);
+  return { tokens: all, text, n_characters: [...text].length, position_ids: [...position_ids, position_ids.length] };
+}
+
+function longerTarget({ target_tokens, target_position_ids }, token) {
+  const all = [...target_tokens, token];
+  const places = target_position_ids && [...target_position_ids, target_position_ids.length];
+  return { target_tokens: all, target_text: textOf(all.filter(({ special }) => !special)), target_position_ids: places, target_from: "request" };
+}
+
+/** @param {Rows} rows */
+function rowOf({ shape: [, nHead, nKey], data }, layer, head) {
+  const from = (layer * nHead + head) * nKey;
+  return data.subarray(from, from + nKey);
+}
+
+/** The new token sees everything that goes on, and of the source what the row above sees. */
+function maskRow({ shape: [, nQuery, nKey], data }, head, isSelf) {
+  if (isSelf) return new Uint8Array(nKey + 1);
+  const from = (head * nQuery + nQuery - 1) * nKey;
+  return data.subarray(from, from + nKey);
 }
 
 /**
- * [head query key] → [head query+1 key+1]: `corner` goes into the new column of the old rows.
- * @param {import("./wire.js").Tensor} tensor @param {number} corner @param {(head: number) => Uint8Array} lastRow
+ * [head query key] → [head query+1 key(+1)]: `corner` goes into the new column of the old rows.
+ * @param {import("./wire.js").Tensor} tensor @param {boolean} wider  a key more, too
+ * @param {number} corner @param {(head: number) => Uint8Array} lastRow
  */
-function extend(tensor, corner, lastRow) {
+function extend(tensor, wider, corner, lastRow) {
   const [nHead, nQuery, nKey] = tensor.shape;
-  const size = nKey + 1;
+  const size = nKey + (wider ? 1 : 0);
   const data = new Uint8Array(nHead * (nQuery + 1) * size).fill(corner);
   for (let head = 0; head < nHead; head++) {
     const start = head * (nQuery + 1) * size;

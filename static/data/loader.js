@@ -1,9 +1,11 @@
 /** From a state to a trace, step by step: the overview first, then what the visible panels need. */
 
-import { position } from "../selectors.js";
+import { rowOf } from "../selectors.js";
 import { inside } from "../compare/measure.js";
+import { predictsTokens } from "./attentions.js";
 import { aloneOf, compared, offsetOf, otherOf } from "../compare/runs.js";
-import { modelTrace, realOf } from "./model_trace.js";
+import { modelTrace } from "./model_trace.js";
+import { sidesOf } from "./sides.js";
 import { keyOf } from "./traces.js";
 
 /**
@@ -27,7 +29,8 @@ export function createLoader(traces, modelNamed) {
       const overview = await traces.overview(state);
       if (mine !== turn) return false;
       const { model = modelNamed(overview.meta.model) } = overview; // a file brings its own
-      const parts = { key: keyOf(state), model, overview };
+      const parts = { key: keyOf(state), model, overview, attention: state.attention };
+      const pinned = withTarget(state, overview.meta);
       /** @type {Set<string>} */
       const have = new Set();
       const show = () => onTrace(modelTrace(parts), have);
@@ -40,7 +43,7 @@ export function createLoader(traces, modelNamed) {
       // What is cached arrives before the next frame, and is then drawn together with the overview.
       show();
       const can = [...needs].filter((need) => modelTrace(parts).lacks(need) === null);
-      const fetchAll = (some) => Promise.all(some.map((need) => fetchers[need](state, modelTrace(parts), arrive)));
+      const fetchAll = (some) => Promise.all(some.map((need) => fetchers[need](pinned, modelTrace(parts), arrive)));
       await fetchAll(can.filter((need) => need !== "change"));
       if (mine === turn && can.includes("change")) await fetchAll(["change"]); // the largest: the pictures go first
     } catch (error) {
@@ -51,10 +54,11 @@ export function createLoader(traces, modelNamed) {
 
   const fetchers = {
     detail: async (state, trace, arrive) => arrive("detail", { detail: await traces.detail(state) }),
-    other: async (state, trace, arrive) => arrive("other", { other: await traces.detail(otherOf(state), "other") }),
+    heads: async (state, trace, arrive) => arrive("heads", { heads: await traces.heads(state) }),
+    other: async (state, { model }, arrive) => arrive("other", { other: await traces.detail(otherOf(state, model), "other") }),
     prediction: async (state, trace, arrive) => {
-      const { query } = position(state, trace);
-      arrive("prediction", { predictions: { [query]: await traces.prediction(state, query) } });
+      const row = rowOf(state, trace);
+      arrive("prediction", { predictions: { [row]: await traces.prediction(state, row) } });
     },
     counts: async (state, trace, arrive) => arrive("counts", { counts: await traces.counts(state, trace.text) }),
     change: async (state, trace, arrive) => arrive("change", { change: await changeOf(traces, state, trace) }),
@@ -66,25 +70,42 @@ export function createLoader(traces, modelNamed) {
   return { load, cancel };
 }
 
+/**
+ * What the model has written stays what is asked about: the same target for every part of a picture, and for the run beside it.
+ * @param {import("../state.js").State} state @param {any} meta  of the overview
+ */
+function withTarget(state, { target_tokens: tokens }) {
+  if (!tokens || state.file !== null || state.targetIds) return state;
+  return { ...state, target: null, targetIds: tokens.map(({ id }) => id) };
+}
+
 /** Both runs as numbers, and what a padded one should equal. @returns {Promise<import("./model_trace.js").Change>} */
 async function changeOf(traces, state, trace) {
-  const { before, after } = compared(state);
-  const { query } = position(state, trace);
-  const there = query - offsetOf(state) + offsetOf(otherOf(state));
+  const { model, written } = trace;
+  const { before, after } = compared(state, model);
+  const most = Math.max(trace.sides.source.tokens.length, trace.sides.target?.tokens.length ?? 0);
   const run = async (one, kind) => {
-    const asked = [traces.weights(one, trace.tokens.length, `${kind}_weights`), traces.logits(one, `${kind}_logits`)];
+    const asked = [traces.weights(one, most, `${kind}_weights`), traces.logits(one, `${kind}_logits`)];
     const [weights, logits] = await Promise.all(asked);
-    return { weights, logits, real: realOf(weights.meta) };
+    return { weights, logits, sides: sidesOf(weights.meta), classes: weights.meta.classes ?? null };
   };
   const [was, is, alone, otherPrediction] = await Promise.all([
     run(before, "before"),
     run(after, "after"),
-    state.padCount && !state.causal ? aloneRun(traces, state) : null,
-    inside(trace.real, query) ? traces.prediction(otherOf(state), there, "other_prediction") : null,
+    state.padCount && state.causal !== null ? aloneRun(traces, state) : null,
+    predictsTokens(model) ? predictionBeside(traces, state, trace, written) : null,
   ]);
-  // Under the causal mask the single run is the one before: "other", which is loaded first.
-  const single = state.padCount && state.causal ? { detail: trace.other, logits: was.logits } : alone;
+  // As trained, but for PADs, the single run is the one before: "other", which is loaded first.
+  const single = state.padCount && state.causal === null ? { detail: trace.other, logits: was.logits } : alone;
   return { before: was, after: is, alone: single, otherPrediction };
+}
+
+/** What the other run predicts after the same token; null where that run has no such row: it is a PAD's. */
+async function predictionBeside(traces, state, trace, { side, real }) {
+  const row = rowOf(state, trace);
+  const other = otherOf(state, trace.model);
+  if (!inside(real, row)) return null;
+  return traces.prediction(other, row - offsetOf(state, side) + offsetOf(other, side), "other_prediction");
 }
 
 async function aloneRun(traces, state) {

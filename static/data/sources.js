@@ -41,7 +41,8 @@ export function createSources(live, api, modelNamed) {
       const decoded = readTraceFile(buffer);
       const { meta } = decoded;
       const same = modelNamed(meta.model);
-      const known = same && same.vocab_size === (decoded.tensors.logits?.shape[1] ?? same.vocab_size) ? same : undefined;
+      const { shape = [] } = decoded.tensors.logits ?? {};
+      const known = same && same.vocab_size === (shape[1] ?? same.vocab_size) ? same : undefined;
       const key = JSON.stringify({ file: name, opened: ++count });
       const traces = createFileTraces(decoded, { key, name, known, namesOf: createNames(api, meta, known) });
       opened = { key, traces };

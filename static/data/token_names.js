@@ -16,13 +16,15 @@ export function createNames(api, meta, known) {
   const words = new Map();
   const learn = (tokens) => tokens.forEach((token) => words.has(token.id) || words.set(token.id, token));
   learn(meta.tokens);
+  learn(meta.target_tokens ?? []);
   for (const { candidates } of meta.predictions ?? []) learn(candidates);
   let asking = known !== undefined;
 
   async function ask(ids) {
     const own = meta.tokens.filter((token) => token.id !== known.pad_id).slice(0, COMPARED);
     const token_ids = [...own.map((token) => token.id), ...ids];
-    const { meta: told } = await api.trace({ model: known.name, token_ids, want: [], dtype: "float32" });
+    const target = known.family === "encoder-decoder" ? { target_ids: own.slice(0, 1).map(({ id }) => id) } : {};
+    const { meta: told } = await api.trace({ model: known.name, token_ids, ...target, want: [], dtype: "float32" });
     if (own.some(({ bytes }, i) => told.tokens[i].bytes !== bytes)) asking = false;
     else learn(told.tokens);
   }

@@ -1,12 +1,12 @@
 /** A saved trace, read and checked: what is wrong with a file is said before anything of it is shown. */
 
+import { attentionsOf, partOf, tapOf } from "./attentions.js";
 import { decode } from "./wire.js";
 
 /** Bytes. */
 export const LARGEST = 100e6;
 const VERSION = 1;
 const SIZES = { F32: 4, F16: 2, U8: 1, I8: 1, BOOL: 1, I32: 4, I64: 8 };
-const PATTERN = /^layers\.(\d+)\.attn\.pattern$/;
 
 /** What is wrong with a file: `code` is `open.error.<code>` in the catalogue, `vars` fill it in. */
 export class FileError extends Error {
@@ -83,32 +83,53 @@ function isCounts(value) {
   return Array.isArray(value) && value.every((item) => Number.isSafeInteger(item) && item >= 0);
 }
 
-function checkTokens({ tokens, text, model, masks }) {
+function checkTokens({ tokens, target_tokens: written, text, model, masks, attentions }) {
   const fine = (token, i) =>
     token?.index === i && Number.isSafeInteger(token.id) && typeof token.text === "string" && /^([0-9a-f]{2})*$/.test(token.bytes);
-  if (!Array.isArray(tokens) || !tokens.length || !tokens.every(fine)) throw new FileError("broken", { what: "tokens" });
+  const isRow = (row) => Array.isArray(row) && row.length > 0 && row.every(fine);
+  if (!isRow(tokens) || !isRow(written ?? tokens)) throw new FileError("broken", { what: "tokens" });
+  const known = (one) => ["path", "queries", "keys"].every((name) => typeof one?.[name] === "string");
+  if (attentions !== undefined && !(Array.isArray(attentions) && attentions.every(known))) throw new FileError("broken", { what: "attentions" });
   const words = typeof text === "string" && typeof model === "string" && typeof masks?.causal === "boolean";
   if (!words) throw new FileError("broken", { what: "text, model, masks" });
 }
 
-/** What has the same name has the same size in every tensor; what is counted in tokens, as many as there are tokens. */
+/**
+ * What has the same name has the same size in every tensor; what is counted in tokens, as many as there are tokens: of the
+ * side that asks, or of the one that is looked at.
+ */
 function checkDims({ meta, tensors }) {
-  const n = meta.tokens.length;
+  const counts = { source: meta.tokens.length, target: meta.target_tokens?.length ?? meta.tokens.length };
   /** @type {Object<string, number>} */
-  const sizes = { position: n, query: n, key: n };
+  const sizes = {};
   for (const [name, { shape, dims }] of Object.entries(tensors)) {
-    const agrees = (size, i) => (sizes[dims[i]] ??= size) === size || (name.endsWith(".mask") && dims[i] === "head" && size === 1);
+    const tokens = tokensOf(meta, name, counts);
+    const agrees = (size, i) => {
+      const expected = tokens[dims[i]] ?? (sizes[dims[i]] ??= size);
+      return expected === size || (name.endsWith(".mask") && dims[i] === "head" && size === 1);
+    };
     if (dims.length !== shape.length || !shape.every(agrees)) throw new FileError("shapes", { name, shape: shape.join(" × ") });
   }
 }
 
-/** The overview needs every layer and every head. */
+/** How many queries, keys and positions a tensor must have. */
+function tokensOf(meta, name, counts) {
+  const part = partOf(meta, name);
+  if (!part) return { position: name.startsWith("encoder.") ? counts.source : counts.target };
+  const [query, key] = [counts[part.attention.queries], counts[part.attention.keys]];
+  return { query, key, position: part.part === "k" || part.part === "v" ? key : query };
+}
+
+/** The overview needs every layer and every head of each attention. */
 function checkLayers({ meta, tensors }) {
-  const layers = Object.keys(tensors).flatMap((name) => name.match(PATTERN)?.[1] ?? []);
-  if (!layers.length) throw new FileError("no_patterns");
-  const whole = layers.every((_, layer) => tensors[`layers.${layer}.attn.pattern`]);
+  const names = Object.keys(tensors);
+  const layersOf = (attention) => names.map((name) => partOf(meta, name)).filter((at) => at?.attention === attention && at.part === "pattern").length;
+  const layers = attentionsOf(meta).map(layersOf);
+  if (layers.every((count) => count === 0)) throw new FileError("no_patterns");
+  const isThere = (part) => (one) => Array.from({ length: layers[0] }, (_, layer) => layer).every((layer) => tensors[tapOf(one, layer, part)]);
+  const whole = layers.every((count) => count === layers[0]) && attentionsOf(meta).every(isThere("pattern"));
   if (!whole || (meta.heads ?? null) !== null) throw new FileError("part");
-  if (!tensors["layers.0.attn.mask"]) throw new FileError("no_mask");
+  if (!attentionsOf(meta).every((one) => tensors[tapOf(one, 0, "mask")])) throw new FileError("no_mask");
 }
 
 function checkFinite({ tensors }) {

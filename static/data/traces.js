@@ -4,6 +4,7 @@
  */
 
 import { isTrained } from "../compare/runs.js";
+import { attentionOf, attentionsOf, tapOf } from "./attentions.js";
 import { grow } from "./grow.js";
 import { createLru } from "./lru.js";
 import { detailNames, detailOf } from "./model_trace.js";
@@ -16,6 +17,7 @@ export const N_CANDIDATES = 20;
 const KEPT = {
   overview: 8,
   detail: 32,
+  heads: 16, // of 256 tokens and 8 heads 2 MB each
   other: 16,
   alone: 8,
   prediction: 64,
@@ -33,9 +35,9 @@ const FLOAT32_TOKENS = 64;
 
 /**
  * @param {{trace: typeof import("./api.js").trace, tokenize: typeof import("./api.js").tokenize}} api
- * @param {{onWait?: (waiting: import("./retry.js").Waiting) => void}} [options]
+ * @param {{modelNamed: (name: string|null) => any, onWait?: (waiting: import("./retry.js").Waiting) => void}} options
  */
-export function createTraces(api, { onWait } = {}) {
+export function createTraces(api, { modelNamed, onWait }) {
   const caches = Object.fromEntries(Object.entries(KEPT).map(([kind, size]) => [kind, createLru(size)]));
   /** @type {Object<string, {controller: AbortController, giveUp: () => void}>} */
   const open = {};
@@ -61,15 +63,28 @@ export function createTraces(api, { onWait } = {}) {
     return answer;
   }
 
+  const taps = ({ model }, layer, part) => attentionsOf(modelNamed(model)).map((one) => tapOf(one, layer, part));
+  const overviewOf = (state) => {
+    const want = [...taps(state, "*", "pattern"), ...taps(state, 0, "mask")];
+    return { ...requestOf(state), want, dtype: "uint8" };
+  };
+
   return {
-    /** All patterns as pictures, and the mask. @param {import("../state.js").State} state */
+    /** All patterns as pictures, and the masks. @param {import("../state.js").State} state */
     overview: (state) => ask("overview", overviewOf(state), (decoded) => decoded),
 
     /** One head in float32. @param {import("../state.js").State} state @param {"detail"|"other"|"alone"} [kind] */
     detail(state, kind = "detail") {
       const { layer, head } = state;
-      const request = { ...requestOf(state), want: detailNames(layer), heads: [head], dtype: "float32" };
-      return ask(kind, request, (decoded) => detailOf(decoded, layer, head));
+      const attention = attentionOf(modelNamed(state.model), state.attention);
+      const request = { ...requestOf(state), want: detailNames(attention, layer), heads: [head], dtype: "float32" };
+      return ask(kind, request, (decoded) => detailOf(decoded, attention, layer, head));
+    },
+
+    /** The weights of all heads of the open layer, in float32. @param {import("../state.js").State} state */
+    heads(state) {
+      const name = tapOf(attentionOf(modelNamed(state.model), state.attention), state.layer, "pattern");
+      return ask("heads", { ...requestOf(state), want: [name], dtype: "float32" }, ({ tensors }) => tensors[name]);
     },
 
     /** What comes after `position`. @param {import("../state.js").State} state @param {number} position */
@@ -82,10 +97,10 @@ export function createTraces(api, { onWait } = {}) {
      */
     weights(state, count, kind = "after_weights") {
       const dtype = count <= FLOAT32_TOKENS ? "float32" : "float16";
-      return ask(kind, { ...requestOf(state), want: ["layers.*.attn.pattern"], dtype }, (decoded) => decoded);
+      return ask(kind, { ...requestOf(state), want: taps(state, "*", "pattern"), dtype }, (decoded) => decoded);
     },
 
-    /** Every position's logits: 16 KiB each. @param {import("../state.js").State} state */
+    /** Every position's logits: 16 KiB each; of an encoder alone one row, its classes. @param {import("../state.js").State} state */
     logits: (state, kind = "after_logits") =>
       ask(kind, { ...requestOf(state), want: ["logits"], dtype: "float32" }, ({ tensors }) => tensors.logits),
 
@@ -105,15 +120,11 @@ export function createTraces(api, { onWait } = {}) {
       const shown = caches.overview.get(JSON.stringify(overviewOf(before)));
       if (!shown) return;
       const key = JSON.stringify(overviewOf(after));
-      const grown = shown.then((overview) => grow(overview, step));
+      const grown = shown.then((overview) => grow(overview, step, modelNamed(after.model)));
       caches.overview.set(key, grown);
       grown.catch(() => caches.overview.drop(key, grown));
     },
   };
-}
-
-function overviewOf(state) {
-  return { ...requestOf(state), want: ["layers.*.attn.pattern", "layers.0.attn.mask"], dtype: "uint8" };
 }
 
 function predictionOf(state, position) {
@@ -123,8 +134,9 @@ function predictionOf(state, position) {
 }
 
 /** The part of a request that says what is traced. @param {import("../state.js").State} state */
-export function requestOf({ model, text, ids, causal, padCount, padSide, padMask, padFollow }) {
-  const sentence = { model, ...(ids ? { token_ids: ids } : { text }) };
+export function requestOf({ model, text, ids, target, targetIds, causal, padCount, padSide, padMask, padFollow }) {
+  const written = targetIds ? { target_ids: targetIds } : target !== null ? { target } : {};
+  const sentence = { model, ...(ids ? { token_ids: ids } : { text }), ...written };
   if (!padCount) return { ...sentence, masks: { causal, padding: true } }; // without PADs their switches mean nothing
   const pad = { count: padCount, side: padSide, follow: padFollow };
   return { ...sentence, masks: { causal, padding: padMask }, pad };

@@ -52,6 +52,6 @@ export function barsCsv({ rows, series }) {
 
 /** @param {import("../lib/labels.js").Token[]} tokens @param {string[]} labels */
 export function tokensCsv(tokens, labels) {
-  const line = ({ index, id, bytes, start, end }) => [index, labels[index], id, bytes, start, end];
+  const line = ({ index, id, bytes, start, end }, i) => [index, labels[i], id, bytes, start, end];
   return csv([["position", "token", "id", "bytes", "start", "end"], ...tokens.map(line)]);
 }

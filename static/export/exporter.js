@@ -5,7 +5,8 @@ import { N_CANDIDATES, requestOf } from "../data/traces.js";
 import { whereOf } from "../generation/next.js";
 import { t } from "../lib/i18n.js";
 import { tokenLabel } from "../lib/labels.js";
-import { position } from "../selectors.js";
+import { headParts } from "../lib/head_names.js";
+import { rowOf } from "../selectors.js";
 import { barsCsv, matrixCsv, tokensCsv } from "./csv.js";
 import { captionOf, fileName, titleOf } from "./names.js";
 import { offlineHtml } from "./offline_file.js";
@@ -21,16 +22,15 @@ import { tokenScene } from "./token_picture.js";
  */
 export function exporterOf(shown) {
   const { trace, state, view } = shown;
-  const { layer, head } = state;
   const model = trace.model.name;
-  const ofHead = (what, ending) => fileName([model, `layer${layer}`, `head${head}`, what], ending);
+  const ofHead = (what, ending) => fileName([model, ...headParts(trace.model, state), what], ending);
   const name = (ending) => (hasHead(view) ? ofHead(view.id, ending) : fileName([model, view.id], ending));
   return { ...picturesOf(shown, name), ...numbersOf(shown, name, ofHead) };
 }
 
 function picturesOf({ trace, state, view, station, pictures }, name) {
   const caption = captionOf(trace, state, titleOfView(trace, state, view, pictures));
-  const open = () => (view.id === "tokens" ? tokenScene(trace.tokens, labelsOf(trace), caption) : stationScene(pictures, caption));
+  const open = () => (view.id === "tokens" ? tokenScene(tokensOf(trace), labelsOf(trace), caption) : stationScene(pictures, caption));
   const heads = () => overviewScene(trace, captionOf(trace, state, t("heads.grid")));
   const png = async (scene, file) => saveBlob(await pngOf(await scene), file);
   const svg = async (scene, file) => saveText((await scene).svg, "image/svg+xml", file);
@@ -52,20 +52,27 @@ function numbersOf({ trace, state }, name, ofHead) {
       if (kind === "bars") return saveText(barsCsv(content), "text/csv", name("csv"));
       return saveText(matrixCsv(content), "text/csv", ofHead(content.id, "csv"));
     },
-    tokens: async () => saveText(tokensCsv(trace.tokens, labelsOf(trace)), "text/csv", name("csv")),
+    tokens: async () => saveText(tokensCsv(tokensOf(trace), labelsOf(trace)), "text/csv", name("csv")),
     traceName,
     async trace(format) {
       const { temperature, topK: top_k, topP: top_p } = state;
       // With the words of the likeliest tokens, so that the file shows its predictions without a server.
-      const predict = { positions: [...trace.tokens.keys()], n: N_CANDIDATES, temperature, top_k, top_p };
-      const request = { ...requestOf(state), want: ["*"], dtype: "float32", format, predict };
+      const { written, sides } = trace;
+      const all = written && { positions: [...written.tokens.keys()], n: N_CANDIDATES, temperature, top_k, top_p };
+      const target = sides.target && { target: undefined, target_ids: sides.target.tokens.map(({ id }) => id) };
+      const request = { ...requestOf(state), ...target, want: ["*"], dtype: "float32", format, ...(all && { predict: all }) };
       return saveBlob(await download(request), traceName(format));
     },
   };
 }
 
-function labelsOf({ tokens }) {
-  return tokens.map(tokenLabel);
+/** Both sides, one after the other. @param {import("../data/model_trace.js").ModelTrace} trace */
+function tokensOf({ sides }) {
+  return [...sides.source.tokens, ...(sides.target?.tokens ?? [])];
+}
+
+function labelsOf(trace) {
+  return tokensOf(trace).map(tokenLabel);
 }
 
 /** Whether a station is about the opened head. */
@@ -75,6 +82,6 @@ function hasHead({ id }) {
 
 function titleOfView(trace, state, view, pictures) {
   if (view.id === "tokens") return t("tokens.title");
-  if (hasHead(view)) return titleOf(state, pictures.map(nameOf).join(", "));
-  return `${t("next.station")} · ${whereOf(trace, position(state, trace).query)}`;
+  if (hasHead(view)) return titleOf(trace.model, state, pictures.map(nameOf).join(", "));
+  return `${t("next.station")} · ${whereOf(trace, rowOf(state, trace))}`;
 }

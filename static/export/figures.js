@@ -1,19 +1,22 @@
 /** What is drawn, as plain data for a file: figures with their hovers written out, and all labels of their axes. */
 
 import { coloured, escapeText, figure } from "../lib/plotly.js";
+import { linesFigure } from "../lib/lines_figure.js";
 import { nameOf } from "./station_picture.js";
 
 /** @param {import("../lib/pictures.js").Picture} picture @param {Object<string, string>} colours  of the roles */
 export function plainFigure(picture, colours) {
-  const { data, layout } = figure(picture.plot);
   const { kind, content } = picture;
   const common = { kind, name: nameOf(picture), label: content.label };
+  if (kind === "lines") return { ...common, ...linesFigure(content) };
+  const { data, layout } = figure(picture.plot);
   if (kind === "bars") return { ...common, data, layout: { ...layout, dragmode: "zoom" } };
-  const traces = data.map((trace) => (trace.type === "heatmap" ? { ...trace, hovertext: hovers(content) } : trace));
+  const hover = () => ({ hoverinfo: "text", hovertext: hovers(content) });
+  const traces = data.map((trace) => (trace.type === "heatmap" ? { ...trace, ...hover() } : trace));
   return { ...common, data: traces, layout: { ...layout, dragmode: "zoom" }, axes: axesOf(content, colours) };
 }
 
-/** In the page a hover is made when it is looked up; a file has them all. @param {import("../lib/heatmap.js").Matrix} matrix */
+/** In the page lib/heatmap_tip.js shows these, one at a time; a file has them all. @param {import("../lib/heatmap.js").Matrix} matrix */
 function hovers({ shape: [rows, cols], hover }) {
   const words = (row, col) => hover(row, col).map(escapeText).join("<br>");
   return Array.from({ length: rows }, (_, row) => Array.from({ length: cols }, (_, col) => words(row, col)));

@@ -1,5 +1,7 @@
 /** What a saved file is called, and what stands in it about where it comes from. No DOM. */
 
+import { trainedCausal } from "../data/attentions.js";
+import { headTitle } from "../lib/head_names.js";
 import { t } from "../lib/i18n.js";
 
 /** "chumoku-stories-gpt-layer2-head5-weights.csv": plain letters, so that it is the same on every disk. */
@@ -18,21 +20,22 @@ export function fileName(parts, ending) {
 export function captionOf(trace, state, title) {
   const { name, n_layer, n_head, d_model } = trace.model;
   const model = t("export.model", { name, n_layer, n_head, d_model });
-  return { title, sentence: trace.text, source: [model, ...unusual(trace, state), "chumoku"].join(" · ") };
+  const sentence = trace.targetText === null ? trace.text : `${trace.text} → ${trace.targetText}`;
+  return { title, sentence, source: [model, ...unusual(trace, state), "chumoku"].join(" · ") };
 }
 
 /** What is not as the model was trained. */
-function unusual({ causal, real, tokens }, { padMask }) {
+function unusual({ causal, model, sides: { source: { real, tokens } } }, { padMask }) {
   const n = tokens.length - (real.end - real.start);
   const words = [
-    !causal && t("export.not_causal"),
+    causal !== trainedCausal(model) && t(causal ? "export.causal" : "export.not_causal"),
     n > 0 && t(real.start > 0 ? "export.padded_left" : "export.padded_right", { n }),
     n > 0 && !padMask && t("export.padding_off"),
   ];
   return words.filter(Boolean);
 }
 
-/** @param {import("../state.js").State} state @param {string} what */
-export function titleOf({ layer, head }, what) {
-  return `${t("matrix.title", { layer, head })} · ${what}`;
+/** @param {any} model @param {import("../state.js").State} state @param {string} what */
+export function titleOf(model, state, what) {
+  return `${headTitle(model, state)} · ${what}`;
 }

@@ -29,7 +29,7 @@ const POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsaf
 
 /**
  * @param {{lang: string, theme: string, caption: {title: string, sentence: string, source: string},
- *   tokens: {label: string, id: number, role: string}[], formula: string, legends: string[], about: [string, string][], link: string|null,
+ *   tokens: {label: string, id: number|string, role: string}[], formula: string, legends: string[], about: [string, string][], link: string|null,
  *   words: {link: string, strip: string}, data: {pictures: any[]}, plotly: string, script: string, style: string}} page
  *   `formula` (MathML) and `legends` (SVG) are markup that a serialiser wrote; `about` are lines of name and value
  * @returns {string}

@@ -18,13 +18,15 @@ export async function offlineHtml({ trace, state, station, pictures, caption }) 
   const files = ["css/tokens.css", "css/offline.css", "export/offline_page.js"].map((name) => read(`/static/${name}`));
   const [tokensCss, offlineCss, script, plotly] = await Promise.all([...files, source()]);
   const { query, key } = position(state, trace);
-  const role = (index) => [index === query && "q", index === key && "k"].filter(Boolean).join(" ");
+  const roles = ({ index }, side) => [side === trace.queries && index === query && "q", side === trace.keys && index === key && "k"];
+  const strip = (side) => side.tokens.map((token) => ({ label: tokenLabel(token), id: token.id, role: roles(token, side).filter(Boolean).join(" ") }));
+  const arrow = { label: "→", id: "", role: "arrow" };
   const colours = { q: cssColour("--q"), k: cssColour("--k"), v: cssColour("--v"), ink: cssColour("--ink") };
   return offlinePage({
     lang: language(),
     theme: currentTheme(),
     caption,
-    tokens: trace.tokens.map((token) => ({ label: tokenLabel(token), id: token.id, role: role(token.index) })),
+    tokens: [...strip(trace.sides.source), ...(trace.sides.target ? [arrow, ...strip(trace.sides.target)] : [])],
     formula: [...station.querySelectorAll(".formula math")].map((node) => new XMLSerializer().serializeToString(node)).join(""),
     about: [
       [t("export.about_model"), caption.source],

@@ -2,38 +2,63 @@
 
 import { cssColour, pixelTable } from "../lib/colour.js";
 import { svg } from "../lib/dom.js";
+import { attentionName } from "../lib/head_names.js";
 import { paintHead } from "../lib/head_picture.js";
 import { label, sceneOf } from "./scene.js";
 
 const GAP = 8;
 const SIDE = 96;
 const INDEX = 22;
+const NAME = 34; // above a group, where there are several
+
+/** @typedef {{id: string, name: string|null, top: number, pixels: number, w: number, h: number, width: number, height: number}} Group */
 
 /**
  * @param {import("../data/model_trace.js").ModelTrace} trace
  * @param {{title: string, sentence: string, source: string}} caption
  */
 export function overviewScene(trace, caption) {
-  const n = trace.tokens.length;
-  const pixels = Math.max(1, Math.round(SIDE / n)); // whole pixels a cell: sharp wherever it is shown
-  const side = pixels * n;
-  const step = side + GAP;
-  const [width, height] = [INDEX + trace.nHead * step - GAP, INDEX + trace.nLayer * step - GAP];
-  const href = paintAll(trace, { pixels, step, width: width - INDEX, height: height - INDEX });
-  const middle = (i) => INDEX + i * step + side / 2;
-  const look = { size: 12, colour: "--ink-2", anchor: "middle" };
-  const counted = (count, place) => Array.from({ length: count }, (_, i) => label(String(i), { ...look, ...place(i) }));
-  const nodes = [
-    hatchBelow(trace, { side, step }),
-    svg("image", { x: INDEX, y: INDEX, width: width - INDEX, height: height - INDEX, href }),
-    counted(trace.nHead, (i) => ({ x: middle(i), y: INDEX - 7 })),
-    counted(trace.nLayer, (i) => ({ x: INDEX / 2 - 3, y: middle(i) + 4 })),
-  ];
-  return sceneOf(caption, { width, height, nodes: nodes.flat() });
+  const groups = groupsOf(trace);
+  const width = Math.max(...groups.map((group) => group.width));
+  const height = groups.reduce((sum, group) => sum + group.height, 0);
+  return sceneOf(caption, { width, height, nodes: [hatching(), groups.map((group) => nodesOf(trace, group))].flat(3) });
 }
 
-/** One canvas with all heads; forbidden cells are left see-through. @returns {string} a PNG as a data URL */
-function paintAll(trace, { pixels, step, width, height }) {
+/** Where each attention lies, one below the other. @returns {Group[]} */
+function groupsOf({ attentions, model, nLayer, nHead, pattern }) {
+  let below = 0;
+  return attentions.map(({ id }) => {
+    const { n_query, n_key } = pattern(0, 0, id);
+    const pixels = Math.max(1, Math.round(SIDE / Math.max(n_query, n_key))); // whole pixels a cell: sharp wherever it is shown
+    const name = attentionName(model, id);
+    const [w, h, top] = [pixels * n_key, pixels * n_query, below + (name ? NAME : 0)];
+    const size = { width: INDEX + nHead * (w + GAP) - GAP, height: (name ? NAME : 0) + INDEX + nLayer * (h + GAP) - GAP };
+    below += size.height;
+    return { id, name, top, pixels, w, h, ...size };
+  });
+}
+
+/** @param {Group} group */
+function nodesOf(trace, { id, name, top, pixels, w, h, width }) {
+  const look = { size: 12, colour: "--ink-2", anchor: "middle" };
+  const numbers = (count, place) => Array.from({ length: count }, (_, i) => label(String(i), { ...look, ...place(i) }));
+  const [left, first] = [(i) => INDEX + i * (w + GAP), (i) => top + INDEX + i * (h + GAP)];
+  const size = { width: width - INDEX, height: trace.nLayer * (h + GAP) - GAP };
+  const tile = (i) => [left(i % trace.nHead), first(Math.floor(i / trace.nHead))];
+  const tiles = Array.from({ length: trace.nLayer * trace.nHead }, (_, i) => tile(i)).map(([x, y]) =>
+    svg("rect", { x, y, width: w, height: h, fill: "url(#hatch)", stroke: cssColour("--line") }),
+  );
+  return [
+    name ? label(name, { x: 0, y: top - 8, size: 13, weight: 600 }) : [],
+    tiles,
+    svg("image", { x: INDEX, y: top + INDEX, ...size, href: paintAll(trace, id, { pixels, w, h, ...size }) }),
+    numbers(trace.nHead, (i) => ({ x: left(i) + w / 2, y: top + INDEX - 7 })),
+    numbers(trace.nLayer, (i) => ({ x: INDEX / 2 - 3, y: first(i) + h / 2 + 4 })),
+  ];
+}
+
+/** One canvas with all heads of an attention; forbidden cells are left see-through. @returns {string} a PNG as a data URL */
+function paintAll(trace, id, { pixels, w, h, width, height }) {
   const [sheet, one] = [document.createElement("canvas"), document.createElement("canvas")];
   Object.assign(sheet, { width, height });
   const context = /** @type {CanvasRenderingContext2D} */ (sheet.getContext("2d"));
@@ -41,21 +66,16 @@ function paintAll(trace, { pixels, step, width, height }) {
   const table = pixelTable("weights");
   for (let layer = 0; layer < trace.nLayer; layer++) {
     for (let head = 0; head < trace.nHead; head++) {
-      paintHead(one, trace.pattern(layer, head), trace.mask(layer, head), table, Infinity);
-      context.drawImage(one, head * step, layer * step, one.width * pixels, one.height * pixels);
+      paintHead(one, trace.pattern(layer, head, id), trace.mask(layer, head, id), table, [Infinity, Infinity]);
+      context.drawImage(one, head * (w + GAP), layer * (h + GAP), one.width * pixels, one.height * pixels);
     }
   }
   return sheet.toDataURL("image/png");
 }
 
-/** The hatching, a tile for each head. */
-function hatchBelow({ nLayer, nHead }, { side, step }) {
+/** For the forbidden cells. */
+function hatching() {
   const stroke = { stroke: cssColour("--line-2"), "stroke-width": 0.9 };
   const lines = svg("path", { d: "M0 4L4 0M-1 1L1 -1M3 5L5 3", ...stroke });
-  const pattern = svg("pattern", { id: "hatch", width: 4, height: 4, patternUnits: "userSpaceOnUse" }, lines);
-  const tile = (i) => {
-    const [x, y] = [INDEX + (i % nHead) * step, INDEX + Math.floor(i / nHead) * step];
-    return svg("rect", { x, y, width: side, height: side, fill: "url(#hatch)", stroke: cssColour("--line") });
-  };
-  return [svg("defs", null, pattern), ...Array.from({ length: nLayer * nHead }, (_, i) => tile(i))];
+  return svg("defs", null, svg("pattern", { id: "hatch", width: 4, height: 4, patternUnits: "userSpaceOnUse" }, lines));
 }

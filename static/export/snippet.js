@@ -1,9 +1,9 @@
 /** Six lines of Python that load a saved trace. No DOM; a test runs them. */
 
-/** @param {{format: "safetensors"|"npz", file: string, layer: number, head: number}} options @returns {string} */
-export function snippet({ format, file, layer, head }) {
+/** @param {{format: "safetensors"|"npz", file: string, name: string, head: number, what: string}} options @returns {string} */
+export function snippet({ format, file, name, head, what }) {
   const end = [
-    `weights = tensors["layers.${layer}.attn.pattern"][${head}]  # layer ${layer}, head ${head}: query × key`,
+    `weights = tensors[${JSON.stringify(name)}][${head}]  # ${what}: query × key`,
     'print([token["text"] for token in about["tokens"]], weights, sep="\\n")',
   ];
   return [...(format === "npz" ? npz(file) : safetensors(file)), ...end].join("\n");

@@ -4,6 +4,7 @@ import { cssColour } from "../lib/colour.js";
 import { svg } from "../lib/dom.js";
 import { number } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
+import { lookedAs } from "../lib/lines_figure.js";
 import { toImage } from "../lib/plotly.js";
 import { label, sceneOf, textWidth, xmlText } from "./scene.js";
 
@@ -25,7 +26,7 @@ export async function stationScene(pictures, caption) {
   const boxes = pictures.map(({ plot }) => plot.getBoundingClientRect());
   const left = Math.min(...boxes.map((box) => box.left));
   const top = Math.min(...boxes.map((box) => box.top)) - HEAD;
-  const drawn = await Promise.all(pictures.map(({ plot }) => drawnAs(plot)));
+  const drawn = await Promise.all(pictures.map(drawnAs));
   const nodes = pictures.map((picture, i) => {
     const at = `translate(${boxes[i].left - left} ${boxes[i].top - top})`;
     const name = pictures.length > 1 ? nameOf(picture) : ""; // of one alone the caption says it
@@ -36,8 +37,9 @@ export async function stationScene(pictures, caption) {
   return sceneOf(caption, { width, height, nodes });
 }
 
-/** A plot as an SVG element of this document. @param {HTMLElement} plot */
-async function drawnAs(plot) {
+/** A plot as an SVG element of this document. @param {Picture} picture */
+async function drawnAs({ kind, plot }) {
+  if (kind === "lines") return lookedAs(/** @type {any} */ (plot));
   const url = await toImage(plot, { format: "svg" });
   const text = xmlText(decodeURIComponent(url.slice(url.indexOf(",") + 1)));
   const root = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
@@ -60,7 +62,7 @@ export function legendMarkup(picture, id) {
 }
 
 function legendOf({ kind, content }, id) {
-  return kind === "bars" ? barsLegend(content) : matrixLegend(content, id);
+  return kind === "matrix" ? matrixLegend(content, id) : barsLegend(content);
 }
 
 /** Things in a row, from left to right: [node maker, width]. */

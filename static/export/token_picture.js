@@ -15,8 +15,8 @@ const COLUMNS = ["index", "text", "id", "bytes"];
  * @param {{title: string, sentence: string, source: string}} caption
  */
 export function tokenScene(tokens, labels, caption) {
-  const rows = tokens.map(({ index, id, bytes, special }) => {
-    return [String(index), labels[index], String(id), special ? "" : bytes.replace(/../g, "$& ").trim()];
+  const rows = tokens.map(({ index, id, bytes, special }, i) => {
+    return [String(index), labels[i], String(id), special ? "" : bytes.replace(/../g, "$& ").trim()];
   });
   const heads = COLUMNS.map((name) => t(`tokens.${name}`));
   const widths = heads.map((head, i) => Math.max(textWidth(head, 12), ...rows.map((row) => textWidth(row[i], 13, "--mono"))));

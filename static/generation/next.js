@@ -9,7 +9,7 @@ const TAIL = 3;
 
 /**
  * The text up to `index`, its last tokens: "… and said".
- * @param {import("../data/model_trace.js").ModelTrace} trace @param {number} index
+ * @param {import("../data/sides.js").Side} side @param {number} index
  */
 function tailOf({ tokens, real }, index) {
   const start = index < real.start ? 0 : real.start; // PADs say nothing, but in their own rows
@@ -22,8 +22,9 @@ function tailOf({ tokens, real }, index) {
 }
 
 /** "row 10 predicts token 11, after “… and said”". */
-export function whereOf(trace, query) {
-  return t("next.where", { row: query, next: query + 1, text: tailOf(trace, query) });
+export function whereOf({ written }, query) {
+  const key = written.side === "target" ? "next.where_target" : "next.where";
+  return t(key, { row: query, next: query + 1, text: tailOf(written, query) });
 }
 
 /**
@@ -31,15 +32,16 @@ export function whereOf(trace, query) {
  * Beyond the list only a bound is known, and said.
  * @param {import("../data/model_trace.js").ModelTrace} trace @param {any} prediction
  */
-export function actualOf({ tokens }, { position, candidates }) {
+export function actualOf({ written: { tokens, side } }, { position, candidates }) {
   const token = tokens[position + 1];
+  const goesOn = side === "target" ? "next.actual_target" : "next.actual";
   if (!token || isPad(token)) return null;
   const rank = candidates.findIndex(({ id }) => id === token.id);
   if (rank >= 0) {
     const { before } = candidates[rank];
-    return { token, key: "next.actual", vars: { rank: rank + 1, before: percent(before) } };
+    return { token, key: goesOn, vars: { rank: rank + 1, before: percent(before) } };
   }
-  return { token, key: "next.actual_far", vars: { n: candidates.length, before: percent(candidates.at(-1).before) } };
+  return { token, key: `${goesOn}_far`, vars: { n: candidates.length, before: percent(candidates.at(-1).before) } };
 }
 
 /** What the list does not show. @param {any} model @param {any} prediction @param {number} limit */

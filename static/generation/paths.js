@@ -1,12 +1,11 @@
 /**
  * The paths that a sentence has taken. Pure: `visit` is told of every path that is shown and says what to remember.
  *
- * @typedef {{model: string|null, text: string, ids: number[], nPrompt: number}} Path  `text`: the sentence typed
+ * @typedef {{model: string|null, text: string, ids: number[], nPrompt: number, given?: boolean, typed?: boolean}} Path  `text`: the sentence
+ *   typed; `given`: nobody took a token of it yet; `typed`: the reader wrote all of it
  * @typedef {{tip: Path|null, left: Path[]}} Paths  `tip`: the path shown, with what was undone of it; `left`: those
  *   that were left by taking another token, the newest first
  */
-
-import { offsetOf } from "../compare/runs.js";
 
 /** @type {Paths} */
 export const NO_PATHS = { tip: null, left: [] };
@@ -25,7 +24,7 @@ export function visit({ tip, left }, path) {
     if (startsWith(path.ids, tip.ids)) return { tip: path, left };
   }
   // A sentence that was typed over is not a branch, unless something was generated from it.
-  const worth = sameSentence(tip, path) || tip.ids.length > tip.nPrompt;
+  const worth = sameSentence(tip, path) || (!tip.given && tip.ids.length > tip.nPrompt);
   const others = left.filter((other) => !covers(path, other) && !covers(tip, other));
   const kept = worth && !covers(path, tip) ? [tip, ...others] : others;
   return { tip: path, left: kept.slice(0, MOST) };
@@ -39,15 +38,6 @@ export function undone({ tip }, path) {
 /** The branches of the sentence that `path` belongs to. @param {Paths} paths @param {Path} path */
 export function branchesOf({ left }, path) {
   return left.filter((branch) => sameSentence(branch, path) && !covers(path, branch));
-}
-
-/**
- * Which id of the path is chosen: the last one, or the one that the page's query stands on.
- * @param {import("../state.js").State} state @param {Path} path
- */
-export function chosenOf(state, { ids }) {
-  const last = ids.length - 1;
-  return Math.max(0, Math.min(state.query === null ? last : state.query - offsetOf(state), last));
 }
 
 /** How many ids two paths share from their start. @param {number[]} a @param {number[]} b */

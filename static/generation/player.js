@@ -4,11 +4,12 @@
  * that both give the same text.
  */
 
-import { offsetOf } from "../compare/runs.js";
+import { writesTarget } from "../data/attentions.js";
 import { ApiError } from "../data/api.js";
 import { N_CANDIDATES } from "../data/traces.js";
 import { same } from "../state.js";
 import { stepsOf } from "./steps.js";
+import { followsQuery, queryAt } from "./written.js";
 
 const FRAME = 16;
 /** A picture that takes longer than this (the server is away) does not hold up the text. Milliseconds. */
@@ -65,13 +66,13 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
     const settings = settingsOf(get());
     const count = doing === "step" ? 1 : goalOf(path, player.length) - path.ids.length + path.nPrompt;
     const left = new AbortController(); // the loop was left, for whatever reason
-    const steps = stepsOf(requestOf(path, get(), count), AbortSignal.any([signal, left.signal]));
+    const steps = stepsOf(requestOf(path, get(), session.model(), count), AbortSignal.any([signal, left.signal]));
     let { ids } = path;
     let isFirst = true;
     try {
       for await (const step of steps) {
         if (!isFirst) await look(signal);
-        const looksElsewhere = !isFirst && get().query !== ids.length - 1 + offsetOf(get());
+        const looksElsewhere = !isFirst && followsQuery(get(), session.model()) && get().query !== queryAt(get(), session.model(), ids.length - 1);
         if (signal.aborted || looksElsewhere || !same(session.path()?.ids, ids)) return false;
         if (!same(settingsOf(get()), settings)) return true;
         isFirst = false;
@@ -101,10 +102,11 @@ function goalOf(path, length) {
   return length * (Math.floor(done / length) + 1);
 }
 
-/** @param {import("./paths.js").Path} path @param {import("../state.js").State} state @param {number} count */
-function requestOf({ ids }, { model, temperature, topK, topP, seed }, count) {
+/** @param {import("./paths.js").Path} path @param {import("../state.js").State} state @param {any} of  the model @param {number} count */
+function requestOf({ ids }, { model, text, ids: source, temperature, topK, topP, seed }, of, count) {
   const settings = { temperature, top_k: topK, top_p: topP, seed };
-  return { model, token_ids: ids, ...settings, max_new_tokens: count, n: N_CANDIDATES, rows: true };
+  const written = writesTarget(of) ? { ...(source ? { token_ids: source } : { text }), target_ids: ids } : { token_ids: ids };
+  return { model, ...written, ...settings, max_new_tokens: count, n: N_CANDIDATES, rows: true };
 }
 
 /** @param {import("../state.js").State} state */

@@ -4,8 +4,10 @@
  */
 
 import { offsetOf } from "../compare/runs.js";
+import { writesTarget } from "../data/attentions.js";
 import { requestOf } from "../data/traces.js";
 import { NO_PATHS, branchesOf, undone, visit } from "./paths.js";
+import { followsQuery, shown, writingSide } from "./written.js";
 
 /** @typedef {import("./paths.js").Path} Path */
 
@@ -21,11 +23,16 @@ export function createSession(actions) {
 
   /** What is shown or about to be; null while a new sentence is being read. @returns {Path|null} */
   function path() {
-    const { model, text, ids, nPrompt } = actions.get();
-    if (ids) return { model, text, ids, nPrompt: Math.min(nPrompt ?? ids.length, ids.length) };
-    if (!trace || trace.key !== JSON.stringify(requestOf(actions.get()))) return null;
-    const own = trace.tokens.slice(trace.real.start, trace.real.end).map((token) => token.id);
-    return { model, text, ids: own, nPrompt: own.length };
+    const { model, text, ids, nPrompt, targetIds } = actions.get();
+    if (!trace?.written || trace.model.name !== model) return null;
+    const isTarget = writesTarget(trace.model);
+    const start = { model, text: isTarget ? sourceOf(actions.get()) : text };
+    if (isTarget && targetIds) return { ...start, ids: targetIds, nPrompt: 1 };
+    if (!isTarget && ids) return { ...start, ids, nPrompt: Math.min(nPrompt ?? ids.length, ids.length) };
+    if (trace.key !== JSON.stringify(requestOf(actions.get()))) return null;
+    const { tokens, real } = trace.written;
+    const own = tokens.slice(real.start, real.end).map((token) => token.id);
+    return { ...start, ids: own, nPrompt: isTarget ? 1 : own.length, given: true, typed: trace.targetFrom === "request" };
   }
 
   /** A token that is taken is shown before any trace has it. */
@@ -35,7 +42,7 @@ export function createSession(actions) {
 
   /** Show other ids, with the last of them as the query. */
   function show(ids, nPrompt) {
-    actions.set({ ids, nPrompt, query: ids.length - 1 + offsetOf(actions.get()), key: null });
+    actions.set(shown(actions.get(), trace?.model, ids, nPrompt));
   }
 
   const session = {
@@ -44,7 +51,7 @@ export function createSession(actions) {
     /** To be called whenever there is something new to look at. @param {typeof trace} newest */
     follow(newest) {
       trace = newest;
-      for (const token of trace?.tokens ?? []) words.set(token.id, token);
+      for (const token of [...(trace?.keys.tokens ?? []), ...(trace?.written?.tokens ?? [])]) words.set(token.id, token);
       for (const prediction of Object.values(trace?.predictions ?? {})) read(prediction);
       const now = path();
       if (now) paths = visit(paths, now);
@@ -58,8 +65,8 @@ export function createSession(actions) {
       read(step.prediction);
       read(step.from);
       const before = actions.get();
-      draws.set(next.join("."), { ...step, rows: null, settings: step.from.settings });
-      const patch = { ids: next, nPrompt, query: next.length - 1 + offsetOf(before), key: null };
+      draws.set(next.join("."), { ...step, rows: null, cross_rows: null, settings: step.from.settings });
+      const patch = shown(before, trace?.model, next, nPrompt);
       actions.learn(before, { ...before, ...patch }, step);
       actions.set(patch);
       return next;
@@ -78,6 +85,15 @@ export function createSession(actions) {
     drawn: (index) => at(({ ids }) => draws.get(ids.slice(0, index + 1).join("."))),
     /** How to write a token; its id as long as nothing else is known. @param {number} id */
     word: (id) => words.get(id) ?? { id, text: `#${id}`, bytes: "", partial: false, special: true },
+    /** Which id of the path is chosen: the one that the page's query stands on, or the last. @param {Path} path */
+    chosen({ ids }) {
+      const state = actions.get();
+      const last = ids.length - 1;
+      if (state.query === null || !followsQuery(state, trace?.model)) return last;
+      return Math.max(0, Math.min(state.query - offsetOf(state, writingSide(trace?.model)), last));
+    },
+    /** The model of what is shown. */
+    model: () => trace?.model,
     /** Positions that the model can read. */
     window: () => trace?.model.max_seq_len ?? 0,
 
@@ -98,3 +114,6 @@ export function createSession(actions) {
 
   return session;
 }
+
+/** The sentence that a target belongs to, as a name. @param {import("../state.js").State} state */
+const sourceOf = ({ text, ids }) => (ids ? ids.join(".") : text);

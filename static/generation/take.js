@@ -1,5 +1,7 @@
 /** Taking a token by hand. */
 
+import { shown } from "./written.js";
+
 /**
  * The change that puts token `id` behind `position`: what stood there and after it is left (and kept as a branch).
  * A token taken inside the sentence ends the prompt there.
@@ -8,9 +10,9 @@
  * @param {number} position @param {number} id
  * @returns {Partial<import("../state.js").State>}
  */
-export function taken(trace, state, position, id) {
-  const { start, end } = trace.real; // PADs are no part of the text
-  const before = trace.tokens.slice(start, Math.min(position + 1, end)).map((token) => token.id);
+export function taken({ model, written }, state, position, id) {
+  const { tokens, real: { start, end } } = /** @type {import("../data/sides.js").Side} */ (written);
+  const before = tokens.slice(start, Math.min(position + 1, end)).map((token) => token.id); // PADs are no part of the text
   const nPrompt = Math.min(state.nPrompt ?? end - start, before.length);
-  return { ids: [...before, id], nPrompt, query: start + before.length, key: null };
+  return shown(state, model, [...before, id], nPrompt);
 }

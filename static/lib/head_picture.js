@@ -10,11 +10,13 @@
  * @param {{data: Uint8Array, n_query: number, n_key: number}} pattern
  * @param {Uint8Array} mask  reasons, 0 = allowed
  * @param {Uint32Array} table  a colour for each of the 256 weights
- * @param {number} shown  the width that the canvas has on the screen, in its pixels
+ * @param {[number, number]} shown  width and height that the canvas has on the screen, in its pixels
+ * @returns {boolean} whether there are more cells than pixels
  */
-export function paintHead(canvas, pattern, mask, table, shown) {
+export function paintHead(canvas, pattern, mask, table, [width, height]) {
   const { n_query, n_key } = pattern;
-  const data = n_key > shown && shown > 0 ? strongest(pattern, shown) : pattern.data;
+  const pooled = width > 0 && (n_key > width || n_query > height);
+  const data = pooled ? strongest(pattern, [Math.min(n_query, Math.floor(height)), Math.min(n_key, width)]) : pattern.data;
   canvas.width = n_key;
   canvas.height = n_query;
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
@@ -22,23 +24,29 @@ export function paintHead(canvas, pattern, mask, table, shown) {
   const pixels = new Uint32Array(image.data.buffer);
   for (let i = 0; i < pixels.length; i++) pixels[i] = mask[i] ? 0 : table[data[i]];
   context.putImageData(image, 0, 0);
+  return pooled;
 }
 
-/** Every cell with the largest weight of its block, of which there are `blocks` on each side. */
-function strongest({ data, n_query, n_key }, blocks) {
-  const blockOf = Array.from({ length: Math.max(n_query, n_key) }, (_, i) => Math.floor((i * blocks) / n_key));
-  const largest = new Uint8Array(blocks * blocks);
+/** Every cell with the largest weight of its block, of which there are so many down and across. */
+function strongest({ data, n_query, n_key }, [down, across]) {
+  const rowOf = blocksOf(n_query, down);
+  const columnOf = blocksOf(n_key, across);
+  const largest = new Uint8Array(down * across);
   for (let query = 0, i = 0; query < n_query; query++) {
-    const row = blockOf[query] * blocks;
+    const row = rowOf[query] * across;
     for (let key = 0; key < n_key; key++, i++) {
-      const block = row + blockOf[key];
+      const block = row + columnOf[key];
       if (data[i] > largest[block]) largest[block] = data[i];
     }
   }
   const out = new Uint8Array(data.length);
   for (let query = 0, i = 0; query < n_query; query++) {
-    const row = blockOf[query] * blocks;
-    for (let key = 0; key < n_key; key++, i++) out[i] = largest[row + blockOf[key]];
+    const row = rowOf[query] * across;
+    for (let key = 0; key < n_key; key++, i++) out[i] = largest[row + columnOf[key]];
   }
   return out;
+}
+
+function blocksOf(count, blocks) {
+  return Uint16Array.from({ length: count }, (_, i) => Math.floor((i * blocks) / count));
 }

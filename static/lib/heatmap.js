@@ -7,7 +7,8 @@ import { configOf } from "./heatmap_config.js";
 import { figureOf } from "./heatmap_figure.js";
 import { followKeys, followPointer } from "./heatmap_input.js";
 import { measure } from "./heatmap_layout.js";
-import { makeMarkers, showMarkers, showReadout } from "./heatmap_readout.js";
+import { showReadout } from "./heatmap_readout.js";
+import { makeTip, showTip } from "./heatmap_tip.js";
 import { following, snapped, wholeOf } from "./heatmap_view.js";
 import { h, perRoot, update } from "./dom.js";
 import { t } from "./i18n.js";
@@ -69,17 +70,16 @@ let counted = 0;
 function build(root) {
   const id = `readout-${counted++}`;
   const plot = h("div", { class: "matrix-plot" });
-  const markers = makeMarkers();
+  const tip = makeTip();
   const frame = h(
     "div",
     { class: "matrix", tabindex: 0, role: "application", "aria-describedby": id, dataset: { testid: "matrix" } },
     plot,
-    markers.row,
-    markers.col,
+    Object.values(tip),
   );
   const readout = h("p", { class: "readout", id, "aria-live": "polite", dataset: { testid: "readout" } });
   root.append(frame, readout);
-  const parts = { root, frame, plot, markers, readout, matrix: null, size: null, view: null, drawn: null };
+  const parts = { root, frame, plot, tip, readout, matrix: null, size: null, view: null, drawn: null };
   parts.lookAt = (view) => lookAt(parts, view);
   followKeys(frame, parts);
   announce(frame, () => parts.drawn && { kind: "matrix", content: parts.drawn, plot });
@@ -110,7 +110,7 @@ async function paint(parts) {
   const { data, layout } = figureOf(matrix, parts.size, plot);
   parts.frame.style.height = `${parts.size.height}px`;
   await plotly.react(plot, data, layout, configOf(parts));
-  showMarkers(parts.markers, parts.hovered, parts); // where the cells are now
+  showTip(parts.tip, parts.hovered, parts); // where the cells are now
   parts.following ??= followPointer(parts, (cell) => showReadout(parts, cell)); // only now is there anything to hear
 }
 

@@ -1,4 +1,4 @@
-/** What the cells of a matrix hold, in the shapes that the drawing library reads: values, hover words, numbers. */
+/** What the cells of a matrix hold, in the shapes that the drawing library reads: values, and numbers to be read. */
 
 import { cssColour, inkOn } from "./colour.js";
 import { colourAt } from "./heatmap_scale.js";
@@ -10,38 +10,27 @@ import { escapeText } from "./plotly.js";
 const TALKATIVE = 20;
 const SMALLEST = 6.5; // pixels: a smaller number cannot be read
 
-/** @type {WeakMap<HTMLElement, {source: any[], cells: any, hover: any}>} */
+/** @type {WeakMap<HTMLElement, {source: any[], cells: (number|null)[][]}>} */
 const pictures = new WeakMap();
 
 /**
- * Values and hover words, row by row; a forbidden cell is null. While the numbers stay the same a picture gets the same
- * arrays again, which tells the library that there is nothing to read.
+ * Values, row by row; a forbidden cell is null. While they stay the same a picture gets the same arrays again, which
+ * tells the library that there is nothing to read.
  * @param {Matrix} matrix @param {HTMLElement} plot
  */
 export function cellsOf(matrix, plot) {
-  const source = [matrix.values, matrix.forbidden, matrix.rows.labels, matrix.cols.labels];
+  const source = [matrix.values, matrix.forbidden];
   const last = pictures.get(plot);
-  if (last?.source.every((item, i) => item === source[i])) return last;
-  const made = { source, cells: valueRows(matrix), hover: hoverRows(matrix) };
-  pictures.set(plot, made);
-  return made;
+  if (last?.source.every((item, i) => item === source[i])) return last.cells;
+  const cells = valueRows(matrix);
+  pictures.set(plot, { source, cells });
+  return cells;
 }
 
 function valueRows({ values, forbidden, shape: [rows, cols] }) {
   return Array.from({ length: rows }, (_, row) =>
     Array.from({ length: cols }, (_, col) => (forbidden?.[row * cols + col] ? null : values[row * cols + col])),
   );
-}
-
-/** Each cell's words are made when they are looked up: 256 × 256 at once would take longer than the drawing. */
-function hoverRows({ shape: [rows, cols], hover }) {
-  const words = (row, col) => hover(row, col).map(escapeText).join("<br>");
-  const isIndex = (name) => typeof name === "string" && /^\d+$/.test(name);
-  return Array.from({ length: rows }, (_, row) => {
-    return new Proxy(new Array(cols), {
-      get: (target, name) => (isIndex(name) ? words(row, Number(name)) : Reflect.get(target, name)),
-    });
-  });
 }
 
 /**

@@ -12,16 +12,14 @@ import { cssColour } from "./colour.js";
  * @param {HTMLElement} plot  keeps what the same numbers need again
  */
 export function figureOf(matrix, size, plot) {
-  const { cells, hover } = cellsOf(matrix, plot);
   const heat = {
     type: "heatmap",
-    z: cells,
+    z: cellsOf(matrix, plot),
     zmin: matrix.scale.min,
     zmax: matrix.scale.max,
     colorscale: colourScale(matrix.scale),
     showscale: false,
-    hoverinfo: "text",
-    hovertext: hover,
+    hoverinfo: "none", // heatmap_tip.js shows the words, at once
   };
   const numbers = numbersOf(matrix, size);
   // An axis is only drawn when something stands on it: the sums' axis has this.

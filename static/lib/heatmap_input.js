@@ -1,5 +1,6 @@
 /** Pointer and keys on a matrix: they look at a cell, choose one, or come closer. */
 
+import { cellAt } from "./heatmap_place.js";
 import * as plotly from "./plotly.js";
 
 const DOUBLE_CLICK = 350; // milliseconds
@@ -33,7 +34,8 @@ function clamp(index, count) {
 }
 
 /**
- * A click chooses, a drag comes closer, a double click shows the whole. The picture must have been drawn once.
+ * Pointing looks, a click chooses, a drag comes closer, a double click shows the whole. The picture must have been drawn
+ * once.
  * @param {any} parts
  * @param {(cell: {row: number, col: number}|null) => void} hover  null: the pointer has left
  */
@@ -48,8 +50,12 @@ export function followPointer(parts, hover) {
     parts.frame.focus({ preventScroll: true });
     parts.matrix.onChoose(row, col);
   });
-  plotly.on(parts.plot, "plotly_hover", (event) => hover(cellOf(event)));
-  plotly.on(parts.plot, "plotly_unhover", () => hover(null));
+  parts.plot.addEventListener("mousemove", ({ clientX, clientY }) => {
+    const { left, top } = parts.plot.getBoundingClientRect();
+    const cell = cellAt({ x: clientX - left, y: clientY - top }, parts.size);
+    if (cell?.row !== parts.hovered?.row || cell?.col !== parts.hovered?.col) hover(cell);
+  });
+  parts.plot.addEventListener("mouseleave", () => hover(null));
   plotly.on(parts.plot, "plotly_relayout", (change) => {
     const moved = Object.keys(change).some((name) => /axis\d*\.(range|autorange)/.test(name));
     if (moved) parts.lookAt(plotly.ranges(parts.plot));

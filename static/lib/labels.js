@@ -6,6 +6,9 @@
  * @typedef {{kind: "text"|"mark"|"byte", text: string}} Part
  */
 
+/** Tokens that stand for no text, as the field calls them. */
+const SPECIAL = { "<|pad|>": "PAD", "<|start|>": "START", "<|endoftext|>": "END" };
+
 const MARKS = { " ": "·", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽", "\u3000": "□" };
 
 /**
@@ -32,7 +35,7 @@ export function bytesLabel(hex) {
 export function tokenParts(token) {
   if (token.partial) return [{ kind: "byte", text: bytesLabel(token.bytes) }];
   if (isPad(token)) return [{ kind: "mark", text: "PAD" }];
-  if (token.special) return [{ kind: "text", text: token.text }];
+  if (token.special) return [{ kind: "text", text: SPECIAL[token.text] ?? token.text }];
   /** @type {Part[]} */
   const parts = [];
   for (const character of token.text) {

@@ -2,7 +2,8 @@
 
 /**
  * @typedef {{kind: "matrix", content: import("./heatmap.js").Matrix, plot: HTMLElement}
- *   | {kind: "bars", content: import("./bar_picture.js").Bars, plot: HTMLElement}} Picture
+ *   | {kind: "bars", content: import("./bar_picture.js").Bars, plot: HTMLElement}
+ *   | {kind: "lines", content: any, plot: SVGSVGElement}} Picture  see lib/lines_picture.js
  */
 
 /** @type {WeakMap<Element, () => Picture|null>} */

@@ -37,12 +37,11 @@ const partsOf = perRoot((root) => {
  */
 export function drawBoth(root, trace, state, actions) {
   const parts = partsOf(root);
-  const size = trace.tokens.length;
   const [first, after] = isTrained(state) ? [trace.detail, trace.other] : [trace.other, trace.detail];
-  const before = laid(first, size, trace.real);
-  const runs = compared(state);
-  setText(parts.before.about, runWords(runs.before));
-  setText(parts.after.about, runWords(runs.after));
+  const before = laid(first, trace);
+  const runs = compared(state, trace.model);
+  setText(parts.before.about, runWords(runs.before, trace.model));
+  setText(parts.after.about, runWords(runs.after, trace.model));
   replace(parts.change, ...rowChange(before, after, trace, position(state, trace).query));
   const draw = (id, detail, margin) => {
     const title = `${t("matrix.weights")}, ${t(`matrix.${id}`)}`;
@@ -54,17 +53,17 @@ export function drawBoth(root, trace, state, actions) {
 }
 
 /** Only the sentence's rows have a sum before: there were no PADs. */
-function sumsOf({ tokens, real }, { pattern }) {
-  const size = tokens.length;
+function sumsOf({ queries: { real }, keys }, { pattern }) {
+  const size = keys.tokens.length;
   const sum = (row) => pattern.data.subarray(row * size, (row + 1) * size).reduce((all, one) => all + one, 0);
   return { title: "Σ", text: (row) => (inside(real, row) ? number(sum(row), 3) : "") };
 }
 
 /** after − before, as far to either side of 0 as the largest of them. */
 function drawDifference(parts, trace, state, actions, { before, after }) {
-  const size = trace.tokens.length;
-  const isReal = (row) => inside(trace.real, row);
-  const { values, forbidden } = difference(before, after, trace.real);
+  const size = trace.keys.tokens.length;
+  const isReal = (row) => inside(trace.queries.real, row);
+  const { values, forbidden } = difference(before, after, trace.queries);
   const scale = signedScale(values);
   const isEmpty = forbidden.some(Boolean);
   replace(parts.legend, legendOf(scale, { number: signed, forbidden: isEmpty ? t("matrix.forbidden_word") : null }));

@@ -1,5 +1,6 @@
 /** The formulas of attention, as the stations show them (Vaswani et al. 2017, equation 1). */
 
+import { t } from "../lib/i18n.js";
 import { lit, math, mi, mn, mo, mtext, sqrt, sub, sup } from "../lib/mathml.js";
 
 /** QKᵀ / √d: on one line, so that the strip stays low. @param {Node} d */
@@ -21,10 +22,12 @@ export const scores = (dHead) =>
 
 /**
  * q = LN(x) W_Q + b_Q. A model that normalises after the block projects x as it is.
- * @param {"q"|"k"|"v"} name @param {boolean} normFirst
+ * @param {"q"|"k"|"v"} name @param {boolean} normFirst @param {"source"|"target"|null} [side]  whose states: of x, where
+ *   there is but one
  */
-export function projection(name, normFirst) {
+export function projection(name, normFirst, side = null) {
   const matrix = (letter) => sub(mi(letter, name), mi(name.toUpperCase()));
-  const input = normFirst ? [mi("LN"), mtext("("), mi("x"), mtext(")")] : [mi("x")];
+  const x = side ? sub(mi("x"), mtext(t(`sides.${side}`))) : mi("x");
+  const input = normFirst && side !== "source" ? [mi("LN"), mtext("("), x, mtext(")")] : [x];
   return math(mi(name, name), mo("="), ...input, matrix("W"), mo("+"), matrix("b"));
 }

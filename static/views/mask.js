@@ -25,10 +25,10 @@ export default {
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
     const { mask } = trace.detail;
-    const n = trace.tokens.length;
+    const nKey = trace.keys.tokens.length;
     const forbidden = mask.data.reduce((count, reasons) => count + (reasons ? 1 : 0), 0);
-    const note = t("matrix.mask_note", { forbidden, cells: n * n });
-    drawHead(parts, state, { formula: [formulas.masked()], note, legend: legend(mask.data) });
+    const note = t("matrix.mask_note", { forbidden, cells: mask.data.length });
+    drawHead(parts, trace.model, state, { formula: [formulas.masked()], note, legend: legend(mask.data) });
     const blind = blindRows(mask);
     const sentences = [forbidden && t("masks.infinity"), blind.length && nothingWords(blind)];
     setText(parts.why, sentences.filter(Boolean).join(" "));
@@ -42,7 +42,7 @@ export default {
       ink: cssColour("--ink-2"),
       cellText: (reasons) => (reasons ? "−∞" : "0"),
       words(query, key) {
-        const reasons = mask.data[query * n + key];
+        const reasons = mask.data[query * nKey + key];
         if (!reasons) return ["matrix.mask_allowed", { value: "0" }];
         return ["matrix.mask_forbidden", { value: "−∞", reason: reasonOf(reasons) }];
       },

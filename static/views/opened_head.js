@@ -1,8 +1,8 @@
 /** What the stations of the opened head have in common: the title bar, and the strip with formula and legend. */
 
 import { h, replace, setText } from "../lib/dom.js";
+import { headTitle } from "../lib/head_names.js";
 import { prepare } from "../lib/heatmap.js";
-import { t } from "../lib/i18n.js";
 
 prepare();
 
@@ -22,11 +22,11 @@ export function buildStation(root) {
 /**
  * Title, formula and legend of what is drawn now.
  * @param {ReturnType<typeof buildStation>} parts
- * @param {{layer: number, head: number}} state
+ * @param {any} model @param {import("../state.js").State} state
  * @param {{formula: Node[], note: string, legend?: Node|null}} strip
  */
-export function drawHead(parts, { layer, head }, { formula, note, legend }) {
-  setText(parts.title, t("matrix.title", { layer, head }));
+export function drawHead(parts, model, state, { formula, note, legend }) {
+  setText(parts.title, headTitle(model, state));
   const words = h("span", { class: "dim" }, note);
   replace(parts.formula, h("span", { class: "formulas" }, formula), words, h("span", { class: "grow" }), legend);
 }

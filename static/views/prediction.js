@@ -10,7 +10,8 @@ import { phrase, t } from "../lib/i18n.js";
 import { tokenLabel } from "../lib/labels.js";
 import { math, mi, mn, mo, row, sub, transposed } from "../lib/mathml.js";
 import { tokenText } from "../lib/token_text.js";
-import { position } from "../selectors.js";
+import { predictsTokens } from "../data/attentions.js";
+import { rowOf } from "../selectors.js";
 
 const partsOf = perRoot((root) => {
   const choice = (name) => h("button", { type: "button", dataset: { testid: `axis-${name}` } }, t(`next.axis_${name}`));
@@ -32,10 +33,11 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "prediction",
+  has: predictsTokens,
   needs: ["prediction"],
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
-    const { query } = position(state, trace);
+    const query = rowOf(state, trace);
     const prediction = trace.predictions[query];
     const actual = actualOf(trace, prediction);
     for (const name of ["linear", "log"]) {

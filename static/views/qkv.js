@@ -1,7 +1,8 @@
 /** Q, K and V of one head: for each token what it asks for, what it offers, and what it hands over. */
 
-import { h, perRoot, replace } from "../lib/dom.js";
+import { h, perRoot, replace, setText } from "../lib/dom.js";
 import { number, significant } from "../lib/format.js";
+import { headLabel, headParts } from "../lib/head_names.js";
 import { drawMatrix } from "../lib/heatmap.js";
 import { roomBeside } from "../lib/heatmap_layout.js";
 import { legendOf, signedScale } from "../lib/heatmap_scale.js";
@@ -14,14 +15,17 @@ import { labelsOf } from "./query_key.js";
 const FEW = 14;
 const WIDE = 620;
 const NAMES = /** @type {const} */ (["q", "k", "v"]);
+/** Where cross-attention takes them from. */
+const SIDES = { q: "target", k: "source", v: "source" };
 
 const partsOf = perRoot((root) => {
   const parts = buildStation(root);
   const thirds = Object.fromEntries(NAMES.map((name) => [name, third(name)]));
   const frame = h("div", { class: "thirds" }, NAMES.map((name) => thirds[name].element));
-  parts.body.append(frame);
+  const from = h("p", { class: "why dim", dataset: { testid: "qkv-sides" } });
+  parts.body.append(from, frame);
   // The dimension that the readouts tell of: it drives no other panel, so it is no part of the page's state.
-  return { ...parts, frame, thirds, dimension: 0 };
+  return { ...parts, frame, from, thirds, dimension: 0 };
 });
 
 function third(name) {
@@ -39,12 +43,17 @@ export default {
     const parts = partsOf(root);
     const normFirst = trace.model.norm_order === "pre";
     const [n, dHead] = trace.detail.q.shape;
-    const note = t("matrix.qkv_note", { n, d_head: dHead });
-    drawHead(parts, state, { formula: NAMES.map((name) => formulas.projection(name, normFirst)), note });
+    const [m] = trace.detail.k.shape;
+    const note = t(n === m ? "matrix.qkv_note" : "matrix.qkv_note_crossed", { n, m, d_head: dHead });
+    const crossed = trace.queries !== trace.keys;
+    const formula = NAMES.map((name) => formulas.projection(name, normFirst, crossed ? SIDES[name] : null));
+    drawHead(parts, trace.model, state, { formula, note });
+    setText(parts.from, crossed ? t("matrix.qkv_crossed") : "");
+    parts.from.hidden = !crossed;
     // Few tokens: one below the other, with large cells. Many: side by side, with the tokens named once.
-    parts.beside = n > FEW && parts.frame.clientWidth >= WIDE;
+    parts.beside = !crossed && n > FEW && parts.frame.clientWidth >= WIDE;
     parts.frame.classList.toggle("beside", parts.beside);
-    parts.frame.style.setProperty("--labels", `${roomBeside(labelsOf(trace.tokens))}px`);
+    parts.frame.style.setProperty("--labels", `${roomBeside(labelsOf(trace.queries.tokens))}px`);
     const redraw = () => this.draw(root, trace, state, actions);
     for (const name of NAMES) drawThird(parts, name, trace, state, { ...actions, redraw });
   },
@@ -54,25 +63,27 @@ function drawThird(parts, name, trace, state, actions) {
   const { head, legend, place } = parts.thirds[name];
   const { data, shape } = trace.detail[name];
   const [n, dHead] = shape;
-  const { layer, head: index } = state;
   const scale = signedScale(data, name);
   replace(head, `${n} × ${dHead}`);
   replace(legend, legendOf(scale, { number: (value) => number(value, 2) }));
   drawMatrix(place, {
     id: name,
-    label: t("matrix.label_qkv", { name: name.toUpperCase(), layer, head: index, n, d_head: dHead }),
+    label: t("matrix.label_qkv", { name: name.toUpperCase(), of: headLabel(trace.model, state), n, d_head: dHead }),
     values: data,
     shape,
     forbidden: null,
-    rows: rowsOf(name, labelsOf(trace.tokens), position(state, trace), parts.beside),
+    rows: rowsOf(name, labelsIn(trace, name), position(state, trace), parts.beside),
     cols: { labels: dimensions(dHead), title: t("matrix.dimension_axis"), role: "" },
     scale,
     cellText: (value) => number(value, 1),
     ...wordsOf(name, trace),
     ...choiceOf(parts, name, position(state, trace), actions),
-    filename: `chumoku-layer${layer}-head${index}-${name}`,
+    filename: ["chumoku", ...headParts(trace.model, state), name].join("-"),
   });
 }
+
+/** A row of Q is a query's, of K and V a key's. */
+const labelsIn = ({ queries, keys }, name) => labelsOf((name === "q" ? queries : keys).tokens);
 
 /** Beside each other, Q's labels serve all three: they then show the chosen key too. */
 function rowsOf(name, tokens, { key }, beside) {
@@ -84,7 +95,7 @@ function rowsOf(name, tokens, { key }, beside) {
 /** One component, for the hover and for the readout. */
 function wordsOf(name, trace) {
   const { data, shape } = trace.detail[name];
-  const tokens = labelsOf(trace.tokens);
+  const tokens = labelsIn(trace, name);
   const value = (row, col) => significant(data[row * shape[1] + col], 5);
   const token = (row) =>
     h("span", null, h("b", { class: `${name} mono` }, tokens[row]), h("small", { class: "dim" }, ` ${row}`));

@@ -3,7 +3,9 @@
 import { h } from "../lib/dom.js";
 import { ABSENT } from "../compare/align.js";
 import { inside, leakOfRow } from "../compare/measure.js";
+import { openSquare } from "../compare/square.js";
 import { cellWeight, percent, significant } from "../lib/format.js";
+import { headLabel, headParts } from "../lib/head_names.js";
 import { drawMatrix } from "../lib/heatmap.js";
 import { weightScale } from "../lib/heatmap_scale.js";
 import { phrase, t } from "../lib/i18n.js";
@@ -47,30 +49,35 @@ function namesOf(reasons, area) {
  * @param {any} own
  */
 export function drawSquare(root, trace, state, actions, own) {
-  const tokens = labelsOf(trace.tokens);
+  const { queries, keys, model, attentions } = trace;
+  const axis = (name, { tokens, real, side }) => ({
+    labels: labelsOf(tokens),
+    title: t(attentions.length > 1 ? `matrix.${name}_axis.${side}` : `matrix.${name}_axis`),
+    faded: (index) => !inside(real, index),
+  });
+  const [rows, cols] = [axis("query", queries), axis("key", keys)];
   const { query, key } = position(state, trace);
-  const n = tokens.length;
-  const faded = (index) => !inside(trace.real, index);
+  const shape = [rows.labels.length, cols.labels.length];
   drawMatrix(root, {
-    label: t("matrix.label", { what: own.title, layer: state.layer, head: state.head, n }),
-    shape: [n, n],
+    label: t("matrix.label", { what: own.title, of: headLabel(model, state), rows: shape[0], cols: shape[1] }),
+    shape,
     forbidden: null,
-    rows: { labels: tokens, title: t("matrix.query_axis"), role: "q", faded },
-    cols: { labels: tokens, title: t("matrix.key_axis"), role: "k", faded },
-    hover: (row, col) => [`${tokens[row]} → ${tokens[col]}`, t(...own.words(row, col))],
-    describe: (row, col) => describeCell(tokens, row, col, own.words(row, col)),
-    tableText: (row, col) => tableText(own, row * n + col, own.words(row, col)),
+    rows: { ...rows, role: "q" },
+    cols: { ...cols, role: "k" },
+    hover: (row, col) => [`${rows.labels[row]} → ${cols.labels[col]}`, t(...own.words(row, col))],
+    describe: (row, col) => describeCell([rows.labels[row], row], [cols.labels[col], col], own.words(row, col)),
+    tableText: (row, col) => tableText(own, row * shape[1] + col, own.words(row, col)),
     chosen: { row: query, col: key, span: "cell", role: "q" },
     onChoose: (row, col) => actions.set({ query: row, key: col }),
     square: true,
-    filename: `chumoku-layer${state.layer}-head${state.head}-${own.id}`,
+    filename: ["chumoku", ...headParts(model, state), own.id].join("-"),
     ...own,
   });
 }
 
-function describeCell(tokens, query, key, [string, { value, ...vars }]) {
-  const token = (role, index) => [
-    h("b", { class: `${role} mono` }, tokens[index]),
+function describeCell(query, key, [string, { value, ...vars }]) {
+  const token = (role, [label, index]) => [
+    h("b", { class: `${role} mono` }, label),
     h("small", { class: "dim" }, ` ${index}`),
   ];
   const parts = { query: h("span", null, token("q", query)), key: h("span", null, token("k", key)) };
@@ -89,8 +96,9 @@ function tableText({ reasons, forbidden }, at, [string, vars]) {
  * @param {import("../data/model_trace.js").ModelTrace} trace
  * @param {Pick<import("../data/model_trace.js").Detail, "pattern">} detail
  */
-export function leakMargin({ tokens, real }, { pattern }) {
-  const square = { data: pattern.data, size: tokens.length, real };
+export function leakMargin(trace, detail) {
+  const { tokens, real } = trace.queries;
+  const square = openSquare(trace, detail);
   const shares = tokens.map((_, query) => {
     const { future, pad } = leakOfRow(square, query);
     return inside(real, query) ? future + pad : 0;
@@ -106,7 +114,7 @@ export function leakMargin({ tokens, real }, { pattern }) {
  */
 export function drawWeights(root, trace, state, actions, { id, title, detail, margin }) {
   const { mask, pattern } = detail;
-  const n = trace.tokens.length;
+  const n = trace.keys.tokens.length;
   drawSquare(root, trace, state, actions, {
     id,
     title,

@@ -2,6 +2,7 @@
 
 import { ABSENT } from "../compare/align.js";
 import { inside, leakOfRow } from "../compare/measure.js";
+import { openSquare } from "../compare/square.js";
 import { h } from "../lib/dom.js";
 import { percent, power, significant } from "../lib/format.js";
 import { phrase, t } from "../lib/i18n.js";
@@ -16,11 +17,11 @@ const ROUNDING = 1e-6;
  * @returns {(Node|string)[]}
  */
 export function rowChange(before, after, trace, query) {
-  const tokens = labelsOf(trace.tokens);
+  const [labels, tokens] = [labelsOf(trace.queries.tokens), labelsOf(trace.keys.tokens)];
   const size = tokens.length;
-  const token = (key, role) => h("b", { class: `${role} mono` }, tokens[key]);
-  const parts = { query: token(query, "q") };
-  if (!inside(trace.real, query)) return phrase("compare.pad_row", parts);
+  const token = (key) => h("b", { class: "k mono" }, tokens[key]);
+  const parts = { query: h("b", { class: "q mono" }, labels[query]) };
+  if (!inside(trace.queries.real, query)) return phrase("compare.pad_row", parts);
   const row = ({ data }) => data.subarray(query * size, (query + 1) * size);
   const [from, to, reasons] = [row(before.pattern), row(after.pattern), row(before.mask)];
   const gained = to.map((weight, key) => weight - from[key]);
@@ -28,9 +29,9 @@ export function rowChange(before, after, trace, query) {
   if (most < ROUNDING) return phrase("compare.row_same", { ...parts, gap: value(power(most)) });
   const [winner, loser] = [indexOfMost(gained), indexOfMost(gained.map((gain) => -gain))];
   const was = (key) => value(reasons[key] ? lackOf(reasons[key]) : significant(from[key]));
-  const rise = { winner: token(winner, "k"), had: was(winner), has: value(significant(to[winner])) };
-  const fall = { loser: token(loser, "k"), was: was(loser), is: value(significant(to[loser])) };
-  const { future, pad } = leakOfRow({ data: after.pattern.data, size, real: trace.real }, query);
+  const rise = { winner: token(winner), had: was(winner), has: value(significant(to[winner])) };
+  const fall = { loser: token(loser), was: was(loser), is: value(significant(to[loser])) };
+  const { future, pad } = leakOfRow(openSquare(trace, after), query);
   const all = { ...parts, ...rise, ...fall, future: value(percent(future)), pad: value(percent(pad)) };
   if (future + pad === 0) return phrase("compare.row_moved", all);
   if (future > 0 && pad > 0) return phrase("compare.row_leak", all);

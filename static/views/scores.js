@@ -16,19 +16,19 @@ export default {
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
     const { scores, mask, q } = trace.detail;
-    const n = trace.tokens.length;
+    const [rows, cols] = [trace.queries.tokens.length, trace.keys.tokens.length];
     const scale = signedScale(scores.data);
     const legend = legendOf(scale, { number: (value) => number(value, 2) });
-    drawHead(parts, state, { formula: [formulas.scores(q.shape[1])], note: t("matrix.scores_note", { n }), legend });
+    drawHead(parts, trace.model, state, { formula: [formulas.scores(q.shape[1])], note: t("matrix.scores_note", { rows, cols }), legend });
     drawSquare(parts.body, trace, state, actions, {
       id: "scores",
       title: t("matrix.scores"),
       values: scores.data,
       scale,
-      cellText: (value) => number(value, n <= 10 ? 2 : 1),
+      cellText: (value) => number(value, cols <= 10 ? 2 : 1),
       words(query, key) {
-        const value = significant(scores.data[query * n + key], 5);
-        const reasons = mask.data[query * n + key];
+        const value = significant(scores.data[query * cols + key], 5);
+        const reasons = mask.data[query * cols + key];
         if (!reasons) return ["matrix.score", { value }];
         return ["matrix.score_masked", { value, reason: reasonOf(reasons) }];
       },

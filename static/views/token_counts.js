@@ -19,7 +19,7 @@ export function buildCounts() {
 }
 
 /** @param {ReturnType<typeof buildCounts>} parts @param {import("../data/model_trace.js").ModelTrace} trace */
-export function drawCounts({ element, size, body }, { counts, model, text, real, nCharacters }) {
+export function drawCounts({ element, size, body }, { counts, model, text, sides: { source: { real } }, nCharacters }) {
   element.hidden = counts === null;
   if (counts === null) return;
   const bytes = new TextEncoder().encode(text).length;

@@ -27,35 +27,48 @@ export default {
   needs: ["counts"],
   draw(root, trace, state, actions) {
     const parts = bodyOf(root);
-    const content = `${trace.model.name} ${state.nPrompt} ${trace.tokens.map((token) => token.id).join(" ")}`;
+    const sides = [trace.sides.source, trace.sides.target].filter((side) => side !== null);
+    const ids = sides.map(({ tokens }) => tokens.map((token) => token.id).join(" "));
+    const content = [trace.model.name, state.nPrompt, state.target !== null, ...ids].join(" / ");
     if (content !== parts.drawn) {
       parts.drawn = content;
       parts.about.textContent = t("tokens.about", { vocab: integer(trace.model.vocab_size) });
-      replace(parts.body, rows(trace, state, actions));
+      replace(parts.body, sides.map((side) => rows(trace, side, state, actions)));
       const notes = [...parts.body.querySelectorAll(".note")].some((cell) => cell.textContent);
       parts.table.classList.toggle("no-notes", !notes);
     }
     drawCounts(parts.counts, trace);
     const at = position(state, trace);
-    [...parts.body.children].forEach((row, i) => {
-      row.classList.toggle("q", i === at.query);
-      row.classList.toggle("k", i === at.key);
-    });
+    for (const row of parts.body.querySelectorAll("[data-index]")) {
+      const [side, index] = [trace.sides[row.dataset.side], Number(row.dataset.index)];
+      row.classList.toggle("q", side === trace.queries && index === at.query);
+      row.classList.toggle("k", side === trace.keys && index === at.key);
+    }
   },
 };
 
-function rows(trace, state, actions) {
+/** Those of one side; where there are two, below its name. */
+function rows(trace, side, state, actions) {
   const whole = {};
-  for (const { tokens, text } of characterGroups(trace.tokens)) for (const token of tokens) whole[token.index] = text;
-  return trace.tokens.map((token) => row(token, noteOf(token, whole[token.index], state), actions));
+  for (const { tokens, text } of characterGroups(side.tokens)) for (const token of tokens) whole[token.index] = text;
+  const name = trace.sides.target && h("tr", { class: "side-row" }, h("th", { scope: "rowgroup", colspan: COLUMNS.length }, t(`sides.${side.side}`)));
+  return [name, side.tokens.map((token) => row(token, side.side, noteOf(token, side, whole[token.index], state), choiceOf(trace, side, actions)))];
 }
 
-function row(token, note, actions) {
-  const choose = (event) => actions.set(event.shiftKey || event.altKey ? { key: token.index } : { query: token.index });
+/** What a click chooses: the query, where the open attention has it on this side; with Shift, or else, the key. */
+function choiceOf({ queries, keys }, side, actions) {
+  return (index, asKey) => {
+    if (queries !== side && keys !== side) actions.set({ attention: null, [side.side === "target" ? "query" : "key"]: index });
+    else actions.set(queries !== side || (asKey && keys === side) ? { key: index } : { query: index });
+  };
+}
+
+function row(token, side, note, set) {
+  const choose = (event) => set(token.index, event.shiftKey || event.altKey);
   const cell = (name, ...content) => h("td", { class: name }, content);
   return h(
     "tr",
-    { on: { click: choose }, dataset: { testid: "token-row", index: token.index } },
+    { on: { click: choose }, dataset: { testid: "token-row", side, index: token.index } },
     h("th", { scope: "row", class: "index" }, token.index),
     cell("text", tokenText(token)),
     cell("id", token.id),
@@ -65,8 +78,9 @@ function row(token, note, actions) {
   );
 }
 
-function noteOf(token, text, state) {
-  const from = state.ids && state.nPrompt !== null && token.index >= state.nPrompt && t("tokens.from_model");
+function noteOf(token, { side }, text, { ids, nPrompt, target }) {
+  const generated = side === "target" ? target === null && !token.special : ids && nPrompt !== null && token.index >= nPrompt;
+  const from = generated && t("tokens.from_model");
   const part = token.partial && t("tokens.partial", { text: text ?? token.text });
   return [token.special && t("tokens.special"), part, from].filter(Boolean).join(" · ");
 }

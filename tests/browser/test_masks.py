@@ -324,7 +324,7 @@ def test_the_list_of_heads_keeps_the_keyboards_place(page: "Page") -> None:
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(f"layer={place[0]}&head={place[1]}"))
     drawn(page)
-    assert page.evaluate("document.activeElement.dataset.focus") == f"head {place[0]} {place[1]}"
+    assert page.evaluate("document.activeElement.dataset.focus") == f"head self {place[0]} {place[1]}"
 
 
 @pytest.mark.parametrize(("width", "lang"), [(360, "en"), (390, "ja"), (1440, "ja")])

@@ -53,7 +53,8 @@ def test_typing_draws_all_heads(page: "Page") -> None:
     type_text(page, TEXT)
 
     heads = page.get_by_test_id("head")
-    model = page.request.get("/api/models").json()["models"][0]
+    listed = page.request.get("/api/models").json()
+    model = next(model for model in listed["models"] if model["name"] == listed["default"])
     assert heads.count() == model["n_layer"] * model["n_head"]
     sizes, drawn = page.evaluate("""() => {
       const canvases = [...document.querySelectorAll('[data-testid=head]')];
@@ -266,7 +267,7 @@ def test_example_opens_and_back_returns(page: "Page") -> None:
     page.goto("/")
     page.wait_for_selector('body[data-state="empty"]')
     cards = page.get_by_test_id("example")
-    assert cards.count() == 4
+    assert cards.count() >= 4  # of stories-gpt; others show where their models are: test_families.py
     text = cards.first.locator(".text").inner_text()
     cards.first.click()
     ready(page)

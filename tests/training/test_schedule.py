@@ -34,3 +34,10 @@ def test_the_paper_s_schedule_by_hand() -> None:
     assert schedule.rate(1999, 0.0) == pytest.approx(0.5 / math.sqrt(512 * 4000))
     assert schedule.rate(3999, 0.0) == pytest.approx(6.987712e-4, rel=1e-6)
     assert schedule.rate(15999, 0.0) == pytest.approx(6.987712e-4 / 2, rel=1e-6)
+
+
+def test_a_cool_down_takes_the_rest_to_0() -> None:
+    plain, cooled = WarmUpThenRoot(512, 4000), WarmUpThenRoot(512, 4000, cool_down=0.2)
+    assert cooled.rate(9000, 0.5) == plain.rate(9000, 0.5)
+    assert cooled.rate(9000, 0.9) == pytest.approx(plain.rate(9000, 0.9) / 2)
+    assert cooled.rate(9000, 1.0) == 0

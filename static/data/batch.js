@@ -1,0 +1,85 @@
+/** Two sentences in one batch: each alone, and padded to the longer one's length, with the padding mask and without. No DOM. */
+
+import { tapOf, attentionOf } from "./attentions.js";
+import { createLru } from "./lru.js";
+import { retrying } from "./retry.js";
+import { trace as ask } from "./api.js";
+
+/** So near to its single run a padded one is the same: what float32 rounds away. */
+export const SAME = 1e-5;
+
+/** Answers by their requests: 4 MB each at the longest. */
+const answers = createLru(12);
+
+/**
+ * @typedef {{classes: {name: string, logit: number, probability: number}[], gaps: Gaps|null}} Run
+ * @typedef {{classes: number, state: number, pattern: number, largest: number}} Gaps  to the single run, over its own tokens
+ * @typedef {{tokens: import("../lib/labels.js").Token[], pads: number, alone: Run, masked: Run|null, unmasked: Run|null}} Member
+ *   `masked`, `unmasked`: null where the sentence needs no PAD
+ */
+
+/**
+ * @param {any} model  a line of /api/models
+ * @param {{text?: string, token_ids?: number[]}[]} sentences  two of them
+ * @param {boolean|null} causal
+ * @returns {Promise<Member[]>}
+ */
+export async function runBatch(model, sentences, causal) {
+  const want = [tapOf(attentionOf(model), "*", "pattern"), lastState(model)];
+  const run = (sentence, padding, count = 0) => {
+    const pad = count ? { pad: { count, side: "right", follow: true } } : {};
+    return once({ model: model.name, ...sentence, masks: { causal, padding }, ...pad, want, dtype: "float32" });
+  };
+  const alone = await Promise.all(sentences.map((sentence) => run(sentence, true)));
+  const length = Math.max(...alone.map(({ meta }) => meta.tokens.length));
+  return Promise.all(
+    alone.map(async (single, i) => {
+      const pads = length - single.meta.tokens.length;
+      const padded = pads ? await Promise.all([true, false].map((padding) => run(sentences[i], padding, pads))) : [];
+      const [masked = null, unmasked = null] = padded.map((one) => ({ classes: one.meta.classes, gaps: gapsOf(single, one) }));
+      return { tokens: (await padded[0] ?? single).meta.tokens, pads, alone: { classes: single.meta.classes, gaps: null }, masked, unmasked };
+    }),
+  );
+}
+
+/** What the classifier reads: after the last norm where there is one. */
+function lastState({ taps, n_layer }) {
+  return taps.some(({ name }) => name === "final_norm.out") ? "final_norm.out" : `layers.${n_layer - 1}.resid_post`;
+}
+
+function once(request) {
+  const key = JSON.stringify(request);
+  const known = answers.get(key);
+  if (known) return known;
+  const answer = retrying(() => ask(request), {});
+  answers.set(key, answer);
+  answer.catch(() => answers.drop(key, answer));
+  return answer;
+}
+
+/** The largest differences on the sentence's own tokens; they stand first, the PADs on the right. @returns {Gaps} */
+function gapsOf(single, padded) {
+  const gaps = { classes: 0, state: 0, pattern: 0 };
+  single.meta.classes.forEach(({ probability }, i) => {
+    gaps.classes = Math.max(gaps.classes, Math.abs(probability - padded.meta.classes[i].probability));
+  });
+  for (const [name, tensor] of Object.entries(single.tensors)) {
+    const kind = name.endsWith(".pattern") ? "pattern" : "state";
+    gaps[kind] = Math.max(gaps[kind], gapOf(tensor, padded.tensors[name], kind === "pattern"));
+  }
+  return { ...gaps, largest: Math.max(...Object.values(gaps)) };
+}
+
+/** Row by row: a padded tensor has more rows, and as weights longer ones. */
+function gapOf({ data, shape }, other, square) {
+  const [rows, width] = shape.slice(-2);
+  const [otherRows, otherWidth] = other.shape.slice(-2);
+  let gap = 0;
+  for (let at = 0, block = 0; at < data.length; block++) {
+    for (let row = 0; row < rows; row++) {
+      const there = (block * otherRows + row) * (square ? otherWidth : width);
+      for (let col = 0; col < width; col++, at++) gap = Math.max(gap, Math.abs(data[at] - other.data[there + col]));
+    }
+  }
+  return gap;
+}

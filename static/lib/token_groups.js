@@ -1,0 +1,103 @@
+/**
+ * A matrix over tokens as one over characters or words: pure, no DOM. Keys are summed, for a row shares itself out over
+ * them; queries are averaged, so each row still sums to 1. A cell is forbidden only where all its parts are.
+ */
+
+import { characterGroups, tokenLabel, textOf } from "./labels.js";
+import { wordBreaks } from "./words.js";
+
+/**
+ * @typedef {"tokens"|"characters"|"words"} Unit
+ * @typedef {{start: number, end: number, label: string}} Group  tokens from `start` up to, not with, `end`
+ * @typedef {{values: Float32Array|Uint8Array, shape: [number, number], forbidden: Uint8Array|null}} Cells
+ */
+
+/** In this order from the smallest to the largest. @type {Unit[]} */
+export const UNITS = ["tokens", "characters", "words"];
+
+/**
+ * Runs of tokens, each in one group and in their order. Special tokens (PAD, [CLS]) are always alone.
+ * @param {import("./labels.js").Token[]} tokens @param {Unit} unit @returns {Group[]}
+ */
+export function groupsOf(tokens, unit) {
+  if (unit === "tokens") return tokens.map((token, i) => ({ start: i, end: i + 1, label: tokenLabel(token) }));
+  let at = 0;
+  const characters = characterGroups(tokens).map((run) => ({ tokens: run.tokens, start: at, end: (at += run.tokens.length) }));
+  const runs = unit === "characters" ? characters.map((run) => [run]) : joined(characters);
+  return runs.map((run) => {
+    const inside = run.flatMap((part) => part.tokens);
+    return { start: run[0].start, end: run[run.length - 1].end, label: labelOf(inside, unit) };
+  });
+}
+
+/** Characters whose words are the same, side by side. */
+function joined(characters) {
+  const runs = [];
+  for (const part of characters) {
+    const open = runs.at(-1);
+    if (open && !isSpecial(part) && !isSpecial(open[0])) open.push(part);
+    else runs.push([part]);
+  }
+  return runs.flatMap((run) => (isSpecial(run[0]) ? [run] : cutIntoWords(run)));
+}
+
+function cutIntoWords(run) {
+  const texts = run.map((part) => textOf(part.tokens));
+  let length = 0;
+  const starts = texts.map((text) => (length += text.length) - text.length);
+  const breaks = wordBreaks(texts.join(""), new Set(starts));
+  const words = [];
+  run.forEach((part, i) => {
+    if (i === 0 || breaks.has(starts[i])) words.push([part]);
+    else words[words.length - 1].push(part);
+  });
+  return words;
+}
+
+function isSpecial({ tokens }) {
+  return tokens[0].special;
+}
+
+/** What they spell; bytes that are no character, as bytes. */
+function labelOf(tokens, unit) {
+  const text = textOf(tokens);
+  if (tokens[0].special || (text.includes("\ufffd") && tokens.some(({ partial }) => partial))) return tokens.map(tokenLabel).join("");
+  const shown = unit === "words" ? text.replace(/^ +(?=\S)/, "") : text;
+  return tokenLabel({ text: shown, bytes: "", partial: false, special: false });
+}
+
+/**
+ * The sums over the tokens of a key group, averaged over the tokens of a query group.
+ * @param {Cells} cells @param {Group[]} rows @param {Group[]} cols
+ * @returns {{values: Float32Array, shape: [number, number], forbidden: Uint8Array|null}}
+ */
+export function summed({ values, shape: [, width], forbidden }, rows, cols) {
+  const out = new Float32Array(rows.length * cols.length);
+  const closed = forbidden && new Uint8Array(out.length);
+  rows.forEach((row, r) =>
+    cols.forEach((col, c) => {
+      let [total, reasons, open] = [0, 0, false];
+      for (let query = row.start; query < row.end; query++) {
+        for (let key = col.start; key < col.end; key++) {
+          const at = query * width + key;
+          total += values[at];
+          if (forbidden?.[at]) reasons |= forbidden[at];
+          else open = true;
+        }
+      }
+      out[r * cols.length + c] = total / (row.end - row.start);
+      if (closed && !open) closed[r * cols.length + c] = reasons;
+    }),
+  );
+  return { values: out, shape: [rows.length, cols.length], forbidden: closed?.some(Boolean) ? closed : null };
+}
+
+/** The group that holds a token. @param {Group[]} groups @param {number} index */
+export function groupAt(groups, index) {
+  return Math.max(0, groups.findIndex(({ start, end }) => index >= start && index < end));
+}
+
+/** Whether some tokens are only parts of a character. @param {import("./labels.js").Token[]} tokens */
+export function sharesCharacters(tokens) {
+  return characterGroups(tokens).some((run) => run.tokens.length > 1);
+}

@@ -1,0 +1,355 @@
+"""The page for three families: whose tokens are rows and columns, what is written, and which panels there are."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import pytest
+import torch
+
+from app.services.tokens import text_of
+from app.settings import Settings
+from model import checkpoint
+from model.attentions import attentions
+from model.trace import Masks, Padding, Trace, trace
+from model.translate import beam_search
+from tests.browser.helpers import serious
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+TEXT = "I ate a banana in the morning."
+TARGET = "私は朝バナナを食べた。"
+LAYER, HEAD = 1, 2
+STATIC = Path(__file__).parents[2] / "static"
+
+
+def loaded(family: str) -> checkpoint.Checkpoint:
+    """A model of this family that the page's server has."""
+    folders = checkpoint.find_models(*Settings().models_dir, checkpoint.ZOO)
+    return next(m for m in (checkpoint.load(f, "cpu") for f in folders.values()) if m.config.family == family)
+
+
+@pytest.fixture(scope="module")
+def translator() -> checkpoint.Checkpoint:
+    return loaded("encoder-decoder")
+
+
+@pytest.fixture(scope="module")
+def classifier() -> checkpoint.Checkpoint:
+    return loaded("encoder-only")
+
+
+def open_at(page: "Page", model: checkpoint.Checkpoint, **state: Any) -> None:
+    start = {"model": model.name, "text": TEXT, "layer": LAYER, "head": HEAD, "temperature": 0}
+    page.goto("/?" + urlencode(start | state))
+    settled(page)
+
+
+def settled(page: "Page") -> None:
+    """Everything that can be seen is drawn."""
+    page.wait_for_selector('body[data-state="ready"]')
+    page.wait_for_function("""() => {
+      const busy = document.querySelector('.panel[aria-busy="true"]');
+      const frames = [...document.querySelectorAll('[data-testid=matrix]')].filter((f) => f.clientWidth > 0);
+      return document.body.dataset.state === 'ready' && !busy && frames.every((f) => f.ariaBusy === 'false');
+    }""")
+    assert page.locator(".panel-error:visible, .matrix-error:visible").count() == 0
+
+
+def traced(model: checkpoint.Checkpoint, names: list[str], target: list[int] | None = None, **how: Any) -> Trace:
+    return trace(model, model.tokenizer.encode(TEXT), names, target=target, **how)
+
+
+def greedy(model: checkpoint.Checkpoint) -> list[int]:
+    """START and what the model writes, without END."""
+    (best,) = beam_search(model, model.tokenizer.encode(TEXT), beams=1)
+    return [model.tokenizer.first_id, *(best.ids[:-1] if best.ended else best.ids)]
+
+
+def ids_in(page: "Page", testid: str) -> list[int]:
+    return [int(i) for i in page.get_by_test_id(testid).evaluate_all("all => all.map((one) => one.dataset.id)")]
+
+
+def numbers(page: "Page", matrix: str) -> torch.Tensor:
+    rows = page.locator(f'[data-matrix="{matrix}"]:visible').evaluate(
+        "frame => frame.querySelector('.js-plotly-plot').data[0].z.map((row) => Array.from(row, (one) => one ?? 0))"
+    )
+    return torch.tensor(rows, dtype=torch.float32)
+
+
+def lit(page: "Page", role: str) -> list[str]:
+    """The test id and place of each token of the strips that is lit."""
+    return page.locator(f".strip .tok.{role}").evaluate_all(  # type: ignore[no-any-return]
+        "all => all.map(({dataset}) => `${dataset.testid} ${dataset.index}`)"
+    )
+
+
+def test_cross_attention_is_target_by_source(page: "Page", translator: checkpoint.Checkpoint) -> None:
+    open_at(page, translator, target=TARGET, query=2, key=1)
+    target = translator.tokenizer.encode(TARGET)
+    taps = {a.id: a.tap(LAYER, "pattern") for a in attentions(translator.config)}
+    truth = traced(translator, list(taps.values()), target)
+    pattern = truth.tensors[taps["cross"]][HEAD]
+
+    assert page.get_by_test_id("opened-title").first.inner_text() == f"Cross-attention · Layer {LAYER} · Head {HEAD}"
+    torch.testing.assert_close(numbers(page, "weights"), pattern, atol=1e-6, rtol=0)
+    assert pattern.shape == (len(target) + 1, len(translator.tokenizer.encode(TEXT)))
+    assert ids_in(page, "token") == truth.ids
+    assert ids_in(page, "target-token") == truth.target_ids
+    assert (lit(page, "q"), lit(page, "k")) == (["target-token 2"], ["token 1"])
+    for name, tap in taps.items():
+        rows, cols = truth.tensors[tap].shape[1:]
+        canvas = page.locator(f'canvas[data-attention="{name}"][data-layer="{LAYER}"][data-head="{HEAD}"]')
+        assert canvas.evaluate("one => [one.width, one.height]") == [cols, rows]
+
+    page.get_by_test_id("token").nth(3).click()  # the source's tokens are keys here
+    settled(page)
+    assert (lit(page, "q"), lit(page, "k")) == (["target-token 2"], ["token 3"])
+
+
+@pytest.mark.parametrize("attention", ["encoder", "decoder", "cross"])
+def test_every_station_draws_every_attention(page: "Page", translator: checkpoint.Checkpoint, attention: str) -> None:
+    one = next(a for a in attentions(translator.config) if a.id == attention)
+    parts = ["q", "k", "v", "scores", "mask", "pattern"]
+    target = translator.tokenizer.encode(TARGET)
+    truth = traced(translator, [one.tap(LAYER, part) for part in parts], target).tensors
+    open_at(page, translator, target=TARGET, attention=attention, view="qkv")
+    for part in parts:
+        view, name = {"pattern": ("weights", "weights")}.get(part, ("qkv" if part in "qkv" else part, part))
+        page.locator(f'[data-testid=station][data-view="{view}"]').click()
+        settled(page)
+        tensor = truth[one.tap(LAYER, part)].float()
+        torch.testing.assert_close(numbers(page, name), tensor[min(HEAD, len(tensor) - 1)], atol=2e-5, rtol=1e-4)
+    for view in ("prediction", "tokens"):
+        page.locator(f'[data-testid=station][data-view="{view}"]').click()
+        settled(page)
+    assert page.get_by_test_id("token-row").count() == len(translator.tokenizer.encode(TEXT)) + len(target) + 1
+
+
+def test_arrow_keys_go_through_all_groups_of_heads(page: "Page", translator: checkpoint.Checkpoint) -> None:
+    last = translator.config.n_layer - 1
+    open_at(page, translator, target=TARGET, attention="encoder", layer=last, head=0)
+    page.locator("canvas.on").focus()
+    page.keyboard.press("ArrowDown")
+    settled(page)
+    assert page.get_by_test_id("opened-title").first.inner_text() == "Decoder self-attention · Layer 0 · Head 0"
+    for _ in range(last + 1):
+        page.keyboard.press("ArrowDown")
+    settled(page)
+    assert page.get_by_test_id("opened-title").first.inner_text() == "Cross-attention · Layer 0 · Head 0"
+    page.wait_for_function("() => !new URL(location).searchParams.has('attention')")  # the model's last one
+
+
+def test_a_translation_is_stepped(page: "Page", translator: checkpoint.Checkpoint) -> None:
+    written = greedy(translator)
+    open_at(page, translator)
+    assert ids_in(page, "target-token") == written
+    assert "greedy" in page.get_by_test_id("target-about").inner_text()
+
+    page.get_by_test_id("gen-restart").click()
+    page.wait_for_function("() => document.querySelectorAll('[data-testid=target-token]').length === 1")
+    for count in (2, 3):
+        page.get_by_test_id("gen-step").click()
+        page.wait_for_function("(n) => document.querySelectorAll('[data-testid=target-token]').length === n", arg=count)
+        settled(page)
+        assert ids_in(page, "target-token") == written[:count]
+        tap = attentions(translator.config)[-1].tap(LAYER, "pattern")
+        row = traced(translator, [tap], written[:count]).tensors[tap][HEAD, -1]
+        bars = page.locator("[data-testid=gen-cross] .look").evaluate_all(
+            "all => all.map((one) => Number(one.dataset.weight))"
+        )
+        assert bars == pytest.approx((row * 255).tolist(), abs=0.51)
+
+    taken = page.get_by_test_id("candidate").nth(1)
+    chosen = int(taken.get_attribute("data-id") or "")
+    taken.click()
+    page.wait_for_function("() => document.querySelectorAll('[data-testid=target-token]').length === 4")
+    assert ids_in(page, "target-token") == [*written[:3], chosen]
+    page.get_by_test_id("gen-branch").first.wait_for()  # what was undone is kept
+    page.get_by_test_id("gen-back").click()
+    page.wait_for_function("() => document.querySelectorAll('[data-testid=target-token]').length === 3")
+    page.wait_for_function("() => new URL(location).searchParams.get('target_ids')?.split('.').length === 3")
+
+    page.get_by_test_id("target-own").click()
+    settled(page)
+    assert ids_in(page, "target-token") == written
+
+
+def test_beams_are_the_models(page: "Page", translator: checkpoint.Checkpoint) -> None:
+    open_at(page, translator)
+    page.get_by_test_id("beam-width").fill("3")
+    page.get_by_test_id("beam-alpha").fill("0.3")
+    page.get_by_test_id("beam-search").click()
+    found = beam_search(translator, translator.tokenizer.encode(TEXT), beams=3, alpha=0.3)
+    page.get_by_test_id("hypothesis").first.wait_for()
+
+    rows = page.locator(".beams tbody tr").evaluate_all(
+        "all => all.map(({dataset}) => [+dataset.log_p, +dataset.score])"
+    )
+    assert [v for row in rows for v in row] == pytest.approx(
+        [v for one in found for v in (one.log_p, one.score)], abs=1e-3
+    )
+    last = page.get_by_test_id("hypothesis").nth(len(found) - 1)
+    last.click()
+    settled(page)
+    end = translator.tokenizer.end_id
+    assert ids_in(page, "target-token") == [translator.tokenizer.first_id, *(i for i in found[-1].ids if i != end)]
+    assert last.get_attribute("aria-pressed") == "true"
+    page.get_by_test_id("beam-width").fill("99")
+    page.get_by_test_id("beam-width").blur()
+    assert page.get_by_test_id("beam-width").input_value() == "3"
+
+
+def test_the_reader_may_write_the_target(
+    page: "Page", page_errors: list[str], translator: checkpoint.Checkpoint
+) -> None:
+    open_at(page, translator)
+    field = page.get_by_test_id("target")
+    written = text_of(translator.tokenizer, greedy(translator))
+    assert field.input_value() == written.replace("\n", "").replace("\r", "")  # as a field of one line has it
+    field.fill(TARGET)
+    page.wait_for_function("(text) => new URL(location).searchParams.get('target') === text", arg=TARGET)
+    settled(page)
+    assert ids_in(page, "target-token")[1:] == translator.tokenizer.encode(TARGET)
+    assert "teacher forcing" in page.get_by_test_id("target-about").inner_text()
+
+    field.fill("")
+    page.wait_for_function("() => document.querySelectorAll('[data-testid=target-token]').length === 1")
+    settled(page)
+    assert page.get_by_test_id("target-token").inner_text().split()[0] == "START"
+
+    field.fill("あ い う え お " * 60)
+    page.wait_for_selector("[data-testid=target-problem]:visible")
+    assert "128" in page.get_by_test_id("target-problem").inner_text()
+    assert page.get_by_test_id("problem").is_hidden()
+    page_errors.clear()  # the browser reports the 422
+    page.get_by_test_id("target-own").click()
+    settled(page)
+    assert ids_in(page, "target-token") == greedy(translator)
+
+
+def test_pads_in_the_source(page: "Page", translator: checkpoint.Checkpoint) -> None:
+    tap = attentions(translator.config)[-1].tap(LAYER, "pattern")
+    written = greedy(translator)
+    pad = Padding(count=2, side="right")
+    open_at(page, translator, pad=2, pad_side="right", compare="on")
+    page.wait_for_selector("[data-testid=verdict]:visible")
+    after = traced(translator, [tap], written, pad=pad).tensors[tap][HEAD]
+    torch.testing.assert_close(numbers(page, "after"), after, atol=1e-6, rtol=0)
+    before = numbers(page, "before")
+    torch.testing.assert_close(before[:, :-2], traced(translator, [tap], written).tensors[tap][HEAD], atol=1e-6, rtol=0)
+    assert float(page.get_by_test_id("verdict").get_attribute("data-weights") or "nan") <= 1e-5
+
+    page.get_by_test_id("switch-padding").click()
+    page.wait_for_function("() => document.querySelector('[data-testid=verdict]').dataset.weights > 1e-3")
+    leaked = traced(translator, [tap], written, pad=pad, use=Masks(padding=False)).tensors[tap][HEAD]
+    settled(page)
+    torch.testing.assert_close(numbers(page, "after"), leaked, atol=1e-6, rtol=0)
+    mean = float(page.get_by_test_id("leak-mean").get_attribute("data-pad") or "nan")
+    assert mean == pytest.approx(float(leaked[:, -2:].sum(-1).mean()), abs=1e-5)
+
+
+def test_an_encoder_has_classes_and_no_next_token(page: "Page", classifier: checkpoint.Checkpoint) -> None:
+    open_at(page, classifier, view="prediction")
+    switch = page.get_by_test_id("switch-causal")
+    assert switch.get_attribute("aria-checked") == "false"
+    assert page.get_by_test_id("token").first.inner_text().split()[0] == "[CLS]"
+    assert page.locator("[data-panel=classes]").is_visible()
+    for gone in ("[data-panel=next_token]", "[data-panel=generation]", "[data-testid=station][data-view=prediction]"):
+        assert page.locator(gone).is_hidden()
+    tap = f"layers.{LAYER}.attn.pattern"
+    torch.testing.assert_close(
+        numbers(page, "weights"), traced(classifier, [tap]).tensors[tap][HEAD], atol=1e-6, rtol=0
+    )
+
+    switch.click()
+    page.wait_for_function("() => new URL(location).searchParams.get('causal') === 'on'")
+    settled(page)
+    causal = traced(classifier, [tap], use=Masks(causal=True)).tensors[tap][HEAD]
+    torch.testing.assert_close(numbers(page, "weights"), causal, atol=1e-6, rtol=0)
+    page.get_by_test_id("switch-compare").click()
+    page.get_by_test_id("class-change").first.wait_for()
+    settled(page)
+
+
+def test_another_model_reads_the_same_text(
+    page: "Page", translator: checkpoint.Checkpoint, classifier: checkpoint.Checkpoint
+) -> None:
+    page.goto("/?" + urlencode({"text": TEXT, "model": "stories-gpt", "layer": 5, "head": 7, "view": "prediction"}))
+    settled(page)
+    for model in (classifier, translator):
+        page.locator(".model-button").click()
+        assert page.locator(".model-list .family .shape").count() == 3
+        page.locator(f'[role=option][data-model="{model.name}"]').click()
+        page.wait_for_function("(name) => new URL(location).searchParams.get('model') === name", arg=model.name)
+        settled(page)
+        assert page.get_by_test_id("sentence").input_value() == TEXT
+        assert page.locator("canvas.on").count() == 1
+        page.wait_for_timeout(800)  # steps that follow each other faster are one for Back
+    page.go_back()
+    page.wait_for_function("(name) => new URL(location).searchParams.get('model') === name", arg=classifier.name)
+    settled(page)
+    assert page.get_by_test_id("target").is_hidden()
+
+
+def test_a_language_that_the_model_was_not_trained_on(page: "Page", translator: checkpoint.Checkpoint) -> None:
+    page.goto("/?" + urlencode({"text": "猫が好きです。", "model": "stories-gpt"}))
+    settled(page)
+    note = page.get_by_test_id("notes")
+    assert "Japanese" in note.inner_text()
+    assert "English" in note.inner_text()
+    page.locator(f'[data-testid=note-model][data-model="{translator.name}"]').click()
+    page.wait_for_function("(name) => new URL(location).searchParams.get('model') === name", arg=translator.name)
+    settled(page)
+    assert page.get_by_test_id("sentence").input_value() == "猫が好きです。"
+
+
+def test_a_saved_translation_opens_again(page: "Page", translator: checkpoint.Checkpoint, tmp_path: Path) -> None:
+    open_at(page, translator, target=TARGET)
+    before = numbers(page, "weights")
+    page.get_by_test_id("export").click()
+    with page.expect_download() as saving:
+        page.get_by_test_id("export-safetensors").click()
+    path = tmp_path / "saved.safetensors"
+    saving.value.save_as(path)
+    page.get_by_test_id("file-input").set_input_files(path)
+    page.wait_for_function("() => document.body.dataset.traced.includes('saved.safetensors')")
+    settled(page)
+    torch.testing.assert_close(numbers(page, "weights"), before, atol=0, rtol=0)
+    page.locator('canvas[data-attention="encoder"]').first.click()
+    settled(page)
+    assert page.get_by_test_id("opened-title").first.inner_text() == "Encoder self-attention · Layer 0 · Head 0"
+
+
+def test_cards_are_for_models_that_are_here(page: "Page") -> None:
+    page.goto("/")
+    cards = page.get_by_test_id("example")
+    cards.first.wait_for()
+    here = {model["name"] for model in page.request.get("/api/models").json()["models"]}
+    examples = json.loads((STATIC / "examples.json").read_text("utf-8"))["examples"]
+    assert cards.count() == sum(one["model"] in here for one in examples)
+    for index in [
+        i for i, one in enumerate(e for e in examples if e["model"] in here) if one["model"] != "stories-gpt"
+    ]:
+        page.goto("/")
+        cards.nth(index).click()
+        settled(page)
+
+
+@pytest.mark.parametrize("family", ["encoder-decoder", "encoder-only"])
+def test_everyone_can_use_it(open_page: "Callable[..., Page]", family: str) -> None:
+    """In Japanese, dark, and on a phone: nothing is wider than the screen, and axe finds nothing serious."""
+    page = open_page(viewport={"width": 360, "height": 780}, color_scheme="dark")
+    open_at(page, loaded(family), lang="ja", pad=1)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
+    assert serious(page) == []
+    page.locator(".model-button").click()
+    assert serious(page, "[data-part=model]") == []
+    page.set_viewport_size({"width": 1440, "height": 1000})
+    page.keyboard.press("Escape")
+    page.get_by_test_id("theme").click()
+    settled(page)
+    assert serious(page) == []

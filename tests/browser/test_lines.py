@@ -1,0 +1,335 @@
+"""Weights as lines, and weights summed to characters and words: every number is the Python trace's."""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from app.settings import Settings
+from model import checkpoint
+from model.trace import trace
+from tests.test_colours import MACHADO, contrast, linear, palette, seen
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+TEXT = "May the force be with you."
+BYTES = "猫が食べる。"
+SOURCE, TARGET = "I ate a banana in the morning.", "私は朝にバナナを食べた。"
+LAYER, HEAD = 3, 5
+LINES_CSS = Path(__file__).parents[2] / "static/css/lines.css"
+Weights = dict[tuple[int, int, int], float]
+
+
+def loaded(family: str) -> checkpoint.Checkpoint:
+    """The model of a family that the page's server has."""
+    folders = checkpoint.find_models(*Settings().models_dir, checkpoint.ZOO)
+    found = [checkpoint.load(folder, "cpu") for folder in folders.values()]
+    return next(one for one in found if one.config.family == family)
+
+
+@pytest.fixture(scope="module")
+def model() -> checkpoint.Checkpoint:
+    return checkpoint.load(checkpoint.ZOO / "stories-gpt", "cpu")
+
+
+def layer_of(model: checkpoint.Checkpoint, text: str = TEXT, tap: str = "pattern") -> Tensor:
+    name = f"layers.{LAYER}.attn.{tap}"
+    return trace(model, model.tokenizer.encode(text), [name]).tensors[name]
+
+
+def open_lines(page: "Page", text: str = TEXT, **state: Any) -> None:
+    base = {"model": "stories-gpt", "text": text, "layer": LAYER, "head": HEAD, "as": "lines"}
+    page.goto("/?" + urlencode(base | state))
+    drawn(page)
+
+
+def drawn(page: "Page") -> None:
+    page.wait_for_selector('body[data-state="ready"]')
+    page.wait_for_selector(".lines-box svg")
+
+
+def lines(page: "Page", group: str = "all") -> Weights:
+    """Each line that is drawn: its head, query and key, and the weight that its opacity shows."""
+    found = page.locator(f".lines-box .{group} path").evaluate_all("""paths => paths.map((path) => [
+      ...['series', 'query', 'key', 'weight'].map((name) => Number(path.dataset[name])),
+      Number(path.getAttribute('stroke-opacity')),
+    ])""")
+    for series, query, key, weight, opacity in found:
+        assert opacity == pytest.approx(min(1, weight), abs=1e-4), (series, query, key)
+    return {(int(series), int(query), int(key)): weight for series, query, key, weight, _ in found}
+
+
+def expected(heads: Sequence[Tensor], forbidden: Tensor | None = None) -> Weights:
+    """The weights from 1 % on that no mask forbids."""
+    return {
+        (series, query, key): weight
+        for series, pattern in enumerate(heads)
+        for query, row in enumerate(pattern.tolist())
+        for key, weight in enumerate(row)
+        if weight >= 0.01 and (forbidden is None or not forbidden[query, key])
+    }
+
+
+def same(shown: Weights, weights: Weights) -> None:
+    near = {at for at, weight in weights.items() if abs(weight - 0.01) < 1e-5}  # either way, by rounding
+    assert shown.keys() - near == weights.keys() - near
+    for at, weight in shown.items():
+        assert weight == pytest.approx(weights[at], rel=1e-5, abs=1e-6), at
+
+
+def readout(page: "Page") -> str:
+    return page.get_by_test_id("lines-readout").inner_text()
+
+
+def token(page: "Page", role: str, index: int) -> Any:
+    return page.locator(f'[data-testid=line-token][data-role="{role}"][data-index="{index}"]')
+
+
+# --- lines ------------------------------------------------------------------------------------------------------------
+
+
+def test_lines_are_the_weights_of_the_head(page: "Page", model: checkpoint.Checkpoint) -> None:
+    open_lines(page)
+    pattern, mask = layer_of(model)[HEAD], layer_of(model, tap="mask")[0]
+    weights = expected([pattern], mask)
+
+    same(lines(page), weights)
+    allowed = int((mask == 0).sum())
+    note = page.get_by_test_id("lines-note")
+    assert note.inner_text() == f"Weights below 1 % are not drawn: {allowed - len(weights)} of {allowed} lines."
+    last = len(pattern) - 1
+    same(lines(page, "lit"), {at: weight for at, weight in weights.items() if at[1] == last})
+    assert "Layer 3 · Head 5" in page.get_by_test_id("opened-title").first.inner_text()
+
+
+def test_a_token_is_lit_read_out_and_chosen(page: "Page", model: checkpoint.Checkpoint) -> None:
+    pattern = layer_of(model)[HEAD]
+    open_lines(page, query=2, key=1)
+    row = pattern[5, :6]
+    token(page, "q", 5).hover()
+    page.wait_for_function("() => document.querySelector('[data-testid=lines-readout]').dataset.index === '5'")
+    for weight in row.sort(descending=True).values[:5]:
+        assert f"{weight.item():#.4g}" in readout(page)
+    assert {query for _, query, _ in lines(page, "lit")} == {5}
+
+    token(page, "k", 1).hover()
+    page.wait_for_function("() => document.querySelector('[data-testid=lines-readout]').dataset.role === 'k'")
+    assert f"{pattern[1:, 1].max().item():#.4g}" in readout(page)
+    assert {key for _, _, key in lines(page, "lit")} == {1}
+
+    token(page, "q", 4).click()
+    page.wait_for_url(re.compile("query=4"))
+    token(page, "k", 3).click()
+    page.wait_for_url(re.compile("query=4&key=3"))
+    assert f"{pattern[4, 3].item():#.4g}" in readout(page)
+
+    token(page, "q", 4).focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("query=5"))
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.dataset.role") == "k"
+    page.get_by_test_id("lines-matrix").click()
+    page.wait_for_selector('[data-matrix="weights"][aria-busy="false"]')
+    assert page.locator('[data-matrix="weights"] ~ [data-testid=readout]').first.get_attribute("data-query") == "5"
+
+
+def test_several_heads_have_their_colours_and_the_mean_is_the_mean(page: "Page", model: checkpoint.Checkpoint) -> None:
+    layer, mask = layer_of(model), layer_of(model, tap="mask")[0]
+    open_lines(page, heads="0.3.5")
+    same(lines(page), expected([layer[0], layer[3], layer[5]], mask))
+    strokes = page.evaluate("""() => {
+      const look = (path) => [getComputedStyle(path).stroke, path.getAttribute('stroke-dasharray')].join();
+      const series = (i) => [...document.querySelectorAll(`.lines-box path[data-series="${i}"]`)].map(look);
+      const legend = [...document.querySelectorAll('[data-testid=lines-legend] .sample path')].map(look);
+      return [[0, 1, 2].map((i) => [...new Set(series(i))]), legend];
+    }""")
+    assert strokes[0] == [[look] for look in strokes[1]]
+    assert len(set(strokes[1])) == 3
+
+    page.locator('[data-testid=line-head][data-head="3"]').click()
+    page.wait_for_url(re.compile("heads=0.5"))
+    page.wait_for_function("() => !document.querySelector('.lines-box [data-series=\"2\"]')")
+    same(lines(page), expected([layer[0], layer[5]], mask))
+
+    page.get_by_test_id("lines-mean").click()
+    page.wait_for_url(re.compile("heads=mean"))
+    page.wait_for_function("() => !document.querySelector('.lines-box [data-series=\"1\"]')")
+    same(lines(page), expected([layer.mean(0)], mask))
+
+
+def test_cross_attention_has_the_source_above(page: "Page") -> None:
+    model = loaded("encoder-decoder")
+    name = "decoder.layers.1.cross_attn.pattern"
+    ids, target = model.tokenizer.encode(SOURCE), model.tokenizer.encode(TARGET)
+    pattern = trace(model, ids, [name], target=target).tensors[name][2]
+    open_lines(page, SOURCE, model=model.name, target=TARGET, attention="cross", layer=1, head=2)
+    page.wait_for_function(
+        "n => document.querySelectorAll('[data-testid=line-token][data-role=k]').length === n", arg=len(ids)
+    )
+
+    same(lines(page), expected([pattern]))
+    source, written = token(page, "k", 0).bounding_box(), token(page, "q", 0).bounding_box()
+    assert source["y"] < written["y"]
+    assert page.locator('[data-testid=line-token][data-role="q"]').count() == pattern.shape[0]
+
+
+def test_a_long_sentence_scrolls_in_its_own_box(open_page: "Callable[..., Page]") -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = open_page(viewport={"width": 360, "height": 760}, color_scheme="dark")
+    open_lines(page, (TEXT + " ") * 6, heads="1.2")
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    box = page.locator(".lines-box")
+    assert box.evaluate("box => box.scrollWidth > box.clientWidth")
+    last = page.locator(".node.q").bounding_box()
+    assert last
+    assert 0 <= last["x"] <= 360, "the chosen query is in sight"
+    found = Axe().run(page).response["violations"]
+    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+
+
+def test_lines_can_be_taken_away(page: "Page", model: checkpoint.Checkpoint) -> None:
+    open_lines(page)
+    pattern = layer_of(model)[HEAD]
+    page.get_by_test_id("export").click()
+    texts = {}
+    for name in ("svg", "csv", "html"):
+        with page.expect_download() as download:
+            page.get_by_test_id(f"export-{name}").first.click()
+        texts[name] = Path(download.value.path()).read_text("utf-8-sig")
+    rows = list(csv.reader(io.StringIO(texts["csv"])))
+    numbers = np.array([row[1:] for row in rows[1:]], dtype=np.float32)
+    assert numbers == pytest.approx(pattern.numpy(), rel=1e-5, abs=1e-7)
+    assert "var(--" not in texts["svg"]
+    assert texts["svg"].count("<path") >= len(expected([pattern]))
+    assert ">·the<" in texts["svg"]
+    assert '"kind":"lines"' in texts["html"].replace(" ", "")
+
+
+# --- characters and words ---------------------------------------------------------------------------------------------
+
+
+def summed(pattern: Tensor, rows: list[list[int]], cols: list[list[int]]) -> Tensor:
+    keys = torch.stack([pattern[:, group].sum(1) for group in cols], 1)
+    return torch.stack([keys[group].mean(0) for group in rows])
+
+
+def test_words_are_sums_of_keys_and_means_of_queries(page: "Page", model: checkpoint.Checkpoint) -> None:
+    tokens = [token.text for token in model.tokenizer.tokens(model.tokenizer.encode(TEXT))]
+    words: list[list[int]] = []
+    for i, text in enumerate(tokens):
+        if i == 0 or text.startswith(" ") or text == ".":
+            words.append([])
+        words[-1].append(i)
+    assert len(words) < len(tokens)
+    whole = summed(layer_of(model)[HEAD], words, words)
+    open_lines(page, unit="words")
+    same(lines(page), expected([whole]))
+
+    page.get_by_test_id("lines-matrix").click()
+    frame = page.locator('[data-matrix="weights-words"][aria-busy="false"]')
+    frame.wait_for()
+    shown = frame.evaluate("""frame => {
+      const { data, layout } = frame.querySelector('.js-plotly-plot');
+      return { z: data[0].z, sums: layout.yaxis2.ticktext };
+    }""")
+    for row, cells in enumerate(shown["z"]):
+        for col, cell in enumerate(cells):
+            if col > row:
+                assert cell is None, "all parts are forbidden"
+            else:
+                assert cell == pytest.approx(whole[row, col].item(), abs=1e-6)
+    assert shown["sums"] == ["1.000"] * len(words)
+    titles = frame.locator(".annotation-text").all_text_contents()
+    assert titles[:2] == ["key: sum over the tokens of a word →", "← query: mean over the tokens of a word"]
+
+
+def test_bytes_of_a_character_are_one_group(page: "Page", model: checkpoint.Checkpoint) -> None:
+    tokens = model.tokenizer.tokens(model.tokenizer.encode(BYTES))
+    open_lines(page, BYTES)
+    frames = page.get_by_test_id("line-group")
+    parts = {token.start for token in tokens if token.partial}
+    assert parts, "this text has characters of several tokens"
+    assert frames.count() == 2 * len(parts)
+    assert frames.locator("text").all_text_contents() == [BYTES[start] for start in sorted(parts)] * 2
+
+    page.get_by_test_id("groups-characters").click()
+    page.wait_for_url(re.compile("unit=characters"))
+    page.wait_for_function(
+        "n => document.querySelectorAll('[data-testid=line-token][data-role=q]').length === n", arg=len(BYTES)
+    )
+    groups = [[token.index for token in tokens if token.start == start] for start in range(len(BYTES))]
+    same(lines(page), expected([summed(layer_of(model, BYTES)[HEAD], groups, groups)]))
+
+
+SEGMENTS = """async ([texts]) => {
+  const { groupsOf } = await import('/static/lib/token_groups.js');
+  const hex = (byte) => byte.toString(16).padStart(2, '0');
+  const bytes = (text) => [...new TextEncoder().encode(text)].map(hex).join('');
+  const special = (text) => /^(<|\\[)/.test(text);
+  const whole = { partial: false, start: 0, end: 0 };
+  const token = (text, index) => ({ ...whole, index, text, bytes: bytes(text), special: special(text) });
+  return groupsOf(texts.map(token), 'words').map(({ start, end, label }) => [start, end, label]);
+}"""
+
+
+@pytest.mark.parametrize(
+    ("tokens", "words"),
+    [
+        (["[CLS]", "Do", "n", "'t", " st", "op", ".", "..", '"', " He"], ["[CLS]", "Don't", "stop", "...", '"', "He"]),
+        (["the ", "force", " be"], ["the·", "force", "be"]),
+        (["毎", "朝", "パン", "を", "食べ", "ます", "。"], ["毎朝", "パン", "を", "食べ", "ます", "。"]),
+        (["<|pad|>", "<|pad|>", "One", " a", "."], ["PAD", "PAD", "One", "a", "."]),
+    ],
+)
+def test_where_words_begin(page: "Page", tokens: list[str], words: list[str]) -> None:
+    page.goto("/static/icon.svg")
+    page.goto("/?model=stories-gpt")
+    groups = page.evaluate(SEGMENTS, [tokens])
+    assert [label for _, _, label in groups] == words
+    assert [start for start, _, _ in groups] == [0, *(end for _, end, _ in groups[:-1])]
+
+
+def test_sums_of_any_matrix_keep_their_rows(page: "Page") -> None:
+    page.goto("/?model=stories-gpt")
+    result = page.evaluate("""async () => {
+      const { summed } = await import('/static/lib/token_groups.js');
+      const [values, forbidden] = [new Float32Array(6 * 4), new Uint8Array(6 * 4)];
+      for (let row = 0; row < 6; row++) for (let col = 0; col < 4; col++) {
+        forbidden[row * 4 + col] = col > row ? 1 : 0;
+        values[row * 4 + col] = col > row ? 0 : 1 / Math.min(4, row + 1);
+      }
+      const group = (start, end) => ({ start, end, label: '' });
+      const [rows, cols] = [[group(0, 1), group(1, 3), group(3, 6)], [group(0, 2), group(2, 4)]];
+      const out = summed({ values, forbidden, shape: [6, 4] }, rows, cols);
+      return [Array.from(out.values), Array.from(out.forbidden), out.shape];
+    }""")
+    values = np.array(result[0]).reshape(result[2])
+    assert values.sum(1) == pytest.approx(np.ones(3), abs=1e-6)
+    assert values[1] == pytest.approx([(1 + 2 / 3) / 2, (1 / 3) / 2], abs=1e-6)
+    assert result[1] == [0, 1, 0, 0, 0, 0], "only where all parts are forbidden"
+
+
+# --- colours ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_heads_can_be_told_apart(theme: str) -> None:
+    blocks = LINES_CSS.read_text("utf-8").split('[data-theme="dark"]')
+    colours = re.findall(r"--series-\d: (#[0-9a-f]{6})", blocks[theme == "dark"])
+    assert len(colours) == 6
+    for sight in MACHADO:
+        looks = [seen(linear(colour), sight) for colour in colours]
+        assert min(float(np.linalg.norm(a - b)) for a, b in combinations(looks, 2)) >= 15, sight
+    assert min(contrast(colour, palette(theme)["panel"]) for colour in colours) >= 3
