@@ -112,7 +112,8 @@ class Trainer:
         try:
             while self.run.done(self.progress) < 1.0 and not self.stopped:
                 metrics = self.step()
-                if self.progress.seconds - validated > self.run.validate_every:
+                is_last = self.run.done(self.progress) >= 1.0
+                if is_last or self.progress.seconds - validated > self.run.validate_every:
                     validated = self.progress.seconds
                     metrics[self.task.metric] = self.task.validate(self.averaged_model())
                 if self.progress.seconds - saved > self.run.save_every:

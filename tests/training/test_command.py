@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from model import checkpoint
+from model import translate as search
 from model.evaluate import bits_per_byte
 from model.evaluate_classification import accuracy, read_labelled
 from model.evaluate_translation import chrf_and_bleu
@@ -56,6 +57,7 @@ def test_a_run_ends_with_a_model_and_an_honest_card(data: Path, tmp_path: Path) 
 
 def test_a_translator_s_card_says_how_good_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(translation, "PROBES", ("the cat", "a dog"))
+    monkeypatch.setattr(search, "LONGER", 2)  # a model that has learned nothing finds no END
     data = write_pairs(tmp_path / "data")
     loaded = checkpoint.load(run_training(preset="tiny-translator", data=data, device="cpu", steps=6, out=tmp_path))
     card, (train, held_out) = loaded.card, split_pairs(PAIRS, 0.2)
