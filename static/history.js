@@ -13,7 +13,7 @@ const WRITE_AFTER_MS = 250;
 /** @param {ReturnType<typeof import("./state.js").createStore>} store */
 export function mirrorUrl(store) {
   let timer = 0;
-  let lastStep = 0;
+  let lastStep = -Infinity; // performance.now() counts from the page's own start: the first step may come at once
   let following = false; // the store is being set from the address: do not write it back
 
   const write = () => {
