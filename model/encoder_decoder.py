@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from torch import Tensor, nn
 
 from model.block import CrossBlock, Memory
@@ -13,24 +11,20 @@ from model.stack import Stack, init_weights, positions_from
 from model.taps import Tap, name_taps
 
 
-@dataclass(frozen=True)
-class DecoderCache:
-    """Keys and values of the target so far, and those of the source, made once."""
+class DecoderCache(KVCache):
+    """Keys and values of the target so far, and, in `cross`, those of the source, made once."""
 
-    attn: KVCache
-    cross_attn: KVCache
-
-    @classmethod
-    def empty(cls, n_layer: int) -> DecoderCache:
-        return cls(KVCache(n_layer), KVCache(n_layer))
+    def __init__(self, n_layer: int) -> None:
+        super().__init__(n_layer)
+        self.cross = KVCache(n_layer)
 
     @property
     def nbytes(self) -> int:
-        return self.attn.nbytes + self.cross_attn.nbytes
+        return super().nbytes + self.cross.nbytes
 
     def select(self, rows: Tensor) -> None:
         """Keep these rows of the batch, in this order: what beam search does with its beams."""
-        for layer in (*self.attn.layers, *self.cross_attn.layers):
+        for layer in (*self.layers, *self.cross.layers):
             if layer.k is not None and layer.v is not None:
                 layer.k, layer.v = layer.k[rows], layer.v[rows]
 
@@ -82,11 +76,11 @@ class EncoderDecoder(nn.Module):
         With a cache, `target_ids` are the new positions only, and the memory is read once.
         """
         if position_ids is None:
-            position_ids = positions_from(target_ids, cache.attn.seq_len if cache is not None else 0)
-        if cache is not None and cache.cross_attn.seq_len:
+            position_ids = positions_from(target_ids, cache.seq_len if cache is not None else 0)
+        if cache is not None and cache.cross.seq_len:
             memory = Memory(memory.x[:, :0], memory.mask)
         x = self.decoder.embed(target_ids, position_ids)  # batch position d_model
         for i, layer in enumerate(self.decoder.layers):
-            kept = (cache.attn.layers[i], cache.cross_attn.layers[i]) if cache is not None else (None, None)
+            kept = (cache.layers[i], cache.cross.layers[i]) if cache is not None else (None, None)
             x = layer(x, mask, memory, *kept)
         return self.logits(self.unembedding(self.decoder.final_norm(x)))  # type: ignore[no-any-return]

@@ -34,11 +34,14 @@ class Step:
 
 
 class Generator:
-    """A generation that goes on when asked: `prefill`, then `step` after `step`. Always under the causal mask."""
+    """A generation that goes on when asked: `prefill`, then `step` after `step`. Always under the causal mask.
+
+    What another family does otherwise is how it reads new tokens: `_logits`.
+    """
 
     def __init__(self, checkpoint: Checkpoint, settings: Settings, names: Sequence[str] = ()) -> None:
         self.checkpoint, self.settings, self.names = checkpoint, settings, names
-        self.cache = KVCache(checkpoint.config.n_layer)
+        self.cache: KVCache = KVCache(checkpoint.config.n_layer)
         self.ids: list[int] = []
 
     def prefill(self, ids: Sequence[int]) -> Step:
@@ -61,15 +64,18 @@ class Generator:
     @torch.inference_mode()
     def _forward(self, new_ids: Sequence[int]) -> tuple[Distribution, dict[str, Tensor]]:
         """Run the new tokens on top of the cache."""
-        checkpoint = self.checkpoint
-        token_ids = torch.tensor([new_ids], device=checkpoint.device)  # 1 query
-        is_pad = torch.tensor([self.ids], device=checkpoint.device) == checkpoint.tokenizer.pad_id  # 1 key
-        mask = masks.decoder_mask(is_pad, query_len=len(new_ids))  # 1 1 query key
-        position_ids = masks.position_ids(is_pad)[:, -len(new_ids) :]
         with record(self.names) as recording:
-            logits = checkpoint.model(token_ids, mask, position_ids, self.cache)[0, -1]  # vocab
+            logits = self._logits(torch.tensor([new_ids], device=self.checkpoint.device))[0, -1]  # vocab
         tensors = {name: recording.tensors[name][0].cpu() for name in self.names}
-        return distribution(logits, self.settings, banned=[checkpoint.tokenizer.pad_id]), tensors
+        return distribution(logits, self.settings, banned=self.checkpoint.tokenizer.never_sampled), tensors
+
+    def _logits(self, new: Tensor) -> Tensor:
+        """The newest of `self.ids`, int64 [1 query] → [1 query vocab]"""
+        checkpoint = self.checkpoint
+        is_pad = torch.tensor([self.ids], device=checkpoint.device) == checkpoint.tokenizer.pad_id  # 1 key
+        mask = masks.decoder_mask(is_pad, query_len=new.shape[1])  # 1 1 query key
+        position_ids = masks.position_ids(is_pad)[:, -new.shape[1] :]
+        return checkpoint.decoder_only(new, mask, position_ids, self.cache)  # type: ignore[no-any-return]
 
 
 def generate(

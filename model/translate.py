@@ -60,7 +60,7 @@ def beam_search(
     search = BeamSearch(checkpoint, source_ids, beams, alpha)
     while search.open:
         search.step()
-    return sorted(search.ended, key=lambda h: h.score, reverse=True)[:beams]
+    return search.best
 
 
 class BeamSearch:
@@ -74,7 +74,7 @@ class BeamSearch:
         source = torch.tensor([list(source_ids)], device=device)  # 1 key
         self.no_pad = torch.zeros_like(source, dtype=torch.bool)
         self.memory = self.model.encode(source, masks.encoder_mask(self.no_pad))  # 1 key d_model
-        self.cache = DecoderCache.empty(checkpoint.config.n_layer)
+        self.cache = DecoderCache(checkpoint.config.n_layer)
         self.ids = torch.full((1, 1), self.tokenizer.first_id, device=device)  # beam position
         self.log_p = torch.zeros(1, dtype=torch.float64, device=device)  # beam
         self.max_len = min(len(source_ids) + LONGER, checkpoint.config.max_seq_len - 1)
@@ -87,8 +87,12 @@ class BeamSearch:
             return False
         if len(self.ended) < self.beams:
             return True
-        worst = sorted((h.score for h in self.ended), reverse=True)[self.beams - 1]
-        return float(self.log_p.max()) / length_penalty(self.max_len, self.alpha) > worst
+        return float(self.log_p.max()) / length_penalty(self.max_len, self.alpha) > self.best[-1].score
+
+    @property
+    def best(self) -> list[Hypothesis]:
+        """The hypotheses that have ended, best first, as many as there are beams."""
+        return sorted(self.ended, key=lambda h: h.score, reverse=True)[: self.beams]
 
     def step(self) -> None:
         """Each open beam with every next token: the likeliest go on, those that end are put aside."""

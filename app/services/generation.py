@@ -49,7 +49,7 @@ class Session:
         self.generator: Generator
         if checkpoint.config.family == "encoder-decoder":
             self.prompt = target or [checkpoint.tokenizer.first_id]
-            self.generator = TargetGenerator(checkpoint, settings, names)
+            self.generator = TargetGenerator(checkpoint, self.source, settings, names)
         else:
             self.prompt = self.source
             self.generator = Generator(checkpoint, settings, names)
@@ -70,7 +70,7 @@ class Session:
 
     def start(self) -> Event:
         """Read what is given: its tokens, and what may come after them."""
-        step = self._prefill()
+        step = self.generator.prefill(self.prompt)
         tokenizer, writes_target = self.checkpoint.tokenizer, self.prompt is not self.source
         data = {
             "model": self.checkpoint.name,
@@ -80,11 +80,6 @@ class Session:
             "prediction": self._prediction(step),
         }
         return Event("start", data)
-
-    def _prefill(self) -> Step:
-        if isinstance(self.generator, TargetGenerator):
-            return self.generator.prefill(self.source, self.prompt)
-        return self.generator.prefill(self.prompt)
 
     def step(self) -> Event:
         """Draw the next token and read it."""

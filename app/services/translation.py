@@ -40,12 +40,11 @@ class Translation:
     def answer(self, loaded: Languages) -> dict[str, Any]:
         """What `/api/translate` says when the search is over."""
         tokenizer, request = self.checkpoint.tokenizer, self.request
-        best = sorted(self.search.ended, key=lambda found: found.score, reverse=True)[: request.beams]
         text = tokens.text_of(tokenizer, self.source) if request.text is None else request.text
         return {
             "model": self.checkpoint.name,
             "tokens": tokens.tokens_json(tokenizer, self.source),
-            "hypotheses": [self._hypothesis(found) for found in best],
+            "hypotheses": [self._hypothesis(found) for found in self.search.best],
             "beams": request.beams,
             "alpha": request.alpha,
             "seconds": self.seconds,

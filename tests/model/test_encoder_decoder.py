@@ -183,12 +183,12 @@ def test_an_untrained_translator_is_no_wild_guesser(norm_order: str) -> None:
 def cached(model: EncoderDecoder, cuts: list[int]) -> Tensor:
     """The target's logits, computed in these parts; the memory is read in the first."""
     whole = masks.decoder_mask(TARGET_PAD)
-    memory, cache = model.encode(SOURCE, masks.encoder_mask(SOURCE_PAD)), DecoderCache.empty(2)
+    memory, cache = model.encode(SOURCE, masks.encoder_mask(SOURCE_PAD)), DecoderCache(2)
     parts = []
     for start, end in pairwise(cuts):
         seen = Memory(memory, masks.cross_mask(SOURCE_PAD, end - start))
         parts.append(model.decode(TARGET[:, start:end], whole[:, :, start:end, :end], seen, cache=cache))
-        assert (cache.attn.seq_len, cache.cross_attn.seq_len) == (end, 8)
+        assert (cache.seq_len, cache.cross.seq_len) == (end, 8)
     return torch.cat(parts, 1)
 
 
@@ -206,7 +206,7 @@ def test_cached_decoding_equals_uncached_however_the_target_is_cut(norm_order: s
 def test_with_a_cache_the_source_is_read_once() -> None:
     """Later steps need no memory at all; their taps still show the keys and values of the whole source."""
     model = tiny_translator()
-    memory, cache = model.encode(SOURCE, masks.encoder_mask(SOURCE_PAD)), DecoderCache.empty(2)
+    memory, cache = model.encode(SOURCE, masks.encoder_mask(SOURCE_PAD)), DecoderCache(2)
     cross = masks.cross_mask(SOURCE_PAD, 1)
     names = ["decoder.layers.1.cross_attn.k", "decoder.layers.1.cross_attn.pattern"]
     with record(names) as first:
@@ -222,7 +222,7 @@ def test_with_a_cache_the_source_is_read_once() -> None:
 
 def test_selected_rows_of_a_cache_go_on_as_they_would_alone() -> None:
     model = tiny_translator().double()
-    memory, cache = model.encode(SOURCE, masks.encoder_mask(SOURCE_PAD)), DecoderCache.empty(2)
+    memory, cache = model.encode(SOURCE, masks.encoder_mask(SOURCE_PAD)), DecoderCache(2)
     seen = Memory(memory, masks.cross_mask(SOURCE_PAD, 2))
     nothing = torch.zeros(3, 3, dtype=torch.bool)
     model.decode(TARGET[:, :2], masks.decoder_mask(nothing[:2, :2]), seen, cache=cache)

@@ -38,8 +38,8 @@ def check_against_trace(checkpoint: Checkpoint, step: Step) -> None:
 
 
 def test_cached_is_uncached(translator: Checkpoint) -> None:
-    generator = TargetGenerator(translator, Settings(1.0, 0, 1.0, 3), pattern_names(translator))
-    step = generator.prefill(SOURCE, list(b"xyz"))
+    generator = TargetGenerator(translator, SOURCE, Settings(1.0, 0, 1.0, 3), pattern_names(translator))
+    step = generator.prefill(list(b"xyz"))
     assert (step.ids, step.computed) == ([258, *b"xyz"], 4)
     check_against_trace(translator, step)
     for n in range(5, 9):
@@ -60,14 +60,14 @@ def test_a_step_depends_on_seed_and_place_alone(translator: Checkpoint) -> None:
     *_, played = generate_target(translator, SOURCE, settings, 4)
     ids: list[int] = []
     for _ in range(len(played.ids) - 1):
-        generator = TargetGenerator(translator, settings)
-        generator.prefill(SOURCE, ids)
+        generator = TargetGenerator(translator, SOURCE, settings)
+        generator.prefill(ids)
         ids = generator.step().ids
     assert ids == played.ids
 
 
 def test_start_and_pad_are_never_drawn(translator: Checkpoint) -> None:
-    step = TargetGenerator(translator, Settings()).prefill(SOURCE)
+    step = TargetGenerator(translator, SOURCE, Settings()).prefill()
     assert not step.next.before[[257, 258]].any()
     assert step.next.before[256] > 0
 
@@ -76,8 +76,8 @@ def test_an_end_and_a_full_window_stop(translator: Checkpoint, monkeypatch: pyte
     monkeypatch.setattr("model.generate.draw", lambda dist, u: 97)
     *_, last = generate_target(translator, SOURCE, GREEDY, 100)
     assert len(last.ids) == translator.config.max_seq_len
-    generator = TargetGenerator(translator, GREEDY)
-    generator.prefill(SOURCE, last.ids)
+    generator = TargetGenerator(translator, SOURCE, GREEDY)
+    generator.prefill(last.ids)
     with pytest.raises(ValueError, match="window of 24 tokens is full"):
         generator.step()
     monkeypatch.setattr("model.generate.draw", lambda dist, u: 256)
@@ -86,16 +86,17 @@ def test_an_end_and_a_full_window_stop(translator: Checkpoint, monkeypatch: pyte
 
 def test_what_does_not_fit_is_refused(translator: Checkpoint) -> None:
     with pytest.raises(ValueError, match="encoder-decoder"):
-        TargetGenerator(tiny_checkpoint(), GREEDY)
+        TargetGenerator(tiny_checkpoint(), SOURCE, GREEDY)
     for source, target in (([], []), ([97] * 25, []), ([97], [97] * 24)):
         with pytest.raises(ValueError, match=r"24|no token"):
-            TargetGenerator(translator, GREEDY).prefill(source, target)
+            TargetGenerator(translator, source, GREEDY).prefill(target)
 
 
 def test_the_source_is_read_once(translator: Checkpoint) -> None:
-    generator = TargetGenerator(translator, GREEDY)
-    before = generator.prefill(SOURCE).cache_bytes
+    generator = TargetGenerator(translator, SOURCE, GREEDY)
+    before = generator.prefill().cache_bytes
     assert generator.step().cache_bytes > before
-    kept = generator.cache.cross_attn.layers[0].k  # type: ignore[attr-defined]
+    kept = generator.cache.cross.layers[0].k
+    assert kept is not None
     assert kept.shape == (1, 3, len(SOURCE), 5)
     assert torch.isfinite(kept).all()
