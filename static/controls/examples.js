@@ -23,7 +23,7 @@ export function createExamples(root, { actions, examples, models }) {
 /** A card is a link, so that it can be opened beside the page too. */
 function card(example, actions) {
   const { see, at_least: claim, ...opened } = example; // the rest are parts of the state
-  const fresh = { query: null, key: null, view: DEFAULTS.view, causal: null, attention: null, target: null, targetIds: null, ids: null, nPrompt: null };
+  const { theme, type, lang, file, ...fresh } = DEFAULTS; // all but what is the reader's own
   const patch = { ...fresh, ...opened };
   const { model, text, layer, head } = patch;
   const open = (event) => {

@@ -15,8 +15,8 @@ import { legendMarkup } from "./station_picture.js";
  * @returns {Promise<string>}
  */
 export async function offlineHtml({ trace, state, station, pictures, caption }) {
-  const files = ["css/tokens.css", "css/offline.css", "export/offline_page.js"].map((name) => read(`/static/${name}`));
-  const [tokensCss, offlineCss, script, plotly] = await Promise.all([...files, source()]);
+  const files = ["css/tokens.css", "css/tok.css", "css/offline.css", "export/offline_page.js"].map((name) => read(`/static/${name}`));
+  const [tokensCss, tokCss, offlineCss, script, plotly] = await Promise.all([...files, source()]);
   const { query, key } = position(state, trace);
   const roles = ({ index }, side) => [side === trace.queries && index === query && "q", side === trace.keys && index === key && "k"];
   const strip = (side) => side.tokens.map((token) => ({ label: tokenLabel(token), id: token.id, role: roles(token, side).filter(Boolean).join(" ") }));
@@ -38,7 +38,7 @@ export async function offlineHtml({ trace, state, station, pictures, caption }) 
     data: { pictures: pictures.map((picture) => plainFigure(picture, colours)), sentence: caption.sentence },
     plotly,
     script,
-    style: `${tokensCss}\n${offlineCss}`,
+    style: `${tokensCss}\n${tokCss}\n${offlineCss}`,
   });
 }
 

@@ -25,3 +25,12 @@ def serious(page: "Page", part: str | None = None) -> list[str]:
         if found["impact"] in ("serious", "critical")
         for node in found["nodes"]
     ]
+
+
+def drawn(page: "Page") -> None:
+    """Wait until the page is ready and every matrix on it is drawn; there is one at least."""
+    page.wait_for_selector('body[data-state="ready"]')
+    page.wait_for_function("""() => {
+      const frames = [...document.querySelectorAll('[data-testid=matrix]')].filter((f) => f.clientWidth > 0);
+      return frames.length > 0 && frames.every((f) => f.ariaBusy === 'false');
+    }""")

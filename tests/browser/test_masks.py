@@ -12,6 +12,7 @@ from torch import Tensor
 
 from model import checkpoint
 from model.trace import Masks, Padding, Trace, trace
+from tests.browser.helpers import drawn
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -35,15 +36,6 @@ def traced(model: checkpoint.Checkpoint, use: Masks = TRAINED, pad: Padding = NO
 def open_page_at(page: "Page", **state: Any) -> None:
     page.goto("/?" + urlencode({"text": TEXT, "layer": LAYER, "head": HEAD} | state))
     drawn(page)
-
-
-def drawn(page: "Page") -> None:
-    """Wait until everything that the page knows is drawn."""
-    page.wait_for_selector('body[data-state="ready"]')
-    page.wait_for_function("""() => {
-      const frames = [...document.querySelectorAll('[data-testid=matrix]')].filter((f) => f.clientWidth > 0);
-      return frames.length > 0 && frames.every((f) => f.ariaBusy === 'false');
-    }""")
 
 
 def cells(page: "Page", name: str) -> list[list[float | None]]:

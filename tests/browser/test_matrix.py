@@ -12,6 +12,7 @@ from torch import Tensor
 
 from model import checkpoint
 from model.trace import Masks, trace
+from tests.browser.helpers import drawn
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, Route
@@ -46,15 +47,6 @@ def written(weight: Tensor) -> str:
 def open_head(page: "Page", text: str = TEXT, **state: Any) -> None:
     page.goto("/?" + urlencode({"text": text, "layer": LAYER, "head": HEAD} | state))
     drawn(page)
-
-
-def drawn(page: "Page") -> None:
-    """Wait until everything that the page knows is drawn."""
-    page.wait_for_selector('body[data-state="ready"]')
-    page.wait_for_function("""() => {
-      const frames = [...document.querySelectorAll('[data-testid=matrix]')].filter((f) => f.clientWidth > 0);
-      return frames.length > 0 && frames.every((f) => f.ariaBusy === 'false');
-    }""")
 
 
 def matrix(page: "Page", name: str) -> "Locator":
