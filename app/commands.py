@@ -13,6 +13,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from app.console import need_training
 from app.schemas import TraceRequest
 from app.services import library, targets, tokens, tracing
 from app.services.families import CLASSIFIES, check_predicts
@@ -29,6 +30,17 @@ from model.translate_steps import generate_target
 def open_model(name: str | None, settings: Settings) -> Checkpoint:
     """Load one model, by name or folder, on the device that is set."""
     return checkpoint.load(library.locate(name, settings), checkpoint.pick_device(settings.device))
+
+
+def write_units(model: str, data: Path, settings: Settings) -> str:
+    """Count a model's FFN units over texts that it never saw, write that onto its card, and say it in lines."""
+    folder = library.locate(model, settings)
+    units = need_training().add_units(folder, data, checkpoint.pick_device(settings.device))
+    lines = [
+        f"  {one['path']}: {one['n_dead']} of {one['n_units']} never fire, {one['n_always_on']} always do"
+        for one in units["layers"]
+    ]
+    return "\n".join([f"{folder / 'card.json'}: units over {units['on']}", *lines])
 
 
 BEAMS = 4

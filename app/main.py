@@ -17,7 +17,7 @@ from app.body_limit import BodyLimit
 from app.deps import State
 from app.middleware import Failures, HeadAsGet, SecurityHeaders
 from app.observe import Observe
-from app.routers import generation, health, models, pages, tokens, traces, translation
+from app.routers import explain, generation, health, models, pages, tokens, traces, translation, weights
 from app.services import library
 from app.services.library import Library
 from app.services.metrics import Metrics
@@ -44,7 +44,7 @@ def create_app(settings: Settings | None = None, loaded: Library | None = None) 
                   redirect_slashes=False, middleware=around, lifespan=lifespan_of(settings, loaded))  # fmt: skip
     app.state.body_limit, app.state.metrics = settings.body_limit, metrics
     handlers.install(app)
-    for room in (pages, models, tokens, traces, generation, translation, health):
+    for room in (pages, models, tokens, traces, generation, translation, explain, weights, health):
         app.include_router(room.router)
     app.mount("/static", FreshFiles(directory=STATIC), name="static")
     logging.getLogger("chumoku").setLevel(settings.log_level.upper())

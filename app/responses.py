@@ -73,6 +73,8 @@ class ModelInfo(BaseModel):
     position: str
     norm_order: str
     tie_embeddings: bool
+    scale_embeddings: bool
+    layer_norm_eps: float
     text_form: str = Field(description="How text is written before it is cut into tokens.", examples=["natural"])
     attentions: list[AttentionInfo] = Field(description="Where it attends, in the order of the forward pass.")
     classes: list[str] = Field(description="What a classifier tells apart; none in the other families.")
@@ -83,6 +85,13 @@ class ModelInfo(BaseModel):
     first: FirstToken | None
     device: str
     card: dict[str, Any] = Field(description="What the model was trained on, how, and how good it is.")
+    units: dict[str, Any] | None = Field(
+        description="The card's summary of FFN units over a corpus: of each FFN, which never fire and which always do."
+    )
+    weights: dict[str, list[int]] = Field(
+        description="The parameters' names and shapes, for `POST /api/weights`.",
+        examples=[{"layers.0.attn.w_q.weight": [256, 256]}],
+    )
     taps: list[TapInfo] = Field(description="The tensors that a trace can give.")
 
 

@@ -130,9 +130,20 @@ class EditMask(Request):
 Intervention = Annotated[AblateHead | EditMask, Field(discriminator="kind")]
 
 
-class TraceRequest(WithTarget):
+class RunRequest(WithTarget):
+    """What is run, and how: a sentence, its target, masks, PADs and changes."""
+
     masks: MaskSwitches = Field(default=MaskSwitches(), description="Which masks are on.")
     pad: Pad = Field(default=Pad(), description="PAD tokens to put around the sentence.")
+    interventions: list[Intervention] = Field(
+        default=[],
+        max_length=4096,
+        description="Changes to make while the model runs.",
+        examples=[[{"kind": "ablate_head", "layer": 0, "head": 3}]],
+    )
+
+
+class TraceRequest(RunRequest):
     want: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
         default=["*.pattern"],
         max_length=256,
@@ -151,12 +162,6 @@ class TraceRequest(WithTarget):
         default="safetensors", description="npz is for `numpy.load`: the same arrays, the metadata as `__metadata__`."
     )
     predict: Predict | None = Field(default=None, description="List next tokens in the metadata's `predictions`.")
-    interventions: list[Intervention] = Field(
-        default=[],
-        max_length=4096,
-        description="Changes to make while the model runs.",
-        examples=[[{"kind": "ablate_head", "layer": 0, "head": 3}]],
-    )
 
 
 class GenerateRequest(WithTarget, Sampling):

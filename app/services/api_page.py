@@ -47,8 +47,24 @@ EXAMPLES: dict[str, Json] = {
     "/api/trace": {"text": "Once upon a time", "want": ["layers.0.attn.pattern"], "predict": {"positions": [3]}},
     "/api/generate": {"text": "Once upon a time", "max_new_tokens": 8},
     "/api/translate": {"text": "I ate a banana in the morning."},
+    "/api/explain/lens": {"text": "Once upon a time", "k": 3},
+    "/api/explain/contributions": {"text": "Once upon a time", "row": 3},
+    "/api/explain/gradients": {"text": "Once upon a time", "row": 3},
+    "/api/explain/heads": {"text": "Once upon a time"},
+    "/api/explain/units": {"text": "Once upon a time", "unit": 0, "layer": 0},
+    "/api/explain/swap": {"text": "Once upon a time", "i": 0, "j": 1},
+    "/api/explain/residual": {"text": "Once upon a time"},
+    "/api/explain/neighbours": {"token_id": 100},
+    "/api/explain/positions": {"length": 16},
+    "/api/explain/parameters": {},
+    "/api/weights": {"want": ["layers.0.attn.w_q.weight"]},
 }
-OPTIONS = {"/api/trace": " -o trace.safetensors", "/api/generate": " -N"}
+OPTIONS = {
+    "/api/trace": " -o trace.safetensors",
+    "/api/generate": " -N",
+    "/api/explain/positions": " -o positions.safetensors",
+    "/api/weights": " -o weights.safetensors",
+}
 
 
 def endpoints(openapi: Json, base: str) -> list[Endpoint]:

@@ -11,6 +11,7 @@ import torch
 
 from app.errors import unknown_name
 from app.services.languages import languages_of
+from app.services.weights import shapes
 from app.settings import Settings
 from model import checkpoint
 from model.attentions import attentions
@@ -116,9 +117,10 @@ def describe(loaded: Checkpoint) -> dict[str, Any]:
     """What `/api/models` and `chumoku models --json` say of one model: its numbers, its card, its taps."""
     config = loaded.config.to_json()
     shape = ("family", "n_layer", "n_head", "d_model", "d_ff", "vocab_size", "max_seq_len")
+    kinds = ("position", "norm_order", "tie_embeddings", "scale_embeddings", "layer_norm_eps", "text_form")
     return {
         "name": loaded.name,
-        **{name: config[name] for name in (*shape, "position", "norm_order", "tie_embeddings", "text_form")},
+        **{name: config[name] for name in (*shape, *kinds)},
         "attentions": [asdict(attention) for attention in attentions(loaded.config)],
         "classes": list(loaded.config.classes),
         "languages": languages_of(loaded),
@@ -129,6 +131,8 @@ def describe(loaded: Checkpoint) -> dict[str, Any]:
         "first": first(loaded.tokenizer),
         "device": str(loaded.device),
         "card": loaded.card,
+        "units": loaded.card.get("units"),
+        "weights": shapes(loaded),
         "taps": [{"name": name, "dims": dims} for name, dims in tap_dims(loaded.model).items()],
     }
 

@@ -6,9 +6,9 @@ from typing import Literal, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
-Kind = Literal["trace", "open", "prompt", "step", "search"]
-"""What a job is: a trace, the check of a generation's request, its prompt, or one of its steps; the source of a
-translation's beam search, or one of its steps."""
+Kind = Literal["trace", "explain", "open", "prompt", "step", "search"]
+"""What a job is: a trace; an explanation, or weights; the check of a generation's request, its prompt, or one of its
+steps; the source of a translation's beam search, or one of its steps."""
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 

@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from app.schemas import Predict, Sampling
+from app.services import tokens
 from app.services.edits import check_index
 from model.checkpoint import Checkpoint
 from model.sampling import Distribution, Settings, distribution, likeliest
@@ -28,6 +29,13 @@ def classes(checkpoint: Checkpoint, logits: Tensor) -> list[dict[str, Any]]:
     probabilities = logits.double().softmax(-1).tolist()
     rows = zip(checkpoint.config.classes, logits.tolist(), probabilities, strict=True)
     return [{"name": name, "logit": logit, "probability": p} for name, logit, p in rows]
+
+
+def first(checkpoint: Checkpoint, logits: Tensor) -> int:
+    """The model's own first choice: a token that may be sampled, or a class; logits [vocab] or [class]."""
+    if checkpoint.config.classes:
+        return int(logits.argmax())
+    return int(likeliest(distribution(logits, Settings(), checkpoint.tokenizer.never_sampled).before, 1)[0])
 
 
 def check_positions(request: Predict | None, seq_len: int) -> None:
@@ -55,13 +63,8 @@ def prediction_json(
 
 def candidate_json(tokenizer: Tokenizer, dist: Distribution, token_id: int) -> dict[str, Any]:
     """One candidate: `before` is the model's own probability, `after` what is sampled from (0: cut)."""
-    (token,) = tokenizer.tokens([token_id])
     return {
-        "id": token_id,
-        "text": token.text,
-        "bytes": token.bytes.hex(),
-        "partial": token.partial,
-        "special": token.special,
+        **tokens.look(tokenizer, token_id),
         "before": float(dist.before[token_id]),
         "after": float(dist.after[token_id]),
         "kept": bool(dist.kept[token_id]),

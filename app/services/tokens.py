@@ -115,6 +115,18 @@ def token_json(token: Token) -> dict[str, Any]:
     }
 
 
+def look(tokenizer: Tokenizer, token_id: int) -> dict[str, Any]:
+    """A token by itself, in no sentence."""
+    (token,) = tokenizer.tokens([token_id])
+    return {
+        "id": token_id,
+        "text": token.text,
+        "bytes": token.bytes.hex(),
+        "partial": token.partial,
+        "special": token.special,
+    }
+
+
 def tokens_json(tokenizer: Tokenizer, ids: Sequence[int]) -> list[dict[str, Any]]:
     """All tokens of a sentence on the wire."""
     return [token_json(token) for token in tokenizer.tokens(list(ids))]

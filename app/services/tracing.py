@@ -12,30 +12,19 @@ from torch import Tensor
 from app import wire
 from app.errors import AppError, unknown_name
 from app.schemas import TraceRequest
-from app.services import tokens
-from app.services.edits import Lengths, check_index, edits_of
+from app.services.edits import check_index
 from app.services.families import WITHOUT_NEXT_TOKEN, check_predicts
 from app.services.languages import Languages, notes
+from app.services.plan import RunPlan, plan_run
 from app.services.predictions import check_positions, classes, predict
-from app.services.targets import Target, target_of
 from app.services.trace_metadata import metadata
 from model.checkpoint import Checkpoint
 from model.config import ModelConfig
-from model.taps import Edit, match_names, tap_dims
-from model.trace import Masks, Padding, Trace, trace
+from model.taps import match_names, tap_dims
+from model.trace import Trace, trace
 
 LOGITS = "logits"
 NONE: Languages = {}
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A request that was found to be in order: what will be run."""
-
-    ids: list[int]
-    target: Target | None
-    names: list[str]
-    edits: dict[str, Edit]
 
 
 @dataclass(frozen=True)
@@ -51,16 +40,18 @@ class Encoded:
 def answer(checkpoint: Checkpoint, request: TraceRequest, max_chars: int, loaded: Languages = NONE) -> Encoded:
     """Run the request. Raises `AppError` for whatever is wrong with it. `loaded`: whom a note may point to."""
     start = perf_counter()
-    plan = prepare(checkpoint, request, max_chars)
-    traced = run(checkpoint, request, plan)
+    names = prepare(checkpoint, request)
+    plan = plan_run(checkpoint, request, max_chars)
+    check_positions(request.predict, plan.lengths["target" if plan.target else "source"])
+    traced = run(plan, request, names)
     seconds = perf_counter() - start
     arrays = {
         name: wire.convert(name, select_heads(traced.tensors[name], traced.dims[name], request.heads), request.dtype)
-        for name in plan.names
+        for name in names
     }
     about = metadata(checkpoint, request, traced, plan.target) | {
-        "dims": {name: traced.dims[name] for name in plan.names},
-        "scale": wire.scales(plan.names, request.dtype),
+        "dims": {name: traced.dims[name] for name in names},
+        "scale": wire.scales(names, request.dtype),
         "seconds": seconds,
         **outcome(checkpoint, request, traced),
     }
@@ -69,34 +60,20 @@ def answer(checkpoint: Checkpoint, request: TraceRequest, max_chars: int, loaded
     return Encoded(body, len(traced.ids), seconds, perf_counter() - start - seconds)
 
 
-def prepare(checkpoint: Checkpoint, request: TraceRequest, max_chars: int) -> Plan:
-    """Check everything before the model runs; only then let it write the target, where none is given."""
-    n_pad = request.pad.count
-    ids = tokens.resolve(checkpoint, request.text, request.token_ids, max_chars, n_pad)
+def prepare(checkpoint: Checkpoint, request: TraceRequest) -> list[str]:
+    """Check what is asked of the run, before there is one; the names of the tensors that are wanted."""
     names = wanted_names(request, tap_dims(checkpoint.model), checkpoint.config)
     wire.check_dtype(names, request.dtype)
     if request.predict is not None:
         check_predicts(checkpoint, "predict", WITHOUT_NEXT_TOKEN)
-    target = target_of(checkpoint, ids, request.target, request.target_ids, max_chars)
-    lengths: Lengths = {"source": len(ids) + n_pad, "target": len(target.ids) if target else 0}
-    check_positions(request.predict, lengths["target" if target else "source"])
-    return Plan(ids, target, names, edits_of(request.interventions, checkpoint.config, lengths))
+    return names
 
 
-def run(checkpoint: Checkpoint, request: TraceRequest, plan: Plan) -> Trace:
+def run(plan: RunPlan, request: TraceRequest, names: list[str]) -> Trace:
     """One forward pass that records only what the answer needs."""
-    names = plan.names
-    if LOGITS not in names and (request.predict is not None or checkpoint.config.classes):
+    if LOGITS not in names and (request.predict is not None or plan.checkpoint.config.classes):
         names = [*names, LOGITS]
-    return trace(
-        checkpoint,
-        plan.ids,
-        names,
-        target=plan.target.ids if plan.target else None,
-        use=Masks(request.masks.causal, request.masks.padding),
-        pad=Padding(request.pad.count, request.pad.side, request.pad.follow),
-        edit=plan.edits,
-    )
+    return trace(plan.checkpoint, plan.ids, names, **plan.options)
 
 
 def outcome(checkpoint: Checkpoint, request: TraceRequest, traced: Trace) -> dict[str, Any]:

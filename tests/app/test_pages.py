@@ -128,7 +128,9 @@ def test_translate_fills_in_and_counts() -> None:
 async def test_docs_list_every_route_with_its_fields(client: AsyncClient) -> None:
     openapi = (await client.get("/openapi.json")).json()
     html = (await client.get("/docs")).text
-    routes = {"/api/models", "/api/tokenize", "/api/trace", "/api/generate", "/api/translate"}
+    routes = {"/api/models", "/api/tokenize", "/api/trace", "/api/generate", "/api/translate", "/api/weights"}
+    told = "lens contributions gradients heads units swap residual neighbours positions parameters"
+    routes |= {f"/api/explain/{what}" for what in told.split()}
     routes |= {"/healthz", "/readyz", "/metrics"}
     assert set(openapi["paths"]) == routes
     for path in openapi["paths"]:

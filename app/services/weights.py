@@ -1,0 +1,85 @@
+"""A model's parameters by name, as they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from app import wire
+from app.errors import AppError, unknown_name
+from app.schemas_explain import WeightsRequest
+from model.checkpoint import Checkpoint
+from model.taps import match_names
+
+MAX_BYTES = 64 * 2**20
+FLOAT32 = 4
+DIMS = (
+    (r"(token_embedding|unembedding)\.weight", "vocab d_model"),
+    (r"positions\.table\.weight", "position d_model"),
+    (r"attn\.w_[qkvo]\.weight", "d_model d_model"),
+    (r"ffn\.w_1\.weight", "d_ff d_model"),
+    (r"ffn\.w_1\.bias", "d_ff"),
+    (r"ffn\.w_2\.weight", "d_model d_ff"),
+    (r"classifier\.weight", "class d_model"),
+    (r"classifier\.bias", "class"),
+)
+"""How the end of a name tells the dimensions: a matrix's outputs first. All else is one row over d_model."""
+
+
+def answer(checkpoint: Checkpoint, request: WeightsRequest) -> bytes:
+    """The parameters that `want` names, in the model's order, a tied one under each of its names.
+
+    Raises `unknown_weight` listing the known ones, `bad_row`, and `too_large`.
+    """
+    parameters = checkpoint.model.state_dict()
+    chosen = {name: parameters[name] for name in wanted(request.want, list(parameters))}
+    check_rows(chosen, request.rows)
+    check_size(chosen, request.rows)
+    arrays = {name: wire.convert(name, rows_of(x, request.rows), "float32") for name, x in chosen.items()}
+    return wire.encode(arrays, {"model": checkpoint.name, "dims": {name: dims_of(name) for name in chosen}})
+
+
+def shapes(checkpoint: Checkpoint) -> dict[str, list[int]]:
+    """The names there are."""
+    return {name: list(x.shape) for name, x in checkpoint.model.state_dict().items()}
+
+
+def wanted(patterns: list[str], known: list[str]) -> list[str]:
+    for index, pattern in enumerate(patterns):
+        try:
+            match_names([pattern], known)
+        except KeyError:
+            raise unknown_name("unknown_weight", "parameter", pattern, known, where=f"want[{index}]") from None
+    return match_names(patterns, known)
+
+
+def check_rows(chosen: Mapping[str, Tensor], rows: list[int] | None) -> None:
+    """Raise `bad_row` for a row that one of the parameters does not have."""
+    shortest = min(chosen, key=lambda name: len(chosen[name]))
+    last = len(chosen[shortest]) - 1
+    for index, row in enumerate(rows or []):
+        if row > last:
+            message = f"{shortest!r} has no row {row}: its rows run from 0 to {last}."
+            raise AppError("bad_row", message, f"Take a row from 0 to {last}.", where=f"rows[{index}]", got=row,
+                           limit=last)  # fmt: skip
+
+
+def check_size(chosen: Mapping[str, Tensor], rows: list[int] | None) -> None:
+    """Raise `too_large` for more than can be sent at once."""
+    n_bytes = FLOAT32 * sum(x.numel() if rows is None else x.numel() // len(x) * len(rows) for x in chosen.values())
+    if n_bytes > MAX_BYTES:
+        message = f"These parameters have {n_bytes / 2**20:.1f} MB, more than the limit of {MAX_BYTES // 2**20} MB."
+        hint = "Ask for fewer names at once, or for some rows."
+        raise AppError("too_large", message, hint, where="want", got=n_bytes, limit=MAX_BYTES)
+
+
+def rows_of(x: Tensor, rows: list[int] | None) -> Tensor:
+    return x if rows is None else x[torch.tensor(rows, device=x.device)]
+
+
+def dims_of(name: str) -> str:
+    """The names of a parameter's dimensions."""
+    return next((dims for pattern, dims in DIMS if re.search(f"{pattern}$", name)), "d_model")

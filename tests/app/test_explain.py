@@ -1,0 +1,244 @@
+"""What /api/explain/… says is what model.explain says, of every model of the zoo."""
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from httpx import AsyncClient
+from pydantic import BaseModel
+
+from app import responses_explain, responses_layers
+from app.services.explain import to_json
+from app.services.library import Library
+from app.services.targets import greedy
+from app.services.tokens import as_read
+from model.checkpoint import Checkpoint
+from model.explain.anatomy import Options
+from model.explain.contributions import contributions
+from model.explain.gradients import gradient_norms
+from model.explain.head_labels import RULES, labels
+from model.explain.lens import logit_lens
+from model.explain.neighbours import neighbours
+from model.explain.parameters import count_parameters
+from model.explain.positions import position_table
+from model.explain.residual import streams
+from model.explain.swaps import swap_tokens
+from model.explain.units import units
+from model.masks import EDITED
+from model.trace import Masks, Padding
+from tests.app.helpers import decode, refused
+
+TEXTS = {
+    "stories-gpt": "The dog saw a cat.",
+    "sentiment-encoder": "A dull film, badly made.",
+    "translate-enja": "I like this book.",
+}
+DESCRIBED = vars(responses_explain) | vars(responses_layers)
+every_model = pytest.mark.parametrize("name", TEXTS)
+
+
+async def ask(client: AsyncClient, route: str, **request: Any) -> dict[str, Any]:
+    """The answer, which has the fields that its description has, and no more."""
+    response = await client.post(f"/api/explain/{route}", json=request)
+    assert response.status_code == 200, response.text
+    answer: dict[str, Any] = response.json()
+    described: type[BaseModel] = DESCRIBED[f"{route.title()}Response"]
+    assert described.model_validate(answer).model_dump() == answer
+    return answer
+
+
+def run_of(loaded: Library, name: str) -> tuple[Checkpoint, list[int], Options]:
+    """What a request for this text alone runs."""
+    checkpoint = loaded.get(name)
+    ids = as_read(checkpoint, checkpoint.tokenizer.encode(TEXTS[name]))
+    if checkpoint.config.family != "encoder-decoder":
+        return checkpoint, ids, {}
+    return checkpoint, ids, {"target": greedy(checkpoint, ids)}
+
+
+def agree(told: Any, expected: Any) -> None:
+    """The same numbers, null for NaN; everything else of `expected`, deeply, is in `told`."""
+    if isinstance(expected, torch.Tensor):
+        got = np.array(told, dtype=float)
+        np.testing.assert_allclose(got.reshape(expected.shape), expected.double().numpy(), rtol=1e-5, atol=1e-7)
+    elif isinstance(expected, dict):
+        for key, value in expected.items():
+            agree(told[key], value)
+    elif isinstance(expected, list | tuple):
+        assert len(told) == len(expected)
+        for one, other in zip(told, expected, strict=True):
+            agree(one, other)
+    else:
+        assert told == (pytest.approx(expected, rel=1e-5, abs=1e-7) if isinstance(expected, float) else expected)
+
+
+@every_model
+async def test_lens(client: AsyncClient, loaded: Library, name: str) -> None:
+    checkpoint, ids, options = run_of(loaded, name)
+    expected = logit_lens(checkpoint, ids, k=4, **options)
+    answer = await ask(client, "lens", model=name, text=TEXTS[name], k=4)
+    for part in ("taps", "rows", "top", "probability"):
+        agree(answer[part], getattr(expected, part))
+    for part, followed in (("final", expected.final), ("next", expected.next)):
+        there = (followed.ids >= 0).tolist()
+        assert answer[part]["ids"] == [i if i >= 0 else None for i in followed.ids.tolist()]
+        agree(answer[part]["probability"], followed.probability)
+        for told, rank in zip(answer[part]["rank"], followed.rank.tolist(), strict=True):
+            assert told == [one if ok else None for one, ok in zip(rank, there, strict=True)]
+    assert answer["next"]["ids"][-1] is None
+    assert answer["next"]["same"] == (expected.next.ids == expected.final.ids).tolist()
+    assert answer["classes"] == list(checkpoint.config.classes)
+    if not checkpoint.config.classes:
+        named = {*np.ravel(answer["top"]).tolist(), *answer["final"]["ids"], *answer["next"]["ids"]} - {None}
+        assert set(answer["tokens"]) == {str(i) for i in named}
+        (token,) = checkpoint.tokenizer.tokens(answer["final"]["ids"][:1])
+        look = {"id": token.id, "text": token.text, "bytes": token.bytes.hex(), "partial": token.partial}
+        assert answer["tokens"][str(token.id)] == look | {"special": token.special}
+
+
+@every_model
+async def test_contributions(client: AsyncClient, loaded: Library, name: str) -> None:
+    checkpoint, ids, options = run_of(loaded, name)
+    asked = {"answer": 1, "against": 0, "row": 0}
+    answer = await ask(client, "contributions", model=name, text=TEXTS[name], **asked)
+    agree(answer, asdict(contributions(checkpoint, ids, 1, row=0, against=0, **options)))
+    assert set(answer["tokens"]) == (set() if checkpoint.config.classes else {"0", "1"})
+
+
+@every_model
+async def test_contributions_of_the_models_own_answer(client: AsyncClient, loaded: Library, name: str) -> None:
+    checkpoint, ids, options = run_of(loaded, name)
+    lens = logit_lens(checkpoint, ids, k=1, **options)
+    answer = await ask(client, "contributions", model=name, text=TEXTS[name])
+    assert (answer["row"], answer["answer"], answer["against"]) == (lens.rows[-1], int(lens.final.ids[-1]), None)
+    assert abs(answer["error"]) < 1e-4
+
+
+@every_model
+async def test_gradients(client: AsyncClient, loaded: Library, name: str) -> None:
+    checkpoint, ids, options = run_of(loaded, name)
+    answer = await ask(client, "gradients", model=name, text=TEXTS[name], answer=1, row=0)
+    agree(answer["runs"], [asdict(one) for one in gradient_norms(checkpoint, ids, 1, row=0, **options)])
+    assert [run["residuals"] for run in answer["runs"]] == [True, False]
+
+
+@every_model
+async def test_heads(client: AsyncClient, loaded: Library, name: str) -> None:
+    checkpoint, ids, options = run_of(loaded, name)
+    answer = await ask(client, "heads", model=name, text=TEXTS[name])
+    agree(answer["heads"], [asdict(one) for one in labels(checkpoint, ids, **options)])
+    assert answer["rules"] == {kind: {"threshold": at, "words": words} for kind, (at, words) in RULES.items()}
+
+
+@every_model
+async def test_units(client: AsyncClient, loaded: Library, name: str) -> None:
+    checkpoint, ids, options = run_of(loaded, name)
+    expected = units(checkpoint, ids, k=3, **options)
+    answer = await ask(client, "units", model=name, text=TEXTS[name], k=3)
+    assert answer["unit"] is None
+    each = ("top_positions", "top_values")
+    agree(answer["ffns"], [{k: v for k, v in asdict(one).items() if k not in each} for one in expected])
+    assert all(ffn["path"].startswith(f"{ffn['prefix']}layers.{ffn['layer']}.") for ffn in answer["ffns"])
+    one = expected[-1]
+    stack = "decoder" if options else None
+    answer = await ask(client, "units", model=name, text=TEXTS[name], k=3, unit=7, layer=one.layer, stack=stack)
+    agree(answer["unit"], {"path": one.path, "layer": one.layer, "unit": 7})
+    agree(answer["unit"], {part: getattr(one, part)[7] for part in each})
+
+
+@every_model
+async def test_swap(client: AsyncClient, loaded: Library, name: str) -> None:
+    checkpoint, ids, options = run_of(loaded, name)
+    answer = await ask(client, "swap", model=name, text=TEXTS[name], i=1, j=3)
+    agree(answer["runs"], [asdict(one) for one in swap_tokens(checkpoint, ids, 1, 3, **options)])
+
+
+async def test_places_of_a_swap_count_pads(client: AsyncClient, loaded: Library) -> None:
+    checkpoint, ids, _ = run_of(loaded, "stories-gpt")
+    text, pad = TEXTS["stories-gpt"], {"count": 2, "side": "left"}
+    answer = await ask(client, "swap", text=text, pad=pad, i=3, j=5)
+    agree(answer["runs"], [asdict(one) for one in swap_tokens(checkpoint, ids, 1, 3, pad=Padding(2, "left"))])
+    error = await refused(client, "/api/explain/swap", 422, "bad_position", text=text, pad=pad, i=2, j=1)
+    assert (error["where"], error["got"], error["limit"]) == ("j", 1, len(ids) + 1)
+
+
+@every_model
+async def test_residual(client: AsyncClient, loaded: Library, name: str) -> None:
+    checkpoint, ids, options = run_of(loaded, name)
+    answer = await ask(client, "residual", model=name, text=TEXTS[name])
+    expected = streams(checkpoint, ids, **options)
+    agree(answer["streams"], [asdict(one) for one in expected])
+    written = [one for stream in answer["streams"] for one in stream["written"]]
+    assert [one["sublayer"]["out"] for one in written] == [o.sublayer.out for s in expected for o in s.written]
+
+
+@every_model
+async def test_tables(client: AsyncClient, loaded: Library, name: str) -> None:
+    checkpoint = loaded.get(name)
+    answer = await ask(client, "neighbours", model=name, token_id=300, k=3, measure="dot")
+    agree(answer, asdict(neighbours(checkpoint, 300, k=3, measure="dot")))
+    assert set(answer["tokens"]) == {"300", *map(str, answer["ids"])}
+    answer = await ask(client, "parameters", model=name)
+    agree(answer, asdict(count_parameters(checkpoint.model)))
+
+
+@every_model
+async def test_positions(client: AsyncClient, loaded: Library, name: str) -> None:
+    length = 200 if name == "translate-enja" else 20  # a sinusoid goes on behind the window
+    response = await client.post("/api/explain/positions", json={"model": name, "length": length})
+    arrays, about = decode(response.content)
+    expected = position_table(loaded.get(name), length)
+    assert (arrays["table"] == expected.table.numpy()).all()
+    assert (arrays["similarity"] == expected.similarity.float().numpy()).all()
+    assert {array.dtype for array in arrays.values()} == {np.dtype("float32")}
+    dims = {"table": "position d_model", "similarity": "position position"}
+    prefix = "encoder." if name == "translate-enja" else ""
+    told = {"kind": expected.kind, "trained": expected.trained, "beyond": expected.beyond}
+    assert about == told | {"prefix": prefix, "dims": dims}
+
+
+async def test_a_run_is_as_it_was_asked_for(families: AsyncClient, three: Library) -> None:
+    """Masks, PADs, interventions and a target of one's own are in force."""
+    translator, ids, target = three.get("translator"), list(b"abc"), list(b"xy")
+
+    def forbid(reasons: torch.Tensor) -> torch.Tensor:
+        reasons = reasons.clone(memory_format=torch.contiguous_format)
+        reasons[:, 1, 2, 3] |= EDITED
+        return reasons
+
+    cell = {"kind": "mask", "attention": "cross", "layer": 1, "head": 1, "query": 2, "key": 3, "allow": False}
+    request = {
+        "model": "translator",
+        "text": "abc",
+        "target": "xy",
+        "masks": {"causal": False, "padding": False},
+        "pad": {"count": 1, "side": "right"},
+        "interventions": [cell],
+    }
+    options: Options = {
+        "target": target,
+        "use": Masks(causal=False, padding=False),
+        "pad": Padding(1, "right"),
+        "edit": {"decoder.layers.1.cross_attn.mask": forbid},
+    }
+    agree((await ask(families, "lens", **request))["probability"], logit_lens(translator, ids, **options).probability)
+    expected = [asdict(one) for one in gradient_norms(translator, ids, 7, **options)]
+    agree((await ask(families, "gradients", **request, answer=7))["runs"], expected)
+    plain = logit_lens(translator, ids, target=target).probability
+    assert not torch.allclose(torch.tensor((await ask(families, "lens", **request))["probability"]).double(), plain)
+
+
+async def test_a_stack_may_be_named(families: AsyncClient) -> None:
+    for prefix, told in (("decoder.", "decoder."), ("decoder", "decoder."), (None, "encoder.")):
+        response = await families.post("/api/explain/positions", json={"model": "translator", "prefix": prefix})
+        assert decode(response.content)[1]["prefix"] == told
+
+
+def test_what_is_no_number_is_null() -> None:
+    nan, infinite = float("nan"), float("inf")
+    assert (
+        to_json({"a": [1.5, nan, [-infinite, 2]], "b": (nan, "é")})
+        == '{"a":[1.5,null,[null,2]],"b":[null,"é"]}'.encode()
+    )

@@ -1,0 +1,75 @@
+"""What cannot be explained is refused in the one shape, and the refusal says the limit and what to do."""
+
+from typing import Any
+
+from httpx import AsyncClient
+
+from tests.app.helpers import refused
+
+A = {"text": "abc"}
+CLASSIFIER: dict[str, Any] = {"model": "classifier", "text": "abc"}
+TRANSLATOR: dict[str, Any] = {"model": "translator", "text": "abc"}
+MISTAKES: list[tuple[str, dict[str, Any], str, str | None]] = [
+    ("lens", {}, "invalid_request", None),
+    ("lens", {"text": ""}, "empty_text", "text"),
+    ("lens", A | {"k": 0}, "invalid_request", "k"),
+    ("lens", A | {"k": 101}, "invalid_request", "k"),
+    ("lens", A | {"want": ["*"]}, "invalid_request", "want"),
+    ("lens", A | {"target": "b"}, "wrong_family", "target"),
+    ("lens", A | {"pad": {"count": 62}}, "too_long", "text"),
+    ("lens", A | {"interventions": [{"kind": "ablate_head", "layer": 2, "head": 0}]}, "bad_layer",
+     "interventions[0].layer"),
+    ("contributions", A | {"answer": 258}, "bad_token", "answer"),
+    ("contributions", A | {"answer": 10**30}, "bad_token", "answer"),
+    ("contributions", A | {"answer": -1}, "invalid_request", "answer"),
+    ("contributions", A | {"against": 258}, "bad_token", "against"),
+    ("contributions", A | {"row": 3}, "bad_position", "row"),
+    ("contributions", A | {"row": 0, "pad": {"count": 1}}, "bad_position", "row"),
+    ("contributions", CLASSIFIER | {"answer": 3}, "bad_class", "answer"),
+    ("contributions", CLASSIFIER | {"row": 1}, "bad_position", "row"),
+    ("gradients", A | {"answer": 258}, "bad_token", "answer"),
+    ("gradients", A | {"row": 10**30}, "bad_position", "row"),
+    ("gradients", A | {"against": 1}, "invalid_request", "against"),
+    ("gradients", TRANSLATOR | {"target": "b", "row": 2}, "bad_position", "row"),
+    ("units", A | {"k": 101}, "invalid_request", "k"),
+    ("units", A | {"unit": 1}, "invalid_request", None),
+    ("units", A | {"layer": 1}, "invalid_request", None),
+    ("units", A | {"unit": 22, "layer": 0}, "bad_unit", "unit"),
+    ("units", A | {"unit": 0, "layer": 2}, "bad_layer", "layer"),
+    ("units", A | {"unit": 0, "layer": 0, "stack": "encoder"}, "wrong_family", "stack"),
+    ("units", TRANSLATOR | {"unit": 0, "layer": 0, "stack": "encodr"}, "unknown_stack", "stack"),
+    ("swap", A | {"i": 0}, "invalid_request", "j"),
+    ("swap", A | {"i": 0, "j": 3}, "bad_position", "j"),
+    ("swap", {"text": "aa", "i": 0, "j": 1}, "same_token", "j"),
+    ("swap", {"text": "a", "i": 0, "j": 0}, "same_token", "j"),
+    ("swap", CLASSIFIER | {"i": 0, "j": 1}, "bad_position", "i"),
+    ("neighbours", {}, "invalid_request", "token_id"),
+    ("neighbours", {"token_id": 258}, "bad_token", "token_id"),
+    ("neighbours", {"token_id": 1, "k": 10**30}, "invalid_request", "k"),
+    ("neighbours", {"token_id": 1, "measure": "l2"}, "invalid_request", "measure"),
+    ("neighbours", {"token_id": 1, "text": "a"}, "invalid_request", "text"),
+    ("positions", {"length": 0}, "invalid_request", "length"),
+    ("positions", {"length": 65}, "too_long", "length"),
+    ("positions", {"length": 10**30}, "too_long", "length"),
+    ("positions", {"prefix": "decoder."}, "wrong_family", "prefix"),
+    ("positions", {"model": "translator", "prefix": ""}, "unknown_stack", "prefix"),
+    ("parameters", {"text": "a"}, "invalid_request", "text"),
+]  # fmt: skip
+
+
+async def test_mistakes(families: AsyncClient) -> None:
+    for route, request, code, where in MISTAKES:
+        error = await refused(families, f"/api/explain/{route}", 422, code, **request)
+        assert error.get("where") == where, (route, request)
+
+
+async def test_a_mistake_says_the_limit_and_what_to_do(families: AsyncClient) -> None:
+    error = await refused(families, "/api/explain/contributions", 422, "bad_token", **A, answer=999)
+    assert (error["got"], error["limit"]) == (999, 257)
+    assert "257" in error["hint"]
+    error = await refused(families, "/api/explain/lens", 404, "unknown_model", **A, model="gtp")
+    assert "'gpt'" in error["hint"]
+    error = await refused(
+        families, "/api/explain/units", 422, "unknown_stack", **TRANSLATOR, unit=0, layer=0, stack="x"
+    )
+    assert error["known"] == ["encoder", "decoder"]

@@ -1,0 +1,76 @@
+"""Weights are the model's own, bit for bit."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from httpx import AsyncClient
+
+from app.services import weights
+from app.services.library import Library, describe
+from tests.app.helpers import decode, refused
+
+
+async def ask(client: AsyncClient, **request: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    response = await client.post("/api/weights", json=request)
+    assert response.status_code == 200, response.text
+    assert response.headers["content-type"] == "application/octet-stream"
+    return decode(response.content)
+
+
+@pytest.mark.parametrize("name", ["stories-gpt", "sentiment-encoder", "translate-enja"])
+async def test_every_parameter_bit_for_bit(client: AsyncClient, loaded: Library, name: str) -> None:
+    arrays, about = await ask(client, model=name, want=["*"])
+    parameters = loaded.get(name).model.state_dict()
+    sizes = loaded.get(name).config.to_json() | {"class": 2}
+    sizes |= {"vocab": sizes["vocab_size"], "position": sizes["max_seq_len"]}
+    assert about["model"] == name
+    assert list(about["dims"]) == list(parameters)
+    assert set(arrays) == set(parameters)
+    for key, parameter in parameters.items():
+        assert arrays[key].dtype == np.float32
+        assert arrays[key].tobytes() == parameter.contiguous().numpy().tobytes(), key
+        assert tuple(sizes[dim] for dim in about["dims"][key].split()) == parameter.shape, key
+
+
+async def test_rows(client: AsyncClient, loaded: Library) -> None:
+    names = ["layers.1.ffn.w_1.weight", "layers.1.ffn.w_1.bias"]  # a matrix that lies transposed in memory
+    arrays, _ = await ask(client, model="stories-gpt", want=["layers.1.ffn.w_1.*"], rows=[1023, 0])
+    assert set(arrays) == set(names)
+    parameters = loaded.get("stories-gpt").model.state_dict()
+    for name in names:
+        assert (arrays[name] == parameters[name].numpy()[[1023, 0]]).all()
+
+
+async def test_models_list_them(client: AsyncClient, loaded: Library) -> None:
+    for line in (await client.get("/api/models")).json()["models"]:
+        checkpoint = loaded.get(line["name"])
+        assert line["weights"] == {name: list(x.shape) for name, x in checkpoint.model.state_dict().items()}
+        assert line["units"] == checkpoint.card.get("units")
+    counted = {"layers": [{"path": "layers.0.ffn", "n_dead": 3}]}
+    assert describe(replace(checkpoint, card={"units": counted}))["units"] == counted
+
+
+async def test_unknown_weight_lists_the_known(families: AsyncClient, three: Library) -> None:
+    request = {"want": ["*", "layers.0.attn.w_k.weigth"]}
+    error = await refused(families, "/api/weights", 422, "unknown_weight", **request)
+    assert error["where"] == "want[1]"
+    assert error["known"] == list(three.get("gpt").model.state_dict())
+    assert "layers.0.attn.w_k.weight" in error["hint"]
+
+
+async def test_bad_row(families: AsyncClient) -> None:
+    want = ["layers.0.ffn.w_1.weight", "layers.0.ffn.w_2.weight"]  # 22 rows, and 15
+    error = await refused(families, "/api/weights", 422, "bad_row", want=want, rows=[0, 15])
+    assert (error["where"], error["got"], error["limit"]) == ("rows[1]", 15, 14)
+    await refused(families, "/api/weights", 422, "invalid_request", want=want, rows=[1, 1])
+    await refused(families, "/api/weights", 422, "invalid_request", want=[])
+
+
+async def test_too_large(families: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weights, "MAX_BYTES", 4 * 15 * 21)
+    want = ["layers.0.ffn.w_1.weight"]
+    error = await refused(families, "/api/weights", 422, "too_large", want=want)
+    assert (error["where"], error["got"], error["limit"]) == ("want", 4 * 15 * 22, 4 * 15 * 21)
+    assert (await ask(families, want=want, rows=list(range(21))))[0]["layers.0.ffn.w_1.weight"].shape == (21, 15)
