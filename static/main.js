@@ -4,7 +4,8 @@ import * as api from "./data/api.js";
 import { createLoader } from "./data/loader.js";
 import { retrying } from "./data/retry.js";
 import { createSources } from "./data/sources.js";
-import { createTraces, keyOf } from "./data/traces.js";
+import { keyOf } from "./data/request.js";
+import { createTraces } from "./data/traces.js";
 import { createFileMode } from "./file_mode.js";
 import { mirrorUrl } from "./history.js";
 import { loadCatalogue, t } from "./lib/i18n.js";
@@ -34,7 +35,7 @@ async function start() {
     const patch = files.allowed(change);
     store.set(fitted(store.get(), patch, traces.model));
   };
-  const actions = { set, get: store.get, learn: traces.learn, t };
+  const actions = { set, get: store.get, learn: traces.learn, soon: (needs) => loader.soon(store.get(), needs), t };
   const context = { actions, models: list.models, modelOf: traces.model, examples, views: VIEWS, url, status, files };
 
   const controls = createControls(context);

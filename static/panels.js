@@ -2,6 +2,8 @@
 
 import { h, replace, setText } from "./lib/dom.js";
 import { t } from "./lib/i18n.js";
+import { placeReading } from "./controls/reading.js";
+import { errorText } from "./controls/status.js";
 import { hasView } from "./views/index.js";
 
 /** @typedef {import("./views/index.js").View} View */
@@ -54,7 +56,7 @@ export function createPanels(views, sidePanels, actions, modelOf) {
       for (const { view, panel, root } of visible(state)) {
         const needs = needsOf(view, state, trace.model);
         const complete = needs.every((need) => have.has(need));
-        if (sayWhatLacks(root, needs.map(trace.lacks).find(Boolean) ?? null)) {
+        if (sayWhatLacks(root, whatLacks(trace, needs))) {
           panel.setAttribute("aria-busy", "false");
           continue;
         }
@@ -77,6 +79,7 @@ function drawSafely(view, root, trace, state, actions) {
   const failed = root.parentElement?.querySelector(":scope > .panel-error");
   try {
     view.draw(root, trace, state, actions);
+    placeReading(root, view.id, trace.model);
     failed?.remove();
   } catch (error) {
     console.error(error);
@@ -86,14 +89,23 @@ function drawSafely(view, root, trace, state, actions) {
   }
 }
 
-/** A saved trace may not hold what a view draws from: then its place says so. @param {string|null} key */
-function sayWhatLacks(root, key) {
+/** Why there is nothing to draw: a saved trace does not hold it, or the server said why there is none. @param {string[]} needs */
+function whatLacks(trace, needs) {
+  const key = needs.map(trace.lacks).find(Boolean);
+  if (key) return t(key);
+  const asked = needs.filter((need) => need.startsWith("explain:")).map((need) => trace.explained[need.slice("explain:".length)]);
+  const error = asked.find((answer) => answer?.refused)?.refused;
+  return error ? errorText(error) : null;
+}
+
+/** Its place says so. @param {string|null} text */
+function sayWhatLacks(root, text) {
   const said = root.parentElement.querySelector(":scope > .panel-lacks");
-  root.classList.toggle("lacking", key !== null);
-  if (key === null || root.hidden) said?.remove();
-  else if (said) setText(said, t(key));
-  else root.after(h("p", { class: "panel-lacks" }, t(key)));
-  return key !== null;
+  root.classList.toggle("lacking", text !== null);
+  if (text === null || root.hidden) said?.remove();
+  else if (said) setText(said, text);
+  else root.after(h("p", { class: "panel-lacks" }, text));
+  return text !== null;
 }
 
 /** @param {View} view @param {import("./state.js").State} state @param {any} model */

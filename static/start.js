@@ -9,6 +9,9 @@ import { VIEWS, hasView } from "./views/index.js";
 
 /** @typedef {import("./state.js").State} State */
 
+/** What was chosen in another model's numbers. */
+const UNCHOSEN = { cell: null, ffnUnit: null, answer: null, swap: null };
+
 /**
  * @param {{default: string, models: any[]}} list  /api/models
  * @param {{start?: {layer: number, head: number}}} examples
@@ -35,7 +38,7 @@ export function initialState(list, examples) {
  */
 export function fitted(before, patch, modelOf) {
   const changed = patch.model !== undefined && patch.model !== before.model;
-  const fresh = changed ? { query: null, key: null, causal: null, target: null, targetIds: null, attention: null } : {};
+  const fresh = changed ? { query: null, key: null, causal: null, target: null, targetIds: null, attention: null, ...UNCHOSEN } : {};
   const asked = { ...fresh, ...patch };
   const state = { ...before, ...asked };
   const model = modelOf(state);

@@ -25,6 +25,11 @@ import { FIELDS } from "./url_fields.js";
  * @property {null|"mean"|number[]} lineHeads  whose lines: the open head's, the mean of its layer, or these of its layer
  * @property {import("./lib/token_groups.js").Unit} unit  what a row and a column of the weights is
  * @property {string} text2  the sentence beside the first in a batch: see controls/batch.js
+ * @property {string|null} step  of the walk through a block; null: its first
+ * @property {number[]|null} cell  [row, col] of what is looked at, where that is no query × key; null: nothing yet
+ * @property {number|null} ffnUnit  the chosen unit of the open layer's FFN
+ * @property {number|null} answer  the token (of a classifier the class) whose logit is explained; null: the likeliest
+ * @property {number[]|null} swap  two places of the sentence that change places
  * @property {boolean} compare  before | after | difference: see compare/runs.js
  * @property {number} temperature
  * @property {number} topK
@@ -59,6 +64,11 @@ export const DEFAULTS = Object.freeze({
   lineHeads: null,
   unit: "tokens",
   text2: "",
+  step: null,
+  cell: null,
+  ffnUnit: null,
+  answer: null,
+  swap: null,
   compare: false,
   temperature: 0.8,
   topK: 20,

@@ -10,10 +10,10 @@ export const MOST_PADS = 8;
 export const FIELDS = {
   model: ["model", String, String],
   text: ["text", String, String],
-  ids: ["ids", readIds, (ids) => ids.join(".")],
+  ids: ["ids", readIds, writeIds],
   nPrompt: ["prompt", readIndex, String],
   target: ["target", String, String],
-  targetIds: ["target_ids", readIds, (ids) => ids.join(".")],
+  targetIds: ["target_ids", readIds, writeIds],
   attention: ["attention", String, String],
   layer: ["layer", readIndex, String],
   head: ["head", readIndex, String],
@@ -29,6 +29,11 @@ export const FIELDS = {
   lineHeads: ["heads", readHeads, (heads) => (heads === "mean" ? heads : heads.join("."))],
   unit: ["unit", oneOf("tokens", "characters", "words"), String],
   text2: ["text2", String, String],
+  step: ["step", String, String],
+  cell: ["cell", readPair, writeIds],
+  ffnUnit: ["unit_id", readIndex, String],
+  answer: ["answer", readIndex, String],
+  swap: ["swap", readPair, writeIds],
   compare: ["compare", readSwitch, writeSwitch],
   temperature: ["temperature", readNumber(0, 10), String],
   topK: ["top_k", readIndex, String],
@@ -36,9 +41,18 @@ export const FIELDS = {
   seed: ["seed", readIndex, String],
 };
 
+function writeIds(ids) {
+  return ids.join(".");
+}
+
 function readIds(text) {
   const ids = text.split(/[.,]/).filter(Boolean).map(readIndex);
   return ids.length && !ids.includes(undefined) ? ids : undefined;
+}
+
+function readPair(text) {
+  const pair = readIds(text);
+  return pair?.length === 2 ? pair : undefined;
 }
 
 /** "mean", or some heads joined with "." in the order of the heads. */

@@ -1,7 +1,7 @@
 /** The sentence bar: what is typed is traced as it is typed; what is wrong with it is said right under it. */
 
 import { attentionsOf } from "../data/attentions.js";
-import { keyOf } from "../data/traces.js";
+import { keyOf } from "../data/request.js";
 import { setText } from "../lib/dom.js";
 import { t } from "../lib/i18n.js";
 import { createNotes } from "./notes.js";

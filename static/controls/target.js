@@ -1,7 +1,7 @@
 /** What an encoder-decoder writes: its own translation, or the reader's text, read as if the model had written it. */
 
 import { writesTarget } from "../data/attentions.js";
-import { keyOf } from "../data/traces.js";
+import { keyOf } from "../data/request.js";
 import { setText } from "../lib/dom.js";
 import { t } from "../lib/i18n.js";
 import { showProblem } from "./status.js";

@@ -33,6 +33,16 @@ export const trace = async (request, options = {}) =>
 /** The same request's bytes, as a file to keep. @param {object} request @returns {Promise<Blob>} */
 export const download = async (request, options = {}) => (await send("POST", "/api/trace", request, options)).blob();
 
+/** Parameters of a model by name. @param {object} request @returns {Promise<import("./wire.js").Decoded>} */
+export const weights = async (request, options = {}) =>
+  decode(await (await send("POST", "/api/weights", request, options)).arrayBuffer());
+
+/** One of the explanations, as JSON; the table of positions as tensors. @param {string} what @param {object} request */
+export async function explain(what, request, options = {}) {
+  const answer = await send("POST", `/api/explain/${what}`, request, options);
+  return what === "positions" ? decode(await answer.arrayBuffer()) : answer.json();
+}
+
 /** The open answer of a generation, a stream of events. @param {object} request @returns {Promise<Response>} */
 export const generate = (request, options = {}) => send("POST", "/api/generate", request, options);
 

@@ -21,7 +21,9 @@ export function createFileTraces({ meta, tensors }, { key, name, known, namesOf 
   /** Why a need cannot be met, as a key of the catalogue; null: it can. @param {string} need */
   function lacks(need) {
     if (need === "counts") return null;
+    if (need.startsWith("tensor:")) return tensors[need.slice("tensor:".length)] ? null : "open.lacks_tensor";
     if (need === "prediction") return tensors[LOGITS] && predictsTokens(model) ? null : "open.lacks_logits";
+    if (/^(weight|explain|rows):/.test(need)) return "open.lacks_model";
     if (need !== "detail" && need !== "heads") return "open.lacks_server";
     const layers = Array.from({ length: model.n_layer }, (_, layer) => layer);
     const there = attentionsOf(model).flatMap((one) => layers.flatMap((layer) => detailNames(one, layer)));
@@ -58,7 +60,11 @@ export function createFileTraces({ meta, tensors }, { key, name, known, namesOf 
     };
   }
 
-  return { model, overview: async () => overview, detail: async (state) => detail(state), heads, prediction, counts: async () => null };
+  const bag = new Map(Object.entries(tensors));
+  return {
+    ...{ model, overview: async () => overview, detail: async (state) => detail(state), heads, prediction },
+    ...{ counts: async () => null, tensors: async () => bag },
+  };
 }
 
 /** One head out of the tensors of all. @returns {import("./model_trace.js").Detail} */

@@ -6,7 +6,7 @@ import { predictsTokens } from "./attentions.js";
 import { aloneOf, compared, offsetOf, otherOf } from "../compare/runs.js";
 import { modelTrace } from "./model_trace.js";
 import { sidesOf } from "./sides.js";
-import { keyOf } from "./traces.js";
+import { keyOf } from "./request.js";
 
 /**
  * @param {ReturnType<typeof import("./traces.js").createTraces>} traces
@@ -29,21 +29,21 @@ export function createLoader(traces, modelNamed) {
       const overview = await traces.overview(state);
       if (mine !== turn) return false;
       const { model = modelNamed(overview.meta.model) } = overview; // a file brings its own
-      const parts = { key: keyOf(state), model, overview, attention: state.attention };
+      const parts = { key: keyOf(state), model, overview, attention: state.attention, explained: {} };
       const pinned = withTarget(state, overview.meta);
       /** @type {Set<string>} */
       const have = new Set();
       const show = () => onTrace(modelTrace(parts), have);
       const arrive = (need, fields) => {
         if (mine !== turn) return;
-        Object.assign(parts, fields);
-        have.add(need);
+        Object.assign(parts, fields, { explained: { ...parts.explained, ...fields.explained } });
+        for (const one of [need].flat()) have.add(one);
         show();
       };
       // What is cached arrives before the next frame, and is then drawn together with the overview.
       show();
       const can = [...needs].filter((need) => modelTrace(parts).lacks(need) === null);
-      const fetchAll = (some) => Promise.all(some.map((need) => fetchers[need](pinned, modelTrace(parts), arrive)));
+      const fetchAll = (some) => Promise.all(byKind(some).map(([kind, names]) => fetchers[kind](pinned, modelTrace(parts), arrive, names)));
       await fetchAll(can.filter((need) => need !== "change"));
       if (mine === turn && can.includes("change")) await fetchAll(["change"]); // the largest: the pictures go first
     } catch (error) {
@@ -52,6 +52,7 @@ export function createLoader(traces, modelNamed) {
     return mine === turn;
   }
 
+  /** By the kind of need; `names` is what follows its colon, of all of that kind. */
   const fetchers = {
     detail: async (state, trace, arrive) => arrive("detail", { detail: await traces.detail(state) }),
     heads: async (state, trace, arrive) => arrive("heads", { heads: await traces.heads(state) }),
@@ -62,12 +63,59 @@ export function createLoader(traces, modelNamed) {
     },
     counts: async (state, trace, arrive) => arrive("counts", { counts: await traces.counts(state, trace.text) }),
     change: async (state, trace, arrive) => arrive("change", { change: await changeOf(traces, state, trace) }),
+    // "tensor:…", "weight:…", "explain:…": all tensors of one load are one request, each explanation is one of its own.
+    tensor: async (state, trace, arrive, names, soon = "") =>
+      arrive(asNeeds("tensor", names), { tensors: await traces.tensors(state, names, `${soon}tensors`) }),
+    weight: async (state, trace, arrive, names, soon = "") =>
+      arrive(asNeeds("weight", names), { weights: await traces.parameters(state, names, `${soon}parameters`) }),
+    // "rows:<parameter>": those of the prediction's candidates; a vocabulary is never sent whole.
+    rows: async (state, trace, arrive, names) => {
+      const ids = (await traces.prediction(state, rowOf(state, trace))).candidates.map(({ id }) => id);
+      const found = names.map(async (name) => [name, { ids, ...(await traces.rows(state, name, ids)) }]);
+      arrive(asNeeds("rows", names), { rows: Object.fromEntries(await Promise.all(found)) });
+    },
+    explain: (state, trace, arrive, names) => Promise.all(names.map(async (name) => {
+      const answer = await traces.explain(state, trace, name).catch(refusal);
+      arrive(`explain:${name}`, { explained: { [name]: answer } });
+    })),
   };
 
   /** Forget what is being loaded: there is nothing to show any more. */
   const cancel = () => void turn++;
 
-  return { load, cancel };
+  /**
+   * Ask for what a next look at the same run will need, when all that is seen now is here. What does not come then is
+   * asked for again when it is needed.
+   * @param {import("../state.js").State} state @param {string[]} needs
+   */
+  async function soon(state, needs) {
+    const overview = await traces.overview(state);
+    const trace = modelTrace({ key: keyOf(state), model: overview.model ?? modelNamed(overview.meta.model), overview, attention: state.attention });
+    const can = needs.filter((need) => trace.lacks(need) === null);
+    const pinned = withTarget(state, overview.meta);
+    await Promise.allSettled(byKind(can).map(([kind, names]) => fetchers[kind](pinned, trace, () => {}, names, "soon_")));
+  }
+
+  return { load, cancel, soon };
+}
+
+/** Needs by kind, with the names behind their colons. @param {string[]} needs @returns {[string, string[]][]} */
+function byKind(needs) {
+  /** @type {Map<string, string[]>} */
+  const kinds = new Map();
+  for (const need of needs) {
+    const [kind, ...name] = need.split(":");
+    kinds.set(kind, [...(kinds.get(kind) ?? []), ...name]);
+  }
+  return [...kinds];
+}
+
+const asNeeds = (kind, names) => names.map((name) => `${kind}:${name}`);
+
+/** An explanation that there cannot be is told in its place, and takes nothing else with it. @param {any} error */
+function refusal(error) {
+  if (error.status >= 400 && error.status < 500) return { refused: error };
+  throw error;
 }
 
 /**

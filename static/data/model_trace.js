@@ -43,6 +43,10 @@ import { sideOf, sidesOf } from "./sides.js";
  * @property {Change|null} change
  * @property {Object<number, any>} predictions  by position: row t predicts token t+1
  * @property {any[]|null} counts  tokens under public encodings; null: nobody asked, or a file cannot tell
+ * @property {(name: string) => import("./wire.js").Tensor|undefined} tensor  any tap of this run that a view needed: all heads, float32
+ * @property {(name: string) => import("./wire.js").Tensor|undefined} weight  any parameter of the model that a view needed
+ * @property {(name: string) => {ids: number[], shape: number[], data: Float32Array}|undefined} rows  the candidates' rows of a parameter
+ * @property {Object<string, any>} explained  the answers of /api/explain that a view needed, `{refused: error}` where there can be none
  * @property {number} seconds  what the server needed
  * @property {string} key  names the request behind it
  * @property {string|null} file  the name of the saved trace that this is; null: the server's
@@ -51,10 +55,11 @@ import { sideOf, sidesOf } from "./sides.js";
 
 /**
  * @param {{key: string, model: any, overview: import("./wire.js").Decoded, attention?: string|null, detail?: Detail|null,
- *   heads?: Matrix|null, other?: Detail|null, change?: Change|null, predictions?: Object<number, any>, counts?: any[]|null}} parts
+ *   heads?: Matrix|null, other?: Detail|null, change?: Change|null, predictions?: Object<number, any>, counts?: any[]|null,
+ *   tensors?: Map<string, any>, weights?: Map<string, any>, rows?: Object<string, any>, explained?: Object<string, any>}} parts
  * @returns {ModelTrace}
  */
-export function modelTrace({ key, model, overview, attention: id = null, detail = null, heads = null, other = null, change = null, predictions = {}, counts = null }) {
+export function modelTrace({ key, model, overview, attention: id = null, detail = null, heads = null, other = null, change = null, predictions = {}, counts = null, tensors = new Map(), weights = new Map(), rows = {}, explained = {} }) {
   const { meta } = overview;
   const attention = attentionOf(model, id);
   const sides = sidesOf(meta);
@@ -82,7 +87,10 @@ export function modelTrace({ key, model, overview, attention: id = null, detail 
     nLayer: model.n_layer,
     nHead: model.n_head,
     ...picturesOf(overview, model, sides, attention.id),
-    ...{ detail, heads, other, change, predictions, counts },
+    ...{ detail, heads, other, change, predictions, counts, explained },
+    tensor: (name) => tensors.get(name),
+    weight: (name) => weights.get(name),
+    rows: (name) => rows[name],
     seconds: meta.seconds,
     file: overview.file ?? null,
     lacks: overview.lacks ?? (() => null),

@@ -6,8 +6,11 @@
 import { isTrained } from "../compare/runs.js";
 import { attentionOf, attentionsOf, tapOf } from "./attentions.js";
 import { grow } from "./grow.js";
+import { fill } from "./bags.js";
 import { createLru } from "./lru.js";
+import { QUESTIONS } from "./explain.js";
 import { detailNames, detailOf } from "./model_trace.js";
+import { keyOf, requestOf } from "./request.js";
 import { retrying } from "./retry.js";
 
 /** How many candidates a prediction lists. */
@@ -28,16 +31,29 @@ const KEPT = {
   after_logits: 3,
   alone_logits: 2,
   counts: 16,
+  tensors: 4, // what they brought is kept in bags
+  parameters: 4,
+  soon_tensors: 1, // asked for before they are needed
+  soon_parameters: 1,
+  rows: 16, // of 20 tokens 20 KB
+  ...Object.fromEntries(Object.keys(QUESTIONS).map((what) => [`explain_${what}`, 8])),
 };
 
 /** Up to so many tokens all heads come in float32 when their numbers are shown; longer texts in float16. */
 const FLOAT32_TOKENS = 64;
 
+/** @typedef {ReturnType<typeof createLru<import("./bags.js").Bag>>} Bags  named tensors, by what they are of */
+
+/** An answer as it came. */
+const whole = (answer) => answer;
+
 /**
- * @param {{trace: typeof import("./api.js").trace, tokenize: typeof import("./api.js").tokenize}} api
+ * @param {Pick<typeof import("./api.js"), "trace"|"tokenize"|"weights"|"explain">} api
  * @param {{modelNamed: (name: string|null) => any, onWait?: (waiting: import("./retry.js").Waiting) => void}} options
  */
 export function createTraces(api, { modelNamed, onWait }) {
+  /** @type {Bags} */ const runs = createLru(3);
+  /** @type {Bags} */ const models = createLru(2);
   const caches = Object.fromEntries(Object.entries(KEPT).map(([kind, size]) => [kind, createLru(size)]));
   /** @type {Object<string, {controller: AbortController, giveUp: () => void}>} */
   const open = {};
@@ -71,7 +87,7 @@ export function createTraces(api, { modelNamed, onWait }) {
 
   return {
     /** All patterns as pictures, and the masks. @param {import("../state.js").State} state */
-    overview: (state) => ask("overview", overviewOf(state), (decoded) => decoded),
+    overview: (state) => ask("overview", overviewOf(state), whole),
 
     /** One head in float32. @param {import("../state.js").State} state @param {"detail"|"other"|"alone"} [kind] */
     detail(state, kind = "detail") {
@@ -97,12 +113,33 @@ export function createTraces(api, { modelNamed, onWait }) {
      */
     weights(state, count, kind = "after_weights") {
       const dtype = count <= FLOAT32_TOKENS ? "float32" : "float16";
-      return ask(kind, { ...requestOf(state), want: taps(state, "*", "pattern"), dtype }, (decoded) => decoded);
+      return ask(kind, { ...requestOf(state), want: taps(state, "*", "pattern"), dtype }, whole);
     },
 
     /** Every position's logits: 16 KiB each; of an encoder alone one row, its classes. @param {import("../state.js").State} state */
     logits: (state, kind = "after_logits") =>
       ask(kind, { ...requestOf(state), want: ["logits"], dtype: "float32" }, ({ tensors }) => tensors.logits),
+
+    /** Any tensors of the run, by name, in float32. @param {import("../state.js").State} state @param {string[]} names @param {"tensors"|"soon_tensors"} [kind] */
+    tensors: (state, names, kind = "tensors") =>
+      fill(runs, keyOf(state), names, (want) => ask(kind, { ...requestOf(state), want, dtype: "float32" }, whole)),
+
+    /** Any of the model's parameters, by name. @param {import("../state.js").State} state @param {string[]} names @param {"parameters"|"soon_parameters"} [kind] */
+    parameters: ({ model }, names, kind = "parameters") =>
+      fill(models, model ?? "", names, (want) => ask(kind, { model, want }, whole, api.weights)),
+
+    /** Some rows of one parameter. @param {import("../state.js").State} state @param {string} name @param {number[]} rows */
+    rows: ({ model }, name, rows) => ask("rows", { model, want: [name], rows }, ({ tensors }) => tensors[name], api.weights),
+
+    /**
+     * An explanation of the run: one of `QUESTIONS`.
+     * @param {import("../state.js").State} state @param {import("./model_trace.js").ModelTrace} trace @param {string} what
+     */
+    explain(state, trace, what) {
+      const question = QUESTIONS[what](state, trace);
+      if (question === null) return Promise.resolve(null);
+      return ask(`explain_${what}`, question, whole, (request, options) => api.explain(what, request, options));
+    },
 
     /** How many tokens of `text` other tokenizers make. @param {import("../state.js").State} state @param {string} text */
     counts: ({ model }, text) =>
@@ -132,15 +169,3 @@ function predictionOf(state, position) {
   const predict = { positions: [position], n: N_CANDIDATES, temperature, top_k, top_p };
   return { ...requestOf(state), want: [], predict };
 }
-
-/** The part of a request that says what is traced. @param {import("../state.js").State} state */
-export function requestOf({ model, text, ids, target, targetIds, causal, padCount, padSide, padMask, padFollow }) {
-  const written = targetIds ? { target_ids: targetIds } : target !== null ? { target } : {};
-  const sentence = { model, ...(ids ? { token_ids: ids } : { text }), ...written };
-  if (!padCount) return { ...sentence, masks: { causal, padding: true } }; // without PADs their switches mean nothing
-  const pad = { count: padCount, side: padSide, follow: padFollow };
-  return { ...sentence, masks: { causal, padding: padMask }, pad };
-}
-
-/** The name of what `state` shows: a trace of it has this key. @param {import("../state.js").State} state */
-export const keyOf = (state) => state.file ?? JSON.stringify(requestOf(state));

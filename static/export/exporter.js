@@ -1,7 +1,8 @@
 /** What the export menu can do, one function each: makes a file, saves it, and returns its name. */
 
 import { download } from "../data/api.js";
-import { N_CANDIDATES, requestOf } from "../data/traces.js";
+import { requestOf } from "../data/request.js";
+import { N_CANDIDATES } from "../data/traces.js";
 import { whereOf } from "../generation/next.js";
 import { t } from "../lib/i18n.js";
 import { tokenLabel } from "../lib/labels.js";

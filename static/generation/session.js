@@ -5,7 +5,7 @@
 
 import { offsetOf } from "../compare/runs.js";
 import { writesTarget } from "../data/attentions.js";
-import { requestOf } from "../data/traces.js";
+import { requestOf } from "../data/request.js";
 import { NO_PATHS, branchesOf, undone, visit } from "./paths.js";
 import { followsQuery, shown, writingSide } from "./written.js";
 

@@ -33,6 +33,7 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "prediction",
+  why: "logit",
   has: predictsTokens,
   needs: ["prediction"],
   draw(root, trace, state, actions) {

@@ -1,0 +1,26 @@
+/** A number that was made again here, beside the model's own: do they agree? */
+
+import { h } from "./dom.js";
+import { significant } from "./format.js";
+import { t } from "./i18n.js";
+
+/** Sums of float32 in another order differ in the last digits: this much is allowed, relative above 1. */
+export const TOLERANCE = 1e-5;
+
+/** @param {number} ours @param {number} model */
+export function agrees(ours, model) {
+  return Math.abs(ours - model) <= TOLERANCE * Math.max(1, Math.abs(ours), Math.abs(model));
+}
+
+/**
+ * "the model's own tensor says 0.6382 ✓", or a warning that says how far apart they are.
+ * @param {number} ours  recomputed in the browser @param {number} model  out of the model's tensor
+ * @param {(value: number) => string} [format]  with as many digits as the number beside it
+ */
+export function checkOf(ours, model, format = significant) {
+  const ok = agrees(ours, model);
+  const vars = { value: format(model), difference: significant(Math.abs(ours - model), 2) };
+  const data = { testid: "check", ours, model, agrees: ok };
+  const title = t("why.tolerance");
+  return h("span", { class: ok ? "check" : "check bad", title, dataset: data }, t(ok ? "why.agrees" : "why.differs", vars));
+}

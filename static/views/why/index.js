@@ -1,0 +1,26 @@
+/**
+ * What the inspector can explain, by name. To add one: a file with `export default {needs, draw}` (as a view has them),
+ * a line here, and its name as the `why` of the views that it belongs to.
+ */
+
+import logit from "./logit.js";
+import norm from "./norm.js";
+import unit from "./unit.js";
+import weight from "./weight.js";
+import z from "./z.js";
+
+/** @typedef {Pick<import("../index.js").View, "needs"|"draw">} Explanation */
+
+/** @type {Object<string, Explanation>} */
+export const EXPLANATIONS = { weight, z, unit, norm, logit };
+
+/**
+ * The explanation of what is chosen in the open station.
+ * @param {import("../index.js").View[]} views @param {import("../../state.js").State} state @param {any} model
+ * @returns {Explanation}
+ */
+export function explanationOf(views, state, model) {
+  const view = views.find(({ id }) => id === state.view);
+  const name = typeof view?.why === "function" ? view.why(state, model) : (view?.why ?? "weight");
+  return EXPLANATIONS[name] ?? weight;
+}

@@ -1,0 +1,65 @@
+/** The arithmetic of one FFN unit on one token: which inputs drive it, what ReLU leaves, what it writes. */
+
+import { attentionOf } from "../../data/attentions.js";
+import { prefixOf, sublayersOf } from "../../data/anatomy.js";
+import { checkOf } from "../../lib/agreement.js";
+import { replace } from "../../lib/dom.js";
+import { significant, signed } from "../../lib/format.js";
+import { phrase, t } from "../../lib/i18n.js";
+import { drawTermBars, largest } from "../../lib/term_bars.js";
+import { position } from "../../selectors.js";
+import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
+import { productsOf, row, sum } from "./weight_terms.js";
+
+const partsOf = buildWhy(["terms", "bias", "relu", "writes"]);
+
+/** The names of what an FFN reads, makes and has, of the open layer and the stack of the open attention. */
+function namesOf(state, model) {
+  const ffn = sublayersOf(model, prefixOf(attentionOf(model, state.attention)), state.layer).find(({ kind }) => kind === "ffn");
+  const { path, norm, before } = /** @type {import("../../data/anatomy.js").Sublayer} */ (ffn);
+  return {
+    taps: { input: model.norm_order === "pre" ? `${norm}.out` : before, pre: `${path}.pre`, post: `${path}.post` },
+    weights: { w1: `${path}.w_1.weight`, b1: `${path}.w_1.bias`, w2: `${path}.w_2.weight` },
+  };
+}
+
+export default {
+  needs(state, model) {
+    const { taps, weights } = namesOf(state, model);
+    return [...Object.values(taps).map((name) => `tensor:${name}`), ...Object.values(weights).map((name) => `weight:${name}`)];
+  },
+  draw(root, trace, state) {
+    const parts = partsOf(root);
+    const { taps, weights } = namesOf(state, trace.model);
+    const { query } = position(state, trace);
+    const at_ = (name) => row(trace.tensor(name), query);
+    const [x, pre, post] = [at_(taps.input), at_(taps.pre), at_(taps.post)];
+    const unit = Math.min(state.ffnUnit ?? largest(post), pre.length - 1);
+    drawTitle(parts, "why.title_unit", phrase("why.unit_of", { unit: value(String(unit)), token: named(trace.queries.tokens[query], "q"), i: at(query) }));
+    drawDrive(parts.steps, x, row(trace.weight(weights.w1), unit), { bias: trace.weight(weights.b1).data[unit], pre: pre[unit] });
+    drawEffect(parts, trace.weight(weights.w2), unit, pre[unit], post[unit]);
+    replace(parts.note, t("why.unit_note"));
+  },
+};
+
+/** x·w + b, and the model's own `pre`. */
+function drawDrive(steps, x, w, { bias, pre }) {
+  const terms = productsOf(x, w);
+  const dot = sum(terms);
+  drawLine(steps.terms, "why.unit_dot", { n: terms.length, value: value(significant(dot)) });
+  drawTermBars(steps.terms.more, {
+    terms,
+    label: t("why.unit_label", { n: terms.length }),
+    words: (d) => t("why.unit_term", { d, x: signed(x[d], 3), w: signed(w[d], 3), value: signed(terms[d], 3) }),
+  });
+  drawLine(steps.bias, "why.unit_bias", { b: signed(bias, 4), value: value(significant(dot + bias)) }, checkOf(dot + bias, pre));
+}
+
+/** max(0, pre), and how far what it writes moves the stream: post·‖its row of W₂‖. */
+function drawEffect({ steps }, w2, unit, pre, post) {
+  drawLine(steps.relu, pre > 0 ? "why.unit_fires" : "why.unit_silent", { value: value(significant(post)) }, checkOf(Math.max(0, pre), post));
+  const [rows, cols] = w2.shape; // [d_model d_ff]: the unit is a column
+  let squares = 0;
+  for (let d = 0; d < rows; d++) squares += w2.data[d * cols + unit] ** 2;
+  drawLine(steps.writes, post > 0 ? "why.unit_writes" : "why.unit_writes_nothing", { value: value(significant(post * Math.sqrt(squares))) });
+}
