@@ -33,7 +33,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     Playwright's sync API leaves an event loop running in this thread, under which no async test could start.
     """
     for item in items:
-        if "browser" in getattr(item, "fixturenames", ()):
+        if {"browser", "page"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.browser)
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
 
@@ -182,6 +182,50 @@ def open_page(
 
 
 @pytest.fixture
-def page(open_page: "Callable[..., Page]") -> "Page":
-    """A page of 1440 × 1000; `page.goto("/")` opens the app."""
-    return open_page()
+def page(request: pytest.FixtureRequest) -> "Page":
+    """A page of 1440 × 1000; `page.goto("/")` opens the app. Fresh, or under `pytest.mark.warm` the module's own."""
+    if request.node.get_closest_marker("warm"):
+        return request.getfixturevalue("warm_page")  # type: ignore[no-any-return]
+    return request.getfixturevalue("open_page")()  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def warm_page(loaded_page: "Page", page_errors: list[str]) -> "Iterator[Page]":
+    """The module's page for tests that only look: `goto` is a step within the page, as Back is, and takes a third of a
+    second where loading the page and plotly.js takes two. What the page said meanwhile is this test's."""
+    listeners = [("pageerror", lambda error: page_errors.append(str(error)))]
+    listeners.append(("console", lambda message: message.type == "error" and page_errors.append(message.text)))
+    for name, listener in listeners:
+        loaded_page.on(name, listener)
+    loaded_page.mouse.move(0, 0)
+    yield loaded_page
+    for name, listener in listeners:
+        loaded_page.remove_listener(name, listener)
+    assert not page_errors, "the page reported: " + "\n".join(page_errors)
+
+
+@pytest.fixture(scope="module")
+def loaded_page(shared_context: "BrowserContext") -> "Iterator[Page]":
+    """A page that opens the app once; its `goto` then changes the address and lets the page follow."""
+    page = shared_context.new_page()
+    page.set_viewport_size(DEFAULTS["viewport"])
+    page.set_default_timeout(PATIENCE_MS)
+    page.goto("/?view=tokens")
+    page.wait_for_selector("body:not([data-state=loading])")
+    page.goto = lambda url: page.evaluate(FOLLOW, str(url))  # type: ignore[method-assign]
+    yield page
+    page.close()
+
+
+FOLLOW = """async (url) => {
+  window.first ??= (await (await fetch('/api/models')).json()).default;
+  const asked = new URL(url, location);
+  if (!asked.searchParams.has('model')) asked.searchParams.set('model', window.first);
+  for (const next of ['/?text=', asked]) { // empty first: nothing of the picture before is kept
+    history.pushState(null, '', next);
+    dispatchEvent(new PopStateEvent('popstate'));
+    await new Promise(requestAnimationFrame);
+  }
+  scrollTo(0, 0);
+  document.activeElement?.blur();
+}"""
