@@ -1,4 +1,4 @@
-"""The command line: `chumoku serve | trace | generate | train | evaluate | models`."""
+"""The command line: `chumoku serve | trace | generate | train | evaluate | units | models`."""
 
 from __future__ import annotations
 
@@ -134,8 +134,7 @@ def train(
         chumoku train stories-gpt --data ../shared/data/stories --steps 200 --warm-start model/zoo/stories-gpt
     """
     with clear_errors():
-        run_training = need_training()
-        run_training(
+        need_training().run_training(
             preset=preset,
             data=data,
             device=device,
@@ -149,7 +148,7 @@ def train(
 
 @cli.command()
 def evaluate(
-    model: Annotated[str, typer.Argument(help="A name of `chumoku models`, or a model's folder.", show_default=False)],
+    model: opt.Name,
     data: opt.Data,
     beam: opt.Beam = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON and nothing else.")] = False,
@@ -172,6 +171,27 @@ def evaluate(
 
         score = evaluation.evaluate(model, data, from_environment(device=device), beam)
         typer.echo(score.json if as_json else score.line)
+
+
+@cli.command()
+def units(
+    model: opt.Name,
+    data: Annotated[Path, typer.Option(help="The folder that the model was trained on.", show_default=False)],
+    device: opt.Device = None,
+) -> None:
+    """Count over texts that a model never saw which FFN units never fire and which always do; write it onto its card.
+
+    `chumoku train` does so at its end; this is for a card that lacks it.
+
+        chumoku units stories-gpt --data ../shared/data/stories
+
+        chumoku units runs/stories-gpt/stories-gpt --data ../shared/data/stories
+    """
+    with clear_errors():
+        from app import commands
+        from app.settings import from_environment
+
+        typer.echo(commands.write_units(model, data, from_environment(device=device)))
 
 
 @cli.command()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from types import ModuleType
 from typing import NoReturn
 
 import typer
@@ -35,10 +35,10 @@ def clear_errors() -> Iterator[None]:
         fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
 
 
-def need_training() -> Callable[..., Path]:
-    """`model.training.command.run_training`; raises `ValueError` when the `train` extra is not installed."""
+def need_training() -> ModuleType:
+    """`model.training.command`; raises `ValueError` when the `train` extra is not installed."""
     try:
-        from model.training.command import run_training
+        from model.training import command
     except ModuleNotFoundError as error:
         raise ValueError(f"training needs {error.name}: pip install -c constraints.txt -e '.[train]'") from None
-    return run_training
+    return command

@@ -10,6 +10,7 @@ import typer
 Model = Annotated[
     str | None, typer.Option("--model", "-m", help="A name of `chumoku models`, or a model's folder; else the default.")
 ]
+Name = Annotated[str, typer.Argument(help="A name of `chumoku models`, or a model's folder.", show_default=False)]
 Device = Annotated[
     str | None, typer.Option(help="auto, cpu, cuda or mps.", show_default="CHUMOKU_DEVICE, else auto", metavar="NAME")
 ]

@@ -134,6 +134,26 @@ def test_generate_writes_what_the_model_generates(run: Run) -> None:
     assert result.stdout == gpt.tokenizer.decode(last.ids) + "\n"
 
 
+def test_units_are_written_onto_a_card(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a model's own preset; what cannot be counted is one line."""
+    from model.training import command
+    from tests.training.helpers import classification_preset, write_sentences
+
+    preset = classification_preset()
+    monkeypatch.setitem(command.PRESETS, preset.name, preset)
+    data = write_sentences(tmp_path / "data")
+    folder = command.run_training(preset=preset.name, data=data, device="cpu", steps=1, out=tmp_path)
+    card = json.loads((folder / "card.json").read_text())
+    (folder / "card.json").write_text(json.dumps({name: card[name] for name in card if name != "units"}))
+    result = run("units", folder, "--data", data)
+    assert result.exit_code == 0, result.output
+    assert f"units over {card['units']['on']}" in result.stdout
+    assert json.loads((folder / "card.json").read_text()) == card
+    assert "lacks sentences.tsv" in one_line(run("units", folder, "--data", tmp_path))
+    (folder / "card.json").unlink()
+    assert "names no preset" in one_line(run("units", folder, "--data", data))
+
+
 def test_evaluate(run: Run, tmp_path: Path) -> None:
     from model import checkpoint
     from model.evaluate import bits_per_byte

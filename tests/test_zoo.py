@@ -17,7 +17,7 @@ EXAMPLES = json.loads((Path(__file__).parents[1] / "static" / "examples.json").r
 MODELS = list(checkpoint.find_models(ZOO))
 SAID = {
     "name", "data", "command", "seed", "hardware", "minutes", "steps", "tokens_seen", "recipe", "n_parameters",
-    "evaluation", "curve", "samples",
+    "evaluation", "curve", "samples", "units",
 }  # fmt: skip
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 import torch
 
 from model import checkpoint
+from model.training.corpus_units import corpus_units
 from model.training.curve import read_metrics
 from model.training.presets import Preset
 from model.training.run_state import Progress
@@ -45,7 +48,16 @@ def make_card(
             if task.metric in m
         ],
         "samples": task.samples(loaded),
+        "units": corpus_units(loaded, preset, how["data"]),
     }
+
+
+def write_card(file: Path, card: dict[str, Any]) -> None:
+    """As JSON to be read by people: a list of numbers, however long, stays on its line."""
+    text = json.dumps(card, indent=2, ensure_ascii=False)
+    # No string holds a line end as it is, so that what is found here is a list.
+    joined = re.sub(r"\[\n\s*(-?\d[^\[\]{}\"]*?)\s*\]", lambda found: f"[{' '.join(found[1].split())}]", text)
+    file.write_text(joined + "\n", encoding="utf-8")
 
 
 def hardware(device: torch.device) -> str:

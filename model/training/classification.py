@@ -15,10 +15,10 @@ from model.checkpoint import Checkpoint
 from model.evaluate_classification import classify_all, confusion, read_labelled
 from model.text_form import TEXT_FORMS
 from model.tokenizer import Tokenizer
-from model.training.data import is_held_out
+from model.training.data import is_held_out, spread
 from model.training.length_buckets import LengthBuckets, pad_rows
 from model.training.presets import Preset
-from model.training.task import Batch
+from model.training.task import Batch, Unseen
 from model.transformer import EncoderOnly, Transformer
 
 Example = tuple[str, int]
@@ -67,6 +67,15 @@ class Classification:
         form = TEXT_FORMS[preset.config.text_form]
         for text, _ in split_sentences(read_rows(preset, data), preset.sources[0].held_out)[0]:
             yield form(text)
+
+    @staticmethod
+    def unseen(preset: Preset, data: Path, tokenizer: Tokenizer, most: int) -> Unseen:
+        held_out = split_sentences(read_rows(preset, data), preset.sources[0].held_out)[1]
+        limit, chosen = preset.config.max_seq_len - 1, spread(held_out, most)  # [CLS] comes first
+        return Unseen(
+            [(tokenizer.encode(text)[:limit], None) for text, _ in chosen],
+            f"{len(chosen)} of the {len(held_out)} whole sentences held out (chosen by hash)",
+        )
 
     def batch(self, rng: np.random.Generator) -> Batch:
         """Token ids [batch position], [CLS] first; classes [batch]."""

@@ -1,4 +1,5 @@
-"""What `chumoku train` does: a run with its progress on the screen, and at its end a model folder with a card."""
+"""What `chumoku train` does: a run with its progress on the screen, and at its end a model folder with a card; and
+`chumoku units`, which adds to a card."""
 
 from __future__ import annotations
 
@@ -7,11 +8,13 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from model import checkpoint
-from model.training.card import make_card
+from model.training.card import make_card, write_card
+from model.training.corpus_units import corpus_units
 from model.training.curve import draw_curve
 from model.training.prepare import prepare
 from model.training.presets import PRESETS
@@ -31,9 +34,7 @@ def run_training(
     if preset not in PRESETS:
         raise ValueError(f"unknown preset {preset!r}; known are {', '.join(PRESETS)}")
     chosen = PRESETS[preset]
-    missing = [s.file for s in chosen.sources if not (data / s.file).is_file()]
-    if missing:
-        raise ValueError(f"{data} lacks {', '.join(missing)}, which {preset} is trained on")
+    chosen.check_data(data)
     folder = out or Path("runs") / preset
     run = Run(folder, data, checkpoint.pick_device(device), minutes, steps, seed, warm_start)
     seed_everything(run)
@@ -46,7 +47,7 @@ def run_training(
     if trainer.stopped:
         console.print(f"stopped and saved; the same command goes on from step {trainer.progress.step:,}")
         return folder
-    return export(trainer, {"command": command_line(preset, run), "seed": seed, "device": run.device})
+    return export(trainer, {"command": command_line(preset, run), "seed": seed, "device": run.device, "data": data})
 
 
 def command_line(preset: str, run: Run) -> str:
@@ -86,6 +87,27 @@ def export(trainer: Trainer, how: dict[str, Any]) -> Path:
     folder = run_folder / preset.name
     checkpoint.save(folder, trainer.averaged_model(), run_folder / "tokenizer.tiktoken")
     card = make_card(preset, folder, run_folder, trainer.progress, trainer.task, how)
-    (folder / "card.json").write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n")
+    write_card(folder / "card.json", card)
     console.print(f"{folder}: {json.dumps(card['evaluation'], ensure_ascii=False)}")
     return folder
+
+
+def add_units(folder: Path, data: Path, device: torch.device) -> dict[str, Any]:
+    """Count the units of the model in `folder` on what its preset holds out of `data`, and write them onto its card.
+
+    Raises `ValueError` for a card that names no preset and for data that is not there.
+    """
+    loaded = checkpoint.load(folder, device)
+    preset = PRESETS.get(loaded.card.get("name", ""))
+    if preset is None:
+        raise ValueError(
+            f"the card of {folder} names no preset, which would say what the model never saw; "
+            f"presets are {', '.join(PRESETS)}"
+        )
+    preset.check_data(data)
+    with console.status(f"counting the units of {loaded.name}"):
+        units = corpus_units(loaded, preset, data)
+    file = folder / "card.json"
+    card = json.loads(file.read_text(encoding="utf-8"))  # as it is by now: counting takes a while
+    write_card(file, card | {"units": units})
+    return units

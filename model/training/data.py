@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from model.tokenizer import END, Tokenizer
+
+T = TypeVar("T")
 
 
 def read_documents(path: Path) -> list[str]:
@@ -30,6 +33,12 @@ def is_held_out(document: str, fraction: float) -> bool:
     """Whether a document belongs to the validation set: by its hash, so the same whatever else is in the file."""
     digest = hashlib.blake2b(document.encode(), digest_size=4).digest()
     return int.from_bytes(digest) < fraction * 2**32
+
+
+def spread(items: Sequence[T], most: int) -> list[T]:
+    """Up to `most` of `items`, evenly from first to last: a file may be sorted."""
+    n = min(most, len(items))
+    return [items[i * len(items) // n] for i in range(n)]
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from model.evaluate import bits_per_byte
 from model.generate import generate
 from model.sampling import Settings
 from model.tokenizer import Tokenizer
-from model.training.data import Mixture, Stream, is_held_out, read_documents, sample_texts
+from model.training.data import Mixture, Stream, is_held_out, read_documents, sample_texts, spread
 from model.training.presets import Preset
-from model.training.task import Batch
+from model.training.task import Batch, Unseen
 from model.transformer import DecoderOnly, Transformer
 
 BPE_BYTES = 24_000_000
@@ -52,6 +52,18 @@ class LanguageModelling:
     @staticmethod
     def texts(preset: Preset, data: Path) -> Iterator[str]:
         return sample_texts({data / s.file: s.weight for s in preset.sources}, BPE_BYTES)
+
+    @staticmethod
+    def unseen(preset: Preset, data: Path, tokenizer: Tokenizer, most: int) -> Unseen:
+        """The beginnings of held-out documents, without the END before them: as a person types a text."""
+        fraction = next(s.held_out for s in preset.sources if s.file == preset.validate_on)
+        held_out = [d for d in read_documents(data / preset.validate_on) if is_held_out(d, fraction)]
+        limit, chosen = preset.config.max_seq_len, spread(held_out, most)
+        return Unseen(
+            [(tokenizer.encode(document)[:limit], None) for document in chosen],
+            f"{len(chosen)} of the {len(held_out)} documents of {preset.validate_on} that it never saw "
+            f"(chosen by hash), at most the first {limit} tokens of each",
+        )
 
     def batch(self, rng: np.random.Generator) -> Batch:
         inputs, targets = self.mixture.batch(rng, self.preset.batch_size, self.preset.config.max_seq_len)

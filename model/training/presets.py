@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from model.config import ModelConfig
 from model.training.loss import SmoothingForm
@@ -44,6 +45,12 @@ class Preset:
     ema_decay: float = 0.998
     last_checkpoints: tuple[int, int] | None = None
     token_dropout: float = 0.0
+
+    def check_data(self, data: Path) -> None:
+        """Raise `ValueError` naming the files that `data` lacks."""
+        missing = [source.file for source in self.sources if not (data / source.file).is_file()]
+        if missing:
+            raise ValueError(f"{data} lacks {', '.join(missing)}, which {self.name} is trained on")
 
 
 STORIES_GPT = Preset(

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
+from model.explain.unit_counts import Sample
 from model.tokenizer import Tokenizer
 from model.training.presets import Preset
 from model.transformer import Transformer
@@ -32,6 +33,14 @@ class Batch:
         return int((self.targets >= 0).sum())
 
 
+@dataclass(frozen=True)
+class Unseen:
+    """Texts that a model never saw, as ids (with a target in an encoder-decoder), and what they are, for the card."""
+
+    samples: list[Sample]
+    on: str
+
+
 class Task(Protocol):
     """Made of a preset, the data folder and the tokenizer; raises `ValueError` where the data is too little."""
 
@@ -48,6 +57,11 @@ class Task(Protocol):
     @staticmethod
     def texts(preset: Preset, data: Path) -> Iterator[str]:
         """What the tokenizer is learned from."""
+        ...
+
+    @staticmethod
+    def unseen(preset: Preset, data: Path, tokenizer: Tokenizer, most: int) -> Unseen:
+        """Up to `most` of what is held out, spread evenly, each cut to the model's window."""
         ...
 
     def batch(self, rng: np.random.Generator) -> Batch: ...

@@ -15,10 +15,10 @@ from torch.nn import functional as F
 from model import masks
 from model.checkpoint import Checkpoint
 from model.tokenizer import Tokenizer
-from model.training.data import is_held_out
+from model.training.data import is_held_out, spread
 from model.training.length_buckets import LengthBuckets, pad_rows
 from model.training.presets import Preset
-from model.training.task import Batch
+from model.training.task import Batch, Unseen
 from model.transformer import Transformer
 
 Pair = tuple[str, str]
@@ -89,6 +89,18 @@ class Translation:
         (source,) = preset.sources
         for pair in split_pairs(read_pairs(data / source.file), source.held_out)[0]:
             yield from pair
+
+    @staticmethod
+    def unseen(preset: Preset, data: Path, tokenizer: Tokenizer, most: int) -> Unseen:
+        """Held-out pairs: the target as it is read, behind START and without END."""
+        (source,) = preset.sources
+        held_out = split_pairs(read_pairs(data / source.file), source.held_out)[1]
+        limit, chosen = preset.config.max_seq_len, spread(held_out, most)
+        return Unseen(
+            [(tokenizer.encode(s)[:limit], tokenizer.encode(t)[: limit - 1]) for s, t in chosen],
+            f"{len(chosen)} of the {len(held_out)} pairs of {source.file} whose sentences it never saw "
+            "(chosen by the source's hash)",
+        )
 
     def encode(self, pair: Pair) -> tuple[list[int], list[int]]:
         """Source ids, and target ids with END."""

@@ -10,14 +10,16 @@ import torch
 
 from model import checkpoint
 from model import translate as search
+from model.checkpoint import Checkpoint
 from model.evaluate import bits_per_byte
 from model.evaluate_classification import accuracy, read_labelled
 from model.evaluate_translation import chrf_and_bleu
+from model.explain.unit_counts import Sample, count_units, summary
 from model.training import command, translation
 from model.training.classification import split_sentences
-from model.training.command import command_line, run_training
+from model.training.command import add_units, command_line, run_training
 from model.training.curve import draw_curve, read_metrics
-from model.training.data import is_held_out
+from model.training.data import is_held_out, spread
 from model.training.train import Run
 from model.training.translation import split_pairs
 from model.translate import translate
@@ -31,6 +33,14 @@ from tests.training.helpers import (
     write_pairs,
     write_sentences,
 )
+
+
+def counted(loaded: Checkpoint, samples: list[Sample]) -> dict[str, Any]:
+    """What the card should say of units: up to 200 texts, all of these few."""
+    assert len(samples) <= 200
+    on = {name: loaded.card["units"][name] for name in ("on", "n_texts")}
+    assert on["n_texts"] == len(samples)
+    return on | json.loads(json.dumps(summary(count_units(loaded, samples))))
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +63,8 @@ def test_a_run_ends_with_a_model_and_an_honest_card(data: Path, tmp_path: Path) 
     assert [s["text"].startswith(s["prompt"]) for s in card["samples"]] == [True] * 3
     assert f"chumoku train tiny --data {data} --steps 60 --seed 5" in card["command"]
     assert "plotly" in (tmp_path / "curve.html").read_text()
+    assert card["units"] == counted(loaded, [(loaded.tokenizer.encode(text)[:32], None) for text in held_out])
+    assert f"{len(held_out)} of the {len(held_out)} documents of animals.txt" in card["units"]["on"]
 
 
 def test_a_translator_s_card_says_how_good_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,6 +82,9 @@ def test_a_translator_s_card_says_how_good_it_is(tmp_path: Path, monkeypatch: py
     assert card["samples"] == [{"source": s, "beam_4": b} for s, b in zip(("the cat", "a dog"), said, strict=True)]
     assert card["recipe"]["label_smoothing"] == 0.1
     assert train
+    encode = loaded.tokenizer.encode
+    assert card["units"] == counted(loaded, [(encode(source), encode(target)) for source, target in held_out])
+    assert [one["path"] for one in card["units"]["layers"]] == ["encoder.layers.0.ffn", "decoder.layers.0.ffn"]
 
 
 def test_a_classifier_s_card_says_where_it_fails(tmp_path: Path) -> None:
@@ -82,9 +97,37 @@ def test_a_classifier_s_card_says_where_it_fails(tmp_path: Path) -> None:
     table = card["evaluation"]["confusion"]["table"]
     assert sum(map(sum, table)) == len(held_out)
     assert [sum(row) for row in table] == [sum(label == n for _, label in held_out) for n in (0, 1)]
+    assert card["units"] == counted(loaded, [(loaded.tokenizer.encode(text)[:63], None) for text, _ in held_out])
     surest = [sample["probability_of_it"] for sample in card["samples"]]
     assert surest == sorted(surest)
     assert dict(held_out)[card["samples"][0]["text"]] == ["negative", "positive"].index(card["samples"][0]["is"])
+
+
+def test_units_are_added_to_a_card_that_lacks_them(tmp_path: Path) -> None:
+    """And nothing else on it changes; lists of numbers stay on their lines, so that a card can be read."""
+    data = write_sentences(tmp_path / "data")
+    folder = run_training(preset="tiny-classifier", data=data, device="cpu", steps=2, out=tmp_path)
+    file = folder / "card.json"
+    card = json.loads(file.read_text())
+    odd = {**card, "name": "tiny-classifier", "note": "[\n 1, 2 ] and [ 3 ]"}
+    del odd["units"]
+    file.write_text(json.dumps(odd))
+    added = add_units(folder, data, torch.device("cpu"))
+    assert json.loads(file.read_text()) == odd | {"units": added}
+    assert added == card["units"]
+    assert '"betas": [0.9, 0.98],\n' in file.read_text()
+    file.write_text(json.dumps({"name": "somebody's"}))
+    with pytest.raises(ValueError, match=r"names no preset.*presets are .*stories-gpt"):
+        add_units(folder, data, torch.device("cpu"))
+    file.write_text(json.dumps(odd))
+    with pytest.raises(ValueError, match=r"lacks sentences\.tsv"):
+        add_units(folder, tmp_path, torch.device("cpu"))
+
+
+def test_a_sample_is_spread_over_a_sorted_file() -> None:
+    assert spread(list(range(10)), 4) == [0, 2, 5, 7]
+    assert spread([1, 2], 4) == [1, 2]
+    assert spread([], 4) == []
 
 
 def test_a_warm_start_is_part_of_the_command(tmp_path: Path) -> None:
