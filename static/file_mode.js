@@ -5,7 +5,7 @@ import { trainedCausal } from "./data/attentions.js";
 import { DEFAULTS } from "./state.js";
 
 /** What may change while a file is shown. */
-const VIEWING = ["attention", "layer", "head", "query", "key", "view", "step", "cell", "ffnUnit", "temperature", "topK", "topP", "seed", "theme", "lang"];
+const VIEWING = ["attention", "layer", "head", "query", "key", "view", "step", "cell", "ffnUnit", "quiz", "temperature", "topK", "topP", "seed", "theme", "lang"];
 
 /**
  * @param {ReturnType<typeof import("./state.js").createStore>} store

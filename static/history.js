@@ -53,9 +53,9 @@ export function mirrorUrl(store) {
 
   addEventListener("popstate", () => {
     clearTimeout(timer);
-    const { model, theme, lang } = store.get();
+    const { model, theme, type, lang } = store.get();
     following = true;
-    store.set({ ...DEFAULTS, model, theme, lang, ...readUrl(location) });
+    store.set({ ...DEFAULTS, model, theme, type, lang, ...readUrl(location) });
     following = false;
   });
   addEventListener("pagehide", () => timer && write());

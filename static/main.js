@@ -35,7 +35,7 @@ async function start() {
     const patch = files.allowed(change);
     store.set(fitted(store.get(), patch, traces.model));
   };
-  const actions = { set, get: store.get, learn: traces.learn, soon: (needs) => loader.soon(store.get(), needs), t };
+  const actions = { set, get: store.get, learn: traces.learn, predict: traces.prediction, soon: (needs) => loader.soon(store.get(), needs), t };
   const context = { actions, models: list.models, modelOf: traces.model, examples, views: VIEWS, url, status, files };
 
   const controls = createControls(context);

@@ -30,6 +30,7 @@ import { FIELDS } from "./url_fields.js";
  * @property {number|null} ffnUnit  the chosen unit of the open layer's FFN
  * @property {number|null} answer  the token (of a classifier the class) whose logit is explained; null: the likeliest
  * @property {number[]|null} swap  two places of the sentence that change places
+ * @property {boolean} quiz  answers stay covered until they are guessed: see controls/quiz.js
  * @property {boolean} compare  before | after | difference: see compare/runs.js
  * @property {number} temperature
  * @property {number} topK
@@ -69,6 +70,7 @@ export const DEFAULTS = Object.freeze({
   ffnUnit: null,
   answer: null,
   swap: null,
+  quiz: false,
   compare: false,
   temperature: 0.8,
   topK: 20,

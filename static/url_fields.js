@@ -34,6 +34,7 @@ export const FIELDS = {
   ffnUnit: ["unit_id", readIndex, String],
   answer: ["answer", readIndex, String],
   swap: ["swap", readPair, writeIds],
+  quiz: ["quiz", readSwitch, writeSwitch],
   compare: ["compare", readSwitch, writeSwitch],
   temperature: ["temperature", readNumber(0, 10), String],
   topK: ["top_k", readIndex, String],

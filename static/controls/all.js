@@ -23,8 +23,11 @@ import { createHeads } from "./heads.js";
 import { createHelp } from "./help.js";
 import { createMasks } from "./masks.js";
 import { createOpen } from "./open.js";
+import { createQuiz } from "./quiz.js";
+import { createReading } from "./reading.js";
 import { createRibbon } from "./ribbon.js";
 import { createSentence } from "./sentence.js";
+import { createTour } from "./tour.js";
 
 const CONTROLS = {
   open: createOpen,
@@ -35,6 +38,9 @@ const CONTROLS = {
   heads: createHeads,
   masks: createMasks,
   help: createHelp,
+  tour: createTour,
+  quiz: createQuiz,
+  reading: createReading, // everywhere on the page: it has no element of its own
 };
 
 /** @param {Context} context @returns {{draw: Draw}} */

@@ -20,11 +20,16 @@ export function createExamples(root, { actions, examples, models }) {
   };
 }
 
+/** The change that shows an example, whatever was shown. @returns {Partial<import("../state.js").State>} */
+export function patchOf({ see, at_least: claim, ...opened }) {
+  const { theme, type, lang, file, quiz, ...fresh } = DEFAULTS; // all but what is the reader's own
+  return { ...fresh, ...opened }; // an example is made of parts of the state
+}
+
 /** A card is a link, so that it can be opened beside the page too. */
 function card(example, actions) {
-  const { see, at_least: claim, ...opened } = example; // the rest are parts of the state
-  const { theme, type, lang, file, ...fresh } = DEFAULTS; // all but what is the reader's own
-  const patch = { ...fresh, ...opened };
+  const { see } = example;
+  const patch = patchOf(example);
   const { model, text, layer, head } = patch;
   const open = (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;

@@ -21,7 +21,7 @@ export function drawHeadChanges(rows, trace, state) {
   for (const { bars } of rows) bars.hidden = !shown;
   if (!shown) {
     for (const { attention, layer, cells } of rows) {
-      cells.forEach((canvas, head) => name(canvas, headWords(trace.model, { attention, layer, head })));
+      cells.forEach((canvas, head) => nameHead(canvas, headWords(trace.model, { attention, layer, head })));
     }
     return;
   }
@@ -33,12 +33,15 @@ export function drawHeadChanges(rows, trace, state) {
     bar.style.setProperty("--share", String(moved));
     Object.assign(bar.dataset, { attention, layer, head, moved });
     const shares = { moved: shareWords(moved, exact), future: shareWords(future, exact), pad: shareWords(pad, exact) };
-    name(row.cells[head], t("compare.head_cell", { of: headWords(trace.model, { attention, layer, head }), ...shares }));
+    nameHead(row.cells[head], t("compare.head_cell", { of: headWords(trace.model, { attention, layer, head }), ...shares }));
   }
 }
 
-/** @param {HTMLElement} canvas @param {string} text */
-function name(canvas, text) {
+/** A picture's name, with its head's label behind it where it has one. @param {HTMLElement} canvas @param {string} name */
+export function nameHead(canvas, name) {
+  const { label } = canvas.dataset;
+  const text = label ? t("labels.named", { name, label: t(`labels.${label}.name`) }) : name;
+  canvas.dataset.name = name;
   if (canvas.title === text) return;
   canvas.title = text;
   canvas.setAttribute("aria-label", text);

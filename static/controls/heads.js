@@ -1,12 +1,13 @@
 /** All heads at a glance: layers × heads, one canvas each, a pixel for every (query, key); a group for each attention. */
 
-import { keyOf } from "../data/traces.js";
+import { keyOf } from "../data/request.js";
 import { h, replace } from "../lib/dom.js";
 import { currentTheme, pixelTable } from "../lib/colour.js";
 import { attentionName, headWords } from "../lib/head_names.js";
 import { paintHead } from "../lib/head_picture.js";
 import { t } from "../lib/i18n.js";
 import { barsRow, drawHeadChanges } from "./head_changes.js";
+import { forgetLabels } from "./labels.js";
 
 /** @typedef {{attention: string, layer: number, cells: HTMLCanvasElement[], bars: HTMLElement}} Row  one layer of one attention */
 
@@ -19,6 +20,7 @@ export function createHeads(root, { actions }) {
   let rows = [];
   let built = "";
   let drawn = "";
+  let labelled = ""; // the sentence whose labels (controls/labels.js) may stand beside the pictures
   const note = h("p", { class: "dim pooled", hidden: true }, t("heads.pooled"));
 
   const step = (event) => {
@@ -48,6 +50,8 @@ export function createHeads(root, { actions }) {
     }
     const content = `${trace.key} ${currentTheme()}`;
     if (content !== drawn) note.hidden = !paintAll(rows, trace);
+    if (trace.key !== labelled) forgetLabels(rows.flatMap(({ cells }) => cells));
+    labelled = trace.key;
     drawn = content;
     drawHeadChanges(rows, trace, state);
     light(rows, trace.attention.id, state);
@@ -76,7 +80,7 @@ function build(root, { model, attentions, nLayer, nHead }) {
         "div",
         { class: "grid", role: "grid", "aria-label": label, dataset: { attention }, style: { "--heads": nHead } },
         h("div", { role: "row" }, h("small", { role: "columnheader", "aria-hidden": true }), top()),
-        rows.map(({ layer, cells, bars }) => [h("div", { role: "row" }, side(layer), cells), bars]),
+        rows.map(({ layer, cells, bars }) => [h("div", { role: "row" }, side(layer), cells.map(withMark)), bars]),
       ),
     ];
   };
@@ -88,6 +92,11 @@ function cell(model, { attention, layer, head }) {
   const label = headWords(model, { attention, layer, head });
   const data = { testid: "head", attention, layer, head };
   return h("canvas", { role: "gridcell", tabindex: -1, "aria-label": label, title: label, dataset: data });
+}
+
+/** A picture, and room for a mark of what its head does. @param {HTMLCanvasElement} canvas */
+function withMark(canvas) {
+  return h("span", { class: "cell", role: "presentation" }, canvas, h("i", { "aria-hidden": "true" }));
 }
 
 /**

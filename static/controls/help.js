@@ -2,6 +2,8 @@
 
 import { h, replace } from "../lib/dom.js";
 import { t } from "../lib/i18n.js";
+import { readingIsOn, setReading } from "./reading.js";
+import { switchRow } from "./switch_row.js";
 
 const KEYS = [
   [["/"], "help.slash"],
@@ -9,6 +11,7 @@ const KEYS = [
   [["←", "→", "↑", "↓"], "help.arrows_heads"],
   [["←", "→", "↑", "↓"], "help.arrows_matrix"],
   [["←", "→"], "help.arrows_ribbon"],
+  [["←", "→", "Esc"], "help.arrows_tour"],
   [["Esc"], "help.escape"],
   [["?"], "help.question"],
 ];
@@ -19,12 +22,33 @@ export function createHelp(dialog) {
   replace(
     dialog,
     h("div", { class: "bar" }, h("h2", { id: "help-title" }, t("help.title")), h("span", { class: "grow" }), close),
+    h("div", { class: "help-more" }, readingRow(), tourButton(dialog)),
     h("dl", null, KEYS.map(([keys, text]) => h("div", null, h("dt", null, keys.map((key) => h("kbd", null, key))), h("dd", null, t(text))))),
   );
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close()); // beside it
   document.querySelector('[data-part="help"]')?.addEventListener("click", () => dialog.showModal());
   document.addEventListener("keydown", (event) => onKey(event, dialog));
   return () => {};
+}
+
+/** Whoever knows the page by heart needs no sentences under its titles. */
+function readingRow() {
+  const { row, set } = switchRow("reading", t("help.reading"), (on) => {
+    setReading(on);
+    show();
+  });
+  const show = () => set(readingIsOn(), t("help.reading_about"), "");
+  show();
+  return row;
+}
+
+/** @param {HTMLDialogElement} dialog */
+function tourButton(dialog) {
+  const click = () => {
+    dialog.close();
+    document.dispatchEvent(new CustomEvent("chumoku:tour"));
+  };
+  return h("button", { class: "btn", type: "button", dataset: { testid: "help-tour" }, on: { click } }, t("tour.button"));
 }
 
 /** @param {KeyboardEvent} event @param {HTMLDialogElement} dialog */

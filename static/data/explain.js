@@ -12,8 +12,8 @@ const [N_LENS, N_UNITS, N_NEIGHBOURS] = [5, 8, 12];
  */
 export const QUESTIONS = {
   lens: (state) => ({ ...requestOf(state), k: N_LENS }),
-  contributions: (state, trace) => ({ ...requestOf(state), answer: state.answer, row: answeringRow(state, trace) }),
-  gradients: (state, trace) => ({ ...requestOf(state), answer: state.answer, row: answeringRow(state, trace) }),
+  contributions: answered,
+  gradients: answered,
   heads: (state) => requestOf(state),
   units: (state) => ({ ...requestOf(state), k: N_UNITS }),
   residual: (state) => requestOf(state),
@@ -33,9 +33,12 @@ export const QUESTIONS = {
 /** The token of the open query. @param {import("../state.js").State} state @param {import("./model_trace.js").ModelTrace} trace */
 export const chosenToken = (state, trace) => trace.queries.tokens[position(state, trace).query];
 
-/** The row that is explained; a classifier has but one answer. */
-function answeringRow(state, trace) {
-  return trace.written === null ? null : rowOf(state, trace);
+/** One answer: that of the chosen row, or a classifier's only one. A PAD has none. */
+function answered(state, trace) {
+  const { written } = trace;
+  const row = written === null ? null : rowOf(state, trace);
+  if (row !== null && (row < written.real.start || row >= written.real.end)) return null;
+  return { ...requestOf(state), answer: state.answer, row };
 }
 
 /** What stands behind a word in the step: "positions.256" → [256]. @param {string} word @param {string|null} step @returns {number[]} */

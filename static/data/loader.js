@@ -1,11 +1,10 @@
 /** From a state to a trace, step by step: the overview first, then what the visible panels need. */
 
 import { rowOf } from "../selectors.js";
-import { inside } from "../compare/measure.js";
-import { predictsTokens } from "./attentions.js";
-import { aloneOf, compared, offsetOf, otherOf } from "../compare/runs.js";
+import { otherOf } from "../compare/runs.js";
+import { changeOf } from "./changes.js";
+import { createLater } from "./later.js";
 import { modelTrace } from "./model_trace.js";
-import { sidesOf } from "./sides.js";
 import { keyOf } from "./request.js";
 
 /**
@@ -14,6 +13,7 @@ import { keyOf } from "./request.js";
  */
 export function createLoader(traces, modelNamed) {
   let turn = 0;
+  const later = createLater(traces);
 
   /**
    * Load what `needs` names. `onTrace` is called when the overview is here and whenever more is, with the needs that the
@@ -29,10 +29,11 @@ export function createLoader(traces, modelNamed) {
       const overview = await traces.overview(state);
       if (mine !== turn) return false;
       const { model = modelNamed(overview.meta.model) } = overview; // a file brings its own
-      const parts = { key: keyOf(state), model, overview, attention: state.attention, explained: {} };
+      const key = keyOf(state);
+      const parts = { key, model, overview, attention: state.attention, explained: later.known(key) };
       const pinned = withTarget(state, overview.meta);
       /** @type {Set<string>} */
-      const have = new Set();
+      const have = new Set(asNeeds("explain", Object.keys(parts.explained)));
       const show = () => onTrace(modelTrace(parts), have);
       const arrive = (need, fields) => {
         if (mine !== turn) return;
@@ -42,10 +43,12 @@ export function createLoader(traces, modelNamed) {
       };
       // What is cached arrives before the next frame, and is then drawn together with the overview.
       show();
-      const can = [...needs].filter((need) => modelTrace(parts).lacks(need) === null);
+      const possible = [...needs].filter((need) => modelTrace(parts).lacks(need) === null && !have.has(need));
+      const can = possible.filter((need) => !later.waits(need));
       const fetchAll = (some) => Promise.all(byKind(some).map(([kind, names]) => fetchers[kind](pinned, modelTrace(parts), arrive, names)));
       await fetchAll(can.filter((need) => need !== "change"));
       if (mine === turn && can.includes("change")) await fetchAll(["change"]); // the largest: the pictures go first
+      later.soon(possible.filter(later.waits), () => mine === turn, (need) => later.ask(pinned, modelTrace(parts), need, arrive));
     } catch (error) {
       if (mine === turn) throw error;
     }
@@ -125,39 +128,4 @@ function refusal(error) {
 function withTarget(state, { target_tokens: tokens }) {
   if (!tokens || state.file !== null || state.targetIds) return state;
   return { ...state, target: null, targetIds: tokens.map(({ id }) => id) };
-}
-
-/** Both runs as numbers, and what a padded one should equal. @returns {Promise<import("./model_trace.js").Change>} */
-async function changeOf(traces, state, trace) {
-  const { model, written } = trace;
-  const { before, after } = compared(state, model);
-  const most = Math.max(trace.sides.source.tokens.length, trace.sides.target?.tokens.length ?? 0);
-  const run = async (one, kind) => {
-    const asked = [traces.weights(one, most, `${kind}_weights`), traces.logits(one, `${kind}_logits`)];
-    const [weights, logits] = await Promise.all(asked);
-    return { weights, logits, sides: sidesOf(weights.meta), classes: weights.meta.classes ?? null };
-  };
-  const [was, is, alone, otherPrediction] = await Promise.all([
-    run(before, "before"),
-    run(after, "after"),
-    state.padCount && state.causal !== null ? aloneRun(traces, state) : null,
-    predictsTokens(model) ? predictionBeside(traces, state, trace, written) : null,
-  ]);
-  // As trained, but for PADs, the single run is the one before: "other", which is loaded first.
-  const single = state.padCount && state.causal === null ? { detail: trace.other, logits: was.logits } : alone;
-  return { before: was, after: is, alone: single, otherPrediction };
-}
-
-/** What the other run predicts after the same token; null where that run has no such row: it is a PAD's. */
-async function predictionBeside(traces, state, trace, { side, real }) {
-  const row = rowOf(state, trace);
-  const other = otherOf(state, trace.model);
-  if (!inside(real, row)) return null;
-  return traces.prediction(other, row - offsetOf(state, side) + offsetOf(other, side), "other_prediction");
-}
-
-async function aloneRun(traces, state) {
-  const alone = aloneOf(state);
-  const [detail, logits] = await Promise.all([traces.detail(alone, "alone"), traces.logits(alone, "alone_logits")]);
-  return { detail, logits };
 }

@@ -77,12 +77,11 @@ function labelsOf(trace) {
 }
 
 /** Whether a station is about the opened head. */
-function hasHead({ id }) {
-  return id !== "tokens" && id !== "prediction";
-}
+const hasHead = ({ id }) => ["qkv", "scores", "mask", "weights", "av"].includes(id);
 
 function titleOfView(trace, state, view, pictures) {
   if (view.id === "tokens") return t("tokens.title");
   if (hasHead(view)) return titleOf(trace.model, state, pictures.map(nameOf).join(", "));
-  return `${t("next.station")} · ${whereOf(trace, rowOf(state, trace))}`;
+  if (view.id === "prediction") return `${t("next.station")} · ${whereOf(trace, rowOf(state, trace))}`;
+  return [t(`ribbon.${view.id}`), ...pictures.map(nameOf)].join(" · ");
 }

@@ -3,7 +3,7 @@
 import { cellsOf, numbersOf } from "./heatmap_cells.js";
 import { colourScale } from "./heatmap_scale.js";
 import { frameImage, hatchImage } from "./heatmap_frame.js";
-import { outlineOf, sumTicks, ticksOf, titlesOf } from "./heatmap_marks.js";
+import { edgesOf, outlineOf, sumTicks, ticksOf, titlesOf } from "./heatmap_marks.js";
 import { cssColour } from "./colour.js";
 
 /**
@@ -46,7 +46,7 @@ function layoutOf(matrix, size) {
     yaxis: { ...axisOf("y", matrix, size), ...(matrix.square && { scaleanchor: "x" }) },
     ...(matrix.sums && { yaxis2: sumsAxis(matrix, size) }),
     images: [hatched && hatchImage(size), frameImage(size, matrix.shape)].filter(Boolean),
-    shapes: outlineOf(matrix, size),
+    shapes: [...edgesOf(matrix), ...outlineOf(matrix, size)],
     annotations: titlesOf(matrix, size),
   };
 }

@@ -71,6 +71,14 @@ export function outlineOf({ chosen: { row, col, span, role }, shape: [, cols] },
   return [...way, outline];
 }
 
+/** Dashed lines across the picture, where something begins that is of another kind. @param {Matrix} matrix */
+export function edgesOf({ edges, shape: [rows, cols] }) {
+  const line = (place) => ({ type: "line", ...place, line: { color: cssColour("--ink"), width: 1.5, dash: "4px,3px" }, layer: "above" });
+  const across = edges?.row && line({ x0: -0.5, x1: cols - 0.5, y0: edges.row - 0.5, y1: edges.row - 0.5 });
+  const down = edges?.col && line({ x0: edges.col - 0.5, x1: edges.col - 0.5, y0: -0.5, y1: rows - 0.5 });
+  return [across, down].filter(Boolean);
+}
+
 /** From one side of a cell to the other, `more` of a cell further out on both. */
 function around(index, more = 0) {
   return [index - 0.5 - more, index + 0.5 + more];

@@ -32,6 +32,9 @@ export const sub = (base, below) => mathml("msub", null, base, below);
 /** @param {Child} base @param {Child} above */
 export const sup = (base, above) => mathml("msup", null, base, above);
 
+/** @param {Child} base @param {Child} below @param {Child} above */
+export const subsup = (base, below, above) => mathml("msubsup", null, base, below, above);
+
 /** @param {Child} inside */
 export const sqrt = (inside) => mathml("msqrt", null, inside);
 

@@ -1,6 +1,7 @@
 /** What the stations of the opened head have in common: the title bar, and the strip with formula and legend. */
 
 import { h, replace, setText } from "../lib/dom.js";
+import { headChip } from "../lib/head_chip.js";
 import { headTitle } from "../lib/head_names.js";
 import { prepare } from "../lib/heatmap.js";
 
@@ -15,7 +16,7 @@ export function buildStation(root) {
   const tools = h("div", { class: "tools" });
   const formula = h("div", { class: "formula" });
   const body = h("div", { class: "station-body" });
-  root.append(h("div", { class: "bar" }, title, h("span", { class: "grow" }), tools), formula, body);
+  root.append(h("div", { class: "bar" }, title, headChip(), h("span", { class: "grow" }), tools), formula, body);
   return { title, tools, formula, body };
 }
 

@@ -60,7 +60,7 @@ export default {
 /** p_{t+1} = softmax(LN(x_t) · W_Eᵀ / T): the unembedding is the embedding, where the model ties them. */
 function formula({ tie_embeddings, norm_order }, query, temperature) {
   const x = sub(mi("x"), mn(query));
-  const read = norm_order === "pre" ? row(mi("LN"), mo("("), x, mo(")")) : x;
+  const read = norm_order !== "post" ? row(mi("LN"), mo("("), x, mo(")")) : x;
   const out = tie_embeddings ? transposed(sub(mi("W"), mi("E"))) : sub(mi("W"), mi("U"));
   const divided = temperature > 0 && temperature !== 1 ? [mo("/"), mn(number(temperature, 2).replace(/0$/, ""))] : [];
   return math(sub(mi("p"), mn(query + 1)), mo("="), mi("softmax"), mo("("), read, out, ...divided, mo(")"));

@@ -1,7 +1,6 @@
 /** Tokens: the text in pieces, with the bytes behind them. */
 
 import { h, perRoot, replace } from "../lib/dom.js";
-import { integer } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
 import { characterGroups } from "../lib/labels.js";
 import { tokenText } from "../lib/token_text.js";
@@ -11,15 +10,14 @@ import { buildCounts, drawCounts } from "./token_counts.js";
 const COLUMNS = ["index", "text", "id", "bytes", "span", "note"];
 
 const bodyOf = perRoot((root) => {
-  const about = h("p", { class: "dim about" });
   const body = h("tbody");
   const head = h("tr", null, COLUMNS.map((name) => h("th", { scope: "col", class: name }, t(`tokens.${name}`))));
   const table = h("table", { class: "token-table" }, h("thead", null, head), body);
   const counts = buildCounts();
   const bar = h("div", { class: "bar" }, h("h1", null, t("tokens.title")));
   const scroll = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": t("tokens.title") }, table);
-  replace(root, bar, about, scroll, counts.element);
-  return { about, body, table, counts, drawn: "" };
+  replace(root, bar, scroll, counts.element);
+  return { body, table, counts, drawn: "" };
 });
 
 export default {
@@ -32,7 +30,6 @@ export default {
     const content = [trace.model.name, state.nPrompt, state.target !== null, ...ids].join(" / ");
     if (content !== parts.drawn) {
       parts.drawn = content;
-      parts.about.textContent = t("tokens.about", { vocab: integer(trace.model.vocab_size) });
       replace(parts.body, sides.map((side) => rows(trace, side, state, actions)));
       const notes = [...parts.body.querySelectorAll(".note")].some((cell) => cell.textContent);
       parts.table.classList.toggle("no-notes", !notes);

@@ -19,15 +19,19 @@ const partsOf = perRoot((root) => {
   const parts = stepsOf(root);
   const choice = h("select", { "aria-label": t("why.logit_choose"), dataset: { testid: "answer-choice" } });
   const list = h("ol", { class: "contributions" });
-  parts.figures.before(h("p", { class: "why-choice" }, t("why.logit_choose"), " ", choice));
+  const rest = h("div", null, h("p", { class: "why-choice" }, t("why.logit_choose"), " ", choice));
+  parts.figures.before(rest);
+  rest.append(parts.list);
   parts.steps.terms.more.append(list);
-  return { ...parts, choice, terms: list };
+  return { ...parts, choice, rest, terms: list };
 });
 
 export default {
   needs: (state, model) => (predictsTokens(model) ? ["explain:contributions", "prediction"] : ["explain:contributions"]),
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
+    parts.rest.hidden = trace.explained.contributions === null;
+    if (parts.rest.hidden) return drawNothing(parts, trace, state);
     const { answer, terms, logit, scales } = trace.explained.contributions;
     drawChoice(parts.choice, answersOf(trace, state), answer, actions);
     drawTitle(parts, "why.title_logit", aboutOf(trace, state));
@@ -40,6 +44,12 @@ export default {
     replace(parts.note, t(held.length > 1 ? "why.logit_note_many" : "why.logit_note", { scale: significant(held.at(-1) ?? 1), n: held.length }));
   },
 };
+
+/** A PAD was never trained to predict. */
+function drawNothing(parts, trace, state) {
+  drawTitle(parts, "why.title_logit", aboutOf(trace, state));
+  replace(parts.note, t("why.logit_pad"));
+}
 
 /** What there is to choose from: the likeliest tokens, or the classes. @returns {[number, string][]} */
 function answersOf(trace, state) {

@@ -69,7 +69,7 @@ function drawSteps(parts, trace, path, x, out, onChoose) {
   drawTermBars(steps.input.more, { terms: x, chosen: d, onChoose, label: t("why.norm_label", { n: x.length }), words: (i) => t("why.norm_feature", { d: i, value: signed(x[i], 4) }) });
   update(steps.input.item, { title: t("why.norm_click") });
   drawLine(steps.mean, "why.norm_mean", { mean: value(significant(mean)), variance: value(significant(variance)) });
-  const vars = { d, x: signed(x[d], 4), mean: significant(mean), deviation: significant(deviation), value: value(significant(hat)) };
+  const vars = { d, x: signed(x[d], 4), mean: mean < 0 ? `(${significant(mean)})` : significant(mean), deviation: significant(deviation), value: value(significant(hat)) };
   drawLine(steps.hat, "why.norm_hat", vars);
   drawLine(steps.out, "why.norm_out", { gain: significant(gain[d]), bias: signed(bias[d], 4), value: value(significant(total)) }, checkOf(total, out[d]));
 }

@@ -2,7 +2,7 @@
 
 import { attentionOf, tapOf } from "../../data/attentions.js";
 import { checkOf } from "../../lib/agreement.js";
-import { h, replace } from "../../lib/dom.js";
+import { replace } from "../../lib/dom.js";
 import { number, percent, signed, significant } from "../../lib/format.js";
 import { phrase, t } from "../../lib/i18n.js";
 import { mi, math, sub, mn, mo, row as side } from "../../lib/mathml.js";

@@ -41,9 +41,8 @@ function headOf({ shape: [, rows, cols], data }, head) {
   return { shape: [rows, cols], data: data.subarray(head * rows * cols, (head + 1) * rows * cols) };
 }
 
-/** The chosen element; without a choice the largest of the query's row. */
+/** The chosen dimension of the query's row; without a choice its largest. */
 function elementOf(state, trace, z) {
   const { query } = position(state, trace);
-  if (!state.cell) return { query, d: largest(row(z, query)) };
-  return { query: Math.min(state.cell[0], z.shape[0] - 1), d: Math.min(state.cell[1], z.shape[1] - 1) };
+  return { query, d: state.cell ? Math.min(state.cell[1], z.shape[1] - 1) : largest(row(z, query)) };
 }

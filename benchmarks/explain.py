@@ -1,0 +1,53 @@
+"""How long the explanations take: the inspector, and the walk through a block, in a real Chromium at 64 tokens."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page
+
+from benchmarks.measure import Row
+from benchmarks.page import median, open_page, text_of
+from benchmarks.start import serving, wait_for_trace
+
+# Each waits, inside the page, from the event to the frame in which its answer has been painted.
+SCRIPTS = """() => {
+  window.answered = async (selector, act) => {
+    const said = changed(document.querySelector(selector), { childList: true, subtree: true, characterData: true });
+    const began = performance.now();
+    act();
+    await said;
+    return (await painted()) - began;
+  };
+  window.weight = '[data-why="weight"] [data-step="weight"] .why-line';
+  window.pressed = (selector, key) =>
+    document.querySelector(selector).dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+}"""
+
+
+def measure() -> list[Row]:
+    with serving() as url:
+        wait_for_trace(url)
+        with open_page(url) as page:
+            page.context.set_default_timeout(60_000)
+            page.goto(f"{url}/?layer=3&head=1&text={text_of(page, url, 0)}")
+            page.wait_for_selector('[data-why="weight"] .terms')
+            page.evaluate(SCRIPTS)
+            clicking = median(lambda i: chosen(page, i))
+            fetching = median(lambda i: opened(page, i))
+    return [
+        Row("inspector: another cell of the open head, 64 tokens", clicking, "ms", 50),
+        Row("inspector: another head, its q, k, v fetched", fetching, "ms", 150),
+    ]
+
+
+def chosen(page: Page, i: int) -> float:
+    """Another cell by the arrow keys: the same as a click, without the pointer's way."""
+    page.wait_for_timeout(200)
+    key = "ArrowUp" if i % 2 else "ArrowLeft"
+    return float(page.evaluate("key => answered(weight, () => pressed('[data-testid=matrix]', key))", key))
+
+
+def opened(page: Page, i: int) -> float:
+    """A head that was not open before, of another layer: its detail and its layer's W_O have to come."""
+    page.wait_for_timeout(200)
+    selector = f'[data-testid="head"][data-layer="{i % 6}"][data-head="{(3 * i + 2) % 8}"]'
+    return float(page.evaluate("head => answered(weight, () => document.querySelector(head).click())", selector))

@@ -1,0 +1,33 @@
+/** What was guessed during this visit: the tab remembers it, nobody else does. */
+
+const NAME = "chumoku.quiz";
+
+let score = read();
+/** @type {(() => void)[]} */
+const listeners = [];
+
+/** @returns {{right: number, n: number}} */
+export const scoreNow = () => score;
+
+/** @param {boolean} right */
+export function addGuess(right) {
+  score = { right: score.right + (right ? 1 : 0), n: score.n + 1 };
+  try {
+    sessionStorage.setItem(NAME, JSON.stringify(score));
+  } catch {
+    // it then lasts as long as the page
+  }
+  for (const listener of listeners) listener();
+}
+
+/** @param {() => void} listener */
+export const onScore = (listener) => listeners.push(listener);
+
+function read() {
+  try {
+    const { right, n } = JSON.parse(sessionStorage.getItem(NAME) ?? "{}");
+    return Number.isInteger(right) && Number.isInteger(n) ? { right, n } : { right: 0, n: 0 };
+  } catch {
+    return { right: 0, n: 0 };
+  }
+}

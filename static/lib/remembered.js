@@ -1,0 +1,23 @@
+/** What this browser remembers about its reader, beside the three words that the server must know (controls/cookies.js). */
+
+/** @type {Map<string, string>} where a browser keeps nothing, it lasts as long as the page */
+const here = new Map();
+
+/** @param {string} name @returns {string|null} */
+export function remembered(name) {
+  try {
+    return localStorage.getItem(`chumoku.${name}`) ?? here.get(name) ?? null;
+  } catch {
+    return here.get(name) ?? null;
+  }
+}
+
+/** @param {string} name @param {string} value */
+export function keepInMind(name, value) {
+  here.set(name, value);
+  try {
+    localStorage.setItem(`chumoku.${name}`, value);
+  } catch {
+    // a private window: it is remembered while the page lasts
+  }
+}

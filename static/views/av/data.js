@@ -1,0 +1,53 @@
+/** A·V as numbers: one head's z, what each key hands over, and how much of it there is. No DOM. */
+
+import { attentionOf, tapOf } from "../../data/attentions.js";
+import { largest } from "../../lib/term_bars.js";
+import { position } from "../../selectors.js";
+
+/** @typedef {{shape: number[], data: Float32Array}} Matrix */
+
+/** The tap of the open attention's z. @param {import("../../state.js").State} state @param {any} model */
+export const zTap = (state, model) => tapOf(attentionOf(model, state.attention), state.layer, "z");
+
+/** One head of a tensor [head, position, d_head]. @param {any} tensor @param {number} head @returns {Matrix} */
+export function headOf({ shape: [, rows, cols], data }, head) {
+  return { shape: [rows, cols], data: data.subarray(head * rows * cols, (head + 1) * rows * cols) };
+}
+
+/** @param {Matrix} matrix @param {number} row */
+export const rowIn = ({ shape: [, cols], data }, row) => data.subarray(row * cols, (row + 1) * cols);
+
+/** The chosen element: of the open query, the dimension that the state says; without one the largest. @param {Matrix} z */
+export function elementOf(state, trace, z) {
+  const { query, key } = position(state, trace);
+  const dimension = state.cell ? Math.min(state.cell[1], z.shape[1] - 1) : largest(rowIn(z, query));
+  return { query, key, dimension };
+}
+
+/** a_j · v_jd of one query, for all keys and dimensions. @param {Matrix} v @param {ArrayLike<number>} weights @returns {Matrix} */
+export function weighted({ shape, data }, weights) {
+  const [rows, cols] = shape;
+  const out = new Float32Array(rows * cols);
+  for (let j = 0, i = 0; j < rows; j++) for (let d = 0; d < cols; d++, i++) out[i] = weights[j] * data[i];
+  return { shape, data: out };
+}
+
+/** @param {ArrayLike<number>} vector */
+export function lengthOf(vector) {
+  let squares = 0;
+  for (let i = 0; i < vector.length; i++) squares += vector[i] ** 2;
+  return Math.sqrt(squares);
+}
+
+/**
+ * Of each key how long the vector is that it hands to a query: a·‖v‖, longest first.
+ * @param {Matrix} v @param {ArrayLike<number>} weights
+ * @returns {{key: number, weight: number, length: number, moved: number}[]}
+ */
+export function handedOver(v, weights) {
+  const all = Array.from(weights, (weight, key) => {
+    const length = lengthOf(rowIn(v, key));
+    return { key, weight, length, moved: weight * length };
+  });
+  return all.filter(({ moved }) => moved > 0).sort((a, b) => b.moved - a.moved);
+}

@@ -1,0 +1,27 @@
+/** What each kind of step needs, shows and reckons. To add one: its object in a file beside, a line here, a place in steps.js. */
+
+import { answer, logits } from "./answer.js";
+import { av, mask, scale, scores } from "./attention.js";
+import { concat, heads } from "./heads.js";
+import { final, norm } from "./norms.js";
+import { k, q, relu, v, w1, w2, wo } from "./projections.js";
+import { softmaxStep } from "./softmax.js";
+import { before, embed, residual, rest } from "./stream.js";
+import { tokens } from "./token_step.js";
+
+/**
+ * @typedef {Object} Kind
+ * @property {string} why  what the inspector explains meanwhile
+ * @property {(step: import("./steps.js").Step, model: any) => string[]} needs
+ * @property {(step: import("./steps.js").Step, context: import("./context.js").Context) => Node|Node[]} formula
+ * @property {(context: import("./context.js").Context) => import("./product.js").Picture} [picture]
+ * @property {(context: import("./context.js").Context, picture: import("./product.js").Picture, row: number, col: number) => import("./product.js").Arithmetic} [explain]
+ * @property {(context: import("./context.js").Context, actions: import("../index.js").Actions) => Node} [list]  in place of a picture
+ * @property {(step: import("./steps.js").Step, model: any) => number} [leads]  the block that it leads to
+ */
+
+/** @type {Object<string, Kind>} */
+export const KINDS = {
+  ...{ tokens, embed, before, norm, q, k, v, heads, scores, scale, mask, softmax: softmaxStep, av, concat, wo, residual },
+  ...{ w1, relu, w2, rest, final, logits, answer },
+};

@@ -1,0 +1,84 @@
+/** How large the matrices of a step are, and where they stand: one scale for all of them. No DOM. */
+
+/** Below this width they stand one below another. */
+const NARROW = 560;
+/** The row of one token, when only that is looked at. */
+const ROW = 22;
+const [GAP, VECTOR, LARGEST, HIGHEST] = [18, 10, 30, 400];
+/** A matrix that is narrower than this still has a caption. */
+const CAPTION = 150;
+/** The room on the left of a product is used for the sum, if there is so much of it. */
+const ROOM = { width: 250, height: 150 };
+
+/**
+ * @typedef {{from: number, count: number, width: number, height: number, step: number}} Box  of one matrix: the rows that
+ *   are shown, its size on the screen, and the height of a row
+ * @typedef {{scale: number, boxes: Box[], arrangement: "cross"|"column"|"row"|"pairs", room: boolean, labels: number}} Layout
+ */
+
+/**
+ * @param {import("./product.js").Picture} picture
+ * @param {{width: number, one: {query: number, key: number}|null, type: number}} options  `one`: one token's way
+ * @returns {Layout}
+ */
+export function layoutOf(picture, { width, one, type }) {
+  const { mats } = picture;
+  const labels = labelRoom(mats, type, width);
+  const shown = mats.map((mat) => rowsOf(mat, one));
+  const sizes = mats.map(({ matrix }, i) => ({ cols: matrix.shape[1], rows: shown[i].count, flat: isFlat(shown[i], matrix) }));
+  const arrangement = arrangementOf(picture, sizes, width - labels);
+  const scale = scaleFor(arrangement, sizes, width - labels, labels);
+  const boxes = mats.map((mat, i) => boxOf(shown[i], sizes[i], scale));
+  const room = arrangement === "cross" && boxes[0].width + labels >= ROOM.width && boxes[1].height >= ROOM.height;
+  return { scale, boxes, arrangement, room, labels };
+}
+
+/** What is drawn of it: all rows, or one token's. */
+function rowsOf({ whose, matrix }, one) {
+  return whose && one ? { from: one[whose], count: 1, single: true } : { from: 0, count: matrix.shape[0], single: false };
+}
+
+/** A row that has a height of its own. */
+const isFlat = ({ single, count }) => single || count === 1;
+
+function arrangementOf({ layout, mats }, sizes, width) {
+  if (layout === "pairs") return "pairs";
+  if (layout === "product") return width < NARROW ? "column" : "cross";
+  const row = (width - GAP * 3 * mats.length) / total(sizes.map(({ cols }) => cols));
+  const fits = sizes.every(({ flat }) => !flat) && width >= NARROW;
+  return fits && row > scaleFor("column", sizes, width) ? "row" : "column";
+}
+
+function scaleFor(arrangement, sizes, width, labels = 0) {
+  const [cols, rows] = [sizes.map((one) => one.cols), sizes.map((one) => (one.flat ? 0 : one.rows))];
+  const limits = {
+    cross: () => [beside(width - GAP, cols[0], cols.at(-1), labels), HIGHEST / (rows[1] + rows.at(-1))],
+    column: () => [width / Math.max(...cols), (1.2 * HIGHEST) / total(rows)],
+    row: () => [(width - 3 * GAP * sizes.length) / total(cols), HIGHEST / Math.max(...rows)],
+    pairs: () => [beside(width - GAP, cols[0], cols[1], labels), (1.2 * HIGHEST) / total(rows.filter((_, i) => i % 2 === 0))],
+  };
+  const largest = sizes.every(({ flat }) => flat) ? 1.5 * LARGEST : LARGEST;
+  const scale = Math.min(largest, ...limits[arrangement]());
+  return scale >= 4 ? Math.floor(scale) : scale; // whole pixels, where an element has some
+}
+
+/** Two beside each other, and either's caption. */
+function beside(width, first, second, labels) {
+  const both = width / (first + second);
+  if (first * both + labels < CAPTION) return (width + labels - CAPTION) / second;
+  return second * both < CAPTION ? Math.max(both / 2, (width - CAPTION) / first) : both;
+}
+
+function boxOf({ from, count, single }, { cols, rows, flat }, scale) {
+  const height = single ? ROW : flat ? Math.max(VECTOR, scale) : rows * scale;
+  return { from, count, width: cols * scale, height, step: height / count };
+}
+
+/** For the longest of the tokens' names, within reason. */
+function labelRoom(mats, type, width) {
+  const all = mats.flatMap(({ rows }) => rows ?? []);
+  const longest = all.reduce((most, label) => Math.max(most, [...label].length), 0);
+  return all.length ? Math.min(width < NARROW ? 64 : 96, 14 + longest * 7.5) * type : 0;
+}
+
+const total = (numbers) => numbers.reduce((sum, one) => sum + one, 0);

@@ -1,0 +1,238 @@
+"""The stations "embedding + position" and "predictions by layer": what they show is what model/explain computes."""
+
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import pytest
+import torch
+from torch import Tensor
+
+from model import checkpoint
+from model.explain.lens import Lens, logit_lens
+from model.explain.neighbours import neighbours
+from model.explain.positions import position_table
+from model.explain.swaps import swap_tokens
+from model.trace import trace
+from tests.browser.helpers import drawn, serious
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+STORY = "The quick brown fox jumps"
+ENGLISH = "The weather is nice today."
+REVIEW = "A touching and funny film, but far too long."
+
+
+def zoo(name: str) -> checkpoint.Checkpoint:
+    return checkpoint.load(checkpoint.ZOO / name, "cpu")
+
+
+def open_station(page: "Page", view: str, **state: Any) -> None:
+    page.goto("/?" + urlencode({"view": view} | state))
+    page.wait_for_selector(f'body[data-state="ready"] [data-station="{view}"]')
+
+
+def values(page: "Page", name: str) -> Tensor:
+    """What the picture of a matrix holds."""
+    frame = page.locator(f'[data-matrix="{name}"][aria-busy="false"]')
+    return torch.tensor(frame.evaluate("frame => frame.querySelector('.js-plotly-plot').data[0].z"))
+
+
+def open_tab(page: "Page", name: str) -> "Locator":
+    page.get_by_test_id(f"embedding-{name}").click()
+    part = page.locator(f'[data-part="{name}"]')
+    part.wait_for()
+    return part
+
+
+def number(element: "Locator", name: str) -> float:
+    return float(element.get_attribute(f"data-{name}") or "nan")
+
+
+def numbers(page: "Page", testid: str, name: str) -> list[float]:
+    found = page.get_by_test_id(testid).evaluate_all("(all, name) => all.map((one) => Number(one.dataset[name]))", name)
+    return [float(one) for one in found]
+
+
+def nearest_is(page: "Page", token: int) -> None:
+    page.wait_for_selector(f'li:first-child > [data-testid="neighbour"][data-id="{token}"]')
+
+
+def same(shown: Tensor, expected: Tensor, tolerance: float = 1e-5) -> None:
+    torch.testing.assert_close(shown, expected.to(shown.dtype), rtol=tolerance, atol=tolerance)
+
+
+# --- embedding + position -------------------------------------------------------------------------------------------
+
+
+def test_a_decoders_embedding(page: "Page") -> None:
+    model = zoo("stories-gpt")
+    ids = model.tokenizer.encode(STORY)
+    run = trace(model, ids, ["embedding", "positional", "layers.0.resid_pre"]).tensors
+
+    open_station(page, "embedding", text=STORY, query=2, cell="2.17")
+    drawn(page)
+    for name, tap in [("embedding", "embedding"), ("positional", "positional"), ("embedding-x", "layers.0.resid_pre")]:
+        same(values(page, name), run[tap])
+    check = page.get_by_test_id("sum-of-cell").get_by_test_id("check")
+    assert number(check, "ours") == number(check, "model") == pytest.approx(run["layers.0.resid_pre"][2, 17].item())
+    assert check.get_attribute("data-agrees") == "true"
+    assert number(page.get_by_test_id("embedding-all"), "gap") == 0, "every cell is its sum, bit for bit"
+    page.locator('[data-matrix="embedding-x"]').press("ArrowRight")
+    page.wait_for_url(re.compile(r"cell=2\.18"))
+
+    open_tab(page, "positions")
+    drawn(page)
+    learned = position_table(model)
+    same(values(page, "position-table"), learned.table)
+    same(values(page, "position-similarity"), learned.similarity)
+    assert "ends there" in page.get_by_test_id("position-beyond").inner_text()
+    assert page.get_by_test_id("length-beyond").is_hidden(), "there is nothing beyond a learned table"
+
+    open_tab(page, "neighbours")
+    page.get_by_test_id("neighbour").first.wait_for()
+    near = neighbours(model, ids[2], k=12)
+    assert numbers(page, "neighbour", "id") == near.ids.tolist()
+    assert numbers(page, "neighbour", "cosine") == pytest.approx(near.cosine.tolist())
+    assert number(page.get_by_test_id("mean-cosine"), "value") == pytest.approx(near.mean_cosine)
+    page.get_by_test_id("neighbour").first.click()
+    first = int(near.ids[0])
+    nearest_is(page, int(neighbours(model, first).ids[0]))
+    page.get_by_test_id("neighbours-back").click()
+    nearest_is(page, first)
+    assert serious(page, ".opened") == []
+
+
+def test_a_swap_in_a_decoder(page: "Page") -> None:
+    model = zoo("stories-gpt")
+    ids = model.tokenizer.encode(STORY)
+    open_station(page, "embedding", text=STORY, step="swap")
+    drawn(page)
+
+    page.locator('[data-testid="swap-pick"][data-index="3"]').click()  # 0 and 1 are picked at first: 0 goes
+    page.wait_for_url(re.compile(r"swap=1\.3"))
+    drawn(page)
+    on, off = swap_tokens(model, ids, 1, 3)
+    verdict = "() => Number(document.querySelector('[data-testid=swap-on]').dataset.largest)"
+    page.wait_for_function(f"() => Math.abs(({verdict})() - {on.largest}) < 1e-4")
+    for name, run in [("on", on), ("off", off)]:
+        same(values(page, f"swap-{name}"), run.stacks[0].change, 1e-4)
+    assert not off.order_only, "a causal mask tells an order by itself"
+    assert "causal mask" in page.get_by_test_id("swap-off").inner_text()
+    assert "One token did not change" in page.get_by_test_id("swap-off").inner_text()
+
+    open_station(page, "embedding", text="Hi", step="swap")
+    page.get_by_text("Two different tokens are needed").wait_for()
+    open_tab(page, "sum")  # and the way back is there
+
+
+def test_a_swap_in_an_encoder_is_nothing_but_the_order(page: "Page") -> None:
+    model = zoo("sentiment-encoder")
+    ids = model.tokenizer.encode(REVIEW)
+    open_station(page, "embedding", model="sentiment-encoder", text=REVIEW, step="swap", swap="2.4")
+    drawn(page)
+
+    on, off = swap_tokens(model, ids, 2, 4)
+    same(values(page, "swap-on"), on.stacks[0].change, 1e-4)
+    assert off.order_only
+    assert number(page.get_by_test_id("swap-off"), "largest") < 1e-4
+    assert "Nothing but the order" in page.get_by_test_id("swap-off").inner_text()
+    assert page.locator('[data-testid="swap-pick"][data-index="0"]').count() == 0, "[CLS] stays where it is"
+
+
+def test_a_translators_sinusoid(page: "Page") -> None:
+    model = zoo("translate-enja")
+    taps = ["encoder.embedding", "encoder.positional", "encoder.layers.0.resid_pre"]
+    run = trace(model, model.tokenizer.encode(ENGLISH), taps, target=[]).tensors
+    open_station(page, "embedding", model="translate-enja", text=ENGLISH)
+    drawn(page)
+    page.get_by_test_id("embedding-source").click()
+    page.wait_for_url(re.compile("attention=encoder"))
+    drawn(page)
+
+    for name, tap in zip(["embedding", "positional", "embedding-x"], taps, strict=True):
+        same(values(page, name), run[tap])
+    assert re.search(r"16 × .+ \+ .+ = .+ \+ .+ = ", page.get_by_test_id("sum-of-cell").inner_text())
+
+    open_tab(page, "positions")
+    drawn(page)
+    page.get_by_test_id("length-beyond").click()
+    page.wait_for_function("() => document.querySelector('[data-testid=length-beyond]').ariaPressed === 'true'")
+    drawn(page)
+    table = position_table(model, 256)
+    same(values(page, "position-table"), table.table)
+    same(values(page, "position-similarity"), table.similarity)
+    assert number(page.get_by_test_id("table-gap"), "gap") < 1e-5, "the formula makes the same table again"
+    assert "the model has never been asked" in page.get_by_test_id("position-beyond").inner_text()
+
+
+# --- predictions by layer -------------------------------------------------------------------------------------------
+
+
+def grid_of(page: "Page", lens: Lens) -> None:
+    """Every cell is the lens's."""
+    shape = lens.top.shape[:2]
+    assert torch.tensor(numbers(page, "lens-cell", "id")).reshape(shape).tolist() == lens.top[..., 0].tolist()
+    same(torch.tensor(numbers(page, "lens-cell", "p")).reshape(shape), lens.probability[..., 0])
+
+
+def rows_of(page: "Page", lens: Lens, at: int) -> None:
+    """One position's way: the final answer's probability and rank, and the five likeliest."""
+    assert numbers(page, "lens-row", "p") == pytest.approx(lens.final.probability[:, at].tolist(), abs=1e-6)
+    assert numbers(page, "lens-row", "rank") == [rank + 1 for rank in lens.final.rank[:, at].tolist()]
+    chips = page.locator(".lens-chip").evaluate_all("(all) => all.map((one) => Number(one.dataset.id))")
+    assert chips == lens.top[:, at].flatten().tolist()
+
+
+def test_a_decoder_by_layer(page: "Page") -> None:
+    model = zoo("stories-gpt")
+    text = STORY + " over the lazy dog and then the little girl laughed and laughed until the sun went down."
+    lens = logit_lens(model, model.tokenizer.encode(text))
+    last = len(lens.rows) - 1
+    open_station(page, "lens", text=text)
+    page.get_by_test_id("lens-row").first.wait_for()
+
+    grid_of(page, lens)
+    rows_of(page, lens, last)
+    assert number(page.get_by_test_id("lens-gap"), "gap") <= 1e-6, "the last row is the model's own output"
+    assert "a lens, not the model's output" in page.locator('[data-station="lens"]').inner_text()
+    box = page.get_by_test_id("lens-grid")
+    assert box.evaluate("(box) => box.scrollWidth > box.clientWidth && box.scrollLeft > 0"), "its column is in sight"
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+    box.press("Home")
+    page.wait_for_selector('.lens-table thead .on[data-at="0"]')
+    rows_of(page, lens, 0)
+    assert "query=0" in page.url
+    assert box.evaluate("(box) => box.scrollLeft") == 0
+    page.locator(".lens-chip").nth(1).click()
+    page.wait_for_url(re.compile(f"answer={int(lens.top[0, 0, 1])}(&|$)"))
+    assert serious(page, ".opened") == []
+
+
+def test_a_translator_by_layer(page: "Page") -> None:
+    model = zoo("translate-enja")
+    open_station(page, "lens", model="translate-enja", text=ENGLISH, target="今日はいい天気だ。", attention="encoder")
+    page.get_by_test_id("lens-row").first.wait_for()
+    target = page.get_by_test_id("target-token").evaluate_all("(all) => all.map((one) => Number(one.dataset.id))")
+
+    lens = logit_lens(model, model.tokenizer.encode(ENGLISH), target=target[1:])
+    grid_of(page, lens)
+    page.locator('[data-testid="lens-cell"][data-at="1"]').first.click()  # the encoder has no such row
+    page.wait_for_selector('.lens-table thead .on[data-at="1"]')
+    assert "query=1" in page.url
+    assert "attention=" not in page.url
+    rows_of(page, lens, 1)
+
+
+def test_a_classifier_by_layer(page: "Page") -> None:
+    model = zoo("sentiment-encoder")
+    lens = logit_lens(model, model.tokenizer.encode(REVIEW))
+    open_station(page, "lens", model="sentiment-encoder", text=REVIEW)
+    page.get_by_test_id("lens-class").first.wait_for()
+
+    expected = torch.zeros(lens.top.shape[0], 2, dtype=torch.float64)
+    expected.scatter_(1, lens.top[:, 0], lens.probability[:, 0])
+    assert numbers(page, "lens-class", "p") == pytest.approx(expected.flatten().tolist(), abs=1e-6)
+    assert number(page.get_by_test_id("lens-gap"), "gap") <= 1e-6

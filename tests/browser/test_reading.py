@@ -1,0 +1,299 @@
+"""Reading help: two sentences a panel, the tour, guessing before seeing, and what heads are called."""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import pytest
+
+from model import checkpoint
+from model.explain.head_labels import RULES, labels
+from model.explain.units import units
+from model.sampling import Settings, distribution
+from model.trace import Masks, trace
+from tests.browser.helpers import drawn, serious
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+TEXT = "Mia and Ben went to the park. Mia and Ben saw"
+REVIEW = "The story is thin, but the actors are wonderful."
+LAYER, HEAD = 5, 0
+KINDS = {"previous": "previous token", "first": "first token", "self": "itself", "same": "same token"}
+
+
+def load(name: str) -> checkpoint.Checkpoint:
+    return checkpoint.load(checkpoint.ZOO / name, "cpu")
+
+
+@pytest.fixture(scope="module")
+def model() -> checkpoint.Checkpoint:
+    return load("stories-gpt")
+
+
+def show(page: "Page", **state: Any) -> None:
+    page.goto("/?" + urlencode({"text": TEXT, "layer": LAYER, "head": HEAD} | state))
+    drawn(page)
+
+
+def note(page: "Page", place: str) -> "Locator":
+    return page.locator(f"[data-reading={place}]")
+
+
+def spot(page: "Page", place: str) -> "Locator":
+    return page.get_by_test_id(f"guess-{place}")
+
+
+def options(page: "Page", place: str) -> list[str]:
+    """What can be guessed, as written: a token with its place behind it."""
+    spot(page, place).get_by_test_id("guess-option").first.wait_for()
+    return [text.strip() for text in spot(page, place).get_by_test_id("guess-option").all_text_contents()]
+
+
+def guess(page: "Page", place: str, option: int) -> str:
+    """Guess, and what the page then says."""
+    spot(page, place).get_by_test_id("guess-option").nth(option).click()
+    verdict = spot(page, place).get_by_test_id("guess-verdict")
+    verdict.wait_for()
+    return re.sub(r"\s+", " ", verdict.inner_text())
+
+
+def place_of(option: str) -> int:
+    return int(option.rsplit(" ", 1)[1])
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+# --- two sentences ----------------------------------------------------------------------------------------------------
+
+
+def test_panels_say_what_they_show_and_how_to_read_it(page: "Page") -> None:
+    show(page)
+    for place in ("heads", "masks", "weights", "why", "next_token", "generation"):
+        assert note(page, place).locator(".what").inner_text().endswith("."), place
+        assert note(page, place).locator(".how").is_hidden(), place
+    note(page, "weights").get_by_test_id("reading-how").click()
+    assert "Read along a row" in note(page, "weights").locator(".how").inner_text()
+    for view in ("tokens", "qkv", "scores", "mask", "prediction"):
+        page.locator(f"#tab-{view}").click()
+        assert note(page, view).locator(".what").inner_text(), view
+
+    page.locator("#tab-weights").click()
+    page.wait_for_url(re.compile("^((?!view=).)*$"))
+    page.reload()
+    drawn(page)
+    assert note(page, "weights").locator(".how").is_visible(), "what was opened stays open"
+    page.keyboard.press("?")
+    page.get_by_test_id("switch-reading").click()
+    page.keyboard.press("Escape")
+    assert page.locator(".reading:visible").count() == 0
+    page.reload()
+    drawn(page)
+    assert page.locator(".reading:visible").count() == 0, "an expert has no need of them, on the next visit either"
+
+
+# --- what heads are called --------------------------------------------------------------------------------------------
+
+
+def test_heads_are_labelled_by_the_rules(page: "Page", model: checkpoint.Checkpoint) -> None:
+    expected = {(one.layer, one.head): one for one in labels(model, model.tokenizer.encode(TEXT))}
+    assert expected[LAYER, HEAD].label == "induction"
+    show(page)
+    said = page.get_by_test_id("head-label")
+    said.wait_for()
+    marks = page.locator("[data-testid=head]").evaluate_all(
+        "all => all.map(({ dataset: d, title }) => [Number(d.layer), Number(d.head), d.label ?? null, title])"
+    )
+    assert {(layer, head): label for layer, head, label, _ in marks} == {at: one.label for at, one in expected.items()}
+    assert all(title.endswith(f": {KINDS.get(label, label)}") for _, _, label, title in marks if label)
+
+    score = expected[LAYER, HEAD].scores["induction"].score
+    assert said.inner_text().startswith(f"induction {score:.2f} of its weight beside the sink")
+    assert page.locator("[data-station=weights]").get_by_test_id("head-chip").inner_text() == "induction"
+    labelled = sum(one.label is not None for one in expected.values())
+    assert f"On this sentence {labelled} of 48 heads" in page.get_by_test_id("label-counts").inner_text()
+    page.get_by_test_id("label-scores").locator("summary").click()
+    for line in page.get_by_test_id("label-scores").locator("li").all():
+        kind = line.get_attribute("data-kind") or ""
+        shown = float(line.get_attribute("data-score") or "nan")
+        assert shown == pytest.approx(expected[LAYER, HEAD].scores[kind].score, abs=1e-5)  # type: ignore[index]
+        assert f"(needs {RULES[kind][0]:.2f})" in line.inner_text()  # type: ignore[index]
+    assert serious(page, ".panel.side") == []
+
+    nameless = next(one for one in expected.values() if one.label is None)
+    page.locator(f"[data-testid=head][data-layer='{nameless.layer}'][data-head='{nameless.head}']").click()
+    page.wait_for_function("() => document.querySelector('[data-testid=head-label]').dataset.kind === ''")
+    best = max(one.score for one in nameless.scores.values())
+    assert f"no label fits. Its best score is {best:.2f}" in said.inner_text()
+    page.wait_for_function("() => document.querySelector('[data-station=weights] [data-testid=head-chip]').hidden")
+
+    page.get_by_test_id("sentence").fill("Tom ran")
+    page.wait_for_function("() => document.querySelectorAll('[data-testid=token]').length === 2")
+    drawn(page)
+    short = {(one.layer, one.head): one.label for one in labels(model, model.tokenizer.encode("Tom ran"))}
+    count = sum(label is not None for label in short.values())
+    page.wait_for_function(
+        "n => document.querySelector('[data-testid=label-counts]').textContent.includes(`sentence ${n} of`)", arg=count
+    )
+    assert page.locator("[data-testid=head][data-label]").count() == count, "the old sentence's marks are gone"
+
+
+# --- the tour ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_tour_is_offered_taken_left_and_taken_again(page: "Page") -> None:
+    show(page, view="scores")
+    tour = page.get_by_test_id("tour")
+    assert tour.is_hidden(), "it never starts by itself"
+    page.get_by_role("button", name="Take the tour").click()
+    seen = []
+    for step in range(8):
+        tour.wait_for()
+        seen.append(tour.get_attribute("data-step"))
+        assert f"Step {step + 1} of 8" in tour.inner_text()
+        if step in (0, 3):
+            assert serious(page, "dialog.tour") == []
+        if step == 4:  # the page can be used meanwhile, and the keys stay with who has the focus
+            page.get_by_test_id("switch-causal").click()
+            page.wait_for_url(re.compile("causal=off"))
+            drawn(page)
+            tour.get_by_test_id("tour-next").focus()
+        page.keyboard.press("Enter" if step % 2 else "ArrowRight")
+    assert seen == ["sentence", "heads", "opened", "why", "masks", "next", "generation", "ribbon"]
+    assert tour.is_hidden(), "after the last step it is over"
+    assert page.evaluate("document.activeElement.dataset.testid") == "tour-button"
+
+    page.reload()
+    drawn(page)
+    button = page.get_by_test_id("tour-button")
+    assert button.inner_text() == "Guided tour", "it is offered once"
+    assert page.get_by_test_id("tour-not-now").is_hidden()
+    page.keyboard.press("?")
+    page.get_by_test_id("help-tour").click()
+    tour.wait_for()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    assert tour.get_attribute("data-step") == "sentence"
+    page.keyboard.press("Escape")
+    assert tour.is_hidden()
+
+
+def test_the_tour_on_a_phone_from_the_empty_page(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 390, "height": 800})
+    page.goto("/?lang=ja&model=sentiment-encoder")
+    page.get_by_test_id("tour-take").click()
+    tour = page.get_by_test_id("tour")
+    seen = []
+    for _ in range(8):
+        tour.wait_for()
+        seen.append(tour.get_attribute("data-step"))
+        box = tour.bounding_box()
+        assert box
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= 800
+        tour.get_by_test_id("tour-next").click()
+    assert seen == ["sentence", "heads", "opened", "why", "masks", "classes", "batch", "ribbon"]
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.goto("/")
+    assert page.get_by_test_id("tour-offer").is_hidden()
+
+
+# --- guess before you see ---------------------------------------------------------------------------------------------
+
+
+def test_guesses_are_answered_with_the_models_numbers(page: "Page", model: checkpoint.Checkpoint) -> None:
+    ids = model.tokenizer.encode(TEXT)
+    run = trace(model, ids, [f"layers.{LAYER}.attn.pattern", "logits"])
+    pattern = run.tensors[f"layers.{LAYER}.attn.pattern"][HEAD]
+    other = trace(model, ids, [f"layers.{LAYER}.attn.pattern"], use=Masks(causal=False))
+    moved = (other.tensors[f"layers.{LAYER}.attn.pattern"][HEAD] - pattern).abs().sum(-1) / 2
+    last = run.tensors["logits"][-1]
+    now, cooler = (distribution(last, Settings(t, 20, 0.95), [model.tokenizer.pad_id]) for t in (0.8, 0.4))
+
+    show(page, quiz="on")
+    weights = page.locator("[data-station=weights]")
+    assert not weights.is_visible(), "what would answer is covered"
+    assert page.get_by_test_id("candidate").first.is_hidden()
+    assert spot(page, "generation").is_hidden(), "it would give the next token away"
+    assert serious(page) == []
+
+    asked = [place_of(option) for option in options(page, "opened")]
+    best = int(pattern[-1].argmax())
+    wrong = next(i for i, key in enumerate(asked) if key != best)
+    said = guess(page, "opened", wrong)
+    assert said.startswith("Not this time.")
+    assert f"gets {pattern[-1, best]:#.3g} of its weight" in said
+    assert f"only {pattern[-1, asked[wrong]]:#.3g}" in said
+    assert weights.is_visible()
+
+    asked = [place_of(option) for option in options(page, "masks")]
+    row = int(moved.argmax())
+    said = guess(page, "masks", asked.index(row))
+    assert said.startswith("Right.")
+    assert percent(float(moved[row])) in said.replace("\u202f", " ")
+
+    tokens = options(page, "next_token")
+    top = int(now.before.argmax())
+    label = model.tokenizer.tokens([top])[0].text.replace(" ", "·")
+    said = guess(page, "next_token", tokens.index(label))
+    assert said.startswith("Right.")
+    assert percent(float(now.before[top])) in said.replace("\u202f", " ")
+
+    assert options(page, "generation") == ["It rises", "It falls", "It stays"]
+    said = guess(page, "generation", 0).replace("\u202f", " ")
+    assert said.startswith("Right." if cooler.after[top] > now.after[top] + 5e-4 else "Not this time.")
+    assert f"From {percent(float(now.after[top]))} at 0.8 to {percent(float(cooler.after[top]))} at 0.4" in said
+    assert page.get_by_test_id("quiz-score").inner_text() == "3 of 4 right"
+    assert serious(page) == []
+
+    page.get_by_test_id("guess-more").first.click()
+    page.wait_for_url(re.compile("compare=on"))
+    page.get_by_test_id("quiz-end").click()
+    assert page.locator(".guess:visible").count() == 0
+
+
+def test_units_and_a_guess_that_was_not_made(page: "Page", model: checkpoint.Checkpoint) -> None:
+    found = units(model, model.tokenizer.encode(TEXT))[LAYER]
+    show(page, quiz="on")
+    options(page, "opened")
+    page.locator("#tab-ffn").click()
+    page.wait_for_function(
+        "() => document.querySelector('[data-testid=guess-opened] .ask')?.textContent.includes('units')"
+    )
+    asked = [int(re.sub(r"\D", "", option)) for option in options(page, "opened")]
+    assert len(found.dead) in asked
+    assert asked == sorted(set(asked))
+    spot(page, "opened").get_by_test_id("guess-show").click()
+    verdict = spot(page, "opened").get_by_test_id("guess-verdict")
+    verdict.wait_for()
+    assert verdict.get_attribute("data-kind") == "shown"
+    assert f"{len(found.dead)} of" in verdict.inner_text().replace("\u202f", "")
+    assert page.get_by_test_id("quiz-score").inner_text() == "", "what was only looked at is no guess"
+
+
+def test_the_other_families_have_questions_too(page: "Page") -> None:
+    sentiment, translator = load("sentiment-encoder"), load("translate-enja")
+    show(page, model="sentiment-encoder", text=REVIEW, quiz="on", layer=1, head=1)
+    classes = trace(sentiment, sentiment.tokenizer.encode(REVIEW), ["logits"]).tensors["logits"].softmax(-1).flatten()
+    assert page.get_by_test_id("class").first.is_hidden()
+    assert options(page, "classes") == ["negative", "positive"]
+    said = guess(page, "classes", int(classes.argmax())).replace("\u202f", " ")
+    assert said.startswith("Right.")
+    assert percent(float(classes.max())) in said
+
+    text = "I ate a banana in the morning."
+    show(page, model="translate-enja", text=text, quiz="on", layer=1, head=2, query=2)
+    asked = [place_of(option) for option in options(page, "opened")]
+    assert "at which token of the source" in spot(page, "opened").inner_text()
+    target = page.get_by_test_id("target-token").evaluate_all("all => all.map(({ dataset }) => Number(dataset.id))")
+    name = "decoder.layers.1.cross_attn.pattern"
+    run = trace(translator, translator.tokenizer.encode(text), [name], target=target[1:])
+    row = run.tensors[name][2, 2]
+    said = guess(page, "opened", asked.index(int(row.argmax())))
+    assert said.startswith("Right.")
+    assert f"{row.max():#.3g}" in said

@@ -1,0 +1,180 @@
+"""The inspector: Python does each line again, and each result stands beside the own tensor of the model."""
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import pytest
+import torch
+from torch import Tensor
+
+from model import checkpoint
+from model.attentions import attentions
+from model.explain.contributions import contributions
+from model.trace import Trace, trace
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+pytestmark = pytest.mark.warm
+
+TEXT = "May the force be with you."
+TARGET = "バナナを食べました。"
+LAYER, HEAD = 1, 2
+NAMES = ("stories-gpt", "translate-enja", "sentiment-encoder")
+
+
+@pytest.fixture(scope="module")
+def models() -> dict[str, checkpoint.Checkpoint]:
+    return {name: checkpoint.load(checkpoint.ZOO / name, "cpu") for name in NAMES}
+
+
+def run(model: checkpoint.Checkpoint, *taps: str) -> Trace:
+    target = model.tokenizer.encode(TARGET) if model.config.family == "encoder-decoder" else None
+    return trace(model, model.tokenizer.encode(TEXT), list(taps), target=target)
+
+
+def explained(page: "Page", model: checkpoint.Checkpoint, **state: Any) -> "Locator":
+    """The inspector at a place, once everything that it needs is here."""
+    target = {"target": TARGET} if model.config.family == "encoder-decoder" else {}
+    start = {"model": model.name, "text": TEXT, "layer": LAYER, "head": HEAD}
+    page.goto("/?" + urlencode(start | target | state))
+    page.wait_for_selector('body[data-state="ready"]')
+    page.wait_for_selector('[data-panel="why"][aria-busy="false"] [data-why]:not([hidden]) [data-step]')
+    why = page.locator('[data-panel="why"] [data-why]:not([hidden])')
+    assert why.locator(".check.bad").count() == 0, "every number agrees with the model's own"
+    assert why.get_by_test_id("check").count() > 0
+    return why
+
+
+def line(why: "Locator", step: str) -> str:
+    return why.locator(f'[data-step="{step}"] .why-line').inner_text().replace("\u2212", "-").replace("\u202f", "")
+
+
+def number(text: str) -> float:
+    """The last number of some words before the check."""
+    return float(re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", text.split(" the model’s", maxsplit=1)[0])[-1])
+
+
+def check(why: "Locator", step: str) -> tuple[float, float]:
+    """The number made in the browser, and the model's own beside it."""
+    said = why.locator(f'[data-step="{step}"]').get_by_test_id("check")
+    return float(said.get_attribute("data-ours") or "nan"), float(said.get_attribute("data-model") or "nan")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_weight_is_explained_term_by_term(page: "Page", models: dict[str, checkpoint.Checkpoint], name: str) -> None:
+    model = models[name]
+    path = attentions(model.config)[-1].path.format(layer=LAYER)
+    taps = run(model, *(f"{path}.{part}" for part in ("q", "k", "v", "scores", "pattern", "z", "attn_out"))).tensors
+    q, k, v, scores, pattern, z = (taps[f"{path}.{part}"][HEAD] for part in ("q", "k", "v", "scores", "pattern", "z"))
+    why = explained(page, model, query=3, key=1)
+
+    dot = (q[3] @ k[1]).item()
+    assert number(line(why, "dot")) == pytest.approx(dot, abs=1e-3)
+    products = q[3] * k[1]
+    most = int(products.abs().argmax())
+    assert f"dimension {most}, " in why.locator('[data-step="dot"] .term-said').inner_text()
+    assert check(why, "scaled") == pytest.approx((dot / math.sqrt(q.shape[1]), scores[3, 1].item()), abs=1e-4)
+    assert line(why, "mask").startswith("+ M = 0, it is allowed")
+    allowed = slice(4) if attentions(model.config)[-1].causal else slice(None)
+    assert number(line(why, "exp").split(",")[0]) == pytest.approx(scores[3, allowed].exp().sum().item(), rel=1e-3)
+    assert check(why, "weight") == pytest.approx((pattern[3, 1].item(),) * 2, abs=1e-6)
+
+    part = pattern[3, 1] * v[1]
+    w_o = model.model.state_dict()[f"{path}.w_o.weight"]
+    d = q.shape[1]
+    moved = (w_o[:, HEAD * d : (HEAD + 1) * d] @ part).norm().item()
+    assert number(line(why, "moves")) == pytest.approx(moved, rel=2e-3)
+    share = (part @ z[3] / z[3].square().sum()).item()
+    shown = why.locator(".figures dd").nth(1).inner_text().replace("\u2212", "-")
+    assert float(re.sub(r"[^\d.-]", "", shown)) == pytest.approx(100 * share, abs=0.06)
+
+
+def test_a_forbidden_cell_says_why_it_is_zero(page: "Page", models: dict[str, checkpoint.Checkpoint]) -> None:
+    why = explained(page, models["stories-gpt"], query=1, key=4, view="mask")
+    assert line(why, "mask") == "+ M = -∞: the key comes after the query (causal mask) forbids it"
+    assert check(why, "weight") == (0, 0)
+    assert why.locator('[data-step="mask"]').evaluate("step => step.classList.contains('lit')")
+
+
+def test_the_terms_can_be_read_one_by_one(page: "Page", models: dict[str, checkpoint.Checkpoint]) -> None:
+    model = models["stories-gpt"]
+    q, k = (run(model, f"layers.{LAYER}.attn.{part}").tensors[f"layers.{LAYER}.attn.{part}"][HEAD] for part in "qk")
+    why = explained(page, model, query=3, key=1)
+    bars, said = (why.locator(f'[data-step="dot"] {part}') for part in ("svg", ".term-said"))
+    bars.focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    words = said.inner_text().replace("\u2212", "-")
+    figures = re.fullmatch(r"(?:largest: )?dimension 1, q ([+-][\d.]+) × k ([+-][\d.]+) = ([+-][\d.]+)", words)
+    assert figures, words
+    expected = [q[3, 1], k[1, 1], q[3, 1] * k[1, 1]]
+    assert [float(one) for one in figures.groups()] == pytest.approx([x.item() for x in expected], abs=6e-4)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_element_of_z(page: "Page", models: dict[str, checkpoint.Checkpoint], name: str) -> None:
+    model = models[name]
+    tap = f"{attentions(model.config)[-1].path.format(layer=LAYER)}.z"
+    z = run(model, tap).tensors[tap][HEAD]
+    why = explained(page, model, view="av", query=3, cell="3.5")
+    assert check(why, "sum") == pytest.approx((z[3, 5].item(),) * 2, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_unit_and_what_drives_it(page: "Page", models: dict[str, checkpoint.Checkpoint], name: str) -> None:
+    model = models[name]
+    prefix = attentions(model.config)[-1].path.partition("layers.")[0]
+    ffn = f"{prefix}layers.{LAYER}.ffn"
+    taps = run(model, f"{ffn}.pre", f"{ffn}.post").tensors
+    for unit in (7, int(taps[f"{ffn}.post"][3].argmax())):
+        why = explained(page, model, view="ffn", query=3, unit_id=unit)
+        assert check(why, "bias") == pytest.approx((taps[f"{ffn}.pre"][3, unit].item(),) * 2, abs=1e-5)
+        assert check(why, "relu") == pytest.approx((taps[f"{ffn}.post"][3, unit].item(),) * 2, abs=1e-5)
+    column = model.model.state_dict()[f"{ffn}.w_2.weight"][:, unit]
+    assert number(line(why, "writes")) == pytest.approx((taps[f"{ffn}.post"][3, unit] * column.norm()).item(), rel=2e-3)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_layer_norm(page: "Page", models: dict[str, checkpoint.Checkpoint], name: str) -> None:
+    model = models[name]
+    prefix = attentions(model.config)[-1].path.partition("layers.")[0]
+    norm = f"{prefix}layers.{LAYER}.ffn_residual.norm"
+    taps = run(model, f"{norm}.input", f"{norm}.out").tensors
+    why = explained(page, model, view="residual", query=3)
+    page.get_by_test_id("norm-choice").select_option("ffn")
+    x, out = taps[f"{norm}.input"][3].double(), taps[f"{norm}.out"][3]
+    d = int(x.abs().argmax())
+    said = [float(one) for one in re.findall(r"-?\d+\.\d+(?:e-\d+)?", line(why, "mean"))]
+    assert said == pytest.approx([x.mean().item(), x.var(correction=0).item()], rel=2e-3, abs=1e-4)
+    assert check(why, "out") == pytest.approx((out[d].item(),) * 2, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_logit_is_the_sum_of_what_was_written(
+    page: "Page", models: dict[str, checkpoint.Checkpoint], name: str
+) -> None:
+    model = models[name]
+    logits: Tensor = run(model, "logits").tensors["logits"]
+    if model.config.family == "encoder-only":
+        row, logit, view = None, logits, "lens"
+    else:
+        row = 3 if model.config.family == "decoder-only" else len(logits) - 2  # END, typed, predicts nothing
+        logit, view = logits[row], "prediction"
+    ids = model.tokenizer.encode(TEXT)
+    why = explained(page, model, view=view, query=3 if row is None else row)
+    answer = int(why.get_by_test_id("answer-choice").input_value())
+    ours, own = check(why, "sum")
+    assert own == pytest.approx(logit[answer].item(), abs=1e-4)
+    target = model.tokenizer.encode(TARGET) if model.config.family == "encoder-decoder" else None
+    terms = contributions(model, ids, answer, row=row, target=target).terms
+    values = sorted((term.value for term in terms), key=abs, reverse=True)
+    shown = [
+        float(one) for one in why.get_by_test_id("contribution").evaluate_all("all => all.map(e => e.dataset.value)")
+    ]
+    assert shown[:-1] == pytest.approx(values[:12], abs=1e-4)
+    assert shown[-1] == pytest.approx(sum(values[12:]), abs=1e-4)
+    assert ours == pytest.approx(sum(values), abs=1e-4)
+    assert torch.isfinite(logit).all()

@@ -1,0 +1,70 @@
+"""Every panel and station says what it shows and how to read it, in both languages, in one sentence each."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+STATIC = Path(__file__).parent.parent / "static"
+RENDERED = {"heads", "masks"}  # their titles come from the server
+WITHOUT = {"labels", "quiz"}  # parts of other panels
+STATIONS = ("tokens", "embedding", "qkv", "scores", "mask", "weights", "av", "ffn", "residual", "lens", "prediction")
+PANELS = ("heads", "masks", "why", "next_token", "generation", "classes", "batch", "change")
+ASKED = (*STATIONS, "computation", *PANELS)  # by issue 5
+KINDS = ("previous", "first", "self", "same", "induction", "spread", "alignment")
+
+
+def words(language: str) -> dict[str, str]:
+    found: dict[str, str] = json.loads((STATIC / f"i18n/{language}.json").read_text("utf-8"))
+    return found
+
+
+def ids(index: str) -> set[str]:
+    """The ids of the views that a list of views imports."""
+    path = STATIC / index
+    files = re.findall(r'^import \w+ from "(\./[^"]+)";', path.read_text("utf-8"), re.MULTILINE)
+    found = {re.search(r'^  id: "(\w+)",', (path.parent / file).read_text("utf-8"), re.MULTILINE) for file in files}
+    assert found
+    assert None not in found
+    return {match.group(1) for match in found if match}
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_every_view_and_panel_has_both_sentences(language: str) -> None:
+    known = words(language)
+    shown = (ids("views/index.js") | ids("controls/index.js") | RENDERED) - WITHOUT
+    assert shown <= set(ASKED), "a new place needs its two sentences: name it here"
+    for place in ASKED:
+        for part in ("what", "how"):
+            sentence = known[f"reading.{place}.{part}"]
+            ends = re.findall(r"[.?!](?=[\s”]|$)|。", sentence)
+            assert len(ends) == 1, f"{place}.{part} is no single sentence: {sentence}"
+            assert sentence.endswith(ends[0]), sentence
+        assert known[f"reading.{place}.what"] != known[f"reading.{place}.how"]
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_every_kind_of_head_has_a_name_and_its_rule(language: str) -> None:
+    from model.explain.head_labels import RULES
+
+    known = words(language)
+    assert set(RULES) == set(KINDS)
+    signs = (STATIC / "lib/head_marks.js").read_text("utf-8")
+    for kind in KINDS:
+        assert known[f"labels.{kind}.name"]
+        assert known[f"labels.{kind}.rule"]
+        assert "{score}" in known[f"labels.{kind}.says"]
+        assert re.search(rf"^  {kind}: ", signs, re.MULTILINE)
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_tour_has_at_most_eight_steps_for_any_model(language: str) -> None:
+    source = (STATIC / "controls/tour_steps.js").read_text("utf-8")
+    steps = re.findall(r'\{ id: "(\w+)"[^}]*?(?:has: (\w+))? \}', source)
+    always = [step for step, has in steps if not has]
+    assert len(always) + max(sum(has == one for _, has in steps) for _, one in steps if one) <= 8
+    known = words(language)
+    for step, _ in steps:
+        assert known[f"tour.{step}.title"]
+        assert known[f"tour.{step}.text"]
