@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+
 from playwright.sync_api import Page
 
 from benchmarks.measure import Row
@@ -18,6 +20,22 @@ SCRIPTS = """() => {
     return (await painted()) - began;
   };
   window.weight = '[data-why="weight"] [data-step="weight"] .why-line';
+  window.stepped = async (id) => {
+    const step = document.querySelector(`[data-testid="walk-step"][data-step="${id}"]`);
+    const began = performance.now();
+    step.click();
+    while (step.ariaCurrent !== "step" || document.querySelector("#opened").ariaBusy !== "false") {
+      await new Promise((next) => setTimeout(next, 0));
+    }
+    return (await painted()) - began;
+  };
+  window.walked = async () => {
+    const began = performance.now();
+    document.querySelector("#tab-computation").click();
+    while (!document.querySelector("[data-station=computation] .mat")?.checkVisibility()
+      || document.querySelector("#opened").ariaBusy !== "false") await new Promise((next) => setTimeout(next, 0));
+    return (await painted()) - began;
+  };
   window.pressed = (selector, key) =>
     document.querySelector(selector).dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
 }"""
@@ -28,14 +46,18 @@ def measure() -> list[Row]:
         wait_for_trace(url)
         with open_page(url) as page:
             page.context.set_default_timeout(60_000)
-            page.goto(f"{url}/?layer=3&head=1&text={text_of(page, url, 0)}")
+            page.goto(f"{url}/?layer=3&head=1&step=attn.q&text={text_of(page, url, 0)}")
             page.wait_for_selector('[data-why="weight"] .terms')
             page.evaluate(SCRIPTS)
             clicking = median(lambda i: chosen(page, i))
             fetching = median(lambda i: opened(page, i))
+            walking = median(lambda i: walked(page, i))
+            steps = [step(page, name) for name in names_of_steps(page)]
     return [
         Row("inspector: another cell of the open head, 64 tokens", clicking, "ms", 50),
         Row("inspector: another head, its q, k, v fetched", fetching, "ms", 150),
+        Row("walk: opened at Q, 64 tokens", walking, "ms", 300),
+        Row("walk: a step, median of all", statistics.median(steps), "ms", 50, note=f"slowest {max(steps):.0f} ms"),
     ]
 
 
@@ -51,3 +73,25 @@ def opened(page: Page, i: int) -> float:
     page.wait_for_timeout(200)
     selector = f'[data-testid="head"][data-layer="{i % 6}"][data-head="{(3 * i + 2) % 8}"]'
     return float(page.evaluate("head => answered(weight, () => document.querySelector(head).click())", selector))
+
+
+def walked(page: Page, i: int) -> float:
+    """The walk, of another head each time, so that its tensors have to come."""
+    page.locator("#tab-weights").click()
+    page.evaluate(
+        "head => document.querySelector(head).click()", f'[data-testid="head"][data-layer="{i % 6}"][data-head="0"]'
+    )
+    page.wait_for_timeout(500)
+    return float(page.evaluate("walked()"))
+
+
+def names_of_steps(page: Page) -> list[str]:
+    names: list[str] = page.get_by_test_id("walk-step").evaluate_all("all => all.map(one => one.dataset.step)")
+    step(page, names[0])
+    return names[1:]
+
+
+def step(page: Page, name: str) -> float:
+    """One step on, at the pace of somebody who looks at each."""
+    page.wait_for_timeout(400)
+    return float(page.evaluate("name => stepped(name)", name))

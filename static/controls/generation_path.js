@@ -75,7 +75,7 @@ function light(strip, query) {
     button.classList.toggle("q", index === query);
     button.tabIndex = index === query ? 0 : -1;
     update(button, { "aria-current": index === query ? "true" : null });
-    if (index === query) bringIntoView(strip, button);
+    if (index === query) requestAnimationFrame(() => bringIntoView(strip, button)); // the browser lays out once
   });
 }
 

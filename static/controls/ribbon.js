@@ -30,7 +30,7 @@ export function createRibbon(root, { actions, views, modelOf }) {
       tabs[i].tabIndex = view.id === open ? 0 : -1;
       if (view.id === open && open !== shown) reveal(root, tabs[i]);
     });
-    if (root.offsetWidth) shown = open;
+    if (open !== shown && root.offsetWidth) shown = open; // asked for its width, the browser lays the whole page out
   };
 }
 

@@ -61,7 +61,7 @@ export function createStrip(root, actions, name) {
     at = { query: isQuery ? chosen.query : null, key: isKey ? chosen.key : null };
     buttons.forEach((button, i) => light(button, i, at));
     const to = at.query ?? at.key;
-    if ((before.query ?? before.key) !== to || content !== seen) bringIntoSight(buttons[to ?? 0]);
+    if ((before.query ?? before.key) !== to || content !== seen) requestAnimationFrame(() => bringIntoSight(buttons[to ?? 0]));
     seen = content;
   };
 }

@@ -3,6 +3,7 @@
 import { rowOf } from "../selectors.js";
 import { otherOf } from "../compare/runs.js";
 import { changeOf } from "./changes.js";
+import { createGathering } from "./gather.js";
 import { createLater } from "./later.js";
 import { modelTrace } from "./model_trace.js";
 import { keyOf } from "./request.js";
@@ -34,18 +35,18 @@ export function createLoader(traces, modelNamed) {
       const pinned = withTarget(state, overview.meta);
       /** @type {Set<string>} */
       const have = new Set(asNeeds("explain", Object.keys(parts.explained)));
-      const show = () => onTrace(modelTrace(parts), have);
+      const shown = createGathering(() => mine === turn && onTrace(modelTrace(parts), have));
       const arrive = (need, fields) => {
         if (mine !== turn) return;
         Object.assign(parts, fields, { explained: { ...parts.explained, ...fields.explained } });
         for (const one of [need].flat()) have.add(one);
-        show();
+        shown.add();
       };
-      // What is cached arrives before the next frame, and is then drawn together with the overview.
-      show();
+      shown.add(); // what is cached is then drawn together with the overview
       const possible = [...needs].filter((need) => modelTrace(parts).lacks(need) === null && !have.has(need));
       const can = possible.filter((need) => !later.waits(need));
-      const fetchAll = (some) => Promise.all(byKind(some).map(([kind, names]) => fetchers[kind](pinned, modelTrace(parts), arrive, names)));
+      const fetchAll = (some) =>
+        Promise.all(byKind(some).map(([kind, names]) => fetchers[kind](pinned, modelTrace(parts), arrive, names))).finally(shown.end);
       await fetchAll(can.filter((need) => need !== "change"));
       if (mine === turn && can.includes("change")) await fetchAll(["change"]); // the largest: the pictures go first
       later.soon(possible.filter(later.waits), () => mine === turn, (need) => later.ask(pinned, modelTrace(parts), need, arrive));

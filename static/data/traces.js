@@ -1,17 +1,14 @@
-/**
- * What the page asks the server for, once each. A trace is a pure function of its request, so the request is the key of
- * the cache. Of each kind only the newest question is waited for; an older one that is still open is given up.
- */
+/** What the page asks the server for, once each: see ask.js. */
 
 import { isTrained } from "../compare/runs.js";
 import { attentionOf, attentionsOf, tapOf } from "./attentions.js";
 import { grow } from "./grow.js";
 import { fill } from "./bags.js";
+import { createAsker } from "./ask.js";
 import { createLru } from "./lru.js";
 import { QUESTIONS } from "./explain.js";
 import { detailNames, detailOf } from "./model_trace.js";
 import { keyOf, requestOf } from "./request.js";
-import { retrying } from "./retry.js";
 
 /** How many candidates a prediction lists. */
 export const N_CANDIDATES = 20;
@@ -55,30 +52,7 @@ const whole = (answer) => answer;
 export function createTraces(api, { modelNamed, onWait }) {
   /** @type {Bags} */ const runs = createLru(3);
   /** @type {Bags} */ const models = createLru(2);
-  const caches = Object.fromEntries(Object.entries(KEPT).map(([kind, size]) => [kind, createLru(size)]));
-  /** @type {Object<string, {controller: AbortController, giveUp: () => void}>} */
-  const open = {};
-
-  function ask(kind, request, read, send = api.trace) {
-    const key = JSON.stringify(request);
-    const known = caches[kind].get(key);
-    if (known) return known;
-    open[kind]?.giveUp();
-    const controller = new AbortController();
-    const { signal } = controller;
-    const answer = retrying(() => send(request, { signal }), { signal, onWait }).then(read);
-    caches[kind].set(key, answer);
-    answer.catch(() => caches[kind].drop(key, answer));
-    const giveUp = () => {
-      caches[kind].drop(key, answer);
-      controller.abort();
-    };
-    open[kind] = { controller, giveUp };
-    // Once it is answered there is nothing to give up: a cached answer must stay.
-    const closed = () => open[kind]?.controller === controller && delete open[kind];
-    answer.then(closed, closed);
-    return answer;
-  }
+  const { ask, caches } = createAsker(KEPT, api.trace, onWait);
 
   const taps = ({ model }, layer, part) => attentionsOf(modelNamed(model)).map((one) => tapOf(one, layer, part));
   const overviewOf = (state) => {

@@ -1,0 +1,41 @@
+/**
+ * Asking once. A trace is a pure function of its request, so the request is the key of the cache. Of each kind only the
+ * newest question is waited for; an older one that is still open is given up.
+ */
+
+import { createLru } from "./lru.js";
+import { retrying } from "./retry.js";
+
+/**
+ * @param {Object<string, number>} kept  the kinds of questions, and how many answers of each are kept
+ * @param {(request: any, options: any) => Promise<any>} trace  sends what names no other way
+ * @param {(waiting: import("./retry.js").Waiting) => void} [onWait]
+ */
+export function createAsker(kept, trace, onWait) {
+  const caches = Object.fromEntries(Object.entries(kept).map(([kind, size]) => [kind, createLru(size)]));
+  /** @type {Object<string, {controller: AbortController, giveUp: () => void}>} */
+  const open = {};
+
+  function ask(kind, request, read, send = trace) {
+    const key = JSON.stringify(request);
+    const known = caches[kind].get(key);
+    if (known) return known;
+    open[kind]?.giveUp();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const answer = retrying(() => send(request, { signal }), { signal, onWait }).then(read);
+    caches[kind].set(key, answer);
+    answer.catch(() => caches[kind].drop(key, answer));
+    const giveUp = () => {
+      caches[kind].drop(key, answer);
+      controller.abort();
+    };
+    open[kind] = { controller, giveUp };
+    // Once it is answered there is nothing to give up: a cached answer must stay.
+    const closed = () => open[kind]?.controller === controller && delete open[kind];
+    answer.then(closed, closed);
+    return answer;
+  }
+
+  return { ask, caches };
+}
