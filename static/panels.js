@@ -54,7 +54,8 @@ export function createPanels(views, sidePanels, actions, modelOf) {
      * state is being loaded. */
     draw(trace, state, have) {
       for (const { view, panel, root } of visible(state)) {
-        const needs = needsOf(view, state, trace.model);
+        const all = needsOf(view, state, trace.model);
+        const needs = view.saysWhatLacks ? all.filter((need) => trace.lacks(need) === null) : all;
         const complete = needs.every((need) => have.has(need));
         if (sayWhatLacks(root, whatLacks(trace, needs))) {
           panel.setAttribute("aria-busy", "false");

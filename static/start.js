@@ -4,7 +4,8 @@ import { language } from "./lib/i18n.js";
 import { chosenType } from "./controls/large_type.js";
 import { chosenTheme } from "./controls/theme.js";
 import { attentionOf, attentionsOf, trainedCausal, writesTarget } from "./data/attentions.js";
-import { DEFAULTS, readUrl } from "./state.js";
+import { prefixOf } from "./data/anatomy.js";
+import { DEFAULTS, readUrl, same } from "./state.js";
 import { VIEWS, hasView } from "./views/index.js";
 
 /** @typedef {import("./state.js").State} State */
@@ -39,17 +40,21 @@ export function initialState(list, examples) {
 export function fitted(before, patch, modelOf) {
   const changed = patch.model !== undefined && patch.model !== before.model;
   const fresh = changed ? { query: null, key: null, causal: null, target: null, targetIds: null, attention: null, ...UNCHOSEN } : {};
-  const asked = { ...fresh, ...patch };
+  const another = ["text", "ids", "target", "targetIds"].some((name) => name in patch && !same(patch[name], before[name]));
+  const asked = { ...fresh, ...(another && { answer: null, swap: null }), ...patch };
   const state = { ...before, ...asked };
   const model = modelOf(state);
   if (!model) return asked;
   const open = attentionOf(model, state.attention);
   const was = attentionOf(modelOf(before), before.attention);
   const lost = (name, sides) => (name in asked || open[sides] === was[sides] ? {} : { [name]: null });
+  const sameFfn = state.layer === before.layer && prefixOf(open) === prefixOf(was);
   return {
     ...lost("query", "queries"),
     ...lost("key", "keys"),
+    ...(sameFfn ? {} : { ffnUnit: null }),
     ...asked,
+    answer: state.answer !== null && state.answer < (model.classes?.length || model.vocab_size) ? state.answer : null,
     ...(writesTarget(model) ? {} : { target: null, targetIds: null }),
     attention: open === attentionsOf(model).at(-1) ? null : open.id,
     layer: Math.min(state.layer, model.n_layer - 1),

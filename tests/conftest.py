@@ -8,7 +8,9 @@ import shutil
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+if "PYTEST_XDIST_WORKER" in os.environ:  # others have the other cores; torch reads this when it is imported
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 QUIET = ("gpu", "quic", "background-networking", "component-update", "sync")
 DEFAULTS: Any = {"locale": "en-US", "viewport": {"width": 1440, "height": 1000}}
@@ -28,14 +33,26 @@ PATIENCE_MS = 60_000  # waiting costs nothing where all is well; beside a traini
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that use the browser, and run them last.
+    """Mark the tests that use the browser, and run their files last, the largest first.
 
-    Playwright's sync API leaves an event loop running in this thread, under which no async test could start.
+    Playwright's sync API leaves an event loop running in this thread, under which no async test could start. Of two
+    processes that share the files (`make test`), each takes them in this order, and the last ones it takes are short.
     """
     for item in items:
         if {"browser", "page"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.browser)
-    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+    tests = Counter(item.path for item in items if item.get_closest_marker("browser"))
+    number_namesakes(items)
+    items.sort(key=lambda item: (item.path in tests, -tests[item.path]))
+
+
+def number_namesakes(items: list[pytest.Item]) -> None:
+    """Schemathesis gives the tests of all operations one id; of tests with the same id xdist runs only the first."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        seen[item.nodeid] += 1
+        if seen[item.nodeid] > 1:
+            item._id = replace(item.id, params=str(seen[item.nodeid]))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -49,6 +66,19 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture
+def torch_as_it_was() -> Iterator[None]:
+    """For a test that trains: that sets torch's seed and how it treats denormals, which hypothesis minds later."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # the same sums in every process, and no waiting for a second core
+    with torch.random.fork_rng(devices=[]):
+        yield
+    torch.set_flush_denormal(False)
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="session")
@@ -154,6 +184,7 @@ def open_page(
     Afterwards the test fails if any page raised an exception or wrote an error to its console.
     """
     opened: list[Page | BrowserContext] = []
+    forget(shared_context)
 
     def open_page(**options: Any) -> "Page":
         if options.keys() <= {"viewport", "permissions", *MEDIA}:
@@ -175,32 +206,46 @@ def open_page(
     yield open_page
     for one in opened:
         one.close()
-    shared_context.clear_cookies()
-    shared_context.pages[0].evaluate("() => localStorage.clear()")
+    forget(shared_context)
     shared_context.clear_permissions()
     assert not page_errors, "the page reported: " + "\n".join(page_errors)
+
+
+def forget(context: "BrowserContext") -> None:
+    """What the app remembers about its reader. Once in a hundred times Chromium still has a cookie: then again."""
+    while context.cookies():
+        context.clear_cookies()
+    context.pages[0].evaluate("() => localStorage.clear()")
 
 
 @pytest.fixture
 def page(request: pytest.FixtureRequest) -> "Page":
     """A page of 1440 × 1000; `page.goto("/")` opens the app. Fresh, or under `pytest.mark.warm` the module's own."""
-    if request.node.get_closest_marker("warm"):
+    if request.node.get_closest_marker("warm") and not request.node.get_closest_marker("cold"):
         return request.getfixturevalue("warm_page")  # type: ignore[no-any-return]
     return request.getfixturevalue("open_page")()  # type: ignore[no-any-return]
 
 
 @pytest.fixture
-def warm_page(loaded_page: "Page", page_errors: list[str]) -> "Iterator[Page]":
+def warm_page(request: pytest.FixtureRequest, loaded_page: "Page", page_errors: list[str]) -> "Iterator[Page]":
     """The module's page for tests that only look: `goto` is a step within the page, as Back is, and takes a third of a
-    second where loading the page and plotly.js takes two. What the page said meanwhile is this test's."""
+    second where loading the page and plotly.js takes two. What the page says meanwhile is this test's.
+
+    What lies beside the address stays as the test before left it: open tables, a zoom, undone tokens, every
+    station that was ever opened (hidden), and when the last step for Back was.
+    """
+    page, failed = loaded_page, request.session.testsfailed
     listeners = [("pageerror", lambda error: page_errors.append(str(error)))]
     listeners.append(("console", lambda message: message.type == "error" and page_errors.append(message.text)))
     for name, listener in listeners:
-        loaded_page.on(name, listener)
-    loaded_page.mouse.move(0, 0)
-    yield loaded_page
+        page.on(name, listener)
+    page.mouse.move(0, 0)
+    yield page
+    forget(page.context)
     for name, listener in listeners:
-        loaded_page.remove_listener(name, listener)
+        page.remove_listener(name, listener)
+    if page_errors or request.session.testsfailed > failed:
+        load(page)  # nobody knows where the test left it
     assert not page_errors, "the page reported: " + "\n".join(page_errors)
 
 
@@ -210,20 +255,28 @@ def loaded_page(shared_context: "BrowserContext") -> "Iterator[Page]":
     page = shared_context.new_page()
     page.set_viewport_size(DEFAULTS["viewport"])
     page.set_default_timeout(PATIENCE_MS)
-    page.goto("/?view=tokens")
-    page.wait_for_selector("body:not([data-state=loading])")
-    page.goto = lambda url: page.evaluate(FOLLOW, str(url))  # type: ignore[method-assign]
+    model = page.request.get("/api/models").json()["default"]
+    load(page)
+    page.goto = lambda url: page.evaluate(FOLLOW, [url, model])  # type: ignore[method-assign]
     yield page
     page.close()
 
 
-FOLLOW = """async (url) => {
-  window.first ??= (await (await fetch('/api/models')).json()).default;
+def load(page: "Page") -> None:
+    """Open the app in this page, whatever its own `goto` does."""
+    type(page).goto(page, "/?view=tokens")
+    page.wait_for_selector("body[data-state=empty]")
+
+
+# By way of the empty page, where nothing is drawn: what is waited for next is never the picture before.
+FOLLOW = """async ([url, model]) => {
+  document.dispatchEvent(new PointerEvent('pointerdown')); // menus close, as by a click beside them
   const asked = new URL(url, location);
-  if (!asked.searchParams.has('model')) asked.searchParams.set('model', window.first);
-  for (const next of ['/?text=', asked]) { // empty first: nothing of the picture before is kept
+  if (!asked.searchParams.has('model')) asked.searchParams.set('model', model);
+  for (const next of ['/?text=', asked]) {
     history.pushState(null, '', next);
     dispatchEvent(new PopStateEvent('popstate'));
+    if (next !== asked && document.body.dataset.state !== 'empty') throw new Error('it does not follow its address');
     await new Promise(requestAnimationFrame);
   }
   scrollTo(0, 0);

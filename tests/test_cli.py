@@ -134,6 +134,7 @@ def test_generate_writes_what_the_model_generates(run: Run) -> None:
     assert result.stdout == gpt.tokenizer.decode(last.ids) + "\n"
 
 
+@pytest.mark.usefixtures("torch_as_it_was")
 def test_units_are_written_onto_a_card(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a model's own preset; what cannot be counted is one line."""
     from model.training import command

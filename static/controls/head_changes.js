@@ -2,7 +2,7 @@
 
 import { headChanges, isExact } from "../compare/heads.js";
 import { h } from "../lib/dom.js";
-import { headWords } from "../lib/head_names.js";
+import { headWords, nameOf } from "../lib/head_names.js";
 import { t } from "../lib/i18n.js";
 import { shareWords } from "./change_heads.js";
 
@@ -40,7 +40,7 @@ export function drawHeadChanges(rows, trace, state) {
 /** A picture's name, with its head's label behind it where it has one. @param {HTMLElement} canvas @param {string} name */
 export function nameHead(canvas, name) {
   const { label } = canvas.dataset;
-  const text = label ? t("labels.named", { name, label: t(`labels.${label}.name`) }) : name;
+  const text = label ? t("labels.named", { name, label: nameOf(label) }) : name;
   canvas.dataset.name = name;
   if (canvas.title === text) return;
   canvas.title = text;

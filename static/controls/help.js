@@ -11,6 +11,8 @@ const KEYS = [
   [["←", "→", "↑", "↓"], "help.arrows_heads"],
   [["←", "→", "↑", "↓"], "help.arrows_matrix"],
   [["←", "→"], "help.arrows_ribbon"],
+  [["←", "→", "Home", "End"], "help.arrows_walk"],
+  [["Shift", "←", "→"], "help.arrows_page"],
   [["←", "→", "Esc"], "help.arrows_tour"],
   [["Esc"], "help.escape"],
   [["?"], "help.question"],

@@ -4,7 +4,7 @@ import { h, perRoot, replace } from "../lib/dom.js";
 import { number, percent } from "../lib/format.js";
 import { setHeadChips } from "../lib/head_chip.js";
 import { KINDS, markOf } from "../lib/head_marks.js";
-import { headLabel } from "../lib/head_names.js";
+import { headLabel, nameOf } from "../lib/head_names.js";
 import { hasString, t } from "../lib/i18n.js";
 import { nameHead } from "./head_changes.js";
 
@@ -45,9 +45,6 @@ export default {
     replace(parts.list, Object.entries(open.scores).sort(byScore).map(([kind, score]) => lineOf(kind, score, rules[kind])));
   },
 };
-
-/** The page's name for a kind; the server's where it has none. @param {string} kind */
-const nameOf = (kind) => (hasString(`labels.${kind}.name`) ? t(`labels.${kind}.name`) : kind);
 
 const byScore = ([, a], [, b]) => b.score - a.score;
 

@@ -10,6 +10,8 @@ import { QUESTIONS, placesOf } from "../guess/index.js";
 import { h, replace, svg } from "../lib/dom.js";
 import { t } from "../lib/i18n.js";
 import { isEmpty } from "../selectors.js";
+import { VIEWS } from "../views/index.js";
+import { explainedBy } from "../views/why/index.js";
 import { createSpot } from "./quiz_card.js";
 
 const SELECTOR = { masks: '[data-part="masks-quiz"]' };
@@ -49,7 +51,7 @@ export function createQuiz(button, { actions, modelOf }) {
     last = [trace, state];
     button.setAttribute("aria-pressed", String(state.quiz));
     if (!state.quiz && spots.size === 0) return;
-    const places = placesOf(state, modelOf(state));
+    const places = placesOf(state, modelOf(state), explainedBy(VIEWS, state, modelOf(state)));
     const ask = questionsOf(trace, state);
     const isOpen = (name) => ask(name) !== null && !answers.has(ask(name)?.key ?? "");
     const open = new Set();

@@ -55,9 +55,10 @@ export function createTour(button, { actions, examples, modelOf }) {
   }
 
   function close() {
+    tour.waiting = false; // asked for, and left before it began
     if (tour.at < 0) return;
     const inside = card.card.contains(document.activeElement);
-    [tour.at, tour.waiting] = [-1, false];
+    tour.at = -1;
     card.hide();
     const back = tour.from instanceof HTMLElement && tour.from !== document.body && tour.from.checkVisibility() ? tour.from : button;
     if (inside) back.focus({ preventScroll: true });

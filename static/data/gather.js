@@ -3,15 +3,24 @@
 /** @param {() => void} show */
 export function createGathering(show) {
   let timer = 0;
+  /** @type {any[]} */
+  const mistakes = [];
   const now = () => {
     clearTimeout(timer);
     timer = 0;
-    show();
+    try {
+      show();
+    } catch (error) {
+      mistakes.push(error);
+    }
   };
   return {
     /** There is something new to show. */
     add: () => void (timer ||= setTimeout(now)),
-    /** Show what is new at once: nothing more is on its way. */
-    end: () => void (timer && now()),
+    /** Show what is new at once: nothing more is on its way. What went wrong on the way is thrown now. */
+    end() {
+      if (timer) now();
+      if (mistakes.length) throw mistakes[0];
+    },
   };
 }

@@ -15,7 +15,11 @@ export function createLater(traces) {
   /** If it fails, its place says so. */
   async function ask(state, trace, need, arrive) {
     const what = questionOf(need);
-    const answer = await traces.explain(state, trace, what).catch((error) => (error.name === "AbortError" ? null : { refused: error }));
+    const answer = await traces.explain(state, trace, what).catch((error) => {
+      if (error.name === "AbortError") return null;
+      if (!error.code) console.error(error); // no answer of the server's
+      return { refused: error };
+    });
     if (answer && !answer.refused) late = { key: trace.key, explained: { [what]: answer } };
     if (answer) arrive(need, { explained: { [what]: answer } });
   }

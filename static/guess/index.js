@@ -19,21 +19,29 @@ import { askUnits } from "./units.js";
 /** @type {Object<string, import("./pieces.js").Ask>} */
 export const QUESTIONS = { next: askNext, classes: askClasses, attention: askAttention, mask: askMask, temperature: askTemperature, units: askUnits };
 
-/** Stations that show where the open head looks. */
-const LOOKING = new Set(["scores", "weights", "av"]);
-/** Stations that show what comes out. */
-const ENDING = new Set(["lens", "prediction"]);
+/** Stations, and steps of the walk, that show where the open head looks. */
+const LOOKING = new Set(["scores", "weights", "av", "computation.scores", "computation.scale", "computation.mask", "computation.softmax", "computation.av"]);
+/** Those that show what comes out. */
+const ENDING = new Set(["lens", "prediction", "computation.logits", "computation.answer"]);
+/** What the inspector gives away while it explains something. */
+const EXPLAINED = { weight: "attention", z: "attention", logit: "end" };
 
-/** The page's places, each with what is asked there now. @returns {Object<string, Asked|null>} */
-export function placesOf({ view }, model) {
+/**
+ * The page's places, each with what is asked there now.
+ * @param {import("../state.js").State} state @param {any} model @param {string} explains  what the inspector explains meanwhile
+ * @returns {Object<string, Asked|null>}
+ */
+export function placesOf({ view, step }, model, explains) {
   const end = predictsTokens(model) ? "next" : "classes";
-  const told = LOOKING.has(view) ? "attention" : ENDING.has(view) ? end : null;
+  const place = view === "computation" ? `computation.${step?.split(".")[1]}` : view;
+  const told = LOOKING.has(place) ? "attention" : ENDING.has(place) ? end : null;
   const opened = view === "ffn" ? "units" : told;
+  const explained = EXPLAINED[explains] === "end" ? end : EXPLAINED[explains];
   /** @type {Asked} */
-  const ending = { name: end, how: ENDING.has(view) ? "note" : "covers" }; // asked once, in the larger place
+  const ending = { name: end, how: told === end ? "note" : "covers" }; // asked once, in the larger place
   return {
     opened: opened && { name: opened, how: "covers" },
-    why: told && { name: told, how: "note" },
+    why: explained && { name: explained, how: explained === told ? "note" : "covers" },
     next_token: predictsTokens(model) ? ending : null,
     classes: predictsTokens(model) ? null : ending,
     masks: { name: "mask", how: "beside" },

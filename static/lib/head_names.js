@@ -1,7 +1,7 @@
 /** What a head is called: where a model has several attentions, with the one it belongs to. */
 
 import { attentionOf, attentionsOf } from "../data/attentions.js";
-import { t } from "./i18n.js";
+import { hasString, t } from "./i18n.js";
 
 /** @typedef {{attention?: string|null, layer: number, head: number}} Head  `attention`: null is the model's last one */
 
@@ -39,5 +39,8 @@ export function headParts(model, { attention = null, layer, head }) {
   const own = attentionsOf(model).length > 1 ? [attentionOf(model, attention).id] : [];
   return [...own, `layer${layer}`, `head${head}`];
 }
+
+/** The page's name for a kind of head; the server's where it has none. @param {string} kind */
+export const nameOf = (kind) => (hasString(`labels.${kind}.name`) ? t(`labels.${kind}.name`) : kind);
 
 const joined = (parts, between) => parts.filter(Boolean).join(between);

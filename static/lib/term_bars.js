@@ -17,8 +17,8 @@ const REACH = 50;
 
 const partsOf = perRoot((root) => {
   const paths = { up: svg("path", { class: "term-up" }), down: svg("path", { class: "term-down" }), at: svg("rect", { class: "term-at", width: 1, y: -REACH, height: 2 * REACH }) };
-  const picture = svg("svg", { class: "terms", role: "img", tabindex: 0, preserveAspectRatio: "none" }, paths.at, paths.up, paths.down);
-  const said = h("p", { class: "dim term-said", "aria-live": "polite" });
+  const picture = svg("svg", { class: "terms", role: "slider", tabindex: 0, "aria-valuemin": 0, preserveAspectRatio: "none" }, paths.at, paths.up, paths.down);
+  const said = h("p", { class: "dim term-said" });
   root.append(picture, said);
   const parts = { picture, said, paths, bars: /** @type {TermBars|null} */ (null), shown: 0 };
   listen(parts);
@@ -34,7 +34,7 @@ export function drawTermBars(root, bars) {
   const unit = REACH / (Math.abs(terms[most]) || 1);
   const bar = (i) => `M${i + 0.08} 0v${(-terms[i] * unit).toFixed(2)}h.84V0z`;
   const path = (side) => Array.from(terms, (term, i) => (term * side > 0 ? bar(i) : "")).join("");
-  update(parts.picture, { viewBox: `0 ${-REACH} ${terms.length} ${2 * REACH}`, "aria-label": label });
+  update(parts.picture, { viewBox: `0 ${-REACH} ${terms.length} ${2 * REACH}`, "aria-label": label, "aria-valuemax": terms.length - 1 });
   update(parts.paths.up, { d: path(1) });
   update(parts.paths.down, { d: path(-1) });
   show(parts, bars.chosen ?? most);
@@ -51,7 +51,9 @@ function show(parts, index) {
   parts.shown = Math.max(0, Math.min(index, terms.length - 1));
   update(parts.paths.at, { x: parts.shown });
   const isMost = parts.shown === largest(terms);
-  setText(parts.said, isMost ? t("why.largest", { term: words(parts.shown) }) : words(parts.shown));
+  const said = isMost ? t("why.largest", { term: words(parts.shown) }) : words(parts.shown);
+  setText(parts.said, said);
+  update(parts.picture, { "aria-valuenow": parts.shown, "aria-valuetext": said });
 }
 
 function listen(parts) {
@@ -61,7 +63,7 @@ function listen(parts) {
     return Math.floor(((clientX - left) / width) * parts.bars.terms.length);
   };
   const rest = () => show(parts, parts.bars.chosen ?? largest(parts.bars.terms));
-  const steps = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
+  const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, Home: -Infinity, End: Infinity };
   picture.addEventListener("pointermove", (event) => show(parts, under(event)));
   picture.addEventListener("pointerleave", rest);
   picture.addEventListener("click", (event) => parts.bars.onChoose?.(under(event)));

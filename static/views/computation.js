@@ -16,9 +16,6 @@ import { EXPLANATIONS } from "./why/index.js";
 
 const openOf = (state, model) => openStep(stepsOf(model, state), model, state);
 
-/** What only the model has, not a saved trace. */
-const MODELS = /^(weight|rows):/;
-
 let counted = 0;
 
 const partsOf = perRoot((root) => {
@@ -51,10 +48,10 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "computation",
+  saysWhatLacks: true, // the walk goes on without it
   needs(state, model) {
     const step = openOf(state, model);
-    const needs = KINDS[step.kind].needs(step, model);
-    return state.file === null ? needs : needs.filter((need) => !MODELS.test(need)); // the walk goes on without them
+    return KINDS[step.kind].needs(step, model);
   },
   why(state, model) {
     const { why } = KINDS[openOf(state, model).kind];
@@ -66,7 +63,7 @@ export default {
     const step = openStep(steps, trace.model, state);
     const context = contextOf(trace, state, step);
     parts.width = root.clientWidth;
-    parts.again = () => this.draw(root, trace, actions.get(), actions);
+    parts.again = () => this.draw(root, trace, state, actions); // as it is drawn: what is newer may need what is not here yet
     walkOf(parts, actions);
     drawWalk(parts.walk, steps, step, trace.model);
     drawHeading(parts, context);
@@ -90,7 +87,7 @@ function drawHeading(parts, context) {
   const name = h("b", { class: "step-name" }, t(`computation.step.${step.kind}`));
   replace(parts.formula, name, h("span", { class: "formulas" }, KINDS[step.kind].formula(step, context)));
   const crossed = step.group === "cross_attn" && ["q", "k", "v"].includes(step.kind);
-  setText(parts.about, [t(`computation.about.${step.kind}`), crossed && t(`computation.about.cross_${step.kind}`)].filter(Boolean).join(" "));
+  setText(parts.about, [t(`computation.about.${step.kind}`), crossed && t(`computation.about.cross_${step.kind}`), KINDS[step.kind].note?.(model)].filter(Boolean).join(" "));
 }
 
 /** One token or all; and where there is a block to enter, the way there. */

@@ -62,7 +62,7 @@ export default {
     // What the first tab shows is what the whole station shows: the reading help has said it.
     setText(parts.about, [name !== "sum" && t(`embedding.${name}_about`), t(`embedding.${name}_how`)].filter(Boolean).join(" "));
     if (lacks) return;
-    const redraw = () => this.draw(root, trace, actions.get(), actions);
+    const redraw = () => this.draw(root, trace, state, actions);
     const { formula, note, legend } = tab.draw(place, trace, state, { ...actions, redraw, prefix: prefix(state, trace.model) });
     replace(parts.formula, h("span", { class: "formulas" }, formula), h("span", { class: "dim" }, note), h("span", { class: "grow" }), legend);
   },

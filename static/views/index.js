@@ -14,6 +14,7 @@
  * @property {Need[]|((state: import("../state.js").State, model: any) => Need[])} needs  `draw` is only called with a trace that has them
  * @property {string|((state: import("../state.js").State, model: any) => string)} [why]  what the inspector explains
  *   while it is open: a name of why/index.js; "weight" where nothing is said
+ * @property {boolean} [saysWhatLacks]  it is drawn without what a saved trace can never have, and says so itself: by `trace.lacks`
  * @property {boolean} [hides]  of a panel: it hides its place itself, by what the state says
  * @property {(model: any) => boolean} [has]  whether a model (a line of /api/models) has this at all; by default every one
  * @property {(root: HTMLElement, trace: import("../data/model_trace.js").ModelTrace,

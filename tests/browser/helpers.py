@@ -1,9 +1,22 @@
 """What more than one of the page's tests needs."""
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
+
+    from model.checkpoint import Checkpoint
+
+
+@cache
+def loaded(family: str) -> "Checkpoint":
+    """The model of a family that the page's server has, on the CPU; no test changes it."""
+    from app.settings import Settings
+    from model import checkpoint
+
+    folders = checkpoint.find_models(*Settings().models_dir, checkpoint.ZOO)
+    return next(one for f in folders.values() if (one := checkpoint.load(f, "cpu")).config.family == family)
 
 
 def serious(page: "Page", part: str | None = None) -> list[str]:

@@ -153,6 +153,12 @@ def test_the_residual_stream_and_its_gradients(page: "Page", gpt: Checkpoint) ->
         )
         assert cells == pytest.approx(run.stacks[0].total.tolist(), rel=1e-3)
     assert page.get_by_test_id("log-p").get_attribute("data-agrees") == "true"
+    table.get_by_role("button", name="2", exact=True).press("Enter")
+    page.wait_for_function("() => new URLSearchParams(location.search).get('layer') === '1'")
+    drawn(page)
+    here = table.locator("[aria-current=true]")
+    assert here.inner_text() == "2"
+    assert here.evaluate("here => here === document.activeElement"), "the focus stays where it was"
 
 
 def test_a_translator_s_stations_follow_the_open_attention(page: "Page") -> None:

@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 import pytest
 import torch
 
-from app.settings import Settings
 from model import checkpoint
 from model.trace import Masks, Padding, Trace, trace
+from tests.browser.helpers import loaded
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -18,13 +18,12 @@ if TYPE_CHECKING:
 TEXT = "A wonderful, moving film with a great cast."
 SHORT = "Dull."
 
+pytestmark = pytest.mark.warm
+
 
 @pytest.fixture(scope="module")
 def model() -> checkpoint.Checkpoint:
-    """The classifier that the page's server has."""
-    folders = checkpoint.find_models(*Settings().models_dir, checkpoint.ZOO)
-    found = [checkpoint.load(folder, "cpu") for folder in folders.values()]
-    return next(one for one in found if one.config.family == "encoder-only")
+    return loaded("encoder-only")
 
 
 def traced(model: checkpoint.Checkpoint, text: str, names: list[str], **how: Any) -> Trace:

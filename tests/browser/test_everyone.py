@@ -108,6 +108,7 @@ def table_of(page: "Page", place: str = "weights") -> Any:
     })""")
 
 
+@pytest.mark.warm
 def test_table_has_the_numbers_of_the_tensor(page: "Page") -> None:
     show(page, f"layer=2&head=1&text={TEXT}")
     table = table_of(page)
@@ -130,6 +131,7 @@ def test_table_has_the_numbers_of_the_tensor(page: "Page") -> None:
         assert table["cells"][query] == allowed + ["forbidden: causal mask"] * (n - query - 1)
 
 
+@pytest.mark.warm
 @pytest.mark.parametrize(("view", "place"), [("scores", "scores"), ("mask", "mask"), ("qkv", "q")])
 def test_every_matrix_has_a_table(page: "Page", view: str, place: str) -> None:
     show(page, f"view={view}&text={TEXT}")
@@ -141,6 +143,7 @@ def test_every_matrix_has_a_table(page: "Page", view: str, place: str) -> None:
     assert first[1] == "−∞ forbidden: causal mask" if view == "mask" else re.match(r"−?\d", first[1])
 
 
+@pytest.mark.warm
 def test_compared_matrices_have_tables(page: "Page") -> None:
     show(page, f"compare=on&pad=1&text={TEXT}")
     for place in ("before", "after", "difference"):
@@ -193,6 +196,7 @@ def test_a_chosen_cell_is_read_out(page: "Page", lang: str, words: str) -> None:
     assert re.search(words, readout.inner_text()), readout.inner_text()
 
 
+@pytest.mark.warm
 def test_counts_under_other_tokenizers(page: "Page") -> None:
     show(page, "view=tokens&text=注目とは attention")
     counts = page.get_by_test_id("token-counts")
@@ -210,28 +214,39 @@ def test_counts_under_other_tokenizers(page: "Page") -> None:
 # --- large type -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("width", [390, 1024, 1440])
-def test_large_type_is_remembered_and_fits(open_page: "Callable[..., Page]", width: int) -> None:
-    page = open_page(viewport={"width": width, "height": 900})
+TYPE_SIZE = "document.querySelector('.tok').getBoundingClientRect().height"
+
+
+def test_large_type_is_remembered(page: "Page") -> None:
     show(page)
-    size = "document.querySelector('.tok').getBoundingClientRect().height"
-    before = page.evaluate(size)
+    before = page.evaluate(TYPE_SIZE)
     button = page.get_by_role("button", name="Large type")
     button.click()
-    drawn(page)
     assert button.get_attribute("aria-pressed") == "true"
-    assert page.evaluate(size) > (1.1 if width < 900 else 1.2) * before
     page.reload()
     drawn(page)
-    for view in STATIONS:
-        page.locator(f"#tab-{view}").click()
-        drawn(page)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, view
     assert page.locator("html").get_attribute("data-type") == "large"
+    assert page.evaluate(TYPE_SIZE) > 1.2 * before
     button.click()
     page.goto("/?lang=ja")
     page.get_by_role("button", name="大きな文字").wait_for()
     assert page.locator("html").get_attribute("data-type") is None
+
+
+def test_large_type_fits(open_page: "Callable[..., Page]") -> None:
+    page = open_page()
+    show(page)
+    for width in (390, 1024, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        drawn(page)
+        before = page.evaluate(TYPE_SIZE)
+        page.get_by_test_id("type").click()
+        assert page.evaluate(TYPE_SIZE) > (1.1 if width < 900 else 1.2) * before
+        for view in STATIONS:
+            page.locator(f"#tab-{view}").click()
+            drawn(page)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (width, view)
+        page.get_by_test_id("type").click()
 
 
 # --- motion -----------------------------------------------------------------------------------------------------------

@@ -32,6 +32,8 @@ HOSTILE = '=1+1 <script>alert(1)</script>, "a" & b'
 LAYER, HEAD = 2, 5
 AT = f"layers.{LAYER}.attn"
 
+pytestmark = pytest.mark.warm
+
 
 @pytest.fixture(scope="module")
 def checkpoint() -> "Checkpoint":
@@ -86,7 +88,7 @@ def drawn(page: "Page") -> list[list[float]]:
     """The numbers of the pictures in the open station, as the page holds them."""
     pictures: list[list[float]] = page.evaluate("""async () => {
       const { picturesIn } = await import('/static/lib/pictures.js');
-      const pictures = picturesIn(document.querySelector('.station:not([hidden])'));
+      const pictures = picturesIn(document.querySelector('[data-panel=opened] > .station:not([hidden])'));
       return pictures.map(({ content }) => [...content.values]);
     }""")
     return pictures
@@ -146,7 +148,6 @@ def test_csv_of_hostile_tokens(page: "Page", tmp_path: Path) -> None:
 
 
 def test_every_float32_survives_its_text(page: "Page") -> None:
-    page.goto("/docs")  # no script of its own
     bits = np.random.default_rng(0).integers(0, 2**32, 3000, dtype=np.uint32)
     values = bits.view(np.float32)
     values = np.concatenate([values[np.isfinite(values)], np.float32([0, -0.0, 1e-45, 3.4028235e38, 0.1])])
@@ -419,7 +420,6 @@ def test_browser_samples_as_python_does(page: "Page", temperature: float, top_k:
 
     logits = torch.randn(300, generator=torch.Generator().manual_seed(1)) * 4
     logits[7] = logits[11] = logits.max()  # equals: the lower id goes first
-    page.goto("/docs")  # no script of its own
     got = page.evaluate(
         """async ([logits, settings]) => {
           const { distribution, entropyBits } = await import('/static/data/sampling.js');
@@ -439,15 +439,16 @@ def test_browser_samples_as_python_does(page: "Page", temperature: float, top_k:
 
 def test_an_exported_file_opens_again(page: "Page", tmp_path: Path) -> None:
     show(page, causal="off")
-    live = page.locator('[data-testid="readout"]').first.get_attribute("data-value")
+    live = page.locator('[data-testid="readout"]:visible').first.get_attribute("data-value")
     path = save(page, "safetensors", tmp_path)
     page.goto("/")
     open_file(page, path)
     page.locator(f'[data-testid="head"][data-layer="{LAYER}"][data-head="{HEAD}"]').click()
     settled(page)
-    assert page.locator('[data-testid="readout"]').first.get_attribute("data-value") == live
+    assert page.locator('[data-testid="readout"]:visible').first.get_attribute("data-value") == live
 
 
+@pytest.mark.cold  # for Back, and to hear every request
 def test_a_file_is_read_only(page: "Page", file: Path) -> None:
     show(page, "Another sentence")
     asked: list[str] = []
@@ -552,6 +553,7 @@ def test_a_file_without_logits_says_so(page: "Page", file: Path, tmp_path: Path)
     assert page.locator('[data-panel="opened"] .panel-lacks').count() == 0
 
 
+@pytest.mark.cold  # the theme is chosen while the page loads
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_on_an_opened_file_and_a_refused_one(page: "Page", file: Path, tmp_path: Path, theme: str) -> None:
     page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
@@ -608,6 +610,7 @@ def test_without_a_sentence_there_is_only_opening(page: "Page") -> None:
         page.get_by_test_id("open-file").click()
 
 
+@pytest.mark.cold  # it takes the server away
 def test_a_failure_is_told_in_the_menu(page: "Page", page_errors: list[str]) -> None:
     show(page)
     page.route("**/api/trace", lambda route: route.abort())

@@ -10,12 +10,11 @@ import pytest
 import torch
 
 from app.services.tokens import text_of
-from app.settings import Settings
 from model import checkpoint
 from model.attentions import attentions
 from model.trace import Masks, Padding, Trace, trace
 from model.translate import beam_search
-from tests.browser.helpers import serious
+from tests.browser.helpers import loaded, serious
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -25,11 +24,7 @@ TARGET = "私は朝バナナを食べた。"
 LAYER, HEAD = 1, 2
 STATIC = Path(__file__).parents[2] / "static"
 
-
-def loaded(family: str) -> checkpoint.Checkpoint:
-    """A model of this family that the page's server has."""
-    folders = checkpoint.find_models(*Settings().models_dir, checkpoint.ZOO)
-    return next(m for m in (checkpoint.load(f, "cpu") for f in folders.values()) if m.config.family == family)
+pytestmark = pytest.mark.warm
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +75,11 @@ def numbers(page: "Page", matrix: str) -> torch.Tensor:
     return torch.tensor(rows, dtype=torch.float32)
 
 
+def opened(page: "Page") -> str:
+    """The open head's name."""
+    return page.locator("[data-testid=opened-title]:visible").first.inner_text()
+
+
 def lit(page: "Page", role: str) -> list[str]:
     """The test id and place of each token of the strips that is lit."""
     return page.locator(f".strip .tok.{role}").evaluate_all(  # type: ignore[no-any-return]
@@ -94,7 +94,7 @@ def test_cross_attention_is_target_by_source(page: "Page", translator: checkpoin
     truth = traced(translator, list(taps.values()), target)
     pattern = truth.tensors[taps["cross"]][HEAD]
 
-    assert page.get_by_test_id("opened-title").first.inner_text() == f"Cross-attention · Layer {LAYER} · Head {HEAD}"
+    assert opened(page) == f"Cross-attention · Layer {LAYER} · Head {HEAD}"
     torch.testing.assert_close(numbers(page, "weights"), pattern, atol=1e-6, rtol=0)
     assert pattern.shape == (len(target) + 1, len(translator.tokenizer.encode(TEXT)))
     assert ids_in(page, "token") == truth.ids
@@ -135,14 +135,15 @@ def test_arrow_keys_go_through_all_groups_of_heads(page: "Page", translator: che
     page.locator("canvas.on").focus()
     page.keyboard.press("ArrowDown")
     settled(page)
-    assert page.get_by_test_id("opened-title").first.inner_text() == "Decoder self-attention · Layer 0 · Head 0"
+    assert opened(page) == "Decoder self-attention · Layer 0 · Head 0"
     for _ in range(last + 1):
         page.keyboard.press("ArrowDown")
     settled(page)
-    assert page.get_by_test_id("opened-title").first.inner_text() == "Cross-attention · Layer 0 · Head 0"
+    assert opened(page) == "Cross-attention · Layer 0 · Head 0"
     page.wait_for_function("() => !new URL(location).searchParams.has('attention')")  # the model's last one
 
 
+@pytest.mark.cold  # what is undone on a page is remembered as long as it lives
 def test_a_translation_is_stepped(page: "Page", translator: checkpoint.Checkpoint) -> None:
     written = greedy(translator)
     open_at(page, translator)
@@ -252,6 +253,7 @@ def test_pads_in_the_source(page: "Page", translator: checkpoint.Checkpoint) -> 
     assert mean == pytest.approx(float(leaked[:, -2:].sum(-1).mean()), abs=1e-5)
 
 
+@pytest.mark.cold  # only while the page loads is a link kept inside what its model has
 def test_an_encoder_has_classes_and_no_next_token(page: "Page", classifier: checkpoint.Checkpoint) -> None:
     open_at(page, classifier, view="prediction")
     switch = page.get_by_test_id("switch-causal")
@@ -275,6 +277,7 @@ def test_an_encoder_has_classes_and_no_next_token(page: "Page", classifier: chec
     settled(page)
 
 
+@pytest.mark.cold  # for Back: on a warm page, a step of the test before may have just been
 def test_another_model_reads_the_same_text(
     page: "Page", translator: checkpoint.Checkpoint, classifier: checkpoint.Checkpoint
 ) -> None:
@@ -321,7 +324,7 @@ def test_a_saved_translation_opens_again(page: "Page", translator: checkpoint.Ch
     torch.testing.assert_close(numbers(page, "weights"), before, atol=0, rtol=0)
     page.locator('canvas[data-attention="encoder"]').first.click()
     settled(page)
-    assert page.get_by_test_id("opened-title").first.inner_text() == "Encoder self-attention · Layer 0 · Head 0"
+    assert opened(page) == "Encoder self-attention · Layer 0 · Head 0"
 
 
 def test_cards_are_for_models_that_are_here(page: "Page") -> None:

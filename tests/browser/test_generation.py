@@ -1,4 +1,7 @@
-"""Next token, sampling settings and generation: what the page shows is what model/ computes."""
+"""Next token, sampling settings and generation: what the page shows is what model/ computes.
+
+A page remembers which tokens were drawn, undone and left: only tests that take no token are `warm`.
+"""
 
 import re
 import time
@@ -95,6 +98,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.warm
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())
 def test_bars_are_the_models_distribution(
     page: "Page", checkpoint: "Checkpoint", prompt: list[int], settings: dict[str, Any]
@@ -129,6 +133,7 @@ def check_bars(page: "Page", truth: "Distribution", used: "Settings") -> None:
         assert f"(mass {percent(truth.mass_cut)})" in rest
 
 
+@pytest.mark.warm
 def test_the_row_and_the_token_that_follows_are_named(
     page: "Page", checkpoint: "Checkpoint", prompt: list[int]
 ) -> None:
@@ -144,6 +149,7 @@ def test_the_row_and_the_token_that_follows_are_named(
     expect(page.get_by_test_id("next-actual")).to_be_hidden()  # nothing follows the last row
 
 
+@pytest.mark.warm
 def test_settings_change_the_bars_and_the_address(page: "Page") -> None:
     show(page, top_p=1)  # top-k alone cuts
     before = candidates(page)
@@ -464,6 +470,7 @@ def test_other_settings_while_playing_hold_from_the_next_token(
 # --- what cannot go on, and what goes wrong ------------------------------------------------------------------------
 
 
+@pytest.mark.warm
 def test_a_full_window_says_so(page: "Page", checkpoint: "Checkpoint") -> None:
     size = checkpoint.config.max_seq_len
     show(page, text="", ids=".".join(["11"] * size))

@@ -14,9 +14,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from app.settings import Settings
 from model import checkpoint
 from model.trace import trace
+from tests.browser.helpers import loaded
 from tests.test_colours import MACHADO, contrast, linear, palette, seen
 
 if TYPE_CHECKING:
@@ -29,12 +29,7 @@ LAYER, HEAD = 3, 5
 LINES_CSS = Path(__file__).parents[2] / "static/css/lines.css"
 Weights = dict[tuple[int, int, int], float]
 
-
-def loaded(family: str) -> checkpoint.Checkpoint:
-    """The model of a family that the page's server has."""
-    folders = checkpoint.find_models(*Settings().models_dir, checkpoint.ZOO)
-    found = [checkpoint.load(folder, "cpu") for folder in folders.values()]
-    return next(one for one in found if one.config.family == family)
+pytestmark = pytest.mark.warm
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +104,7 @@ def test_lines_are_the_weights_of_the_head(page: "Page", model: checkpoint.Check
     assert note.inner_text() == f"Weights below 1 % are not drawn: {allowed - len(weights)} of {allowed} lines."
     last = len(pattern) - 1
     same(lines(page, "lit"), {at: weight for at, weight in weights.items() if at[1] == last})
-    assert "Layer 3 · Head 5" in page.get_by_test_id("opened-title").first.inner_text()
+    assert "Layer 3 · Head 5" in page.locator("[data-testid=opened-title]:visible").first.inner_text()
 
 
 def test_a_token_is_lit_read_out_and_chosen(page: "Page", model: checkpoint.Checkpoint) -> None:
@@ -294,15 +289,12 @@ SEGMENTS = """async ([texts]) => {
     ],
 )
 def test_where_words_begin(page: "Page", tokens: list[str], words: list[str]) -> None:
-    page.goto("/static/icon.svg")
-    page.goto("/?model=stories-gpt")
     groups = page.evaluate(SEGMENTS, [tokens])
     assert [label for _, _, label in groups] == words
     assert [start for start, _, _ in groups] == [0, *(end for _, end, _ in groups[:-1])]
 
 
 def test_sums_of_any_matrix_keep_their_rows(page: "Page") -> None:
-    page.goto("/?model=stories-gpt")
     result = page.evaluate("""async () => {
       const { summed } = await import('/static/lib/token_groups.js');
       const [values, forbidden] = [new Float32Array(6 * 4), new Uint8Array(6 * 4)];

@@ -22,6 +22,8 @@ LAYER, HEAD = 2, 3
 NAME = f"layers.{LAYER}.attn.pattern"
 TRAINED, NO_PAD = Masks(), Padding()
 
+pytestmark = pytest.mark.warm
+
 
 @pytest.fixture(scope="module")
 def model() -> checkpoint.Checkpoint:
@@ -286,7 +288,7 @@ def test_the_mask_is_a_picture_of_its_reasons(page: "Page", model: checkpoint.Ch
     open_page_at(page, pad=2, view="mask", query=0, key=1)
     ids, name = model.tokenizer.encode(TEXT), "layers.0.attn.mask"
     assert cells(page, "mask") == trace(model, ids, [name], pad=Padding(2)).tensors[name][0].tolist()
-    legend = page.get_by_test_id("legend").inner_text()
+    legend = page.locator("[data-testid=legend]:visible").inner_text()
     for reasons in ("allowed", "causal", "padding", "causal + padding"):
         assert reasons in legend
     why = page.get_by_test_id("why-infinity").inner_text()

@@ -21,6 +21,10 @@ TEXT = "May the force be with you."
 STORY = "Once upon a time there was a little girl named Lily. She loved to play in the park with her red ball. "
 LAYER, HEAD = 3, 5
 CAUSAL = "forbidden: the key comes after the query (causal mask)"
+PLOT = "document.querySelector('[data-matrix=weights] .js-plotly-plot')"
+READ_OUT = "row => document.querySelector('[data-matrix=weights] ~ [data-testid=readout]').dataset.query === `${row}`"
+
+pytestmark = pytest.mark.warm
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +59,14 @@ def matrix(page: "Page", name: str) -> "Locator":
 
 def readout(page: "Page", name: str = "weights") -> "Locator":
     return matrix(page, name).locator("xpath=..").get_by_test_id("readout")
+
+
+def hovered(page: "Page") -> "Locator":
+    return matrix(page, "weights").locator(".hovertext")
+
+
+def legend(page: "Page") -> "Locator":
+    return page.locator("[data-testid=legend]:visible").first
 
 
 def picture(page: "Page", name: str) -> dict[str, Any]:
@@ -109,7 +121,7 @@ def test_weights_are_the_traces(page: "Page", model: checkpoint.Checkpoint) -> N
     allowed = [weight for row, reasons in zip(pattern, mask, strict=True) for weight in row[reasons == 0].tolist()]
     assert shown["numbers"] == [re.sub(r"^0\.", ".", f"{weight:.2f}") for weight in allowed]
     assert shown["sums"] == [f"{total:.3f}" for total in pattern.sum(-1).tolist()] == ["1.000"] * len(pattern)
-    assert page.get_by_test_id("opened-title").first.inner_text() == f"Layer {LAYER} · Head {HEAD}"
+    assert page.locator("[data-testid=opened-title]:visible").first.inner_text() == f"Layer {LAYER} · Head {HEAD}"
 
 
 def test_a_cell_says_its_number(page: "Page", model: checkpoint.Checkpoint) -> None:
@@ -120,13 +132,13 @@ def test_a_cell_says_its_number(page: "Page", model: checkpoint.Checkpoint) -> N
     assert float(readout(page).get_attribute("data-value") or "nan") == pytest.approx(pattern[2, 1].item(), abs=1e-9)
 
     page.mouse.move(*point(page, "weights", pattern.shape, 5, 3))
-    page.wait_for_function("() => document.querySelector('[data-testid=readout]').dataset.query === '5'")
+    page.wait_for_function(READ_OUT, arg=5)
     assert readout(page).inner_text() == f"query {tokens[5]} 5, key {tokens[3]} 3: weight {written(pattern[5, 3])}"
-    assert f"weight {written(pattern[5, 3])}" in "".join(page.locator(".hovertext").all_text_contents())
+    assert f"weight {written(pattern[5, 3])}" in "".join(hovered(page).all_text_contents())
     assert page.locator(".marker:visible").all_inner_texts() == [tokens[5], tokens[3]]
 
     page.mouse.move(5, 5)
-    page.wait_for_function("() => document.querySelector('[data-testid=readout]').dataset.query === '2'")
+    page.wait_for_function(READ_OUT, arg=2)
     assert page.locator(".marker:visible").count() == 0
 
 
@@ -139,15 +151,15 @@ def test_forbidden_cells_are_empty_hatched_and_say_why(page: "Page", model: chec
     assert "<pattern" in hatching
     assert "stroke=" in hatching
     assert matrix(page, "weights").locator(".layer-below image").count() == 1
-    assert "forbidden" in page.get_by_test_id("legend").first.inner_text()
+    assert "forbidden" in legend(page).inner_text()
     page.mouse.move(*point(page, "weights", mask.shape, 0, 3))
-    page.wait_for_selector(".hovertext")
-    assert CAUSAL in "".join(page.locator(".hovertext").all_text_contents())
+    hovered(page).wait_for()
+    assert CAUSAL in "".join(hovered(page).all_text_contents())
 
     open_head(page, causal="off")
     assert all(cell is not None for row in picture(page, "weights")["z"] for cell in row)
     assert matrix(page, "weights").locator(".layer-below image").count() == 0
-    assert "forbidden" not in page.get_by_test_id("legend").first.inner_text()
+    assert "forbidden" not in legend(page).inner_text()
 
 
 def test_scores_are_the_traces_and_finite(page: "Page", model: checkpoint.Checkpoint) -> None:
@@ -158,8 +170,7 @@ def test_scores_are_the_traces_and_finite(page: "Page", model: checkpoint.Checkp
     same(shown["z"], scores)
     reach = scores.abs().max().item()
     assert shown["range"] == pytest.approx([-reach, reach])
-    legend = page.get_by_test_id("legend").first
-    assert legend.inner_text().replace("\u2212", "-").split() == [f"{scores.min():.2f}", f"{scores.max():.2f}"]
+    assert legend(page).inner_text().replace("\u2212", "-").split() == [f"{scores.min():.2f}", f"{scores.max():.2f}"]
     shown_score = readout(page, "scores").inner_text().replace("\u2212", "-")
     said = re.search(r"score (-?[\d.]+), but the mask will forbid it: the key comes after", shown_score)
     assert said
@@ -174,7 +185,7 @@ def test_mask_holds_the_reasons(page: "Page", model: checkpoint.Checkpoint) -> N
     assert shown["z"] == mask.tolist()
     assert shown["numbers"] == ["−∞" if reasons else "0" for reasons in mask.flatten().tolist()]
     assert readout(page, "mask").inner_text().endswith("forbidden, + −∞: the key comes after the query (causal mask)")
-    assert page.get_by_test_id("legend").first.inner_text().split() == ["allowed", "+", "0", "causal", "+", "−∞"]
+    assert legend(page).inner_text().split() == ["allowed", "+", "0", "causal", "+", "−∞"]
 
 
 def test_queries_keys_and_values_are_the_traces(page: "Page", model: checkpoint.Checkpoint) -> None:
@@ -245,6 +256,7 @@ def test_a_token_that_occurs_twice_has_two_rows(page: "Page", model: checkpoint.
     assert labels(page, "weights", "x") == tokens
 
 
+@pytest.mark.cold  # it puts something into the page
 def test_labels_are_never_markup(page: "Page") -> None:
     hostile = ["<b>x</b>", "&amp;", "<br>", "$x$", "%{x}", "<a href='https://example.org'>a</a>", "&#60;"]
     open_head(page)
@@ -328,13 +340,10 @@ def test_a_click_chooses_and_drives_every_panel(page: "Page", model: checkpoint.
 def test_hover_draws_nothing_anew(page: "Page", model: checkpoint.Checkpoint) -> None:
     n = len(labels_of(model, TEXT))
     open_head(page)
-    page.evaluate("""() => {
-      window.redraws = 0;
-      document.querySelector('.js-plotly-plot').on('plotly_afterplot', () => window.redraws++);
-    }""")
+    page.evaluate(f"() => {{ window.redraws = 0; {PLOT}.on('plotly_afterplot', () => window.redraws++); }}")
     for step in range(n):
         page.mouse.move(*point(page, "weights", [n, n], step, step))
-        page.wait_for_function(f"() => document.querySelector('[data-testid=readout]').dataset.query === '{step}'")
+        page.wait_for_function(READ_OUT, arg=step)
     assert page.evaluate("window.redraws") == 0
 
 
@@ -350,7 +359,7 @@ def test_a_cell_is_found_and_said_at_once_zoomed_or_not(page: "Page", model: che
             """([clientX, clientY]) => {
               const move = new MouseEvent('mousemove', { bubbles: true, clientX, clientY });
               document.elementFromPoint(clientX, clientY).dispatchEvent(move);
-              return document.querySelector('[data-testid=matrix] > .hovertext').textContent;
+              return document.querySelector('[data-matrix=weights] > .hovertext').textContent;
             }""",
             [x, y],
         )
@@ -404,7 +413,7 @@ def test_many_tokens_have_as_many_labels_as_fit_and_more_when_zoomed(
         buttons.nth(2).focus()
         page.keyboard.press("Enter")
         drawn(page)
-    page.wait_for_function("() => document.querySelector('.js-plotly-plot').data.some((d) => d.mode === 'text')")
+    page.wait_for_function(f"() => {PLOT}.data.some((d) => d.mode === 'text')")
     zoomed = picture(page, "weights")
     left, right = zoomed["view"][0]
     assert zoomed["xvals"] == list(range(math.ceil(left), math.ceil(right))), "all labels of what is seen"
@@ -413,10 +422,11 @@ def test_many_tokens_have_as_many_labels_as_fit_and_more_when_zoomed(
 
     buttons.nth(4).focus()
     page.keyboard.press("Enter")
-    page.wait_for_function("() => document.querySelector('.js-plotly-plot').layout.xaxis.range[0] === -0.5")
+    page.wait_for_function(f"() => {PLOT}.layout.xaxis.range[0] === -0.5")
     assert picture(page, "weights")["view"] == [[-0.5, len(ids) - 0.5], [len(ids) - 0.5, -0.5]]
 
 
+@pytest.mark.cold  # it begins with the whole: another test leaves a zoom
 def test_a_double_click_shows_the_whole(page: "Page") -> None:
     open_head(page, STORY, query=2, key=1)
     n = len(picture(page, "weights")["z"])
@@ -426,12 +436,12 @@ def test_a_double_click_shows_the_whole(page: "Page") -> None:
     page.mouse.move((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
     page.mouse.move(*end, steps=3)
     page.mouse.up()
-    page.wait_for_function("() => document.querySelector('.js-plotly-plot').layout.xaxis.range[1] < 12")
+    page.wait_for_function(f"() => {PLOT}.layout.xaxis.range[1] < 12")
     left, right = picture(page, "weights")["view"][0]
     assert [left % 1, right % 1] == [0.5, 0.5], "no cell is cut"
 
     page.mouse.dblclick(*start)
-    page.wait_for_function("n => document.querySelector('.js-plotly-plot').layout.xaxis.range[1] === n - 0.5", arg=n)
+    page.wait_for_function(f"n => {PLOT}.layout.xaxis.range[1] === n - 0.5", arg=n)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -463,6 +473,7 @@ def test_on_a_phone(open_page: "Callable[..., Page]", model: checkpoint.Checkpoi
     assert readout(page, "after").inner_text().endswith(f"weight {written(after[5, 3])}")
 
 
+@pytest.mark.cold  # the language is chosen while the page loads
 def test_japanese(page: "Page", model: checkpoint.Checkpoint) -> None:
     pattern, tokens = head_of(model, TEXT, "pattern"), labels_of(model, TEXT)
     open_head(page, query=2, key=1, lang="ja")
@@ -472,6 +483,7 @@ def test_japanese(page: "Page", model: checkpoint.Checkpoint) -> None:
     assert titles == ["キー：見られる側のトークン →", "← クエリ：見る側のトークン", "Σ"]
 
 
+@pytest.mark.cold  # it is the library's first loading
 def test_a_missing_library_is_told_and_tried_again(page: "Page", page_errors: list[str]) -> None:
     def refuse(route: "Route") -> None:
         route.abort()

@@ -276,6 +276,28 @@ def test_units_and_a_guess_that_was_not_made(page: "Page", model: checkpoint.Che
     assert page.get_by_test_id("quiz-score").inner_text() == "", "what was only looked at is no guess"
 
 
+def test_no_station_tells_before_the_guess(page: "Page") -> None:
+    show(page, quiz="on", view="qkv")
+    inspector = page.locator('[data-panel="why"] [data-step="weight"]')
+    assert inspector.is_hidden(), "it explains a weight"
+    options(page, "why")
+    walk = {"text": TEXT, "quiz": "on", "view": "computation"}  # it has no matrix to wait for
+    page.goto("/?" + urlencode(walk | {"step": "attn.softmax"}))
+    options(page, "opened")
+    assert page.get_by_test_id("computation-result").is_hidden()
+    assert inspector.is_hidden()
+    page.goto("/?" + urlencode(walk | {"step": "out.answer"}))
+    options(page, "opened")
+    assert "likeliest" in spot(page, "opened").inner_text()
+    show(page, quiz="on", view="residual")
+    answers = page.get_by_test_id("answer")
+    assert answers.is_hidden(), "they stand in the order of their chances"
+    assert page.get_by_test_id("norms").is_visible()
+    options(page, "next_token")
+    spot(page, "next_token").get_by_test_id("guess-show").click()
+    answers.wait_for()
+
+
 def test_the_other_families_have_questions_too(page: "Page") -> None:
     sentiment, translator = load("sentiment-encoder"), load("translate-enja")
     show(page, model="sentiment-encoder", text=REVIEW, quiz="on", layer=1, head=1)

@@ -112,6 +112,10 @@ def test_the_terms_can_be_read_one_by_one(page: "Page", models: dict[str, checkp
     assert figures, words
     expected = [q[3, 1], k[1, 1], q[3, 1] * k[1, 1]]
     assert [float(one) for one in figures.groups()] == pytest.approx([x.item() for x in expected], abs=6e-4)
+    slider = why.get_by_role("slider", name=re.compile("products of q and k"))
+    values = [slider.get_attribute(f"aria-value{part}") for part in ("min", "now", "max")]
+    assert values == ["0", "1", str(q.shape[1] - 1)]
+    assert slider.get_attribute("aria-valuetext") == said.inner_text()
 
 
 @pytest.mark.parametrize("name", NAMES)

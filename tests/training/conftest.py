@@ -1,10 +1,8 @@
-"""Small data, and torch left as it was found: training sets its seed and how it treats denormals."""
+"""Small data, and torch left as it was found."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
 from tests.training.helpers import write_data
 
@@ -15,10 +13,5 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def torch_as_it_was() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # the same sums in every process, and no waiting for a second core
-    with torch.random.fork_rng(devices=[]):
-        yield
-    torch.set_flush_denormal(False)
-    torch.set_num_threads(threads)
+def _torch_as_it_was(torch_as_it_was: None) -> None:
+    """Every test here may train."""

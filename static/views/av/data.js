@@ -17,10 +17,11 @@ export function headOf({ shape: [, rows, cols], data }, head) {
 /** @param {Matrix} matrix @param {number} row */
 export const rowIn = ({ shape: [, cols], data }, row) => data.subarray(row * cols, (row + 1) * cols);
 
-/** The chosen element: of the open query, the dimension that the state says; without one the largest. @param {Matrix} z */
+/** The chosen element: of the open query, the dimension that the state says; where it has no such one, the largest. @param {Matrix} z */
 export function elementOf(state, trace, z) {
   const { query, key } = position(state, trace);
-  const dimension = state.cell ? Math.min(state.cell[1], z.shape[1] - 1) : largest(rowIn(z, query));
+  const asked = state.cell?.[1] ?? Infinity;
+  const dimension = asked < z.shape[1] ? asked : largest(rowIn(z, query));
   return { query, key, dimension };
 }
 

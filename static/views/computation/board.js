@@ -7,10 +7,11 @@ import { typeScale } from "../../lib/heatmap_layout.js";
 import { t } from "../../lib/i18n.js";
 import { followCells } from "./cells.js";
 import { chosenCell, choiceOf, whereOf } from "./choice.js";
+import { contextOf } from "./context.js";
 import { KINDS } from "./kinds.js";
 import { layoutOf } from "./layout.js";
 import { drawMats, light } from "./picture.js";
-import { drawSum } from "./sum.js";
+import { drawNoSum, drawSum } from "./sum.js";
 
 /**
  * Draw a step's matrices, anew only if something else is seen; then what is chosen.
@@ -26,6 +27,8 @@ export function drawBoard(parts, context, state, actions) {
   if (parts.board?.made === made) Object.assign(parts.board, { picture, context });
   else parts.board = { made, picture, context, drawn: drawAnew(parts, picture, one) };
   parts.board.cell = chosenCell(context, picture, state);
+  // Keys count from the newest choice, drawn or not: else a fast typist's steps get lost.
+  parts.board.newest = () => chosenCell(contextOf(context.trace, actions.get(), context.step), picture, actions.get());
   parts.board.choose = (cell) => actions.set(choiceOf(parts.board.context, parts.board.picture, cell));
   show(parts, parts.board.cell, false);
 }
@@ -40,7 +43,7 @@ function drawAnew(parts, picture, one) {
   setText(parts.scale, [scale, pooled && t("computation.pooled")].filter(Boolean).join(" "));
   const result = drawn[picture.mats.indexOf(picture.result)];
   followCells(result, {
-    ...{ describedBy: parts.id, rows: picture.result.matrix.shape[0], at: () => parts.board.cell },
+    ...{ describedBy: parts.id, rows: picture.result.matrix.shape[0], at: () => parts.board.newest() },
     label: t("computation.result", { name: picture.result.name().textContent }),
     onHover: (cell) => show(parts, cell ?? parts.board.cell, cell !== null),
     onChoose: (cell) => parts.board.choose(cell),
@@ -53,6 +56,7 @@ function drawAnew(parts, picture, one) {
 function show(parts, [row, col], hovered) {
   const { drawn, picture, context } = parts.board;
   light(drawn, row, col);
+  if (col < 0) return drawNoSum(parts.sum, t("computation.none_chosen"));
   const arithmetic = /** @type {any} */ (KINDS[context.step.kind]).explain(context, picture, row, col);
   drawSum(parts.sum, arithmetic, { mat: picture.result, alone: picture.rows === "row", where: whereOf(context, picture, row, col), row, col, hovered });
 }

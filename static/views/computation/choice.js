@@ -7,12 +7,12 @@ import { rowOf } from "./matrices.js";
 /**
  * The chosen token's row; its key, its answer, or the column that was chosen last, else the one furthest from 0.
  * @param {import("./context.js").Context} context @param {import("./product.js").Picture} picture
- * @param {import("../../state.js").State} state @returns {[number, number]}
+ * @param {import("../../state.js").State} state @returns {[number, number]}  column −1: the answer that is asked about is none of these
  */
 export function chosenCell({ query, key, answer }, { result: { matrix }, rows, cols, ids = [] }, { cell }) {
   const row = rows === "query" ? query : rows === "key" ? key : 0;
   if (cols === "key") return [row, key];
-  if (cols === "answer") return [row, Math.max(0, ids.indexOf(answer))];
+  if (cols === "answer") return [row, answer === null ? 0 : ids.indexOf(answer)];
   const col = cell?.[1] ?? Infinity;
   return [row, col < matrix.shape[1] ? col : strongest(rowOf(matrix, row))];
 }

@@ -38,7 +38,7 @@ export const heads = {
 
 /** Z: the heads side by side. */
 export const concat = {
-  why: "z",
+  why: "weight",
   needs: ({ sublayer }) => [`tensor:${sublayer.path}.z`],
   formula: (step, { model }) => math(mi("Z"), mo("="), mi("Concat"), mtext("("), ofHead("Z", 0), mo(", …,"), ofHead("Z", model.n_head - 1), mtext(")")),
   picture({ trace, step, head, queries }) {

@@ -17,6 +17,7 @@ import { tokens } from "./token_step.js";
  * @property {(context: import("./context.js").Context) => import("./product.js").Picture} [picture]
  * @property {(context: import("./context.js").Context, picture: import("./product.js").Picture, row: number, col: number) => import("./product.js").Arithmetic} [explain]
  * @property {(context: import("./context.js").Context, actions: import("../index.js").Actions) => Node} [list]  in place of a picture
+ * @property {(model: any) => string|null} [note]  one more sentence about it
  * @property {(step: import("./steps.js").Step, model: any) => number} [leads]  the block that it leads to
  */
 

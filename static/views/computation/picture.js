@@ -94,12 +94,12 @@ function numbersIn({ matrix: { shape, data }, forbidden, ramp, legend }, { from,
 }
 
 /**
- * Light what makes one element of the result, in every matrix. @param {Drawn[]} drawn @param {number} row @param {number} col
+ * Light what makes one element of the result, in every matrix; of none (column −1) nothing. @param {Drawn[]} drawn @param {number} row @param {number} col
  */
 export function light(drawn, row, col) {
   for (const one of drawn) {
     const { mat, box, lit, rowName, colName } = one;
-    const at = mat.lit(row, col);
+    const at = col < 0 ? {} : mat.lit(row, col);
     const inside = at.row === undefined ? null : at.row - box.from;
     const [rows, cols] = [box.count, mat.matrix.shape[1]];
     lit.hidden = (at.row === undefined && at.col === undefined) || (inside !== null && (inside < 0 || inside >= rows));

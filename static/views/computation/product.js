@@ -22,7 +22,7 @@ import { at, columnOf, products, rowOf, sum } from "./matrices.js";
  * @property {(row: number, col: number) => {row?: number, col?: number}} lit  what makes the result's element: a row, a column, or (both) one
  *
  * @typedef {Object} Arithmetic  of one element
- * @property {{a: ArrayLike<number>, b: ArrayLike<number>|null, values: number[], names: [() => Node, (() => Node)|null], label: (i: number) => string,
+ * @property {{a: ArrayLike<number>, b: ArrayLike<number>|null, values: number[], label: (i: number) => string,
  *   beyond?: {n: number, sum: number}}|null} terms  `beyond`: more of them, which are not listed
  * @property {[string, Object<string, any>, number|null][]} lines  key of the catalogue, what fills it, the number
  * @property {number} total  made here
@@ -60,5 +60,5 @@ export function productSum({ mats }, row, col, { label, ...more }) {
   const shift = bias ? bias.matrix.data[col] : 0;
   const lines = [["computation.line.sum", { n: values.length }, dot]];
   if (bias) lines.push(["computation.line.bias", {}, shift]);
-  return { terms: { a: x, b: w, values, names: [a.name, b.name], label }, lines, total: dot + shift, own: at(c.matrix, row, col), tap: null, ...more };
+  return { terms: { a: x, b: w, values, label }, lines, total: dot + shift, own: at(c.matrix, row, col), tap: null, ...more };
 }

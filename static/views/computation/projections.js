@@ -32,7 +32,7 @@ function linearKind(of, why) {
     picture({ trace, model, step, head, queries, keys }) {
       const { input, output, linear, index, whose = "query", split, inputOf: x, outputOf: y, role = "" } = of(step, model);
       const rows = whose === "query" ? queries : keys;
-      const [d] = [model.d_model / model.n_head];
+      const d = model.d_model / model.n_head;
       const band = /** @type {[number, number]} */ ([head * d, (head + 1) * d]);
       const matrix = (name) => (trace.tensor(name).shape.length === 3 ? joined(trace.tensor(name)) : trace.tensor(name));
       return productPicture({
@@ -86,7 +86,7 @@ export const w1 = linearKind(({ sublayer, ...step }, model) => ({
   linear: `${sublayer.path}.w_1`,
   index: 1,
   inputOf: inputName(model, sublayer, step),
-  outputOf: () => mi("P"),
+  outputOf: () => mi("pre"),
 }), "unit");
 
 export const w2 = linearKind(({ sublayer }) => ({
@@ -94,18 +94,18 @@ export const w2 = linearKind(({ sublayer }) => ({
   output: sublayer.out,
   linear: `${sublayer.path}.w_2`,
   index: 2,
-  inputOf: () => mi("H"),
+  inputOf: () => mi("post"),
   outputOf: () => written("ffn"),
 }), "unit");
 
-/** P = X W₁ + b₁, H = max(0, P). */
+/** pre = X W₁ + b₁, post = max(0, pre). */
 export const relu = {
   why: "unit",
   needs: ({ sublayer }) => [`tensor:${sublayer.path}.pre`, `tensor:${sublayer.path}.post`],
-  formula: () => math(mi("H"), mo("="), mi("ReLU"), row(mtext("("), mi("P"), mtext(")")), mo("="), mi("max"), row(mtext("("), mi("0"), mo(","), mi("P"), mtext(")"))),
+  formula: () => math(mi("post"), mo("="), mi("ReLU"), row(mtext("("), mi("pre"), mtext(")")), mo("="), mi("max"), row(mtext("("), mi("0"), mo(","), mi("pre"), mtext(")"))),
   picture({ trace, step: { sublayer }, queries }) {
     const one = (id, op, name, tap) => ({ id, op, name, matrix: trace.tensor(`${sublayer.path}.${tap}`), whose: "query", rows: queries, lit: (row, col) => ({ row, col }) });
-    const mats = [one("a", "", () => mi("P"), "pre"), one("c", "=", () => mi("H"), "post")];
+    const mats = [one("a", "", () => mi("pre"), "pre"), one("c", "=", () => mi("post"), "post")];
     return { layout: "stack", mats, result: mats[1], rows: "query", cols: "feature" };
   },
   explain({ step: { sublayer } }, { mats: [a, c] }, at, col) {

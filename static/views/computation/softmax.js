@@ -31,7 +31,7 @@ export const softmaxStep = {
  * @param {ArrayLike<number>} values @param {number} index @param {(i: number) => string} label
  */
 export function shareOf(values, index, label) {
-  const most = Math.max(...Array.from(values));
+  const most = Array.prototype.reduce.call(values, (one, other) => Math.max(one, other), -Infinity); // a vocabulary is too long for arguments
   const exps = Array.from(values, (value) => (value === -Infinity ? 0 : Math.exp(value - most)));
   const total = sum(exps);
   const lines = [
@@ -40,6 +40,6 @@ export function shareOf(values, index, label) {
     ["computation.line.exp", {}, exps[index]],
     ["computation.line.exps", { n: exps.filter((one) => one > 0).length }, total],
   ];
-  const terms = { a: exps, b: null, values: exps, names: [() => mi("exp"), null], label };
+  const terms = { a: exps, b: null, values: exps, label };
   return { terms, lines, total: total === 0 ? 0 : exps[index] / total };
 }

@@ -1,6 +1,7 @@
 /** The residual stream: where it begins, and what is added. */
 
 import { math, mi, mn, mo, mtext, row, sqrt, sub } from "../../lib/mathml.js";
+import { scalingWords } from "../embedding/scaling.js";
 import { crosses, sumOf } from "./context.js";
 import { normed, stream, written } from "./letters.js";
 import { at, mapped, sum } from "./matrices.js";
@@ -15,6 +16,7 @@ const factor = (model) => (model.scale_embeddings ? Math.sqrt(model.d_model) : 1
 
 export const embed = {
   why: "weight",
+  note: scalingWords,
   needs: ({ prefix }) => [`tensor:${prefix}embedding`, `tensor:${prefix}positional`, `tensor:${prefix}layers.0.resid_pre`],
   formula(step, { model }) {
     const scaled = model.scale_embeddings ? [sqrt(sub(mi("d"), mi("model"))), mo("·")] : [];
@@ -35,7 +37,7 @@ export const embed = {
     const [e, p] = [at(mats[0].matrix, query, col), at(trace.tensor(`${prefix}positional`), query, col)];
     const { tokens, positionIds } = trace.queries;
     const scaled = model.scale_embeddings ? [["computation.line.scaled", { d: model.d_model }, e * factor(model)]] : [];
-    const lines = [["computation.line.embedding", { id: tokens[query].id, col }, e], ...scaled, ["computation.line.position", { pos: positionIds[query], col }, p]];
+    const lines = [[model.scale_embeddings ? "computation.line.unscaled" : "computation.line.embedding", { id: tokens[query].id, col }, e], ...scaled, ["computation.line.position", { pos: positionIds[query], col }, p]];
     return { terms: null, lines, total: e * factor(model) + p, own: at(result.matrix, query, col), tap: `${prefix}layers.0.resid_pre` };
   },
 };

@@ -44,6 +44,15 @@ export function drawSum(parts, arithmetic, { mat: { name, compound }, alone, whe
   if (!hovered) setText(parts.said, `${parts.title.textContent} ${parts.total.textContent}`);
 }
 
+/** No element is chosen. @param {ReturnType<typeof buildSum>} parts @param {string} words */
+export function drawNoSum(parts, words) {
+  update(parts.element, { dataset: { row: "", col: "", value: "" } });
+  parts.bars.hidden = parts.named.hidden = true;
+  replace(parts.lines);
+  replace(parts.total);
+  for (const place of [parts.title, parts.said]) setText(place, words);
+}
+
 /** The model's own number, and where it is from. */
 function checked({ total, own, tap, times }) {
   const from = times ? t("computation.tap_times", { tap, times: significant(times) }) : tap;

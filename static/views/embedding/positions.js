@@ -30,7 +30,7 @@ const partsOf = perRoot((place) => {
   const beyond = h("p", { class: "embedding-note", dataset: { testid: "position-beyond" } });
   place.append(beyond, table.element, similarity.element);
   // Which place of the table is looked at: it need not be one of the sentence's, so it is no part of the page's state.
-  const at = { query: -1, row: 0, col: 0, other: 0 };
+  const at = { of: "", row: 0, col: 0, other: 0 };
   return { table, similarity, beyond, pager, lengths, seg, at };
 });
 
@@ -55,11 +55,12 @@ export default {
   },
 };
 
-/** The chosen token's place, until another row is chosen; kept inside the table. */
+/** The chosen token's place, until another row, token, side or sentence is chosen; kept inside the table. */
 function lookAt({ at }, { table: { shape } }, trace, state) {
   const { query, key } = position(state, trace);
   const placeOf = (side, index) => Math.min(side.positionIds[index], shape[0] - 1);
-  if (at.query !== query) Object.assign(at, { query, row: placeOf(trace.queries, query), other: placeOf(trace.keys, key) });
+  const of = [trace.key, trace.attention.id, query].join(" ");
+  if (at.of !== of) Object.assign(at, { of, row: placeOf(trace.queries, query), other: placeOf(trace.keys, key) });
   at.row = Math.min(at.row, shape[0] - 1);
   at.other = Math.min(at.other, shape[0] - 1);
   at.col = Math.min(at.col, shape[1] - 1);

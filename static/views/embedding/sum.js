@@ -11,6 +11,7 @@ import { math, mi, mn, mo, row as side, sqrt, sub } from "../../lib/mathml.js";
 import { position } from "../../selectors.js";
 import { buildPager, counting, drawPager, pageOf, pageSize } from "../dimension_pages.js";
 import { labelsOf } from "../query_key.js";
+import { scalingWords } from "./scaling.js";
 import { fullGap, lengthOf, sharedScales, strongest } from "./numbers.js";
 
 const NAMES = /** @type {const} */ (["embedding", "position", "x"]);
@@ -79,7 +80,7 @@ function sumOf(trace, [e, p, x], row, col) {
   const factors = scales ? { root: number(Math.sqrt(dModel), Number.isInteger(Math.sqrt(dModel)) ? 0 : 4), raw: value(e.data[at] / Math.sqrt(dModel)), again: value(p.data[at]) } : {};
   const words = phrase(scales ? "embedding.sum_scaled" : "embedding.sum", { ...where, ...factors, e: value(e.data[at]), p: value(p.data[at]), x: value(sum) });
   const lengths = { token: significant(lengthOf(e, row), 3), position: significant(lengthOf(p, row), 3), id: trace.queries.tokens[row].id, pos: trace.queries.positionIds[row] };
-  return [h("p", null, words, " ", checkOf(sum, x.data[at])), h("p", { class: "dim" }, t(scales ? "embedding.lengths_scaled" : "embedding.lengths", lengths), " ", allOf(e, p, x))];
+  return [h("p", null, words, " ", checkOf(sum, x.data[at])), h("p", { class: "dim" }, t(scales ? "embedding.lengths_scaled" : "embedding.lengths", lengths), " ", allOf(e, p, x), " ", scalingWords(trace.model))];
 }
 
 /** Whether every cell is the sum of its two: said with the largest difference. */

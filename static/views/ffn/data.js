@@ -11,8 +11,8 @@ import { attentionOf } from "../../data/attentions.js";
  */
 export function ffnOf({ attention, layer }, model) {
   const prefix = prefixOf(attentionOf(model, attention));
-  const { path, norm, before } = sublayersOf(model, prefix, layer).find(({ kind }) => kind === "ffn");
-  return { prefix, path, norm, before, pre: `${path}.pre`, post: `${path}.post` };
+  const { path } = sublayersOf(model, prefix, layer).find(({ kind }) => kind === "ffn");
+  return { prefix, path, pre: `${path}.pre`, post: `${path}.post` };
 }
 
 /**

@@ -1,7 +1,7 @@
 /** How far the gradient of a chosen ln p reaches back, with the residual connections and in a copy without them. */
 
 import { agrees } from "../../lib/agreement.js";
-import { h, perRoot, replace } from "../../lib/dom.js";
+import { h, keepingFocus, perRoot, replace } from "../../lib/dom.js";
 import { number, percent, significant } from "../../lib/format.js";
 import { phrase, t } from "../../lib/i18n.js";
 import { tokenLabel } from "../../lib/labels.js";
@@ -43,7 +43,7 @@ export function drawGradients(place, trace, state, at, actions) {
   const steps = lines[0].values.map((_, depth) => String(depth));
   const choose = (depth) => actions.set({ layer: Math.max(0, depth - 1) });
   drawLineChart(parts.chart, { label: t("residual.gradients_label"), steps, title: t("residual.gradients_axis"), lines, chosen: at.layer + 1, onChoose: choose });
-  replace(parts.table, scrolling(t("residual.table_label"), tableOf(lines, steps)));
+  keepingFocus(parts.table, () => replace(parts.table, scrolling(t("residual.table_label"), tableOf(lines, steps, at.layer + 1, choose))));
   replace(place.said, saidOf(trace, runs, lines));
 }
 
@@ -72,10 +72,16 @@ function drawAnswers(select, trace, state, actions) {
   select.onchange = () => actions.set({ answer: Number(select.value) });
 }
 
-function tableOf(lines, steps) {
-  const head = h("tr", null, h("th", { scope: "col" }, t("residual.depth")), steps.map((step) => h("th", { scope: "col" }, step)));
+/** Its heads choose a layer as the chart does, for those without a pointer. */
+function tableOf(lines, steps, chosen, choose) {
+  const head = h("tr", null, h("th", { scope: "col" }, t("residual.depth")), steps.map((step, depth) => h("th", { scope: "col" }, headOf(step, depth, depth === chosen, () => choose(depth)))));
   const rows = lines.map(({ name, values }, i) => h("tr", { dataset: { run: i === 0 ? "on" : "off" } }, h("th", { scope: "row" }, name), values.map((value) => h("td", { dataset: { value } }, significant(value, 3)))));
   return h("table", { class: "token-table gradients", dataset: { testid: "gradients" } }, h("thead", null, head), h("tbody", null, rows));
+}
+
+function headOf(step, depth, isChosen, click) {
+  const title = depth === 0 ? t("residual.before") : t("residual.after", { layer: depth - 1 });
+  return h("button", { class: "link", type: "button", title, "aria-current": isChosen ? "true" : null, dataset: { focus: `depth-${depth}` }, on: { click } }, step);
 }
 
 /** What was measured, and no more than that. */

@@ -35,9 +35,14 @@ export function drawStream(place, trace, at, actions) {
   parts.measure.box.hidden = parts.wish.what === "stream";
   const table = tableOf(at.stream, parts.wish);
   const scale = scaleOf(table.values, table.measure);
-  const read = table.kind === "stream" ? `stream.${trace.model.norm_order}` : table.measure;
-  nameOfPart(place, t(`residual.about_${table.kind}`), [t(`residual.read_${read}`), legendOf(scale, { number: (value) => number(value, 2) })]);
+  nameOfPart(place, t(`residual.about_${table.kind}`), [t(`residual.read_${readOf(table, trace.model)}`), legendOf(scale, { number: (value) => number(value, 2) })]);
   drawTable(place, trace, at, parts, { ...table, scale }, actions);
+}
+
+/** What the numbers are: the length of what is added is a LayerNorm's doing where one stands behind the sublayer. */
+function readOf({ kind, measure }, { norm_order: order }) {
+  if (kind === "stream") return `stream.${order}`;
+  return measure === "norm" && order === "res-post" ? "norm_res-post" : measure;
 }
 
 /** The numbers of what is shown, with the layer and the name of each row. */

@@ -15,12 +15,14 @@ import z from "./z.js";
 export const EXPLANATIONS = { weight, z, unit, norm, logit };
 
 /**
- * The explanation of what is chosen in the open station.
+ * The name of the explanation of what is chosen in the open station.
  * @param {import("../index.js").View[]} views @param {import("../../state.js").State} state @param {any} model
- * @returns {Explanation}
  */
-export function explanationOf(views, state, model) {
+export function explainedBy(views, state, model) {
   const view = views.find(({ id }) => id === state.view);
   const name = typeof view?.why === "function" ? view.why(state, model) : (view?.why ?? "weight");
-  return EXPLANATIONS[name] ?? weight;
+  return name in EXPLANATIONS ? name : "weight";
 }
+
+/** That explanation. @param {import("../index.js").View[]} views @param {import("../../state.js").State} state @param {any} model @returns {Explanation} */
+export const explanationOf = (views, state, model) => EXPLANATIONS[explainedBy(views, state, model)];

@@ -33,7 +33,7 @@ export default {
     parts.rest.hidden = trace.explained.contributions === null;
     if (parts.rest.hidden) return drawNothing(parts, trace, state);
     const { answer, terms, logit, scales } = trace.explained.contributions;
-    drawChoice(parts.choice, answersOf(trace, state), answer, actions);
+    drawChoice(parts.choice, answersOf(trace, state), answer, ownOf(trace, state), actions);
     drawTitle(parts, "why.title_logit", aboutOf(trace, state));
     const ordered = [...terms].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
     drawLine(parts.steps.terms, "why.logit_terms", { n: terms.length });
@@ -60,9 +60,16 @@ function answersOf(trace, state) {
   return listed.some(([id]) => id === answer) ? listed : [[answer, tokenLabel(tokens[answer])], ...listed];
 }
 
-function drawChoice(choice, answers, answer, actions) {
+/** The model's own first choice: in the state it needs no saying. */
+function ownOf(trace, state) {
+  const { classes, predictions } = trace;
+  if (classes) return classes.reduce((best, { logit }, i) => (logit > classes[best].logit ? i : best), 0);
+  return predictions[rowOf(state, trace)]?.candidates[0].id;
+}
+
+function drawChoice(choice, answers, answer, own, actions) {
   replace(choice, answers.map(([id, label]) => h("option", { value: id, selected: id === answer }, label)));
-  choice.onchange = () => actions.set({ answer: Number(choice.value) });
+  choice.onchange = () => actions.set({ answer: Number(choice.value) === own ? null : Number(choice.value) });
 }
 
 function aboutOf(trace, state) {

@@ -8,23 +8,33 @@ import { significant, signed } from "../../lib/format.js";
 import { phrase, t } from "../../lib/i18n.js";
 import { drawTermBars, largest } from "../../lib/term_bars.js";
 import { position } from "../../selectors.js";
+import { openStep, opening, stepsOf } from "../computation/steps.js";
 import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
 import { row, sum } from "./weight_terms.js";
 
-const stepsOf = buildWhy(["input", "mean", "hat", "out"]);
+const builtOf = buildWhy(["input", "mean", "hat", "out"]);
 const partsOf = perRoot((root) => {
-  const parts = stepsOf(root);
+  const parts = builtOf(root);
   const choice = h("select", { "aria-label": t("why.norm_choose"), dataset: { testid: "norm-choice" } });
   parts.figures.before(h("p", null, choice));
-  return { ...parts, choice, open: /** @type {string|null} */ (null), feature: /** @type {number|null} */ (null), of: "" };
+  return { ...parts, choice, open: /** @type {string|null} */ (null) };
 });
 
-/** The LayerNorms of the open block, and the one behind the last: [kind, path]. */
+/** The LayerNorms of the open block, and the one behind the last block: [kind, path]. */
 function normsOf(state, model) {
   const prefix = prefixOf(attentionOf(model, state.attention));
   const own = sublayersOf(model, prefix, state.layer).map(({ kind, norm }) => [kind, norm]);
   const { finalNorm } = endsOf(model, prefix);
-  return finalNorm && state.layer === model.n_layer - 1 ? [...own, ["final", finalNorm]] : own;
+  return finalNorm ? [...own, ["final", finalNorm]] : own;
+}
+
+/** The step of the walk that a LayerNorm is. */
+const isStepOf = (kind) => (step) => (kind === "final" ? step.kind === "final" : step.kind === "norm" && step.group === kind);
+
+/** Which one is explained: in the walk that of the open step. */
+function openIn(norms, state, model, wish) {
+  const step = state.view === "computation" ? openStep(stepsOf(model, state), model, state) : null;
+  return norms.find(([kind]) => (step ? isStepOf(kind)(step) : kind === wish)) ?? norms[0];
 }
 
 export default {
@@ -33,36 +43,40 @@ export default {
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
     const norms = normsOf(state, trace.model);
-    const [kind, path] = norms.find(([one]) => one === parts.open) ?? norms[0];
-    drawChoice(parts, norms, kind, () => this.draw(root, trace, state, actions));
+    const [kind, path] = openIn(norms, state, trace.model, parts.open);
+    const walked = state.view === "computation";
+    drawChoice(parts, norms, kind, (wish) => {
+      if (walked) return walkTo(wish, trace.model, actions);
+      parts.open = wish;
+      this.draw(root, trace, state, actions);
+    });
     const { query } = position(state, trace);
     const part = (name) => row(trace.tensor(`${path}.${name}`), query);
     const [x, out] = [part("input"), part("out")];
-    if (parts.of !== path) Object.assign(parts, { of: path, feature: null });
     drawTitle(parts, "why.title_norm", phrase("why.norm_of", { token: named(trace.queries.tokens[query], "q"), i: at(query) }));
-    const choose = (d) => {
-      parts.feature = d;
-      drawSteps(parts, trace, path, x, out, choose);
-    };
-    drawSteps(parts, trace, path, x, out, choose);
+    const asked = state.cell?.[1] ?? Infinity;
+    // Nothing is chosen: what the walk beside it then shows, or what stands out of the input.
+    const d = asked < x.length ? asked : largest(walked ? out : x);
+    drawSteps(parts, trace, path, { x, out, d }, (to) => actions.set({ cell: [query, to] }));
   },
 };
 
-function drawChoice(parts, norms, open, again) {
-  replace(parts.choice, norms.map(([kind]) => h("option", { value: kind, selected: kind === open }, t(`why.norm_${kind}`))));
-  parts.choice.onchange = () => {
-    parts.open = parts.choice.value;
-    again();
-  };
+/** In the walk every LayerNorm is a step of its own. */
+function walkTo(kind, model, actions) {
+  const step = stepsOf(model, actions.get()).find(isStepOf(kind));
+  if (step) actions.set(opening(step));
 }
 
-function drawSteps(parts, trace, path, x, out, onChoose) {
-  const { steps } = parts;
+function drawChoice(parts, norms, open, choose) {
+  replace(parts.choice, norms.map(([kind]) => h("option", { value: kind, selected: kind === open }, t(`why.norm_${kind}`))));
+  parts.choice.onchange = () => choose(parts.choice.value);
+}
+
+function drawSteps({ steps }, trace, path, { x, out, d }, onChoose) {
   const [gain, bias] = [trace.weight(`${path}.weight`).data, trace.weight(`${path}.bias`).data];
   const mean = sum(x) / x.length;
   const variance = sum(Array.from(x, (one) => (one - mean) ** 2)) / x.length;
   const deviation = Math.sqrt(variance + trace.model.layer_norm_eps);
-  const d = parts.feature ?? largest(x);
   const hat = (x[d] - mean) / deviation;
   const total = hat * gain[d] + bias[d];
   drawLine(steps.input, "why.norm_input", { n: x.length });

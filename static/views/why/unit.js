@@ -37,7 +37,7 @@ export default {
     const unit = Math.min(state.ffnUnit ?? largest(post), pre.length - 1);
     drawTitle(parts, "why.title_unit", phrase("why.unit_of", { unit: value(String(unit)), token: named(trace.queries.tokens[query], "q"), i: at(query) }));
     drawDrive(parts.steps, x, row(trace.weight(weights.w1), unit), { bias: trace.weight(weights.b1).data[unit], pre: pre[unit] });
-    drawEffect(parts, trace.weight(weights.w2), unit, pre[unit], post[unit]);
+    drawEffect(parts, trace.weight(weights.w2), { unit, pre: pre[unit], post: post[unit], normFirst: trace.model.norm_order === "pre" });
     replace(parts.note, t("why.unit_note"));
   },
 };
@@ -55,11 +55,12 @@ function drawDrive(steps, x, w, { bias, pre }) {
   drawLine(steps.bias, "why.unit_bias", { b: signed(bias, 4), value: value(significant(dot + bias)) }, checkOf(dot + bias, pre));
 }
 
-/** max(0, pre), and how far what it writes moves the stream: post·‖its row of W₂‖. */
-function drawEffect({ steps }, w2, unit, pre, post) {
+/** max(0, pre), and how long what it writes is: post·‖its row of W₂‖; a LayerNorm that follows changes that. */
+function drawEffect({ steps }, w2, { unit, pre, post, normFirst }) {
   drawLine(steps.relu, pre > 0 ? "why.unit_fires" : "why.unit_silent", { value: value(significant(post)) }, checkOf(Math.max(0, pre), post));
   const [rows, cols] = w2.shape; // [d_model d_ff]: the unit is a column
   let squares = 0;
   for (let d = 0; d < rows; d++) squares += w2.data[d * cols + unit] ** 2;
-  drawLine(steps.writes, post > 0 ? "why.unit_writes" : "why.unit_writes_nothing", { value: value(significant(post * Math.sqrt(squares))) });
+  const writes = normFirst ? "why.unit_writes" : "why.unit_writes_normed";
+  drawLine(steps.writes, post > 0 ? writes : "why.unit_writes_nothing", { value: value(significant(post * Math.sqrt(squares))) });
 }

@@ -13,6 +13,8 @@ import { at, buildWhy, drawFigures, drawLine, drawTitle, named, value } from "./
 import { handedOver, moved, row, weightTerms } from "./weight_terms.js";
 
 const partsOf = buildWhy(["dot", "scaled", "mask", "exp", "weight", "part", "moves"]);
+/** What is added goes through a LayerNorm before it is in the stream, unless that stands before the sublayer. @param {string} key */
+const movesKey = (model, key) => (model.norm_order === "pre" ? key : `${key}_normed`);
 const outOf = (state, model) => tapOf(attentionOf(model, state.attention), state.layer, "w_o.weight");
 
 export default {
@@ -69,9 +71,9 @@ function drawEffect(parts, trace, state, { model }, query, key) {
   const wO = trace.weight(outOf(state, trace.model));
   const length = wO && significant(moved(part, wO, state.head));
   parts.steps.moves.item.hidden = !wO;
-  if (length) drawLine(parts.steps.moves, "why.moves", { value: value(length) });
+  if (length) drawLine(parts.steps.moves, movesKey(trace.model, "why.moves"), { value: value(length) });
   const weightName = math(sub(mi("a"), side(mn(query), mo(","), mn(key))));
   const figures = [[[t("why.figure_weight"), " ", weightName], significant(model)], [t("why.figure_share"), percent(share)]];
-  drawFigures(parts, length ? [...figures, [t("why.figure_moves"), length]] : figures);
+  drawFigures(parts, length ? [...figures, [t(movesKey(trace.model, "why.figure_moves")), length]] : figures);
   replace(parts.note, t("why.share_note"));
 }
