@@ -19,18 +19,20 @@ def loaded(family: str) -> "Checkpoint":
     return next(one for f in folders.values() if (one := checkpoint.load(f, "cpu")).config.family == family)
 
 
-def serious(page: "Page", part: str | None = None) -> list[str]:
-    """What axe finds that keeps someone out, each with the elements; in the whole page, or in one part of it."""
+def serious(page: "Page", part: str | None = None, rules: list[str] | None = None) -> list[str]:
+    """What axe finds that keeps someone out, each with the elements; in the whole page, or in one part of it; by all
+    of its rules, or by these."""
     from axe_playwright_python.base import AXE_SCRIPT
 
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE_SCRIPT)
     violations = page.evaluate(
-        """async (part) => {
+        """async ([part, rules]) => {
           if (part && !document.querySelector(part)?.checkVisibility()) throw new Error(`${part} cannot be seen`);
-          return (await axe.run(part ?? document, { resultTypes: ['violations'] })).violations;
+          const options = { resultTypes: ['violations'], ...(rules && { runOnly: rules }) };
+          return (await axe.run(part ?? document, options)).violations;
         }""",
-        part,
+        [part, rules],
     )
     return [
         f"{found['id']}: {node['target']} {node['failureSummary']}"

@@ -27,18 +27,26 @@ def drawn(page: "Page") -> None:
     page.wait_for_function("() => !document.querySelector('.station:not([hidden]) .matrix[aria-busy=true]')")
 
 
+COLOURS = ["color-contrast"]
+"""What alone is another matter in the dark."""
+
+
 # --- axe on every state ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_on_every_station(page: "Page", theme: str) -> None:
     show(page, f"theme={theme}&text={TEXT}")
-    found = {"page": serious(page)}
+    rules = COLOURS if theme == "dark" else None
+    found = {"page": serious(page, rules=rules)}
     for view in STATIONS:
         page.locator(f"#tab-{view}").click()
         page.locator(f"[data-station={view}]").wait_for()
         drawn(page)
-        found[view] = serious(page, "#opened")  # nothing else changes
+        found[view] = serious(page, "#opened", rules)
+        why = page.locator("[data-why]:not([hidden])").get_attribute("data-why")
+        if why not in found:  # nothing else changes
+            found[str(why)] = serious(page, ".inspector", rules)
     assert {view: what for view, what in found.items() if what} == {}
 
 
@@ -60,10 +68,11 @@ def test_axe_on_the_empty_page_and_its_menus(page: "Page", lang: str) -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_on_masks_and_errors(page: "Page", page_errors: list[str], theme: str) -> None:
     show(page, f"theme={theme}&compare=on&pad=3&padding=off&causal=off&text={TEXT}")
-    found = {"compare": serious(page)}
+    rules = COLOURS if theme == "dark" else None
+    found = {"compare": serious(page, rules=rules)}
     page.get_by_test_id("sentence").fill("word " * 600)
     page.wait_for_selector('body[data-state="error"]')
-    found["error"] = serious(page)
+    found["error"] = serious(page, rules=rules)
     page_errors.clear()  # the browser reports the 4xx
     assert {state: what for state, what in found.items() if what} == {}
 

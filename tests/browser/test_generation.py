@@ -39,7 +39,7 @@ def prompt(checkpoint: "Checkpoint") -> list[int]:
 
 
 def show(page: "Page", **query: object) -> None:
-    page.goto("/?" + urlencode({"text": TEXT, "layer": LAYER, "head": HEAD, **query}))
+    page.goto("/?" + urlencode({"text": TEXT, "layer": LAYER, "head": HEAD, "view": "tokens", **query}))
     settled(page)
 
 
@@ -225,7 +225,7 @@ def test_three_steps_are_one_play_of_three(
 def test_the_new_tokens_row_is_the_models(page: "Page", checkpoint: "Checkpoint", prompt: list[int]) -> None:
     from model.trace import trace
 
-    show(page)
+    show(page, view="weights")
     ids = model_steps(checkpoint, prompt, 2)[-1].ids
     truth = trace(checkpoint, ids, [f"layers.{layer}.attn.pattern" for layer in range(checkpoint.config.n_layer)])
     with requests_of(page) as asked:
