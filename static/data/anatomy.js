@@ -38,6 +38,9 @@ export function sublayersOf(model, prefix, layer) {
   }));
 }
 
+/** The tap that a sublayer reads: its LayerNorm's output, or the stream as it is. @param {any} model @param {Sublayer} sublayer */
+export const inputOf = (model, { norm, before }) => (model.norm_order === "pre" ? `${norm}.out` : before);
+
 /**
  * What stands before the first and behind the last block of a stack.
  * @param {any} model @param {string} prefix

@@ -7,6 +7,7 @@ import { h, perRoot, replace, setText, update } from "./dom.js";
 import { percent } from "./format.js";
 import { t } from "./i18n.js";
 import { tokenLabel } from "./labels.js";
+import { walkList } from "./list_keys.js";
 import { tokenText } from "./token_text.js";
 
 /**
@@ -23,7 +24,7 @@ const ROUND = [0.01, 0.02, 0.03, 0.05, 0.08, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.
 
 const partsOf = perRoot((root) => {
   const scale = { low: h("span", null, "0"), high: h("span") };
-  const list = h("ol", { on: { keydown: (event) => walk(list, event) } });
+  const list = h("ol", { on: { keydown: (event) => walkList(list, event) } });
   const head = h(
     "div",
     { class: "dist-head" },
@@ -94,14 +95,4 @@ function labelOf(candidate, actual) {
   const vars = { token: tokenLabel(candidate), id, before: percent(before, 3), after: percent(after, 3) };
   const said = t(kept ? "next.candidate" : "next.candidate_cut", vars);
   return actual ? `${said}, ${t("next.is_actual")}` : said;
-}
-
-/** Up and down among the rows. @param {HTMLElement} list @param {KeyboardEvent} event */
-function walk(list, event) {
-  const buttons = [...list.querySelectorAll("button")];
-  const at = buttons.indexOf(/** @type {any} */ (event.target));
-  const to = { ArrowUp: at - 1, ArrowDown: at + 1, Home: 0, End: buttons.length - 1 }[event.key];
-  if (to === undefined) return;
-  event.preventDefault();
-  buttons[to]?.focus();
 }

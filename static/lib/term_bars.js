@@ -2,6 +2,7 @@
 
 import { h, perRoot, setText, svg, update } from "./dom.js";
 import { t } from "./i18n.js";
+import { largest } from "./matrix.js";
 
 /** The picture's own units: a bar is 1 wide, the largest term reaches this far from the middle. */
 const REACH = 50;
@@ -38,11 +39,6 @@ export function drawTermBars(root, bars) {
   update(parts.paths.up, { d: path(1) });
   update(parts.paths.down, { d: path(-1) });
   show(parts, bars.chosen ?? most);
-}
-
-/** @returns {number} the index of the largest by size */
-export function largest(terms) {
-  return Array.prototype.reduce.call(terms, (best, term, i) => (Math.abs(term) > Math.abs(terms[best]) ? i : best), 0);
 }
 
 /** Name one term. */

@@ -8,8 +8,9 @@ import { roomBeside } from "../lib/heatmap_layout.js";
 import { legendOf, signedScale } from "../lib/heatmap_scale.js";
 import { phrase, t } from "../lib/i18n.js";
 import { math, mi, mo, row, sub } from "../lib/mathml.js";
+import { headIn, lengthOf, rowIn } from "../lib/matrix.js";
 import { nameOfPart, part, segment } from "./activation_parts.js";
-import { elementOf, headOf, lengthOf, rowIn, weighted, zTap } from "./av/data.js";
+import { elementOf, weighted, zTap } from "./av/data.js";
 import { drawShares, drawSum } from "./av/sum.js";
 import { buildStation, drawHead } from "./opened_head.js";
 import { labelsOf, reasonOf } from "./query_key.js";
@@ -34,7 +35,7 @@ export default {
   needs: (state, model) => ["detail", `tensor:${zTap(state, model)}`],
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
-    const z = headOf(trace.tensor(zTap(state, trace.model)), state.head);
+    const z = headIn(trace.tensor(zTap(state, trace.model)), state.head);
     const at = elementOf(state, trace, z);
     const note = t("av.note", { n: z.shape[0], m: trace.detail.v.shape[0], d_head: z.shape[1] });
     drawHead(parts, trace.model, state, { formula: formulas(), note });

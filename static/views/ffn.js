@@ -1,15 +1,14 @@
 /** The FFN of a layer: its units on each token before and after ReLU, and which of them answer to what. */
 
+import { rampStops } from "../lib/colour.js";
 import { h, perRoot } from "../lib/dom.js";
 import { integer, number } from "../lib/format.js";
-import { rampStops } from "../lib/colour.js";
 import { legendOf, signedScale } from "../lib/heatmap_scale.js";
 import { t } from "../lib/i18n.js";
 import { math, mi, mn, mo, mtext, row, sub } from "../lib/mathml.js";
-import { largest } from "../lib/term_bars.js";
+import { largest, rowIn } from "../lib/matrix.js";
 import { position } from "../selectors.js";
 import { buildLayerStation, drawStrip, part, segment } from "./activation_parts.js";
-import { rowIn } from "./av/data.js";
 import { drawCounts } from "./ffn/counts.js";
 import { ffnOf, orderOf } from "./ffn/data.js";
 import { drawMap } from "./ffn/map.js";

@@ -1,21 +1,13 @@
 /** A·V as numbers: one head's z, what each key hands over, and how much of it there is. No DOM. */
 
 import { attentionOf, tapOf } from "../../data/attentions.js";
-import { largest } from "../../lib/term_bars.js";
+import { largest, lengthOf, rowIn } from "../../lib/matrix.js";
 import { position } from "../../selectors.js";
 
 /** @typedef {{shape: number[], data: Float32Array}} Matrix */
 
 /** The tap of the open attention's z. @param {import("../../state.js").State} state @param {any} model */
 export const zTap = (state, model) => tapOf(attentionOf(model, state.attention), state.layer, "z");
-
-/** One head of a tensor [head, position, d_head]. @param {any} tensor @param {number} head @returns {Matrix} */
-export function headOf({ shape: [, rows, cols], data }, head) {
-  return { shape: [rows, cols], data: data.subarray(head * rows * cols, (head + 1) * rows * cols) };
-}
-
-/** @param {Matrix} matrix @param {number} row */
-export const rowIn = ({ shape: [, cols], data }, row) => data.subarray(row * cols, (row + 1) * cols);
 
 /** The chosen element: of the open query, the dimension that the state says; where it has no such one, the largest. @param {Matrix} z */
 export function elementOf(state, trace, z) {
@@ -33,19 +25,12 @@ export function weighted({ shape, data }, weights) {
   return { shape, data: out };
 }
 
-/** @param {ArrayLike<number>} vector */
-export function lengthOf(vector) {
-  let squares = 0;
-  for (let i = 0; i < vector.length; i++) squares += vector[i] ** 2;
-  return Math.sqrt(squares);
-}
-
 /**
  * Of each key how long the vector is that it hands to a query: a·‖v‖, longest first.
  * @param {Matrix} v @param {ArrayLike<number>} weights
  * @returns {{key: number, weight: number, length: number, moved: number}[]}
  */
-export function handedOver(v, weights) {
+export function sharesOf(v, weights) {
   const all = Array.from(weights, (weight, key) => {
     const length = lengthOf(rowIn(v, key));
     return { key, weight, length, moved: weight * length };

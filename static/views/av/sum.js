@@ -4,10 +4,11 @@ import { checkOf } from "../../lib/agreement.js";
 import { h, replace } from "../../lib/dom.js";
 import { number, percent, significant } from "../../lib/format.js";
 import { phrase, t } from "../../lib/i18n.js";
+import { lengthOf, rowIn } from "../../lib/matrix.js";
 import { tokenText } from "../../lib/token_text.js";
 import { drawBarList, nameOfPart } from "../activation_parts.js";
-import { handedOver, lengthOf, rowIn } from "./data.js";
 import { labelsOf } from "../query_key.js";
+import { sharesOf } from "./data.js";
 
 /** So many terms are written out, so many keys have a bar. */
 const [TERMS, KEYS] = [3, 12];
@@ -35,7 +36,7 @@ function termOf(weight, value, j) {
 
 /** a·‖v‖ of each key, longest first. */
 export function drawShares(place, { detail: { v, pattern }, keys, queries }, z, { query, key }, onChoose) {
-  const all = handedOver(v, rowIn(pattern, query));
+  const all = sharesOf(v, rowIn(pattern, query));
   const total = all.reduce((sum, { moved }) => sum + moved, 0);
   const labels = labelsOf(keys.tokens);
   const token = h("b", { class: "q mono" }, labelsOf(queries.tokens)[query]);

@@ -1,12 +1,13 @@
 /** What comes out: the last state times the unembedding (of a classifier: its classes), and the softmax of that. */
 
-import { className } from "../../controls/classes.js";
 import { endsOf, outputOf } from "../../data/anatomy.js";
 import { predictsTokens } from "../../data/attentions.js";
 import { tokenLabel } from "../../lib/labels.js";
 import { math, mi, mn, mo, mtext, row, sub, transposed as flipped } from "../../lib/mathml.js";
+import { columnsIn, rowIn, sum } from "../../lib/matrix.js";
+import { className } from "../../controls/classes.js";
 import { normed, parameter, times } from "./letters.js";
-import { asRow, columnsOf, once, rowOf, sum, transposed } from "./matrices.js";
+import { asRow, once, transposed } from "./matrices.js";
 import { productPicture, productSum } from "./product.js";
 import { shareOf } from "./softmax.js";
 
@@ -26,7 +27,7 @@ function shown(context) {
   const logits = trace.tensor("logits");
   if (trace.classes) return { rows: [context.queries[classRow(trace)]], matrix: asRow(logits), whose: null, at: 0 };
   const { ids } = answersOf(context);
-  return { rows: context.queries, matrix: once(logits, ids.join(), () => columnsOf(logits, ids)), whose: "query", at: query };
+  return { rows: context.queries, matrix: once(logits, ids.join(), () => columnsIn(logits, ids)), whose: "query", at: query };
 }
 
 const classRow = (trace) => trace.real.start;
@@ -51,7 +52,7 @@ export const logits = {
     const weight = transposed(trace.classes ? trace.weight(table) : trace.rows(table));
     const whole = trace.classes ? null : model.vocab_size;
     const picture = productPicture({
-      a: { name: () => last(model), matrix: trace.classes ? asRow({ data: rowOf(states, classRow(trace)) }) : states, whose, rows },
+      a: { name: () => last(model), matrix: trace.classes ? asRow({ data: rowIn(states, classRow(trace)) }) : states, whose, rows },
       b: { name: () => unembedding(model), matrix: weight, learned: true, cols: names, whole },
       bias: bias ? { name: () => parameter("b", "u"), matrix: asRow(trace.weight(bias)) } : null,
       c: { name: () => mi("logits"), matrix, whose, rows, cols: names, whole },
@@ -70,7 +71,7 @@ function wholeRow({ trace, model, query }) {
   const tensor = trace.tensor("logits");
   if (trace.classes) return Array.from(tensor.data);
   const never = banned(model);
-  return Array.from(rowOf(tensor, query), (logit, id) => (never.has(id) ? -Infinity : logit));
+  return Array.from(rowIn(tensor, query), (logit, id) => (never.has(id) ? -Infinity : logit));
 }
 
 export const answer = {
@@ -85,7 +86,7 @@ export const answer = {
     const { ids, names, p } = answersOf(context);
     const one = { rows: [rows[index]], cols: names, whose: null, whole: context.trace.classes ? null : context.model.vocab_size };
     const mats = [
-      { ...one, id: "a", op: "", name: () => mi("logits"), matrix: { shape: [1, names.length], data: rowOf(matrix, index) }, lit: () => ({ row: 0 }) },
+      { ...one, id: "a", op: "", name: () => mi("logits"), matrix: { shape: [1, names.length], data: rowIn(matrix, index) }, lit: () => ({ row: 0 }) },
       { ...one, id: "c", op: "softmax →", name: () => mi("p"), matrix: { shape: [1, names.length], data: Float32Array.from(p) }, ramp: "weights", lit: (row_, col) => ({ row: 0, col }) },
     ];
     return { layout: "stack", mats, result: mats[1], rows: "row", cols: "answer", ids };

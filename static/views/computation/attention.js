@@ -1,10 +1,11 @@
 /** One head's attention: QKᵀ, ÷√d, + M, and behind the softmax (softmax.js) ·V. */
 
-import { frac, math, mi, mn, mo, row, sqrt } from "../../lib/mathml.js";
 import { t } from "../../lib/i18n.js";
+import { frac, math, mi, mn, mo, row, sqrt } from "../../lib/mathml.js";
+import { cellIn, products, rowIn, sum } from "../../lib/matrix.js";
 import { reasonOf } from "../query_key.js";
 import { flippedKeys, ofHead, projected, rootOfD, times } from "./letters.js";
-import { at, headOf, mapped, once, products, rowOf, sum, transposed } from "./matrices.js";
+import { headOf, mapped, once, transposed } from "./matrices.js";
 import { productPicture, productSum } from "./product.js";
 
 const both = (row, col) => ({ row, col });
@@ -45,10 +46,10 @@ export const scale = {
     return { layout: "stack", mats, result: mats[1], rows: "query", cols: "key" };
   },
   explain({ trace: { detail }, step }, picture, query, key) {
-    const qk = sum(products(rowOf(detail.q, query), rowOf(detail.k, key)));
+    const qk = sum(products(rowIn(detail.q, query), rowIn(detail.k, key)));
     const root = Math.sqrt(detail.q.shape[1]);
     const lines = [["computation.line.dot", {}, qk], ["computation.line.root", { d: detail.q.shape[1] }, root]];
-    return { terms: null, lines, total: qk / root, own: at(detail.scores, query, key), tap: `${step.sublayer.path}.scores` };
+    return { terms: null, lines, total: qk / root, own: cellIn(detail.scores, query, key), tap: `${step.sublayer.path}.scores` };
   },
 };
 
@@ -70,8 +71,8 @@ export const mask = {
     return { layout: "stack", mats, result: mats[2], rows: "query", cols: "key" };
   },
   explain({ trace: { detail } }, picture, query, key) {
-    const reasons = at(detail.mask, query, key);
-    const score = at(detail.scores, query, key);
+    const reasons = cellIn(detail.mask, query, key);
+    const score = cellIn(detail.scores, query, key);
     const m = reasons ? ["computation.line.forbidden", { reason: reasonOf(reasons) }, -Infinity] : ["computation.line.allowed", {}, 0];
     return { terms: null, lines: [["computation.line.score", {}, score], m], total: reasons ? -Infinity : score, own: null, tap: null, note: "computation.later" };
   },

@@ -2,7 +2,7 @@
 
 import { h } from "../../lib/dom.js";
 import { phrase } from "../../lib/i18n.js";
-import { rowOf } from "./matrices.js";
+import { largest, rowIn } from "../../lib/matrix.js";
 
 /**
  * The chosen token's row; its key, its answer, or the column that was chosen last, else the one furthest from 0.
@@ -14,13 +14,7 @@ export function chosenCell({ query, key, answer }, { result: { matrix }, rows, c
   if (cols === "key") return [row, key];
   if (cols === "answer") return [row, answer === null ? 0 : ids.indexOf(answer)];
   const col = cell?.[1] ?? Infinity;
-  return [row, col < matrix.shape[1] ? col : strongest(rowOf(matrix, row))];
-}
-
-function strongest(values) {
-  let best = 0;
-  for (let i = 1; i < values.length; i++) if (Math.abs(values[i]) > Math.abs(values[best])) best = i;
-  return best;
+  return [row, col < matrix.shape[1] ? col : largest(rowIn(matrix, row))];
 }
 
 /** What the state then says. @param {[number, number]} cell @returns {Partial<import("../../state.js").State>} */

@@ -1,6 +1,6 @@
 /** What a step is drawn from: the trace, the chosen head and tokens, and where its sublayer reads and writes. No DOM. */
 
-import { outputOf, sublayersOf } from "../../data/anatomy.js";
+import { inputOf, outputOf, sublayersOf } from "../../data/anatomy.js";
 import { tokenLabel } from "../../lib/labels.js";
 import { position } from "../../selectors.js";
 
@@ -34,9 +34,6 @@ export function contextOf(trace, state, step) {
 
 /** Whether a block of the step's stack has cross-attention. */
 export const crosses = (model, { prefix, layer }) => sublayersOf(model, prefix, layer).length === 3;
-
-/** The tap that a sublayer reads. @param {any} model @param {import("../../data/anatomy.js").Sublayer} sublayer */
-export const inputOf = (model, { norm, before }) => (model.norm_order === "pre" ? `${norm}.out` : before);
 
 /** The tap that K and V are made from: in cross-attention the encoder's output. */
 export const readBy = (model, name, sublayer) => (sublayer.kind === "cross_attn" && name !== "q" ? outputOf(model, "encoder.") : inputOf(model, sublayer));

@@ -2,8 +2,9 @@
 
 import { t } from "../../lib/i18n.js";
 import { math, mi, mn, mo, mtext } from "../../lib/mathml.js";
+import { cellIn } from "../../lib/matrix.js";
 import { ofHead, projected } from "./letters.js";
-import { at, headOf, joined } from "./matrices.js";
+import { headOf, joined } from "./matrices.js";
 
 /** The first of a head's columns. */
 const first = (model, head) => (head * model.d_model) / model.n_head;
@@ -31,7 +32,7 @@ export const heads = {
   },
   explain({ head }, { mats: [whole, one] }, at_, col) {
     const d = one.matrix.shape[1];
-    const value = at(whole.matrix, at_, head * d + col);
+    const value = cellIn(whole.matrix, at_, head * d + col);
     return { terms: null, lines: [["computation.line.column", { col, head, d, from: head * d + col }, value]], total: value, own: null, tap: null, note: "computation.moved" };
   },
 };
@@ -54,7 +55,7 @@ export const concat = {
   },
   explain({ model }, { result }, query, col) {
     const d = model.d_model / model.n_head;
-    const value = at(result.matrix, query, col);
+    const value = cellIn(result.matrix, query, col);
     return { terms: null, lines: [["computation.line.head", { col, head: Math.floor(col / d), d: col % d }, value]], total: value, own: null, tap: null, note: "computation.moved" };
   },
 };

@@ -1,6 +1,8 @@
 /** The model's tensors as the matrices of the formulas: laid out anew once, then kept. No DOM. */
 
-/** @typedef {{shape: number[], data: Float32Array|Uint8Array}} Matrix  [rows, columns] */
+import { headIn } from "../../lib/matrix.js";
+
+/** @typedef {import("../../lib/matrix.js").Matrix} Matrix */
 
 /** @type {WeakMap<object, Map<string, any>>} */
 const made = new WeakMap();
@@ -37,35 +39,10 @@ export const joined = (tensor) =>
   });
 
 /** One head of [head, …]. @returns {Matrix} */
-export const headOf = (tensor, head) =>
-  once(tensor, `head ${head}`, () => {
-    const [, rows, cols] = tensor.shape;
-    return { shape: [rows, cols], data: tensor.data.subarray(head * rows * cols, (head + 1) * rows * cols) };
-  });
+export const headOf = (tensor, head) => once(tensor, `head ${head}`, () => headIn(tensor, head));
 
 /** Every number through `f`. @returns {Matrix} */
 export const mapped = (tensor, what, f) => once(tensor, what, () => ({ shape: tensor.shape, data: tensor.data.map(f) }));
 
-/** Some columns, in this order. @param {Matrix} tensor @param {number[]} columns @returns {Matrix} */
-export const columnsOf = ({ shape: [rows, cols], data }, columns) => ({
-  shape: [rows, columns.length],
-  data: Float32Array.from({ length: rows * columns.length }, (_, i) => data[Math.floor(i / columns.length) * cols + columns[i % columns.length]]),
-});
-
 /** A vector as a matrix of one row. @returns {Matrix} */
 export const asRow = ({ data }) => ({ shape: [1, data.length], data });
-
-/** @param {Matrix} matrix @param {number} row */
-export const rowOf = ({ shape: [, cols], data }, row) => data.subarray(row * cols, (row + 1) * cols);
-
-/** @param {Matrix} matrix @param {number} col @returns {number[]} */
-export const columnOf = ({ shape: [rows, cols], data }, col) => Array.from({ length: rows }, (_, row) => data[row * cols + col]);
-
-/** @param {Matrix} matrix @param {number} row @param {number} col */
-export const at = ({ shape: [, cols], data }, row, col) => data[row * cols + col];
-
-/** @param {ArrayLike<number>} terms @returns {number} */
-export const sum = (terms) => Array.prototype.reduce.call(terms, (total, term) => total + term, 0);
-
-/** @param {ArrayLike<number>} a @param {ArrayLike<number>} b @returns {number[]} */
-export const products = (a, b) => Array.from(a, (one, i) => one * b[i]);

@@ -2,8 +2,9 @@
 
 import { endsOf } from "../../data/anatomy.js";
 import { frac, math, mi, mn, mo, row, sqrt, sup } from "../../lib/mathml.js";
+import { cellIn, normalised, rowIn } from "../../lib/matrix.js";
 import { normed, written } from "./letters.js";
-import { asRow, at, rowOf, sum } from "./matrices.js";
+import { asRow } from "./matrices.js";
 import { mat, stacked, streamName, sumName } from "./stream.js";
 
 /** A LayerNorm: `path` of its module, `input` and `output` name what goes in and comes out. */
@@ -26,10 +27,8 @@ function normKind(path, input) {
       ]);
     },
     explain({ model, step }, { mats: [x, gain, bias, c] }, query, col) {
-      const values = rowOf(x.matrix, query);
-      const mean = sum(values) / values.length;
-      const variance = sum(Array.from(values, (value) => (value - mean) ** 2)) / values.length;
-      const hat = (values[col] - mean) / Math.sqrt(variance + model.layer_norm_eps);
+      const values = rowIn(x.matrix, query);
+      const { mean, variance, hat } = normalised(values, col, model.layer_norm_eps);
       const [g, b] = [gain.matrix.data[col], bias.matrix.data[col]];
       const lines = [
         ["computation.line.x", {}, values[col]],
@@ -39,7 +38,7 @@ function normKind(path, input) {
         ["computation.line.gain", {}, g],
         ["computation.line.shift", {}, b],
       ];
-      return { terms: null, lines, total: hat * g + b, own: at(c.matrix, query, col), tap: `${path(step, model)}.out` };
+      return { terms: null, lines, total: hat * g + b, own: cellIn(c.matrix, query, col), tap: `${path(step, model)}.out` };
     },
   };
 }

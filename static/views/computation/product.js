@@ -1,6 +1,7 @@
 /** A product of two matrices, A·B (+ b) = C: its picture, and the sum behind one element. */
 
-import { at, columnOf, products, rowOf, sum } from "./matrices.js";
+import { cellIn, columnIn, products, rowIn, sum } from "../../lib/matrix.js";
+
 
 /**
  * @typedef {Object} Mat  one matrix of a picture
@@ -54,11 +55,11 @@ export function productPicture({ a, b, bias = null, c, cols = "feature" }) {
 export function productSum({ mats }, row, col, { label, ...more }) {
   const [a, b, c] = ["a", "b", "c"].map((id) => mats.find((one) => one.id === id));
   const bias = mats.find((one) => one.id === "bias");
-  const [x, w] = [rowOf(a.matrix, row), columnOf(b.matrix, col)];
+  const [x, w] = [rowIn(a.matrix, row), columnIn(b.matrix, col)];
   const values = products(x, w);
   const dot = sum(values);
   const shift = bias ? bias.matrix.data[col] : 0;
   const lines = [["computation.line.sum", { n: values.length }, dot]];
   if (bias) lines.push(["computation.line.bias", {}, shift]);
-  return { terms: { a: x, b: w, values, label }, lines, total: dot + shift, own: at(c.matrix, row, col), tap: null, ...more };
+  return { terms: { a: x, b: w, values, label }, lines, total: dot + shift, own: cellIn(c.matrix, row, col), tap: null, ...more };
 }

@@ -1,7 +1,8 @@
 /** Q, K, V, W_O, W₁ and W₂: a matrix of tokens times a matrix that was learned, plus a bias. */
 
+import { inputOf } from "../../data/anatomy.js";
 import { math, mi, mo, mtext, row } from "../../lib/mathml.js";
-import { crosses, inputOf, readBy } from "./context.js";
+import { crosses, readBy } from "./context.js";
 import { memory, normed, parameter, projected, stream, times, written } from "./letters.js";
 import { asRow, joined, transposed } from "./matrices.js";
 import { productPicture, productSum } from "./product.js";

@@ -1,8 +1,8 @@
 /** Softmax: every row becomes shares of 1. */
 
 import { math, mi, mo, mtext, row } from "../../lib/mathml.js";
+import { cellIn, rowIn, sum } from "../../lib/matrix.js";
 import { ofHead } from "./letters.js";
-import { at, rowOf, sum } from "./matrices.js";
 
 const masked = (head) => row(ofHead("S", head), mo("+"), mi("M"));
 
@@ -19,9 +19,9 @@ export const softmaxStep = {
     return { layout: "stack", mats, result: mats[1], rows: "query", cols: "key" };
   },
   explain({ trace: { detail }, step, keys }, picture, query, key) {
-    const reasons = rowOf(detail.mask, query);
-    const scores = Array.from(rowOf(detail.scores, query), (score, j) => (reasons[j] ? -Infinity : score));
-    return { ...shareOf(scores, key, (j) => `${keys[j]} ${j}`), own: at(detail.pattern, query, key), tap: `${step.sublayer.path}.pattern` };
+    const reasons = rowIn(detail.mask, query);
+    const scores = Array.from(rowIn(detail.scores, query), (score, j) => (reasons[j] ? -Infinity : score));
+    return { ...shareOf(scores, key, (j) => `${keys[j]} ${j}`), own: cellIn(detail.pattern, query, key), tap: `${step.sublayer.path}.pattern` };
   },
 };
 

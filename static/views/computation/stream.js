@@ -1,10 +1,11 @@
 /** The residual stream: where it begins, and what is added. */
 
 import { math, mi, mn, mo, mtext, row, sqrt, sub } from "../../lib/mathml.js";
+import { cellIn } from "../../lib/matrix.js";
 import { scalingWords } from "../embedding/scaling.js";
 import { crosses, sumOf } from "./context.js";
 import { normed, stream, written } from "./letters.js";
-import { at, mapped, sum } from "./matrices.js";
+import { mapped } from "./matrices.js";
 
 const both = (row, col) => ({ row, col });
 /** Matrices with the same rows, the last of which is made from the others. */
@@ -34,11 +35,11 @@ export const embed = {
     ]);
   },
   explain({ trace, model, step: { prefix } }, { mats, result }, query, col) {
-    const [e, p] = [at(mats[0].matrix, query, col), at(trace.tensor(`${prefix}positional`), query, col)];
+    const [e, p] = [cellIn(mats[0].matrix, query, col), cellIn(trace.tensor(`${prefix}positional`), query, col)];
     const { tokens, positionIds } = trace.queries;
     const scaled = model.scale_embeddings ? [["computation.line.scaled", { d: model.d_model }, e * factor(model)]] : [];
     const lines = [[model.scale_embeddings ? "computation.line.unscaled" : "computation.line.embedding", { id: tokens[query].id, col }, e], ...scaled, ["computation.line.position", { pos: positionIds[query], col }, p]];
-    return { terms: null, lines, total: e * factor(model) + p, own: at(result.matrix, query, col), tap: `${prefix}layers.0.resid_pre` };
+    return { terms: null, lines, total: e * factor(model) + p, own: cellIn(result.matrix, query, col), tap: `${prefix}layers.0.resid_pre` };
   },
 };
 
@@ -60,7 +61,7 @@ function skipped(from, to, of) {
     },
     explain({ model, step }, { mats: [a, c] }, query, col) {
       const { first, last } = of(step, model);
-      const [was, is] = [at(a.matrix, query, col), at(c.matrix, query, col)];
+      const [was, is] = [cellIn(a.matrix, query, col), cellIn(c.matrix, query, col)];
       const lines = [["computation.line.before", { layer: first }, was], ["computation.line.change", { first, last, n: last - first + 1 }, is - was]];
       return { terms: null, lines, total: is, own: null, tap: null, note: "computation.skipped" };
     },
@@ -104,8 +105,8 @@ export const residual = {
     ]);
   },
   explain({ model, step }, { mats: [a, b, c] }, query, col) {
-    const [x, y] = [at(a.matrix, query, col), at(b.matrix, query, col)];
+    const [x, y] = [cellIn(a.matrix, query, col), cellIn(b.matrix, query, col)];
     const lines = [["computation.line.stream", {}, x], ["computation.line.added", {}, y]];
-    return { terms: null, lines, total: x + y, own: at(c.matrix, query, col), tap: sumOf(model, step.sublayer).sum };
+    return { terms: null, lines, total: x + y, own: cellIn(c.matrix, query, col), tap: sumOf(model, step.sublayer).sum };
   },
 };

@@ -5,8 +5,8 @@ import { h, replace, setText, update } from "../../lib/dom.js";
 import { significant, signed } from "../../lib/format.js";
 import { t } from "../../lib/i18n.js";
 import { math, mn, mo, mtext } from "../../lib/mathml.js";
+import { sum } from "../../lib/matrix.js";
 import { drawTermBars } from "../../lib/term_bars.js";
-import { sum } from "./matrices.js";
 
 /** So many terms are named, the largest beside its bar; the others are one number. */
 const NAMED = 5;

@@ -5,12 +5,13 @@ import { h, keepingFocus, perRoot, replace } from "../../lib/dom.js";
 import { number, significant } from "../../lib/format.js";
 import { phrase, t } from "../../lib/i18n.js";
 import { tokenLabel } from "../../lib/labels.js";
+import { walkList } from "../../lib/list_keys.js";
 import { frac, math, mi, mo, mtext, row, sub } from "../../lib/mathml.js";
 import { tokenText } from "../../lib/token_text.js";
 
 const partsOf = perRoot((place) => {
   const who = h("p", { class: "embedding-who", "aria-live": "polite", dataset: { testid: "neighbours-of" } });
-  const list = h("ol", { on: { keydown: (event) => walk(list, event) } });
+  const list = h("ol", { on: { keydown: (event) => walkList(list, event) } });
   const mean = h("p", { class: "embedding-note", dataset: { testid: "mean-cosine" } });
   const hint = h("p", { class: "dim hint" }, t("embedding.neighbour_hint"));
   const axis = h("span", { class: "axis" }, h("span", null, "0"), h("span", null, "1"));
@@ -71,14 +72,4 @@ function rowOf({ tokens, cosine, dot, mean_cosine: mean }, id, i, chosen, action
       h("span", { class: "mono" }, number(cosine[i], 3)),
     ),
   );
-}
-
-/** Up and down among the rows. @param {HTMLElement} list @param {KeyboardEvent} event */
-function walk(list, event) {
-  const buttons = [...list.querySelectorAll("button")];
-  const at = buttons.indexOf(/** @type {any} */ (event.target));
-  const to = { ArrowUp: at - 1, ArrowDown: at + 1, Home: 0, End: buttons.length - 1 }[event.key];
-  if (to === undefined) return;
-  event.preventDefault();
-  buttons[to]?.focus();
 }

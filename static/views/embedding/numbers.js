@@ -33,20 +33,6 @@ function quantile(values) {
   return /** @type {number} */ (quantiles.get(values));
 }
 
-/** The column of the largest size in a row. @param {Matrix} matrix @param {number} row */
-export function strongest({ shape: [, cols], data }, row) {
-  let best = 0;
-  for (let col = 1; col < cols; col++) if (Math.abs(data[row * cols + col]) > Math.abs(data[row * cols + best])) best = col;
-  return best;
-}
-
-/** ‖row‖ @param {Matrix} matrix @param {number} row */
-export function lengthOf({ shape: [, cols], data }, row) {
-  let squares = 0;
-  for (let col = 0; col < cols; col++) squares += data[row * cols + col] ** 2;
-  return Math.sqrt(squares);
-}
-
 /** The largest |a + b − x| of all cells, the sum in float32. @param {Float32Array} a @param {Float32Array} b @param {Float32Array} x */
 export function fullGap(a, b, x) {
   let gap = 0;

@@ -8,11 +8,12 @@ import { drawMatrix } from "../../lib/heatmap.js";
 import { legendOf } from "../../lib/heatmap_scale.js";
 import { phrase, t } from "../../lib/i18n.js";
 import { math, mi, mn, mo, row as side, sqrt, sub } from "../../lib/mathml.js";
+import { largest, lengthOf, rowIn } from "../../lib/matrix.js";
 import { position } from "../../selectors.js";
 import { buildPager, counting, drawPager, pageOf, pageSize } from "../dimension_pages.js";
 import { labelsOf } from "../query_key.js";
+import { fullGap, sharedScales } from "./numbers.js";
 import { scalingWords } from "./scaling.js";
-import { fullGap, lengthOf, sharedScales, strongest } from "./numbers.js";
 
 const NAMES = /** @type {const} */ (["embedding", "position", "x"]);
 
@@ -51,7 +52,7 @@ export default {
     const [n, dModel] = tensors[2].shape;
     const { query: row } = position(state, trace);
     const asked = state.cell?.[1] ?? -1;
-    const col = asked >= 0 && asked < dModel ? asked : strongest(tensors[2], row);
+    const col = asked >= 0 && asked < dModel ? asked : largest(rowIn(tensors[2], row));
     const size = pageSize(dModel, place.clientWidth);
     const from = Math.floor(col / size) * size;
     parts.pager.turn = (by) => actions.set({ query: row, cell: [row, Math.min(dModel - 1, col + by * size)] }); // the choice comes along
@@ -79,7 +80,7 @@ function sumOf(trace, [e, p, x], row, col) {
   const where = { token: h("b", { class: "mono q" }, labelsOf(trace.queries.tokens)[row]), i: h("small", { class: "dim" }, row), d: col };
   const factors = scales ? { root: number(Math.sqrt(dModel), Number.isInteger(Math.sqrt(dModel)) ? 0 : 4), raw: value(e.data[at] / Math.sqrt(dModel)), again: value(p.data[at]) } : {};
   const words = phrase(scales ? "embedding.sum_scaled" : "embedding.sum", { ...where, ...factors, e: value(e.data[at]), p: value(p.data[at]), x: value(sum) });
-  const lengths = { token: significant(lengthOf(e, row), 3), position: significant(lengthOf(p, row), 3), id: trace.queries.tokens[row].id, pos: trace.queries.positionIds[row] };
+  const lengths = { token: significant(lengthOf(rowIn(e, row)), 3), position: significant(lengthOf(rowIn(p, row)), 3), id: trace.queries.tokens[row].id, pos: trace.queries.positionIds[row] };
   return [h("p", null, words, " ", checkOf(sum, x.data[at])), h("p", { class: "dim" }, t(scales ? "embedding.lengths_scaled" : "embedding.lengths", lengths), " ", allOf(e, p, x), " ", scalingWords(trace.model))];
 }
 

@@ -1,6 +1,6 @@
 /** The FFN of the open stack and layer as numbers: which units fire, in which order they stand, who is strongest. No DOM. */
 
-import { prefixOf, sublayersOf } from "../../data/anatomy.js";
+import { inputOf, prefixOf, sublayersOf } from "../../data/anatomy.js";
 import { attentionOf } from "../../data/attentions.js";
 
 /** @typedef {{shape: number[], data: Float32Array}} Matrix */
@@ -11,8 +11,9 @@ import { attentionOf } from "../../data/attentions.js";
  */
 export function ffnOf({ attention, layer }, model) {
   const prefix = prefixOf(attentionOf(model, attention));
-  const { path } = sublayersOf(model, prefix, layer).find(({ kind }) => kind === "ffn");
-  return { prefix, path, pre: `${path}.pre`, post: `${path}.post` };
+  const ffn = /** @type {import("../../data/anatomy.js").Sublayer} */ (sublayersOf(model, prefix, layer).find(({ kind }) => kind === "ffn"));
+  const { path } = ffn;
+  return { prefix, path, input: inputOf(model, ffn), pre: `${path}.pre`, post: `${path}.post` };
 }
 
 /**
@@ -22,13 +23,6 @@ export function ffnOf({ attention, layer }, model) {
 export function orderOf(sort, pre) {
   const ids = Array.from(pre, (_, id) => id);
   return sort === "id" ? ids : ids.sort((a, b) => pre[b] - pre[a] || a - b);
-}
-
-/** Some columns of a matrix, in the order of `units`. @param {Matrix} matrix @param {number[]} units @returns {Matrix} */
-export function columnsOf({ shape: [rows, cols], data }, units) {
-  const out = new Float32Array(rows * units.length);
-  for (let row = 0, i = 0; row < rows; row++) for (const unit of units) out[i++] = data[row * cols + unit];
-  return { shape: [rows, units.length], data: out };
 }
 
 /** The `k` largest of those above 0, largest first. @param {ArrayLike<number>} values @returns {{index: number, value: number}[]} */

@@ -5,8 +5,8 @@ import { h, perRoot, replace, update } from "../../lib/dom.js";
 import { integer, number, significant } from "../../lib/format.js";
 import { drawMatrix } from "../../lib/heatmap.js";
 import { phrase, t } from "../../lib/i18n.js";
+import { columnsIn } from "../../lib/matrix.js";
 import { nameOfPart } from "../activation_parts.js";
-import { columnsOf } from "./data.js";
 import { labelsOf } from "../query_key.js";
 
 const [WIDE, NARROW] = [64, 32];
@@ -27,7 +27,7 @@ export function drawPage(place, trace, shown, choose) {
   const units = order.slice(first, first + size);
   drawPages(partsOf(place.tools), shown, units, choose);
   nameOfPart(place, phrase("ffn.page_title", { shown: h("span", { class: "mono" }, shown.shown) }), null);
-  const values = columnsOf(shown.matrix, units);
+  const values = columnsIn(shown.matrix, units);
   const tokens = labelsOf(trace.queries.tokens);
   const [of, col] = [n, at - first];
   drawMatrix(place.place, {

@@ -4,11 +4,11 @@ import { inside } from "../../compare/measure.js";
 import { h, replace } from "../../lib/dom.js";
 import { integer, significant } from "../../lib/format.js";
 import { phrase, t } from "../../lib/i18n.js";
+import { rowIn } from "../../lib/matrix.js";
 import { tokenText } from "../../lib/token_text.js";
 import { drawBarList, nameOfPart } from "../activation_parts.js";
-import { rowIn } from "../av/data.js";
-import { corpusOf, strongest } from "./data.js";
 import { labelsOf } from "../query_key.js";
+import { corpusOf, strongest } from "./data.js";
 
 const MANY = 8;
 

@@ -1,15 +1,15 @@
 /** What a logit is made of: everything that was written into the residual stream, as far as it points to one answer. */
 
 import { attentionsOf, predictsTokens } from "../../data/attentions.js";
-import { className } from "../../controls/classes.js";
 import { checkOf } from "../../lib/agreement.js";
 import { h, perRoot, replace } from "../../lib/dom.js";
 import { signed, significant } from "../../lib/format.js";
 import { phrase, t } from "../../lib/i18n.js";
 import { tokenLabel } from "../../lib/labels.js";
+import { sum } from "../../lib/matrix.js";
+import { className } from "../../controls/classes.js";
 import { rowOf } from "../../selectors.js";
 import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
-import { sum } from "./weight_terms.js";
 
 /** So many terms are named; the others are one sum. */
 const NAMED = 12;

@@ -1,16 +1,16 @@
 /** The arithmetic of one LayerNorm on one token: mean, variance, then for one feature (x − mean)/√(variance + ε)·γ + β. */
 
-import { attentionOf } from "../../data/attentions.js";
 import { endsOf, prefixOf, sublayersOf } from "../../data/anatomy.js";
+import { attentionOf } from "../../data/attentions.js";
 import { checkOf } from "../../lib/agreement.js";
 import { h, perRoot, replace, update } from "../../lib/dom.js";
 import { significant, signed } from "../../lib/format.js";
 import { phrase, t } from "../../lib/i18n.js";
-import { drawTermBars, largest } from "../../lib/term_bars.js";
+import { largest, normalised, rowIn } from "../../lib/matrix.js";
+import { drawTermBars } from "../../lib/term_bars.js";
 import { position } from "../../selectors.js";
 import { openStep, opening, stepsOf } from "../computation/steps.js";
 import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
-import { row, sum } from "./weight_terms.js";
 
 const builtOf = buildWhy(["input", "mean", "hat", "out"]);
 const partsOf = perRoot((root) => {
@@ -51,7 +51,7 @@ export default {
       this.draw(root, trace, state, actions);
     });
     const { query } = position(state, trace);
-    const part = (name) => row(trace.tensor(`${path}.${name}`), query);
+    const part = (name) => rowIn(trace.tensor(`${path}.${name}`), query);
     const [x, out] = [part("input"), part("out")];
     drawTitle(parts, "why.title_norm", phrase("why.norm_of", { token: named(trace.queries.tokens[query], "q"), i: at(query) }));
     const asked = state.cell?.[1] ?? Infinity;
@@ -74,10 +74,7 @@ function drawChoice(parts, norms, open, choose) {
 
 function drawSteps({ steps }, trace, path, { x, out, d }, onChoose) {
   const [gain, bias] = [trace.weight(`${path}.weight`).data, trace.weight(`${path}.bias`).data];
-  const mean = sum(x) / x.length;
-  const variance = sum(Array.from(x, (one) => (one - mean) ** 2)) / x.length;
-  const deviation = Math.sqrt(variance + trace.model.layer_norm_eps);
-  const hat = (x[d] - mean) / deviation;
+  const { mean, variance, deviation, hat } = normalised(x, d, trace.model.layer_norm_eps);
   const total = hat * gain[d] + bias[d];
   drawLine(steps.input, "why.norm_input", { n: x.length });
   drawTermBars(steps.input.more, { terms: x, chosen: d, onChoose, label: t("why.norm_label", { n: x.length }), words: (i) => t("why.norm_feature", { d: i, value: signed(x[i], 4) }) });

@@ -1,24 +1,22 @@
 /** The arithmetic of one FFN unit on one token: which inputs drive it, what ReLU leaves, what it writes. */
 
-import { attentionOf } from "../../data/attentions.js";
-import { prefixOf, sublayersOf } from "../../data/anatomy.js";
 import { checkOf } from "../../lib/agreement.js";
 import { replace } from "../../lib/dom.js";
 import { significant, signed } from "../../lib/format.js";
 import { phrase, t } from "../../lib/i18n.js";
-import { drawTermBars, largest } from "../../lib/term_bars.js";
+import { columnIn, largest, lengthOf, products, rowIn, sum } from "../../lib/matrix.js";
+import { drawTermBars } from "../../lib/term_bars.js";
 import { position } from "../../selectors.js";
+import { ffnOf } from "../ffn/data.js";
 import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
-import { productsOf, row, sum } from "./weight_terms.js";
 
 const partsOf = buildWhy(["terms", "bias", "relu", "writes"]);
 
 /** The names of what an FFN reads, makes and has, of the open layer and the stack of the open attention. */
 function namesOf(state, model) {
-  const ffn = sublayersOf(model, prefixOf(attentionOf(model, state.attention)), state.layer).find(({ kind }) => kind === "ffn");
-  const { path, norm, before } = /** @type {import("../../data/anatomy.js").Sublayer} */ (ffn);
+  const { path, input, pre, post } = ffnOf(state, model);
   return {
-    taps: { input: model.norm_order === "pre" ? `${norm}.out` : before, pre: `${path}.pre`, post: `${path}.post` },
+    taps: { input, pre, post },
     weights: { w1: `${path}.w_1.weight`, b1: `${path}.w_1.bias`, w2: `${path}.w_2.weight` },
   };
 }
@@ -32,11 +30,11 @@ export default {
     const parts = partsOf(root);
     const { taps, weights } = namesOf(state, trace.model);
     const { query } = position(state, trace);
-    const at_ = (name) => row(trace.tensor(name), query);
-    const [x, pre, post] = [at_(taps.input), at_(taps.pre), at_(taps.post)];
+    const part = (name) => rowIn(trace.tensor(name), query);
+    const [x, pre, post] = [part(taps.input), part(taps.pre), part(taps.post)];
     const unit = Math.min(state.ffnUnit ?? largest(post), pre.length - 1);
     drawTitle(parts, "why.title_unit", phrase("why.unit_of", { unit: value(String(unit)), token: named(trace.queries.tokens[query], "q"), i: at(query) }));
-    drawDrive(parts.steps, x, row(trace.weight(weights.w1), unit), { bias: trace.weight(weights.b1).data[unit], pre: pre[unit] });
+    drawDrive(parts.steps, x, rowIn(trace.weight(weights.w1), unit), { bias: trace.weight(weights.b1).data[unit], pre: pre[unit] });
     drawEffect(parts, trace.weight(weights.w2), { unit, pre: pre[unit], post: post[unit], normFirst: trace.model.norm_order === "pre" });
     replace(parts.note, t("why.unit_note"));
   },
@@ -44,7 +42,7 @@ export default {
 
 /** x·w + b, and the model's own `pre`. */
 function drawDrive(steps, x, w, { bias, pre }) {
-  const terms = productsOf(x, w);
+  const terms = products(x, w);
   const dot = sum(terms);
   drawLine(steps.terms, "why.unit_dot", { n: terms.length, value: value(significant(dot)) });
   drawTermBars(steps.terms.more, {
@@ -58,9 +56,7 @@ function drawDrive(steps, x, w, { bias, pre }) {
 /** max(0, pre), and how long what it writes is: post·‖its row of W₂‖; a LayerNorm that follows changes that. */
 function drawEffect({ steps }, w2, { unit, pre, post, normFirst }) {
   drawLine(steps.relu, pre > 0 ? "why.unit_fires" : "why.unit_silent", { value: value(significant(post)) }, checkOf(Math.max(0, pre), post));
-  const [rows, cols] = w2.shape; // [d_model d_ff]: the unit is a column
-  let squares = 0;
-  for (let d = 0; d < rows; d++) squares += w2.data[d * cols + unit] ** 2;
+  const length = post * lengthOf(columnIn(w2, unit)); // w2 [d_model d_ff]: the unit is a column
   const writes = normFirst ? "why.unit_writes" : "why.unit_writes_normed";
-  drawLine(steps.writes, post > 0 ? writes : "why.unit_writes_nothing", { value: value(significant(post * Math.sqrt(squares))) });
+  drawLine(steps.writes, post > 0 ? writes : "why.unit_writes_nothing", { value: value(significant(length)) });
 }

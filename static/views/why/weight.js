@@ -6,11 +6,12 @@ import { replace } from "../../lib/dom.js";
 import { number, percent, signed, significant } from "../../lib/format.js";
 import { phrase, t } from "../../lib/i18n.js";
 import { mi, math, sub, mn, mo, row as side } from "../../lib/mathml.js";
+import { rowIn } from "../../lib/matrix.js";
 import { drawTermBars } from "../../lib/term_bars.js";
 import { position } from "../../selectors.js";
 import { reasonOf } from "../query_key.js";
 import { at, buildWhy, drawFigures, drawLine, drawTitle, named, value } from "./parts.js";
-import { handedOver, moved, row, weightTerms } from "./weight_terms.js";
+import { handedOver, moved, weightTerms } from "./weight_terms.js";
 
 const partsOf = buildWhy(["dot", "scaled", "mask", "exp", "weight", "part", "moves"]);
 /** What is added goes through a LayerNorm before it is in the stream, unless that stands before the sublayer. @param {string} key */
@@ -39,7 +40,7 @@ const four = (value) => number(value, 4);
 const LIT = { scores: ["dot", "scaled"], mask: ["mask"] };
 
 function drawScore(steps, trace, { products, dHead, root, dot, scaled }, query, key) {
-  const [q, k] = [row(trace.detail.q, query), row(trace.detail.k, key)];
+  const [q, k] = [rowIn(trace.detail.q, query), rowIn(trace.detail.k, key)];
   drawLine(steps.dot, "why.dot", { q: value("q", "q"), k: value("k", "k"), n: dHead, value: value(four(dot)) });
   drawTermBars(steps.dot.more, {
     terms: products,
@@ -61,7 +62,7 @@ function drawSoftmax(steps, trace, { scaled, reasons, exp, rowSum, weight, model
 /** a·v, its share of z, and how far it moves the stream. */
 function drawEffect(parts, trace, state, { model }, query, key) {
   const { part, share } = handedOver(trace.detail, query, key);
-  const v = row(trace.detail.v, key);
+  const v = rowIn(trace.detail.v, key);
   drawLine(parts.steps.part, "why.part", { a: value(significant(model)), v: value("v", "v") });
   drawTermBars(parts.steps.part.more, {
     terms: part,

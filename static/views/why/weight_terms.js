@@ -1,5 +1,7 @@
 /** The arithmetic of one weight, again from the float32 q, k, mask and v of its head (Vaswani et al. 2017, equation 1). No DOM. */
 
+import { products, rowIn, sum } from "../../lib/matrix.js";
+
 /**
  * What leads from q and k to a weight, in float64.
  * @param {import("../../data/model_trace.js").Detail} detail @param {number} query @param {number} key
@@ -8,8 +10,8 @@ export function weightTerms({ q, k, mask, pattern }, query, key) {
   const dHead = q.shape[1];
   const nKey = k.shape[0];
   const root = Math.sqrt(dHead);
-  const products = productsOf(row(q, query), row(k, key));
-  const scoreOf = (j) => sum(productsOf(row(q, query), row(k, j))) / root;
+  const terms = products(rowIn(q, query), rowIn(k, key));
+  const scoreOf = (j) => sum(products(rowIn(q, query), rowIn(k, j))) / root;
   const allowed = Array.from({ length: nKey }, (_, j) => mask.data[query * nKey + j] === 0);
   const scores = allowed.map((yes, j) => (yes ? scoreOf(j) : -Infinity));
   // e to a large power leaves even float64: softmax stays the same when all of a row are moved (and it is said).
@@ -18,7 +20,7 @@ export function weightTerms({ q, k, mask, pattern }, query, key) {
   const exps = scores.map((score) => Math.exp(score - shift));
   const rowSum = sum(exps);
   return {
-    ...{ products, dHead, root, dot: sum(products), scaled: sum(products) / root, reasons: mask.data[query * nKey + key] },
+    ...{ products: terms, dHead, root, dot: sum(terms), scaled: sum(terms) / root, reasons: mask.data[query * nKey + key] },
     ...{ shift, exp: exps[key], rowSum, weight: rowSum === 0 ? 0 : exps[key] / rowSum, nAllowed: allowed.filter(Boolean).length },
     model: pattern.data[query * nKey + key],
   };
@@ -31,10 +33,10 @@ export function weightTerms({ q, k, mask, pattern }, query, key) {
 export function handedOver({ pattern, v }, query, key) {
   const nKey = v.shape[0];
   const weights = pattern.data.subarray(query * nKey, (query + 1) * nKey);
-  const part = Array.from(row(v, key), (one) => weights[key] * one);
+  const part = Array.from(rowIn(v, key), (one) => weights[key] * one);
   const z = part.map((_, d) => weights.reduce((total, weight, j) => total + weight * v.data[j * v.shape[1] + d], 0));
-  const whole = sum(productsOf(z, z));
-  return { part, z, share: whole === 0 ? 0 : sum(productsOf(part, z)) / whole };
+  const whole = sum(products(z, z));
+  return { part, z, share: whole === 0 ? 0 : sum(products(part, z)) / whole };
 }
 
 /**
@@ -52,14 +54,3 @@ export function moved(part, { shape: [dModel, width], data }, head) {
   }
   return Math.sqrt(squares);
 }
-
-/** @param {{shape: number[], data: ArrayLike<number>}} matrix @param {number} index @returns {ArrayLike<number>} */
-export function row({ shape, data }, index) {
-  return /** @type {any} */ (data).subarray(index * shape[1], (index + 1) * shape[1]);
-}
-
-/** @param {ArrayLike<number>} a @param {ArrayLike<number>} b @returns {number[]} */
-export const productsOf = (a, b) => Array.from(a, (one, i) => one * b[i]);
-
-/** @param {ArrayLike<number>} terms @returns {number} */
-export const sum = (terms) => Array.prototype.reduce.call(terms, (total, term) => total + term, 0);

@@ -4,10 +4,10 @@ import { checkOf } from "../../lib/agreement.js";
 import { significant, signed } from "../../lib/format.js";
 import { phrase, t } from "../../lib/i18n.js";
 import { tokenLabel } from "../../lib/labels.js";
+import { headIn, products, rowIn, sum } from "../../lib/matrix.js";
 import { drawTermBars } from "../../lib/term_bars.js";
-import { elementOf, headOf, zTap } from "../av/data.js";
+import { elementOf, zTap } from "../av/data.js";
 import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
-import { productsOf, row, sum } from "./weight_terms.js";
 
 const partsOf = buildWhy(["terms", "sum"]);
 
@@ -16,11 +16,11 @@ export default {
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
     const { v, pattern } = trace.detail;
-    const z = headOf(trace.tensor(zTap(state, trace.model)), state.head);
+    const z = headIn(trace.tensor(zTap(state, trace.model)), state.head);
     const { query, dimension: d } = elementOf(state, trace, z);
-    const weights = row(pattern, query);
+    const weights = rowIn(pattern, query);
     const column = Array.from(weights, (_, j) => v.data[j * v.shape[1] + d]);
-    const terms = productsOf(weights, column);
+    const terms = products(weights, column);
     drawTitle(parts, "why.title_z", phrase("why.z_of", { query: named(trace.queries.tokens[query], "q"), i: at(query), d: value(String(d)) }));
     drawLine(parts.steps.terms, "why.z_terms", { n: terms.length, a: value("a"), v: value("v", "v") });
     drawTermBars(parts.steps.terms.more, {
@@ -30,6 +30,6 @@ export default {
       onChoose: (j) => actions.set({ key: j }),
     });
     const total = sum(terms);
-    drawLine(parts.steps.sum, "why.z_sum", { value: value(significant(total)) }, checkOf(total, row(z, query)[d]));
+    drawLine(parts.steps.sum, "why.z_sum", { value: value(significant(total)) }, checkOf(total, rowIn(z, query)[d]));
   },
 };

@@ -1,0 +1,61 @@
+/** Reading matrices that lie row after row, and the few sums that explanations are made of, in float64. No DOM. */
+
+/** @typedef {{shape: number[], data: Float32Array|Uint8Array}} Matrix  [rows, columns] */
+
+/** @param {Matrix} matrix @param {number} row @returns {any} the same memory */
+export const rowIn = ({ shape: [, cols], data }, row) => data.subarray(row * cols, (row + 1) * cols);
+
+/** @param {Matrix} matrix @param {number} col @returns {number[]} */
+export const columnIn = ({ shape: [rows, cols], data }, col) => Array.from({ length: rows }, (_, row) => data[row * cols + col]);
+
+/** @param {Matrix} matrix @param {number} row @param {number} col */
+export const cellIn = ({ shape: [, cols], data }, row, col) => data[row * cols + col];
+
+/** Some columns, in this order. @param {Matrix} matrix @param {number[]} columns */
+export function columnsIn({ shape: [rows, cols], data }, columns) {
+  const out = new Float32Array(rows * columns.length);
+  for (let row = 0, i = 0; row < rows; row++) for (const col of columns) out[i++] = data[row * cols + col];
+  return { shape: [rows, columns.length], data: out };
+}
+
+/** One head of [head, rows, columns]. @param {any} tensor @param {number} head @returns {any} the same memory */
+export function headIn({ shape: [, rows, cols], data }, head) {
+  return { shape: [rows, cols], data: data.subarray(head * rows * cols, (head + 1) * rows * cols) };
+}
+
+/** @param {ArrayLike<number>} terms @returns {number} */
+export function sum(terms) {
+  let total = 0;
+  for (let i = 0; i < terms.length; i++) total += terms[i];
+  return total;
+}
+
+/** @param {ArrayLike<number>} a @param {ArrayLike<number>} b @returns {number[]} */
+export const products = (a, b) => Array.from(a, (one, i) => one * b[i]);
+
+/** ‖x‖ @param {ArrayLike<number>} x */
+export function lengthOf(x) {
+  let squares = 0;
+  for (let i = 0; i < x.length; i++) squares += x[i] ** 2;
+  return Math.sqrt(squares);
+}
+
+/** The index of the largest by size; the first of equals. @param {ArrayLike<number>} values @returns {number} */
+export function largest(values) {
+  let best = 0;
+  for (let i = 1; i < values.length; i++) if (Math.abs(values[i]) > Math.abs(values[best])) best = i;
+  return best;
+}
+
+/**
+ * What LayerNorm makes of feature `d` before its gain and bias: (x_d − μ) / √(σ² + ε) (Ba et al. 2016).
+ * @param {ArrayLike<number>} x  [d_model] @param {number} d @param {number} eps
+ */
+export function normalised(x, d, eps) {
+  const mean = sum(x) / x.length;
+  let squares = 0;
+  for (let i = 0; i < x.length; i++) squares += (x[i] - mean) ** 2;
+  const variance = squares / x.length;
+  const deviation = Math.sqrt(variance + eps);
+  return { mean, variance, deviation, hat: (x[d] - mean) / deviation };
+}
