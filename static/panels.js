@@ -1,18 +1,18 @@
 /** The opened panel with its stations, and the panels beside it: each is drawn when the trace has what it needs. */
 
-import { h, replace, setText } from "./lib/dom.js";
-import { t } from "./lib/i18n.js";
-import { placeReading } from "./controls/reading.js";
-import { errorText } from "./controls/status.js";
-import { hasView } from "./views/index.js";
+import { h, replace, setText } from "./ui/dom.js";
+import { t } from "./ui/i18n.js";
+import { placeReading } from "./learn/reading.js";
+import { errorText } from "./ui/status.js";
+import { hasView } from "./stations/index.js";
 
-/** @typedef {import("./views/index.js").View} View */
+/** @typedef {import("./stations/index.js").View} View */
 
 /**
  * @param {View[]} views
  * @param {View[]} sidePanels
- * @param {import("./views/index.js").Actions} actions
- * @param {(state: import("./state.js").State) => any} modelOf
+ * @param {import("./stations/index.js").Actions} actions
+ * @param {(state: import("./state/store.js").State) => any} modelOf
  */
 export function createPanels(views, sidePanels, actions, modelOf) {
   const opened = /** @type {HTMLElement} */ (document.querySelector('[data-panel="opened"]'));
@@ -109,7 +109,7 @@ function sayWhatLacks(root, text) {
   return text !== null;
 }
 
-/** @param {View} view @param {import("./state.js").State} state @param {any} model */
+/** @param {View} view @param {import("./state/store.js").State} state @param {any} model */
 function needsOf(view, state, model) {
   return typeof view.needs === "function" ? view.needs(state, model) : view.needs;
 }

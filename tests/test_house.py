@@ -91,12 +91,12 @@ def test_data_modules_touch_no_dom() -> None:
 
 
 def test_views_never_fetch() -> None:
-    assert mentions("static/views", r"\b(?:fetch\s*\(|XMLHttpRequest\b|EventSource\b|WebSocket\b)") == set()
+    assert mentions("static/stations", r"\b(?:fetch\s*\(|XMLHttpRequest\b|EventSource\b|WebSocket\b)") == set()
 
 
 def test_one_module_holds_plotly() -> None:
     """And the script that a saved HTML file takes along, which has nothing to import."""
-    holders = {"static/lib/plotly.js: Plotly", "static/export/offline_page.js: Plotly"}
+    holders = {"static/chart/plotly.js: Plotly", "static/export/offline_page.js: Plotly"}
     assert mentions("static", r"\bPlotly\b") == holders
 
 

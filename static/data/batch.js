@@ -1,6 +1,6 @@
 /** Two sentences in one batch: each alone, and padded to the longer one's length, with the padding mask and without. No DOM. */
 
-import { tapOf, attentionOf } from "./attentions.js";
+import { tapOf, attentionOf } from "../model/attentions.js";
 import { createLru } from "./lru.js";
 import { retrying } from "./retry.js";
 import { trace as ask } from "./api.js";
@@ -14,7 +14,7 @@ const answers = createLru(12);
 /**
  * @typedef {{classes: {name: string, logit: number, probability: number}[], gaps: Gaps|null}} Run
  * @typedef {{classes: number, state: number, pattern: number, largest: number}} Gaps  to the single run, over its own tokens
- * @typedef {{tokens: import("../lib/labels.js").Token[], pads: number, alone: Run, masked: Run|null, unmasked: Run|null}} Member
+ * @typedef {{tokens: import("../model/labels.js").Token[], pads: number, alone: Run, masked: Run|null, unmasked: Run|null}} Member
  *   `masked`, `unmasked`: null where the sentence needs no PAD
  */
 

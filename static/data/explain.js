@@ -1,6 +1,6 @@
 /** What the page asks of /api/explain/…: each question's own fields, out of the state and the trace. No DOM. */
 
-import { position, rowOf } from "../selectors.js";
+import { position, rowOf } from "../model/selection.js";
 import { requestOf } from "./request.js";
 
 /** How many candidates the lens lists, how many units a token, how many neighbours. */
@@ -8,7 +8,7 @@ const [N_LENS, N_UNITS, N_NEIGHBOURS] = [5, 8, 12];
 
 /**
  * null: here is nothing to ask, and the answer is null.
- * @type {Object<string, (state: import("../state.js").State, trace: import("./model_trace.js").ModelTrace) => object|null>}
+ * @type {Object<string, (state: import("../state/store.js").State, trace: import("./model_trace.js").ModelTrace) => object|null>}
  */
 export const QUESTIONS = {
   lens: (state) => ({ ...requestOf(state), k: N_LENS }),
@@ -30,7 +30,7 @@ export const QUESTIONS = {
   parameters: ({ model }) => ({ model }),
 };
 
-/** The token of the open query. @param {import("../state.js").State} state @param {import("./model_trace.js").ModelTrace} trace */
+/** The token of the open query. @param {import("../state/store.js").State} state @param {import("./model_trace.js").ModelTrace} trace */
 export const chosenToken = (state, trace) => trace.queries.tokens[position(state, trace).query];
 
 /** One answer: that of the chosen row, or a classifier's only one. A PAD has none. */
@@ -49,7 +49,7 @@ export function numbersAfter(word, step) {
 
 /**
  * The token whose neighbours are shown: the chosen one, or the one that was reached from it ("neighbours.<chosen>.<reached>").
- * @param {import("../state.js").State} state @param {import("./model_trace.js").ModelTrace} trace
+ * @param {import("../state/store.js").State} state @param {import("./model_trace.js").ModelTrace} trace
  */
 export function lookedUp(state, trace) {
   const { id } = chosenToken(state, trace);
@@ -60,7 +60,7 @@ export function lookedUp(state, trace) {
 /**
  * The two places of the sentence that change places: those chosen, else the first two neighbours that differ; null where
  * there are no two tokens that differ.
- * @param {import("../state.js").State} state @param {import("./model_trace.js").ModelTrace} trace
+ * @param {import("../state/store.js").State} state @param {import("./model_trace.js").ModelTrace} trace
  * @returns {{i: number, j: number}|null}
  */
 export function swapOf({ swap }, trace) {

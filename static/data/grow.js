@@ -3,8 +3,8 @@
  * True under the causal mask only: there an old row cannot see the new column, and stays what it was.
  */
 
-import { textOf } from "../lib/labels.js";
-import { partOf, writesTarget } from "./attentions.js";
+import { textOf } from "../model/labels.js";
+import { partOf, writesTarget } from "../model/attentions.js";
 
 const CAUSAL = 1;
 
@@ -12,7 +12,7 @@ const CAUSAL = 1;
 
 /**
  * @param {import("./wire.js").Decoded} overview  patterns as round(255·a), and the masks' reasons
- * @param {{token: import("../lib/labels.js").Token, rows: Rows, cross_rows?: Rows|null, seconds: number}} step
+ * @param {{token: import("../model/labels.js").Token, rows: Rows, cross_rows?: Rows|null, seconds: number}} step
  * @param {any} model
  * @returns {import("./wire.js").Decoded}
  */

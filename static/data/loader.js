@@ -1,7 +1,7 @@
 /** From a state to a trace, step by step: the overview first, then what the visible panels need. */
 
-import { rowOf } from "../selectors.js";
-import { otherOf } from "../compare/runs.js";
+import { rowOf } from "../model/selection.js";
+import { otherOf } from "../model/compare/runs.js";
 import { changeOf } from "./changes.js";
 import { createGathering } from "./gather.js";
 import { createLater } from "./later.js";
@@ -19,7 +19,7 @@ export function createLoader(traces, modelNamed) {
   /**
    * Load what `needs` names. `onTrace` is called when the overview is here and whenever more is, with the needs that the
    * trace has by then; never for a state that is not the newest any more.
-   * @param {import("../state.js").State} state
+   * @param {import("../state/store.js").State} state
    * @param {Set<string>} needs
    * @param {(trace: import("./model_trace.js").ModelTrace, have: Set<string>) => void} onTrace
    * @returns {Promise<boolean>} false: something newer has been asked for meanwhile
@@ -90,7 +90,7 @@ export function createLoader(traces, modelNamed) {
   /**
    * Ask for what a next look at the same run will need, when all that is seen now is here. What does not come then is
    * asked for again when it is needed.
-   * @param {import("../state.js").State} state @param {string[]} needs
+   * @param {import("../state/store.js").State} state @param {string[]} needs
    */
   async function soon(state, needs) {
     const overview = await traces.overview(state);
@@ -124,7 +124,7 @@ function refusal(error) {
 
 /**
  * What the model has written stays what is asked about: the same target for every part of a picture, and for the run beside it.
- * @param {import("../state.js").State} state @param {any} meta  of the overview
+ * @param {import("../state/store.js").State} state @param {any} meta  of the overview
  */
 function withTarget(state, { target_tokens: tokens }) {
   if (!tokens || state.file !== null || state.targetIds) return state;

@@ -1,16 +1,16 @@
 /** The plain object that every view draws from. */
 
-import { attentionOf, attentionsOf, predictsTokens, tapOf } from "./attentions.js";
-import { sideOf, sidesOf } from "./sides.js";
+import { attentionOf, attentionsOf, predictsTokens, tapOf } from "../model/attentions.js";
+import { sideOf, sidesOf } from "../model/sides.js";
 
 /**
- * @typedef {import("./attentions.js").Attention} Attention
+ * @typedef {import("../model/attentions.js").Attention} Attention
  * @typedef {{shape: number[], data: Float32Array|Uint8Array}} Matrix
  * @typedef {{attention: string, layer: number, head: number, causal: boolean, q: Matrix, k: Matrix, v: Matrix, scores: Matrix,
  *   mask: Matrix, pattern: Matrix}} Detail  one head, float32 (mask: uint8 reasons, 0 = allowed)
- * @typedef {import("./sides.js").Side} Side
+ * @typedef {import("../model/sides.js").Side} Side
  * @typedef {Object} Change  the two runs that are compared
- * @property {import("../compare/heads.js").Run} before @property {import("../compare/heads.js").Run} after
+ * @property {import("../model/compare/heads.js").Run} before @property {import("../model/compare/heads.js").Run} after
  * @property {{detail: Detail, logits: import("./wire.js").Tensor}|null} alone  what a padded run should equal
  * @property {any} otherPrediction  at the chosen position in the run that is not shown; null in the row of a PAD
  * @typedef {Object} ModelTrace
@@ -22,7 +22,7 @@ import { sideOf, sidesOf } from "./sides.js";
  * @property {Side} queries  of the open attention: its rows
  * @property {Side} keys  of the open attention: its columns
  * @property {Side|null} written  the tokens that go on (row t predicts token t+1); null: there is no next token
- * @property {import("../lib/labels.js").Token[]} tokens  those of the queries
+ * @property {import("../model/labels.js").Token[]} tokens  those of the queries
  * @property {{start: number, end: number}} real  of the queries
  * @property {string} text  the source as it was typed
  * @property {string} readText  what its tokens spell, and count their places in: the text in the form that the model reads

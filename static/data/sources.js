@@ -30,7 +30,7 @@ export function createSources(live, api, modelNamed) {
   return {
     .../** @type {Live} */ (Object.fromEntries(asked)),
 
-    /** The model of what is shown. @param {import("../state.js").State} state */
+    /** The model of what is shown. @param {import("../state/store.js").State} state */
     model: (state) => fileOf(state)?.model ?? modelNamed(state.model),
 
     /**

@@ -1,6 +1,6 @@
 /** A saved trace, read and checked: what is wrong with a file is said before anything of it is shown. */
 
-import { attentionsOf, partOf, tapOf } from "./attentions.js";
+import { attentionsOf, partOf, tapOf } from "../model/attentions.js";
 import { decode } from "./wire.js";
 
 /** Bytes. */

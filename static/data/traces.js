@@ -1,7 +1,7 @@
 /** What the page asks the server for, once each: see ask.js. */
 
-import { isTrained } from "../compare/runs.js";
-import { attentionOf, attentionsOf, tapOf } from "./attentions.js";
+import { isTrained } from "../model/compare/runs.js";
+import { attentionOf, attentionsOf, tapOf } from "../model/attentions.js";
 import { grow } from "./grow.js";
 import { fill } from "./bags.js";
 import { createAsker } from "./ask.js";
@@ -61,10 +61,10 @@ export function createTraces(api, { modelNamed, onWait }) {
   };
 
   return {
-    /** All patterns as pictures, and the masks. @param {import("../state.js").State} state */
+    /** All patterns as pictures, and the masks. @param {import("../state/store.js").State} state */
     overview: (state) => ask("overview", overviewOf(state), whole),
 
-    /** One head in float32. @param {import("../state.js").State} state @param {"detail"|"other"|"alone"} [kind] */
+    /** One head in float32. @param {import("../state/store.js").State} state @param {"detail"|"other"|"alone"} [kind] */
     detail(state, kind = "detail") {
       const { layer, head } = state;
       const attention = attentionOf(modelNamed(state.model), state.attention);
@@ -72,43 +72,43 @@ export function createTraces(api, { modelNamed, onWait }) {
       return ask(kind, request, (decoded) => detailOf(decoded, attention, layer, head));
     },
 
-    /** The weights of all heads of the open layer, in float32. @param {import("../state.js").State} state */
+    /** The weights of all heads of the open layer, in float32. @param {import("../state/store.js").State} state */
     heads(state) {
       const name = tapOf(attentionOf(modelNamed(state.model), state.attention), state.layer, "pattern");
       return ask("heads", { ...requestOf(state), want: [name], dtype: "float32" }, ({ tensors }) => tensors[name]);
     },
 
-    /** What comes after `position`. @param {import("../state.js").State} state @param {number} position */
+    /** What comes after `position`. @param {import("../state/store.js").State} state @param {number} position */
     prediction: (state, position, kind = "prediction") =>
       ask(kind, predictionOf(state, position), ({ meta }) => meta.predictions[0]),
 
     /**
      * All heads' weights as numbers, of `count` tokens.
-     * @param {import("../state.js").State} state @param {number} count
+     * @param {import("../state/store.js").State} state @param {number} count
      */
     weights(state, count, kind = "after_weights") {
       const dtype = count <= FLOAT32_TOKENS ? "float32" : "float16";
       return ask(kind, { ...requestOf(state), want: taps(state, "*", "pattern"), dtype }, whole);
     },
 
-    /** Every position's logits: 16 KiB each; of an encoder alone one row, its classes. @param {import("../state.js").State} state */
+    /** Every position's logits: 16 KiB each; of an encoder alone one row, its classes. @param {import("../state/store.js").State} state */
     logits: (state, kind = "after_logits") =>
       ask(kind, { ...requestOf(state), want: ["logits"], dtype: "float32" }, ({ tensors }) => tensors.logits),
 
-    /** Any tensors of the run, by name, in float32. @param {import("../state.js").State} state @param {string[]} names @param {"tensors"|"soon_tensors"} [kind] */
+    /** Any tensors of the run, by name, in float32. @param {import("../state/store.js").State} state @param {string[]} names @param {"tensors"|"soon_tensors"} [kind] */
     tensors: (state, names, kind = "tensors") =>
       fill(runs, keyOf(state), names, (want) => ask(kind, { ...requestOf(state), want, dtype: "float32" }, whole)),
 
-    /** Any of the model's parameters, by name. @param {import("../state.js").State} state @param {string[]} names @param {"parameters"|"soon_parameters"} [kind] */
+    /** Any of the model's parameters, by name. @param {import("../state/store.js").State} state @param {string[]} names @param {"parameters"|"soon_parameters"} [kind] */
     parameters: ({ model }, names, kind = "parameters") =>
       fill(models, model ?? "", names, (want) => ask(kind, { model, want }, whole, api.weights)),
 
-    /** Some rows of one parameter. @param {import("../state.js").State} state @param {string} name @param {number[]} rows */
+    /** Some rows of one parameter. @param {import("../state/store.js").State} state @param {string} name @param {number[]} rows */
     rows: ({ model }, name, rows) => ask("rows", { model, want: [name], rows }, ({ tensors }) => tensors[name], api.weights),
 
     /**
      * An explanation of the run: one of `QUESTIONS`.
-     * @param {import("../state.js").State} state @param {import("./model_trace.js").ModelTrace} trace @param {string} what
+     * @param {import("../state/store.js").State} state @param {import("./model_trace.js").ModelTrace} trace @param {string} what
      */
     explain(state, trace, what) {
       const question = QUESTIONS[what](state, trace);
@@ -116,14 +116,14 @@ export function createTraces(api, { modelNamed, onWait }) {
       return ask(`explain_${what}`, question, whole, (request, options) => api.explain(what, request, options));
     },
 
-    /** How many tokens of `text` other tokenizers make. @param {import("../state.js").State} state @param {string} text */
+    /** How many tokens of `text` other tokenizers make. @param {import("../state/store.js").State} state @param {string} text */
     counts: ({ model }, text) =>
       ask("counts", { model, text, compare: true }, ({ encodings }) => encodings, api.tokenize),
 
     /**
      * A step of a generation brought the overview's next row and the next prediction: nobody needs to ask for them.
-     * @param {import("../state.js").State} before  what is shown now
-     * @param {import("../state.js").State} after  the same with the new token
+     * @param {import("../state/store.js").State} before  what is shown now
+     * @param {import("../state/store.js").State} after  the same with the new token
      * @param {any} step
      */
     learn(before, after, step) {

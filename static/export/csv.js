@@ -35,7 +35,7 @@ export function shortest32(value) {
 
 /**
  * Token labels in the first row and the first column, the numbers between them.
- * @param {Pick<import("../lib/heatmap.js").Matrix, "values"|"shape"|"rows"|"cols">} matrix
+ * @param {Pick<import("../chart/matrix/heatmap.js").Matrix, "values"|"shape"|"rows"|"cols">} matrix
  */
 export function matrixCsv({ values, shape: [nRows, nCols], rows, cols }) {
   const exact = values instanceof Float32Array ? shortest32 : Number;
@@ -45,12 +45,12 @@ export function matrixCsv({ values, shape: [nRows, nCols], rows, cols }) {
   return csv([[corner, ...cols.labels], ...body]);
 }
 
-/** A line for each token, a column for each series. @param {import("../lib/bar_picture.js").Bars} bars */
+/** A line for each token, a column for each series. @param {import("../chart/bars/bar_picture.js").Bars} bars */
 export function barsCsv({ rows, series }) {
   return csv([["token", ...series.map(({ name }) => name)], ...rows.map(({ label, values }) => [label, ...values])]);
 }
 
-/** @param {import("../lib/labels.js").Token[]} tokens @param {string[]} labels */
+/** @param {import("../model/labels.js").Token[]} tokens @param {string[]} labels */
 export function tokensCsv(tokens, labels) {
   const line = ({ index, id, bytes, start, end }, i) => [index, labels[i], id, bytes, start, end];
   return csv([["position", "token", "id", "bytes", "start", "end"], ...tokens.map(line)]);

@@ -3,11 +3,11 @@
 import { download } from "../data/api.js";
 import { requestOf } from "../data/request.js";
 import { N_CANDIDATES } from "../data/traces.js";
-import { whereOf } from "../generation/next.js";
-import { t } from "../lib/i18n.js";
-import { tokenLabel } from "../lib/labels.js";
-import { headParts } from "../lib/head_names.js";
-import { rowOf } from "../selectors.js";
+import { whereOf } from "../ui/next_words.js";
+import { t } from "../ui/i18n.js";
+import { tokenLabel } from "../model/labels.js";
+import { headParts } from "../ui/head_names.js";
+import { rowOf } from "../model/selection.js";
 import { barsCsv, matrixCsv, tokensCsv } from "./csv.js";
 import { captionOf, fileName, titleOf } from "./names.js";
 import { offlineHtml } from "./offline_file.js";
@@ -18,8 +18,8 @@ import { nameOf, stationScene } from "./station_picture.js";
 import { tokenScene } from "./token_picture.js";
 
 /**
- * @param {{trace: import("../data/model_trace.js").ModelTrace, state: import("../state.js").State,
- *   view: import("../views/index.js").View, station: HTMLElement, pictures: import("../lib/pictures.js").Picture[]}} shown
+ * @param {{trace: import("../data/model_trace.js").ModelTrace, state: import("../state/store.js").State,
+ *   view: import("../stations/index.js").View, station: HTMLElement, pictures: import("../chart/pictures.js").Picture[]}} shown
  */
 export function exporterOf(shown) {
   const { trace, state, view } = shown;
@@ -48,7 +48,7 @@ function picturesOf({ trace, state, view, station, pictures }, name) {
 function numbersOf({ trace, state }, name, ofHead) {
   const traceName = (format) => fileName([trace.model.name, "trace"], format);
   return {
-    /** @param {import("../lib/pictures.js").Picture} picture */
+    /** @param {import("../chart/pictures.js").Picture} picture */
     async csv({ kind, content }) {
       if (kind === "bars") return saveText(barsCsv(content), "text/csv", name("csv"));
       return saveText(matrixCsv(content), "text/csv", ofHead(content.id, "csv"));

@@ -1,10 +1,10 @@
 /** What is drawn, as plain data for a file: figures with their hovers written out, and all labels of their axes. */
 
-import { coloured, escapeText, figure } from "../lib/plotly.js";
-import { linesFigure } from "../lib/lines_figure.js";
+import { coloured, escapeText, figure } from "../chart/plotly.js";
+import { linesFigure } from "../chart/lines/figure.js";
 import { nameOf } from "./station_picture.js";
 
-/** @param {import("../lib/pictures.js").Picture} picture @param {Object<string, string>} colours  of the roles */
+/** @param {import("../chart/pictures.js").Picture} picture @param {Object<string, string>} colours  of the roles */
 export function plainFigure(picture, colours) {
   const { kind, content } = picture;
   const common = { kind, name: nameOf(picture), label: content.label };
@@ -16,13 +16,13 @@ export function plainFigure(picture, colours) {
   return { ...common, data: traces, layout: { ...layout, dragmode: "zoom" }, axes: axesOf(content, colours) };
 }
 
-/** In the page lib/heatmap_tip.js shows these, one at a time; a file has them all. @param {import("../lib/heatmap.js").Matrix} matrix */
+/** In the page lib/heatmap_tip.js shows these, one at a time; a file has them all. @param {import("../chart/matrix/heatmap.js").Matrix} matrix */
 function hovers({ shape: [rows, cols], hover }) {
   const words = (row, col) => hover(row, col).map(escapeText).join("<br>");
   return Array.from({ length: rows }, (_, row) => Array.from({ length: cols }, (_, col) => words(row, col)));
 }
 
-/** @param {import("../lib/heatmap.js").Matrix} matrix */
+/** @param {import("../chart/matrix/heatmap.js").Matrix} matrix */
 function axesOf({ rows, cols, chosen }, colours) {
   const axis = ({ labels, role, hidden }, index) => ({
     chosen: index,

@@ -1,8 +1,8 @@
 /** What a saved file is called, and what stands in it about where it comes from. No DOM. */
 
-import { trainedCausal } from "../data/attentions.js";
-import { headTitle } from "../lib/head_names.js";
-import { t } from "../lib/i18n.js";
+import { trainedCausal } from "../model/attentions.js";
+import { headTitle } from "../ui/head_names.js";
+import { t } from "../ui/i18n.js";
 
 /** "chumoku-stories-gpt-layer2-head5-weights.csv": plain letters, so that it is the same on every disk. */
 export function fileName(parts, ending) {
@@ -13,7 +13,7 @@ export function fileName(parts, ending) {
 /**
  * The words that go along with a picture.
  * @param {import("../data/model_trace.js").ModelTrace} trace
- * @param {import("../state.js").State} state
+ * @param {import("../state/store.js").State} state
  * @param {string} title  what is shown
  * @returns {{title: string, sentence: string, source: string}}
  */
@@ -35,7 +35,7 @@ function unusual({ causal, model, sides: { source: { real, tokens } } }, { padMa
   return words.filter(Boolean);
 }
 
-/** @param {any} model @param {import("../state.js").State} state @param {string} what */
+/** @param {any} model @param {import("../state/store.js").State} state @param {string} what */
 export function titleOf(model, state, what) {
   return `${headTitle(model, state)} · ${what}`;
 }

@@ -1,17 +1,17 @@
 /** Everything that goes into a saved HTML file, gathered from the page. */
 
-import { cssColour, currentTheme } from "../lib/colour.js";
-import { language, t } from "../lib/i18n.js";
-import { tokenLabel } from "../lib/labels.js";
-import { source } from "../lib/plotly.js";
-import { position } from "../selectors.js";
+import { cssColour, currentTheme } from "../chart/colour.js";
+import { language, t } from "../ui/i18n.js";
+import { tokenLabel } from "../model/labels.js";
+import { source } from "../chart/plotly.js";
+import { position } from "../model/selection.js";
 import { plainFigure } from "./figures.js";
 import { offlinePage } from "./offline.js";
 import { legendMarkup } from "./station_picture.js";
 
 /**
- * @param {{trace: import("../data/model_trace.js").ModelTrace, state: import("../state.js").State, station: HTMLElement,
- *   pictures: import("../lib/pictures.js").Picture[], caption: {title: string, sentence: string, source: string}}} shown
+ * @param {{trace: import("../data/model_trace.js").ModelTrace, state: import("../state/store.js").State, station: HTMLElement,
+ *   pictures: import("../chart/pictures.js").Picture[], caption: {title: string, sentence: string, source: string}}} shown
  * @returns {Promise<string>}
  */
 export async function offlineHtml({ trace, state, station, pictures, caption }) {

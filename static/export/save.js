@@ -1,6 +1,6 @@
 /** Handing a file to the reader. */
 
-import { h } from "../lib/dom.js";
+import { h } from "../ui/dom.js";
 
 const KEPT_FOR_MS = 60_000;
 

@@ -3,8 +3,8 @@
  * stays text.
  */
 
-import { cssColour } from "../lib/colour.js";
-import { svg } from "../lib/dom.js";
+import { cssColour } from "../chart/colour.js";
+import { svg } from "../ui/dom.js";
 
 const EDGE = 16;
 const MOST_LINES = 3;

@@ -1,17 +1,17 @@
 /** The pictures of the open station as one SVG: each where it is on the page, with its name and its colours. */
 
-import { cssColour } from "../lib/colour.js";
-import { svg } from "../lib/dom.js";
-import { number } from "../lib/format.js";
-import { t } from "../lib/i18n.js";
-import { lookedAs } from "../lib/lines_figure.js";
-import { toImage } from "../lib/plotly.js";
+import { cssColour } from "../chart/colour.js";
+import { svg } from "../ui/dom.js";
+import { number } from "../ui/format.js";
+import { t } from "../ui/i18n.js";
+import { lookedAs } from "../chart/lines/figure.js";
+import { toImage } from "../chart/plotly.js";
 import { label, sceneOf, textWidth, xmlText } from "./scene.js";
 
 /** Room above each picture, for its name and its legend. */
 const HEAD = 30;
 
-/** @typedef {import("../lib/pictures.js").Picture} Picture */
+/** @typedef {import("../chart/pictures.js").Picture} Picture */
 
 /** What a picture is called. @param {Picture} picture @returns {string} */
 export function nameOf({ kind, content }) {

@@ -1,8 +1,8 @@
 /** The tokens as a picture: text, id and bytes of each. */
 
-import { cssColour } from "../lib/colour.js";
-import { svg } from "../lib/dom.js";
-import { t } from "../lib/i18n.js";
+import { cssColour } from "../chart/colour.js";
+import { svg } from "../ui/dom.js";
+import { t } from "../ui/i18n.js";
 import { label, sceneOf, textWidth } from "./scene.js";
 
 const ROW = 24;
@@ -10,7 +10,7 @@ const GAP = 26;
 const COLUMNS = ["index", "text", "id", "bytes"];
 
 /**
- * @param {import("../lib/labels.js").Token[]} tokens
+ * @param {import("../model/labels.js").Token[]} tokens
  * @param {string[]} labels
  * @param {{title: string, sentence: string, source: string}} caption
  */

@@ -124,7 +124,7 @@ def test_table_has_the_numbers_of_the_tensor(page: "Page") -> None:
     expected = page.evaluate(
         """async (text) => {
           const api = await import('/static/data/api.js');
-          const { significant } = await import('/static/lib/format.js');
+          const { significant } = await import('/static/ui/format.js');
           const want = ['layers.2.attn.pattern'];
           const { tensors } = await api.trace({ text, want, heads: [1], dtype: 'float32' });
           return Array.from(tensors[want[0]].data, (value) => significant(value));

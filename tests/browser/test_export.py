@@ -87,7 +87,7 @@ def save(page: "Page", item: str, folder: Path) -> Path:
 def drawn(page: "Page") -> list[list[float]]:
     """The numbers of the pictures in the open station, as the page holds them."""
     pictures: list[list[float]] = page.evaluate("""async () => {
-      const { picturesIn } = await import('/static/lib/pictures.js');
+      const { picturesIn } = await import('/static/chart/pictures.js');
       const pictures = picturesIn(document.querySelector('[data-panel=opened] > .station:not([hidden])'));
       return pictures.map(({ content }) => [...content.values]);
     }""")
@@ -227,7 +227,7 @@ def test_png_has_hatching_and_colours(page: "Page", tmp_path: Path) -> None:
     """The first cell, weight 1, has the ramp's last colour; where cells are forbidden there are lines."""
     show(page)
     png = save(page, "png", tmp_path).read_bytes()
-    full = page.evaluate("async () => (await import('/static/lib/colour.js')).rampColour('weights', 1)")
+    full = page.evaluate("async () => (await import('/static/chart/colour.js')).rampColour('weights', 1)")
     hatch = [int("d3cebf"[i : i + 2], 16) for i in (0, 2, 4)]
     weight_one, hatched = page.evaluate(
         """async ([data, full, hatch]) => {
@@ -422,7 +422,7 @@ def test_browser_samples_as_python_does(page: "Page", temperature: float, top_k:
     logits[7] = logits[11] = logits.max()  # equals: the lower id goes first
     got = page.evaluate(
         """async ([logits, settings]) => {
-          const { distribution, entropyBits } = await import('/static/data/sampling.js');
+          const { distribution, entropyBits } = await import('/static/model/sampling.js');
           const { before, after, kept, massCut, order } = distribution(Float32Array.from(logits), settings, 5);
           return { before: [...before], after: [...after], kept, massCut, order, bits: entropyBits(before) };
         }""",

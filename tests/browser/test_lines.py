@@ -269,7 +269,7 @@ def test_bytes_of_a_character_are_one_group(page: "Page", model: checkpoint.Chec
 
 
 SEGMENTS = """async ([texts]) => {
-  const { groupsOf } = await import('/static/lib/token_groups.js');
+  const { groupsOf } = await import('/static/model/token_groups.js');
   const hex = (byte) => byte.toString(16).padStart(2, '0');
   const bytes = (text) => [...new TextEncoder().encode(text)].map(hex).join('');
   const special = (text) => /^(<|\\[)/.test(text);
@@ -296,7 +296,7 @@ def test_where_words_begin(page: "Page", tokens: list[str], words: list[str]) ->
 
 def test_sums_of_any_matrix_keep_their_rows(page: "Page") -> None:
     result = page.evaluate("""async () => {
-      const { summed } = await import('/static/lib/token_groups.js');
+      const { summed } = await import('/static/model/token_groups.js');
       const [values, forbidden] = [new Float32Array(6 * 4), new Uint8Array(6 * 4)];
       for (let row = 0; row < 6; row++) for (let col = 0; col < 4; col++) {
         forbidden[row * 4 + col] = col > row ? 1 : 0;

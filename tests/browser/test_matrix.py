@@ -262,8 +262,8 @@ def test_labels_are_never_markup(page: "Page") -> None:
     open_head(page)
     page.evaluate(
         """async (labels) => {
-          const { drawMatrix } = await import('/static/lib/heatmap.js');
-          const { weightScale } = await import('/static/lib/heatmap_scale.js');
+          const { drawMatrix } = await import('/static/chart/matrix/heatmap.js');
+          const { weightScale } = await import('/static/chart/matrix/scale.js');
           const root = document.body.insertBefore(document.createElement('div'), document.body.firstChild);
           const n = labels.length;
           drawMatrix(root, {

@@ -75,7 +75,7 @@ def test_typing_draws_all_heads(page: "Page") -> None:
 def test_a_head_canvas_shows_the_weights(page: "Page", server_url: str) -> None:
     show(page, "text=The cat sat")
     colours = page.evaluate("""async () => {
-      const { rampColour } = await import('/static/lib/colour.js');
+      const { rampColour } = await import('/static/chart/colour.js');
       const canvas = document.querySelector('[data-testid=head][data-layer="2"][data-head="1"]');
       const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
       const api = await import('/static/data/api.js');
@@ -412,7 +412,7 @@ def test_ramps_in_css_and_in_code_are_the_same(page: "Page", theme: str) -> None
     for name in ("weights", "signed"):
         css, stops = page.evaluate(
             """async (name) => {
-              const colour = await import('/static/lib/colour.js');
+              const colour = await import('/static/chart/colour.js');
               return [colour.cssColour('--ramp-' + name), colour.rampStops(name)];
             }""",
             name,

@@ -1,0 +1,148 @@
+/** Two numbers for each of a few tokens, as a picture of horizontal bars: zoom, hover, PNG and SVG. */
+
+import { cssColour } from "../colour.js";
+import { h, perRoot, replace } from "../../ui/dom.js";
+import { percent } from "../../ui/format.js";
+import { ICONS } from "../matrix/config.js";
+import { typeScale } from "../matrix/layout.js";
+import { t } from "../../ui/i18n.js";
+import { shortLabel } from "../../model/labels.js";
+import { announce } from "../pictures.js";
+import * as plotly from "../plotly.js";
+
+const ROW = 30;
+const MARGIN = { l: 112, r: 24, t: 34, b: 8, pad: 4 };
+/** The least that a logarithmic axis shows, when it shows anything this small. */
+const SMALLEST = 1e-6;
+
+/**
+ * @typedef {Object} Bars
+ * @property {string} label  what it is, for those who do not see it
+ * @property {{label: string, hover: string, values: [number, number], marked: boolean}[]} rows
+ * @property {{name: string, colour: string}[]} series  two of them
+ * @property {boolean} log
+ * @property {(row: number) => void} onChoose
+ * @property {string} filename
+ */
+
+const partsOf = perRoot((root) => {
+  const plot = h("div", { class: "bar-picture", role: "figure", dataset: { testid: "bars" } });
+  root.append(plot);
+  const parts = { root, plot, bars: /** @type {Bars|null} */ (null), turn: 0, width: 0, listening: false };
+  announce(plot, () => (parts.width ? { kind: "bars", content: parts.bars, plot } : null));
+  new ResizeObserver(() => parts.bars && root.clientWidth !== parts.width && render(parts)).observe(root);
+  return parts;
+});
+
+/** Draw `bars` into `root`, or change what is there. @param {HTMLElement} root @param {Bars} bars */
+export function drawBarPicture(root, bars) {
+  const parts = partsOf(root);
+  parts.bars = bars;
+  parts.plot.setAttribute("aria-label", bars.label);
+  parts.plot.style.height = `${heightOf(bars)}px`;
+  render(parts);
+}
+
+async function render(parts) {
+  const turn = ++parts.turn;
+  try {
+    await plotly.load();
+    if (turn !== parts.turn || parts.root.clientWidth === 0) return; // a newer one draws, or nobody sees it
+    parts.width = parts.root.clientWidth;
+    await plotly.react(parts.plot, dataOf(parts.bars), layoutOf(parts.bars, parts.width), configOf(parts));
+    const chosen = ({ points }) => parts.bars.onChoose(points[0].pointIndex);
+    if (!parts.listening) plotly.on(parts.plot, "plotly_click", chosen);
+    parts.listening = true;
+    parts.failed?.remove();
+  } catch (error) {
+    console.error(error);
+    parts.failed ??= h("div", { class: "matrix-error", role: "alert" });
+    const retry = h("button", { class: "btn", type: "button", on: { click: () => render(parts) } }, t("matrix.retry"));
+    replace(parts.failed, h("p", null, t("matrix.failed", { message: error.message })), retry);
+    parts.root.append(parts.failed);
+  }
+}
+
+function heightOf({ rows }) {
+  return MARGIN.t + MARGIN.b + ROW * rows.length;
+}
+
+/** One trace a series; an axis of numbers, since two tokens may look the same. @param {Bars} bars */
+function dataOf({ rows, series, log }) {
+  return series.map(({ name, colour }, i) => ({
+    type: "bar",
+    orientation: "h",
+    name,
+    x: rows.map(({ values }) => (log && values[i] === 0 ? null : values[i])),
+    y: rows.map((row, n) => n),
+    marker: { color: colour },
+    hoverinfo: "text",
+    hovertext: rows.map(({ hover }) => plotly.escapeText(hover)),
+  }));
+}
+
+/** @param {Bars} bars @param {number} width */
+function layoutOf(bars, width) {
+  const { rows, log } = bars;
+  const panel = cssColour("--panel");
+  const ink = { family: cssColour("--mono"), size: 13 * typeScale(), color: cssColour("--ink") };
+  const hover = { bgcolor: cssColour("--ink"), bordercolor: cssColour("--ink"), align: "left" };
+  return {
+    width,
+    height: heightOf(bars),
+    margin: { ...MARGIN, l: MARGIN.l * typeScale() },
+    paper_bgcolor: panel,
+    plot_bgcolor: panel,
+    font: ink,
+    bargap: 0.28,
+    bargroupgap: 0,
+    showlegend: false,
+    dragmode: false,
+    hoverlabel: { ...hover, font: { family: cssColour("--font"), size: 12.5, color: panel } },
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: cssColour("--ink-3"), activecolor: cssColour("--accent") },
+    xaxis: {
+      ...(log ? logAxis(rows) : linearAxis(rows, width)),
+      side: "top",
+      gridcolor: cssColour("--line"),
+      zeroline: false,
+    },
+    yaxis: {
+      range: [rows.length - 0.5, -0.5],
+      tickmode: "array",
+      tickvals: rows.map((row, n) => n),
+      ticktext: rows.map(labelOf),
+      showgrid: false,
+      zeroline: false,
+    },
+  };
+}
+
+function labelOf({ label, marked }) {
+  const text = marked ? `▸ ${shortLabel(label, 10)}` : shortLabel(label, 12);
+  return marked ? plotly.coloured(text, cssColour("--accent")) : plotly.escapeText(text);
+}
+
+function linearAxis(rows, width) {
+  const most = Math.max(...rows.flatMap(({ values }) => values));
+  return { type: "linear", range: [0, Math.min(1, most * 1.04)], tickformat: ".0%", nticks: width < 480 ? 4 : 6 };
+}
+
+/** Whole powers of ten, from the smallest that is there to 1. */
+function logAxis(rows) {
+  const least = Math.min(...rows.flatMap(({ values }) => values.filter((value) => value > SMALLEST)));
+  const low = Math.floor(Math.log10(Math.max(least, SMALLEST)));
+  const powers = Array.from({ length: 1 - low }, (_, i) => 10 ** (low + i));
+  const text = powers.map((power) => percent(power, Math.max(0, -Math.log10(power) - 2)));
+  return { type: "log", range: [low, 0], tickmode: "array", tickvals: powers, ticktext: text };
+}
+
+function configOf(parts) {
+  const save = (format) => () =>
+    plotly.download(parts.plot, { format, filename: parts.bars.filename, scale: format === "png" ? 2 : 1 });
+  const button = (format) => {
+    const icon = { width: 24, height: 24, path: ICONS[format] };
+    return { name: format, title: t(`matrix.button.${format}`), icon, click: save(format) };
+  };
+  parts.config ??= { displaylogo: false, responsive: false, modeBarButtons: [[button("png"), button("svg")]] };
+  return parts.config;
+}

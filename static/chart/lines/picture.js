@@ -1,0 +1,150 @@
+/**
+ * Two rows of tokens and the weights between them as lines: one picture, a readout below it, the pointer and keys that
+ * light a token's lines and choose it, and the same numbers as a table.
+ */
+
+import { h, keepingFocus, perRoot, replace, svg, update } from "../../ui/dom.js";
+import { typeScale } from "../matrix/layout.js";
+import { cssColour } from "../colour.js";
+import { bringIntoSight, followTokens, keepTitles } from "./input.js";
+import { linesOf } from "./data.js";
+import { layoutOf } from "./layout.js";
+import { groupFrames, linePaths, rowTitle, tokenRow } from "./svg.js";
+import { t } from "../../ui/i18n.js";
+import { drawTable } from "../table.js";
+import { announce } from "../pictures.js";
+
+/**
+ * @typedef {Object} Row
+ * @property {string[]} labels
+ * @property {string} title
+ * @property {(index: number) => string} nameOf  one token in full, for those who do not see it
+ * @property {{start: number, end: number, text: string}[]} groups  tokens that are parts of one character
+ *
+ * @typedef {Object} LinesPicture
+ * @property {string} id
+ * @property {string} label  what it is, for those who do not see it
+ * @property {string} title
+ * @property {import("./data.js").Weights} weights
+ * @property {Row} q
+ * @property {Row} k
+ * @property {"q"|"k"} above  whose tokens stand above
+ * @property {{q: number, k: number}} chosen
+ * @property {(role: "q"|"k", index: number) => void} onChoose
+ * @property {(query: number, key: number) => void} onPair
+ * @property {(role: "q"|"k", index: number) => (Node|string)[]} describe  a token's weights in a sentence
+ * @property {any} matrix  the same numbers: see lib/matrix_table.js and export/csv.js
+ * @property {{name: string, colour: string}[]} legend
+ */
+
+const partsOf = perRoot((root) => {
+  const id = `lines-readout-${counted++}`;
+  const box = h("div", { class: "lines-box" });
+  const note = h("p", { class: "lines-note dim", dataset: { testid: "lines-note" } });
+  const readout = h("p", { class: "readout", id, "aria-live": "polite", dataset: { testid: "lines-readout" } });
+  const table = h("div", null);
+  root.classList.add("lines");
+  replace(root, box, note, readout, table);
+  const parts = { root, box, note, readout, table, id, picture: null, width: 0, active: null, svg: null, layout: null };
+  parts.light = (active, spoken) => light(parts, active, spoken);
+  followTokens(box, parts);
+  box.addEventListener("scroll", () => keepTitles(box)); // what the rows are stays in sight
+  announce(box, () => parts.picture && parts.svg && { kind: "lines", content: contentOf(parts), plot: parts.svg });
+  new ResizeObserver(() => parts.picture && root.clientWidth !== parts.width && paint(parts)).observe(root);
+  return parts;
+});
+
+let counted = 0;
+
+/** Draw `picture` into `root`, or change what is there. @param {HTMLElement} root @param {LinesPicture} picture */
+export function drawLines(root, picture) {
+  const parts = partsOf(root);
+  parts.picture = picture;
+  parts.found = linesOf(picture.weights);
+  paint(parts);
+  drawTable(parts.table, { ...picture.matrix, label: picture.label });
+}
+
+function paint(parts) {
+  const { box, root, picture, found } = parts;
+  parts.width = root.clientWidth;
+  if (!parts.width) return; // nobody sees it: drawn when it has a width again
+  const font = { type: typeScale(), measure: measureWith(13 * typeScale()) };
+  const [above, below] = picture.above === "q" ? [picture.q, picture.k] : [picture.k, picture.q];
+  const spelled = [above, below].some(({ groups }) => groups.length > 0);
+  const layout = layoutOf({ above: above.labels, below: below.labels, spelled }, parts.width, font);
+  parts.layout = layout;
+  keepingFocus(root, () => {
+    const scrolled = box.scrollLeft;
+    parts.lit = svg("g", { class: "lit", "aria-hidden": true });
+    parts.svg = svgOf(parts, above, below);
+    replace(box, parts.svg);
+    box.scrollLeft = scrolled;
+  });
+  showChosen(parts);
+  keepTitles(box);
+  const thin = found.count - found.lines.length;
+  replace(parts.note, t(thin ? "lines.thin" : "lines.all", { hidden: thin, count: found.count }));
+  update(parts.note, { dataset: { hidden: thin, count: found.count } });
+  parts.light(null, true);
+}
+
+/** A new choice, or other tokens: the chosen query is scrolled to. */
+function showChosen(parts) {
+  const { box, picture: { chosen, q } } = parts;
+  if (parts.seen?.q === chosen.q && parts.seen.labels === q.labels) return;
+  parts.seen = { q: chosen.q, labels: q.labels };
+  bringIntoSight(box, parts.svg.querySelector(`[data-focus="q${chosen.q}"]`));
+}
+
+function svgOf({ picture, found, layout, lit, id }, above, below) {
+  const { width, height, type } = layout;
+  const [up, down] = picture.above === "q" ? ["q", "k"] : ["k", "q"];
+  const look = { above: picture.above, count: picture.weights.series.length, width: 1.5 * type };
+  const label = `${picture.label}. ${t("lines.keys")}`;
+  const attrs = { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": label };
+  const row = (role, one, boxes) => tokenRow(boxes, { role, chosen: picture.chosen[role], title: one.title, nameOf: one.nameOf }, layout);
+  return svg(
+    "svg",
+    { ...attrs, "aria-describedby": id, dataset: { testid: "lines", lines: found.lines.length } },
+    rowTitle(above.title, up, 14 * type, type),
+    rowTitle(below.title, down, height - 5 * type, type),
+    svg("g", { class: "all", "aria-hidden": true }, linePaths(found.lines, layout, look)),
+    lit,
+    groupFrames(layout.above, above.groups, layout, true),
+    groupFrames(layout.below, below.groups, layout, false),
+    row(up, above, layout.above),
+    row(down, below, layout.below),
+  );
+}
+
+/** Light one token's lines and say its weights; null: the chosen query's. @param {{role: "q"|"k", index: number}|null} active */
+function light(parts, active, spoken) {
+  const { picture, found, layout, readout, lit } = parts;
+  const { role, index } = (parts.active = active) ?? { role: "q", index: picture.chosen.q };
+  const own = found.lines.filter((line) => (role === "q" ? line.query : line.key) === index);
+  const look = { above: picture.above, count: picture.weights.series.length, width: 3 * layout.type };
+  replace(lit, linePaths(own, layout, look));
+  parts.svg.classList.toggle("lighting", active !== null);
+  for (const node of parts.svg.querySelectorAll(".node")) {
+    node.classList.toggle("on", node.dataset.role === role && Number(node.dataset.index) === index);
+  }
+  const words = picture.describe(role, index);
+  const text = words.map((word) => word.textContent ?? word).join("");
+  update(readout, { "aria-live": spoken ? "polite" : "off", dataset: { role, index } });
+  if (readout.textContent !== text) replace(readout, ...words);
+}
+
+/** What an export needs to know. */
+function contentOf({ picture, layout, found }) {
+  const { matrix, legend, id, label, title, weights, above } = picture;
+  return { ...matrix, id, label, title, series: legend, layout, lines: found.lines, count: weights.series.length, above };
+}
+
+let pen = null;
+
+function measureWith(size) {
+  pen ??= /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
+  pen.font = `${size}px ${cssColour("--mono")}`;
+  return (text) => pen.measureText(text).width;
+}

@@ -1,0 +1,102 @@
+/** From numbers to colours, and the legend that says so. */
+
+import { h } from "../../ui/dom.js";
+import { currentTheme, rampStops } from "../colour.js";
+
+/**
+ * @typedef {Object} Scale
+ * @property {string[]} stops  evenly spaced from `min` to `max`
+ * @property {number} min
+ * @property {number} max
+ * @property {[number, number]} seen  the smallest and the largest value there is
+ * @property {boolean} [steps]  no mixing: one colour for each whole number
+ */
+
+/** Slate … paper … the colour of Q, K or V: what is negative has no hue, what is positive has its owner's. */
+const OWN = {
+  light: {
+    q: ["#34384a", "#7d8294", "#cfd1d9", "#fbfaf6", "#f4c3b6", "#d2452b", "#70190a"],
+    k: ["#34384a", "#7d8294", "#cfd1d9", "#fbfaf6", "#aedcd9", "#0b7a7c", "#053c3d"],
+    v: ["#34384a", "#7d8294", "#cfd1d9", "#fbfaf6", "#d6c5f0", "#7a4cc2", "#3a1f66"],
+  },
+  dark: {
+    q: ["#dfe2ec", "#8f95a9", "#474c60", "#242735", "#7d3b30", "#ff8a70", "#ffe3dc"],
+    k: ["#dfe2ec", "#8f95a9", "#474c60", "#242735", "#22605f", "#4cc9c4", "#d9f7f4"],
+    v: ["#dfe2ec", "#8f95a9", "#474c60", "#242735", "#563f85", "#bb9bff", "#f0e8ff"],
+  },
+};
+
+/** Weights: from 0 to 1, whatever is there. @returns {Scale} */
+export function weightScale() {
+  return { stops: rampStops("weights"), min: 0, max: 1, seen: [0, 1] };
+}
+
+/**
+ * Signed values: as far to either side of 0 as the largest of them, so that the same strength has the same depth.
+ * @param {Float32Array} values @param {"signed"|"q"|"k"|"v"} ramp @returns {Scale}
+ */
+export function signedScale(values, ramp = "signed") {
+  const seen = extremes(values);
+  const reach = Math.max(Math.abs(seen[0]), Math.abs(seen[1])) || 1; // all zeros: any reach is true
+  const stops = ramp === "signed" ? rampStops("signed") : OWN[currentTheme()][ramp];
+  return { stops, min: -reach, max: reach, seen };
+}
+
+/** The smallest and the largest. @param {ArrayLike<number>} values @returns {[number, number]} */
+function extremes(values) {
+  let [low, high] = [Infinity, -Infinity];
+  for (let i = 0; i < values.length; i++) {
+    if (values[i] < low) low = values[i];
+    if (values[i] > high) high = values[i];
+  }
+  return [low, high];
+}
+
+/** The scale's colours for the drawing library: [share, colour]. @param {Scale} scale @returns {[number, string][]} */
+export function colourScale({ stops, steps }) {
+  const n = stops.length - 1;
+  if (!steps) return stops.map((stop, i) => [i / n, stop]);
+  // Each whole number has a colour of its own: from half a step below it to half a step above.
+  const edge = (i) => Math.min(1, Math.max(0, i / n));
+  return stops.flatMap((stop, i) => [[edge(i - 0.5), stop], [edge(i + 0.5), stop]]);
+}
+
+/** The colour of one value. @param {Scale} scale @param {number} value @returns {[number, number, number]} */
+export function colourAt({ stops, min, max }, value) {
+  const place = Math.min(1, Math.max(0, (value - min) / (max - min))) * (stops.length - 1);
+  const low = Math.min(Math.floor(place), stops.length - 2);
+  const channels = (stop) => [1, 3, 5].map((at) => parseInt(stop.slice(at, at + 2), 16));
+  const [from, to] = [channels(stops[low]), channels(stops[low + 1])];
+  return from.map((channel, i) => Math.round(channel + (to[i] - channel) * (place - low)));
+}
+
+/**
+ * The piece of the scale that is used, as CSS: stops may lie before 0 % and after 100 %.
+ * @param {Scale} scale @returns {string}
+ */
+export function gradientOf({ stops, min, max, seen: [low, high] }) {
+  if (low === high) [low, high] = [min, max];
+  const place = (i) => (min + (i / (stops.length - 1)) * (max - min) - low) / (high - low);
+  return `linear-gradient(90deg, ${stops.map((stop, i) => `${stop} ${(place(i) * 100).toFixed(3)}%`).join(", ")})`;
+}
+
+/**
+ * Smallest, colours, largest; with a notch at 0 where 0 lies inside; and the hatching, if some cells are forbidden.
+ * @param {Scale} scale
+ * @param {{number: (value: number) => string, forbidden?: string|null}} words
+ */
+export function legendOf(scale, { number, forbidden }) {
+  const [low, high] = scale.seen;
+  const zero = low < 0 && high > 0 ? `${((-low / (high - low)) * 100).toFixed(3)}%` : null;
+  const ramp = h("span", { class: zero ? "ramp zero" : "ramp", style: { background: gradientOf(scale) } });
+  if (zero) ramp.style.setProperty("--zero", zero);
+  const hatch = forbidden && [h("span", { class: "hatch" }), h("span", null, forbidden)];
+  return h(
+    "span",
+    { class: "legend", dataset: { testid: "legend", low, high } },
+    h("span", null, number(low)),
+    ramp,
+    h("span", null, number(high)),
+    hatch,
+  );
+}

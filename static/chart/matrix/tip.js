@@ -1,0 +1,35 @@
+/** What floats over a matrix for the cell under the pointer: its words beside it, its labels over both axes. */
+
+import { h, setText, update } from "../../ui/dom.js";
+import { middleOf } from "./place.js";
+
+/** Over the picture, so that nothing is drawn anew, and a label that was thinned out is shown too. */
+export function makeTip() {
+  const part = (name) => h("div", { class: name, hidden: true, "aria-hidden": true });
+  return { words: part("hovertext"), row: part("marker row"), col: part("marker col") };
+}
+
+/** Show the words and light the labels of `cell`, or (null) none. @param {{row: number, col: number}|null} cell */
+export function showTip(tip, cell, { matrix, size }) {
+  update(tip.words, { hidden: !cell });
+  update(tip.row, { hidden: !cell || matrix.rows.hidden });
+  update(tip.col, { hidden: !cell });
+  if (!cell) return;
+  const { x, y } = middleOf(cell, size);
+  place(tip.row, matrix.rows, cell.row, { top: `${y}px`, right: `${size.width - size.margin.l + 3}px` });
+  place(tip.col, matrix.cols, cell.col, { left: `${x}px`, bottom: `${size.height - size.margin.t + 5}px` });
+  setText(tip.words, matrix.hover(cell.row, cell.col).join("\n"));
+  update(tip.words, { style: { top: `${y}px`, ...beside(x, size) } });
+}
+
+/** On the side of the cell where there is more room. */
+function beside(x, { width, cell }) {
+  const away = Math.abs(cell.w) / 2 + 6;
+  const right = x < width / 2;
+  return { left: right ? `${x + away}px` : "auto", right: right ? "auto" : `${width - x + away}px` };
+}
+
+function place(marker, { labels, role }, index, style) {
+  setText(marker, labels[index]);
+  update(marker, { style, dataset: { role } });
+}

@@ -1,0 +1,24 @@
+/** The pictures that are on the page: whoever draws one says so here, and whoever takes one away finds it here. */
+
+/**
+ * @typedef {{kind: "matrix", content: import("./matrix/heatmap.js").Matrix, plot: HTMLElement}
+ *   | {kind: "bars", content: import("./bars/bar_picture.js").Bars, plot: HTMLElement}
+ *   | {kind: "lines", content: any, plot: SVGSVGElement}} Picture  see lib/lines_picture.js
+ */
+
+/** @type {WeakMap<Element, () => Picture|null>} */
+const known = new WeakMap();
+
+/** `read` tells what is drawn at that time; null: nothing yet. @param {HTMLElement} element @param {() => Picture|null} read */
+export function announce(element, read) {
+  element.dataset.picture = "";
+  known.set(element, read);
+}
+
+/** The pictures that can be seen inside `container`, in their order. @param {Element} container @returns {Picture[]} */
+export function picturesIn(container) {
+  return [...container.querySelectorAll("[data-picture]")]
+    .filter((element) => element.getClientRects().length > 0)
+    .map((element) => known.get(element)?.() ?? null)
+    .filter((picture) => picture !== null);
+}

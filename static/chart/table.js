@@ -1,0 +1,99 @@
+/**
+ * The same matrix as a table, for those who do not see the picture and for those who want its numbers: under each
+ * picture, closed; the cells are built when it is opened, a page of rows at a time.
+ */
+
+import { h, perRoot, replace, setText, update } from "../ui/dom.js";
+import { significant } from "../ui/format.js";
+import { t } from "../ui/i18n.js";
+
+/** So many rows at once: a table of 256 × 256 would be 65,536 elements. */
+const PAGE = 64;
+
+const partsOf = perRoot((root) => {
+  const summary = h("summary", null, t("table.open"));
+  const where = h("span", { class: "dim", "aria-live": "polite", dataset: { testid: "table-rows" } });
+  const turn = (name, by) =>
+    h("button", { class: "btn", type: "button", on: { click: () => turnPage(parts, by) } }, t(`table.${name}`));
+  const pages = h("div", { class: "table-pages" }, turn("earlier", -1), turn("later", 1), where);
+  const box = h("div", { class: "table-box", tabindex: 0, role: "region" });
+  const details = h("details", { class: "matrix-table", dataset: { testid: "matrix-table" } }, summary, pages, box);
+  const [earlier, later] = pages.querySelectorAll("button");
+  const parts = { details, pages, where, box, earlier, later, matrix: null, built: null, page: 0 };
+  details.addEventListener("toggle", () => show(parts));
+  root.append(details);
+  return parts;
+});
+
+/** Keep the table under a picture true; closed, it costs nothing. @param {HTMLElement} root @param {import("./matrix/heatmap.js").Matrix} matrix */
+export function drawTable(root, matrix) {
+  const parts = partsOf(root);
+  const moved = parts.matrix?.chosen.row !== matrix.chosen.row || parts.matrix?.shape[0] !== matrix.shape[0];
+  parts.matrix = matrix;
+  if (moved) parts.page = Math.floor(matrix.chosen.row / PAGE);
+  show(parts);
+}
+
+function turnPage(parts, by) {
+  parts.page += by;
+  show(parts);
+  parts.box.scrollTop = 0;
+}
+
+/** What is open is built, once for the same numbers; another choice only moves the mark. */
+function show(parts) {
+  const { details, matrix, page } = parts;
+  if (!details.open || !matrix) return void (parts.built = details.open ? parts.built : empty(parts));
+  const made = [matrix.values, matrix.forbidden, matrix.rows.labels, matrix.cols.labels, page];
+  if (!parts.built?.every((item, i) => item === made[i])) {
+    parts.built = made;
+    replace(parts.box, tableOf(matrix, page));
+  }
+  const count = matrix.shape[0];
+  const [first, last] = [page * PAGE, Math.min(count, (page + 1) * PAGE) - 1];
+  parts.pages.hidden = count <= PAGE;
+  update(parts.earlier, { disabled: page === 0 });
+  update(parts.later, { disabled: last === count - 1 });
+  setText(parts.where, t("table.rows", { first, last, n: count }));
+  update(parts.box, { "aria-label": matrix.label });
+  mark(parts.box, matrix.chosen);
+}
+
+function empty({ box }) {
+  replace(box);
+  return null;
+}
+
+/** @param {import("./matrix/heatmap.js").Matrix} matrix @param {number} page */
+function tableOf(matrix, page) {
+  const { rows, cols, label, shape } = matrix;
+  const indices = Array.from({ length: shape[0] }, (_, row) => row).slice(page * PAGE, (page + 1) * PAGE);
+  const corner = h("td", null, `${rows.title} ╲ ${cols.title}`);
+  return h(
+    "table",
+    null,
+    h("caption", null, label),
+    h("thead", null, h("tr", null, corner, cols.labels.map((text, col) => header("col", cols, text, col)))),
+    h("tbody", null, indices.map((row) => h("tr", { dataset: { row } }, header("row", rows, rows.labels[row], row), cellsOf(matrix, row)))),
+  );
+}
+
+/** A token and its index; a dimension is its own. */
+function header(scope, { role }, text, index) {
+  return h("th", { scope, class: role }, text, text !== String(index) && h("small", { class: "dim" }, ` ${index}`));
+}
+
+function cellsOf(matrix, row) {
+  const n = matrix.shape[1];
+  return Array.from({ length: n }, (_, col) => {
+    const forbidden = matrix.forbidden?.[row * n + col];
+    const text = matrix.tableText?.(row, col) ?? significant(matrix.values[row * n + col]);
+    return h("td", { class: forbidden ? "forbidden" : null, dataset: { col } }, text);
+  });
+}
+
+/** The chosen cell. */
+function mark(box, { row, col }) {
+  for (const old of box.querySelectorAll("[aria-current]")) old.removeAttribute("aria-current");
+  box.querySelector(`[data-row="${row}"] > [data-col="${col}"]`)?.setAttribute("aria-current", "true");
+}

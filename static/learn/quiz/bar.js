@@ -1,0 +1,29 @@
+/** The line above the panels while the quiz is on: what it does, how many guesses were right, and how to end it. */
+
+import { questionNeeds } from "./questions/index.js";
+import { onScore, scoreNow } from "./score.js";
+import { h, perRoot, replace, setText } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
+
+const partsOf = perRoot((root) => {
+  const score = h("b", { dataset: { testid: "quiz-score" } });
+  const end = h("button", { class: "btn quiet", type: "button", dataset: { testid: "quiz-end" } }, t("guess.end"));
+  const show = () => {
+    const { right, n } = scoreNow();
+    setText(score, n ? t("guess.score", { right, of: n }) : "");
+  };
+  onScore(show);
+  show();
+  replace(root, h("span", null, t("guess.on")), " ", score, h("span", { class: "grow" }), end);
+  return { end };
+});
+
+export default {
+  id: "quiz",
+  hides: true,
+  needs: (state, model) => (state.quiz ? questionNeeds(state, model) : []),
+  draw(root, trace, state, actions) {
+    /** @type {HTMLElement} */ (root.parentElement).hidden = !state.quiz;
+    partsOf(root).end.onclick = () => actions.set({ quiz: false });
+  },
+};

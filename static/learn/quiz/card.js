@@ -1,0 +1,73 @@
+/** One question on the page: over what would answer it, or beside; then what the model says, with its numbers. */
+
+import { h, replace } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
+import { errorText } from "../../ui/status.js";
+
+/**
+ * @typedef {{question: import("./questions/pieces.js").Question|null|undefined, asked: import("./questions/index.js").Asked|null,
+ *   answer: Answer|undefined}} Shown
+ * @typedef {{choice: number|null, right: number, says: (Node|string)[], closed: boolean}} Answer
+ * @typedef {{guess: (question: any, choice: number|null) => Promise<void>, close: (question: any) => void,
+ *   go: (patch: object) => void}} On
+ */
+
+/** @param {string} place @param {On} on */
+export function createSpot(place, on) {
+  const node = h("section", { class: "guess", "aria-label": t("guess.button"), dataset: { testid: `guess-${place}` }, hidden: true });
+  let drawn = "";
+  return {
+    /** @param {HTMLElement} host @param {Shown} shown */
+    draw(host, { question, asked, answer }) {
+      const mode = !asked || question === null ? "off" : answer ? (asked.how === "note" || answer.closed ? "off" : "answered") : asked.how === "note" ? "note" : question ? "asks" : "waits";
+      const covers = asked?.how !== "beside" && ["note", "asks", "waits"].includes(mode);
+      host.classList.toggle("guess-covered", covers);
+      node.hidden = mode === "off" || (mode === "waits" && !covers);
+      if (node.hidden) return;
+      if (node.parentElement !== host) host[place === "generation" ? "append" : "prepend"](node);
+      const content = `${mode} ${question?.key} ${asked?.name}`;
+      if (content === drawn) return;
+      drawn = content;
+      node.className = `guess is-${mode}`;
+      if (mode === "asks") replace(node, asking(question, on, node));
+      else if (mode === "answered") replace(node, answered(question, answer, on));
+      else replace(node, h("p", { class: "dim" }, t(mode === "note" ? `guess.note.${asked?.name}` : "guess.waiting")));
+    },
+  };
+}
+
+function asking(question, on, node) {
+  const problem = h("p", { class: "problem", role: "alert", hidden: true });
+  const choose = async (choice) => {
+    for (const button of node.querySelectorAll("button")) button.disabled = true;
+    try {
+      await on.guess(question, choice);
+      node.querySelector(".verdict-words")?.focus({ preventScroll: true });
+    } catch (error) {
+      for (const button of node.querySelectorAll("button")) button.disabled = false;
+      problem.hidden = false;
+      replace(problem, errorText(error));
+    }
+  };
+  const option = (words, i) => h("button", { class: "btn option", type: "button", dataset: { testid: "guess-option", index: i }, on: { click: () => choose(i) } }, words);
+  const show = h("button", { class: "btn quiet", type: "button", dataset: { testid: "guess-show" }, on: { click: () => choose(null) } }, t("guess.show"));
+  return [
+    h("p", { class: "ask" }, h("span", { class: "role" }, t("guess.button")), " ", question.asks),
+    h("div", { class: "options", role: "group", "aria-label": t("guess.choose") }, question.options.map(option), show),
+    problem,
+  ];
+}
+
+function answered(question, { choice, right, says }, on) {
+  const kind = choice === null ? "shown" : choice === right ? "right" : "wrong";
+  const { more } = question;
+  const attrs = { class: `verdict-words is-${kind}`, tabindex: -1, role: "status", dataset: { testid: "guess-verdict", kind } };
+  return [
+    h("p", attrs, h("b", null, t(`guess.${kind}`)), " ", says.map(copyOf)),
+    more && h("button", { class: "btn", type: "button", dataset: { testid: "guess-more" }, on: { click: () => on.go(more.patch) } }, more.words),
+    h("button", { class: "tour-x", type: "button", "aria-label": t("guess.close"), title: t("guess.close"), on: { click: () => on.close(question) } }),
+  ];
+}
+
+/** It may be said in more than one place, and a node has but one. @param {Node|string} part */
+const copyOf = (part) => (part instanceof Node ? part.cloneNode(true) : part);

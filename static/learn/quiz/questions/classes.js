@@ -1,0 +1,25 @@
+/** Which class does a classifier give the text? */
+
+import { className } from "../../../panels/classes/panel.js";
+import { number, percent } from "../../../ui/format.js";
+import { phrase, t } from "../../../ui/i18n.js";
+import { figure } from "./pieces.js";
+
+/** @type {import("./pieces.js").Ask} */
+export function askClasses(trace) {
+  const { classes } = trace;
+  if (!classes || classes.length < 2) return null;
+  const ranked = [...classes].sort((a, b) => b.probability - a.probability);
+  return {
+    key: `classes ${trace.key}`,
+    asks: [t("guess.classes.ask")],
+    options: classes.map(({ name }) => className(name)),
+    judge(choice) {
+      const other = choice === null || classes[choice] === ranked[0] ? ranked[1] : classes[choice];
+      const [name, beside] = [ranked[0], other].map((one) => figure(className(one.name)));
+      const shares = { p: figure(percent(ranked[0].probability)), q: figure(percent(other.probability)) };
+      const gap = figure(number(ranked[0].logit - other.logit, 2));
+      return { right: classes.indexOf(ranked[0]), says: phrase("guess.classes.says", { name, other: beside, gap, ...shares }) };
+    },
+  };
+}

@@ -1,0 +1,53 @@
+/** The causal mask is switched over: whose row of the open head changes most? */
+
+import { isTrained } from "../../../model/compare/runs.js";
+import { prefixOf } from "../../../model/anatomy.js";
+import { predictsTokens, trainedCausal } from "../../../model/attentions.js";
+import { percent } from "../../../ui/format.js";
+import { headLabel } from "../../../ui/head_names.js";
+import { phrase, t } from "../../../ui/i18n.js";
+import { figure, spread, tellable, tokenName } from "./pieces.js";
+
+/** Rows that change nearly as much as the one that changes most are no choice. */
+const GAP = 0.08;
+
+/** Whether the answer is out of sight now, and there is one. @param {import("../../../state/store.js").State} state */
+export const canAskMask = (state) => state.file === null && isTrained(state) && !state.compare;
+
+/** @type {import("./pieces.js").Ask} */
+export function askMask(trace, state) {
+  const { model, detail, other, attention, queries } = trace;
+  if (!canAskMask(state) || isEncoders(model, attention)) return null;
+  const open = (run) => run?.layer === state.layer && run.head === state.head && run.attention === attention.id;
+  if (!open(detail) || !open(other)) return undefined;
+  const ranked = tellable(rowsByChange(detail.pattern, other.pattern), ({ moved }) => moved, GAP);
+  if (ranked.length < 2) return null;
+  const asked = spread(ranked).sort((a, b) => a.row - b.row);
+  const name = (row) => tokenName(queries.tokens[row], "q", row);
+  return {
+    key: `mask ${trace.key} ${attention.id} ${state.layer} ${state.head}`,
+    asks: [t(trainedCausal(model) ? "guess.mask.ask_off" : "guess.mask.ask_on", { head: headLabel(model, { ...state, attention: attention.id }) })],
+    options: asked.map(({ row }) => name(row)),
+    judge(choice) {
+      const chosen = choice === null ? ranked[0] : asked[choice];
+      const beside = chosen === ranked[0] ? ranked[1] : chosen;
+      const parts = { token: name(ranked[0].row), p: figure(percent(ranked[0].moved)), other: name(beside.row), q: figure(percent(beside.moved)) };
+      return { right: asked.indexOf(ranked[0]), says: phrase(trainedCausal(model) ? "guess.mask.says_off" : "guess.mask.says_on", parts) };
+    },
+    more: { words: t("guess.mask.more"), patch: { compare: true, view: "weights" } },
+  };
+}
+
+/** A translator's causal mask does nothing to the stack that reads. */
+const isEncoders = (model, attention) => predictsTokens(model) && prefixOf(attention) === "encoder.";
+
+/** ½ Σ|after − before| of each row, the largest first. */
+function rowsByChange(before, after) {
+  const [rows, n] = before.shape;
+  const moved = (row) => {
+    let sum = 0;
+    for (let at = row * n; at < (row + 1) * n; at++) sum += Math.abs(after.data[at] - before.data[at]);
+    return sum / 2;
+  };
+  return Array.from({ length: rows }, (_, row) => ({ row, moved: moved(row) })).sort((a, b) => b.moved - a.moved);
+}

@@ -1,0 +1,37 @@
+/** Which of four candidates does the model hold for the likeliest? */
+
+import { whereOf } from "../../../ui/next_words.js";
+import { integer, percent } from "../../../ui/format.js";
+import { phrase, t } from "../../../ui/i18n.js";
+import { writesTarget } from "../../../model/attentions.js";
+import { rowOf } from "../../../model/selection.js";
+import { figure, scramble, tokenName } from "./pieces.js";
+
+/** Ranks that are asked for: near enough to think about. */
+const RANKS = [0, 1, 3, 7];
+
+/** @type {import("./pieces.js").Ask} */
+export function askNext(trace, state) {
+  // A translation that stands on the page already says which token was the likeliest.
+  if (trace.lacks("prediction") || (writesTarget(trace.model) && trace.targetFrom === "greedy")) return null;
+  const row = rowOf(state, trace);
+  const prediction = trace.predictions[row];
+  if (!prediction) return undefined;
+  const { candidates } = prediction;
+  const asked = RANKS.filter((rank) => rank < candidates.length).sort((a, b) => scramble(candidates[a].id) - scramble(candidates[b].id));
+  if (asked.length < 2) return null;
+  return {
+    key: `next ${trace.key} ${row}`,
+    asks: [t("guess.next.ask", { where: whereOf(trace, row) })],
+    options: asked.map((rank) => tokenName(candidates[rank])),
+    judge: (choice) => ({ right: asked.indexOf(0), says: saysOf(trace, candidates, choice === null ? 0 : asked[choice]) }),
+  };
+}
+
+/** Beside the likeliest stands what was guessed, or the next. @param {number} guessed  its rank, from 0 */
+function saysOf({ model }, candidates, guessed) {
+  const rank = guessed || 1;
+  const [best, other] = [candidates[0], candidates[rank]];
+  const parts = { token: tokenName(best), p: figure(percent(best.before)), other: tokenName(other), q: figure(percent(other.before)) };
+  return phrase("guess.next.says", { ...parts, rank: rank + 1, vocab: integer(model.vocab_size) });
+}

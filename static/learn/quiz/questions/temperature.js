@@ -1,0 +1,40 @@
+/** Another temperature: what becomes of the leading candidate's share? The model is asked when the guess is made. */
+
+import { number, percent } from "../../../ui/format.js";
+import { phrase, t } from "../../../ui/i18n.js";
+import { rowOf } from "../../../model/selection.js";
+import { figure, tokenName } from "./pieces.js";
+
+const OPTIONS = ["rises", "falls", "stays"];
+/** A smaller change cannot be seen in "41.2 %". */
+const STAYS = 5e-4;
+/** Nothing to guess: there is no room above. */
+const SURE = 0.98;
+
+/** @type {import("./pieces.js").Ask} */
+export function askTemperature(trace, state, actions) {
+  if (trace.lacks("prediction") || state.temperature === 0) return null;
+  const row = rowOf(state, trace);
+  const prediction = trace.predictions[row];
+  if (!prediction || prediction.settings.temperature !== state.temperature) return undefined;
+  const [best] = prediction.candidates;
+  if (best.after > SURE) return null;
+  const then = state.temperature > 0.5 ? state.temperature / 2 : state.temperature * 2;
+  const shares = { token: tokenName(best), p: figure(percent(best.after)), t: short(state.temperature), u: short(then) };
+  return {
+    key: `temperature ${trace.key} ${row} ${state.temperature} ${state.topK} ${state.topP}`,
+    asks: phrase("guess.temperature.ask", shares),
+    options: OPTIONS.map((name) => t(`guess.temperature.${name}`)),
+    async judge() {
+      const other = await actions.predict({ ...state, temperature: then }, row, "guess");
+      const share = other.candidates.find(({ id }) => id === best.id)?.after ?? 0;
+      const right = Math.abs(share - best.after) < STAYS ? 2 : share > best.after ? 0 : 1;
+      const key = right === 2 ? "same" : then < state.temperature ? "lower" : "higher";
+      // A node has one place: what the question shows, the answer must write again.
+      return { right, says: phrase(`guess.temperature.${key}`, { ...shares, token: tokenName(best), p: figure(percent(best.after)), q: figure(percent(share)) }) };
+    },
+    more: { words: t("guess.temperature.more", { u: short(then) }), patch: { temperature: then } },
+  };
+}
+
+const short = (value) => number(value, 3).replace(/\.?0+$/, "");

@@ -1,0 +1,44 @@
+/** How many units of the open layer's FFN stay silent for the whole text? The other numbers are those of other layers. */
+
+import { prefixOf } from "../../../model/anatomy.js";
+import { integer } from "../../../ui/format.js";
+import { phrase } from "../../../ui/i18n.js";
+import { figure } from "./pieces.js";
+
+/** Where a model has too few layers to take numbers from: parts of all units. */
+const SHARES = [0.02, 0.3, 0.75];
+
+/** @type {import("./pieces.js").Ask} */
+export function askUnits(trace, state) {
+  if (trace.lacks("explain:units")) return null;
+  const answer = trace.explained.units;
+  if (!answer) return undefined;
+  if (answer.refused) return null;
+  const ffns = answer.ffns.filter(({ prefix }) => prefix === prefixOf(trace.attention));
+  const open = ffns.find(({ layer }) => layer === state.layer);
+  if (!open) return null;
+  const [n, d_ff] = [open.dead.length, open.fires.length];
+  const asked = fourOf(n, d_ff, ffns);
+  const vars = () => ({ n: figure(integer(n)), d_ff: integer(d_ff), layer: state.layer });
+  return {
+    key: `units ${trace.key} ${open.path}`,
+    asks: phrase("guess.units.ask", vars()),
+    options: asked.map((count) => integer(count)),
+    judge(choice) {
+      const guessed = choice === null ? n : asked[choice];
+      const owner = ffns.find(({ dead }) => dead.length === guessed);
+      if (guessed === n) return { right: asked.indexOf(n), says: phrase("guess.units.right", vars()) };
+      const key = owner ? "guess.units.wrong_layer" : "guess.units.wrong";
+      return { right: asked.indexOf(n), says: phrase(key, { ...vars(), guess: integer(guessed), other: owner?.layer ?? "" }) };
+    },
+  };
+}
+
+/** The number, and three others that lie apart from it and from each other. */
+function fourOf(n, d_ff, ffns) {
+  const found = [n];
+  for (const count of [...ffns.map(({ dead }) => dead.length), ...SHARES.map((share) => Math.round(share * d_ff))]) {
+    if (found.length < 4 && found.every((one) => Math.abs(one - count) > d_ff / 25)) found.push(count);
+  }
+  return found.sort((a, b) => a - b);
+}

@@ -1,0 +1,77 @@
+/**
+ * Guess before you see: off until someone switches it on. While it is on, what would answer a question is covered from the
+ * first moment, and stays so until it was guessed or shown. It only covers: no number is changed, nothing is asked for
+ * that a picture would not need.
+ */
+
+import { keyOf } from "../../data/request.js";
+import { addGuess } from "./score.js";
+import { QUESTIONS, placesOf } from "./questions/index.js";
+import { h, replace, svg } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
+import { isEmpty } from "../../model/selection.js";
+import { VIEWS } from "../../stations/index.js";
+import { explainedBy } from "../../panels/inspector/explanations/index.js";
+import { createSpot } from "./card.js";
+
+const SELECTOR = { masks: '[data-part="masks-quiz"]' };
+
+/** @param {HTMLButtonElement} button  in the header @param {import("../../controls.js").Context} context @returns {import("../../controls.js").Draw} */
+export function createQuiz(button, { actions, modelOf }) {
+  /** @type {Map<string, import("./card.js").Answer>} by the key of the question: what was guessed stays open */
+  const answers = new Map();
+  /** @type {Map<string, ReturnType<typeof createSpot>>} */
+  const spots = new Map();
+  let last = /** @type {[any, any]|null} */ (null);
+  const redraw = () => last && draw(...last);
+
+  const on = {
+    async guess(question, choice) {
+      const { right, says } = await question.judge(choice);
+      if (choice !== null && !answers.has(question.key)) addGuess(choice === right);
+      answers.set(question.key, { choice, right, says, closed: false });
+      redraw();
+    },
+    close(question) {
+      const answer = answers.get(question.key);
+      if (answer) answer.closed = true;
+      redraw();
+    },
+    go: actions.set,
+  };
+
+  /** What is asked now, each question once; `undefined` as long as the numbers belong to something else. */
+  function questionsOf(trace, state) {
+    const known = {};
+    const fresh = trace !== null && trace.key === keyOf(state);
+    return (name) => (name in known ? known[name] : (known[name] = fresh ? QUESTIONS[name](trace, state, actions) : undefined));
+  }
+
+  function draw(trace, state) {
+    last = [trace, state];
+    button.setAttribute("aria-pressed", String(state.quiz));
+    if (!state.quiz && spots.size === 0) return;
+    const places = placesOf(state, modelOf(state), explainedBy(VIEWS, state, modelOf(state)));
+    const ask = questionsOf(trace, state);
+    const isOpen = (name) => ask(name) !== null && !answers.has(ask(name)?.key ?? "");
+    const open = new Set();
+    for (const [place, asked] of Object.entries(places)) {
+      const host = /** @type {HTMLElement|null} */ (document.querySelector(SELECTOR[place] ?? `[data-panel="${place}"]`));
+      if (!host) continue;
+      if (!spots.has(place)) spots.set(place, createSpot(place, on));
+      const question = state.quiz && asked && !(asked.after && isOpen(asked.after)) ? ask(asked.name) : null;
+      const answer = question ? answers.get(question.key) : undefined;
+      if (asked && question !== null && !answer) open.add(asked.name);
+      spots.get(place)?.draw(host, { question, asked, answer });
+    }
+    document.body.dataset.guess = [...open].join(" "); // the styles cover what else would tell
+  }
+
+  replace(button, icon(), h("span", { class: "word" }, t("guess.button")));
+  button.title = t("guess.about");
+  button.addEventListener("click", () => actions.set({ quiz: !actions.get().quiz }));
+  return (trace, state) => !isEmpty(state) && draw(trace, state);
+}
+
+/** A card with a question on it. */
+const icon = () => svg("svg", { viewBox: "0 0 16 16", class: "sign", "aria-hidden": "true" }, svg("path", { d: "M2 2.5h12v11H2zM6 6.2C6 3.6 10 3.8 10 6.2 10 7.7 8 7.6 8 9.2M8 11.2v.1" }));

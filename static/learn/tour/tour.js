@@ -1,0 +1,120 @@
+/**
+ * The guided tour over the page as it is. It never starts by itself: on a first visit the header offers it, and the page
+ * without a sentence does.
+ */
+
+import { significant } from "../../ui/format.js";
+import { h, replace, setText, svg, update } from "../../ui/dom.js";
+import { headLabel } from "../../ui/head_names.js";
+import { t } from "../../ui/i18n.js";
+import { tokenLabel } from "../../model/labels.js";
+import { keepInMind, remembered } from "../../ui/remembered.js";
+import { isEmpty, position } from "../../model/selection.js";
+import { patchOf } from "../../shell/examples.js";
+import { createCard } from "./card.js";
+import { stepsOf, targetOf } from "./steps.js";
+
+/** @param {HTMLButtonElement} button  in the header @param {import("../../controls.js").Context} context @returns {import("../../controls.js").Draw} */
+export function createTour(button, { actions, examples, modelOf }) {
+  const tour = { at: -1, steps: [], trace: null, waiting: false, from: /** @type {Element|null} */ (null) };
+  const offers = createOffers(button, start);
+  const card = createCard({ go, close });
+
+  function start() {
+    offers.seen();
+    tour.from = document.activeElement;
+    tour.waiting = true;
+    const state = actions.get();
+    if (isEmpty(state)) actions.set(patchOf(examples.examples.find(({ model }) => model === state.model) ?? examples.examples[0]));
+    begin();
+  }
+
+  /** As soon as all of it is drawn: only then is it known which places there are. */
+  function begin() {
+    if (!tour.waiting || !tour.trace || document.body.dataset.state !== "ready") return;
+    tour.waiting = false;
+    tour.steps = stepsOf(modelOf(actions.get()));
+    tour.at = 0;
+    show();
+  }
+
+  function go(by) {
+    const to = tour.at + by;
+    if (to < 0) return;
+    if (to >= tour.steps.length) return close();
+    tour.at = to;
+    show();
+  }
+
+  function show() {
+    const step = tour.steps[tour.at];
+    const at = targetOf(step.at);
+    if (!at) return close();
+    if (step.view && actions.get().view !== step.view) actions.set({ view: step.view });
+    card.show(step, at, tour.at, tour.steps.length, wordsFor(tour.trace, actions.get()));
+  }
+
+  function close() {
+    tour.waiting = false; // asked for, and left before it began
+    if (tour.at < 0) return;
+    const inside = card.card.contains(document.activeElement);
+    tour.at = -1;
+    card.hide();
+    const back = tour.from instanceof HTMLElement && tour.from !== document.body && tour.from.checkVisibility() ? tour.from : button;
+    if (inside) back.focus({ preventScroll: true });
+  }
+
+  new MutationObserver(begin).observe(document.body, { attributeFilter: ["data-state"] });
+  document.addEventListener("keydown", (event) => event.key === "Escape" && leave(event, close));
+  document.addEventListener("chumoku:tour", start); // from the list of keys (controls/help.js)
+  return (trace, state) => {
+    tour.trace = trace;
+    if (isEmpty(state)) close();
+  };
+}
+
+/** Escape leaves the tour, but first a field or what lies over it. @param {KeyboardEvent} event @param {() => void} close */
+function leave({ target, defaultPrevented }, close) {
+  const field = /** @type {HTMLElement} */ (target).matches?.("input:not([type=range]), textarea, select");
+  if (!field && !defaultPrevented && !document.querySelector("dialog:modal")) close();
+}
+
+/** What the steps say about the picture that is open. */
+function wordsFor(trace, state) {
+  if (!trace) return {};
+  const { query, key } = position(state, trace);
+  const { data, shape } = trace.detail?.pattern ?? {};
+  const [q, k] = [trace.queries.tokens[query], trace.keys.tokens[key]].map(tokenLabel);
+  const weight = data ? significant(data[query * shape[1] + key], 3) : "…";
+  return { query: q, key: k, weight, head: headLabel(trace.model, state), n: trace.nLayer * trace.nHead * trace.attentions.length };
+}
+
+/** The header's button, which invites as long as the tour is new; and the same on the page without a sentence. */
+function createOffers(button, start) {
+  const words = h("span", { class: "word" });
+  replace(button, icon(), words);
+  const not = (testid) => h("button", { class: "btn quiet", type: "button", dataset: { testid }, on: { click: () => seen() } }, t("tour.not_now"));
+  const decline = not("tour-not-now");
+  button.after(decline);
+  const take = h("button", { class: "btn primary", type: "button", dataset: { testid: "tour-take" }, on: { click: start } }, t("tour.take"));
+  const welcome = h("div", { class: "tour-offer", dataset: { testid: "tour-offer" } }, h("p", null, t("tour.offer")), take, not("tour-decline"));
+  document.querySelector(".welcome .about")?.after(welcome);
+  button.addEventListener("click", start);
+
+  function show() {
+    const fresh = remembered("tour") === null;
+    setText(words, t(fresh ? "tour.take" : "tour.button"));
+    update(button, { title: t("tour.about"), class: fresh ? "btn with-icon primary" : "btn with-icon" });
+    decline.hidden = !fresh;
+    welcome.hidden = !fresh;
+  }
+  const seen = () => {
+    keepInMind("tour", "seen");
+    show();
+  };
+  show();
+  return { seen };
+}
+
+/** A signpost. */
+const icon = () => svg("svg", { viewBox: "0 0 16 16", class: "sign", "aria-hidden": "true" }, svg("path", { d: "M8 1.5v13M8 3h5l1.5 1.8L13 6.6H8M8 7.6H3.4L1.9 9.4l1.5 1.8H8" }));

@@ -1,0 +1,52 @@
+/** What changed in every head: the numbers behind the overview. */
+
+import { partOf } from "../attentions.js";
+import { sideOf } from "../sides.js";
+import { leakOfHead, movedShare } from "./measure.js";
+import { squareOf } from "./square.js";
+
+/**
+ * @typedef {{weights: import("../../data/wire.js").Decoded, logits: import("../../data/wire.js").Tensor,
+ *   sides: {source: import("../sides.js").Side, target: import("../sides.js").Side|null},
+ *   classes: {name: string, logit: number, probability: number}[]|null}} Run  all heads' weights, and the logits
+ *   [position vocab], or [class]
+ * @typedef {{attention: string, layer: number, head: number, moved: number, future: number, pad: number}} HeadChange
+ */
+
+/** @type {WeakMap<object, {before: object, made: HeadChange[]}>} */
+const known = new WeakMap();
+
+/**
+ * Every head of every attention, in the order of the forward pass. The same array for the same runs.
+ * @param {{before: Run, after: Run}} change @param {any} model @returns {HeadChange[]}
+ */
+export function headChanges({ before, after }, model) {
+  const last = known.get(after.weights);
+  if (last?.before === before.weights) return last.made;
+  const parts = Object.keys(after.weights.tensors).map((name) => ({ name, at: partOf(model, name) }));
+  const order = new Map(model.attentions?.map(({ id }, i) => [id, i]));
+  const made = parts.filter(({ at }) => at).flatMap((one) => layerChanges(one, before, after));
+  made.sort((a, b) => (order.get(a.attention) ?? 0) - (order.get(b.attention) ?? 0) || a.layer - b.layer || a.head - b.head);
+  known.set(after.weights, { before: before.weights, made });
+  return made;
+}
+
+/** Whether the numbers are the model's own float32: of a long text they travel as float16. */
+export function isExact({ before, after }) {
+  return [before, after].every(({ weights }) => weights.meta.dtype === "float32");
+}
+
+function layerChanges({ name, at: { attention, layer } }, before, after) {
+  const heads = after.weights.tensors[name].shape[0];
+  return Array.from({ length: heads }, (_, head) => {
+    const [was, is] = [headIn(before, name, head, attention), headIn(after, name, head, attention)];
+    return { attention: attention.id, layer, head, moved: movedShare(was, is), ...leakOfHead(is) };
+  });
+}
+
+/** @param {Run} run @param {string} name @param {number} head */
+function headIn({ weights, sides }, name, head, attention) {
+  const { data, shape: [, nQuery, nKey] } = weights.tensors[name];
+  const own = /** @type {any} */ (data).subarray(head * nQuery * nKey, (head + 1) * nQuery * nKey);
+  return squareOf(own, attention, sideOf(sides, attention.queries), sideOf(sides, attention.keys));
+}

@@ -1,0 +1,60 @@
+/** Which runs the page sets beside each other. Pure: states in, states out. */
+
+import { trainedCausal } from "../attentions.js";
+
+/** @typedef {import("../../state/store.js").State} State */
+
+/** Whether the sentence is read as the model was trained to read it: then the other padding switches mean nothing. */
+export function isTrained({ causal, padCount }) {
+  return causal === null && padCount === 0;
+}
+
+/** The state with the sentence read as in training. @param {State} state @returns {State} */
+export function trainedOf(state) {
+  return { ...state, causal: null, padCount: 0 };
+}
+
+/**
+ * Before: as in training. After: as the switches say; where that is the same, with the causal mask switched over.
+ * @param {State} state @param {any} model @returns {{before: State, after: State}}
+ */
+export function compared(state, model) {
+  return { before: trainedOf(state), after: isTrained(state) ? { ...state, causal: !trainedCausal(model) } : state };
+}
+
+/** Whether the causal mask is on in a run. @param {Pick<State, "causal">} state @param {any} model */
+export const causalIn = ({ causal }, model) => causal ?? trainedCausal(model);
+
+/** The one of the two that the page does not show by itself. @param {State} state @param {any} model @returns {State} */
+export function otherOf(state, model) {
+  const { before, after } = compared(state, model);
+  return isTrained(state) ? after : before;
+}
+
+/** The single run that a padded one should equal: the same switches, no PAD. @param {State} state @returns {State} */
+export function aloneOf(state) {
+  return { ...state, padCount: 0 };
+}
+
+/**
+ * How far PADs move a side: the index of its first token. A target has none.
+ * @param {Pick<State, "padCount"|"padSide">} state @param {"source"|"target"} [side]
+ */
+export function offsetOf({ padCount, padSide }, side = "source") {
+  return padSide === "left" && side === "source" ? padCount : 0;
+}
+
+/**
+ * A change of the padding that leaves the chosen query and key on their tokens.
+ * @param {State} state @param {Partial<State>} patch
+ * @param {import("../attentions.js").Attention} attention  the open one
+ * @returns {Partial<State>}
+ */
+export function keepingPlace(state, patch, { queries, keys }) {
+  const move = (index, side) => {
+    const offset = offsetOf({ ...state, ...patch }, side);
+    const moved = index === null ? -1 : index - offsetOf(state, side) + offset;
+    return moved >= offset ? moved : null;
+  };
+  return { ...patch, query: move(state.query, queries), key: move(state.key, keys) };
+}

@@ -1,0 +1,57 @@
+/** What follows from the state and the trace together. */
+
+/** @typedef {import("../data/model_trace.js").ModelTrace} ModelTrace  @typedef {import("../state/store.js").State} State */
+
+/**
+ * The chosen (query, key) of the open attention: what the state says, kept inside the trace; without a choice the last
+ * query (of a classifier [CLS]), and the key that it looks at most in the open head.
+ * @param {State} state
+ * @param {ModelTrace} trace
+ * @returns {{query: number, key: number}}
+ */
+export function position(state, trace) {
+  const { queries, keys } = trace;
+  const query = Math.min(state.query ?? lastOf(trace, queries), queries.tokens.length - 1);
+  const key = state.key === null ? strongestKey(trace, state.layer, state.head, query) : Math.min(state.key, keys.tokens.length - 1);
+  return { query, key };
+}
+
+/**
+ * The row whose next token is shown: the query, where the open head's queries are the tokens that go on; else the last.
+ * @param {State} state @param {ModelTrace} trace
+ */
+export function rowOf(state, trace) {
+  const { written, queries } = trace;
+  if (written === null || written === queries) return position(state, trace).query;
+  return lastOf(trace, written);
+}
+
+/** The last token of its own; of a target that has ended, the one before its end; where one token says the class, that. */
+function lastOf({ model, written }, { side, tokens, real }) {
+  if (written === null) return real.start;
+  const ended = side === "target" && real.end > 1 && tokens[real.end - 1].id === model.end_id;
+  return real.end - (ended ? 2 : 1);
+}
+
+/** The key with the largest weight in a row; the earliest of equals. */
+function strongestKey(trace, layer, head, query) {
+  const detail = trace.detail;
+  if (detail?.layer === layer && detail.head === head && detail.attention === trace.attention.id) {
+    return rowMaximum(detail.pattern, query);
+  }
+  // Until another model's trace is here, its head is looked up in this one.
+  const { data, n_query, n_key } = trace.pattern(Math.min(layer, trace.nLayer - 1), Math.min(head, trace.nHead - 1));
+  return rowMaximum({ data, shape: [n_query, n_key] }, query);
+}
+
+function rowMaximum({ data, shape }, query) {
+  const row = data.subarray(query * shape[1], (query + 1) * shape[1]);
+  let best = 0;
+  for (let key = 1; key < row.length; key++) if (row[key] > row[best]) best = key;
+  return best;
+}
+
+/** Whether the state shows no text at all: the page teaches instead. @param {State} state */
+export function isEmpty(state) {
+  return state.file === null && state.ids === null && state.text === "";
+}

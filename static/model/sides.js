@@ -1,0 +1,29 @@
+/** The token rows of a trace: the sentence that is read, and what an encoder-decoder writes. No DOM. */
+
+/**
+ * @typedef {Object} Side  one of the two token rows of a trace; the same object for the same answer
+ * @property {"source"|"target"} side
+ * @property {import("./labels.js").Token[]} tokens  PADs, [CLS] and START included
+ * @property {{start: number, end: number}} real  its own tokens: what lies outside is PAD
+ * @property {number[]} positionIds
+ */
+
+/** @type {WeakMap<object, {source: Side, target: Side|null}>} */
+const known = new WeakMap();
+
+/** Both token rows of an answer: the same objects for the same metadata. @param {any} meta */
+export function sidesOf(meta) {
+  const made = known.get(meta);
+  if (made) return made;
+  const { tokens, position_ids: positionIds, target_tokens: written, target_position_ids: places } = meta;
+  const { count, side } = meta.pad ?? { count: 0, side: "left" };
+  const real = side === "left" ? { start: count, end: tokens.length } : { start: 0, end: tokens.length - count };
+  const positions = places ?? written?.map((_, i) => i);
+  const target = written && { side: /** @type {const} */ ("target"), tokens: written, real: { start: 0, end: written.length }, positionIds: positions };
+  const sides = { source: { side: /** @type {const} */ ("source"), tokens, real, positionIds }, target: target ?? null };
+  known.set(meta, sides);
+  return sides;
+}
+
+/** @param {{source: Side, target: Side|null}} sides @param {"source"|"target"} name @returns {Side} */
+export const sideOf = (sides, name) => (name === "target" && sides.target) || sides.source;

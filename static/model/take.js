@@ -1,0 +1,18 @@
+/** Taking a token by hand. */
+
+import { shown } from "./written.js";
+
+/**
+ * The change that puts token `id` behind `position`: what stood there and after it is left (and kept as a branch).
+ * A token taken inside the sentence ends the prompt there.
+ * @param {import("../data/model_trace.js").ModelTrace} trace
+ * @param {import("../state/store.js").State} state
+ * @param {number} position @param {number} id
+ * @returns {Partial<import("../state/store.js").State>}
+ */
+export function taken({ model, written }, state, position, id) {
+  const { tokens, real: { start, end } } = /** @type {import("./sides.js").Side} */ (written);
+  const before = tokens.slice(start, Math.min(position + 1, end)).map((token) => token.id); // PADs are no part of the text
+  const nPrompt = Math.min(state.nPrompt ?? end - start, before.length);
+  return shown(state, model, [...before, id], nPrompt);
+}

@@ -1,0 +1,29 @@
+/** What a generation goes on with: the sentence itself, or an encoder-decoder's target. Pure. */
+
+import { attentionOf, writesTarget } from "./attentions.js";
+import { offsetOf } from "./compare/runs.js";
+
+/** @typedef {import("../state/store.js").State} State  @typedef {import("./sides.js").Side} Side */
+
+/** @param {any} model @returns {"source"|"target"} */
+export const writingSide = (model) => (writesTarget(model) ? "target" : "source");
+
+/** Whether the page's query is a row of what is written: of an encoder's open head it is not. @param {State} state @param {any} model */
+export function followsQuery(state, model) {
+  return attentionOf(model, state.attention).queries === writingSide(model);
+}
+
+/** Where the token at `index` of what is written stands among the queries. @param {State} state @param {any} model @param {number} index */
+export const queryAt = (state, model, index) => index + offsetOf(state, writingSide(model));
+
+/**
+ * The change that shows these ids, with the last of them as the query.
+ * @param {State} state @param {any} model @param {number[]} ids @param {number} nPrompt @returns {Partial<State>}
+ */
+export function shown(state, model, ids, nPrompt) {
+  const chosen = followsQuery(state, model) ? { query: queryAt(state, model, ids.length - 1), key: null } : {};
+  return writesTarget(model) ? { target: null, targetIds: ids, ...chosen } : { ids, nPrompt, ...chosen };
+}
+
+/** The ids of a hypothesis that a decoder reads: END is predicted by the last row, and never read. */
+export const writtenIds = (tokens, end) => tokens.map(({ id }) => id).filter((id, i) => i < tokens.length - 1 || id !== end);

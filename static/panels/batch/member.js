@@ -1,0 +1,59 @@
+/** One sentence of a batch: its tokens and PADs, and its three runs with what tells them apart. */
+
+import { SAME } from "../../data/batch.js";
+import { h, replace } from "../../ui/dom.js";
+import { percent, power } from "../../ui/format.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { isPad } from "../../model/labels.js";
+import { tokenText } from "../../ui/token_text.js";
+import { className } from "../classes/panel.js";
+
+/** 0 is said as it is: not a bit differs. */
+const gapText = (gap) => (gap === 0 ? "0" : power(gap));
+
+const RUNS = ["alone", "masked", "unmasked"];
+
+/** @param {HTMLElement} root @param {import("../../data/batch.js").Member} member @param {number} index */
+export function drawMember(root, member, index) {
+  const { tokens, pads, alone } = member;
+  const title = t("batch.sentence", { n: index + 1 });
+  const own = t("sentence.tokens", { n: tokens.length - pads });
+  const chip = (token) => h("span", { class: isPad(token) ? "tok pad" : "tok" }, tokenText(token));
+  const runs = RUNS.filter((name) => member[name] !== null);
+  const head = [t("batch.run"), ...alone.classes.map(({ name }) => className(name)), t("batch.gap")];
+  replace(
+    root,
+    h("h3", null, title, h("span", { class: "dim" }, pads ? t("batch.padded", { own, n: pads }) : own)),
+    h("div", { class: "tokens", role: "group", "aria-label": title, tabindex: 0 }, tokens.map(chip)),
+    h(
+      "div",
+      { class: "scroll" },
+      h(
+        "table",
+        { class: "token-table" },
+        h("thead", null, h("tr", null, head.map((text) => h("th", { scope: "col" }, text)))),
+        h("tbody", null, runs.map((name) => runRow(name, member[name], index))),
+      ),
+    ),
+    pads ? runs.slice(1).map((name) => verdict(name, member[name].gaps, index)) : h("p", { class: "verdict" }, t("batch.longest")),
+  );
+}
+
+function runRow(name, { classes, gaps }, sentence) {
+  const most = Math.max(...classes.map(({ probability }) => probability));
+  const share = ({ name: of, probability }) =>
+    h("td", { class: probability === most ? "most" : null, dataset: { name: of, probability } }, percent(probability, 2));
+  const same = gaps && gaps.largest <= SAME;
+  const mark = gaps && [gapText(gaps.largest), " ", h("span", { "aria-hidden": true }, same ? "✓" : "⚠")];
+  const gap = h("td", { class: same === false ? "note" : null, dataset: gaps ? { gap: gaps.largest } : {} }, mark ?? "");
+  return h("tr", { dataset: { testid: "batch-run", run: name, sentence } }, h("th", { scope: "row" }, t(`batch.run.${name}`)), classes.map(share), gap);
+}
+
+/** What the differences say, in a sentence. @param {import("../../data/batch.js").Gaps} gaps */
+function verdict(name, gaps, sentence) {
+  const same = gaps.largest <= SAME;
+  const words = { gap: gapText(gaps.largest), classes: gapText(gaps.classes), state: gapText(gaps.state), pattern: gapText(gaps.pattern) };
+  const key = same ? "batch.equal" : name === "masked" ? "batch.differs_masked" : "batch.differs";
+  const attrs = { class: same ? "verdict" : "verdict differs", dataset: { testid: "batch-verdict", run: name, sentence, same } };
+  return h("p", attrs, phrase("batch.verdict", { run: h("b", null, t(`batch.run.${name}`)), words: t(key, words) }));
+}

@@ -1,0 +1,81 @@
+/** [CLS]'s attention row in every head, as small bars over the tokens: a row of pictures for each layer. */
+
+import { h, replace, svg } from "../../ui/dom.js";
+import { percent } from "../../ui/format.js";
+import { t } from "../../ui/i18n.js";
+import { tokenLabel } from "../../model/labels.js";
+
+/** What full height may mean: a round share that the longest bar stays under. */
+const FULL = [0.1, 0.2, 0.3, 0.5, 0.75, 1];
+const HEIGHT = 30;
+
+/** Where [CLS] stands: behind the PADs, if they are on the left. @param {import("../../data/model_trace.js").ModelTrace} trace */
+export function clsIndex({ model, sides }) {
+  const { tokens, real } = sides.source;
+  const found = tokens.findIndex(({ id }) => id === model.first?.id);
+  return found < 0 ? real.start : found;
+}
+
+/**
+ * @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace} trace
+ * @param {import("../../state/store.js").State} state @param {import("../../stations/index.js").Actions} actions
+ */
+export function drawClsRows(root, trace, state, actions) {
+  const at = clsIndex(trace);
+  const rowOf = (layer, head) => {
+    const { data, n_key, scale } = trace.pattern(layer, head);
+    return Array.from(data.subarray(at * n_key, (at + 1) * n_key), (weight) => weight / scale);
+  };
+  const layers = Array.from({ length: trace.nLayer }, (_, layer) => layer);
+  const heads = Array.from({ length: trace.nHead }, (_, head) => head);
+  const rows = layers.map((layer) => heads.map((head) => rowOf(layer, head)));
+  const most = Math.max(...rows.flat(2));
+  const full = FULL.find((share) => most <= share) ?? 1;
+  const cell = (layer, head) => cellOf(trace, rows[layer][head], { at, layer, head, full }, state, actions);
+  const grid = { class: "cls-grid", role: "group", "aria-label": t("classes.rows_label"), style: { "--heads": trace.nHead } };
+  replace(
+    root,
+    h(
+      "div",
+      { ...grid, on: { keydown: (event) => walk(event, trace.nHead) } },
+      h("span", null),
+      heads.map((head) => h("small", { "aria-hidden": true }, head)),
+      layers.map((layer) => [h("small", { "aria-hidden": true }, layer), heads.map((head) => cell(layer, head))]),
+    ),
+    h("p", { class: "dim hint" }, t("classes.scale", { full: percent(full, 0) })),
+  );
+}
+
+function cellOf(trace, row, { at, layer, head, full }, state, actions) {
+  const on = layer === state.layer && head === state.head;
+  const best = row.reduce((most, weight, i) => (weight > row[most] ? i : most), 0);
+  const words = t("classes.cell", { layer, head, key: tokenLabel(trace.keys.tokens[best]), at: best });
+  const attrs = {
+    type: "button",
+    class: on ? "cls-row on" : "cls-row",
+    "aria-label": words,
+    "aria-pressed": on,
+    title: words,
+    tabindex: on ? 0 : -1,
+    dataset: { testid: "cls-row", layer, head, best, focus: `${layer}.${head}` },
+    on: { click: () => actions.set({ layer, head, query: at, key: null }) },
+  };
+  return h("button", attrs, bars(row, full));
+}
+
+/** A bar for each token, all in one path. */
+function bars(row, full) {
+  const bar = (weight, i) => `M${i} ${HEIGHT}v${(-Math.min(1, weight / full) * HEIGHT).toFixed(2)}h0.86V${HEIGHT}z`;
+  const look = { viewBox: `0 0 ${row.length} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": true };
+  return svg("svg", look, svg("path", { d: row.map(bar).join("") }));
+}
+
+/** The arrow keys go to the next picture. */
+function walk(event, nHead) {
+  const buttons = [...event.currentTarget.querySelectorAll("button")];
+  const at = buttons.indexOf(event.target);
+  const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -nHead, ArrowDown: nHead }[event.key];
+  if (step === undefined || at < 0) return;
+  event.preventDefault();
+  buttons[at + step]?.focus();
+}

@@ -1,0 +1,69 @@
+/** What a classifier says: its classes, what they are read off, and where [CLS] looks in every head. */
+
+import { h, keepingFocus, perRoot, replace, setText } from "../../ui/dom.js";
+import { percent, signed, significant } from "../../ui/format.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { tokenLabel } from "../../model/labels.js";
+import { clsIndex, drawClsRows } from "./cls_rows.js";
+
+const partsOf = perRoot((root) => {
+  const about = h("span", { class: "dim" }, t("classes.about"));
+  const list = h("ol", { class: "class-bars" });
+  const rows = h("div", null);
+  const open = h("p", { class: "dim hint", "aria-live": "polite", dataset: { testid: "cls-open" } });
+  const read = h("p", { class: "dim rest", dataset: { testid: "class-read" } });
+  const title = h("h2", null, h("span", { class: "nowrap" }, t("classes.title")), about);
+  replace(root, title, list, read, h("h3", null, t("classes.rows")), rows, open);
+  return { list, rows, open, read };
+});
+
+export default {
+  id: "classes",
+  hides: true,
+  has: (model) => model.family === "encoder-only",
+  needs: ["detail"],
+  draw(root, trace, state, actions) {
+    const panel = /** @type {HTMLElement} */ (root.parentElement);
+    panel.hidden = trace.classes === null;
+    if (panel.hidden) return;
+    const parts = partsOf(root);
+    const first = trace.model.first?.text ?? "[CLS]";
+    drawBars(parts.list, trace.classes);
+    setText(parts.read, t("classes.read", { first }));
+    keepingFocus(parts.rows, () => drawClsRows(parts.rows, trace, state, actions));
+    replace(parts.open, openHead(trace, state));
+  },
+};
+
+/** One bar a class, the likeliest marked. */
+function drawBars(list, classes) {
+  const most = Math.max(...classes.map(({ probability }) => probability));
+  replace(
+    list,
+    classes.map(({ name, logit, probability }) =>
+      h(
+        "li",
+        { class: probability === most ? "most" : null, dataset: { testid: "class", name, logit, probability } },
+        h("span", { class: "name" }, className(name)),
+        h("b", { class: "mono" }, percent(probability, 1)),
+        h("span", { class: "track", "aria-hidden": true }, h("span", { style: { width: `${probability * 100}%` } })),
+        h("small", { class: "mono dim" }, t("classes.logit", { value: signed(logit, 3) })),
+      ),
+    ),
+  );
+}
+
+/** A class by the name that the page has for it. @param {string} name */
+export function className(name) {
+  return { negative: t("classes.negative"), positive: t("classes.positive") }[name] ?? name;
+}
+
+/** [CLS]'s strongest key in the open head, out of its float32 numbers. */
+function openHead(trace, { layer, head }) {
+  const { data, shape } = trace.detail.pattern;
+  const at = clsIndex(trace);
+  const row = data.subarray(at * shape[1], (at + 1) * shape[1]);
+  const key = row.reduce((best, weight, i) => (weight > row[best] ? i : best), 0);
+  const name = (index) => h("b", { class: "mono" }, tokenLabel(trace.keys.tokens[index]));
+  return phrase("classes.looks", { layer, head, first: name(at), key: name(key), at: key, weight: h("b", { class: "mono" }, significant(row[key])) });
+}

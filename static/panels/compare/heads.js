@@ -1,0 +1,62 @@
+/** The heads that changed most, as a list: the bars under the overview's pictures in words. */
+
+import { headChanges, isExact } from "../../model/compare/heads.js";
+import { h, replace } from "../../ui/dom.js";
+import { percent } from "../../ui/format.js";
+import { headShort, headWords } from "../../ui/head_names.js";
+import { t } from "../../ui/i18n.js";
+
+const SHOWN = 6;
+
+/** @param {number} share @param {boolean} exact  else the number comes from float16, and says so */
+export function shareWords(share, exact) {
+  return exact ? percent(share) : `≈\u202f${percent(share)}`;
+}
+
+/**
+ * @param {Element} root
+ * @param {import("../../data/model_trace.js").ModelTrace} trace
+ * @param {import("../../state/store.js").State} state
+ * @param {import("../../stations/index.js").Actions} actions
+ */
+export function drawChangedHeads(root, trace, state, actions) {
+  const changes = headChanges(trace.change, trace.model);
+  const exact = isExact(trace.change);
+  const isOpen = (one) => one.attention === trace.attention.id && one.layer === state.layer && one.head === state.head;
+  const first = [...changes].sort((a, b) => b.moved - a.moved).slice(0, SHOWN);
+  const shown = first.some(isOpen) ? first : [...first, ...changes.filter(isOpen)];
+  const columns = ["compare.column_head", "compare.column_moved", "leak.future", "leak.pad"];
+  const head = h("tr", null, columns.map((key) => h("th", { scope: "col" }, t(key))));
+  const rows = shown.map((change) => rowOf(change, isOpen(change), exact, trace.model, actions));
+  const mean = (name) => changes.reduce((sum, change) => sum + change[name], 0) / changes.length;
+  const means = ["moved", "future", "pad"].map((name) => h("td", null, shareWords(mean(name), exact)));
+  const foot = h("tr", null, h("th", { scope: "row" }, t("compare.mean", { n: changes.length })), means);
+    replace(
+    root,
+    h("h3", null, t("compare.heads")),
+    h("p", { class: "dim" }, aboutOf(trace), exact ? null : ` ${t("compare.approximate")}`),
+    h("table", { class: "token-table" }, h("thead", null, head), h("tbody", null, rows), h("tfoot", null, foot)),
+  );
+}
+
+/** Over whose rows it is the mean: where there are several attentions, each has its own. */
+function aboutOf({ attentions, real }) {
+  return t(attentions.length > 1 ? "compare.heads_about_all" : "compare.heads_about", { n: real.end - real.start });
+}
+
+function rowOf({ attention, layer, head, moved, future, pad }, isOpen, exact, model, actions) {
+  const label = t("compare.open_head", { of: headWords(model, { attention, layer, head }), moved: shareWords(moved, exact) });
+  const open = () => actions.set({ attention, layer, head });
+  const named = { title: label, "aria-label": label, "aria-pressed": isOpen };
+  const dataset = { focus: `head ${attention} ${layer} ${head}` };
+  const attrs = { class: "btn", type: "button", ...named, dataset, on: { click: open } };
+  const bar = h("span", { class: "share-bar", "aria-hidden": true, style: { "--share": moved } });
+  return h(
+    "tr",
+    { class: isOpen ? "open" : null, dataset: { testid: "moved-head", attention, layer, head, moved, future, pad } },
+    h("th", { scope: "row" }, h("button", attrs, headShort(model, { attention, layer, head }))),
+    h("td", null, bar, shareWords(moved, exact)),
+    h("td", null, shareWords(future, exact)),
+    h("td", null, shareWords(pad, exact)),
+  );
+}

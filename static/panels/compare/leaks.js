@@ -1,0 +1,57 @@
+/** What leaks in the open head, position by position, out of its float32 weights. */
+
+import { leakOfHead, leakOfRow } from "../../model/compare/measure.js";
+import { isTrained } from "../../model/compare/runs.js";
+import { openSquare } from "../../model/compare/square.js";
+import { h, replace } from "../../ui/dom.js";
+import { percent } from "../../ui/format.js";
+import { headTitle } from "../../ui/head_names.js";
+import { t } from "../../ui/i18n.js";
+import { tokenText } from "../../ui/token_text.js";
+import { position } from "../../model/selection.js";
+
+/**
+ * @param {Element} root
+ * @param {import("../../data/model_trace.js").ModelTrace} trace
+ * @param {import("../../state/store.js").State} state
+ * @param {import("../../stations/index.js").Actions} actions
+ */
+export function drawLeaks(root, trace, state, actions) {
+  const after = isTrained(state) ? trace.other : trace.detail;
+  const square = openSquare(trace, after);
+  const mean = leakOfHead(square);
+  const of = h("span", { class: "dim" }, headTitle(trace.model, state));
+  const title = h("h3", null, t("leak.title"), " ", of);
+  const total = mean.future + mean.pad;
+  const rows = total === 0 ? [] : trace.queries.tokens.slice(trace.queries.real.start, trace.queries.real.end);
+  const table = () => tableOf(rows.map((token) => rowOf(token, square, position(state, trace), actions)), mean);
+  const scrolled = root.querySelector(".scroll")?.scrollTop ?? 0;
+  replace(root, title, h("p", { class: "dim" }, t(total === 0 ? "leak.none" : "leak.about")), total > 0 && table());
+  root.querySelector(".scroll")?.scrollTo(0, scrolled);
+}
+
+function tableOf(rows, mean) {
+  const columns = ["leak.column_token", "leak.future", "leak.pad"];
+  const head = h("tr", null, columns.map((key) => h("th", { scope: "col" }, t(key))));
+  const cells = [h("td", null, percent(mean.future)), h("td", null, percent(mean.pad))];
+  const foot = h("tr", { dataset: { testid: "leak-mean", ...mean } }, h("th", { scope: "row" }, t("leak.mean")), cells);
+  const parts = [h("thead", null, head), h("tbody", null, rows), h("tfoot", null, foot)];
+  const table = h("table", { class: "token-table" }, parts);
+  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": t("leak.title") }, table);
+}
+
+function rowOf(token, square, { query }, actions) {
+  const leak = leakOfRow(square, token.index);
+  const choose = () => actions.set({ query: token.index });
+  const attrs = { class: "tok", type: "button", on: { click: choose }, dataset: { focus: `leak ${token.index}` } };
+  const name = h("button", attrs, tokenText(token), h("i", null, token.index));
+  const bar = (share) => h("span", { class: "share-bar", "aria-hidden": true, style: { "--share": share } });
+  const cell = (share) => h("td", null, bar(share), percent(share));
+  return h(
+    "tr",
+    { class: token.index === query ? "q" : null, dataset: { testid: "leak-row", index: token.index, ...leak } },
+    h("th", { scope: "row" }, name),
+    cell(leak.future),
+    cell(leak.pad),
+  );
+}

@@ -1,0 +1,102 @@
+/** How the next token's distribution moved: before and after, KL over the whole vocabulary, Δ log p of one token. */
+
+import { klBits, logSoftmax } from "../../model/compare/measure.js";
+import { compared, isTrained, offsetOf } from "../../model/compare/runs.js";
+import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
+import { integer, number, percent, power, signed } from "../../ui/format.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { isPad } from "../../model/labels.js";
+import { tokenText } from "../../ui/token_text.js";
+import { rowOf } from "../../model/selection.js";
+import { pairOfBars } from "./bars.js";
+
+/** So many of each run's likeliest. */
+const SHOWN = 6;
+/** The server's probabilities are float32. */
+const ROUNDING = 1e-6;
+
+/** Whose Δ log p is shown: this reader's wish, no part of the link. */
+const chosenIn = perRoot(() => ({ id: /** @type {number|null} */ (null), row: -1 }));
+
+/**
+ * @param {Element} root
+ * @param {import("../../data/model_trace.js").ModelTrace} trace
+ * @param {import("../../state/store.js").State} state
+ */
+export function drawNext(root, trace, state) {
+  const query = rowOf(state, trace);
+  const where = h("span", { class: "dim" }, t("compare.next_where", { row: query }));
+  const title = h("h3", null, t("compare.next"), " ", where);
+  const { otherPrediction } = trace.change;
+  if (!otherPrediction) return replace(root, title, h("p", { class: "dim" }, t("compare.pad_next")));
+  const wish = chosenIn(root);
+  if (wish.row !== query) Object.assign(wish, { id: null, row: query });
+  const moved = movedOf(trace, state, query);
+  const chosen = chosenOf(moved, query, wish.id);
+  const choose = (id) => {
+    wish.id = id;
+    keepingFocus(root, () => drawNext(root, trace, state));
+  };
+  const { kl, gap } = moved;
+  const size = { bits: h("b", { class: "mono" }, number(kl, 4)), vocab: integer(trace.model.vocab_size) };
+  const check = t(gap <= ROUNDING ? "compare.check" : "compare.check_failed", { gap: power(gap) });
+  replace(
+    root,
+    title,
+    h("p", { dataset: { testid: "kl", value: kl } }, phrase("compare.kl", size)),
+    pairOfBars(moved.candidates, chosen.candidate.id, choose),
+    h("p", { dataset: { testid: "logp", value: chosen.delta, id: chosen.candidate.id } }, logpWords(chosen)),
+    h("p", { class: "dim", dataset: { testid: "softmax-check", gap } }, check),
+  );
+}
+
+/** Both distributions at the chosen position, of float64 out of the logits. */
+function movedOf(trace, state, query) {
+  const { before, after, otherPrediction } = trace.change;
+  const { side, tokens } = trace.written;
+  const runs = compared(state, trace.model);
+  const row = ({ logits: { data, shape } }, at) =>
+    logSoftmax(/** @type {any} */ (data).subarray(at * shape[1], (at + 1) * shape[1]), trace.model.pad_id);
+  const at = (run) => query - offsetOf(state, side) + offsetOf(run, side);
+  const [p, q] = [row(before, at(runs.before)), row(after, at(runs.after))];
+  const own = trace.predictions[query];
+  const [was, is] = isTrained(state) ? [own, otherPrediction] : [otherPrediction, own];
+  const gaps = [...gapsOf(was, p), ...gapsOf(is, q)];
+  return { p, q, tokens, kl: klBits(p, q), gap: Math.max(...gaps), candidates: candidatesOf(was, is, p, q) };
+}
+
+/** How far the server's probabilities are from those computed here. */
+function gapsOf({ candidates }, logP) {
+  return candidates.map(({ id, before }) => Math.abs(Math.exp(logP[id]) - before));
+}
+
+/** The likeliest of either run, by what they were before. */
+function candidatesOf(was, is, p, q) {
+  const both = [...was.candidates.slice(0, SHOWN), ...is.candidates.slice(0, SHOWN)];
+  const byId = new Map(both.map((candidate) => [candidate.id, candidate]));
+  const all = [...byId.values()].map((candidate) => withLogs(candidate, p, q));
+  return all.sort((a, b) => b.logBefore - a.logBefore);
+}
+
+function withLogs(token, p, q) {
+  const [logBefore, logAfter] = [p[token.id], q[token.id]];
+  return { token, id: token.id, logBefore, logAfter, before: Math.exp(logBefore), after: Math.exp(logAfter) };
+}
+
+/** The token that was chosen here; else what the text goes on with; else the likeliest before. */
+function chosenOf({ p, q, tokens, candidates }, query, wish) {
+  const next = tokens[query + 1];
+  const actual = next && !isPad(next) ? next : null;
+  const wished = candidates.find(({ id }) => id === wish);
+  const candidate = wished ?? (actual ? withLogs(actual, p, q) : candidates[0]);
+  const isFirst = candidate.id === candidates[0].id;
+  const note = candidate.id === actual?.id ? "compare.logp_actual" : isFirst ? "compare.logp_first" : null;
+  return { candidate, note, delta: (candidate.logAfter - candidate.logBefore) / Math.LN2 };
+}
+
+function logpWords({ candidate, note, delta }) {
+  const token = h("b", { class: "mono token-name" }, tokenText(candidate.token));
+  const shares = { before: percent(candidate.before, 2), after: percent(candidate.after, 2) };
+  const words = phrase("compare.logp", { token, delta: h("b", { class: "mono" }, signed(delta, 3)), ...shares });
+  return note ? [...words, h("span", { class: "dim" }, ` (${t(note)})`)] : words;
+}

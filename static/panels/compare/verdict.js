@@ -1,0 +1,42 @@
+/** A padded run beside the single run that it should equal. */
+
+import { inside, largestDifference, largestGap, logSoftmax } from "../../model/compare/measure.js";
+import { openSquare, squareOf } from "../../model/compare/square.js";
+import { whyDifferent } from "../../ui/compare_words.js";
+import { power } from "../../ui/format.js";
+import { t } from "../../ui/i18n.js";
+import { rowOf } from "../../model/selection.js";
+
+/** float32 in another order of summation: nothing more may differ. */
+const ROUNDING = 1e-5;
+
+/**
+ * @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../state/store.js").State} state
+ * @returns {{text: string, equal: boolean, weights: number, next: number|null}|null} null: no PADs, nothing to compare
+ */
+export function verdictOf(trace, state) {
+  const { alone, after } = trace.change;
+  if (!alone) return null;
+  const { attention, queries, keys } = trace;
+  const single = squareOf(alone.detail.pattern.data, attention, withoutPads(queries), withoutPads(keys));
+  const weights = largestDifference(single, openSquare(trace, trace.detail));
+  const next = nextGap(trace, alone.logits, after.logits, rowOf(state, trace));
+  const equal = Math.max(weights, next ?? 0) <= ROUNDING;
+  const vars = { gap: power(weights), next: next === null ? "" : power(next), why: equal ? "" : whyDifferent(state) };
+  const what = next === null ? "" : trace.written ? "_next" : "_classes";
+  const key = `compare.${equal ? "equal" : "differs"}${what}`;
+  return { text: t(key, vars), equal, weights, next };
+}
+
+/** A side as it stands in the single run. @param {import("../../model/sides.js").Side} side */
+function withoutPads({ tokens, real, ...more }) {
+  return { ...more, tokens: tokens.slice(real.start, real.end), real: { start: 0, end: real.end - real.start } };
+}
+
+/** The largest difference between the probabilities after the chosen position, or of the classes; null in the row of a PAD. */
+function nextGap({ written, model }, alone, padded, query) {
+  if (!written) return largestGap(logSoftmax(alone.data, -1), logSoftmax(padded.data, -1));
+  if (!inside(written.real, query)) return null;
+  const row = ({ data, shape }, at) => logSoftmax(data.subarray(at * shape[1], (at + 1) * shape[1]), model.pad_id);
+  return largestGap(row(alone, query - written.real.start), row(padded, query));
+}

@@ -1,0 +1,99 @@
+/** Beam search: the targets that a few beams end with, and a click makes one the target. */
+
+import * as api from "../../data/api.js";
+import { writesTarget } from "../../model/attentions.js";
+import { writtenIds } from "../../model/written.js";
+import { h, keepingFocus, replace, setText, update } from "../../ui/dom.js";
+import { number } from "../../ui/format.js";
+import { t } from "../../ui/i18n.js";
+import { numberField } from "./sampling.js";
+import { errorText } from "../../ui/status.js";
+
+const MOST = 16; // as model/translate.py
+const COLUMNS = ["rank", "text", "log_p", "score"];
+
+/**
+ * @param {ReturnType<typeof import("./session.js").createSession>} session
+ * @param {import("../../stations/index.js").Actions} actions
+ */
+export function createBeams(session, actions) {
+  const wish = { beams: 4, alpha: 0.6 }; // this reader's own, no part of the link
+  const beams = numberField({ low: 1, high: MOST, testid: "beam-width", set: (value) => (wish.beams = value) });
+  const alpha = numberField({ low: 0, high: 10, step: 0.1, testid: "beam-alpha", set: (value) => (wish.alpha = value) });
+  beams.show(wish.beams);
+  alpha.show(wish.alpha);
+  const search = h("button", { class: "btn", type: "button", dataset: { testid: "beam-search" }, on: { click: run } }, t("beams.search"));
+  const said = h("p", { class: "dim", role: "status", dataset: { testid: "beam-said" } });
+  const list = h("div", { class: "beam-list" });
+  const field = (name, { input }) => h("label", { title: t(`beams.${name}_about`) }, t(`beams.${name}`), input);
+  const controls = h("div", { class: "ctl" }, field("width", beams), field("alpha", alpha), search);
+  const node = h("section", { class: "beams", dataset: { testid: "beams" } }, h("h3", null, t("beams.title")), controls, said, list);
+  let source = "";
+  let drawn = "";
+  let running = new AbortController();
+  /** @type {any} */
+  let answer = null;
+
+  async function run() {
+    const { model, text, ids } = actions.get();
+    running.abort();
+    const { signal } = (running = new AbortController());
+    update(search, { "aria-busy": true });
+    setText(said, t("beams.searching"));
+    try {
+      answer = await api.translate({ model, ...(ids ? { token_ids: ids } : { text }), ...wish }, { signal });
+      setText(said, "");
+      show();
+    } catch (error) {
+      if (!signal.aborted) setText(said, errorText(error));
+    }
+    if (!signal.aborted) update(search, { "aria-busy": null });
+  }
+
+  function show() {
+    const { first, end_id: end } = session.model();
+    const written = (session.path()?.ids ?? []).join(".");
+    const found = (answer?.hypotheses ?? []).map((one) => ({ ...one, ids: [first.id, ...writtenIds(one.tokens, end)] }));
+    const now = JSON.stringify([found.map((one) => [one.ids, one.score]), written]);
+    if (now === drawn) return;
+    drawn = now;
+    const take = (ids) => actions.set({ target: null, targetIds: ids, query: null, key: null });
+    keepingFocus(list, () => replace(list, found.length > 0 && tableOf(found, written, take)));
+  }
+
+  return {
+    node,
+    draw(trace, { model, text, ids }) {
+      node.hidden = !writesTarget(trace?.model);
+      const now = JSON.stringify([model, text, ids]);
+      if (now !== source) {
+        running.abort(); // another sentence: what was found is not about it
+        update(search, { "aria-busy": null });
+        setText(said, "");
+        answer = null;
+      }
+      source = now;
+      if (!node.hidden) show();
+    },
+  };
+}
+
+function tableOf(found, written, take) {
+  const head = COLUMNS.map((name) => h("th", { scope: "col", title: t(`beams.${name}_about`) }, t(`beams.${name}`)));
+  const rows = found.map((one, rank) => rowOf(one, rank, one.ids.join(".") === written, take));
+  return h("table", { class: "token-table" }, h("thead", null, h("tr", null, head)), h("tbody", null, rows));
+}
+
+function rowOf({ ids, text, ended, log_p, score }, rank, chosen, take) {
+  const attrs = { class: "btn hypothesis", type: "button", "aria-pressed": chosen, title: t("beams.take") };
+  const data = { testid: "hypothesis", focus: `hypothesis ${rank}`, ids: ids.join(".") };
+  const button = h("button", { ...attrs, dataset: data, on: { click: () => take(ids) } }, text || t("beams.empty"));
+  return h(
+    "tr",
+    { class: chosen ? "open" : null, dataset: { log_p, score } },
+    h("td", null, rank + 1),
+    h("td", { class: "text" }, button, ended ? null : h("small", { class: "note" }, ` ${t("beams.not_ended")}`)),
+    h("td", null, number(log_p, 3)),
+    h("td", null, number(score, 3)),
+  );
+}

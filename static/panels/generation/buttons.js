@@ -1,0 +1,56 @@
+/**
+ * Restart, Back, Step, Play or Pause. A button that can do nothing says why and stays in reach: one that is disabled
+ * under the finger would drop the keyboard's focus.
+ */
+
+import { h, setText, update } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
+
+/**
+ * @param {ReturnType<typeof import("./session.js").createSession>} session
+ * @param {ReturnType<typeof import("./player.js").createPlayer>} player
+ */
+export function createButtons(session, player) {
+  /** @type {(() => void)[]} */
+  const shows = [];
+
+  /** `why`: what keeps it from working now, or null; `face`: its word, which is also its test id. */
+  function button(face, why, act) {
+    const click = () => why() === null && act();
+    const node = h("button", { type: "button", on: { click } });
+    shows.push(() => {
+      const [reason, name] = [why(), face()];
+      setText(node, t(`generation.${name}`));
+      update(node, { "aria-disabled": reason === null ? null : "true" });
+      node.title = reason ?? t(`generation.${name}_about`);
+      node.dataset.testid = `gen-${name}`;
+    });
+    return node;
+  }
+
+  const generated = () => {
+    const path = session.path();
+    return path !== null && path.ids.length > path.nPrompt;
+  };
+  const nothing = () => (generated() ? null : t("generation.nothing"));
+  const undo = (act) => () => {
+    player.pause();
+    act();
+  };
+  const playing = () => player.doing === "play";
+  const end = () => (session.blocked() ? t(`generation.${session.blocked()}`, { n: session.window() }) : null);
+
+  const node = h(
+    "div",
+    { class: "seg", role: "group", "aria-label": t("generation.title") },
+    button(() => "restart", nothing, undo(session.restart)),
+    button(() => "back", nothing, undo(session.back)),
+    button(() => "step", () => (playing() ? t("generation.is_playing") : end()), player.step),
+    button(
+      () => (playing() ? "pause" : "play"),
+      () => (playing() ? null : end()),
+      () => (playing() ? player.pause() : player.play()),
+    ),
+  );
+  return { node, draw: () => shows.forEach((show) => show()) };
+}

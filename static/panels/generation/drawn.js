@@ -1,0 +1,98 @@
+/** How the chosen token was drawn, where it looks in the open head, and what the KV cache did for it. */
+
+import { sharesOf } from "./shares.js";
+import { followsQuery } from "../../model/written.js";
+import { h, replace, setText } from "../../ui/dom.js";
+import { byteSize, number, percent } from "../../ui/format.js";
+import { headWords } from "../../ui/head_names.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { tokenText } from "../../ui/token_text.js";
+
+/** Pixels of a character in a share, about. */
+const CHARACTER = 7.5;
+
+/** @param {ReturnType<typeof import("./session.js").createSession>} session */
+export function createDrawn(session) {
+  const how = h("p", { class: "how", role: "status", dataset: { testid: "gen-drawn" } });
+  const line = h("div", { class: "shares", "aria-hidden": true, title: t("generation.shares_about") });
+  const looks = h("p", { class: "dim", dataset: { testid: "gen-looks" } });
+  const cache = h("p", { class: "dim", dataset: { testid: "gen-cache" } });
+  const node = h("div", { class: "drawn" }, how, line, looks, cache);
+
+  return {
+    node,
+    draw(trace, state) {
+      const path = session.path();
+      if (!path) return;
+      const index = session.chosen(path);
+      const step = session.drawn(index);
+      const word = nameOf(session.word(path.ids[index]));
+      const [blocked, greedy] = [session.blocked(), step?.settings.temperature === 0];
+      replace(how, howOf({ step, index, word, path, greedy, blocked, from: trace?.targetFrom ?? null }));
+      line.hidden = !step;
+      if (step) replace(line, sharesLine(session, step, line.clientWidth));
+      const place = placeOf(trace, state, path, index);
+      if (place) replace(looks, looksOf(place, session.word(path.ids[index])));
+      looks.hidden = index < path.nPrompt || (trace !== null && !followsQuery(state, trace.model));
+      looks.classList.toggle("stale", place === null); // it keeps its place until the new row is here
+      setText(cache, cacheOf(session.drawn(path.ids.length - 1)));
+    },
+  };
+}
+
+function howOf({ step, index, word, path, greedy, blocked, from }) {
+  if (index < path.nPrompt) return blocked ? "" : t("generation.hint");
+  if (!step && path.given && from) return t(`generation.given_${from}`);
+  if (!step) return phrase("generation.by_hand", { token: word });
+  const vars = { u: h("b", { class: "mono" }, number(step.u, 4)), token: word, index };
+  const [before, after] = [percent(step.before), percent(step.after)];
+  return phrase(greedy ? "generation.fell_greedy" : "generation.fell", { ...vars, before, after });
+}
+
+/** What the newest token's step kept and computed. */
+function cacheOf(step) {
+  if (!step) return "";
+  const { positions, computed, bytes } = step.cache;
+  return t("generation.cache", { positions, computed, size: byteSize(bytes) });
+}
+
+/** All shares of [0, 1) in a row, and u on it. */
+function sharesLine(session, { from, token, u }, width) {
+  const place = ({ from: low, to }) => ({ left: `${low * 100}%`, width: `${(to - low) * 100}%` });
+  const shares = sharesOf(from).map((share) => {
+    const hit = share.id === token.id || (share.id === null && u >= share.from);
+    const text = share.id === null ? [t("generation.others")] : tokenText(session.word(share.id));
+    const length = text.reduce((sum, part) => sum + (part.textContent ?? part).length, 0);
+    const fits = length * CHARACTER + 6 < (share.to - share.from) * width;
+    return h("span", { class: hit ? "share hit" : "share", style: place(share) }, fits ? text : null);
+  });
+  return [...shares, h("i", { class: "u", style: { left: `${u * 100}%` } })];
+}
+
+/** The strongest key of a row, out of the float32 of the open head. null while that is on its way. */
+function placeOf(trace, { layer, head }, { ids }, query) {
+  const detail = trace?.detail;
+  if (!detail || detail.layer !== layer || detail.head !== head || detail.attention !== trace.attention.id) return null;
+  const { written, queries, keys } = trace;
+  if (written !== queries || !isTrace(written, ids)) return null;
+  const { start, end } = keys.real;
+  const from = (written.real.start + query) * detail.pattern.shape[1];
+  const row = detail.pattern.data.subarray(from + start, from + end);
+  const key = row.reduce((best, value, i) => (value > row[best] ? i : best), 0);
+  const of = headWords(trace.model, { attention: detail.attention, layer, head });
+  return { of, key, token: keys.tokens[start + key], weight: row[key] };
+}
+
+/** Whether these are the ids that were traced. @param {import("../../model/sides.js").Side} side @param {number[]} ids */
+export function isTrace({ tokens, real: { start, end } }, ids) {
+  return end - start === ids.length && ids.every((id, i) => id === tokens[start + i].id);
+}
+
+function looksOf({ of, key, token, weight }, query) {
+  const value = h("b", { class: "mono" }, number(weight));
+  return phrase("generation.looks", { of, query: nameOf(query, "q"), key: nameOf(token, "k"), at: key, weight: value });
+}
+
+function nameOf(word, role = "") {
+  return h("b", { class: `mono token-name ${role}` }, tokenText(word));
+}

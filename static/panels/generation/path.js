@@ -1,0 +1,121 @@
+/** The path so far: the prompt, what was generated, what was undone; and the branches that were left. */
+
+import { followsQuery, queryAt } from "../../model/written.js";
+import { sharedLength } from "./paths.js";
+import { h, replace, update } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
+import { tokenLabel } from "../../model/labels.js";
+import { tokenText } from "../../ui/token_text.js";
+
+/** Tokens of a branch that its button shows. */
+const SHOWN = 6;
+
+/**
+ * @param {ReturnType<typeof import("./session.js").createSession>} session
+ * @param {ReturnType<typeof import("./player.js").createPlayer>} player
+ * @param {import("../../stations/index.js").Actions} actions
+ */
+export function createPath(session, player, actions) {
+  const attrs = { class: "time", role: "toolbar", "aria-label": t("generation.strip") };
+  const strip = h("div", { ...attrs, on: { keydown: walk } });
+  const branches = h("div", { class: "branches", dataset: { testid: "gen-branches" } });
+  let drawn = "";
+  let left = "";
+
+  const choose = (path, undone) => (index) => {
+    player.pause();
+    const [state, model] = [actions.get(), session.model()];
+    // A row of an encoder's head is no row of what is written: then the model's last attention is opened.
+    if (index < path.ids.length) actions.set({ ...(followsQuery(state, model) ? {} : { attention: null, key: null }), query: queryAt(state, model, index) });
+    else session.go({ ...path, ids: [...path.ids, ...undone].slice(0, index + 1) });
+  };
+
+  return {
+    strip,
+    branches,
+    draw() {
+      const path = session.path();
+      if (!path) return; // a new sentence is being read: the old one stays until it is here
+      const undone = session.undone();
+      const labels = [...path.ids, ...undone].map((id) => tokenLabel(session.word(id)));
+      const content = JSON.stringify([path, undone, labels]);
+      const build = () => replace(strip, tokensOf(session, path, undone, choose(path, undone)));
+      if (content !== drawn) keepFocus(strip, build);
+      drawn = content;
+      light(strip, session.chosen(path));
+      const others = session.branches();
+      const key = content + JSON.stringify(others);
+      if (key !== left) replace(branches, branchesOf(session, path, others));
+      left = key;
+      branches.hidden = others.length === 0;
+    },
+  };
+}
+
+function tokensOf(session, { ids, nPrompt, typed }, undone, choose) {
+  const kindOf = (index) => {
+    if (index >= ids.length) return "undone";
+    if (index < nPrompt || typed) return "";
+    return index === ids.length - 1 ? "gen now" : "gen";
+  };
+  return [...ids, ...undone].map((id, index) => {
+    const kind = kindOf(index);
+    const word = session.word(id);
+    const about = t(`generation.token_${kind.split(" ").at(-1) || "prompt"}`, { index, label: tokenLabel(word), id });
+    const attrs = { class: `tok ${kind}`, type: "button", title: about, "aria-label": about };
+    const on = { click: () => choose(index) };
+    return h("button", { ...attrs, on, dataset: { testid: "gen-token", index, id } }, tokenText(word));
+  });
+}
+
+/** The chosen row. Only one token is a stop for the Tab key. @param {Element} strip @param {number} query */
+function light(strip, query) {
+  [...strip.children].forEach((node, index) => {
+    const button = /** @type {HTMLElement} */ (node);
+    button.classList.toggle("q", index === query);
+    button.tabIndex = index === query ? 0 : -1;
+    update(button, { "aria-current": index === query ? "true" : null });
+    if (index === query) requestAnimationFrame(() => bringIntoView(strip, button)); // the browser lays out once
+  });
+}
+
+/** Scrolls inside the strip only: the page stays where it is. @param {Element} strip @param {HTMLElement} button */
+function bringIntoView(strip, button) {
+  const [top, bottom] = [button.offsetTop, button.offsetTop + button.offsetHeight];
+  if (top < strip.scrollTop) strip.scrollTop = top;
+  else if (bottom > strip.scrollTop + strip.clientHeight) strip.scrollTop = bottom - strip.clientHeight;
+}
+
+/** Do `change` without losing the keyboard's place. @param {Element} strip @param {() => void} change */
+function keepFocus(strip, change) {
+  const at = [...strip.children].indexOf(/** @type {Element} */ (document.activeElement));
+  change();
+  if (at >= 0) /** @type {HTMLElement|undefined} */ (strip.children[at])?.focus({ preventScroll: true });
+}
+
+/** The arrow keys go through the tokens, Enter chooses. @param {KeyboardEvent} event */
+function walk(event) {
+  const buttons = [.../** @type {Element} */ (event.currentTarget).children];
+  const at = buttons.indexOf(/** @type {Element} */ (event.target));
+  const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: buttons.length - 1 }[event.key];
+  if (to === undefined || event.ctrlKey || event.metaKey) return;
+  event.preventDefault();
+  /** @type {HTMLElement|undefined} */ (buttons[to])?.focus();
+}
+
+function branchesOf(session, path, others) {
+  const chip = (branch) => {
+    const from = sharedLength(path.ids, branch.ids);
+    const own = branch.ids.slice(from, from + SHOWN).map((id) => session.word(id));
+    const title = t("generation.branch_about", { index: from, n: branch.ids.length - branch.nPrompt });
+    const on = { click: () => session.go(branch) };
+    return h(
+      "button",
+      { class: "chip", type: "button", title, on, dataset: { testid: "gen-branch" } },
+      h("span", { class: "dim" }, `${from}: `),
+      own.map((word) => h("span", { class: "mono" }, tokenText(word))),
+      branch.ids.length > from + SHOWN ? " …" : null,
+    );
+  };
+  return [h("span", { class: "dim" }, t("generation.branches")), others.map(chip)];
+}

@@ -1,0 +1,124 @@
+/**
+ * Step, Play and Pause. No DOM: `onChange` says that there is something to draw. Step asks the server for one token,
+ * Play for as many as are left; which token comes depends on the tokens before it, the settings and the seed alone, so
+ * that both give the same text.
+ */
+
+import { writesTarget } from "../../model/attentions.js";
+import { ApiError } from "../../data/api.js";
+import { N_CANDIDATES } from "../../data/traces.js";
+import { same } from "../../state/store.js";
+import { stepsOf } from "./steps.js";
+import { followsQuery, queryAt } from "../../model/written.js";
+
+const FRAME = 16;
+/** A picture that takes longer than this (the server is away) does not hold up the text. Milliseconds. */
+const LONGEST_DRAW = 1000;
+
+/**
+ * @param {ReturnType<typeof import("./session.js").createSession>} session
+ * @param {{get: () => import("../../state/store.js").State, onChange: () => void, isDrawn: () => boolean}} page  `isDrawn`:
+ *   nothing of the last step is on its way any more
+ */
+export function createPlayer(session, { get, onChange, isDrawn }) {
+  const player = {
+    /** @type {"idle"|"step"|"play"} */ doing: "idle",
+    /** @type {any} */ error: null,
+    /** @type {"step"|"play"} what went wrong, for another try */ failed: "step",
+    length: 12, // tokens that one Play goes up to
+    pace: 300, // milliseconds that Play leaves to look at a step, once it is drawn
+    step: () => run("step"),
+    play: () => run("play"),
+    retry: () => run(player.failed),
+    pause: () => finish({}),
+    goal: () => goalOf(session.path(), player.length),
+  };
+  let running = new AbortController();
+
+  function finish(fields) {
+    running.abort(); // closes the connection, and so ends the server's work
+    Object.assign(player, { doing: "idle" }, fields);
+    onChange();
+  }
+
+  /** @param {"step"|"play"} doing */
+  async function run(doing) {
+    if (player.doing !== "idle" || session.blocked()) return;
+    const { signal } = (running = new AbortController());
+    Object.assign(player, { doing, error: null });
+    onChange();
+    try {
+      while (await stream(doing, signal)) continue;
+      if (!signal.aborted) finish({});
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof ApiError)) console.error(error);
+      finish({ error, failed: doing });
+    }
+  }
+
+  /**
+   * One request, its steps shown one after another. Whatever else happens to the path meanwhile goes first.
+   * @returns {Promise<boolean>} whether the settings changed under way: then the rest has to be asked for again
+   */
+  async function stream(doing, signal) {
+    const path = /** @type {import("./paths.js").Path} */ (session.path());
+    const settings = settingsOf(get());
+    const count = doing === "step" ? 1 : goalOf(path, player.length) - path.ids.length + path.nPrompt;
+    const left = new AbortController(); // the loop was left, for whatever reason
+    const steps = stepsOf(requestOf(path, get(), session.model(), count), AbortSignal.any([signal, left.signal]));
+    let { ids } = path;
+    let isFirst = true;
+    try {
+      for await (const step of steps) {
+        if (!isFirst) await look(signal);
+        const looksElsewhere = !isFirst && followsQuery(get(), session.model()) && get().query !== queryAt(get(), session.model(), ids.length - 1);
+        if (signal.aborted || looksElsewhere || !same(session.path()?.ids, ids)) return false;
+        if (!same(settingsOf(get()), settings)) return true;
+        isFirst = false;
+        ids = session.advance(path, step);
+        onChange();
+      }
+    } finally {
+      left.abort();
+    }
+    return false;
+  }
+
+  /** Time to look at a step: the page draws it first, and what a person does meanwhile is heard. */
+  async function look(signal) {
+    const longest = performance.now() + LONGEST_DRAW;
+    do await pause(FRAME, signal);
+    while (!isDrawn() && !signal.aborted && performance.now() < longest);
+    await pause(player.pace, signal);
+  }
+
+  return player;
+}
+
+/** How many new tokens Play goes up to: the next multiple of `length`. @param {import("./paths.js").Path|null} path */
+function goalOf(path, length) {
+  const done = path ? path.ids.length - path.nPrompt : 0;
+  return length * (Math.floor(done / length) + 1);
+}
+
+/** @param {import("./paths.js").Path} path @param {import("../../state/store.js").State} state @param {any} of  the model @param {number} count */
+function requestOf({ ids }, { model, text, ids: source, temperature, topK, topP, seed }, of, count) {
+  const settings = { temperature, top_k: topK, top_p: topP, seed };
+  const written = writesTarget(of) ? { ...(source ? { token_ids: source } : { text }), target_ids: ids } : { token_ids: ids };
+  return { model, ...written, ...settings, max_new_tokens: count, n: N_CANDIDATES, rows: true };
+}
+
+/** @param {import("../../state/store.js").State} state */
+function settingsOf({ temperature, topK, topP, seed }) {
+  return [temperature, topK, topP, seed];
+}
+
+/** Wait, unless there is nothing left to wait for. @param {number} milliseconds @param {AbortSignal} signal */
+function pause(milliseconds, signal) {
+  if (milliseconds === 0 || signal.aborted) return undefined;
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal.addEventListener("abort", () => (clearTimeout(timer), resolve(undefined)), { once: true });
+  });
+}

@@ -1,0 +1,87 @@
+/** The sampling settings: a slider with its number each, and the seed. Part of the state, and so of the link. */
+
+import { h, setText, update } from "../../ui/dom.js";
+import { number } from "../../ui/format.js";
+import { t } from "../../ui/i18n.js";
+
+/** What the address can hold. */
+const LARGEST_SEED = 999_999_999;
+
+/** `special`: the value that means something of its own, and the word for it. */
+const SLIDERS = [
+  { name: "temperature", low: 0, high: 2, step: 0.05, special: [0, "generation.greedy"] },
+  { name: "topK", low: 0, high: 100, step: 1, special: [0, "generation.off"] },
+  { name: "topP", low: 0.05, high: 1, step: 0.01, special: [1, "generation.off"] },
+];
+
+/**
+ * @param {import("../../stations/index.js").Actions} actions
+ * @returns {{nodes: HTMLElement[], draw: (state: import("../../state/store.js").State) => void}}
+ */
+export function createSampling(actions) {
+  const sliders = SLIDERS.map((field) => slider(field, actions));
+  const seed = seedField(actions);
+  return {
+    nodes: [...sliders, seed].map(({ node }) => node),
+    draw(state) {
+      for (const { show } of [...sliders, seed]) show(state);
+    },
+  };
+}
+
+function slider({ name, low, high, step, special: [special, word] }, actions) {
+  const text = (value) => (value === special ? t(word) : short(value));
+  const readout = h("output", { class: "mono readout-short" });
+  const input = h("input", {
+    type: "range",
+    min: low,
+    max: high,
+    step,
+    dataset: { testid: `sampling-${name}` },
+    on: { input: () => actions.set({ [name]: Number(input.value) }) },
+  });
+  const title = h("span", { class: "name" }, t(`generation.${name}`));
+  const node = h("label", { title: t(`generation.${name}_about`) }, title, input, readout);
+  const show = (state) => {
+    const value = state[name];
+    input.max = Math.max(high, value); // a link may hold more than the slider offers
+    if (Number(input.value) !== value) input.value = value;
+    setText(readout, text(value));
+    update(input, { "aria-valuetext": text(value) });
+  };
+  return { node, show };
+}
+
+function seedField(actions) {
+  const set = (seed) => actions.set({ seed });
+  const field = numberField({ low: 0, high: LARGEST_SEED, testid: "sampling-seed", set });
+  const node = h("label", { title: t("generation.seed_about") }, t("generation.seed"), field.input);
+  return { node, show: ({ seed }) => field.show(seed) };
+}
+
+/**
+ * A field for a whole number: what is no number in its range is put right when the field is left.
+ * @param {{low: number, high: number, step?: number, testid: string, set: (value: number) => void}} options  `step`: less
+ *   than 1 lets fractions in
+ * @returns {{input: HTMLInputElement, show: (value: number) => void}}
+ */
+export function numberField({ low, high, step = 1, testid, set }) {
+  let known = low;
+  const typed = () => {
+    const value = input.valueAsNumber;
+    if ((step < 1 ? Number.isFinite(value) : Number.isInteger(value)) && value >= low && value <= high) set((known = value));
+  };
+  const left = () => (input.value = String(known));
+  const attrs = { type: "number", class: "mono number", min: low, max: high, step, dataset: { testid } };
+  const input = h("input", { ...attrs, on: { input: typed, change: left } });
+  const show = (value) => {
+    known = value;
+    if (document.activeElement !== input && input.value !== String(value)) input.value = String(value);
+  };
+  return { input, show };
+}
+
+/** 0.8 → "0.8", 0.95 → "0.95", 20 → "20". @param {number} value */
+function short(value) {
+  return number(value, 2).replace(/\.?0+$/, "");
+}

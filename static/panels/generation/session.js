@@ -1,0 +1,119 @@
+/**
+ * What the generation panel knows beyond state and trace: what was undone, which branches were left, and how each token
+ * was drawn. It lasts as long as the page; a link holds the tokens themselves.
+ */
+
+import { offsetOf } from "../../model/compare/runs.js";
+import { writesTarget } from "../../model/attentions.js";
+import { requestOf } from "../../data/request.js";
+import { NO_PATHS, branchesOf, undone, visit } from "./paths.js";
+import { followsQuery, shown, writingSide } from "../../model/written.js";
+
+/** @typedef {import("./paths.js").Path} Path */
+
+/** @param {import("../../stations/index.js").Actions} actions */
+export function createSession(actions) {
+  let paths = NO_PATHS;
+  /** @type {import("../../data/model_trace.js").ModelTrace|null} */
+  let trace = null;
+  /** @type {Map<number, any>} any token with this id: how to write it */
+  const words = new Map();
+  /** @type {Map<string, any>} by the ids up to and with the token: the step that drew it */
+  const draws = new Map();
+
+  /** What is shown or about to be; null while a new sentence is being read. @returns {Path|null} */
+  function path() {
+    const { model, text, ids, nPrompt, targetIds } = actions.get();
+    if (!trace?.written || trace.model.name !== model) return null;
+    const isTarget = writesTarget(trace.model);
+    const start = { model, text: isTarget ? sourceOf(actions.get()) : text };
+    if (isTarget && targetIds) return { ...start, ids: targetIds, nPrompt: 1 };
+    if (!isTarget && ids) return { ...start, ids, nPrompt: Math.min(nPrompt ?? ids.length, ids.length) };
+    if (trace.key !== JSON.stringify(requestOf(actions.get()))) return null;
+    const { tokens, real } = trace.written;
+    const own = tokens.slice(real.start, real.end).map((token) => token.id);
+    return { ...start, ids: own, nPrompt: isTarget ? 1 : own.length, given: true, typed: trace.targetFrom === "request" };
+  }
+
+  /** A token that is taken is shown before any trace has it. */
+  function read({ candidates }) {
+    for (const candidate of candidates) if (!words.has(candidate.id)) words.set(candidate.id, candidate);
+  }
+
+  /** Show other ids, with the last of them as the query. */
+  function show(ids, nPrompt) {
+    actions.set(shown(actions.get(), trace?.model, ids, nPrompt));
+  }
+
+  const session = {
+    path,
+
+    /** To be called whenever there is something new to look at. @param {typeof trace} newest */
+    follow(newest) {
+      trace = newest;
+      for (const token of [...(trace?.keys.tokens ?? []), ...(trace?.written?.tokens ?? [])]) words.set(token.id, token);
+      for (const prediction of Object.values(trace?.predictions ?? {})) read(prediction);
+      const now = path();
+      if (now) paths = visit(paths, now);
+    },
+
+    /** A token was drawn: it goes behind `from`'s and those drawn since. @returns {number[]} all ids with it */
+    advance({ nPrompt }, step) {
+      const { ids } = /** @type {Path} */ (path());
+      const next = [...ids, step.token.id];
+      words.set(step.token.id, step.token);
+      read(step.prediction);
+      read(step.from);
+      const before = actions.get();
+      draws.set(next.join("."), { ...step, rows: null, cross_rows: null, settings: step.from.settings });
+      const patch = shown(before, trace?.model, next, nPrompt);
+      actions.learn(before, { ...before, ...patch }, step);
+      actions.set(patch);
+      return next;
+    },
+
+    back: () => at(({ ids, nPrompt }) => ids.length > nPrompt && show(ids.slice(0, -1), nPrompt)),
+    restart: () => at(({ ids, nPrompt }) => ids.length > nPrompt && show(ids.slice(0, nPrompt), nPrompt)),
+    /** Back to a branch, or forward to a token that was undone. @param {Pick<Path, "ids"|"nPrompt">} to */
+    go: ({ ids, nPrompt }) => show(ids, nPrompt),
+
+    /** What was undone of the path, oldest first. @returns {number[]} */
+    undone: () => at((now) => undone(paths, now)) ?? [],
+    /** @returns {Path[]} */
+    branches: () => at((now) => branchesOf(paths, now)) ?? [],
+    /** The step that drew the token at `index`, if it was drawn here. @param {number} index */
+    drawn: (index) => at(({ ids }) => draws.get(ids.slice(0, index + 1).join("."))),
+    /** How to write a token; its id as long as nothing else is known. @param {number} id */
+    word: (id) => words.get(id) ?? { id, text: `#${id}`, bytes: "", partial: false, special: true },
+    /** Which id of the path is chosen: the one that the page's query stands on, or the last. @param {Path} path */
+    chosen({ ids }) {
+      const state = actions.get();
+      const last = ids.length - 1;
+      if (state.query === null || !followsQuery(state, trace?.model)) return last;
+      return Math.max(0, Math.min(state.query - offsetOf(state, writingSide(trace?.model)), last));
+    },
+    /** The model of what is shown. */
+    model: () => trace?.model,
+    /** Positions that the model can read. */
+    window: () => trace?.model.max_seq_len ?? 0,
+
+    /** Why there is no next token. @returns {"reading"|"end_of_text"|"window_full"|null} */
+    blocked() {
+      const now = path();
+      if (!now || !trace) return "reading";
+      if (now.ids.at(-1) === trace.model.end_id) return "end_of_text";
+      return now.ids.length >= trace.model.max_seq_len ? "window_full" : null;
+    },
+  };
+
+  /** @template T @param {(now: Path) => T} use @returns {T|undefined} */
+  function at(use) {
+    const now = path();
+    return now ? use(now) : undefined;
+  }
+
+  return session;
+}
+
+/** The sentence that a target belongs to, as a name. @param {import("../../state/store.js").State} state */
+const sourceOf = ({ text, ids }) => (ids ? ids.join(".") : text);

@@ -1,0 +1,41 @@
+/** The events of a generation as something to loop over: leaving the loop is up to the reader, the pace too. */
+
+import { ApiError } from "../../data/api.js";
+import { generate } from "../../data/generation.js";
+
+/**
+ * The steps of one request, each with `from`: the prediction that its token was drawn from.
+ * @param {object} request @param {AbortSignal} signal
+ * @returns {AsyncGenerator<any>}
+ */
+export async function* stepsOf(request, signal) {
+  let from = null;
+  for await (const { name, data } of eventsOf(request, signal)) {
+    if (name === "step") yield { ...data, from };
+    from = data.prediction ?? from;
+  }
+}
+
+/** What arrives is kept until it is asked for: the server is not held up by a slow reader. */
+async function* eventsOf(request, signal) {
+  const inbox = [];
+  let wake = () => {};
+  const put = (item) => {
+    inbox.push(item);
+    wake();
+  };
+  generate(request, { signal, onEvent: (name, data) => put({ name, data }) })
+    .then((end) => put(end ? { done: true } : { error: cutOff() }))
+    .catch((error) => put({ error }));
+  for (;;) {
+    while (inbox.length === 0) await new Promise((resolve) => (wake = /** @type {() => void} */ (resolve)));
+    const { name, data, done, error } = inbox.shift();
+    if (error) throw error;
+    if (done) return;
+    yield { name, data };
+  }
+}
+
+function cutOff() {
+  return new ApiError({ code: "unreachable", message: "the stream stopped before its end" });
+}

@@ -1,0 +1,48 @@
+/** Under each head of the overview a bar: how much of its weight changed between the two runs that are compared. */
+
+import { headChanges, isExact } from "../../model/compare/heads.js";
+import { h } from "../../ui/dom.js";
+import { headWords, nameOf } from "../../ui/head_names.js";
+import { t } from "../../ui/i18n.js";
+import { shareWords } from "../compare/heads.js";
+
+/** A row of bars, for below a row of pictures. @param {number} nHead @returns {HTMLElement} */
+export function barsRow(nHead) {
+  const bars = Array.from({ length: nHead }, () => h("i", { class: "moved", dataset: { testid: "moved-bar" } }));
+  return h("div", { class: "moved-row", "aria-hidden": true, hidden: true }, h("small"), bars);
+}
+
+/**
+ * @param {import("./heads.js").Row[]} rows  of the overview
+ * @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../state/store.js").State} state
+ */
+export function drawHeadChanges(rows, trace, state) {
+  const shown = state.compare && trace.change !== null;
+  for (const { bars } of rows) bars.hidden = !shown;
+  if (!shown) {
+    for (const { attention, layer, cells } of rows) {
+      cells.forEach((canvas, head) => nameHead(canvas, headWords(trace.model, { attention, layer, head })));
+    }
+    return;
+  }
+  const exact = isExact(trace.change);
+  const rowOf = new Map(rows.map((row) => [`${row.attention} ${row.layer}`, row]));
+  for (const { attention, layer, head, moved, future, pad } of headChanges(trace.change, trace.model)) {
+    const row = /** @type {import("./heads.js").Row} */ (rowOf.get(`${attention} ${layer}`));
+    const bar = /** @type {HTMLElement} */ (row.bars.children[head + 1]);
+    bar.style.setProperty("--share", String(moved));
+    Object.assign(bar.dataset, { attention, layer, head, moved });
+    const shares = { moved: shareWords(moved, exact), future: shareWords(future, exact), pad: shareWords(pad, exact) };
+    nameHead(row.cells[head], t("compare.head_cell", { of: headWords(trace.model, { attention, layer, head }), ...shares }));
+  }
+}
+
+/** A picture's name, with its head's label behind it where it has one. @param {HTMLElement} canvas @param {string} name */
+export function nameHead(canvas, name) {
+  const { label } = canvas.dataset;
+  const text = label ? t("labels.named", { name, label: nameOf(label) }) : name;
+  canvas.dataset.name = name;
+  if (canvas.title === text) return;
+  canvas.title = text;
+  canvas.setAttribute("aria-label", text);
+}

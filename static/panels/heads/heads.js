@@ -1,0 +1,136 @@
+/** All heads at a glance: layers × heads, one canvas each, a pixel for every (query, key); a group for each attention. */
+
+import { keyOf } from "../../data/request.js";
+import { h, replace } from "../../ui/dom.js";
+import { currentTheme, pixelTable } from "../../chart/colour.js";
+import { attentionName, headWords } from "../../ui/head_names.js";
+import { paintHead } from "../../chart/matrix/head_picture.js";
+import { t } from "../../ui/i18n.js";
+import { barsRow, drawHeadChanges } from "./changes.js";
+import { forgetLabels } from "./labels.js";
+
+/** @typedef {{attention: string, layer: number, cells: HTMLCanvasElement[], bars: HTMLElement}} Row  one layer of one attention */
+
+/** A picture is at most so many times as wide as high, or as high as wide. */
+const MOST = 2.5;
+
+/** @param {HTMLElement} root @param {import("../../controls.js").Context} context @returns {import("../../controls.js").Draw} */
+export function createHeads(root, { actions }) {
+  /** @type {Row[]} in the order of the forward pass */
+  let rows = [];
+  let built = "";
+  let drawn = "";
+  let labelled = ""; // the sentence whose labels (controls/labels.js) may stand beside the pictures
+  const note = h("p", { class: "dim pooled", hidden: true }, t("heads.pooled"));
+
+  const step = (event) => {
+    const canvas = /** @type {HTMLElement} */ (event.target);
+    const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!move || !canvas.dataset.layer || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    const at = rows.findIndex((one) => one.cells.includes(/** @type {any} */ (canvas)));
+    const row = rows[clamp(at + move[0], rows.length)];
+    const head = clamp(Number(canvas.dataset.head) + move[1], row.cells.length);
+    actions.set({ attention: row.attention, layer: row.layer, head });
+    row.cells[head].focus({ preventScroll: true });
+  };
+  root.addEventListener("keydown", step);
+  root.addEventListener("click", ({ target }) => {
+    const { attention, layer, head } = /** @type {HTMLElement} */ (target).dataset;
+    if (layer !== undefined) actions.set({ attention, layer: Number(layer), head: Number(head) });
+  });
+
+  return (trace, state) => {
+    if (!trace) return;
+    const shape = [trace.attentions.map(({ id }) => id), trace.nLayer, trace.nHead].join(" ");
+    if (shape !== built) {
+      rows = build(root, trace);
+      root.append(note);
+      [built, drawn] = [shape, ""];
+    }
+    const content = `${trace.key} ${currentTheme()}`;
+    if (content !== drawn) note.hidden = !paintAll(rows, trace);
+    if (trace.key !== labelled) forgetLabels(rows.flatMap(({ cells }) => cells));
+    labelled = trace.key;
+    drawn = content;
+    drawHeadChanges(rows, trace, state);
+    light(rows, trace.attention.id, state);
+    root.classList.toggle("stale", trace.key !== keyOf(state));
+  };
+}
+
+/** @param {Element} root @param {import("../../data/model_trace.js").ModelTrace} trace @returns {Row[]} */
+function build(root, { model, attentions, nLayer, nHead }) {
+  const numbers = (n) => Array.from({ length: n }, (_, i) => i);
+  const groups = attentions.map(({ id: attention }) => ({
+    attention,
+    rows: numbers(nLayer).map((layer) => {
+      const cells = numbers(nHead).map((head) => cell(model, { attention, layer, head }));
+      return { attention, layer, cells, bars: barsRow(nHead) };
+    }),
+  }));
+  const top = () => numbers(nHead).map((n) => h("small", { role: "columnheader", "aria-label": t("heads.head", { n }) }, n));
+  const side = (n) => h("small", { role: "rowheader", "aria-label": t("heads.layer", { n }) }, n);
+  const grid = ({ attention, rows }) => {
+    const name = attentionName(model, attention);
+    const label = name ? `${name}: ${t("heads.grid")}` : t("heads.grid");
+    return [
+      name && h("h3", { class: "group", dataset: { attention } }, name, h("small", { class: "dim" }, t(`attention.about.${attention}`))),
+      h(
+        "div",
+        { class: "grid", role: "grid", "aria-label": label, dataset: { attention }, style: { "--heads": nHead } },
+        h("div", { role: "row" }, h("small", { role: "columnheader", "aria-hidden": true }), top()),
+        rows.map(({ layer, cells, bars }) => [h("div", { role: "row" }, side(layer), cells.map(withMark)), bars]),
+      ),
+    ];
+  };
+  replace(root, groups.map(grid));
+  return groups.flatMap((group) => group.rows);
+}
+
+function cell(model, { attention, layer, head }) {
+  const label = headWords(model, { attention, layer, head });
+  const data = { testid: "head", attention, layer, head };
+  return h("canvas", { role: "gridcell", tabindex: -1, "aria-label": label, title: label, dataset: data });
+}
+
+/** A picture, and room for a mark of what its head does. @param {HTMLCanvasElement} canvas */
+function withMark(canvas) {
+  return h("span", { class: "cell", role: "presentation" }, canvas, h("i", { "aria-hidden": "true" }));
+}
+
+/**
+ * @param {Row[]} rows
+ * @param {import("../../data/model_trace.js").ModelTrace} trace
+ * @returns {boolean} whether a picture has more cells than pixels
+ */
+function paintAll(rows, trace) {
+  const table = pixelTable("weights");
+  const shown = Math.floor(rows[0].cells[0].clientWidth * devicePixelRatio); // asked once: it makes the browser lay out
+  let pooled = false;
+  for (const { attention, layer, cells } of rows) {
+    cells.forEach((canvas, head) => {
+      const pattern = trace.pattern(layer, head, attention);
+      const ratio = Math.min(MOST, Math.max(1 / MOST, pattern.n_key / pattern.n_query));
+      canvas.style.aspectRatio = ratio === 1 ? "" : String(ratio);
+      pooled = paintHead(canvas, pattern, trace.mask(layer, head, attention), table, [shown, shown / ratio]) || pooled;
+    });
+  }
+  return pooled;
+}
+
+/** @param {Row[]} rows @param {string} attention  the open one @param {import("../../state/store.js").State} state */
+function light(rows, attention, state) {
+  for (const row of rows) {
+    row.cells.forEach((canvas, head) => {
+      const open = row.attention === attention && row.layer === state.layer && head === state.head;
+      canvas.classList.toggle("on", open);
+      canvas.tabIndex = open ? 0 : -1;
+      canvas.setAttribute("aria-selected", String(open));
+    });
+  }
+}
+
+function clamp(value, length) {
+  return Math.min(length - 1, Math.max(0, value));
+}

@@ -1,0 +1,109 @@
+/** What the heads do on this sentence, where a rule has a name for it: marks in the overview, and the open head's rule. */
+
+import { h, perRoot, replace } from "../../ui/dom.js";
+import { number, percent } from "../../ui/format.js";
+import { setHeadChips } from "../../ui/head_chip.js";
+import { KINDS, markOf } from "../../ui/head_marks.js";
+import { headLabel, nameOf } from "../../ui/head_names.js";
+import { hasString, t } from "../../ui/i18n.js";
+import { nameHead } from "./changes.js";
+
+/**
+ * @typedef {{score: number, share: number, rows: number, fits: boolean}} Score
+ * @typedef {{attention: string, layer: number, head: number, label: string|null, scores: Object<string, Score>}} Labelled
+ * @typedef {Object<string, {threshold: number, words: string}>} Rules
+ */
+
+/** @type {Labelled[]|null} whose marks stand in the overview */
+let marked = null;
+
+const partsOf = perRoot((root) => {
+  const said = h("p", { class: "label-said", dataset: { testid: "head-label" } });
+  const counts = h("p", { class: "label-counts dim", dataset: { testid: "label-counts" } });
+  const list = h("ul", { class: "label-list" });
+  const about = h("p", { class: "dim" }, t("labels.sink"));
+  const all = h("details", { class: "label-scores", dataset: { testid: "label-scores" } }, h("summary", null, t("labels.all")), about, list);
+  replace(root, said, counts, all);
+  return { said, counts, list };
+});
+
+export default {
+  id: "labels",
+  needs: ["explain:heads"],
+  draw(root, trace, state) {
+    const { heads, rules } = trace.explained.heads;
+    const parts = partsOf(root);
+    const isOpen = ({ attention, layer, head }) => attention === trace.attention.id && layer === state.layer && head === state.head;
+    const open = heads.find(isOpen);
+    if (heads !== marked) mark(heads);
+    marked = heads;
+    setHeadChips(open?.label ? nameOf(open.label) : "", t("labels.about"));
+    replace(parts.counts, countsOf(heads));
+    if (!open) return;
+    replace(parts.said, saidOf(open, rules, headLabel(trace.model, { ...state, attention: trace.attention.id })));
+    parts.said.dataset.kind = open.label ?? "";
+    replace(parts.list, Object.entries(open.scores).sort(byScore).map(([kind, score]) => lineOf(kind, score, rules[kind])));
+  },
+};
+
+const byScore = ([, a], [, b]) => b.score - a.score;
+
+/** The open head in a sentence: its label with the score in words, or why it has none. @param {Labelled} head @param {Rules} rules */
+function saidOf({ label, scores }, rules, name) {
+  if (label) {
+    const score = number(scores[label].score, 2);
+    const says = hasString(`labels.${label}.says`) ? t(`labels.${label}.says`, { score }) : `${score}: ${rules[label].words}`;
+    return [h("span", { class: "role" }, nameOf(label)), " ", h("span", { class: "dim" }, says)];
+  }
+  const [kind, best] = Object.entries(scores).sort(byScore)[0];
+  const vars = { head: name, kind: nameOf(kind), score: number(best.score, 2), threshold: number(rules[kind].threshold, 2) };
+  const enough = best.score >= rules[kind].threshold;
+  const why = { ...vars, rows: best.rows, share: percent(best.share, 0) };
+  return h("span", { class: "dim" }, t(enough ? "labels.too_little" : "labels.none", why));
+}
+
+/** One kind's score of the open head, what it needs, and its rule. */
+function lineOf(kind, { score, fits }, { threshold, words }) {
+  const bar = { style: { "--score": score, "--needs": threshold } };
+  const figures = t("labels.needs", { score: number(score, 2), threshold: number(threshold, 2) });
+  return h(
+    "li",
+    { class: fits ? "fits" : null, dataset: { kind, score } },
+    h("span", { class: "name" }, markOf(kind), nameOf(kind)),
+    h("span", { class: "mono" }, figures),
+    h("span", { class: "score-bar", "aria-hidden": "true", ...bar }),
+    h("small", { class: "dim" }, hasString(`labels.${kind}.rule`) ? t(`labels.${kind}.rule`) : words),
+  );
+}
+
+/** How many heads have each label: also what the marks mean. @param {Labelled[]} heads */
+function countsOf(heads) {
+  const labelled = heads.filter(({ label }) => label);
+  const kinds = KINDS.map((kind) => [kind, labelled.filter(({ label }) => label === kind).length]).filter(([, n]) => n);
+  const items = kinds.map(([kind, n]) => h("span", { class: "label-kind" }, markOf(String(kind)), `${nameOf(String(kind))} ${n}`));
+  return [t("labels.counts", { n: labelled.length, all: heads.length }), " ", items];
+}
+
+/** A mark beside each picture of the overview whose head has a label. @param {Labelled[]} heads */
+function mark(heads) {
+  for (const { attention, layer, head, label } of heads) {
+    const which = `[data-testid="head"][data-attention="${attention}"][data-layer="${layer}"][data-head="${head}"]`;
+    const canvas = /** @type {HTMLElement|null} */ (document.querySelector(which));
+    const place = canvas?.nextElementSibling;
+    if (!canvas || !place) continue;
+    if (canvas.dataset.label !== (label ?? undefined)) replace(place, label && markOf(label));
+    if (label) canvas.dataset.label = label;
+    else delete canvas.dataset.label;
+    nameHead(canvas, canvas.dataset.name ?? canvas.title);
+  }
+}
+
+/** The labels of another sentence are none of this one's. @param {HTMLElement[]} canvases */
+export function forgetLabels(canvases) {
+  for (const canvas of canvases) {
+    delete canvas.dataset.label;
+    canvas.nextElementSibling?.replaceChildren();
+  }
+  marked = null;
+  setHeadChips("");
+}

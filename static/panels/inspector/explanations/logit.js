@@ -1,0 +1,113 @@
+/** What a logit is made of: everything that was written into the residual stream, as far as it points to one answer. */
+
+import { attentionsOf, predictsTokens } from "../../../model/attentions.js";
+import { checkOf } from "../../../ui/agreement.js";
+import { h, perRoot, replace } from "../../../ui/dom.js";
+import { signed, significant } from "../../../ui/format.js";
+import { phrase, t } from "../../../ui/i18n.js";
+import { tokenLabel } from "../../../model/labels.js";
+import { sum } from "../../../model/matrix.js";
+import { className } from "../../classes/panel.js";
+import { rowOf } from "../../../model/selection.js";
+import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
+
+/** So many terms are named; the others are one sum. */
+const NAMED = 12;
+
+const stepsOf = buildWhy(["terms", "sum"]);
+const partsOf = perRoot((root) => {
+  const parts = stepsOf(root);
+  const choice = h("select", { "aria-label": t("why.logit_choose"), dataset: { testid: "answer-choice" } });
+  const list = h("ol", { class: "contributions" });
+  const rest = h("div", null, h("p", { class: "why-choice" }, t("why.logit_choose"), " ", choice));
+  parts.figures.before(rest);
+  rest.append(parts.list);
+  parts.steps.terms.more.append(list);
+  return { ...parts, choice, rest, terms: list };
+});
+
+export default {
+  needs: (state, model) => (predictsTokens(model) ? ["explain:contributions", "prediction"] : ["explain:contributions"]),
+  draw(root, trace, state, actions) {
+    const parts = partsOf(root);
+    parts.rest.hidden = trace.explained.contributions === null;
+    if (parts.rest.hidden) return drawNothing(parts, trace, state);
+    const { answer, terms, logit, scales } = trace.explained.contributions;
+    drawChoice(parts.choice, answersOf(trace, state), answer, ownOf(trace, state), actions);
+    drawTitle(parts, "why.title_logit", aboutOf(trace, state));
+    const ordered = [...terms].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+    drawLine(parts.steps.terms, "why.logit_terms", { n: terms.length });
+    drawTerms(parts.terms, ordered.slice(0, NAMED), ordered.slice(NAMED), trace, actions);
+    const total = sum(terms.map(({ value: one }) => one));
+    drawLine(parts.steps.sum, "why.logit_sum", { value: value(significant(total, 5)) }, checkOf(total, logit, (one) => significant(one, 5)));
+    const held = Object.values(scales);
+    replace(parts.note, t(held.length > 1 ? "why.logit_note_many" : "why.logit_note", { scale: significant(held.at(-1) ?? 1), n: held.length }));
+  },
+};
+
+/** A PAD was never trained to predict. */
+function drawNothing(parts, trace, state) {
+  drawTitle(parts, "why.title_logit", aboutOf(trace, state));
+  replace(parts.note, t("why.logit_pad"));
+}
+
+/** What there is to choose from: the likeliest tokens, or the classes. @returns {[number, string][]} */
+function answersOf(trace, state) {
+  const { explained, classes, predictions } = trace;
+  if (classes) return classes.map(({ name }, i) => [i, className(name)]);
+  const listed = predictions[rowOf(state, trace)].candidates.map((one) => [one.id, tokenLabel(one)]);
+  const { answer, tokens } = explained.contributions;
+  return listed.some(([id]) => id === answer) ? listed : [[answer, tokenLabel(tokens[answer])], ...listed];
+}
+
+/** The model's own first choice: in the state it needs no saying. */
+function ownOf(trace, state) {
+  const { classes, predictions } = trace;
+  if (classes) return classes.reduce((best, { logit }, i) => (logit > classes[best].logit ? i : best), 0);
+  return predictions[rowOf(state, trace)]?.candidates[0].id;
+}
+
+function drawChoice(choice, answers, answer, own, actions) {
+  replace(choice, answers.map(([id, label]) => h("option", { value: id, selected: id === answer }, label)));
+  choice.onchange = () => actions.set({ answer: Number(choice.value) === own ? null : Number(choice.value) });
+}
+
+function aboutOf(trace, state) {
+  if (trace.written === null) return phrase("why.logit_class", { first: value(trace.model.first?.text ?? "[CLS]") });
+  const row = rowOf(state, trace);
+  return phrase("why.logit_after", { token: named(trace.written.tokens[row], "q"), i: at(row) });
+}
+
+/** Signed bars around a middle, the largest first; a head's opens it. */
+function drawTerms(list, named, others, trace, actions) {
+  const rest = sum(others.map(({ value: one }) => one));
+  const reach = Math.max(...named.map(({ value: one }) => Math.abs(one)), Math.abs(rest)) || 1;
+  const items = named.map((term) => {
+    const open = term.part === "head" ? () => actions.set({ attention: attentionAt(trace.model, term), layer: term.layer, head: term.head }) : null;
+    return item(wordOf(term, trace.model), term.value, reach, open);
+  });
+  replace(list, items, others.length ? item(t("why.logit_rest", { n: others.length }), rest, reach, null) : null);
+}
+
+function item(name, amount, reach, open) {
+  const share = `${(Math.abs(amount) / reach) * 50}%`;
+  const bar = h("span", { class: amount < 0 ? "bar down" : "bar up", style: { width: share } });
+  const label = open ? h("button", { type: "button", class: "link", on: { click: open } }, name) : name;
+  return h("li", { class: "contribution", dataset: { testid: "contribution", value: amount } }, h("span", null, label), h("span", { class: "track", "aria-hidden": true }, bar), h("b", { class: "mono" }, signed(amount, 3)));
+}
+
+/** The attention whose module a term's path names. */
+function attentionAt(model, { path, layer }) {
+  return attentionsOf(model).find((one) => path.startsWith(one.path.replace("{layer}", String(layer))))?.id ?? null;
+}
+
+/** A term in words: "layer 2 · head 1". */
+function wordOf(term, model) {
+  const several = attentionsOf(model).length > 1;
+  const where = several && term.layer !== null ? t(`why.stack_${stackOf(term)}`) : "";
+  const part = term.part === "norm_bias" && term.layer !== null ? "norm_bias_layer" : term.part;
+  const name = t(`why.part_${part}`, { layer: term.layer ?? 0, head: term.head ?? 0 });
+  return where ? t("why.in_stack", { stack: where, part: name }) : name;
+}
+
+const stackOf = ({ path }) => (path.includes("cross_attn") ? "cross" : path.startsWith("encoder.") ? "encoder" : "decoder");

@@ -1,0 +1,86 @@
+/** The arithmetic of one LayerNorm on one token: mean, variance, then for one feature (x − mean)/√(variance + ε)·γ + β. */
+
+import { endsOf, prefixOf, sublayersOf } from "../../../model/anatomy.js";
+import { attentionOf } from "../../../model/attentions.js";
+import { checkOf } from "../../../ui/agreement.js";
+import { h, perRoot, replace, update } from "../../../ui/dom.js";
+import { significant, signed } from "../../../ui/format.js";
+import { phrase, t } from "../../../ui/i18n.js";
+import { largest, normalised, rowIn } from "../../../model/matrix.js";
+import { drawTermBars } from "../../../chart/bars/term_bars.js";
+import { position } from "../../../model/selection.js";
+import { openStep, opening, stepsOf } from "../../../stations/computation/steps.js";
+import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
+
+const builtOf = buildWhy(["input", "mean", "hat", "out"]);
+const partsOf = perRoot((root) => {
+  const parts = builtOf(root);
+  const choice = h("select", { "aria-label": t("why.norm_choose"), dataset: { testid: "norm-choice" } });
+  parts.figures.before(h("p", null, choice));
+  return { ...parts, choice, open: /** @type {string|null} */ (null) };
+});
+
+/** The LayerNorms of the open block, and the one behind the last block: [kind, path]. */
+function normsOf(state, model) {
+  const prefix = prefixOf(attentionOf(model, state.attention));
+  const own = sublayersOf(model, prefix, state.layer).map(({ kind, norm }) => [kind, norm]);
+  const { finalNorm } = endsOf(model, prefix);
+  return finalNorm ? [...own, ["final", finalNorm]] : own;
+}
+
+/** The step of the walk that a LayerNorm is. */
+const isStepOf = (kind) => (step) => (kind === "final" ? step.kind === "final" : step.kind === "norm" && step.group === kind);
+
+/** Which one is explained: in the walk that of the open step. */
+function openIn(norms, state, model, wish) {
+  const step = state.view === "computation" ? openStep(stepsOf(model, state), model, state) : null;
+  return norms.find(([kind]) => (step ? isStepOf(kind)(step) : kind === wish)) ?? norms[0];
+}
+
+export default {
+  needs: (state, model) =>
+    normsOf(state, model).flatMap(([, path]) => [`tensor:${path}.input`, `tensor:${path}.out`, `weight:${path}.weight`, `weight:${path}.bias`]),
+  draw(root, trace, state, actions) {
+    const parts = partsOf(root);
+    const norms = normsOf(state, trace.model);
+    const [kind, path] = openIn(norms, state, trace.model, parts.open);
+    const walked = state.view === "computation";
+    drawChoice(parts, norms, kind, (wish) => {
+      if (walked) return walkTo(wish, trace.model, actions);
+      parts.open = wish;
+      this.draw(root, trace, state, actions);
+    });
+    const { query } = position(state, trace);
+    const part = (name) => rowIn(trace.tensor(`${path}.${name}`), query);
+    const [x, out] = [part("input"), part("out")];
+    drawTitle(parts, "why.title_norm", phrase("why.norm_of", { token: named(trace.queries.tokens[query], "q"), i: at(query) }));
+    const asked = state.cell?.[1] ?? Infinity;
+    // Nothing is chosen: what the walk beside it then shows, or what stands out of the input.
+    const d = asked < x.length ? asked : largest(walked ? out : x);
+    drawSteps(parts, trace, path, { x, out, d }, (to) => actions.set({ cell: [query, to] }));
+  },
+};
+
+/** In the walk every LayerNorm is a step of its own. */
+function walkTo(kind, model, actions) {
+  const step = stepsOf(model, actions.get()).find(isStepOf(kind));
+  if (step) actions.set(opening(step));
+}
+
+function drawChoice(parts, norms, open, choose) {
+  replace(parts.choice, norms.map(([kind]) => h("option", { value: kind, selected: kind === open }, t(`why.norm_${kind}`))));
+  parts.choice.onchange = () => choose(parts.choice.value);
+}
+
+function drawSteps({ steps }, trace, path, { x, out, d }, onChoose) {
+  const [gain, bias] = [trace.weight(`${path}.weight`).data, trace.weight(`${path}.bias`).data];
+  const { mean, variance, deviation, hat } = normalised(x, d, trace.model.layer_norm_eps);
+  const total = hat * gain[d] + bias[d];
+  drawLine(steps.input, "why.norm_input", { n: x.length });
+  drawTermBars(steps.input.more, { terms: x, chosen: d, onChoose, label: t("why.norm_label", { n: x.length }), words: (i) => t("why.norm_feature", { d: i, value: signed(x[i], 4) }) });
+  update(steps.input.item, { title: t("why.norm_click") });
+  drawLine(steps.mean, "why.norm_mean", { mean: value(significant(mean)), variance: value(significant(variance)) });
+  const vars = { d, x: signed(x[d], 4), mean: mean < 0 ? `(${significant(mean)})` : significant(mean), deviation: significant(deviation), value: value(significant(hat)) };
+  drawLine(steps.hat, "why.norm_hat", vars);
+  drawLine(steps.out, "why.norm_out", { gain: significant(gain[d]), bias: signed(bias[d], 4), value: value(significant(total)) }, checkOf(total, out[d]));
+}

@@ -1,0 +1,48 @@
+/** What all explanations are built from: a title, a few figures, and numbered steps. */
+
+import { h, perRoot, replace } from "../../../ui/dom.js";
+import { phrase, t } from "../../../ui/i18n.js";
+import { tokenLabel } from "../../../model/labels.js";
+
+/**
+ * The fixed parts of an explanation: steps keep their elements, so that bars keep their place under the pointer.
+ * @param {string[]} names  of the steps @returns {(root: Element) => any}
+ */
+export const buildWhy = (names) =>
+  perRoot((root) => {
+    const title = h("h2", { dataset: { testid: "why-title" } });
+    const figures = h("dl", { class: "figures" });
+    const made = names.map((name) => {
+      const step = { line: h("div", { class: "why-line" }), more: h("div", null) };
+      return [name, { ...step, item: h("li", { dataset: { step: name } }, step.line, step.more) }];
+    });
+    const steps = Object.fromEntries(made);
+    const list = h("ol", { class: "why-steps" }, made.map(([, { item }]) => item));
+    const note = h("p", { class: "dim why-note" });
+    root.append(title, figures, list, note);
+    return { title, figures, steps, list, note };
+  });
+
+/** @param {any} parts @param {string} title @param {any} about  of what it is */
+export function drawTitle(parts, title, about) {
+  replace(parts.title, h("span", { class: "nowrap" }, t(title)), " ", h("span", { class: "dim" }, about));
+}
+
+/** Names and numbers, one a row. @param {any} parts @param {[any, string][]} rows */
+export function drawFigures(parts, rows) {
+  replace(parts.figures, rows.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", { class: "mono" }, value))));
+}
+
+/** One step in words. @param {any} step @param {string} key @param {Object<string, any>} vars @param {...any} more */
+export function drawLine(step, key, vars, ...more) {
+  replace(step.line, phrase(key, vars), more.map((one) => [" ", one]));
+}
+
+/** A number that counts, in the middle of words. @param {string} text @param {string} [role] */
+export const value = (text, role = "") => h("b", { class: `mono ${role}`.trim() }, text);
+
+/** A token in the colour of its role. @param {any} token @param {string} role */
+export const named = (token, role) => h("b", { class: `mono ${role}` }, tokenLabel(token));
+
+/** Where a token stands, small. @param {number} index */
+export const at = (index) => h("small", null, String(index));

@@ -1,0 +1,62 @@
+/** The arithmetic of one FFN unit on one token: which inputs drive it, what ReLU leaves, what it writes. */
+
+import { checkOf } from "../../../ui/agreement.js";
+import { replace } from "../../../ui/dom.js";
+import { significant, signed } from "../../../ui/format.js";
+import { phrase, t } from "../../../ui/i18n.js";
+import { columnIn, largest, lengthOf, products, rowIn, sum } from "../../../model/matrix.js";
+import { drawTermBars } from "../../../chart/bars/term_bars.js";
+import { position } from "../../../model/selection.js";
+import { ffnOf } from "../../../stations/ffn/data.js";
+import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
+
+const partsOf = buildWhy(["terms", "bias", "relu", "writes"]);
+
+/** The names of what an FFN reads, makes and has, of the open layer and the stack of the open attention. */
+function namesOf(state, model) {
+  const { path, input, pre, post } = ffnOf(state, model);
+  return {
+    taps: { input, pre, post },
+    weights: { w1: `${path}.w_1.weight`, b1: `${path}.w_1.bias`, w2: `${path}.w_2.weight` },
+  };
+}
+
+export default {
+  needs(state, model) {
+    const { taps, weights } = namesOf(state, model);
+    return [...Object.values(taps).map((name) => `tensor:${name}`), ...Object.values(weights).map((name) => `weight:${name}`)];
+  },
+  draw(root, trace, state) {
+    const parts = partsOf(root);
+    const { taps, weights } = namesOf(state, trace.model);
+    const { query } = position(state, trace);
+    const part = (name) => rowIn(trace.tensor(name), query);
+    const [x, pre, post] = [part(taps.input), part(taps.pre), part(taps.post)];
+    const unit = Math.min(state.ffnUnit ?? largest(post), pre.length - 1);
+    drawTitle(parts, "why.title_unit", phrase("why.unit_of", { unit: value(String(unit)), token: named(trace.queries.tokens[query], "q"), i: at(query) }));
+    drawDrive(parts.steps, x, rowIn(trace.weight(weights.w1), unit), { bias: trace.weight(weights.b1).data[unit], pre: pre[unit] });
+    drawEffect(parts, trace.weight(weights.w2), { unit, pre: pre[unit], post: post[unit], normFirst: trace.model.norm_order === "pre" });
+    replace(parts.note, t("why.unit_note"));
+  },
+};
+
+/** x·w + b, and the model's own `pre`. */
+function drawDrive(steps, x, w, { bias, pre }) {
+  const terms = products(x, w);
+  const dot = sum(terms);
+  drawLine(steps.terms, "why.unit_dot", { n: terms.length, value: value(significant(dot)) });
+  drawTermBars(steps.terms.more, {
+    terms,
+    label: t("why.unit_label", { n: terms.length }),
+    words: (d) => t("why.unit_term", { d, x: signed(x[d], 3), w: signed(w[d], 3), value: signed(terms[d], 3) }),
+  });
+  drawLine(steps.bias, "why.unit_bias", { b: signed(bias, 4), value: value(significant(dot + bias)) }, checkOf(dot + bias, pre));
+}
+
+/** max(0, pre), and how long what it writes is: post·‖its row of W₂‖; a LayerNorm that follows changes that. */
+function drawEffect({ steps }, w2, { unit, pre, post, normFirst }) {
+  drawLine(steps.relu, pre > 0 ? "why.unit_fires" : "why.unit_silent", { value: value(significant(post)) }, checkOf(Math.max(0, pre), post));
+  const length = post * lengthOf(columnIn(w2, unit)); // w2 [d_model d_ff]: the unit is a column
+  const writes = normFirst ? "why.unit_writes" : "why.unit_writes_normed";
+  drawLine(steps.writes, post > 0 ? writes : "why.unit_writes_nothing", { value: value(significant(length)) });
+}

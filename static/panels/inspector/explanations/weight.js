@@ -1,0 +1,80 @@
+/** The arithmetic of one weight: q·k, ÷ √d_head, + M, exp, ÷ the row's sum; then what the weight does. */
+
+import { attentionOf, tapOf } from "../../../model/attentions.js";
+import { checkOf } from "../../../ui/agreement.js";
+import { replace } from "../../../ui/dom.js";
+import { number, percent, signed, significant } from "../../../ui/format.js";
+import { phrase, t } from "../../../ui/i18n.js";
+import { mi, math, sub, mn, mo, row as side } from "../../../ui/mathml.js";
+import { rowIn } from "../../../model/matrix.js";
+import { drawTermBars } from "../../../chart/bars/term_bars.js";
+import { position } from "../../../model/selection.js";
+import { reasonOf } from "../../../stations/query_key.js";
+import { at, buildWhy, drawFigures, drawLine, drawTitle, named, value } from "./parts.js";
+import { handedOver, moved, weightTerms } from "./weight_terms.js";
+
+const partsOf = buildWhy(["dot", "scaled", "mask", "exp", "weight", "part", "moves"]);
+/** What is added goes through a LayerNorm before it is in the stream, unless that stands before the sublayer. @param {string} key */
+const movesKey = (model, key) => (model.norm_order === "pre" ? key : `${key}_normed`);
+const outOf = (state, model) => tapOf(attentionOf(model, state.attention), state.layer, "w_o.weight");
+
+export default {
+  // W_O is not in a saved trace: there the last step is left out.
+  needs: (state, model) => (state.file === null ? ["detail", `weight:${outOf(state, model)}`] : ["detail"]),
+  draw(root, trace, state) {
+    const parts = partsOf(root);
+    const { query, key } = position(state, trace);
+    const terms = weightTerms(trace.detail, query, key);
+    const tokens = { query: named(trace.queries.tokens[query], "q"), key: named(trace.keys.tokens[key], "k") };
+    drawTitle(parts, TITLES[state.view] ?? TITLES.weights, phrase("why.looks", { ...tokens, i: at(query), j: at(key) }));
+    drawScore(parts.steps, trace, terms, query, key);
+    drawSoftmax(parts.steps, trace, terms);
+    drawEffect(parts, trace, state, terms, query, key);
+    for (const [name, { item }] of Object.entries(parts.steps)) item.classList.toggle("lit", LIT[state.view]?.includes(name) ?? false);
+  },
+};
+
+const TITLES = { weights: "why.title", scores: "why.title_score", mask: "why.title_mask" };
+const four = (value) => number(value, 4);
+/** The steps that the open station is about. */
+const LIT = { scores: ["dot", "scaled"], mask: ["mask"] };
+
+function drawScore(steps, trace, { products, dHead, root, dot, scaled }, query, key) {
+  const [q, k] = [rowIn(trace.detail.q, query), rowIn(trace.detail.k, key)];
+  drawLine(steps.dot, "why.dot", { q: value("q", "q"), k: value("k", "k"), n: dHead, value: value(four(dot)) });
+  drawTermBars(steps.dot.more, {
+    terms: products,
+    label: t("why.dot_label", { n: dHead, value: four(dot) }),
+    words: (d) => t("why.dot_term", { d, q: signed(q[d], 3), k: signed(k[d], 3), value: signed(products[d], 3) }),
+  });
+  const own = trace.detail.scores.data[query * trace.detail.k.shape[0] + key];
+  drawLine(steps.scaled, "why.scaled", { d: dHead, root: number(root, 3), value: value(four(scaled)) }, checkOf(scaled, own, four));
+}
+
+function drawSoftmax(steps, trace, { scaled, reasons, exp, rowSum, weight, model, nAllowed, shift }) {
+  const allowed = { value: value(four(scaled)) };
+  drawLine(steps.mask, reasons ? "why.forbidden" : "why.allowed", reasons ? { reason: reasonOf(reasons) } : allowed);
+  const vars = { value: value(significant(exp, 5)), sum: value(significant(rowSum, 5)), n: nAllowed, shift: number(shift, 2) };
+  drawLine(steps.exp, rowSum === 0 ? "why.no_key" : shift ? "why.exp_shifted" : "why.exp", vars);
+  drawLine(steps.weight, "why.weight", { value: value(significant(weight)) }, checkOf(weight, model));
+}
+
+/** a·v, its share of z, and how far it moves the stream. */
+function drawEffect(parts, trace, state, { model }, query, key) {
+  const { part, share } = handedOver(trace.detail, query, key);
+  const v = rowIn(trace.detail.v, key);
+  drawLine(parts.steps.part, "why.part", { a: value(significant(model)), v: value("v", "v") });
+  drawTermBars(parts.steps.part.more, {
+    terms: part,
+    label: t("why.part_label", { n: part.length }),
+    words: (d) => t("why.part_term", { d, a: significant(model), v: signed(v[d], 3), value: signed(part[d], 3) }),
+  });
+  const wO = trace.weight(outOf(state, trace.model));
+  const length = wO && significant(moved(part, wO, state.head));
+  parts.steps.moves.item.hidden = !wO;
+  if (length) drawLine(parts.steps.moves, movesKey(trace.model, "why.moves"), { value: value(length) });
+  const weightName = math(sub(mi("a"), side(mn(query), mo(","), mn(key))));
+  const figures = [[[t("why.figure_weight"), " ", weightName], significant(model)], [t("why.figure_share"), percent(share)]];
+  drawFigures(parts, length ? [...figures, [t(movesKey(trace.model, "why.figure_moves")), length]] : figures);
+  replace(parts.note, t("why.share_note"));
+}

@@ -1,0 +1,32 @@
+/** The inspector: the arithmetic of what is chosen in the open station, on the model's own numbers. */
+
+import { h, replace } from "../../ui/dom.js";
+import { EXPLANATIONS, explanationOf } from "./explanations/index.js";
+import { VIEWS } from "../../stations/index.js";
+
+/** @type {WeakMap<HTMLElement, Map<any, HTMLElement>>} each explanation keeps an element of its own */
+const places = new WeakMap();
+
+export default {
+  id: "why",
+  needs(state, model) {
+    const { needs } = explanationOf(VIEWS, state, model);
+    return typeof needs === "function" ? needs(state, model) : needs;
+  },
+  draw(root, trace, state, actions) {
+    const explanation = explanationOf(VIEWS, state, trace.model);
+    const place = placeOf(root, explanation);
+    for (const other of root.children) /** @type {HTMLElement} */ (other).hidden = other !== place;
+    explanation.draw(place, trace, state, actions);
+  },
+};
+
+/** @param {HTMLElement} root @param {any} explanation */
+function placeOf(root, explanation) {
+  if (!places.has(root)) {
+    const made = Object.entries(EXPLANATIONS).map(([name, one]) => [one, h("div", { dataset: { why: name } })]);
+    places.set(root, new Map(/** @type {any} */ (made)));
+    replace(root, ...made.map(([, place]) => place));
+  }
+  return /** @type {HTMLElement} */ (places.get(root)?.get(explanation));
+}

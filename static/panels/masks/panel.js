@@ -1,0 +1,56 @@
+/** The masks panel: what a position may see, what stands beside the sentence, and the comparison with training. */
+
+import { causalIn, compared } from "../../model/compare/runs.js";
+import { leakOfHead } from "../../model/compare/measure.js";
+import { openSquare } from "../../model/compare/square.js";
+import { runWords } from "../../ui/compare_words.js";
+import { trainedCausal, writesTarget } from "../../model/attentions.js";
+import { replace } from "../../ui/dom.js";
+import { integer, percent } from "../../ui/format.js";
+import { t } from "../../ui/i18n.js";
+import { createPadding } from "./padding.js";
+import { switchRow } from "../../ui/switch_row.js";
+
+/** @param {HTMLElement} root @param {import("../../controls.js").Context} context @returns {import("../../controls.js").Draw} */
+export function createMasks(root, { actions, modelOf }) {
+  const model = () => modelOf(actions.get());
+  const causal = switchRow("causal", t("masks.causal"), (on) => actions.set({ causal: on === trainedCausal(model()) ? null : on }));
+  const padding = createPadding(actions, model);
+  const compare = switchRow("compare", t("masks.compare"), (on) => actions.set({ compare: on }));
+  replace(root, causal.row, padding.rows, compare.row);
+
+  return (trace, state) => {
+    const now = model();
+    const shown = trace && trace.model.name === now.name ? trace : null;
+    const leak = shown && leakNow(shown, state);
+    const on = causalIn(state, now);
+    const about = writesTarget(now) ? "masks.causal_about_target" : "masks.causal_about";
+    causal.set(on, t(about), shown && shown.causal === on ? effect(shown, state, leak) : "");
+    padding.draw(shown, state, leak);
+    const { before, after } = compared(state, now);
+    compare.set(state.compare, t("masks.compare_about", { before: runWords(before, now), after: runWords(after, now) }), "");
+  };
+}
+
+/**
+ * What leaks in the open head, out of its float32; null until it is here.
+ * @returns {import("../../model/compare/measure.js").Leak|null}
+ */
+function leakNow(trace, { layer, head }) {
+  const { detail, attention } = trace;
+  if (detail?.layer !== layer || detail?.head !== head || detail.attention !== attention.id) return null;
+  return leakOfHead(openSquare(trace, detail));
+}
+
+/** What the causal mask does at this moment, counted in the trace. */
+function effect(trace, { layer, head }, leak) {
+  const trained = trainedCausal(trace.model);
+  const own = trace.attentions.find(({ causal }) => causal) ?? trace.attention; // the one that it is about
+  const mask = trace.mask(layer, head, own.id);
+  const forbidden = mask.reduce((count, reasons) => count + (reasons ? 1 : 0), 0);
+  const cells = { forbidden: integer(forbidden), cells: integer(mask.length) };
+  if (trace.causal) return t(trained ? "masks.on_now" : "masks.on_now_untrained", cells);
+  if (!trained) return t("masks.off_now_trained");
+  if (!leak || own.id !== trace.attention.id) return t("masks.off_now_short");
+  return t(forbidden ? "masks.off_now_padded" : "masks.off_now", { share: percent(leak.future) });
+}

@@ -1,0 +1,69 @@
+/** The address bar: it always holds a link to what is shown, and Back goes back to what was opened before. */
+
+import { DEFAULTS, readUrl, same, urlOf } from "../state/store.js";
+import { isEmpty } from "../model/selection.js";
+
+/** Changes that open something: each is a step for Back. Everything else only rewrites the address. */
+const STEPS = ["model", "attention", "layer", "head", "view", "causal", "padCount", "padSide", "padMask", "padFollow", "compare"];
+/** Steps that follow each other this fast (arrow keys through the heads) are one. */
+const ONE_STEP_MS = 700;
+/** Browsers refuse more than about 100 rewrites in 30 seconds: typing writes when it pauses. */
+const WRITE_AFTER_MS = 250;
+
+/** @param {ReturnType<typeof import("../state/store.js").createStore>} store */
+export function mirrorUrl(store) {
+  let timer = 0;
+  let lastStep = -Infinity; // performance.now() counts from the page's own start: the first step may come at once
+  let following = false; // the store is being set from the address: do not write it back
+
+  const write = () => {
+    clearTimeout(timer);
+    timer = 0;
+    if (store.get().file !== null) return;
+    history.replaceState(null, "", urlOf(store.get()));
+  };
+
+  /** A file has no address: the bar keeps that of the live page, and Back leaves the file. */
+  const stay = (live) => {
+    clearTimeout(timer);
+    history.replaceState(null, "", urlOf(live));
+    history.pushState(null, "", urlOf(live));
+  };
+
+  store.subscribe((state, previous) => {
+    if (following) return;
+    if (state.file !== null) {
+      if (previous.file === null) stay(previous);
+      return;
+    }
+    if (previous.file !== null) return write();
+    if (!isStep(state, previous)) {
+      clearTimeout(timer);
+      timer = setTimeout(write, WRITE_AFTER_MS);
+      return;
+    }
+    const now = performance.now();
+    if (now - lastStep > ONE_STEP_MS) {
+      clearTimeout(timer);
+      history.replaceState(null, "", urlOf(previous)); // what Back returns to
+      history.pushState(null, "", urlOf(state));
+    } else write();
+    lastStep = now;
+  });
+
+  addEventListener("popstate", () => {
+    clearTimeout(timer);
+    const { model, theme, type, lang } = store.get();
+    following = true;
+    store.set({ ...DEFAULTS, model, theme, type, lang, ...readUrl(location) });
+    following = false;
+  });
+  addEventListener("pagehide", () => timer && write());
+  return { flush: write };
+}
+
+/** @param {import("../state/store.js").State} state @param {import("../state/store.js").State} previous */
+function isStep(state, previous) {
+  if (previous.model === null) return false; // the start, not a choice
+  return isEmpty(state) !== isEmpty(previous) || STEPS.some((name) => !same(state[name], previous[name]));
+}

@@ -1,0 +1,47 @@
+/** The page without a sentence: what this is, and sentences worth opening (static/examples.json). */
+
+import { h, replace } from "../ui/dom.js";
+import { language, t } from "../ui/i18n.js";
+import { isEmpty } from "../model/selection.js";
+import { DEFAULTS, urlOf } from "../state/store.js";
+
+/** @param {HTMLElement} root @param {import("../controls.js").Context} context @returns {import("../controls.js").Draw} */
+export function createExamples(root, { actions, examples, models }) {
+  const isLoaded = ({ model }) => !model || models.some(({ name }) => name === model);
+  replace(
+    root,
+    h("h1", null, t("welcome.title")),
+    h("p", { class: "about" }, t("welcome.about")),
+    h("h2", null, t("welcome.start")),
+    h("div", { class: "cards" }, examples.examples.filter(isLoaded).map((example) => card(example, actions))),
+  );
+  return (trace, state) => {
+    root.hidden = !isEmpty(state);
+  };
+}
+
+/** The change that shows an example, whatever was shown. @returns {Partial<import("../state/store.js").State>} */
+export function patchOf({ see, at_least: claim, ...opened }) {
+  const { theme, type, lang, file, quiz, ...fresh } = DEFAULTS; // all but what is the reader's own
+  return { ...fresh, ...opened }; // an example is made of parts of the state
+}
+
+/** A card is a link, so that it can be opened beside the page too. */
+function card(example, actions) {
+  const { see } = example;
+  const patch = patchOf(example);
+  const { model, text, layer, head } = patch;
+  const open = (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    actions.set(patch);
+    /** @type {HTMLElement} */ (document.querySelector("#opened")).focus({ preventScroll: true });
+  };
+  return h(
+    "a",
+    { class: "card", href: urlOf({ ...DEFAULTS, ...patch }), dataset: { testid: "example" }, on: { click: open } },
+    h("span", { class: "text", lang: "en" }, text),
+    h("span", { class: "see" }, see[language()]),
+    h("span", { class: "role" }, [model, t("welcome.open", { layer, head })].filter(Boolean).join(" · ")),
+  );
+}

@@ -1,0 +1,107 @@
+/** The export menu: what is open, all heads, and the numbers behind them, as files to take away. */
+
+import { tapOf } from "../model/attentions.js";
+import { h, replace, setText } from "../ui/dom.js";
+import { t } from "../ui/i18n.js";
+import { picturesIn } from "../chart/pictures.js";
+import { exporterOf } from "../export/exporter.js";
+import { nameOf } from "../export/station_picture.js";
+import { snippet } from "../export/snippet.js";
+import { copy } from "./share.js";
+import { errorText } from "../ui/status.js";
+import { createPopover } from "../ui/popover.js";
+
+/** A picture may still be on its way when the menu is opened. */
+const [LOOKS, LOOK_MS] = [20, 150];
+
+/** @param {HTMLElement} root @param {import("../controls.js").Context} context @returns {import("../controls.js").Draw} */
+export function createExport(root, { chooseFile, views, url }) {
+  const button = /** @type {HTMLButtonElement} */ (root.querySelector("button"));
+  const items = h("div", { class: "export-items" });
+  const said = h("p", { class: "said", role: "status", dataset: { testid: "export-said" } });
+  const attrs = { class: "btn wide", type: "button", dataset: { testid: "open-file" } };
+  const open = h("button", { ...attrs, on: { click: () => (popover.close(), chooseFile()) } }, t("open.choose"));
+  const panel = h("div", { class: "export-panel", role: "group", "aria-label": t("export.title"), dataset: { testid: "export-panel" } });
+  replace(panel, items, said, h("section", null, h("h2", null, t("open.title")), open, h("p", { class: "dim" }, t("open.hint"))));
+  root.append(panel);
+  /** @type {[any, any, any]} */
+  let shown = [null, null, null];
+  const popover = createPopover(root, button, panel, () => {
+    setText(said, "");
+    said.classList.remove("bad");
+    list(LOOKS);
+  });
+
+  /** What there is; a picture that is still being drawn is looked for again. @param {number} looks */
+  function list(looks) {
+    replace(items, ...sectionsOf(shown, { run, views, url }));
+    const isDrawn = items.querySelector('[data-testid="export-svg"]');
+    if (!isDrawn && looks > 0) setTimeout(() => panel.hidden || items.contains(document.activeElement) || list(looks - 1), LOOK_MS);
+  }
+
+  /** Do one, and say how it went, here. @param {() => Promise<string>} make */
+  async function run(make) {
+    said.classList.remove("bad");
+    setText(said, t("export.working"));
+    try {
+      setText(said, t("export.saved", { name: await make() }));
+    } catch (error) {
+      console.warn(error);
+      said.classList.add("bad");
+      setText(said, t("export.failed", { message: errorText(error) }));
+    }
+  }
+
+  return (trace, state, error) => {
+    shown = [trace, state, error];
+  };
+}
+
+/** What can be taken away at this moment, in sections. */
+function sectionsOf([trace, state, error], { run, views, url }) {
+  if (!trace || error) return [h("p", { class: "dim" }, t(error ? "export.after_error" : "export.nothing"))];
+  const station = /** @type {HTMLElement} */ (document.querySelector('[data-panel="opened"] > .station:not([hidden])'));
+  const view = views.find(({ id }) => id === state.view) ?? views[0];
+  const pictures = station ? picturesIn(station) : [];
+  url.flush();
+  const save = exporterOf({ trace, state, view, station, pictures });
+  const item = (name, what, file = name) => itemOf(name, file, () => run(what));
+  const table = (picture) => item("csv", () => save.csv(picture), t("export.csv_of", { name: nameOf(picture) }));
+  const tables = view.id === "tokens" ? [item("csv", save.tokens)] : pictures.map(table);
+  const none = !pictures.length && view.id !== "tokens";
+  return [
+    section("export.picture", none && t("export.no_picture"), [
+      [item("png", save.png), item("svg", save.svg), item("html", save.html)].filter(() => !none),
+      tables,
+    ]),
+    section("export.heads", null, [[item("heads-png", save.headsPng, "png"), item("heads-svg", save.headsSvg, "svg")]]),
+    section("export.trace", trace.file && t("export.is_file"), trace.file ? [] : [traceItems(item, save, { ...state, attention: trace.attention })]),
+  ];
+}
+
+function section(key, note, rows) {
+  const lines = rows.map((row) => h("div", { class: "row" }, row));
+  return h("section", null, h("h2", null, t(key)), note && h("p", { class: "dim" }, note), lines);
+}
+
+function itemOf(name, file, click) {
+  const known = { png: "PNG", svg: "SVG", html: t("export.html"), csv: "CSV", safetensors: ".safetensors", npz: ".npz" };
+  return h("button", { class: "btn", type: "button", dataset: { testid: `export-${name}` }, on: { click } }, known[file] ?? file);
+}
+
+/** Both files, and how to load the one that was last pointed at. */
+function traceItems(item, save, { attention, layer, head }) {
+  const code = h("code", { dataset: { testid: "snippet" } });
+  const show = (format) => setText(code, snippet({ format, file: save.traceName(format), name: tapOf(attention, layer, "pattern"), head, what: `layer ${layer}, head ${head}` }));
+  const items = ["safetensors", "npz"].map((format) => {
+    const button = item(format, () => save.trace(format));
+    for (const event of ["focus", "pointerenter", "click"]) button.addEventListener(event, () => show(format));
+    return button;
+  });
+  show("safetensors");
+  const taken = h("button", { class: "btn", type: "button", dataset: { testid: "copy-snippet" } }, t("export.copy"));
+  taken.addEventListener("click", async () => {
+    setText(taken, t((await copy(code.textContent)) ? "export.copied" : "export.copy_failed"));
+  });
+  return [items, h("p", { class: "dim" }, t("export.trace_about")), h("pre", { tabindex: 0 }, code), taken];
+}

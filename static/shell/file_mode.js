@@ -1,0 +1,55 @@
+/** A saved trace is shown as it is: what would need a new one from the server is out of reach until the reader goes back. */
+
+import { FileError, LARGEST } from "../data/trace_file.js";
+import { trainedCausal } from "../model/attentions.js";
+import { DEFAULTS } from "../state/store.js";
+
+/** What may change while a file is shown. */
+const VIEWING = ["attention", "layer", "head", "query", "key", "view", "step", "cell", "ffnUnit", "quiz", "temperature", "topK", "topP", "seed", "theme", "lang"];
+
+/**
+ * @param {ReturnType<typeof import("../state/store.js").createStore>} store
+ * @param {{open: (buffer: ArrayBuffer, name: string) => {key: string, meta: any, model: any}}} sources
+ */
+export function createFileMode(store, sources) {
+  /** @type {Partial<import("../state/store.js").State>} what was shown live */
+  let before = {};
+
+  return {
+    /** @param {File} file @throws {FileError} and nothing has changed */
+    async open(file) {
+      if (file.size > LARGEST) throw new FileError("too_large", { limit: LARGEST / 1e6 });
+      const { key, meta, model } = sources.open(await file.arrayBuffer(), file.name);
+      const state = store.get();
+      if (state.file === null) before = state;
+      store.set({
+        ...{ text: "", ids: null, nPrompt: null, target: null, targetIds: null, query: null, key: null, compare: false },
+        ...switchesOf(meta, model),
+        attention: null,
+        layer: Math.min(state.layer, model.n_layer - 1),
+        head: Math.min(state.head, model.n_head - 1),
+        file: key,
+      });
+    },
+
+    /** Back to what was shown before; what was looked at in the file stays chosen where that makes sense. */
+    close() {
+      const { view, theme, lang } = store.get();
+      store.set({ ...before, view, theme, lang, file: null });
+    },
+
+    /** The part of a change that a file allows. @param {Partial<import("../state/store.js").State>} patch */
+    allowed(patch) {
+      if (store.get().file === null) return patch;
+      return Object.fromEntries(Object.entries(patch).filter(([name]) => VIEWING.includes(name)));
+    },
+  };
+}
+
+/** The switches as they were set when the file was made. */
+function switchesOf({ masks, pad }, model) {
+  const { count = 0, side = "left", follow = true } = pad ?? {};
+  const causal = masks.causal === trainedCausal(model) ? null : masks.causal;
+  const all = { causal, padMask: masks.padding ?? true, padCount: count, padSide: side, padFollow: follow };
+  return Object.fromEntries(Object.entries(all).filter(([name]) => name in DEFAULTS));
+}

@@ -1,0 +1,77 @@
+/** The model menu: a button that opens a list box (the ARIA pattern: the button keeps its place, the list the focus). */
+
+import { h, replace, update } from "../ui/dom.js";
+import { t } from "../ui/i18n.js";
+import { byFamily, familyHead, optionOf, shapeOf } from "./model_option.js";
+
+/**
+ * @param {HTMLElement} root
+ * @param {{models: any[], choose: (name: string) => void}} options
+ * @returns {(current: string|null) => void} draw
+ */
+export function createModelMenu(root, { models: loaded, choose }) {
+  const groups = byFamily(loaded);
+  const models = groups.flatMap((group) => group.models);
+  const button = h("button", { class: "model-button", type: "button", "aria-haspopup": "listbox", "aria-expanded": false });
+  const options = models.map((model, i) => optionOf(model, i));
+  const list = h("ul", { class: "model-list", role: "listbox", tabindex: -1, "aria-label": t("header.model"), hidden: true }, groups.map(groupOf));
+  replace(root, button, list);
+  function groupOf({ family, models: own }) {
+    const id = `family-${family}`;
+    const items = own.map((model) => options[models.indexOf(model)]);
+    return h("li", { role: "presentation" }, familyHead(family, id), h("ul", { role: "group", "aria-labelledby": id }, items));
+  }
+  let current = 0;
+  let active = 0;
+
+  const activate = (index) => {
+    active = (index + models.length) % models.length;
+    options.forEach((option, i) => option.classList.toggle("active", i === active));
+    list.setAttribute("aria-activedescendant", options[active].id);
+    options[active].scrollIntoView({ block: "nearest" });
+  };
+  const toggle = (open) => {
+    list.hidden = !open;
+    button.setAttribute("aria-expanded", String(open));
+    if (open) {
+      activate(current);
+      list.focus();
+    }
+  };
+  const take = (index) => {
+    toggle(false);
+    button.focus();
+    if (index !== current) choose(models[index].name);
+  };
+  const keys = {
+    ArrowDown: () => activate(active + 1),
+    ArrowUp: () => activate(active - 1),
+    Home: () => activate(0),
+    End: () => activate(models.length - 1),
+    Enter: () => take(active),
+    " ": () => take(active),
+    Escape: () => take(current),
+  };
+
+  button.addEventListener("click", () => toggle(list.hidden));
+  button.addEventListener("keydown", (event) => {
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    event.preventDefault();
+    toggle(true);
+  });
+  list.addEventListener("keydown", (event) => {
+    if (!(event.key in keys)) return;
+    event.preventDefault();
+    keys[event.key]();
+  });
+  list.addEventListener("focusout", (event) => !root.contains(event.relatedTarget) && toggle(false));
+  options.forEach((option, i) => option.addEventListener("click", () => take(i)));
+
+  return (name) => {
+    current = Math.max(0, models.findIndex((model) => model.name === name));
+    options.forEach((option, i) => option.setAttribute("aria-selected", String(i === current)));
+    const model = models[current];
+    update(button, { "aria-label": `${t("header.model")}: ${model.name}, ${shapeOf(model)}` });
+    replace(button, h("span", { class: "name" }, model.name), h("small", null, shapeOf(model)), h("span", { class: "caret", "aria-hidden": true }, "▾"));
+  };
+}

@@ -1,0 +1,63 @@
+/** What the model menu says of a family and of a model: its shape, its size, how good it is. */
+
+import { h } from "../ui/dom.js";
+import { familyShape } from "../ui/family_shape.js";
+import { integer, millions, number, percent } from "../ui/format.js";
+import { hasString, t } from "../ui/i18n.js";
+import { languageName } from "./notes.js";
+
+/** The order in which the literature came to them is not the one to learn them in. */
+const FAMILIES = ["decoder-only", "encoder-only", "encoder-decoder"];
+
+/** Models in groups, a group for each family. @param {any[]} models @returns {{family: string, models: any[]}[]} */
+export function byFamily(models) {
+  const families = [...new Set([...FAMILIES, ...models.map((model) => model.family)])];
+  const groups = families.map((family) => ({ family, models: models.filter((model) => model.family === family) }));
+  return groups.filter((group) => group.models.length > 0);
+}
+
+/** @param {string} family @param {string} id */
+export function familyHead(family, id) {
+  const about = hasString(`header.shape_of.${family}`) ? t(`header.shape_of.${family}`) : "";
+  return h("div", { class: "family", id }, familyShape(family), h("span", null, h("b", null, familyName(family)), h("small", null, about)));
+}
+
+/** @param {any} model @param {number} index */
+export function optionOf(model, index) {
+  const more = { parameters: millions(model.n_parameters), vocab: integer(model.vocab_size), max: integer(model.max_seq_len) };
+  const good = qualityOf(model);
+  return h(
+    "li",
+    { role: "option", id: `model-${index}`, dataset: { model: model.name } },
+    h("span", { class: "name" }, model.name),
+    good && h("span", { class: "role" }, good),
+    h("small", null, shapeOf(model)),
+    h("small", null, t("header.more", more)),
+    h("small", null, [languagesOf(model), card(model, "on")].filter(Boolean).join(" · ")),
+  );
+}
+
+/** "decoder-only · 6 layers × 8 heads · d_model 256". @param {any} model */
+export function shapeOf(model) {
+  return t("header.shape", { ...model, family: familyName(model.family) });
+}
+
+function familyName(family) {
+  const key = `header.family.${family}`;
+  return hasString(key) ? t(key) : family;
+}
+
+const card = ({ card: said }, name) => said?.evaluation?.[name];
+
+/** How good it is, by its card: in the measure of its family. */
+function qualityOf(model) {
+  const [bits, share, beam] = [card(model, "bits_per_byte"), card(model, "accuracy"), card(model, "beam_4")];
+  if (Number.isFinite(bits)) return t("header.bits", { bits: number(bits, 2) });
+  if (Number.isFinite(share)) return t("header.accuracy", { share: percent(share, 1) });
+  return Number.isFinite(beam?.chrf) ? t("header.chrf", { chrf: number(beam.chrf, 1) }) : null;
+}
+
+/** "English → Japanese", or the languages that it reads. */
+function languagesOf({ family, languages = [] }) {
+  return languages.map(languageName).join(family === "encoder-decoder" ? " → " : t("compare.comma"));
+}

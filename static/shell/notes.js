@@ -1,0 +1,41 @@
+/** What there is to know about an answer that is no error: a language that the model was not trained on. */
+
+import { h, replace } from "../ui/dom.js";
+import { language, phrase, t } from "../ui/i18n.js";
+import { switchedTo } from "./switched.js";
+
+/** @param {HTMLElement} root @param {import("../controls.js").Context} context */
+export function createNotes(root, { actions, models }) {
+  const open = (name) => actions.set(switchedTo(models.find((model) => model.name === name), actions.get()));
+  let drawn = "";
+  /** @param {import("../data/model_trace.js").ModelTrace|null} trace @param {Error|null} error */
+  return (trace, error) => {
+    const notes = (!error && trace?.notes) || [];
+    const content = JSON.stringify([trace?.model.name, notes]);
+    root.hidden = notes.length === 0;
+    if (content === drawn) return;
+    drawn = content;
+    replace(root, notes.map((note) => h("p", null, wordsOf(note, trace, open))));
+  };
+}
+
+function wordsOf({ language: code, trained, models }, trace, open) {
+  const vars = { language: languageName(code), model: trace.model.name, trained: trained.map(languageName).join(t("compare.comma")) };
+  const key = models.length ? "note.untrained_language" : "note.untrained_language_none";
+  const links = models.map((name, i) => [i > 0 && t("compare.comma"), link(name, open)]);
+  return phrase(key, { ...vars, models: h("span", null, links) });
+}
+
+function link(name, open) {
+  const on = { click: () => open(name) };
+  return h("button", { class: "link", type: "button", dataset: { testid: "note-model", model: name }, on }, name);
+}
+
+/** "ja" → "Japanese"; the name of a script ("cyrillic") as it is. @param {string} code */
+export function languageName(code) {
+  try {
+    return code.length <= 3 ? (new Intl.DisplayNames([language()], { type: "language" }).of(code) ?? code) : code;
+  } catch {
+    return code;
+  }
+}

@@ -1,0 +1,110 @@
+/** The token strip: text and id of every token, the chosen query and key lit. Click: query; Shift or Alt and click: key. */
+
+import { h, replace } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
+import { characterGroups } from "../../model/labels.js";
+import { position } from "../../model/selection.js";
+import { sideName } from "./side_names.js";
+import { counts, tokenButton } from "./token.js";
+
+/**
+ * The tokens of one side. Its role is the open attention's: where it only has the keys, a click chooses the key; where it has
+ * no part in it, a click opens the attention between both sides.
+ * @param {HTMLElement} root @param {import("../../stations/index.js").Actions} actions @param {"source"|"target"} name
+ */
+export function createStrip(root, actions, name) {
+  /** @type {HTMLElement[]} */
+  let buttons = [];
+  let drawn = "";
+  let seen = "";
+  let [isQuery, isKey] = [true, true];
+  /** @type {{query: number|null, key: number|null}} of this side */
+  let at = { query: null, key: null };
+
+  const choose = (index, asKey) => {
+    if (!isQuery && !isKey) return actions.set({ attention: null, [name === "target" ? "query" : "key"]: index });
+    if (!isQuery) return actions.set({ key: index, query: actions.get().query });
+    return actions.set(asKey && isKey ? { key: index, query: at.query } : { query: index });
+  };
+  const onKey = (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
+    if (step === undefined || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    const asKey = isKey && (event.shiftKey || event.altKey || !isQuery);
+    const from = (asKey ? at.key : at.query) ?? buttons.indexOf(/** @type {any} */ (document.activeElement));
+    const to = Math.min(buttons.length - 1, Math.max(0, from + step));
+    choose(to, asKey);
+    if (!asKey || !isQuery) buttons[to]?.focus();
+  };
+  root.addEventListener("keydown", onKey);
+
+  /** @param {import("../../data/model_trace.js").ModelTrace|null} trace @param {import("../../state/store.js").State} state */
+  return (trace, state) => {
+    const side = trace?.sides[name];
+    if (!trace || !side) {
+      replace(root);
+      drawn = "";
+      return;
+    }
+    const from = writtenFrom(side, state);
+    const ids = side.tokens.map((token) => token.id);
+    const content = [trace.model.name, from, ids, side.positionIds, trace.sides.target !== null].join(" ");
+    if (content !== drawn) {
+      drawn = content;
+      const isGenerated = ({ index }) => index < side.real.end && index - side.real.start >= from;
+      buttons = side.tokens.map((token) => tokenButton(name, token, isGenerated(token), placeOf(side, token), choose));
+      replace(root, stripOf(trace, side, buttons), counts(trace, side));
+    }
+    const before = at;
+    const chosen = position(state, trace);
+    [isQuery, isKey] = [trace.queries === side, trace.keys === side];
+    at = { query: isQuery ? chosen.query : null, key: isKey ? chosen.key : null };
+    buttons.forEach((button, i) => light(button, i, at));
+    const to = at.query ?? at.key;
+    if ((before.query ?? before.key) !== to || content !== seen) requestAnimationFrame(() => bringIntoSight(buttons[to ?? 0]));
+    seen = content;
+  };
+}
+
+/** From which token on the model wrote a side. @param {import("../../model/sides.js").Side} side @param {import("../../state/store.js").State} state */
+function writtenFrom({ side }, { ids, nPrompt, target }) {
+  if (side === "target") return target === null ? 1 : Infinity;
+  return ids ? (nPrompt ?? ids.length) : Infinity;
+}
+
+/** @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../model/sides.js").Side} side @param {HTMLElement[]} buttons */
+function stripOf(trace, side, buttons) {
+  const groups = characterGroups(side.tokens).map(({ tokens, text }) => {
+    const inside = tokens.map((token) => buttons[token.index]);
+    return text === null ? inside : h("span", { class: "chargroup", title: text }, inside, h("span", { class: "whole" }, text));
+  });
+  if (!trace.sides.target) return h("div", { class: "tokens", role: "toolbar", "aria-label": t("sentence.strip") }, groups);
+  const name = h("span", { class: "side-name", "aria-hidden": true }, sideName(trace.model, side.side));
+  const label = t(`target.strip_${side.side}`, { side: sideName(trace.model, side.side) });
+  return h("div", { class: "tokens", role: "toolbar", "aria-label": label }, name, groups);
+}
+
+/** Which position a token is told to have: worth saying while PADs are there. */
+function placeOf({ tokens, real, positionIds }, { index }) {
+  return real.end - real.start < tokens.length ? positionIds[index] : null;
+}
+
+/** Scroll the strip, never the page. @param {HTMLElement|undefined} button */
+function bringIntoSight(button) {
+  const strip = button?.closest(".tokens");
+  if (!button || !strip || strip.scrollHeight <= strip.clientHeight) return;
+  const [inside, outside] = [button.getBoundingClientRect(), strip.getBoundingClientRect()];
+  if (inside.top < outside.top) strip.scrollTop -= outside.top - inside.top + 4;
+  else if (inside.bottom > outside.bottom) strip.scrollTop += inside.bottom - outside.bottom + 4;
+}
+
+/** @param {HTMLElement} button @param {number} index @param {{query: number|null, key: number|null}} at */
+function light(button, index, at) {
+  button.classList.toggle("q", index === at.query);
+  button.classList.toggle("k", index === at.key);
+  button.tabIndex = index === (at.query ?? at.key ?? 0) ? 0 : -1;
+  const roles = [index === at.query && t("sentence.is_query"), index === at.key && t("sentence.is_key")];
+  const description = roles.filter(Boolean).join(", ");
+  if (description) button.setAttribute("aria-description", description);
+  else button.removeAttribute("aria-description");
+}

@@ -1,0 +1,53 @@
+/** What an encoder-decoder writes: its own translation, or the reader's text, read as if the model had written it. */
+
+import { writesTarget } from "../../model/attentions.js";
+import { keyOf } from "../../data/request.js";
+import { setText } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
+import { showProblem } from "../../ui/status.js";
+import { createStrip } from "./strip.js";
+import { createTyping } from "./typing.js";
+
+/** @param {(name: string) => any} part  of the sentence bar @param {import("../../controls.js").Context} context */
+export function createTarget(part, { actions, modelOf }) {
+  const [row, input, about, own] = [part("target-row"), part("target"), part("target-about"), part("target-own")];
+  const drawStrip = createStrip(part("target-strip"), actions, "target");
+  const typing = createTyping(input, (target) => actions.set({ target, targetIds: null }));
+  own.addEventListener("click", () => {
+    actions.set({ target: null, targetIds: null, ...atEnd(actions.get(), modelOf) });
+    input.focus();
+  });
+
+  /**
+   * @param {import("../../data/model_trace.js").ModelTrace|null} trace @param {import("../../state/store.js").State} state
+   * @param {Error|null} error  about the target
+   */
+  return (trace, state, error) => {
+    const shown = trace?.sides.target ? trace : null;
+    row.hidden = !writesTarget(modelOf(state));
+    drawStrip(row.hidden ? null : shown, state);
+    part("target-strip").hidden = row.hidden || !shown;
+    showProblem(part("target-problem"), input, row.hidden ? null : error);
+    if (row.hidden) return;
+    const isOwn = state.target === null && state.targetIds === null;
+    const text = state.target ?? shown?.targetText ?? "";
+    if (!typing.pending() && input.value !== text) input.value = text;
+    input.readOnly = state.file !== null;
+    own.hidden = isOwn || state.file !== null;
+    row.classList.toggle("stale", shown?.key !== keyOf(state));
+    setText(about, t(`target.${kindOf(state, shown)}`));
+  };
+}
+
+/** Whose target it is. */
+function kindOf({ target, targetIds, file }, trace) {
+  if (file !== null) return trace?.targetFrom === "greedy" ? "greedy" : "saved";
+  if (targetIds) return "taken";
+  if (target === null) return "greedy";
+  return target === "" ? "empty" : "typed";
+}
+
+/** Another target has other rows: the last one is chosen, where its rows are those of the open head. */
+function atEnd(state, modelOf) {
+  return modelOf(state).attentions.length > 1 && state.attention !== "encoder" ? { query: null, key: null } : {};
+}

@@ -1,0 +1,54 @@
+/** One token of a strip, and what is said below all of them. */
+
+import { h } from "../../ui/dom.js";
+import { integer } from "../../ui/format.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { bytesLabel, isPad, tokenLabel } from "../../model/labels.js";
+import { tokenText } from "../../ui/token_text.js";
+
+/**
+ * @param {"source"|"target"} side @param {import("../../model/labels.js").Token} token @param {boolean} generated @param {number|null} place
+ * @param {(index: number, asKey: boolean) => void} choose
+ */
+export function tokenButton(side, token, generated, place, choose) {
+  const name = t("sentence.token", { index: token.index, label: tokenLabel(token), id: token.id });
+  const label = place === null ? name : `${name}, ${t("sentence.position_id", { position: place })}`;
+  return h(
+    "button",
+    {
+      class: `tok${token.partial ? " partial" : ""}${generated ? " gen" : ""}${token.special ? " special" : ""}${isPad(token) ? " pad" : ""}`,
+      type: "button",
+      "aria-label": generated ? `${label}, ${t("sentence.generated")}` : label,
+      title: token.special ? label : `${label}\n${bytesLabel(token.bytes)}`,
+      dataset: { testid: side === "target" ? "target-token" : "token", index: token.index, id: token.id, ...(token.partial && { partial: token.bytes }) },
+      on: { click: (event) => choose(token.index, event.shiftKey || event.altKey) },
+    },
+    h("span", { class: "text" }, tokenText(token)),
+    h("i", null, token.id),
+    place !== null && placeNote(place),
+  );
+}
+
+function placeNote(position) {
+  return h("i", { class: "place", dataset: { position } }, t("sentence.place", { position }));
+}
+
+/**
+ * "7 tokens · 26 characters · the dot marks a space".
+ * @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../model/sides.js").Side} side
+ */
+export function counts(trace, { side, tokens, real }) {
+  const nPads = tokens.length - real.end + real.start;
+  const isSource = side === "source";
+  const mark = (text) => h("span", { class: "token-mark" }, text);
+  const parts = [
+    [t("sentence.tokens", { n: integer(tokens.length) })],
+    nPads > 0 && [t("sentence.pads", { n: nPads })],
+    isSource && [t("sentence.characters", { n: integer(trace.nCharacters) })],
+    isSource && phrase("sentence.space", { mark: mark("·") }),
+    isSource && trace.readText !== trace.text && phrase("sentence.read_as", { text: mark(trace.readText) }),
+    tokens.some((token) => token.partial) && phrase("sentence.bytes", { mark: h("span", { class: "token-byte" }, "⟨e3⟩") }),
+  ].filter(Boolean);
+  const joined = parts.flatMap((part, i) => (i ? [h("span", { class: "sep", "aria-hidden": true }, "·"), part] : [part]));
+  return h("p", { class: "count", dataset: { testid: "counts" } }, joined);
+}

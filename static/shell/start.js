@@ -1,0 +1,65 @@
+/** What the page begins with: the address, else the defaults, kept inside what the model has. */
+
+import { language } from "../ui/i18n.js";
+import { chosenType } from "./large_type.js";
+import { chosenTheme } from "./theme.js";
+import { attentionOf, attentionsOf, trainedCausal, writesTarget } from "../model/attentions.js";
+import { prefixOf } from "../model/anatomy.js";
+import { DEFAULTS, readUrl, same } from "../state/store.js";
+import { VIEWS, hasView } from "../stations/index.js";
+
+/** @typedef {import("../state/store.js").State} State */
+
+/** What was chosen in another model's numbers. */
+const UNCHOSEN = { cell: null, ffnUnit: null, answer: null, swap: null };
+
+/**
+ * @param {{default: string, models: any[]}} list  /api/models
+ * @param {{start?: {layer: number, head: number}}} examples
+ * @returns {{state: State, replaced: string|null}} `replaced`: the model that the link names and that is not here
+ */
+export function initialState(list, examples) {
+  const asked = readUrl(location);
+  const missing = asked.model !== undefined && !list.models.some((model) => model.name === asked.model);
+  const model = missing || asked.model === undefined ? list.default : asked.model;
+  const reader = { theme: chosenTheme(), type: chosenType(), lang: language() };
+  const start = model === list.default ? examples.start : {}; // a head worth opening first, of that model
+  const state = { ...DEFAULTS, ...start, ...asked, model, ...reader };
+  const replaced = missing ? /** @type {string} */ (asked.model) : null;
+  return { state: { ...state, ...fitted(state, state, (one) => list.models.find((m) => m.name === one.model)) }, replaced };
+}
+
+/**
+ * `patch` kept inside what its model has, so that a link or another model never asks for what is not there. Another model
+ * forgets what belonged to the tokens of the one before; another attention forgets the choice on a side that it has not.
+ * @param {State} before
+ * @param {Partial<State>} patch
+ * @param {(state: State) => any} modelOf
+ * @returns {Partial<State>}
+ */
+export function fitted(before, patch, modelOf) {
+  const changed = patch.model !== undefined && patch.model !== before.model;
+  const fresh = changed ? { query: null, key: null, causal: null, target: null, targetIds: null, attention: null, ...UNCHOSEN } : {};
+  const another = ["text", "ids", "target", "targetIds"].some((name) => name in patch && !same(patch[name], before[name]));
+  const asked = { ...fresh, ...(another && { answer: null, swap: null }), ...patch };
+  const state = { ...before, ...asked };
+  const model = modelOf(state);
+  if (!model) return asked;
+  const open = attentionOf(model, state.attention);
+  const was = attentionOf(modelOf(before), before.attention);
+  const lost = (name, sides) => (name in asked || open[sides] === was[sides] ? {} : { [name]: null });
+  const sameFfn = state.layer === before.layer && prefixOf(open) === prefixOf(was);
+  return {
+    ...lost("query", "queries"),
+    ...lost("key", "keys"),
+    ...(sameFfn ? {} : { ffnUnit: null }),
+    ...asked,
+    answer: state.answer !== null && state.answer < (model.classes?.length || model.vocab_size) ? state.answer : null,
+    ...(writesTarget(model) ? {} : { target: null, targetIds: null }),
+    attention: open === attentionsOf(model).at(-1) ? null : open.id,
+    layer: Math.min(state.layer, model.n_layer - 1),
+    head: Math.min(state.head, model.n_head - 1),
+    causal: state.causal === trainedCausal(model) ? null : state.causal,
+    view: VIEWS.some((view) => view.id === state.view && !hasView(view, model)) ? DEFAULTS.view : state.view,
+  };
+}

@@ -1,0 +1,90 @@
+/** What the stations of activations are built from: a choice of a few, a part with its own heading, bars with numbers. */
+
+import { h, keepingFocus, replace, setText, update } from "../ui/dom.js";
+import { prepare } from "../chart/matrix/heatmap.js";
+import { t } from "../ui/i18n.js";
+
+prepare();
+
+/**
+ * A row of choices of which one is on.
+ * @param {string} area  of the catalogue: `${area}.choose` says what is chosen, `${area}.<name>` each choice
+ * @param {string[]} names
+ */
+export function segment(area, names) {
+  const testid = area.replaceAll(".", "-");
+  const button = (name) => h("button", { type: "button", dataset: { testid: `${testid}-${name}` } }, t(`${area}.${name}`));
+  const buttons = Object.fromEntries(names.map((name) => [name, button(name)]));
+  return {
+    box: h("div", { class: "seg", role: "group", "aria-label": t(`${area}.choose`) }, Object.values(buttons)),
+    /** @param {string} on @param {(name: string) => void} pick @param {(name: string) => boolean} [has] */
+    show(on, pick, has = () => true) {
+      for (const name of names) {
+        update(buttons[name], { "aria-pressed": name === on, hidden: !has(name) });
+        buttons[name].onclick = () => pick(name);
+      }
+    },
+  };
+}
+
+/**
+ * A part of a station: a heading with room for tools, a line of words, a picture, and words below it.
+ * @param {string} name  for `data-part`
+ */
+export function part(name) {
+  const [title, about, tools] = [h("h2", null), h("p", { class: "dim about" }), h("div", { class: "tools" })];
+  const [place, said] = [h("div", { class: "place" }), h("p", { class: "said" })];
+  const head = h("div", { class: "act-head" }, title, h("span", { class: "grow" }), tools);
+  const element = h("section", { class: "act", dataset: { part: name } }, head, about, place, said);
+  return { element, title, about, tools, place, said };
+}
+
+/** Its words. @param {ReturnType<typeof part>} one @param {any} title @param {any} about */
+export function nameOfPart(one, title, about) {
+  replace(one.title, title);
+  replace(one.about, about);
+  one.about.hidden = !about;
+}
+
+/** A table that may be wider than a phone: it scrolls by itself, by keyboard too. @param {string} label @param {Node} table */
+export const scrolling = (label, table) => h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, table);
+
+/**
+ * @typedef {Object} Bar
+ * @property {string} id  for the keyboard's place
+ * @property {any} name
+ * @property {number} share  of the longest bar, 0 to 1
+ * @property {string} value  the number beside it
+ * @property {string} words  all of it, with its digits
+ * @property {boolean} [chosen]
+ * @property {string} [role]  whose colour the bar has
+ * @property {() => void} [onChoose]
+ */
+
+/** Numbers as bars, longest first, each a button where it can be chosen. @param {HTMLElement} root @param {{label: string, bars: Bar[]}} list */
+export function drawBarList(root, { label, bars }) {
+  keepingFocus(root, () => replace(root, h("ol", { class: "bar-list", "aria-label": label }, bars.map(barOf))));
+}
+
+function barOf({ id, name, share, value, words, chosen, role, onChoose }) {
+  const track = h("span", { class: `track ${role ?? ""}`, "aria-hidden": true }, h("span", { style: { width: `${(share * 100).toFixed(2)}%` } }));
+  const inside = [h("span", { class: "name mono" }, name), track, h("span", { class: "mono value" }, value)];
+  const data = { focus: id, testid: "bar", id };
+  if (!onChoose) return h("li", null, h("span", { class: "bar-row", title: words, dataset: data }, inside));
+  const attrs = { type: "button", class: "bar-row", title: words, "aria-label": words, "aria-pressed": Boolean(chosen), dataset: data };
+  return h("li", null, h("button", { ...attrs, on: { click: onChoose } }, inside));
+}
+
+/** The fixed parts of a station that is not about one head. @param {Element} root */
+export function buildLayerStation(root) {
+  const [title, tools] = [h("h1", { dataset: { testid: "opened-title" } }), h("div", { class: "tools" })];
+  const [formula, body] = [h("div", { class: "formula" }), h("div", { class: "station-body" })];
+  root.append(h("div", { class: "bar" }, title, h("span", { class: "grow" }), tools), formula, body);
+  return { title, tools, formula, body };
+}
+
+/** Its title, formula, note and legend. @param {any} parts @param {string} title */
+export function drawStrip(parts, title, { formula, note, legend = null }) {
+  setText(parts.title, title);
+  replace(parts.formula, h("span", { class: "formulas" }, formula), h("span", { class: "dim" }, note), h("span", { class: "grow" }), legend);
+}

@@ -1,0 +1,95 @@
+/** One head in two runs: before, as the model was trained, after, as the switches say, and what differs. */
+
+import { difference, laid } from "../../model/compare/align.js";
+import { inside } from "../../model/compare/measure.js";
+import { compared, isTrained } from "../../model/compare/runs.js";
+import { runWords } from "../../ui/compare_words.js";
+import { h, perRoot, replace, setText } from "../../ui/dom.js";
+import { number, percent, signed, significant } from "../../ui/format.js";
+import { legendOf, signedScale } from "../../chart/matrix/scale.js";
+import { t } from "../../ui/i18n.js";
+import { position } from "../../model/selection.js";
+import { lackOf, rowChange } from "./row_change.js";
+import { drawSquare, drawWeights, leakMargin } from "../query_key.js";
+
+const partsOf = perRoot((root) => {
+  const side = (name, title) => {
+    const [about, place] = [h("span", { class: "dim", dataset: { testid: `${name}-about` } }), h("div", null)];
+    const element = h("section", { class: "side" }, h("h2", null, h("b", null, t(title)), about), place);
+    return { about, place, element };
+  };
+  const before = side("before", "matrix.before");
+  const after = side("after", "matrix.after");
+  const changed = side("difference", "compare.difference");
+  setText(changed.about, t("compare.difference_about"));
+  const legend = h("div", null);
+  const change = h("p", { class: "change", "aria-live": "polite", dataset: { testid: "change" } });
+  const words = h("section", { class: "side" }, legend, change);
+  root.append(h("div", { class: "pair" }, before.element, after.element, changed.element, words));
+  return { before, after, changed, legend, change };
+});
+
+/**
+ * @param {HTMLElement} root
+ * @param {import("../../data/model_trace.js").ModelTrace} trace  with `detail` and `other`
+ * @param {import("../../state/store.js").State} state
+ * @param {import("../index.js").Actions} actions
+ */
+export function drawBoth(root, trace, state, actions) {
+  const parts = partsOf(root);
+  const [first, after] = isTrained(state) ? [trace.detail, trace.other] : [trace.other, trace.detail];
+  const before = laid(first, trace);
+  const runs = compared(state, trace.model);
+  setText(parts.before.about, runWords(runs.before, trace.model));
+  setText(parts.after.about, runWords(runs.after, trace.model));
+  replace(parts.change, ...rowChange(before, after, trace, position(state, trace).query));
+  const draw = (id, detail, margin) => {
+    const title = `${t("matrix.weights")}, ${t(`matrix.${id}`)}`;
+    drawWeights(parts[id].place, trace, state, actions, { id, title, detail, margin });
+  };
+  draw("before", before, before === first ? undefined : sumsOf(trace, before));
+  draw("after", after, leakMargin(trace, after));
+  drawDifference(parts, trace, state, actions, { before, after });
+}
+
+/** Only the sentence's rows have a sum before: there were no PADs. */
+function sumsOf({ queries: { real }, keys }, { pattern }) {
+  const size = keys.tokens.length;
+  const sum = (row) => pattern.data.subarray(row * size, (row + 1) * size).reduce((all, one) => all + one, 0);
+  return { title: "Σ", text: (row) => (inside(real, row) ? number(sum(row), 3) : "") };
+}
+
+/** after − before, as far to either side of 0 as the largest of them. */
+function drawDifference(parts, trace, state, actions, { before, after }) {
+  const size = trace.keys.tokens.length;
+  const isReal = (row) => inside(trace.queries.real, row);
+  const { values, forbidden } = difference(before, after, trace.queries);
+  const scale = signedScale(values);
+  const isEmpty = forbidden.some(Boolean);
+  replace(parts.legend, legendOf(scale, { number: signed, forbidden: isEmpty ? t("matrix.forbidden_word") : null }));
+  drawSquare(parts.changed.place, trace, state, actions, {
+    id: "difference",
+    title: t("compare.difference_title"),
+    values,
+    forbidden: isEmpty ? forbidden : null,
+    scale,
+    cellText: (value) => signed(value, 2).replace(/^(.)0\./, "$1."),
+    sums: true,
+    margin: { title: "½Σ|·|", text: (row) => (isReal(row) ? movedOf(values, row, size) : "") },
+    words(query, key) {
+      const at = query * size + key;
+      if (!isReal(query)) return ["compare.nothing_beside", {}];
+      if (forbidden[at]) return ["matrix.forbidden", { reason: t("compare.same_run") }];
+      return ["compare.cell", { value: signed(values[at]), was: weightOf(before, at), is: weightOf(after, at) }];
+    },
+  });
+}
+
+function movedOf(values, row, size) {
+  const cells = values.subarray(row * size, (row + 1) * size);
+  return percent(cells.reduce((sum, value) => sum + Math.abs(value), 0) / 2, 0);
+}
+
+function weightOf({ pattern, mask }, at) {
+  return mask.data[at] ? lackOf(mask.data[at]) : significant(pattern.data[at]);
+}

@@ -1,0 +1,73 @@
+/** How the weights are drawn: as a matrix or as lines, over tokens, characters or words. */
+
+import { h, replace, update } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
+import { UNITS } from "../../model/token_groups.js";
+import { drawGroupedWeights } from "./grouped.js";
+import { drawLineHeads, sample, shownHeads } from "./line_heads.js";
+import { drawWeightLines } from "./lines.js";
+import { canSumCharacters, unitOf } from "./unit_cells.js";
+
+const FORMS = ["matrix", "lines"];
+
+/** What is needed besides the open head's detail. @param {import("../../state/store.js").State} state */
+export function formNeeds(state) {
+  return !state.compare && state.drawAs === "lines" && state.lineHeads !== null ? ["heads"] : [];
+}
+
+/** @param {HTMLElement} tools @param {HTMLElement} body */
+export function buildForms(tools, body) {
+  const seg = (names, area) => {
+    const button = (name) => h("button", { type: "button", dataset: { testid: `${area}-${name}` } }, t(`${area}.${name}`));
+    const buttons = Object.fromEntries(names.map((name) => [name, button(name)]));
+    return { buttons, box: h("div", { class: "seg", role: "group", "aria-label": t(`${area}.choose`) }, Object.values(buttons)) };
+  };
+  const [forms, units] = [seg(FORMS, "lines"), seg(UNITS, "groups")];
+  const heads = h("div", { class: "line-choice" });
+  const note = h("p", { class: "dim", dataset: { testid: "groups-note" } });
+  const options = h("div", { class: "forms" }, h("div", { class: "forms-row" }, heads, h("span", { class: "grow" }), units.box), note);
+  const places = { grouped: h("div", null), lines: h("div", null) };
+  tools.append(forms.box);
+  body.append(options, places.grouped, places.lines);
+  return { forms: forms.buttons, units: units.buttons, heads, note, options, places };
+}
+
+/**
+ * Draw what is not the matrix over tokens, if that is asked for.
+ * @param {ReturnType<typeof buildForms>} parts
+ * @returns {boolean} whether it did: then the matrix rests
+ */
+export function drawForms(parts, trace, state, actions) {
+  const [form, unit] = [state.compare ? "matrix" : state.drawAs, unitOf(trace, state)];
+  for (const name of FORMS) {
+    update(parts.forms[name], { "aria-pressed": form === name });
+    parts.forms[name].onclick = () => actions.set(name === "lines" ? { drawAs: name, compare: false } : { drawAs: name });
+  }
+  for (const name of UNITS) {
+    const none = name === "characters" && !canSumCharacters(trace);
+    update(parts.units[name], { "aria-pressed": unit === name, disabled: none, title: none ? t("groups.no_characters") : null });
+    parts.units[name].onclick = () => actions.set({ unit: name });
+  }
+  const [lines, grouped] = [form === "lines", form === "matrix" && unit !== "tokens" && !state.compare];
+  parts.options.hidden = state.compare;
+  parts.heads.hidden = !lines;
+  parts.note.hidden = unit === "tokens";
+  replace(parts.note, unit !== "tokens" && t(`groups.note_${unit}`));
+  parts.places.lines.hidden = !lines;
+  parts.places.grouped.hidden = !grouped;
+  if (lines) drawLineHeads(parts.heads, trace, state, actions);
+  if (lines) drawWeightLines(parts.places.lines, trace, state, actions);
+  if (grouped) drawGroupedWeights(parts.places.grouped, trace, state, actions);
+  return lines || grouped;
+}
+
+/** The legend of lines: each head's colour and dash, and what their opacity means; null: no lines are drawn. */
+export function linesLegend(trace, state) {
+  if (state.compare || state.drawAs !== "lines") return null;
+  const shown = shownHeads(trace, state);
+  const names = Array.isArray(shown) ? shown.map((head) => t("lines.head", { head })) : [];
+  const samples = names.map((name, i) => h("span", { class: "sample-of" }, sample(i, names.length), name));
+  const ramp = [h("span", null, "0"), h("span", { class: "ramp opacity" }), h("span", null, "1")];
+  const words = [h("span", null, t("lines.opacity")), names.length < 2 && ramp];
+  return h("span", { class: "legend", dataset: { testid: "lines-legend" } }, names.length > 1 && samples, words);
+}

@@ -1,0 +1,50 @@
+/** The matrix of the open head over characters or words: keys summed, queries averaged, and said on its axes. */
+
+import { h } from "../../ui/dom.js";
+import { cellWeight, significant } from "../../ui/format.js";
+import { drawMatrix } from "../../chart/matrix/heatmap.js";
+import { weightScale } from "../../chart/matrix/scale.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { reasonOf } from "../query_key.js";
+import { unitCells } from "./unit_cells.js";
+
+/**
+ * @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace} trace
+ * @param {import("../../state/store.js").State} state @param {import("../index.js").Actions} actions
+ */
+export function drawGroupedWeights(root, trace, state, actions) {
+  const units = unitCells(trace, state);
+  const { values, shape, forbidden } = units.cells(trace.detail.pattern.data);
+  const [rows, cols] = [units.rows.labels, units.cols.labels];
+  const size = ({ groups }, i) => groups[i].end - groups[i].start;
+  const at = (row, col) => row * shape[1] + col;
+  const words = (row, col) => {
+    if (forbidden?.[at(row, col)]) return t("matrix.forbidden", { reason: reasonOf(forbidden[at(row, col)]) });
+    const value = significant(values[at(row, col)]);
+    return t("groups.weight", { value, keys: size(units.cols, col), queries: size(units.rows, row) });
+  };
+  drawMatrix(root, {
+    id: `weights-${units.unit}`,
+    title: t(`groups.title_${units.unit}`),
+    label: t("groups.label", { layer: state.layer, head: state.head, unit: t(`groups.${units.unit}`), rows: rows.length, cols: cols.length }),
+    values,
+    shape,
+    forbidden,
+    rows: { labels: rows, title: t(`groups.rows_${units.unit}`), role: "q" },
+    cols: { labels: cols, title: t(`groups.cols_${units.unit}`), role: "k" },
+    scale: weightScale(),
+    cellText: cellWeight,
+    hover: (row, col) => [`${rows[row]} → ${cols[col]}`, words(row, col)],
+    tableText: (row, col) => (forbidden?.[at(row, col)] ? t("matrix.forbidden_word") : significant(values[at(row, col)])),
+    describe: (row, col) => phrase("matrix.cell", { query: token("q", rows, row), key: token("k", cols, col), words: words(row, col) }),
+    chosen: { row: units.chosen.q, col: units.chosen.k, span: "cell", role: "q" },
+    onChoose: (row, col) => actions.set(units.choose(row, col)),
+    square: true,
+    sums: true,
+    filename: `chumoku-layer${state.layer}-head${state.head}-weights-${units.unit}`,
+  });
+}
+
+function token(role, labels, index) {
+  return h("span", null, h("b", { class: `${role} mono` }, labels[index]), h("small", { class: "dim" }, ` ${index}`));
+}

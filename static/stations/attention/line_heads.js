@@ -1,0 +1,67 @@
+/** Whose lines are drawn: the open head's, some heads' of its layer, or their mean. The choice is the legend, too. */
+
+import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
+import { colourName, DASHES } from "../../chart/lines/svg.js";
+import { svg } from "../../ui/dom.js";
+
+/** So many colours can be told apart. */
+export const MOST_HEADS = DASHES.length;
+
+/** What is shown of what was asked for: null (the open head), "mean", or heads that the model has. */
+export function shownHeads({ nHead }, { lineHeads }) {
+  if (!Array.isArray(lineHeads)) return nHead > 1 ? lineHeads : null;
+  const there = lineHeads.filter((head) => head < nHead).slice(0, MOST_HEADS);
+  return there.length ? there : null;
+}
+
+const partsOf = perRoot((root) => {
+  const heads = h("div", { class: "line-heads", role: "group", "aria-label": t("lines.heads") });
+  const modes = h("div", { class: "seg", role: "group", "aria-label": t("lines.whose") });
+  replace(root, modes, heads);
+  return { modes, heads };
+});
+
+/** @param {HTMLElement} root */
+export function drawLineHeads(root, trace, state, actions) {
+  const parts = partsOf(root);
+  const shown = shownHeads(trace, state);
+  root.hidden = trace.nHead < 2;
+  const several = Array.isArray(shown);
+  const some = [0, 1, 2].map((i) => (state.head + i) % trace.nHead);
+  const modes = { open: [null, shown === null], several: [[...new Set(some)].sort((a, b) => a - b), several], mean: ["mean", shown === "mean"] };
+  keepingFocus(root, () => {
+    replace(parts.modes, Object.entries(modes).map(([name, [lineHeads, on]]) => modeButton(name, on, () => on || actions.set({ lineHeads }))));
+    parts.heads.hidden = !several;
+    replace(parts.heads, several && Array.from({ length: trace.nHead }, (_, head) => chip(head, shown, actions)));
+  });
+}
+
+function modeButton(name, on, click) {
+  const attrs = { type: "button", "aria-pressed": on, dataset: { testid: `lines-${name}`, focus: name }, on: { click } };
+  return h("button", attrs, t(`lines.whose.${name}`));
+}
+
+/** One head, in the colour and the dash that its lines have. */
+function chip(head, shown, actions) {
+  const at = shown.indexOf(head);
+  const on = at >= 0;
+  const toggled = on ? shown.filter((one) => one !== head) : [...shown, head].sort((a, b) => a - b);
+  const full = !on && shown.length >= MOST_HEADS;
+  const attrs = {
+    type: "button",
+    class: "chip",
+    "aria-pressed": on,
+    disabled: full || (on && shown.length === 1),
+    title: full ? t("lines.most", { n: MOST_HEADS }) : null,
+    dataset: { testid: "line-head", head, focus: `head${head}` },
+    on: { click: () => actions.set({ lineHeads: toggled }) },
+  };
+  return h("button", attrs, on && sample(at, shown.length), t("lines.head", { head }));
+}
+
+/** A piece of a series' line. @param {number} i @param {number} count */
+export function sample(i, count) {
+  const look = { "stroke-width": 3, "stroke-dasharray": DASHES[i], style: { stroke: `var(${colourName(i, count)})` } };
+  return svg("svg", { width: 26, height: 8, "aria-hidden": true, class: "sample" }, svg("path", { d: "M1 4H25", ...look }));
+}

@@ -1,0 +1,119 @@
+/** The weights as lines between two rows of tokens: of the open head, of several in their colours, or their mean. */
+
+import { cssColour } from "../../chart/colour.js";
+import { h } from "../../ui/dom.js";
+import { significant } from "../../ui/format.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { asMatrix, meanOf, weightsAt } from "../../chart/lines/data.js";
+import { drawLines } from "../../chart/lines/picture.js";
+import { colourName } from "../../chart/lines/svg.js";
+import { shownHeads } from "./line_heads.js";
+import { sharedCharacters, unitCells } from "./unit_cells.js";
+
+/** So many of a token's weights are read out: of one head, and of each of several. */
+const SAID = { one: 5, each: 3 };
+
+/**
+ * @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace} trace
+ * @param {import("../../state/store.js").State} state @param {import("../index.js").Actions} actions
+ */
+export function drawWeightLines(root, trace, state, actions) {
+  const units = unitCells(trace, state);
+  const weights = weightsOf(trace, state, units);
+  const row = (role, side, { labels }) => ({
+    labels,
+    title: titleOf(trace, role, side),
+    nameOf: (index) => t(`lines.token_${role}`, { label: labels[index], index }),
+    groups: units.unit === "tokens" ? sharedCharacters(side.tokens) : [],
+  });
+  const [q, k] = [row("q", trace.queries, units.rows), row("k", trace.keys, units.cols)];
+  const shown = shownHeads(trace, state);
+  const form = Array.isArray(shown) ? "_several" : shown === "mean" ? "_mean" : "";
+  const title = t(`lines.title${form}`, { layer: state.layer, head: state.head });
+  drawLines(root, {
+    id: `lines${form.replace("_", "-")}`,
+    title,
+    label: title,
+    weights,
+    q,
+    k,
+    above: trace.queries.side === "target" && trace.keys.side === "source" ? "k" : "q",
+    chosen: units.chosen,
+    onChoose: (role, index) => actions.set(role === "q" ? units.chooseQuery(index) : units.choose(units.chosen.q, index)),
+    onPair: (query, key) => actions.set(units.choose(query, key)),
+    describe: (role, index) => describe(weights, { q, k }, units.chosen, role, index),
+    matrix: matrixOf(weights, q, k, units.chosen),
+    legend: seriesOf(weights),
+  });
+}
+
+/** Each head that is shown, in float32, as tokens or summed. */
+function weightsOf(trace, state, units) {
+  const { detail } = trace;
+  const own = [{ name: t("lines.head", { head: state.head }), values: detail.pattern.data }];
+  const shown = shownHeads(trace, state);
+  const size = detail.pattern.data.length;
+  const head = (index) => trace.heads.data.subarray(index * size, (index + 1) * size);
+  const all = Array.from({ length: trace.nHead }, (_, index) => index);
+  const series =
+    shown === null
+      ? own
+      : shown === "mean"
+        ? [{ name: t("lines.mean", { n: trace.nHead }), values: meanOf(all.map(head)) }]
+        : shown.map((index) => ({ name: t("lines.head", { head: index }), values: head(index) }));
+  const cells = series.map(({ name, values }) => ({ name, ...units.cells(values) }));
+  return { series: cells, shape: cells[0].shape, forbidden: cells[0].forbidden };
+}
+
+/** @returns {{name: string, colour: string}[]} the legend of what is drawn */
+export function seriesOf({ series }) {
+  return series.map(({ name }, i) => ({ name, colour: cssColour(colourName(i, series.length)) }));
+}
+
+function titleOf(trace, role, { side }) {
+  const words = t(role === "q" ? "lines.queries" : "lines.keys_row");
+  return trace.sides.target ? `${t(`lines.side.${side}`)} · ${words}` : words;
+}
+
+function matrixOf(weights, q, k, chosen) {
+  const { values, forbidden, shape, rows, cols } = asMatrix(weights, q.labels, k.labels);
+  return {
+    values,
+    forbidden,
+    shape,
+    rows: { labels: rows, title: q.title, role: "q" },
+    cols: { labels: cols, title: k.title, role: "k" },
+    chosen: { row: chosen.q, col: chosen.k },
+    tableText(row, col) {
+      const at = row * shape[1] + col;
+      return forbidden?.[at] ? t("matrix.forbidden_word") : significant(values[at]);
+    },
+  };
+}
+
+/** "query ·force 2 looks at ·the 1 0.6382, …": the largest first, and in any case the chosen key. */
+function describe(weights, rows, chosen, role, index) {
+  const several = weights.series.length > 1;
+  const asked = role === "q" && index === chosen.q ? chosen.k : null;
+  const other = role === "q" ? "k" : "q";
+  const lists = weights.series.map(({ name }, series) => {
+    const list = listOf(weightsAt(weights, series, { role, index }), several ? SAID.each : SAID.one, asked, (at) => token(rows, other, at));
+    return h("span", { dataset: { series } }, several && [h("span", { class: "dim" }, name), " "], list);
+  });
+  const list = h("span", { class: several ? "said-heads" : null }, lists);
+  return phrase(`lines.reads_${role}`, { token: h("span", null, token(rows, role, index)), list });
+}
+
+/** The first `most` of `all`, the one that is asked for, and how many more there are. */
+function listOf(all, most, asked, tokenAt) {
+  if (!all.length) return [t("lines.nothing")];
+  const said = all.filter((one, i) => i < most || one.other === asked);
+  const number = ({ other, weight }) => h("b", { class: "mono", dataset: { other, weight } }, significant(weight));
+  const items = said.map((one, i) => [i > 0 && t("lines.comma"), tokenAt(one.other), " ", number(one)]);
+  const rest = all.length - said.length;
+  return [items, rest > 0 && h("span", { class: "dim" }, ` ${t("lines.more", { n: rest })}`)];
+}
+
+function token(rows, role, index) {
+  return [h("b", { class: `${role} mono` }, rows[role].labels[index]), h("small", { class: "dim" }, ` ${index}`)];
+}

@@ -1,0 +1,52 @@
+/** What changed for one query, in a sentence. */
+
+import { ABSENT } from "../../model/compare/align.js";
+import { inside, leakOfRow } from "../../model/compare/measure.js";
+import { openSquare } from "../../model/compare/square.js";
+import { h } from "../../ui/dom.js";
+import { percent, power, significant } from "../../ui/format.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { labelsOf } from "../query_key.js";
+
+/** Less than this is rounding. */
+const ROUNDING = 1e-6;
+
+/**
+ * @param {any} before  laid over `after` @param {any} after
+ * @param {import("../../data/model_trace.js").ModelTrace} trace @param {number} query
+ * @returns {(Node|string)[]}
+ */
+export function rowChange(before, after, trace, query) {
+  const [labels, tokens] = [labelsOf(trace.queries.tokens), labelsOf(trace.keys.tokens)];
+  const size = tokens.length;
+  const token = (key) => h("b", { class: "k mono" }, tokens[key]);
+  const parts = { query: h("b", { class: "q mono" }, labels[query]) };
+  if (!inside(trace.queries.real, query)) return phrase("compare.pad_row", parts);
+  const row = ({ data }) => data.subarray(query * size, (query + 1) * size);
+  const [from, to, reasons] = [row(before.pattern), row(after.pattern), row(before.mask)];
+  const gained = to.map((weight, key) => weight - from[key]);
+  const most = Math.abs(gained[indexOfMost(gained.map(Math.abs))]);
+  if (most < ROUNDING) return phrase("compare.row_same", { ...parts, gap: value(power(most)) });
+  const [winner, loser] = [indexOfMost(gained), indexOfMost(gained.map((gain) => -gain))];
+  const was = (key) => value(reasons[key] ? lackOf(reasons[key]) : significant(from[key]));
+  const rise = { winner: token(winner), had: was(winner), has: value(significant(to[winner])) };
+  const fall = { loser: token(loser), was: was(loser), is: value(significant(to[loser])) };
+  const { future, pad } = leakOfRow(openSquare(trace, after), query);
+  const all = { ...parts, ...rise, ...fall, future: value(percent(future)), pad: value(percent(pad)) };
+  if (future + pad === 0) return phrase("compare.row_moved", all);
+  if (future > 0 && pad > 0) return phrase("compare.row_leak", all);
+  return phrase(pad > 0 ? "compare.row_pad" : "matrix.change.leak", { ...all, leak: all.future });
+}
+
+/** What stands for a weight where there was none: a mask forbade it, or the PAD was not there. @param {number} reasons */
+export function lackOf(reasons) {
+  return t(reasons === ABSENT ? "compare.not_there" : "matrix.forbidden_word");
+}
+
+function value(text) {
+  return h("b", { class: "mono" }, text);
+}
+
+function indexOfMost(values) {
+  return values.reduce((best, item, i) => (item > values[best] ? i : best), 0);
+}

@@ -1,0 +1,68 @@
+/** The weights of the open attention as its tokens have them, or summed to characters or words. */
+
+import { groupAt, groupsOf, sharesCharacters, summed } from "../../model/token_groups.js";
+import { characterGroups } from "../../model/labels.js";
+import { position } from "../../model/selection.js";
+
+/** @type {WeakMap<object[], Map<string, any>>} */
+const known = new WeakMap();
+
+/** The same groups for the same tokens. @param {import("../../model/labels.js").Token[]} tokens @param {import("../../model/token_groups.js").Unit} unit */
+function groupedTokens(tokens, unit) {
+  if (!known.has(tokens)) known.set(tokens, new Map());
+  const made = /** @type {Map<string, any>} */ (known.get(tokens));
+  if (!made.has(unit)) {
+    const groups = groupsOf(tokens, unit);
+    made.set(unit, { groups, labels: groups.map(({ label }) => label) });
+  }
+  return made.get(unit);
+}
+
+/** The unit that is shown: characters are nothing of their own where each token has its own. */
+export function unitOf(trace, { unit }) {
+  return unit === "characters" && !canSumCharacters(trace) ? "tokens" : unit;
+}
+
+/** @param {import("../../data/model_trace.js").ModelTrace} trace */
+export function canSumCharacters({ queries, keys }) {
+  return sharesCharacters(queries.tokens) || sharesCharacters(keys.tokens);
+}
+
+/**
+ * Rows, columns, the choice in them, and what turns a matrix over tokens into one over them.
+ * @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../state/store.js").State} state
+ */
+export function unitCells(trace, state) {
+  const unit = unitOf(trace, state);
+  const [rows, cols] = [groupedTokens(trace.queries.tokens, unit), groupedTokens(trace.keys.tokens, unit)];
+  const { query, key } = position(state, trace);
+  const shape = /** @type {[number, number]} */ ([trace.queries.tokens.length, trace.keys.tokens.length]);
+  const mask = trace.detail.mask.data;
+  const forbidden = mask.some(Boolean) ? mask : null;
+  const cells = (values) => (unit === "tokens" ? { values, shape, forbidden } : summed({ values, shape, forbidden }, rows.groups, cols.groups));
+  // A group that holds the choice already keeps it; else its last token, which under a causal mask sees the others.
+  const tokenOf = (groups, index, now) => (groupAt(groups, now) === index ? now : groups[index].end - 1);
+  return {
+    unit,
+    rows,
+    cols,
+    cells,
+    chosen: { q: groupAt(rows.groups, query), k: groupAt(cols.groups, key) },
+    choose: (row, col) => ({ query: tokenOf(rows.groups, row, query), key: tokenOf(cols.groups, col, key) }),
+    chooseQuery: (row) => ({ query: tokenOf(rows.groups, row, query) }),
+  };
+}
+
+/** How many rows and columns the open picture has. @returns {[number, number]} */
+export function unitSize(trace, state) {
+  const unit = state.compare ? "tokens" : unitOf(trace, state);
+  const count = ({ tokens }) => groupedTokens(tokens, unit).labels.length;
+  return [count(trace.queries), count(trace.keys)];
+}
+
+/** Tokens that are parts of one character, by their places. @param {import("../../model/labels.js").Token[]} tokens */
+export function sharedCharacters(tokens) {
+  let at = 0;
+  const runs = characterGroups(tokens).map((run) => ({ start: at, end: (at += run.tokens.length), text: run.text }));
+  return runs.filter(({ text }) => text !== null);
+}

@@ -1,0 +1,57 @@
+/** A = softmax(QKᵀ/√d_k + M): what the opened head looks at; or before | after its causal mask is taken away. */
+
+import { h, perRoot, setText, update } from "../../ui/dom.js";
+import { legendOf, weightScale } from "../../chart/matrix/scale.js";
+import { t } from "../../ui/i18n.js";
+import { drawBoth } from "./before_after.js";
+import * as formulas from "./formulas.js";
+import { buildStation, drawHead } from "../opened_head.js";
+import { blindRows, nothingWords } from "./mask_words.js";
+import { drawWeights, leakMargin } from "../query_key.js";
+import { buildForms, drawForms, formNeeds, linesLegend } from "./forms.js";
+import { unitSize } from "./unit_cells.js";
+
+const partsOf = perRoot((root) => {
+  const parts = buildStation(root);
+  const choice = (name) =>
+    h("button", { type: "button", dataset: { testid: `show-${name}` } }, t(`matrix.show.${name}`));
+  const [alone, both] = [choice("alone"), choice("both")];
+  parts.tools.append(h("div", { class: "seg", role: "group", "aria-label": t("matrix.show") }, alone, both));
+  const places = { alone: h("div", null), both: h("div", null) };
+  const note = h("p", { class: "why dim", dataset: { testid: "blind" } });
+  const forms = buildForms(parts.tools, parts.body);
+  parts.body.append(note, places.alone, places.both);
+  return { ...parts, forms, note, choices: { alone, both }, places };
+});
+
+export default {
+  id: "weights",
+  needs: (state) => (state.compare ? ["detail", "other"] : ["detail", ...formNeeds(state)]),
+  draw(root, trace, state, actions) {
+    const parts = partsOf(root);
+    const [rows, cols] = unitSize(trace, state);
+    const shown = state.compare ? "both" : "alone";
+    for (const name of ["alone", "both"]) {
+      update(parts.choices[name], { "aria-pressed": name === shown, disabled: name === "both" && trace.file !== null });
+      parts.choices[name].onclick = () => actions.set({ compare: name === "both" });
+      parts.places[name].hidden = name !== shown;
+    }
+    const details = state.compare ? [trace.detail, trace.other] : [trace.detail];
+    const forbidden = details.some(({ mask }) => mask.data.some(Boolean)) && t("matrix.forbidden_word");
+    const blind = blindRows(trace.detail.mask);
+    const legend = linesLegend(trace, state) ?? legendOf(weightScale(), { number: String, forbidden });
+    const note = t(blind.length ? "matrix.rows_sum_but" : "matrix.rows_sum", { rows, cols });
+    drawHead(parts, trace.model, state, { formula: [formulas.weights()], note, legend });
+    parts.note.hidden = blind.length === 0;
+    setText(parts.note, blind.length ? nothingWords(blind) : "");
+    parts.places.alone.hidden = drawForms(parts.forms, trace, state, actions) || state.compare;
+    if (state.compare) drawBoth(parts.places.both, trace, state, actions);
+    else if (!parts.places.alone.hidden) drawOne(parts.places.alone, trace, state, actions);
+  },
+};
+
+function drawOne(place, trace, state, actions) {
+  const { detail } = trace;
+  const margin = leakMargin(trace, detail);
+  drawWeights(place, trace, state, actions, { id: "weights", title: t("matrix.weights"), detail, margin });
+}

@@ -1,0 +1,39 @@
+/** A·V as numbers: one head's z, what each key hands over, and how much of it there is. No DOM. */
+
+import { attentionOf, tapOf } from "../../model/attentions.js";
+import { largest, lengthOf, rowIn } from "../../model/matrix.js";
+import { position } from "../../model/selection.js";
+
+/** @typedef {{shape: number[], data: Float32Array}} Matrix */
+
+/** The tap of the open attention's z. @param {import("../../state/store.js").State} state @param {any} model */
+export const zTap = (state, model) => tapOf(attentionOf(model, state.attention), state.layer, "z");
+
+/** The chosen element: of the open query, the dimension that the state says; where it has no such one, the largest. @param {Matrix} z */
+export function elementOf(state, trace, z) {
+  const { query, key } = position(state, trace);
+  const asked = state.cell?.[1] ?? Infinity;
+  const dimension = asked < z.shape[1] ? asked : largest(rowIn(z, query));
+  return { query, key, dimension };
+}
+
+/** a_j · v_jd of one query, for all keys and dimensions. @param {Matrix} v @param {ArrayLike<number>} weights @returns {Matrix} */
+export function weighted({ shape, data }, weights) {
+  const [rows, cols] = shape;
+  const out = new Float32Array(rows * cols);
+  for (let j = 0, i = 0; j < rows; j++) for (let d = 0; d < cols; d++, i++) out[i] = weights[j] * data[i];
+  return { shape, data: out };
+}
+
+/**
+ * Of each key how long the vector is that it hands to a query: a·‖v‖, longest first.
+ * @param {Matrix} v @param {ArrayLike<number>} weights
+ * @returns {{key: number, weight: number, length: number, moved: number}[]}
+ */
+export function sharesOf(v, weights) {
+  const all = Array.from(weights, (weight, key) => {
+    const length = lengthOf(rowIn(v, key));
+    return { key, weight, length, moved: weight * length };
+  });
+  return all.filter(({ moved }) => moved > 0).sort((a, b) => b.moved - a.moved);
+}

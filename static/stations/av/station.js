@@ -1,0 +1,148 @@
+/** A·V: what the open head hands to each token, as the sum of the values it looks at, each by its weight. */
+
+import { h, perRoot } from "../../ui/dom.js";
+import { cellWeight, number, significant } from "../../ui/format.js";
+import { headLabel, headParts } from "../../ui/head_names.js";
+import { drawMatrix } from "../../chart/matrix/heatmap.js";
+import { roomBeside } from "../../chart/matrix/layout.js";
+import { legendOf, signedScale } from "../../chart/matrix/scale.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { math, mi, mo, row, sub } from "../../ui/mathml.js";
+import { headIn, lengthOf, rowIn } from "../../model/matrix.js";
+import { nameOfPart, part, segment } from "../activation_parts.js";
+import { elementOf, weighted, zTap } from "./data.js";
+import { drawShares, drawSum } from "./sum.js";
+import { buildStation, drawHead } from "../opened_head.js";
+import { labelsOf, reasonOf } from "../query_key.js";
+
+const FEW = 14;
+const WIDE = 620;
+
+const partsOf = perRoot((root) => {
+  const parts = buildStation(root);
+  const [z, v, shares] = [part("z"), part("v"), part("shares")];
+  const values = segment("av.values", ["plain", "weighted"]);
+  v.tools.append(values.box);
+  const frame = h("div", { class: "act-pair" }, z.element, v.element);
+  const sum = h("p", { class: "act-sum", dataset: { testid: "av-sum" } });
+  parts.body.append(frame, sum, shares.element);
+  return { ...parts, frame, z, v, values, sum, shares, shown: "plain" };
+});
+
+export default {
+  id: "av",
+  why: "z",
+  needs: (state, model) => ["detail", `tensor:${zTap(state, model)}`],
+  draw(root, trace, state, actions) {
+    const parts = partsOf(root);
+    const z = headIn(trace.tensor(zTap(state, trace.model)), state.head);
+    const at = elementOf(state, trace, z);
+    const note = t("av.note", { n: z.shape[0], m: trace.detail.v.shape[0], d_head: z.shape[1] });
+    drawHead(parts, trace.model, state, { formula: formulas(), note });
+    // Few tokens: one below the other, with large cells. Many: side by side, and the same tokens are named once.
+    at.beside = z.shape[0] > FEW && parts.frame.clientWidth >= WIDE;
+    at.once = at.beside && trace.queries === trace.keys;
+    parts.frame.classList.toggle("beside", at.beside);
+    parts.frame.style.setProperty("--labels", `${at.once ? roomBeside(labelsOf(trace.queries.tokens)) : 0}px`);
+    const choose = (patch) => actions.set({ query: at.query, ...patch });
+    parts.values.show(parts.shown, (name) => {
+      parts.shown = name;
+      this.draw(root, trace, state, actions);
+    });
+    drawZ(parts.z, trace, state, z, at, choose);
+    drawV(parts.v, trace, state, at, parts.shown === "weighted", choose);
+    drawSum(parts.sum, trace, z, at);
+    drawShares(parts.shares, trace, z, at, (key) => choose({ key }));
+  },
+};
+
+/** Z = A V, row by row: z_i = Σ_j a_ij v_j */
+function formulas() {
+  const sum = row(sub(mo("∑"), mi("j")), sub(mi("a"), row(mi("i"), mi("j"))), sub(mi("v", "v"), mi("j")));
+  return [math(mi("Z"), mo("="), mi("A"), mi("V", "v")), math(sub(mi("z"), mi("i")), mo("="), sum)];
+}
+
+const dimensions = (count) => Array.from({ length: count }, (_, i) => String(i));
+
+/** What z and V have in common. */
+function matrixOf(trace, state, { id, title, rows, values, scale, chosen, onChoose, say }, margin) {
+  const [n, dHead] = values.shape;
+  return {
+    id,
+    title,
+    label: t("av.label", { of: headLabel(trace.model, state), name: title, n, d_head: dHead }),
+    values: values.data,
+    shape: values.shape,
+    forbidden: null,
+    rows,
+    cols: { labels: dimensions(dHead), title: t("matrix.dimension_axis"), role: "" },
+    scale,
+    cellText: (value) => number(value, 1),
+    hover: (token, d) => [`${rows.labels[token]} [${d}]`, say(token, d)],
+    describe: (token, d) => phrase("av.readout", { token: tokenName(rows, token), dimension: d, words: h("b", { class: "mono" }, say(token, d)) }),
+    chosen: { ...chosen, span: "row" },
+    onChoose,
+    sums: true, // the same room on both, so that a dimension stands above itself
+    margin,
+    filename: ["chumoku", ...headParts(trace.model, state), id].join("-"),
+  };
+}
+
+const tokenName = ({ labels, role }, index) =>
+  h("span", null, h("b", { class: `${role} mono` }, labels[index]), h("small", { class: "dim" }, ` ${index}`));
+
+function drawZ(place, trace, state, z, { query, key, dimension, once }, choose) {
+  const scale = signedScale(z.data);
+  nameOfPart(place, t("av.z_title"), legendOf(scale, { number: (value) => number(value, 2) }));
+  const title = t(once ? "matrix.position_rows" : "matrix.query_rows");
+  const rows = { labels: labelsOf(trace.queries.tokens), title, role: "q", also: once ? { index: key, role: "k" } : undefined };
+  drawMatrix(place.place, matrixOf(trace, state, {
+    id: "z",
+    title: "Z",
+    rows,
+    values: z,
+    scale,
+    chosen: { row: query, col: dimension, role: "q" },
+    onChoose: (token, d) => choose({ query: token, cell: [token, d] }),
+    say: (token, d) => significant(z.data[token * z.shape[1] + d], 5),
+  }, { title: "‖z‖", text: (token) => number(lengthOf(rowIn(z, token)), 2) }));
+}
+
+/** V of the keys that the chosen query may see, with its weights on the margin; or each row times its weight. */
+function drawV(place, trace, state, { query, key, dimension, once }, times, choose) {
+  const { v, pattern, mask } = trace.detail;
+  const [weights, reasons] = [rowIn(pattern, query), rowIn(mask, query)];
+  const values = times ? weighted(v, weights) : v;
+  const scale = signedScale(values.data, "v");
+  const [labels, cols] = [labelsOf(trace.keys.tokens), v.shape[1]];
+  const token = h("b", { class: "q mono" }, labelsOf(trace.queries.tokens)[query]);
+  const forbidden = reasons.some(Boolean) && t("matrix.forbidden_word");
+  const legend = legendOf(scale, { number: (value) => number(value, 2), forbidden });
+  nameOfPart(place, phrase(times ? "av.weighted_title" : "av.v_title", { token }), legend);
+  drawMatrix(place.place, {
+    ...matrixOf(trace, state, {
+      id: "av-v",
+      title: times ? "a·V" : "V",
+      rows: { labels, title: t("matrix.key_rows"), role: "k", hidden: once, faded: (j) => reasons[j] !== 0 },
+      values,
+      scale,
+      chosen: { row: key, col: dimension, role: "k" },
+      onChoose: (j, d) => choose({ key: j, cell: [query, d] }),
+      say: (j, d) => (reasons[j] ? t("matrix.forbidden", { reason: reasonOf(reasons[j]) }) : said(weights[j], v.data[j * cols + d], times)),
+    }, { title: "a", text: (j) => (reasons[j] ? "" : cellWeight(weights[j])) }),
+    forbidden: forbidden ? hatched(reasons, cols) : null,
+  });
+}
+
+/** A value, or what its weight makes of it. */
+function said(weight, value, times) {
+  if (!times) return significant(value, 5);
+  return t("av.product", { a: significant(weight), v: significant(value), value: significant(weight * value) });
+}
+
+/** What the query may not see is hatched in each dimension. */
+function hatched(reasons, cols) {
+  const cells = new Uint8Array(reasons.length * cols);
+  reasons.forEach((reason, j) => cells.fill(reason, j * cols, (j + 1) * cols));
+  return cells;
+}

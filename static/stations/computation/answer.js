@@ -1,0 +1,102 @@
+/** What comes out: the last state times the unembedding (of a classifier: its classes), and the softmax of that. */
+
+import { endsOf, outputOf } from "../../model/anatomy.js";
+import { predictsTokens } from "../../model/attentions.js";
+import { tokenLabel } from "../../model/labels.js";
+import { math, mi, mn, mo, mtext, row, sub, transposed as flipped } from "../../ui/mathml.js";
+import { columnsIn, rowIn, sum } from "../../model/matrix.js";
+import { className } from "../../panels/classes/panel.js";
+import { normed, parameter, times } from "./letters.js";
+import { asRow, once, transposed } from "./matrices.js";
+import { productPicture, productSum } from "./product.js";
+import { shareOf } from "./softmax.js";
+
+const last = (model) => (endsOf(model, "").finalNorm ? normed(mi("X")) : mi("X"));
+const unembedding = (model) => (model.tie_embeddings && predictsTokens(model) ? flipped(mi("E")) : flipped(parameter("W", "u")));
+
+/** The answers that are shown: the likeliest tokens, or all classes. @returns {{ids: number[], names: string[], p: number[]}} */
+function answersOf({ trace, query }) {
+  if (trace.classes) return { ids: trace.classes.map((_, i) => i), names: trace.classes.map(({ name }) => className(name)), p: trace.classes.map(({ probability }) => probability) };
+  const { candidates } = trace.predictions[query];
+  return { ids: candidates.map(({ id }) => id), names: candidates.map(tokenLabel), p: candidates.map(({ before }) => before) };
+}
+
+/** Logits of the answers, of every row; of a classifier the one row there is. */
+function shown(context) {
+  const { trace, query } = context;
+  const logits = trace.tensor("logits");
+  if (trace.classes) return { rows: [context.queries[classRow(trace)]], matrix: asRow(logits), whose: null, at: 0 };
+  const { ids } = answersOf(context);
+  return { rows: context.queries, matrix: once(logits, ids.join(), () => columnsIn(logits, ids)), whose: "query", at: query };
+}
+
+const classRow = (trace) => trace.real.start;
+
+export const logits = {
+  why: "logit",
+  needs(step, model) {
+    const { unembedding: table, unembeddingBias: bias } = endsOf(model, "");
+    const state = [`tensor:${outputOf(model, step.prefix)}`, "tensor:logits"];
+    return predictsTokens(model) ? [...state, "prediction", `rows:${table}`] : [...state, `weight:${table}`, `weight:${bias}`];
+  },
+  formula(step, { model }) {
+    const bias = endsOf(model, "").unembeddingBias ? [mo("+"), parameter("b", "u")] : [];
+    return math(mi("logits"), mo("="), times(last(model), unembedding(model)), ...bias);
+  },
+  picture(context) {
+    const { trace, model, step } = context;
+    const { unembedding: table, unembeddingBias: bias } = endsOf(model, "");
+    const { rows, matrix, whose } = shown(context);
+    const { ids, names } = answersOf(context);
+    const states = trace.tensor(outputOf(model, step.prefix));
+    const weight = transposed(trace.classes ? trace.weight(table) : trace.rows(table));
+    const whole = trace.classes ? null : model.vocab_size;
+    const picture = productPicture({
+      a: { name: () => last(model), matrix: trace.classes ? asRow({ data: rowIn(states, classRow(trace)) }) : states, whose, rows },
+      b: { name: () => unembedding(model), matrix: weight, learned: true, cols: names, whole },
+      bias: bias ? { name: () => parameter("b", "u"), matrix: asRow(trace.weight(bias)) } : null,
+      c: { name: () => mi("logits"), matrix, whose, rows, cols: names, whole },
+      cols: "answer",
+    });
+    return { ...picture, ids };
+  },
+  explain: (context, picture, row_, col) => productSum(picture, row_, col, { label: String, tap: "logits" }),
+};
+
+/** The ids that are never the next token: PAD, and what only begins a text. */
+const banned = (model) => new Set([model.pad_id, model.first?.id].filter((id) => id !== null && id !== undefined));
+
+/** The row's logits over the whole vocabulary, −∞ for what is no candidate. */
+function wholeRow({ trace, model, query }) {
+  const tensor = trace.tensor("logits");
+  if (trace.classes) return Array.from(tensor.data);
+  const never = banned(model);
+  return Array.from(rowIn(tensor, query), (logit, id) => (never.has(id) ? -Infinity : logit));
+}
+
+export const answer = {
+  why: "logit",
+  needs: (step, model) => (predictsTokens(model) ? ["tensor:logits", "prediction"] : ["tensor:logits"]),
+  formula: (step, { model, query }) => {
+    const p = predictsTokens(model) ? sub(mi("p"), mn(query + 1)) : mi("p");
+    return math(p, mo("="), mi("softmax"), row(mtext("("), mi("logits"), mtext(")")));
+  },
+  picture(context) {
+    const { rows, matrix, at: index } = shown(context);
+    const { ids, names, p } = answersOf(context);
+    const one = { rows: [rows[index]], cols: names, whose: null, whole: context.trace.classes ? null : context.model.vocab_size };
+    const mats = [
+      { ...one, id: "a", op: "", name: () => mi("logits"), matrix: { shape: [1, names.length], data: rowIn(matrix, index) }, lit: () => ({ row: 0 }) },
+      { ...one, id: "c", op: "softmax →", name: () => mi("p"), matrix: { shape: [1, names.length], data: Float32Array.from(p) }, ramp: "weights", lit: (row_, col) => ({ row: 0, col }) },
+    ];
+    return { layout: "stack", mats, result: mats[1], rows: "row", cols: "answer", ids };
+  },
+  explain(context, picture, row_, col) {
+    const { ids, names, p } = answersOf(context);
+    const shares = shareOf(wholeRow(context), ids[col], String);
+    const exps = ids.map((id) => shares.terms.values[id]);
+    const beyond = { n: shares.terms.values.length - ids.length, sum: sum(shares.terms.values) - sum(exps) };
+    const terms = { ...shares.terms, a: exps, values: exps, label: (i) => names[i], beyond };
+    return { ...shares, terms, own: p[col], tap: "logits" };
+  },
+};

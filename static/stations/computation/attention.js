@@ -1,0 +1,96 @@
+/** One head's attention: QKᵀ, ÷√d, + M, and behind the softmax (softmax.js) ·V. */
+
+import { t } from "../../ui/i18n.js";
+import { frac, math, mi, mn, mo, row, sqrt } from "../../ui/mathml.js";
+import { cellIn, products, rowIn, sum } from "../../model/matrix.js";
+import { reasonOf } from "../query_key.js";
+import { flippedKeys, ofHead, projected, rootOfD, times } from "./letters.js";
+import { headOf, mapped, once, transposed } from "./matrices.js";
+import { productPicture, productSum } from "./product.js";
+
+const both = (row, col) => ({ row, col });
+const feature = (i) => String(i);
+/** Q Kᵀ */
+const dot = (head) => row(projected("q", head), flippedKeys(head));
+const perHead = (letter, head) => () => ofHead(letter, head);
+
+/** The part of a detail that QKᵀ is: the model keeps it divided, so that it is multiplied back. */
+const dots = ({ scores, q }) => mapped(scores, "dots", (value) => value * Math.sqrt(q.shape[1]));
+
+export const scores = {
+  why: "weight",
+  needs: () => ["detail"],
+  formula: (step, { head }) => math(times(projected("q", head), flippedKeys(head))),
+  picture({ trace: { detail }, head, queries, keys }) {
+    return productPicture({
+      a: { name: () => projected("q", head), matrix: detail.q, role: "q", whose: "query", rows: queries },
+      b: { name: () => flippedKeys(head), matrix: transposed(detail.k), role: "k", cols: keys },
+      c: { name: () => dot(head), compound: true, matrix: dots(detail), whose: "query", rows: queries, cols: keys },
+      cols: "key",
+    });
+  },
+  explain: ({ step, trace }, picture, query, key) =>
+    productSum(picture, query, key, { label: feature, tap: `${step.sublayer.path}.scores`, times: Math.sqrt(trace.detail.q.shape[1]) }),
+};
+
+export const scale = {
+  why: "weight",
+  needs: () => ["detail"],
+  formula: (step, { head, model }) => math(ofHead("S", head), mo("="), frac(dot(head), rootOfD()), mo("="), frac(dot(head), sqrt(mn(model.d_model / model.n_head)))),
+  picture({ trace: { detail }, head, queries, keys }) {
+    const one = { whose: "query", rows: queries, cols: keys, lit: both };
+    const mats = [
+      { ...one, id: "a", op: "", name: () => dot(head), matrix: dots(detail) },
+      { ...one, id: "c", op: "÷√d →", name: perHead("S", head), matrix: detail.scores },
+    ];
+    return { layout: "stack", mats, result: mats[1], rows: "query", cols: "key" };
+  },
+  explain({ trace: { detail }, step }, picture, query, key) {
+    const qk = sum(products(rowIn(detail.q, query), rowIn(detail.k, key)));
+    const root = Math.sqrt(detail.q.shape[1]);
+    const lines = [["computation.line.dot", {}, qk], ["computation.line.root", { d: detail.q.shape[1] }, root]];
+    return { terms: null, lines, total: qk / root, own: cellIn(detail.scores, query, key), tap: `${step.sublayer.path}.scores` };
+  },
+};
+
+/** M: 0, or −∞ where a reason stands. */
+const zeros = ({ mask }) => once(mask, "zeros", () => ({ shape: mask.shape, data: new Float32Array(mask.data.length) }));
+
+export const mask = {
+  why: "weight",
+  needs: () => ["detail"],
+  formula: (step, { head }) => math(ofHead("S", head), mo("+"), mi("M")),
+  picture({ trace: { detail }, head, queries, keys }) {
+    const one = { whose: "query", rows: queries, cols: keys, lit: both };
+    const forbidden = detail.mask.data;
+    const mats = [
+      { ...one, id: "a", op: "", name: perHead("S", head), matrix: detail.scores },
+      { ...one, id: "m", op: "+", name: () => mi("M"), matrix: zeros(detail), forbidden, legend: t("computation.zero_or_forbidden") },
+      { ...one, id: "c", op: "=", name: () => row(ofHead("S", head), mo("+"), mi("M")), compound: true, matrix: detail.scores, forbidden },
+    ];
+    return { layout: "stack", mats, result: mats[2], rows: "query", cols: "key" };
+  },
+  explain({ trace: { detail } }, picture, query, key) {
+    const reasons = cellIn(detail.mask, query, key);
+    const score = cellIn(detail.scores, query, key);
+    const m = reasons ? ["computation.line.forbidden", { reason: reasonOf(reasons) }, -Infinity] : ["computation.line.allowed", {}, 0];
+    return { terms: null, lines: [["computation.line.score", {}, score], m], total: reasons ? -Infinity : score, own: null, tap: null, note: "computation.later" };
+  },
+};
+
+/** Z of a head = A V. */
+export const av = {
+  why: "z",
+  needs: ({ sublayer }) => ["detail", `tensor:${sublayer.path}.z`],
+  formula: (step, { head }) => math(ofHead("Z", head), mo("="), times(ofHead("A", head), projected("v", head))),
+  picture({ trace, step, head, queries, keys }) {
+    const { detail } = trace;
+    return productPicture({
+      a: { name: perHead("A", head), matrix: detail.pattern, ramp: "weights", forbidden: detail.mask.data, whose: "query", rows: queries, cols: keys },
+      b: { name: () => projected("v", head), matrix: detail.v, role: "v" },
+      c: { name: perHead("Z", head), matrix: headOf(trace.tensor(`${step.sublayer.path}.z`), head), whose: "query", rows: queries },
+    });
+  },
+  explain: ({ step, keys }, picture, query, col) =>
+    productSum(picture, query, col, { label: (j) => `${keys[j]} ${j}`, tap: `${step.sublayer.path}.z` }),
+};

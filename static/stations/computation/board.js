@@ -1,0 +1,62 @@
+/** The matrices of the open step on the page, and the one element of its result that is looked at. */
+
+import { currentTheme } from "../../chart/colour.js";
+import { setText } from "../../ui/dom.js";
+import { number } from "../../ui/format.js";
+import { typeScale } from "../../chart/matrix/layout.js";
+import { t } from "../../ui/i18n.js";
+import { followCells } from "./cells.js";
+import { chosenCell, choiceOf, whereOf } from "./choice.js";
+import { contextOf } from "./context.js";
+import { KINDS } from "./kinds.js";
+import { layoutOf } from "./layout.js";
+import { drawMats, light } from "./picture.js";
+import { drawNoSum, drawSum } from "./sum.js";
+
+/**
+ * Draw a step's matrices, anew only if something else is seen; then what is chosen.
+ * @param {any} parts  of the station @param {import("./context.js").Context} context
+ * @param {import("../../state/store.js").State} state @param {import("../index.js").Actions} actions
+ */
+export function drawBoard(parts, context, state, actions) {
+  const picture = /** @type {any} */ (KINDS[context.step.kind]).picture(context);
+  const one = parts.one ? { query: context.query, key: context.key } : null;
+  const seen = [context.trace.key, context.step.id, context.layer, context.head, parts.width, currentTheme(), typeScale(), one?.query, one?.key];
+  const answers = picture.ids ? [context.query, ...picture.ids] : [];
+  const made = [...seen, ...answers, ...picture.mats.map(({ matrix }) => matrix.shape.join("×"))].join(" ");
+  if (parts.board?.made === made) Object.assign(parts.board, { picture, context });
+  else parts.board = { made, picture, context, drawn: drawAnew(parts, picture, one) };
+  parts.board.cell = chosenCell(context, picture, state);
+  // Keys count from the newest choice, drawn or not: else a fast typist's steps get lost.
+  parts.board.newest = () => chosenCell(contextOf(context.trace, actions.get(), context.step), picture, actions.get());
+  parts.board.choose = (cell) => actions.set(choiceOf(parts.board.context, parts.board.picture, cell));
+  show(parts, parts.board.cell, false);
+}
+
+function drawAnew(parts, picture, one) {
+  const layout = layoutOf(picture, { width: parts.width, one, type: typeScale() });
+  const focused = parts.mats.contains(document.activeElement);
+  const { drawn, pooled } = drawMats(parts.mats, picture, layout);
+  if (layout.room) parts.mats.prepend(parts.sum.element); // the corner that a product leaves free
+  else parts.picture.append(parts.sum.element);
+  const scale = t(one ? "computation.scale_one" : "computation.scale", { pixels: number(layout.scale, 2) });
+  setText(parts.scale, [scale, pooled && t("computation.pooled")].filter(Boolean).join(" "));
+  const result = drawn[picture.mats.indexOf(picture.result)];
+  followCells(result, {
+    ...{ describedBy: parts.id, rows: picture.result.matrix.shape[0], at: () => parts.board.newest() },
+    label: t("computation.result", { name: picture.result.name().textContent }),
+    onHover: (cell) => show(parts, cell ?? parts.board.cell, cell !== null),
+    onChoose: (cell) => parts.board.choose(cell),
+  });
+  if (focused) result.frame.focus({ preventScroll: true });
+  return drawn;
+}
+
+/** One element: what made it is lit, and reckoned. @param {[number, number]} cell */
+function show(parts, [row, col], hovered) {
+  const { drawn, picture, context } = parts.board;
+  light(drawn, row, col);
+  if (col < 0) return drawNoSum(parts.sum, t("computation.none_chosen"));
+  const arithmetic = /** @type {any} */ (KINDS[context.step.kind]).explain(context, picture, row, col);
+  drawSum(parts.sum, arithmetic, { mat: picture.result, alone: picture.rows === "row", where: whereOf(context, picture, row, col), row, col, hovered });
+}

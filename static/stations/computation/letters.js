@@ -1,0 +1,48 @@
+/** The letters of the formulas (Vaswani et al. 2017), in the page's colours: the same ones name the matrices. */
+
+import { t } from "../../ui/i18n.js";
+import { mi, mn, mo, mtext, row, sqrt, sub, subsup } from "../../ui/mathml.js";
+
+const ROLES = ["q", "k", "v"];
+const upper = (name) => name.toUpperCase();
+
+/** Q, K or V; with a head Q₅. @param {"q"|"k"|"v"} name @param {number} [head] */
+export const projected = (name, head) => (head === undefined ? mi(upper(name), name) : sub(mi(upper(name), name), mn(head)));
+
+/** K₅ᵀ @param {number} head */
+export const flippedKeys = (head) => subsup(mi("K", "k"), mn(head), mtext("⊤"));
+
+/** W_Q, b_Q, W_O, W_1 …: what is learned. @param {"W"|"b"} letter @param {string|number} index  "q", "o", 1 */
+export const parameter = (letter, index) => {
+  const role = ROLES.includes(/** @type {any} */ (index)) ? String(index) : undefined;
+  return sub(mi(letter, role), typeof index === "number" ? mn(index) : mi(upper(index), role));
+};
+
+/** A, S, Z of the open head. @param {string} letter @param {number} head */
+export const ofHead = (letter, head) => sub(mi(letter), mn(head));
+
+/** The residual stream: X before the block's first sublayer, X′ behind it, X″ behind the next. */
+const PRIMES = ["", "′", "″", "‴"];
+const PLACES = { resid_pre: 0, resid_mid: 1, resid_cross: 2 };
+
+/** The stream that a tap names. @param {string} tap @param {boolean} crosses  whether the block has a third sublayer */
+export function stream(tap, crosses) {
+  const name = tap.slice(tap.lastIndexOf(".") + 1);
+  const primes = PRIMES[PLACES[name] ?? (crosses ? 3 : 2)];
+  return primes ? row(mi("X"), mtext(primes)) : mi("X");
+}
+
+/** What a sublayer adds. @param {"attn"|"cross_attn"|"ffn"} kind */
+export const written = (kind) => mi(kind === "ffn" ? "FFN" : "MultiHead");
+
+/** LN(X). @param {Node} x */
+export const normed = (x) => row(mi("LN"), mtext("("), x, mtext(")"));
+
+/** The encoder's output. */
+export const memory = () => sub(mi("X"), mtext(t("sides.source")));
+
+/** √d_k */
+export const rootOfD = () => sqrt(sub(mi("d"), mi("k")));
+
+/** a · b, with the dot that says product. @param {Node} a @param {Node} b */
+export const times = (a, b) => row(a, mo("·"), b);

@@ -1,0 +1,129 @@
+/** The matrices of a step, drawn to one scale, each with its name, its real size and its real extremes. */
+
+import { inkOn } from "../../chart/colour.js";
+import { h, replace, update } from "../../ui/dom.js";
+import { cellWeight, integer, number } from "../../ui/format.js";
+import { colourAt, legendOf } from "../../chart/matrix/scale.js";
+import { t } from "../../ui/i18n.js";
+import { shortLabel } from "../../model/labels.js";
+import { math } from "../../ui/mathml.js";
+import { paint, scaleOf } from "./paint.js";
+
+/** Cells at least so wide have their numbers in them: "13.1", "13.07". */
+const WIDE = { weight: 26, signed: 34, fine: 42 };
+/** Rows at least so high have their names beside them. */
+const LEGIBLE = 13;
+
+/**
+ * @typedef {{mat: import("./product.js").Mat, box: import("./layout.js").Box, figure: HTMLElement, frame: HTMLElement, lit: HTMLElement, rowName: HTMLElement|null, colName: HTMLElement|null}} Drawn
+ */
+
+/**
+ * Draw all matrices anew. @param {HTMLElement} root @param {import("./product.js").Picture} picture
+ * @param {import("./layout.js").Layout} layout
+ * @returns {{drawn: Drawn[], pooled: boolean}}
+ */
+export function drawMats(root, picture, layout) {
+  let pooled = false;
+  const drawn = picture.mats.map((mat, i) => {
+    const one = buildMat(mat, layout.boxes[i], hasLabels(layout, i) ? layout.labels : 0, mat === picture.result);
+    pooled = paint(one.canvas, mat, one.box, [one.box.width * devicePixelRatio, one.box.height * devicePixelRatio]) || pooled;
+    return one;
+  });
+  root.className = `mats ${layout.arrangement}`;
+  replace(root, drawn.map(({ figure }) => figure));
+  return { drawn, pooled };
+}
+
+/** Side by side, the first one's names serve all; above each other, each has its own. */
+function hasLabels({ arrangement }, index) {
+  if (arrangement === "column") return true;
+  return arrangement === "pairs" ? index % 2 === 0 : index === 0;
+}
+
+function buildMat(mat, box, labels, isResult) {
+  const scale = scaleOf(mat);
+  const name = mat.name();
+  const [rows, cols] = mat.matrix.shape;
+  const words = t("computation.matrix", { name: name.textContent, rows, cols: mat.whole ?? cols, low: number(scale.seen[0], 3), high: number(scale.seen[1], 3) });
+  const canvas = h("canvas", { class: mat.forbidden ? "hatched" : null, role: "img", "aria-label": words, style: { width: `${box.width}px`, height: `${box.height}px` } });
+  const lit = h("i", { class: "lit" });
+  const band = mat.band && h("i", { class: "band", style: { left: `${(mat.band[0] / cols) * 100}%`, width: `${((mat.band[1] - mat.band[0]) / cols) * 100}%` } });
+  const numbers = h("div", { class: "numbers", "aria-hidden": true }, numbersIn(mat, box, scale));
+  const colName = isResult ? h("span", { class: "col-name" }) : null;
+  const frame = h("div", { class: `frame ${mat.role ?? ""}`, style: { width: `${box.width}px`, height: `${box.height}px` } }, canvas, numbers, band, lit, colName);
+  const rowName = labels && mat.rows ? h("span", { class: "row-name" }) : null;
+  const gutter = labels ? h("div", { class: "gutter", style: { width: `${labels}px` }, "aria-hidden": true }, namesOf(mat, box), rowName) : null;
+  const figure = h("figure", { class: `mat mat-${mat.id}`, dataset: { mat: mat.id } }, captionOf(mat, name, scale), h("div", { class: "held" }, gutter, frame));
+  if (isResult) update(figure, { dataset: { testid: "computation-result" } });
+  return { mat, box, figure, frame, canvas, lit, rowName, colName };
+}
+
+/** The name, "10 × 256", and the colours from the smallest to the largest. */
+function captionOf({ op, matrix: { shape }, whole, role, learned, legend }, name, scale) {
+  const size = t(whole ? "computation.size_of" : "computation.size", { rows: integer(shape[0]), cols: integer(shape[1]), whole: integer(whole ?? 0) });
+  return h(
+    "figcaption",
+    null,
+    op && h("span", { class: "op" }, op),
+    h("b", { class: role || null }, math(name)),
+    h("span", { class: "size mono" }, size),
+    learned && h("span", { class: "learned" }, t("computation.learned")),
+    legend ? h("span", { class: "legend" }, legend) : legendOf(scale, { number: (value) => number(value, 2) }),
+  );
+}
+
+/** The tokens' names, where the rows are high enough to be read. */
+function namesOf({ rows }, { from, count, step, height }) {
+  if (!rows || count === 1 || step < LEGIBLE) return null;
+  const at = (row) => ({ top: `${((row + 0.5) / count) * height}px` });
+  return rows.slice(from, from + count).map((label, row) => h("span", { style: at(row) }, shortLabel(label, 11)));
+}
+
+/** Numbers in the cells, where there is room for them. */
+function numbersIn({ matrix: { shape, data }, forbidden, ramp, legend }, { from, count, width, step }, scale) {
+  const unit = width / shape[1];
+  const isWeight = ramp === "weights";
+  if (step < LEGIBLE || legend || unit < (isWeight ? WIDE.weight : WIDE.signed)) return null;
+  return Array.from({ length: count * shape[1] }, (_, i) => {
+    const [row, col, value] = [Math.floor(i / shape[1]), i % shape[1], data[from * shape[1] + i]];
+    if (forbidden?.[from * shape[1] + i]) return null;
+    const style = { left: `${col * unit}px`, top: `${row * step}px`, width: `${unit}px`, height: `${step}px`, color: inkOn(colourAt(scale, value)) };
+    return h("span", { style }, isWeight ? cellWeight(value) : number(value, unit < WIDE.fine ? 1 : 2));
+  });
+}
+
+/**
+ * Light what makes one element of the result, in every matrix; of none (column −1) nothing. @param {Drawn[]} drawn @param {number} row @param {number} col
+ */
+export function light(drawn, row, col) {
+  for (const one of drawn) {
+    const { mat, box, lit, rowName, colName } = one;
+    const at = col < 0 ? {} : mat.lit(row, col);
+    const inside = at.row === undefined ? null : at.row - box.from;
+    const [rows, cols] = [box.count, mat.matrix.shape[1]];
+    lit.hidden = (at.row === undefined && at.col === undefined) || (inside !== null && (inside < 0 || inside >= rows));
+    const [top, height] = inside === null ? [0, box.height] : [inside * box.step, box.step];
+    const unit = box.width / cols;
+    const [left, width] = at.col === undefined ? [0, box.width] : [at.col * unit, unit];
+    Object.assign(lit.style, { left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` });
+    nameRow(rowName, mat, box, inside, at.row);
+    if (colName) nameCol(colName, mat, at.col, left + width / 2, box.width);
+  }
+}
+
+function nameRow(element, { rows, whose }, box, inside, row) {
+  if (!element) return;
+  const known = inside === null ? box.count === 1 && box.from : row;
+  element.hidden = known === false || known === undefined;
+  if (element.hidden) return;
+  element.textContent = shortLabel(rows[known] ?? "", 11);
+  element.className = `row-name ${whose === "key" ? "k" : "q"}`;
+  element.style.top = `${((inside ?? 0) + 0.5) * box.step}px`;
+}
+
+function nameCol(element, { cols }, col, middle, width) {
+  element.textContent = cols ? shortLabel(cols[col] ?? "", 14) : String(col);
+  const half = element.offsetWidth / 2; // it never sticks out
+  element.style.left = `${width > 2 * half ? Math.max(half, Math.min(middle, width - half)) : Math.max(half, middle)}px`;
+}

@@ -1,0 +1,45 @@
+/** Softmax: every row becomes shares of 1. */
+
+import { math, mi, mo, mtext, row } from "../../ui/mathml.js";
+import { cellIn, rowIn, sum } from "../../model/matrix.js";
+import { ofHead } from "./letters.js";
+
+const masked = (head) => row(ofHead("S", head), mo("+"), mi("M"));
+
+export const softmaxStep = {
+  why: "weight",
+  needs: () => ["detail"],
+  formula: (step, { head }) => math(ofHead("A", head), mo("="), mi("softmax"), row(mtext("("), masked(head), mtext(")"))),
+  picture({ trace: { detail }, head, queries, keys }) {
+    const one = { whose: "query", rows: queries, cols: keys, forbidden: detail.mask.data };
+    const mats = [
+      { ...one, id: "a", op: "", name: () => masked(head), matrix: detail.scores, lit: (row) => ({ row }) },
+      { ...one, id: "c", op: "softmax →", name: () => ofHead("A", head), matrix: detail.pattern, ramp: "weights", lit: (row, col) => ({ row, col }) },
+    ];
+    return { layout: "stack", mats, result: mats[1], rows: "query", cols: "key" };
+  },
+  explain({ trace: { detail }, step, keys }, picture, query, key) {
+    const reasons = rowIn(detail.mask, query);
+    const scores = Array.from(rowIn(detail.scores, query), (score, j) => (reasons[j] ? -Infinity : score));
+    return { ...shareOf(scores, key, (j) => `${keys[j]} ${j}`), own: cellIn(detail.pattern, query, key), tap: `${step.sublayer.path}.pattern` };
+  },
+};
+
+/**
+ * exp of one number over the sum of exp of all: the largest is taken out of each first, which changes nothing, so that
+ * e to the power of it stays finite.
+ * @param {ArrayLike<number>} values @param {number} index @param {(i: number) => string} label
+ */
+export function shareOf(values, index, label) {
+  const most = Array.prototype.reduce.call(values, (one, other) => Math.max(one, other), -Infinity); // a vocabulary is too long for arguments
+  const exps = Array.from(values, (value) => (value === -Infinity ? 0 : Math.exp(value - most)));
+  const total = sum(exps);
+  const lines = [
+    ["computation.line.value", {}, values[index]],
+    ["computation.line.most", {}, most],
+    ["computation.line.exp", {}, exps[index]],
+    ["computation.line.exps", { n: exps.filter((one) => one > 0).length }, total],
+  ];
+  const terms = { a: exps, b: null, values: exps, label };
+  return { terms, lines, total: total === 0 ? 0 : exps[index] / total };
+}

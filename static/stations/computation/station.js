@@ -1,0 +1,133 @@
+/**
+ * The way of one token, or of the whole sequence, through one block: formula by formula, each beside the matrices that it
+ * computes, and for any element of a result the row and the column that made it.
+ */
+
+import { h, keepingFocus, perRoot, replace, setText, update } from "../../ui/dom.js";
+import { headTitle } from "../../ui/head_names.js";
+import { t } from "../../ui/i18n.js";
+import { drawBoard } from "./board.js";
+import { contextOf } from "./context.js";
+import { KINDS } from "./kinds.js";
+import { openStep, opening, stepsOf } from "./steps.js";
+import { buildSum } from "./sum.js";
+import { buildWalk, drawWalk } from "./walk.js";
+import { EXPLANATIONS } from "../../panels/inspector/explanations/index.js";
+
+const openOf = (state, model) => openStep(stepsOf(model, state), model, state);
+
+let counted = 0;
+
+const partsOf = perRoot((root) => {
+  const id = `computation-${counted++}`;
+  const way = (name) => h("button", { type: "button", dataset: { testid: `way-${name}` } }, t(`computation.way_${name}`));
+  const parts = {
+    ...{ id, one: true, width: 0 }, // one token's way: this reader's wish, no part of the link
+    title: h("h1", { dataset: { testid: "opened-title" } }),
+    ways: { one: way("one"), all: way("all") },
+    place: h("div"),
+    formula: h("div", { class: "formula", dataset: { testid: "computation-formula" } }),
+    about: h("p", { class: "dim about" }),
+    leads: h("button", { class: "btn", type: "button", hidden: true, dataset: { testid: "walk-leads" } }),
+    lacks: h("p", { class: "panel-lacks" }),
+    list: h("div", { class: "computation-list" }),
+    picture: h("div"),
+    mats: h("div"),
+    scale: h("p", { class: "dim scale", dataset: { testid: "computation-scale" } }),
+    sum: buildSum(id),
+    walk: /** @type {any} */ (null),
+    board: /** @type {any} */ (null), // the step that is drawn: see computation/board.js
+    again: () => {},
+  };
+  const ways = h("div", { class: "seg", role: "group", "aria-label": t("computation.way") }, Object.values(parts.ways));
+  parts.picture.append(parts.mats, parts.scale);
+  root.append(h("div", { class: "bar" }, parts.title, h("span", { class: "grow" }), ways), parts.place, parts.formula, parts.about, parts.leads, parts.lacks, parts.list, parts.picture);
+  new ResizeObserver(() => root.clientWidth && root.clientWidth !== parts.width && parts.again()).observe(root);
+  return parts;
+});
+
+export default {
+  id: "computation",
+  saysWhatLacks: true, // the walk goes on without it
+  needs(state, model) {
+    const step = openOf(state, model);
+    return KINDS[step.kind].needs(step, model);
+  },
+  why(state, model) {
+    const { why } = KINDS[openOf(state, model).kind];
+    return why in EXPLANATIONS ? why : "weight";
+  },
+  draw(root, trace, state, actions) {
+    const parts = partsOf(root);
+    const steps = stepsOf(trace.model, state);
+    const step = openStep(steps, trace.model, state);
+    const context = contextOf(trace, state, step);
+    parts.width = root.clientWidth;
+    parts.again = () => this.draw(root, trace, state, actions); // as it is drawn: what is newer may need what is not here yet
+    walkOf(parts, actions);
+    drawWalk(parts.walk, steps, step, trace.model);
+    drawHeading(parts, context);
+    drawChoices(parts, context, actions);
+    drawBody(parts, context, state, actions);
+    parts.walk.player.drawn();
+    prefetch(steps, step, trace.model, actions);
+  },
+};
+
+function walkOf(parts, actions) {
+  if (parts.walk) return;
+  parts.walk = buildWalk(actions, (to) => actions.set({ ...opening(to), view: "computation" }));
+  replace(parts.place, parts.walk.controls, parts.walk.element);
+}
+
+/** What this step is: its place, its formula, and a sentence. */
+function drawHeading(parts, context) {
+  const { step, model, layer, head, trace } = context;
+  setText(parts.title, headTitle(model, { attention: trace.attention.id, layer, head }));
+  const name = h("b", { class: "step-name" }, t(`computation.step.${step.kind}`));
+  replace(parts.formula, name, h("span", { class: "formulas" }, KINDS[step.kind].formula(step, context)));
+  const crossed = step.group === "cross_attn" && ["q", "k", "v"].includes(step.kind);
+  setText(parts.about, [t(`computation.about.${step.kind}`), crossed && t(`computation.about.cross_${step.kind}`), KINDS[step.kind].note?.(model)].filter(Boolean).join(" "));
+}
+
+/** One token or all; and where there is a block to enter, the way there. */
+function drawChoices(parts, { step, model }, actions) {
+  const leads = KINDS[step.kind].leads?.(step, model);
+  parts.leads.hidden = leads === undefined;
+  if (leads !== undefined) setText(parts.leads, t("computation.leads", { layer: leads }));
+  parts.leads.onclick = () => {
+    const into = stepsOf(model, { ...actions.get(), layer: leads }).find(({ group }) => group !== "in");
+    actions.set({ layer: leads, ...opening(into) });
+  };
+  for (const [way, button] of Object.entries(parts.ways)) {
+    update(button, { "aria-pressed": (way === "one") === parts.one });
+    button.onclick = () => {
+      parts.one = way === "one";
+      parts.again();
+    };
+  }
+}
+
+function drawBody(parts, context, state, actions) {
+  const { step, trace, model } = context;
+  const { list, needs } = KINDS[step.kind];
+  const lacks = needs(step, model).map(trace.lacks).find(Boolean);
+  parts.lacks.hidden = !lacks;
+  parts.list.hidden = !list;
+  parts.picture.hidden = Boolean(list || lacks);
+  if (lacks) setText(parts.lacks, t(lacks));
+  else if (list) keepingFocus(parts.list, () => replace(parts.list, list(context, actions)));
+  else drawBoard(parts, context, state, actions);
+}
+
+/** What the steps beside this one need, and their explanations, when this one is on the screen. */
+function prefetch(steps, step, model, actions) {
+  const at = steps.indexOf(step);
+  const needs = [steps[at + 1], steps[at - 1]].filter(Boolean).flatMap((near) => {
+    const { needs: own, why } = KINDS[near.kind];
+    const beside = EXPLANATIONS[why]?.needs ?? [];
+    const tensors = (typeof beside === "function" ? beside({ ...actions.get(), ...opening(near) }, model) : beside).filter((need) => /^(tensor|weight):/.test(need));
+    return [...own(near, model), ...tensors];
+  });
+  setTimeout(() => actions.soon([...new Set(needs)]).catch(() => {}), 0);
+}

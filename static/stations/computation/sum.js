@@ -1,0 +1,79 @@
+/** The arithmetic of one element: its terms, their sum, and the model's own number beside it. */
+
+import { checkOf } from "../../ui/agreement.js";
+import { h, replace, setText, update } from "../../ui/dom.js";
+import { significant, signed } from "../../ui/format.js";
+import { t } from "../../ui/i18n.js";
+import { math, mn, mo, mtext } from "../../ui/mathml.js";
+import { sum } from "../../model/matrix.js";
+import { drawTermBars } from "../../chart/bars/term_bars.js";
+
+/** So many terms are named, the largest beside its bar; the others are one number. */
+const NAMED = 5;
+
+/** The fixed parts, empty. @param {string} id */
+export function buildSum(id) {
+  const title = h("h2", null);
+  const bars = h("div", { class: "sum-bars" });
+  const named = h("ol", { class: "sum-terms" });
+  const lines = h("dl", { class: "sum-lines" });
+  const total = h("p", { class: "sum-total" });
+  const said = h("p", { class: "sr-only", id, "aria-live": "polite" });
+  const element = h("section", { class: "sum", dataset: { testid: "computation-sum" } }, title, bars, named, lines, total, said);
+  return { element, title, bars, named, lines, total, said };
+}
+
+/**
+ * @param {ReturnType<typeof buildSum>} parts
+ * @param {import("./product.js").Arithmetic} arithmetic
+ * @param {{mat: import("./product.js").Mat, alone: boolean, where: (Node|string)[], row: number, col: number, hovered: boolean}} of
+ *   `alone`: the result has but one row
+ */
+export function drawSum(parts, arithmetic, { mat: { name, compound }, alone, where, row, col, hovered }) {
+  const { terms, total, own } = arithmetic;
+  update(parts.element, { dataset: { row, col, value: total } });
+  const letters = compound ? [mtext("("), name(), mtext(")")] : name();
+  const index = alone ? [mn(col)] : [mn(row), mo(","), mn(col)];
+  const element = math(letters, mtext("["), index, mtext("]"));
+  replace(parts.title, element, h("span", { class: "dim" }, where));
+  parts.bars.hidden = parts.named.hidden = !terms;
+  if (terms) drawTerms(parts, terms, hovered);
+  replace(parts.lines, arithmetic.lines.map(lineOf));
+  replace(parts.total, h("span", { class: "eq" }, "= "), h("b", { class: "mono" }, significant(total, 6)), " ", own === null ? h("span", { class: "dim" }, t(arithmetic.note ?? "computation.moved")) : checked(arithmetic));
+  // A moving pointer would talk without end.
+  if (!hovered) setText(parts.said, `${parts.title.textContent} ${parts.total.textContent}`);
+}
+
+/** No element is chosen. @param {ReturnType<typeof buildSum>} parts @param {string} words */
+export function drawNoSum(parts, words) {
+  update(parts.element, { dataset: { row: "", col: "", value: "" } });
+  parts.bars.hidden = parts.named.hidden = true;
+  replace(parts.lines);
+  replace(parts.total);
+  for (const place of [parts.title, parts.said]) setText(place, words);
+}
+
+/** The model's own number, and where it is from. */
+function checked({ total, own, tap, times }) {
+  const from = times ? t("computation.tap_times", { tap, times: significant(times) }) : tap;
+  return [checkOf(total, own, (value) => significant(value, 6)), " ", h("code", { class: "dim" }, from)];
+}
+
+const lineOf = ([key, vars, value]) => h("div", null, h("dt", null, t(key, vars)), h("dd", { class: "mono" }, value === null ? "" : significant(value, 5)));
+
+/** One term in words: "17: 0.83 × −1.2 = −0.996". */
+function wordsOf({ a, b, values, label }) {
+  return (i) => (b ? t("computation.term", { i: label(i), a: significant(a[i], 3), b: signed(b[i], 3), value: signed(values[i], 4) }) : t("computation.term_one", { i: label(i), value: significant(values[i], 4) }));
+}
+
+function drawTerms({ bars, named }, terms, hovered) {
+  const words = wordsOf(terms);
+  drawTermBars(bars, { terms: terms.values, words, label: t("computation.terms", { n: terms.values.length }) });
+  update(/** @type {Element} */ (bars.querySelector(".term-said")), { "aria-live": hovered ? "off" : "polite" });
+  const order = Array.from(terms.values.keys()).sort((i, j) => Math.abs(terms.values[j]) - Math.abs(terms.values[i]));
+  const largest = order.slice(0, NAMED).filter((i) => terms.values[i] !== 0);
+  const beyond = terms.beyond ?? { n: 0, sum: 0 };
+  const rest = { n: order.length - largest.length + beyond.n, sum: sum(order.slice(largest.length).map((i) => terms.values[i])) + beyond.sum };
+  const others = rest.n > 0 && h("li", { class: "dim" }, t("computation.others", { n: rest.n, sum: signed(rest.sum, 4) }));
+  replace(named, largest.slice(1).map((i) => h("li", { class: "mono" }, words(i))), others);
+}

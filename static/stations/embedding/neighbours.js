@@ -1,0 +1,75 @@
+/** The tokens whose embeddings point the same way as one token's, beside what any two tokens have in common. */
+
+import { chosenToken } from "../../data/explain.js";
+import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
+import { number, significant } from "../../ui/format.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { tokenLabel } from "../../model/labels.js";
+import { walkList } from "../../ui/list_keys.js";
+import { frac, math, mi, mo, mtext, row, sub } from "../../ui/mathml.js";
+import { tokenText } from "../../ui/token_text.js";
+
+const partsOf = perRoot((place) => {
+  const who = h("p", { class: "embedding-who", "aria-live": "polite", dataset: { testid: "neighbours-of" } });
+  const list = h("ol", { on: { keydown: (event) => walkList(list, event) } });
+  const mean = h("p", { class: "embedding-note", dataset: { testid: "mean-cosine" } });
+  const hint = h("p", { class: "dim hint" }, t("embedding.neighbour_hint"));
+  const axis = h("span", { class: "axis" }, h("span", null, "0"), h("span", null, "1"));
+  const head = h("div", { class: "neighbour-head", "aria-hidden": true }, h("span"), axis, h("span", null, t("embedding.cosine")));
+  place.append(who, mean, h("div", { class: "neighbours" }, head, list), hint);
+  return { who, list, mean };
+});
+
+export default {
+  needs: () => ["explain:neighbours"],
+  draw(place, trace, state, actions) {
+    const parts = partsOf(place);
+    const found = trace.explained.neighbours;
+    const chosen = chosenToken(state, trace);
+    replace(parts.who, whoOf(found, chosen, actions));
+    replace(parts.mean, meanWords(found));
+    parts.mean.dataset.value = found.mean_cosine;
+    keepingFocus(place, () => replace(parts.list, found.ids.map((id, i) => rowOf(found, id, i, chosen, actions))));
+    const e = (index) => sub(mi("e"), mi(index));
+    const formula = math(mi("cos"), mo("="), frac(row(e("a"), mo("·"), e("b")), row(mtext("‖"), e("a"), mtext("‖"), mtext("‖"), e("b"), mtext("‖"))));
+    return { formula, note: t("embedding.neighbours_note") };
+  },
+};
+
+/** Whose neighbours these are, and the way back to the chosen token. */
+function whoOf({ id, norm, tokens }, chosen, actions) {
+  const name = (token) => h("b", { class: "mono token-name" }, tokenText(token));
+  const about = phrase("embedding.neighbours_of", { token: name(tokens[id] ?? chosen), id, norm: significant(norm, 4) });
+  if (id === chosen.id) return about;
+  const back = h("button", { class: "btn", type: "button", dataset: { testid: "neighbours-back" }, on: { click: () => actions.set({ step: "neighbours" }) } }, "◀ ", tokenText(chosen));
+  return [back, " ", ...about];
+}
+
+function meanWords({ cosine, mean_cosine: mean }) {
+  const above = cosine.filter((one) => one > mean).length;
+  return t("embedding.mean_cosine", { mean: number(mean, 3), nearest: number(cosine[0], 3), above, n: cosine.length });
+}
+
+function rowOf({ tokens, cosine, dot, mean_cosine: mean }, id, i, chosen, actions) {
+  const token = tokens[id];
+  const vars = { token: tokenLabel(token), id, cosine: number(cosine[i], 4), dot: number(dot[i], 3) };
+  const width = (share) => `${Math.max(0, Math.min(1, share)) * 100}%`;
+  return h(
+    "li",
+    null,
+    h(
+      "button",
+      {
+        class: "neighbour",
+        type: "button",
+        title: t("embedding.neighbour", vars),
+        "aria-label": t("embedding.neighbour", vars),
+        dataset: { testid: "neighbour", id, cosine: cosine[i], focus: `neighbour-${i}` },
+        on: { click: () => actions.set({ step: `neighbours.${chosen.id}.${id}` }) },
+      },
+      h("span", { class: "tokname" }, tokenText(token)),
+      h("span", { class: "track", "aria-hidden": true }, h("span", { class: "bar-solid", style: { width: width(cosine[i]) } }), h("span", { class: "mean", style: { left: width(mean) } })),
+      h("span", { class: "mono" }, number(cosine[i], 3)),
+    ),
+  );
+}

@@ -1,0 +1,71 @@
+/** Figures about rows of vectors, on plain arrays. */
+
+import { signedScale } from "../../chart/matrix/scale.js";
+
+/** @typedef {{shape: number[], data: any}} Matrix */
+
+/** So many of the numbers, by size, have their own depth of colour; where the rest goes far beyond, it has the deepest. */
+const MOST = 0.995;
+const FAR = 1.5;
+
+/**
+ * One scale of colours for several matrices, each with its own extremes. A few numbers far out would leave all others
+ * pale: then colours are full before them, which `full` says (else null).
+ * @param {Float32Array[]} all
+ */
+export function sharedScales(all) {
+  const scales = all.map((values) => signedScale(values));
+  const largest = Math.max(...scales.map(({ max }) => max));
+  const most = Math.max(...all.map(quantile));
+  const full = most > 0 && largest > FAR * most ? most : null;
+  const reach = full ?? largest;
+  return { full, scales: scales.map((scale) => ({ ...scale, min: -reach, max: reach })) };
+}
+
+/** @type {WeakMap<Float32Array, number>} */
+const quantiles = new WeakMap();
+
+function quantile(values) {
+  if (!quantiles.has(values)) {
+    const sizes = values.map(Math.abs).sort();
+    quantiles.set(values, sizes[Math.floor(MOST * (sizes.length - 1))]);
+  }
+  return /** @type {number} */ (quantiles.get(values));
+}
+
+/** The largest |a + b − x| of all cells, the sum in float32. @param {Float32Array} a @param {Float32Array} b @param {Float32Array} x */
+export function fullGap(a, b, x) {
+  let gap = 0;
+  for (let i = 0; i < x.length; i++) gap = Math.max(gap, Math.abs(Math.fround(a[i] + b[i]) - x[i]));
+  return gap;
+}
+
+/** PE(pos, d): sin at even dimensions, cos at odd ones (Vaswani et al. 2017, section 3.5). @param {number} pos @param {number} d @param {number} dModel */
+export function sinusoid(pos, d, dModel) {
+  const angle = angleOf(pos, d, dModel);
+  return d % 2 ? Math.cos(angle) : Math.sin(angle);
+}
+
+/** pos / 10000^(2i/d_model), of the pair that dimension d is in. */
+export const angleOf = (pos, d, dModel) => pos / 10000 ** ((d - (d % 2)) / dModel);
+
+/** How far a table is from the formula, at most. @param {Matrix} table */
+export function gapToFormula({ shape: [rows, cols], data }) {
+  let gap = 0;
+  for (let pos = 0; pos < rows; pos++) {
+    for (let d = 0; d < cols; d++) gap = Math.max(gap, Math.abs(sinusoid(pos, d, cols) - data[pos * cols + d]));
+  }
+  return gap;
+}
+
+/** The mean of a diagonal, and how far its entries lie apart. @param {Matrix} square @param {number} distance */
+export function diagonal({ shape: [n], data }, distance) {
+  let [sum, low, high] = [0, Infinity, -Infinity];
+  for (let i = 0; i + distance < n; i++) {
+    const one = data[i * n + i + distance];
+    sum += one;
+    low = Math.min(low, one);
+    high = Math.max(high, one);
+  }
+  return { mean: sum / (n - distance), spread: high - low };
+}

@@ -1,0 +1,53 @@
+/** The sentence as buttons, of which two are picked to change places: a click replaces the pick that is older. */
+
+import { movable } from "../../data/explain.js";
+import { h, replace } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
+import { tokenLabel } from "../../model/labels.js";
+import { tokenText } from "../../ui/token_text.js";
+
+/**
+ * @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace} trace
+ * @param {{i: number, j: number}|null} pair  the newer pick is j @param {import("../index.js").Actions} actions
+ */
+export function drawPicks(root, trace, pair, actions) {
+  const { tokens, real } = trace.sides.source;
+  const own = tokens.slice(movable(trace), real.end);
+  replace(root, own.map((token) => pick(token, tokens, pair, actions)));
+  root.onkeydown = (event) => walk(root, event);
+}
+
+function pick(token, tokens, pair, actions) {
+  const { index, id } = token;
+  const picked = pair !== null && (index === pair.i || index === pair.j);
+  // With its own like it cannot change places.
+  const useless = pair === null || (!picked && tokens[pair.j].id === id);
+  const label = t(picked ? "embedding.picked" : "embedding.pick", { token: tokenLabel(token), i: index });
+  const other = pair && (index === pair.j ? pair.i : pair.j); // which pick stays
+  const choose = () => !useless && pair && actions.set({ swap: [other, index] });
+  return h(
+    "button",
+    {
+      class: `tok swap-pick${picked ? " on" : ""}`,
+      type: "button",
+      title: useless ? t("embedding.same_token") : label,
+      "aria-label": label,
+      "aria-pressed": picked,
+      "aria-disabled": useless ? "true" : null,
+      dataset: { testid: "swap-pick", index, focus: `pick-${index}` },
+      on: { click: choose },
+    },
+    h("span", { class: "text" }, tokenText(token)),
+    h("i", null, index),
+  );
+}
+
+/** Left and right among the buttons. @param {HTMLElement} root @param {KeyboardEvent} event */
+function walk(root, event) {
+  const buttons = [...root.querySelectorAll("button")];
+  const at = buttons.indexOf(/** @type {any} */ (document.activeElement));
+  const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: buttons.length - 1 }[event.key];
+  if (to === undefined || at < 0) return;
+  event.preventDefault();
+  buttons[to]?.focus();
+}

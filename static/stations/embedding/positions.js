@@ -1,0 +1,149 @@
+/** The table of positions: its rows, how alike they are, and what there is beyond the trained length. */
+
+import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
+import { number, significant } from "../../ui/format.js";
+import { drawMatrix } from "../../chart/matrix/heatmap.js";
+import { legendOf, signedScale } from "../../chart/matrix/scale.js";
+import { t } from "../../ui/i18n.js";
+import { numbersAfter } from "../../data/explain.js";
+import { position } from "../../model/selection.js";
+import { buildPager, counting, drawPager, pageOf, pageSize } from "../dimension_pages.js";
+import { sharedScales } from "./numbers.js";
+import { formulaOf, rowWords, tableWords, similarityWords } from "./position_words.js";
+
+/** @typedef {{kind: "learned"|"sinusoidal"|"none", trained: number, beyond: "continues"|"nothing", table: any, similarity: any}} Positions */
+
+const partsOf = perRoot((place) => {
+  const section = (title) => {
+    const [size, legend, tools, said, matrix] = [h("span", { class: "dim" }), h("div", null), h("div", null), h("p", { class: "embedding-said" }), h("div", null)];
+    const head = h("div", { class: "third-head" }, h("h2", null, t(title)), size, h("span", { class: "grow" }), legend);
+    return { size, legend, tools, said, matrix, element: h("section", { class: "third" }, head, tools, said, matrix) };
+  };
+  const [table, similarity] = [section("embedding.table"), section("embedding.similarity")];
+  const pager = buildPager();
+  const choice = (name) => h("button", { type: "button", dataset: { testid: `length-${name}` } });
+  const lengths = { window: choice("window"), beyond: choice("beyond") };
+  const seg = h("div", { class: "seg", role: "group", "aria-label": t("embedding.length") }, Object.values(lengths));
+  table.tools.append(seg, pager.element);
+  table.said.dataset.testid = "position-row";
+  similarity.said.dataset.testid = "position-similarity";
+  const beyond = h("p", { class: "embedding-note", dataset: { testid: "position-beyond" } });
+  place.append(beyond, table.element, similarity.element);
+  // Which place of the table is looked at: it need not be one of the sentence's, so it is no part of the page's state.
+  const at = { of: "", row: 0, col: 0, other: 0 };
+  return { table, similarity, beyond, pager, lengths, seg, at };
+});
+
+export default {
+  needs: () => ["explain:positions"],
+  draw(place, trace, state, actions) {
+    const parts = partsOf(place);
+    const { meta, tensors } = trace.explained.positions;
+    /** @type {Positions} */
+    const found = { ...meta, ...tensors };
+    const none = found.kind === "none";
+    for (const { element } of [parts.table, parts.similarity]) element.hidden = none;
+    setText(parts.beyond, t(`embedding.beyond_${none ? "none" : found.beyond}`, { n: found.trained, last: found.trained - 1 }));
+    if (!none) {
+      lookAt(parts, found, trace, state);
+      drawLengths(parts, found, state, actions);
+      drawTable(parts, place, found, trace, actions);
+      drawSimilarity(parts, found, trace, actions);
+    }
+    const note = t(`embedding.kind_${found.kind}`, { n: found.trained, d_model: trace.model.d_model });
+    return { formula: formulaOf(found.kind, trace.model.d_model), note };
+  },
+};
+
+/** The chosen token's place, until another row, token, side or sentence is chosen; kept inside the table. */
+function lookAt({ at }, { table: { shape } }, trace, state) {
+  const { query, key } = position(state, trace);
+  const placeOf = (side, index) => Math.min(side.positionIds[index], shape[0] - 1);
+  const of = [trace.key, trace.attention.id, query].join(" ");
+  if (at.of !== of) Object.assign(at, { of, row: placeOf(trace.queries, query), other: placeOf(trace.keys, key) });
+  at.row = Math.min(at.row, shape[0] - 1);
+  at.other = Math.min(at.other, shape[0] - 1);
+  at.col = Math.min(at.col, shape[1] - 1);
+}
+
+function drawLengths({ lengths, seg }, { beyond, trained }, state, actions) {
+  seg.hidden = beyond !== "continues";
+  const longer = numbersAfter("positions", state.step)[0] === 2 * trained;
+  setText(lengths.window, t("embedding.length_window", { n: trained }));
+  setText(lengths.beyond, t("embedding.length_beyond", { n: 2 * trained }));
+  update(lengths.window, { "aria-pressed": !longer });
+  update(lengths.beyond, { "aria-pressed": longer });
+  lengths.window.onclick = () => actions.set({ step: "positions" });
+  lengths.beyond.onclick = () => actions.set({ step: `positions.${2 * trained}` });
+}
+
+function drawTable({ table, at, pager }, place, found, trace, actions) {
+  const [n, dModel] = found.table.shape;
+  const size = pageSize(dModel, place.clientWidth);
+  const from = Math.floor(at.col / size) * size;
+  const count = Math.min(size, dModel - from);
+  const move = (row, col) => {
+    Object.assign(at, { row, col });
+    actions.redraw();
+  };
+  drawPager(pager, from, size, dModel);
+  pager.turn = (by) => move(at.row, Math.min(dModel - 1, at.col + by * size));
+  replace(table.size, `${n} × ${dModel}`);
+  replace(table.said, rowWords(found, trace, at), " ", tableWords(found));
+  const { scales: [scale], full } = sharedScales([found.table.data]);
+  replace(table.legend, full && h("span", { class: "legend" }, t("embedding.full", { full: significant(full, 2) })), legendOf(scale, { number: (one) => number(one, 2) }));
+  drawMatrix(table.matrix, {
+    id: "position-table",
+    label: t("embedding.table_label", { n, d_model: dModel }),
+    values: pageOf(found.table, from, size),
+    shape: [n, count],
+    cols: { labels: counting(from, count), title: t("matrix.dimension_axis"), role: "" },
+    ...common(found),
+    scale,
+    ...wordsOf(found.table.data, (row, col) => row * dModel + from + col, (row, col) => ["embedding.table_cell", { pos: row, d: from + col }]),
+    chosen: { row: at.row, col: at.col - from, span: "row", role: "q" },
+    onChoose: (row, col) => move(row, from + col),
+    filename: "chumoku-positions",
+  });
+}
+
+function drawSimilarity({ similarity, at }, found, trace, actions) {
+  const [n] = found.similarity.shape;
+  const { data } = found.similarity;
+  const scale = { ...signedScale(data), min: -1, max: 1 };
+  replace(similarity.size, `${n} × ${n}`);
+  replace(similarity.said, similarityWords(found));
+  replace(similarity.legend, legendOf(scale, { number: (one) => number(one, 2) }));
+  drawMatrix(similarity.matrix, {
+    id: "position-similarity",
+    label: t("embedding.similarity_label", { n }),
+    values: data,
+    shape: [n, n],
+    cols: { labels: counting(0, n), title: t("embedding.position_cols"), role: "" },
+    ...common(found),
+    edges: n > found.trained ? { row: found.trained, col: found.trained } : undefined,
+    scale,
+    ...wordsOf(data, (row, col) => row * n + col, (row, col) => ["embedding.similarity_cell", { a: row, b: col }]),
+    chosen: { row: at.row, col: at.other, span: "cell", role: "q" },
+    onChoose(row, col) {
+      Object.assign(at, { row, other: col });
+      actions.redraw();
+    },
+    square: true,
+    filename: "chumoku-positions-similarity",
+  });
+}
+
+/** What both pictures have: a row for each position, a line where training ended. */
+function common({ table: { shape: [n] }, trained }) {
+  const rows = { labels: counting(0, n), title: t("embedding.position_rows"), role: "", faded: (i) => i >= trained };
+  return { forbidden: null, rows, edges: n > trained ? { row: trained } : undefined, cellText: (one) => number(one, 2) };
+}
+
+function wordsOf(data, index, words) {
+  const said = (row, col) => {
+    const [key, vars] = words(row, col);
+    return [t(key, { ...vars, value: significant(data[index(row, col)], 5) })];
+  };
+  return { hover: said, describe: said };
+}

@@ -1,0 +1,83 @@
+/** Embedding + position: what the first layer reads, the positions, what they are for, and what lies near a token. */
+
+import { attentionOf, attentionsOf, writesTarget } from "../../model/attentions.js";
+import { prefixOf } from "../../model/anatomy.js";
+import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
+import neighbours from "./neighbours.js";
+import positions from "./positions.js";
+import sum from "./sum.js";
+import swap from "./swap.js";
+import { buildPlainStation } from "../station.js";
+
+/**
+ * @typedef {Object} Tab  a part of this station: its word is `embedding.tab.<name>`
+ * @property {(prefix: string) => string[]} needs  of the stack that is shown
+ * @property {boolean} [sides]  there is one for the source and one for the target
+ * @property {(place: HTMLElement, trace: any, state: any, actions: any) => {formula: any, note: any, legend?: any}} draw
+ */
+
+/** @type {Object<string, Tab>} */
+const TABS = { sum, positions, swap, neighbours };
+
+/** The tab that the step names; else the first. @param {import("../../state/store.js").State} state */
+const tabOf = ({ step }) => {
+  const name = (step ?? "").split(".")[0];
+  return Object.hasOwn(TABS, name) ? name : "sum";
+};
+
+const prefix = (state, model) => prefixOf(attentionOf(model, state.attention));
+
+const partsOf = perRoot((root) => {
+  const places = Object.fromEntries(Object.keys(TABS).map((name) => [name, h("div", { dataset: { part: name } })]));
+  const lacks = h("p", { class: "panel-lacks" }, t("open.lacks_model"));
+  const tabs = Object.fromEntries(Object.keys(TABS).map((name) => [name, segButton(`embedding-${name}`, t(`embedding.tab.${name}`))]));
+  const sides = Object.fromEntries(["source", "target"].map((side) => [side, segButton(`embedding-${side}`, t(`sides.${side}`))]));
+  const sidesBox = h("div", { class: "seg", role: "group", "aria-label": t("embedding.sides") }, Object.values(sides));
+  const tabsBox = h("div", { class: "seg", role: "group", "aria-label": t("embedding.tabs") }, Object.values(tabs));
+  const parts = buildPlainStation(root, t("embedding.title"), sidesBox, tabsBox);
+  const about = h("p", { class: "dim embedding-about" });
+  parts.body.append(about, lacks, ...Object.values(places));
+  return { ...parts, places, lacks, tabs, sides, sidesBox, about };
+});
+
+const segButton = (testid, word) => h("button", { type: "button", dataset: { testid } }, word);
+
+export default {
+  id: "embedding",
+  // A saved trace has the tensors of the sum; of the rest nothing, and the tabs must stay to lead back.
+  needs(state, model) {
+    if (state.file !== null && tabOf(state) !== "sum") return [];
+    return TABS[tabOf(state)].needs(prefix(state, model));
+  },
+  draw(root, trace, state, actions) {
+    const parts = partsOf(root);
+    const name = tabOf(state);
+    const [tab, place] = [TABS[name], parts.places[name]];
+    const lacks = state.file !== null && name !== "sum";
+    drawTools(parts, name, trace, actions);
+    for (const other of Object.values(parts.places)) other.hidden = other !== place || lacks;
+    parts.lacks.hidden = !lacks;
+    parts.formula.hidden = lacks;
+    // What the first tab shows is what the whole station shows: the reading help has said it.
+    setText(parts.about, [name !== "sum" && t(`embedding.${name}_about`), t(`embedding.${name}_how`)].filter(Boolean).join(" "));
+    if (lacks) return;
+    const redraw = () => this.draw(root, trace, state, actions);
+    const { formula, note, legend } = tab.draw(place, trace, state, { ...actions, redraw, prefix: prefix(state, trace.model) });
+    replace(parts.formula, h("span", { class: "formulas" }, formula), h("span", { class: "dim" }, note), h("span", { class: "grow" }), legend);
+  },
+};
+
+function drawTools({ tabs, sides, sidesBox }, open, trace, actions) {
+  for (const [name, button] of Object.entries(tabs)) {
+    update(button, { "aria-pressed": name === open });
+    button.onclick = () => actions.set({ step: name === "sum" ? null : name });
+  }
+  sidesBox.hidden = !writesTarget(trace.model) || TABS[open].sides === false;
+  for (const [side, button] of Object.entries(sides)) {
+    update(button, { "aria-pressed": trace.queries.side === side });
+    // The side is that of the open attention's queries: opening another one is what changes it.
+    const last = attentionsOf(trace.model).filter(({ queries }) => queries === side).at(-1);
+    button.onclick = () => trace.queries.side !== side && actions.set({ attention: last?.id ?? null });
+  }
+}

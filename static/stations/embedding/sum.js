@@ -1,0 +1,119 @@
+/** E[id] + position = X: three heatmaps, and the sum of one of their cells beside the model's own. */
+
+import { endsOf, sublayersOf } from "../../model/anatomy.js";
+import { checkOf } from "../../ui/agreement.js";
+import { h, perRoot, replace } from "../../ui/dom.js";
+import { integer, number, power, significant } from "../../ui/format.js";
+import { drawMatrix } from "../../chart/matrix/heatmap.js";
+import { legendOf } from "../../chart/matrix/scale.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { math, mi, mn, mo, row as side, sqrt, sub } from "../../ui/mathml.js";
+import { largest, lengthOf, rowIn } from "../../model/matrix.js";
+import { position } from "../../model/selection.js";
+import { buildPager, counting, drawPager, pageOf, pageSize } from "../dimension_pages.js";
+import { labelsOf } from "../query_key.js";
+import { fullGap, sharedScales } from "./numbers.js";
+import { scalingWords } from "./scaling.js";
+
+const NAMES = /** @type {const} */ (["embedding", "position", "x"]);
+
+/** The taps behind the three, in their order. @param {any} model @param {string} prefix */
+const tapsOf = (model, prefix) => {
+  const { embedding, positional } = endsOf(model, prefix);
+  return [embedding, positional, sublayersOf(model, prefix, 0)[0].before];
+};
+
+const partsOf = perRoot((place) => {
+  const line = h("div", { class: "embedding-sum", "aria-live": "polite", dataset: { testid: "sum-of-cell" } });
+  const pager = buildPager();
+  const thirds = NAMES.map((name) => {
+    const [size, legend, matrix] = [h("span", { class: "dim" }), h("div", null), h("div", null)];
+    const head = h("div", { class: "third-head" }, h("h2", null, nameOf(name), size), h("span", { class: "dim" }, t(`embedding.${name}_about`)), h("span", { class: "grow" }), legend);
+    return { name, size, legend, matrix, element: h("section", { class: "third" }, head, matrix) };
+  });
+  const signs = ["", "+", "="];
+  place.append(line, pager.element, ...thirds.flatMap(({ element }, i) => [signs[i] && h("div", { class: "embedding-sign", "aria-hidden": true }, signs[i]), element]).filter(Boolean));
+  return { line, pager, thirds };
+});
+
+/** What the three are called, as formulas. */
+function nameOf(name) {
+  if (name === "x") return math(mi("X"));
+  return name === "embedding" ? math(...token()) : math(mi("P"));
+}
+
+const token = () => [mi("E"), mo("["), mi("id"), mo("]")];
+
+export default {
+  needs: (prefix) => [`tensor:${prefix}embedding`, `tensor:${prefix}positional`, `tensor:${prefix}layers.0.resid_pre`],
+  draw(place, trace, state, actions) {
+    const parts = partsOf(place);
+    const tensors = tapsOf(trace.model, actions.prefix).map((name) => trace.tensor(name));
+    const [n, dModel] = tensors[2].shape;
+    const { query: row } = position(state, trace);
+    const asked = state.cell?.[1] ?? -1;
+    const col = asked >= 0 && asked < dModel ? asked : largest(rowIn(tensors[2], row));
+    const size = pageSize(dModel, place.clientWidth);
+    const from = Math.floor(col / size) * size;
+    parts.pager.turn = (by) => actions.set({ query: row, cell: [row, Math.min(dModel - 1, col + by * size)] }); // the choice comes along
+    drawPager(parts.pager, from, size, dModel);
+    replace(parts.line, sumOf(trace, tensors, row, col));
+    const { scales, full } = sharedScales(tensors.map(({ data }) => data));
+    parts.thirds.forEach((third, i) => drawThird(third, tensors[i], scales[i], trace, { row, col, size, from }, actions));
+    const formula = math(mi("X"), mo("="), ...scaled(trace.model, [...token()]), mo("+"), sub(mi("P"), mi("pos")));
+    const legend = full && h("span", { class: "legend" }, t("embedding.full", { full: significant(full, 2) }));
+    return { formula, note: t("embedding.sum_note", { n, d_model: dModel }), legend };
+  },
+};
+
+/** The row of the table, and what it is multiplied with (Vaswani et al. 2017, section 3.4). */
+function scaled({ scale_embeddings, d_model }, e) {
+  return scale_embeddings ? [sqrt(mn(d_model)), mo("·"), side(...e)] : e;
+}
+
+/** The chosen cell's sum, all the others, and how long the two parts of this row are. */
+function sumOf(trace, [e, p, x], row, col) {
+  const at = row * x.shape[1] + col;
+  const sum = Math.fround(e.data[at] + p.data[at]);
+  const { scale_embeddings: scales, d_model: dModel } = trace.model;
+  const value = (number, role = "") => h("b", { class: `mono ${role}` }, significant(number, 5));
+  const where = { token: h("b", { class: "mono q" }, labelsOf(trace.queries.tokens)[row]), i: h("small", { class: "dim" }, row), d: col };
+  const factors = scales ? { root: number(Math.sqrt(dModel), Number.isInteger(Math.sqrt(dModel)) ? 0 : 4), raw: value(e.data[at] / Math.sqrt(dModel)), again: value(p.data[at]) } : {};
+  const words = phrase(scales ? "embedding.sum_scaled" : "embedding.sum", { ...where, ...factors, e: value(e.data[at]), p: value(p.data[at]), x: value(sum) });
+  const lengths = { token: significant(lengthOf(rowIn(e, row)), 3), position: significant(lengthOf(rowIn(p, row)), 3), id: trace.queries.tokens[row].id, pos: trace.queries.positionIds[row] };
+  return [h("p", null, words, " ", checkOf(sum, x.data[at])), h("p", { class: "dim" }, t(scales ? "embedding.lengths_scaled" : "embedding.lengths", lengths), " ", allOf(e, p, x), " ", scalingWords(trace.model))];
+}
+
+/** Whether every cell is the sum of its two: said with the largest difference. */
+function allOf(e, p, x) {
+  const gap = fullGap(e.data, p.data, x.data);
+  const count = integer(x.data.length);
+  const data = { testid: "embedding-all", gap };
+  return h("span", { dataset: data }, gap <= 1e-5 ? t(gap === 0 ? "embedding.all_equal" : "embedding.all_close", { count, gap: power(gap) }) : t("embedding.all_differ", { gap: power(gap) }));
+}
+
+function drawThird({ name, size, legend, matrix }, tensor, scale, trace, at, actions) {
+  const [n, dModel] = tensor.shape;
+  const tokens = labelsOf(trace.queries.tokens);
+  const count = Math.min(at.size, dModel - at.from);
+  const value = (row, col) => significant(tensor.data[row * dModel + at.from + col], 5);
+  const title = t(`embedding.name_${name}`);
+  replace(size, `${n} × ${dModel}`);
+  replace(legend, legendOf(scale, { number: (one) => number(one, 2) }));
+  drawMatrix(matrix, {
+    id: name === "x" ? "embedding-x" : name === "position" ? "positional" : "embedding",
+    label: t("embedding.matrix_label", { name: title, n, d_model: dModel }),
+    values: pageOf(tensor, at.from, at.size),
+    shape: [n, count],
+    forbidden: null,
+    rows: { labels: tokens, title: t("matrix.position_rows"), role: "", faded: (i) => i < trace.queries.real.start || i >= trace.queries.real.end },
+    cols: { labels: counting(at.from, count), title: t("matrix.dimension_axis"), role: "" },
+    scale,
+    cellText: (one) => number(one, 1),
+    hover: (row, col) => [`${title}, ${tokens[row]} ${row} [${at.from + col}] = ${value(row, col)}`],
+    describe: (row, col) => [t("embedding.cell", { name: title, token: tokens[row], i: row, d: at.from + col, value: value(row, col) })],
+    chosen: { row: at.row, col: at.col - at.from, span: "row", role: "q" },
+    onChoose: (row, col) => actions.set({ query: row, cell: [row, at.from + col] }),
+    filename: ["chumoku", actions.prefix.replace(".", "-"), name].join("-").replace("--", "-"),
+  });
+}

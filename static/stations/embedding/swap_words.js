@@ -1,0 +1,30 @@
+/** What a swap has changed, in words: what the numbers show, and why. */
+
+import { h } from "../../ui/dom.js";
+import { percent, power, significant } from "../../ui/format.js";
+import { t } from "../../ui/i18n.js";
+import { tokenLabel } from "../../model/labels.js";
+
+/** Below this a change is float32's: model/explain/swaps.py says the same. */
+export const TOLERANCE = 1e-4;
+
+/** Whether anything but the order has changed. @param {any} trace @param {any} run */
+export function verdictOf(trace, { positions, largest, order_only: orderOnly, stacks }) {
+  const largestText = largest < 1e-3 ? power(largest) : significant(largest, 3);
+  if (orderOnly) return [h("b", null, t("embedding.order_only")), " ", t("embedding.order_gap", { gap: largestText })];
+  const changed = [h("b", null, t("embedding.changed", { largest: largestText }))];
+  if (positions) return changed;
+  const causal = trace.causal && trace.family !== "encoder-decoder";
+  const still = stacks[0].change[0].map((_, at) => stacks[0].change.every((depth) => depth[at] <= TOLERANCE));
+  const { start, end } = trace.sides.source.real;
+  const n = still.slice(start, end).filter(Boolean).length;
+  return [...changed, " ", t(causal ? "embedding.still_causal" : "embedding.still_other"), causal && n > 0 ? [" ", t("embedding.untouched", { n })] : null];
+}
+
+/** How far the predictions moved. @param {any} trace @param {any} run */
+export function movedWords(trace, { rows, prediction }) {
+  const most = prediction.reduce((best, one, i) => (one > prediction[best] ? i : best), 0);
+  const share = prediction[most] < 1e-4 ? power(prediction[most]) : percent(prediction[most]);
+  if (trace.written === null) return t("embedding.moved_class", { share });
+  return t("embedding.moved", { share, token: tokenLabel(trace.written.tokens[rows[most]]), row: rows[most] });
+}

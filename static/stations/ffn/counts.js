@@ -1,0 +1,65 @@
+/** Units that never fire and units that always do: over this sentence, and over the sample that the model's card keeps. */
+
+import { h, keepingFocus, replace } from "../../ui/dom.js";
+import { integer, percent } from "../../ui/format.js";
+import { t } from "../../ui/i18n.js";
+import { nameOfPart } from "../activation_parts.js";
+import { corpusOf, firingOf } from "./data.js";
+
+/** @param {ReturnType<typeof import("../activation_parts.js").part>} place */
+export function drawCounts(place, trace, { post, ffn, n, unit }, choose) {
+  const told = trace.explained.units.ffns.find(({ path }) => path === ffn.path);
+  const own = firingOf(post, told.positions);
+  const corpus = corpusOf(trace.model, ffn.path);
+  nameOfPart(place, t("ffn.counts_title"), t("ffn.counts_about"));
+  const here = { name: "here", title: t("ffn.counts_here", { n: told.positions.length }), dead: own.dead, always: own.always, share: own.share };
+  const stored = corpus && {
+    name: "corpus",
+    title: t("ffn.counts_corpus", { n: trace.model.units.n_texts ?? 0, tokens: integer(corpus.n_tokens) }),
+    dead: corpus.dead,
+    always: corpus.always_on,
+    share: corpus.mean_share_firing,
+  };
+  const open = openLists(place.place);
+  const columns = [here, stored].filter(Boolean).map((one) => columnOf(one, n, unit, open, choose));
+  const none = !stored && h("div", { class: "unit-counts" }, h("h3", null, t("ffn.no_corpus")), h("p", { class: "dim", dataset: { testid: "ffn-not-stored" } }, t("ffn.not_stored")));
+  keepingFocus(place.place, () => replace(place.place, h("div", { class: "act-halves" }, columns, none)));
+  replace(place.said, agreement(own, told), stored && sampleOf(trace.model, own, stored));
+}
+
+/** Which lists the reader has open: they stay so. */
+function openLists(root) {
+  return new Set([...root.querySelectorAll("details[open]")].map((/** @type {any} */ one) => one.dataset.list));
+}
+
+function columnOf({ name, title, dead, always, share }, n, unit, open, choose) {
+  const line = (kind, ids) => {
+    const id = `${name}-${kind}`;
+    const summary = h("summary", null, t(`ffn.${kind}`, { n: integer(ids.length), of: integer(n), share: percent(ids.length / n) }));
+    const list = h("div", { class: "unit-ids" });
+    const fill = () => list.childElementCount || replace(list, ids.map((one) => chip(id, one, one === unit, choose)));
+    const details = h("details", { dataset: { list: id, testid: `ffn-${id}`, count: ids.length }, on: { toggle: fill } }, summary, list);
+    if (open.has(id)) fill();
+    details.open = open.has(id);
+    return details;
+  };
+  const firing = h("p", { class: "dim" }, t("ffn.share", { share: percent(share) }));
+  return h("div", { class: "unit-counts", dataset: { counts: name } }, h("h3", null, title), line("dead", dead), line("always", always), firing);
+}
+
+function chip(list, id, chosen, choose) {
+  const attrs = { type: "button", class: "unit-id mono", "aria-pressed": chosen, dataset: { focus: `${list}-${id}` } };
+  return h("button", { ...attrs, on: { click: () => choose({ ffnUnit: id }) } }, id);
+}
+
+/** Counted here on the tensor that is drawn, and by the server on its own: do they say the same? */
+function agreement(own, told) {
+  const ok = own.dead.join() === told.dead.join() && own.always.join() === told.always_on.join();
+  return h("span", { class: ok ? "check" : "check bad", dataset: { testid: "ffn-agrees", agrees: ok } }, t(ok ? "ffn.agrees" : "ffn.differs"));
+}
+
+/** What the sample is of, and how much of the silence here is a silence everywhere. */
+function sampleOf({ units }, own, stored) {
+  const everywhere = own.dead.filter((id) => stored.dead.includes(id)).length;
+  return h("span", { class: "dim sample-words" }, t("ffn.sample", { on: units.on ?? "", both: integer(everywhere), here: integer(own.dead.length) }));
+}

@@ -1,0 +1,69 @@
+/** The FFN of the open stack and layer as numbers: which units fire, in which order they stand, who is strongest. No DOM. */
+
+import { inputOf, prefixOf, sublayersOf } from "../../model/anatomy.js";
+import { attentionOf } from "../../model/attentions.js";
+
+/** @typedef {{shape: number[], data: Float32Array}} Matrix */
+
+/**
+ * The FFN behind the open attention: a cross-attention's is the decoder's.
+ * @param {import("../../state/store.js").State} state @param {any} model
+ */
+export function ffnOf({ attention, layer }, model) {
+  const prefix = prefixOf(attentionOf(model, attention));
+  const ffn = /** @type {import("../../model/anatomy.js").Sublayer} */ (sublayersOf(model, prefix, layer).find(({ kind }) => kind === "ffn"));
+  const { path } = ffn;
+  return { prefix, path, input: inputOf(model, ffn), pre: `${path}.pre`, post: `${path}.post` };
+}
+
+/**
+ * The units in the order that they are drawn: by their ids, or by what the chosen token makes of them, strongest first.
+ * @param {"id"|"activation"} sort @param {Float32Array} pre  of the token: it also tells those apart that ReLU made 0
+ */
+export function orderOf(sort, pre) {
+  const ids = Array.from(pre, (_, id) => id);
+  return sort === "id" ? ids : ids.sort((a, b) => pre[b] - pre[a] || a - b);
+}
+
+/** The `k` largest of those above 0, largest first. @param {ArrayLike<number>} values @returns {{index: number, value: number}[]} */
+export function strongest(values, k) {
+  const firing = Array.from(values, (value, index) => ({ index, value })).filter(({ value }) => value > 0);
+  return firing.sort((a, b) => b.value - a.value || a.index - b.index).slice(0, k);
+}
+
+/**
+ * On how many of some positions each unit fires, counted on the tensor itself.
+ * @param {Matrix} post @param {number[]} positions
+ */
+export function firingOf({ shape: [, cols], data }, positions) {
+  const fires = new Uint32Array(cols);
+  for (const row of positions) for (let unit = 0; unit < cols; unit++) fires[unit] += data[row * cols + unit] > 0 ? 1 : 0;
+  const ids = Array.from(fires, (_, unit) => unit);
+  return {
+    fires,
+    dead: ids.filter((unit) => fires[unit] === 0),
+    always: ids.filter((unit) => fires[unit] === positions.length),
+    share: fires.reduce((sum, count) => sum + count, 0) / Math.max(1, cols * positions.length),
+  };
+}
+
+/** What the model's card says of this FFN over a corpus; null where none is stored. @param {any} model @param {string} path */
+export const corpusOf = ({ units }, path) => units?.layers?.find((one) => one.path === path) ?? null;
+
+/**
+ * What a pixel shows of the numbers under it: that which is furthest from 0, so that no peak gets lost.
+ * @param {Matrix} matrix @param {number[]} order  of its columns @param {number} width @param {number} height  in pixels
+ */
+export function pooled({ shape: [rows, cols], data }, order, width, height) {
+  const [across, down] = [Math.min(cols, width), Math.min(rows, height)];
+  const out = new Float32Array(across * down);
+  for (let row = 0; row < rows; row++) {
+    const line = Math.floor((row * down) / rows) * across;
+    for (let i = 0; i < cols; i++) {
+      const at = line + Math.floor((i * across) / cols);
+      const value = data[row * cols + order[i]];
+      if (Math.abs(value) > Math.abs(out[at])) out[at] = value;
+    }
+  }
+  return { shape: [down, across], data: out };
+}

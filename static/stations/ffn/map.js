@@ -1,0 +1,85 @@
+/** All units of an FFN at once, as a strip of pixels: a row for each token; the frame says which of them stand below. */
+
+import { h, perRoot, setText, update } from "../../ui/dom.js";
+import { integer, significant } from "../../ui/format.js";
+import { colourAt } from "../../chart/matrix/scale.js";
+import { t } from "../../ui/i18n.js";
+import { nameOfPart } from "../activation_parts.js";
+import { pooled } from "./data.js";
+
+/** A token's row is so many pixels high, all of them together no more than that. */
+const [ROW, LEAST, MOST] = [9, 48, 220];
+
+const partsOf = perRoot((root) => {
+  const canvas = h("canvas", { role: "img", dataset: { testid: "ffn-map" } });
+  const [frame, line, unit] = ["frame", "line", "unit"].map((name) => h("div", { class: `map-${name}`, "aria-hidden": true }));
+  const box = h("div", { class: "ffn-map" }, canvas, line, unit, frame);
+  const said = h("p", { class: "dim map-said" });
+  root.append(box, said);
+  const parts = { root, box, canvas, frame, line, unit, said, drawn: /** @type {any} */ (null), width: 0 };
+  box.addEventListener("pointermove", (event) => point(parts, event));
+  box.addEventListener("pointerleave", () => setText(said, restOf(parts)));
+  box.addEventListener("click", (event) => {
+    const { row, unit: id } = under(parts, event);
+    parts.drawn.choose({ query: row, ffnUnit: id });
+  });
+  new ResizeObserver(() => parts.drawn && box.clientWidth !== parts.width && paint(parts)).observe(box);
+  return parts;
+});
+
+/** @param {ReturnType<typeof import("../activation_parts.js").part>} place @param {any} shown @param {(patch: object) => void} choose */
+export function drawMap(place, shown, choose) {
+  const parts = partsOf(place.place);
+  parts.drawn = { ...shown, choose };
+  const { matrix: { shape: [rows] }, n } = shown;
+  nameOfPart(place, t("ffn.map_title", { n: integer(n) }), null);
+  update(parts.canvas, { "aria-label": t("ffn.map_label", { rows, n: integer(n) }) });
+  parts.box.style.height = `${Math.max(LEAST, Math.min(MOST, rows * ROW))}px`;
+  paint(parts);
+}
+
+/** Pixels of the screen where there are fewer of them than units. */
+function paint(parts) {
+  const { box, canvas, drawn } = parts;
+  if (box.clientWidth === 0) return;
+  parts.width = box.clientWidth;
+  const scale = window.devicePixelRatio || 1;
+  const { shape: [down, across], data } = pooled(drawn.matrix, drawn.order, Math.round(parts.width * scale), Math.round(box.clientHeight * scale));
+  [canvas.width, canvas.height] = [across, down];
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  const image = context.createImageData(across, down);
+  data.forEach((value, i) => image.data.set([...colourAt(drawn.scale, value), 255], 4 * i));
+  context.putImageData(image, 0, 0);
+  placeMarks(parts);
+  setText(parts.said, restOf(parts));
+}
+
+/** Where the page below lies, and in it the chosen unit; the chosen token's row. */
+function placeMarks({ frame, line, unit, drawn }) {
+  const { n, first, size, at, query, matrix: { shape: [rows] } } = drawn;
+  const share = (part, whole) => `${(100 * part) / whole}%`;
+  update(frame, { style: { left: share(first, n), width: share(Math.min(size, n - first), n) } });
+  update(unit, { style: { left: share(at + 0.5, n) } });
+  update(line, { style: { top: share(query, rows), height: share(1, rows) } });
+}
+
+/** The cell under the pointer: the first of those that share its pixel. */
+function under({ box, drawn }, { clientX, clientY }) {
+  const { left, top, width, height } = box.getBoundingClientRect();
+  const { order, matrix: { shape: [rows, n] } } = drawn;
+  const inside = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
+  const row = inside((clientY - top) / height, rows);
+  return { row, unit: order[inside((clientX - left) / width, n)] };
+}
+
+function point(parts, event) {
+  const { row, unit } = under(parts, event);
+  const { shape: [, n], data } = parts.drawn.matrix;
+  setText(parts.said, t("ffn.map_cell", { unit, row, value: significant(data[row * n + unit]) }));
+}
+
+/** Whether a pixel stands for several numbers. */
+function restOf({ canvas, drawn }) {
+  const [rows, n] = drawn.matrix.shape;
+  return t(canvas.width < n || canvas.height < rows ? "ffn.map_pooled" : "ffn.map_rest");
+}

@@ -1,0 +1,91 @@
+/** The FFN of a layer: its units on each token before and after ReLU, and which of them answer to what. */
+
+import { rampStops } from "../../chart/colour.js";
+import { h, perRoot } from "../../ui/dom.js";
+import { integer, number } from "../../ui/format.js";
+import { legendOf, signedScale } from "../../chart/matrix/scale.js";
+import { t } from "../../ui/i18n.js";
+import { math, mi, mn, mo, mtext, row, sub } from "../../ui/mathml.js";
+import { largest, rowIn } from "../../model/matrix.js";
+import { position } from "../../model/selection.js";
+import { buildLayerStation, drawStrip, part, segment } from "../activation_parts.js";
+import { drawCounts } from "./counts.js";
+import { ffnOf, orderOf } from "./data.js";
+import { drawMap } from "./map.js";
+import { drawPage, pageSize } from "./page.js";
+import { drawTokensOf, drawUnitsOf } from "./strongest.js";
+
+const partsOf = perRoot((root) => {
+  const parts = buildLayerStation(root);
+  const [shown, sort] = [segment("ffn.shown", ["pre", "post"]), segment("ffn.sort", ["id", "activation"])];
+  parts.tools.append(shown.box, sort.box);
+  const [map, page, units, tokens, counts] = ["map", "page", "units", "tokens", "counts"].map(part);
+  const pair = h("div", { class: "act-halves" }, units.element, tokens.element);
+  parts.body.append(map.element, page.element, pair, counts.element);
+  // How the reader wants it drawn: no part of the link.
+  return { ...parts, shown, sort, map, page, units, tokens, counts, wish: { shown: "post", sort: "id" } };
+});
+
+export default {
+  id: "ffn",
+  why: "unit",
+  needs(state, model) {
+    const { pre, post } = ffnOf(state, model);
+    return [`tensor:${pre}`, `tensor:${post}`, "explain:units"];
+  },
+  draw(root, trace, state, actions) {
+    const parts = partsOf(root);
+    const shown = shownOf(parts, trace, state);
+    const pick = (name) => (value) => {
+      parts.wish[name] = value;
+      this.draw(root, trace, state, actions);
+    };
+    parts.shown.show(parts.wish.shown, pick("shown"));
+    parts.sort.show(parts.wish.sort, pick("sort"));
+    drawStrip(parts, titleOf(shown.ffn, state), stripOf(trace, shown));
+    const choose = (patch) => actions.set({ query: shown.query, ffnUnit: shown.unit, ...patch });
+    drawMap(parts.map, shown, choose);
+    drawPage(parts.page, trace, shown, choose);
+    drawUnitsOf(parts.units, trace, shown, choose);
+    drawTokensOf(parts.tokens, trace, shown, choose);
+    drawCounts(parts.counts, trace, shown, choose);
+  },
+};
+
+/**
+ * Everything that is drawn, and what is chosen in it.
+ * @param {ReturnType<typeof partsOf>} parts
+ */
+function shownOf({ wish, page }, trace, state) {
+  const ffn = ffnOf(state, trace.model);
+  const [pre, post] = [trace.tensor(ffn.pre), trace.tensor(ffn.post)];
+  const { query } = position(state, trace);
+  const n = post.shape[1];
+  const unit = Math.min(state.ffnUnit ?? largest(rowIn(post, query)), n - 1);
+  const order = orderOf(wish.sort, rowIn(pre, query));
+  const size = pageSize(page.element.clientWidth);
+  const at = order.indexOf(unit);
+  const first = Math.floor(at / size) * size;
+  const matrix = wish.shown === "pre" ? pre : post;
+  return { ...wish, ffn, pre, post, matrix, scale: scaleOf(matrix, wish.shown), query, unit, n, order, at, first, size };
+}
+
+/** Before ReLU there are two signs; behind it a unit is silent or it fires. */
+function scaleOf({ data }, shown) {
+  const signed = signedScale(data);
+  const most = Math.max(signed.seen[1], 0);
+  return shown === "pre" ? signed : { stops: rampStops("weights"), min: 0, max: most || 1, seen: /** @type {[number, number]} */ ([0, most]) };
+}
+
+/** "Layer 3 · FFN", "Decoder · Layer 1 · FFN". */
+const titleOf = ({ prefix }, { layer }) => t(prefix ? `ffn.title.${prefix.replace(".", "")}` : "ffn.title", { layer });
+
+function stripOf(trace, { shown, post: { shape }, scale }) {
+  const normFirst = trace.model.norm_order === "pre";
+  const x = normFirst ? row(mi("LN"), mtext("("), mi("x"), mtext(")")) : mi("x");
+  const inner = row(x, sub(mi("W"), mn(1)), mo("+"), sub(mi("b"), mn(1)));
+  const out = math(mi("FFN"), mo("="), mi("post"), mtext("\u2009"), sub(mi("W"), mn(2)), mo("+"), sub(mi("b"), mn(2)));
+  const formula = [math(mi("pre"), mo("="), inner), math(mi("post"), mo("="), mi("max"), mtext("(0, "), mi("pre"), mtext(")")), out];
+  const legend = legendOf(scale, { number: (value) => number(value, 2) });
+  return { formula, note: t(`ffn.note_${shown}`, { n: shape[0], d_ff: integer(shape[1]) }), legend };
+}

@@ -1,0 +1,41 @@
+/**
+ * The stations of the ribbon, in the order of the forward pass. To add one: a file with
+ * `export default {id, needs, draw(root, trace, state, actions)}` and a line here. See ../README.md.
+ *
+ * @typedef {"detail"|"heads"|"other"|"prediction"|"change"|"counts"|string} Need  or "tensor:<tap>", "weight:<parameter>",
+ *   "explain:<question>": what `trace.tensor(name)`, `trace.weight(name)` and `trace.explained` then have
+ * @typedef {{set: (patch: Partial<import("../state/store.js").State>) => void,
+ *   get: () => import("../state/store.js").State, t: typeof import("../ui/i18n.js").t,
+ *   learn: ReturnType<typeof import("../data/traces.js").createTraces>["learn"],
+ *   predict: ReturnType<typeof import("../data/traces.js").createTraces>["prediction"],
+ *   soon: (needs: Need[]) => Promise<void>}} Actions  `soon`: what a next look will probably need
+ * @typedef {Object} View
+ * @property {string} id  its word in the catalogue is `ribbon.<id>`
+ * @property {Need[]|((state: import("../state/store.js").State, model: any) => Need[])} needs  `draw` is only called with a trace that has them
+ * @property {string|((state: import("../state/store.js").State, model: any) => string)} [why]  what the inspector explains
+ *   while it is open: a name of why/index.js; "weight" where nothing is said
+ * @property {boolean} [saysWhatLacks]  it is drawn without what a saved trace can never have, and says so itself: by `trace.lacks`
+ * @property {boolean} [hides]  of a panel: it hides its place itself, by what the state says
+ * @property {(model: any) => boolean} [has]  whether a model (a line of /api/models) has this at all; by default every one
+ * @property {(root: HTMLElement, trace: import("../data/model_trace.js").ModelTrace,
+ *   state: import("../state/store.js").State, actions: Actions) => void} draw  called again at every change: updates in place
+ */
+
+import av from "./av/station.js";
+import computation from "./computation/station.js";
+import embedding from "./embedding/station.js";
+import ffn from "./ffn/station.js";
+import lens from "./lens/station.js";
+import mask from "./attention/mask.js";
+import prediction from "./prediction/prediction.js";
+import qkv from "./qkv/qkv.js";
+import residual from "./residual/station.js";
+import scores from "./attention/scores.js";
+import tokens from "./tokens/tokens.js";
+import weights from "./attention/weights.js";
+
+/** @type {View[]} */
+export const VIEWS = [tokens, embedding, qkv, scores, mask, weights, av, ffn, residual, lens, prediction, computation];
+
+/** @param {View} view @param {any} model */
+export const hasView = (view, model) => view.has?.(model) ?? true;

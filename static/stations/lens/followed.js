@@ -1,0 +1,107 @@
+/** One position through the layers: the final answer's probability as bars, its rank, and the five likeliest after each. */
+
+import { drawBarPicture } from "../../chart/bars/bar_picture.js";
+import { cssColour, inkOn, rampColour, rgb } from "../../chart/colour.js";
+import { h, keepingFocus, perRoot, replace, update } from "../../ui/dom.js";
+import { integer, percent } from "../../ui/format.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { tokenLabel } from "../../model/labels.js";
+import { tokenText } from "../../ui/token_text.js";
+import { depthLabels } from "../depths.js";
+
+const partsOf = perRoot((root) => {
+  const choice = (name) => h("button", { type: "button", dataset: { testid: `lens-${name}` } }, t(`next.axis_${name}`));
+  const choices = { linear: choice("linear"), log: choice("log") };
+  const [title, legend, bars, table] = [h("h2", null), h("span", { class: "legend" }), h("div", null), h("div", { class: "scroll", tabindex: 0, role: "region" })];
+  const seg = h("div", { class: "seg", role: "group", "aria-label": t("next.axis") }, Object.values(choices));
+  const hint = h("p", { class: "dim hint" }, t("lens.hint"));
+  root.append(h("div", { class: "lens-head" }, title, h("span", { class: "grow" }), legend, seg), bars, table, hint);
+  return { title, legend, bars, table, choices, hint, log: false }; // this reader's wish, no part of the link
+});
+
+/**
+ * @param {HTMLElement} root @param {any} found  the lens @param {any} trace @param {number} at  of `found.rows`
+ * @param {import("../../state/store.js").State} state @param {import("../index.js").Actions} actions
+ */
+export function drawFollowed(root, found, trace, at, state, actions) {
+  const parts = partsOf(root);
+  const final = found.tokens[found.final.ids[at]];
+  const next = found.next.same[at] ? null : (found.tokens[found.next.ids[at]] ?? null);
+  const series = seriesOf(final, next);
+  const name = (token) => h("b", { class: "mono token-name" }, tokenText(token));
+  replace(parts.title, h("span", null, phrase("lens.followed", { token: name(final), row: found.rows[at] })));
+  replace(parts.legend, series.map(({ name: words, colour }) => [h("span", { class: "swatch plain", style: { background: colour } }), h("span", null, words)]));
+  for (const [which, button] of Object.entries(parts.choices)) {
+    update(button, { "aria-pressed": (which === "log") === parts.log });
+    button.onclick = () => {
+      parts.log = which === "log";
+      drawFollowed(root, found, trace, at, actions.get(), actions);
+    };
+  }
+  drawBarPicture(parts.bars, barsOf(found, at, series, { final, next, log: parts.log, vocab: trace.model.vocab_size }));
+  update(parts.table, { "aria-label": t("lens.table_label", { row: found.rows[at] }) });
+  keepingFocus(parts.table, () => replace(parts.table, tableOf(found, at, state, actions)));
+}
+
+/** The model's answer, and what the text really goes on with, where that is another. */
+function seriesOf(final, next) {
+  const answer = { name: t("lens.series_final", { token: tokenLabel(final) }), colour: cssColour("--bar-solid") };
+  return next ? [answer, { name: t("lens.series_next", { token: tokenLabel(next) }), colour: cssColour("--bar-pale") }] : [answer];
+}
+
+function barsOf(found, at, series, { final, next, log, vocab }) {
+  const labels = depthLabels(found.top.length);
+  const value = (who, depth) => found[who].probability[depth][at];
+  const words = (token, who, depth) =>
+    t("lens.bar", { depth: labels[depth], token: tokenLabel(token), p: percent(value(who, depth), 3), rank: integer(found[who].rank[depth][at] + 1), n: integer(vocab) });
+  return {
+    label: t("lens.bars_label", { token: tokenLabel(final), row: found.rows[at] }),
+    rows: labels.map((label, depth) => ({
+      label,
+      hover: words(final, "final", depth) + (next ? ` · ${words(next, "next", depth)}` : ""),
+      values: [value("final", depth), next ? value("next", depth) : 0],
+      marked: false,
+    })),
+    series,
+    log,
+    onChoose: () => {},
+    filename: `chumoku-lens-${found.rows[at]}`,
+  };
+}
+
+/** Probability and rank of the answer, and the list after each layer. */
+function tableOf(found, at, state, actions) {
+  const labels = depthLabels(found.top.length);
+  const columns = [t("lens.column_depth"), t("lens.column_p"), t("lens.column_rank")];
+  const head = h("tr", null, columns.map((name) => h("th", { scope: "col" }, name)), h("th", { scope: "col", colspan: found.top[0][at].length, class: "left" }, t("lens.column_top", { n: found.top[0][at].length })));
+  const rows = found.top.map((answers, depth) => {
+    const [p, rank] = [found.final.probability[depth][at], found.final.rank[depth][at] + 1];
+    const data = { testid: "lens-row", depth, p, rank };
+    const chips = answers[at].map((id, i) => h("td", { class: "chip-cell" }, chip(found, depth, at, id, i, state, actions)));
+    return h("tr", { dataset: data }, h("th", { scope: "row" }, labels[depth]), h("td", null, percent(p, 2)), h("td", { class: rank === 1 ? "leads" : null }, integer(rank)), chips);
+  });
+  return h("table", { class: "lens-top" }, h("thead", null, head), h("tbody", null, rows));
+}
+
+/** A candidate: a click has the inspector explain its logit. */
+function chip(found, depth, at, id, i, state, actions) {
+  const p = found.probability[depth][at][i];
+  const colour = rampColour("weights", p);
+  const final = found.final.ids[at];
+  const label = t("lens.chip", { token: tokenLabel(found.tokens[id]), p: percent(p, 2), id });
+  return h(
+    "button",
+    {
+      class: `lens-chip${id === final ? " final" : ""}`,
+      type: "button",
+      title: label,
+      "aria-label": label,
+      "aria-pressed": (state.answer ?? final) === id,
+      style: { background: rgb(colour), color: inkOn(colour) },
+      dataset: { id, p, focus: `chip-${depth}-${i}` },
+      on: { click: () => actions.set({ answer: id === final ? null : id }) },
+    },
+    h("span", { class: "tokname" }, tokenText(found.tokens[id])),
+    h("small", null, percent(p, p < 0.0995 ? 1 : 0)),
+  );
+}

@@ -1,0 +1,142 @@
+/** The likeliest token after each layer at each position: a table that scrolls in its own box, in the colours of its probabilities. */
+
+import { inkOn, rampColour, rgb } from "../../chart/colour.js";
+import { h, perRoot, replace, update } from "../../ui/dom.js";
+import { percent } from "../../ui/format.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { tokenLabel } from "../../model/labels.js";
+import { tokenText } from "../../ui/token_text.js";
+import { depthLabels, depthWords } from "../depths.js";
+
+const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0], Home: [0, -Infinity], End: [0, Infinity] };
+
+/** What lies between two columns, and before the first. */
+const GAP = 4;
+
+let counted = 0;
+
+const partsOf = perRoot((root) => {
+  const id = `lens-readout-${counted++}`;
+  const box = h("div", { class: "lens-box", tabindex: 0, role: "region", "aria-describedby": id, dataset: { testid: "lens-grid" } });
+  const readout = h("p", { class: "readout", id, "aria-live": "polite", dataset: { testid: "lens-readout" } });
+  replace(root, box, readout);
+  // The depth that is looked at is this reader's: it drives nothing else.
+  const parts = { box, readout, made: /** @type {any[]} */ ([]), depth: -1, at: 0, found: null, trace: null, choose: null };
+  listen(parts);
+  return parts;
+});
+
+/**
+ * @param {HTMLElement} root @param {any} found  the lens @param {any} trace @param {number} at  the chosen row of `found.rows`
+ * @param {import("../index.js").Actions} actions
+ */
+export function drawGrid(root, found, trace, at, actions) {
+  const parts = partsOf(root);
+  const theme = document.documentElement.dataset.theme;
+  const made = [found, trace.key, theme];
+  const depths = found.top.length;
+  if (parts.depth < 0 || parts.depth >= depths) parts.depth = depths - 1;
+  const fresh = made.some((one, i) => one !== parts.made[i]);
+  if (fresh) replace(parts.box, tableOf(found, trace));
+  const moved = parts.at !== at;
+  Object.assign(parts, { made, at, found, trace });
+  parts.choose = (index) => {
+    const patch = { query: found.rows[index] };
+    // The positions are those of what is written: where the open head's queries are not, its attention is left.
+    actions.set(trace.written === trace.queries ? patch : { attention: null, ...patch });
+  };
+  update(parts.box, { "aria-label": t("lens.grid_label", { rows: depths, cols: found.rows.length }) });
+  light(parts);
+  say(parts, { depth: parts.depth, at }, true);
+  if (moved || fresh) bringIntoSight(parts);
+}
+
+/** A head of positions, a row for each depth, and what the text really goes on with. */
+function tableOf(found, trace) {
+  const { rows, next } = found;
+  const { tokens } = trace.written;
+  const head = rows.map((row, i) => h("th", { scope: "col", dataset: { at: i } }, h("span", { class: "tokname" }, tokenText(tokens[row])), h("small", null, row)));
+  const labels = depthLabels(found.top.length);
+  const body = found.top.map((answers, depth) =>
+    h("tr", { dataset: { depth } }, h("th", { scope: "row" }, labels[depth]), answers.map((ids, i) => cellOf(found, depth, i, ids[0]))),
+  );
+  const goesOn = next.ids.map((id, i) => h("td", { dataset: { at: i } }, id === null ? "" : tokenText(found.tokens[id])));
+  return h(
+    "table",
+    { class: "lens-table" },
+    h("thead", null, h("tr", null, h("th", { scope: "row" }, t("lens.reads")), head)),
+    h("tbody", null, body),
+    h("tfoot", null, h("tr", null, h("th", { scope: "row" }, t("lens.goes_on")), goesOn)),
+  );
+}
+
+function cellOf({ probability, tokens, final }, depth, at, id) {
+  const p = probability[depth][at][0];
+  const colour = rampColour("weights", p);
+  const data = { testid: "lens-cell", depth, at, id, p };
+  // Already what the model says in the end: underlined, for the colour says something else.
+  const name = final.ids[at] === id ? "lens-cell final" : "lens-cell";
+  return h("td", { class: name, style: { background: rgb(colour), color: inkOn(colour) }, dataset: data }, h("span", null, tokenText(tokens[id])));
+}
+
+function light({ box, at, depth }) {
+  for (const old of box.querySelectorAll(".on, .here")) old.classList.remove("on", "here");
+  for (const cell of box.querySelectorAll(`[data-at="${at}"]`)) cell.classList.add("on");
+  box.querySelector(`tr[data-depth="${depth}"] > [data-at="${at}"]`)?.classList.add("here");
+}
+
+/** One cell in words: of a choice aloud, of a moving pointer not. */
+function say({ readout, found, trace }, { depth, at }, aloud) {
+  const row = found.rows[at];
+  const token = (one, role = "") => h("b", { class: `mono ${role}` }, tokenLabel(one));
+  const { ids, probability, rank } = found.final;
+  const isFinal = found.top[depth][at][0] === ids[at];
+  const vars = {
+    depth: depthWords(depth),
+    token: token(trace.written.tokens[row], "q"),
+    row,
+    top: token(found.tokens[found.top[depth][at][0]]),
+    p: percent(found.probability[depth][at][0], 2),
+    final: token(found.tokens[ids[at]]),
+    final_p: percent(probability[depth][at], 2),
+    rank: rank[depth][at] + 1,
+  };
+  update(readout, { "aria-live": aloud ? "polite" : "off", dataset: { depth, at } });
+  const words = phrase(isFinal ? "lens.cell_final" : "lens.cell", vars);
+  if (readout.textContent !== words.map((one) => one.textContent ?? one).join("")) replace(readout, ...words);
+}
+
+function listen(parts) {
+  const { box } = parts;
+  const cellAt = (target) => {
+    const cell = target.closest?.("[data-at]");
+    if (!cell) return null;
+    return { at: Number(cell.dataset.at), depth: Number(cell.closest("tr").dataset.depth ?? parts.depth) };
+  };
+  const choose = ({ depth, at }) => {
+    parts.depth = depth;
+    if (at !== parts.at) return parts.choose(at);
+    light(parts);
+    say(parts, { depth, at }, true);
+  };
+  box.addEventListener("click", ({ target }) => cellAt(target) && choose(cellAt(target)));
+  box.addEventListener("mouseover", ({ target }) => parts.found && say(parts, cellAt(target) ?? parts, false));
+  box.addEventListener("mouseleave", () => parts.found && say(parts, parts, false));
+  box.addEventListener("keydown", (event) => {
+    const move = MOVES[event.key];
+    if (!move || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    const clamp = (value, count) => Math.max(0, Math.min(count - 1, value));
+    choose({ depth: clamp(parts.depth + move[0], parts.found.top.length), at: clamp(parts.at + move[1], parts.found.rows.length) });
+  });
+}
+
+/** Scroll the box, never the page: the chosen column beside the names of the depths. */
+function bringIntoSight({ box, at }) {
+  const column = box.querySelector(`thead [data-at="${at}"]`);
+  const names = box.querySelector("thead th");
+  if (!column || !names) return;
+  const [left, right] = [column.offsetLeft - names.offsetWidth - GAP, column.offsetLeft + column.offsetWidth];
+  if (left < box.scrollLeft) box.scrollLeft = left;
+  else if (right > box.scrollLeft + box.clientWidth) box.scrollLeft = right - box.clientWidth;
+}

@@ -1,0 +1,67 @@
+/**
+ * Predictions by layer: what the stream would predict if the model ended after each of its layers. The logit lens
+ * (nostalgebraist 2020): it is no output of the model, and the station says so.
+ */
+
+import { predictsTokens } from "../../model/attentions.js";
+import { h, perRoot, replace } from "../../ui/dom.js";
+import { percent } from "../../ui/format.js";
+import { weightScale, legendOf } from "../../chart/matrix/scale.js";
+import { t } from "../../ui/i18n.js";
+import { math, mi, mo, row, sub, sup, transposed } from "../../ui/mathml.js";
+import { rowOf } from "../../model/selection.js";
+import { drawClassDepths } from "./classes.js";
+import { drawFollowed } from "./followed.js";
+import { drawGrid } from "./grid.js";
+import { checkWords, ownWords } from "./words.js";
+import { buildPlainStation } from "../station.js";
+
+const partsOf = perRoot((root) => {
+  const parts = buildPlainStation(root, t("lens.title"), h("span", { class: "role" }, t("lens.badge")));
+  const how = h("p", { class: "dim lens-about" });
+  const check = h("p", { class: "lens-check", dataset: { testid: "lens-check" } });
+  const [grid, followed, classes] = [h("div", null), h("div", null), h("div", null)];
+  parts.body.append(how, grid, check, followed, classes);
+  return { ...parts, how, check, grid, followed, classes };
+});
+
+export default {
+  id: "lens",
+  why: "logit",
+  // What the model really says, to hold the last depth against; a classifier's classes come with the trace.
+  needs: (state, model) => (predictsTokens(model) ? ["explain:lens", "prediction"] : ["explain:lens"]),
+  draw(root, trace, state, actions) {
+    const parts = partsOf(root);
+    const found = trace.explained.lens;
+    const tokens = predictsTokens(trace.model);
+    const at = placeOf(found, trace, state);
+    const legend = legendOf(weightScale(), { number: (one) => percent(one, 0) });
+    replace(parts.formula, h("span", { class: "formulas" }, formulaOf(trace.model)), h("span", { class: "dim" }, t(noteOf(trace.model))), h("span", { class: "grow" }), tokens ? legend : null);
+    replace(parts.how, t(tokens ? "lens.how" : "lens.how_classes"), tokens ? [" ", ownWords(found, trace)] : null);
+    parts.grid.hidden = parts.followed.hidden = !tokens;
+    parts.classes.hidden = tokens;
+    replace(parts.check, checkWords(found, trace, at));
+    if (!tokens) return drawClassDepths(parts.classes, found, trace);
+    drawGrid(parts.grid, found, trace, at, actions);
+    drawFollowed(parts.followed, found, trace, at, state, actions);
+  },
+};
+
+/** Which of the lens's rows is looked at: a PAD has none, and the nearest stands for it. */
+function placeOf({ rows }, trace, state) {
+  const row = rowOf(state, trace);
+  const at = rows.findIndex((one) => one >= row);
+  return at < 0 ? rows.length - 1 : at;
+}
+
+/** p = softmax(LN(x) · Eᵀ): of every layer's x what is meant for the last one's. */
+function formulaOf({ norm_order, tie_embeddings, family }) {
+  const x = sup(mi("x"), row(mo("("), mi("ℓ"), mo(")")));
+  const read = norm_order !== "post" ? [mi("LN"), mo("("), x, mo(")")] : [x];
+  const out = family === "encoder-only" ? sub(mi("W"), mi("class")) : tie_embeddings ? transposed(sub(mi("W"), mi("E"))) : sub(mi("W"), mi("U"));
+  const last = family === "encoder-only" ? [mo("+"), mi("b")] : [];
+  return math(sup(mi("p"), row(mo("("), mi("ℓ"), mo(")"))), mo("="), mi("softmax"), mo("("), ...read, out, ...last, mo(")"));
+}
+
+/** Only where blocks end with a LayerNorm is there no last one (model/stack.py). */
+const noteOf = ({ norm_order, family }) => `lens.made_${family === "encoder-only" ? "classes_" : ""}${norm_order === "post" ? "post" : "pre"}`;

@@ -1,0 +1,33 @@
+/** What the stations of the opened head have in common: the title bar, and the strip with formula and legend. */
+
+import { h, replace, setText } from "../ui/dom.js";
+import { headChip } from "../ui/head_chip.js";
+import { headTitle } from "../ui/head_names.js";
+import { prepare } from "../chart/matrix/heatmap.js";
+
+prepare();
+
+/**
+ * The fixed parts of a station, in their order.
+ * @param {HTMLElement} root
+ */
+export function buildStation(root) {
+  const title = h("h1", { dataset: { testid: "opened-title" } });
+  const tools = h("div", { class: "tools" });
+  const formula = h("div", { class: "formula" });
+  const body = h("div", { class: "station-body" });
+  root.append(h("div", { class: "bar" }, title, headChip(), h("span", { class: "grow" }), tools), formula, body);
+  return { title, tools, formula, body };
+}
+
+/**
+ * Title, formula and legend of what is drawn now.
+ * @param {ReturnType<typeof buildStation>} parts
+ * @param {any} model @param {import("../state/store.js").State} state
+ * @param {{formula: Node[], note: string, legend?: Node|null}} strip
+ */
+export function drawHead(parts, model, state, { formula, note, legend }) {
+  setText(parts.title, headTitle(model, state));
+  const words = h("span", { class: "dim" }, note);
+  replace(parts.formula, h("span", { class: "formulas" }, formula), words, h("span", { class: "grow" }), legend);
+}

@@ -1,0 +1,135 @@
+/** A query × key matrix of a head: what is the same for weights, scores and mask. */
+
+import { h } from "../ui/dom.js";
+import { ABSENT } from "../model/compare/align.js";
+import { inside, leakOfRow } from "../model/compare/measure.js";
+import { openSquare } from "../model/compare/square.js";
+import { cellWeight, percent, significant } from "../ui/format.js";
+import { headLabel, headParts } from "../ui/head_names.js";
+import { drawMatrix } from "../chart/matrix/heatmap.js";
+import { weightScale } from "../chart/matrix/scale.js";
+import { phrase, t } from "../ui/i18n.js";
+import { tokenLabel } from "../model/labels.js";
+import { position } from "../model/selection.js";
+
+/** What forbids a cell, bit by bit: the twins of model/masks.py. */
+export const REASONS = { causal: 1, padding: 2, window: 4, edited: 8 };
+
+/** Besides these: there was nothing here in the run that is shown (compare/align.js). */
+const WITH_ABSENT = { ...REASONS, absent: 16 };
+
+/** @type {WeakMap<object[], string[]>} */
+const known = new WeakMap();
+
+/** The labels of some tokens: the same array for the same tokens. @param {import("../model/labels.js").Token[]} tokens */
+export function labelsOf(tokens) {
+  if (!known.has(tokens)) known.set(tokens, tokens.map(tokenLabel));
+  return /** @type {string[]} */ (known.get(tokens));
+}
+
+/** Why a cell is forbidden, in words; "" if it is not. @param {number} reasons */
+export function reasonOf(reasons) {
+  return namesOf(reasons, "matrix.reason");
+}
+
+/** @param {number} reasons  a set, bit by bit @param {string} area  of the catalogue */
+function namesOf(reasons, area) {
+  const names = Object.keys(WITH_ABSENT).filter((name) => reasons & WITH_ABSENT[name]);
+  return names.map((name) => t(`${area}.${name}`)).join(t("matrix.and"));
+}
+
+/**
+ * Draw values by query and key. `own` says what is particular: `words(row, col)` is what a cell holds, as a string of
+ * the catalogue with what fills it; `reasons` is the mask, where it says why a cell has no number; the rest is as in
+ * lib/heatmap.js.
+ * @param {HTMLElement} root
+ * @param {import("../data/model_trace.js").ModelTrace} trace
+ * @param {import("../state/store.js").State} state
+ * @param {import("./index.js").Actions} actions
+ * @param {any} own
+ */
+export function drawSquare(root, trace, state, actions, own) {
+  const { queries, keys, model, attentions } = trace;
+  const axis = (name, { tokens, real, side }) => ({
+    labels: labelsOf(tokens),
+    title: t(attentions.length > 1 ? `matrix.${name}_axis.${side}` : `matrix.${name}_axis`),
+    faded: (index) => !inside(real, index),
+  });
+  const [rows, cols] = [axis("query", queries), axis("key", keys)];
+  const { query, key } = position(state, trace);
+  const shape = [rows.labels.length, cols.labels.length];
+  drawMatrix(root, {
+    label: t("matrix.label", { what: own.title, of: headLabel(model, state), rows: shape[0], cols: shape[1] }),
+    shape,
+    forbidden: null,
+    rows: { ...rows, role: "q" },
+    cols: { ...cols, role: "k" },
+    hover: (row, col) => [`${rows.labels[row]} → ${cols.labels[col]}`, t(...own.words(row, col))],
+    describe: (row, col) => describeCell([rows.labels[row], row], [cols.labels[col], col], own.words(row, col)),
+    tableText: (row, col) => tableText(own, row * shape[1] + col, own.words(row, col)),
+    chosen: { row: query, col: key, span: "cell", role: "q" },
+    onChoose: (row, col) => actions.set({ query: row, key: col }),
+    square: true,
+    filename: ["chumoku", ...headParts(model, state), own.id].join("-"),
+    ...own,
+  });
+}
+
+function describeCell(query, key, [string, { value, ...vars }]) {
+  const token = (role, [label, index]) => [
+    h("b", { class: `${role} mono` }, label),
+    h("small", { class: "dim" }, ` ${index}`),
+  ];
+  const parts = { query: h("span", null, token("q", query)), key: h("span", null, token("k", key)) };
+  const words = phrase(string, { ...vars, value: h("b", { class: "mono" }, value) });
+  return phrase("matrix.cell", { ...parts, words: h("span", null, words) });
+}
+
+/** Its number, or in few words why it has none. */
+function tableText({ reasons, forbidden }, at, [string, vars]) {
+  if (reasons?.[at]) return [vars.value, t("table.forbidden", { reason: namesOf(reasons[at], "table.reason") })].filter(Boolean).join(" ");
+  return forbidden?.[at] ? t(string, vars) : vars.value;
+}
+
+/**
+ * What each row gives to later tokens and to PADs, for the margin; undefined where nothing leaks.
+ * @param {import("../data/model_trace.js").ModelTrace} trace
+ * @param {Pick<import("../data/model_trace.js").Detail, "pattern">} detail
+ */
+export function leakMargin(trace, detail) {
+  const { tokens, real } = trace.queries;
+  const square = openSquare(trace, detail);
+  const shares = tokens.map((_, query) => {
+    const { future, pad } = leakOfRow(square, query);
+    return inside(real, query) ? future + pad : 0;
+  });
+  if (!shares.some((share) => share > 0)) return undefined;
+  return { title: t("leak.margin"), text: (row) => (inside(real, row) ? percent(shares[row], 0) : "") };
+}
+
+/**
+ * The weights of one head; `id` tells two of them apart.
+ * @param {{id: string, title: string, detail: Pick<import("../data/model_trace.js").Detail, "pattern"|"mask">,
+ *   margin?: import("../chart/matrix/heatmap.js").Matrix["margin"]}} which
+ */
+export function drawWeights(root, trace, state, actions, { id, title, detail, margin }) {
+  const { mask, pattern } = detail;
+  const n = trace.keys.tokens.length;
+  drawSquare(root, trace, state, actions, {
+    id,
+    title,
+    values: pattern.data,
+    forbidden: mask.data.some(Boolean) ? mask.data : null,
+    reasons: mask.data,
+    scale: weightScale(),
+    cellText: cellWeight,
+    sums: true,
+    margin,
+    words(query, key) {
+      const reasons = mask.data[query * n + key];
+      if (reasons === ABSENT) return ["matrix.reason.absent", {}];
+      if (reasons) return ["matrix.forbidden", { reason: reasonOf(reasons) }];
+      return ["matrix.weight", { value: significant(pattern.data[query * n + key]) }];
+    },
+  });
+}

@@ -1,0 +1,55 @@
+/** Where the model's parameters are: counted by part, with tied matrices once and as often as they are used. */
+
+import { h, replace } from "../../ui/dom.js";
+import { integer, percent } from "../../ui/format.js";
+import { t } from "../../ui/i18n.js";
+import { nameOfPart, scrolling } from "../activation_parts.js";
+
+const COLUMNS = ["part", "n", "share", "times", "shapes"];
+
+/** @param {ReturnType<typeof import("../activation_parts.js").part>} place */
+export function drawParameters(place, trace) {
+  const { counts, total, untied_total: untied, position_table: table } = trace.explained.parameters;
+  nameOfPart(place, t("residual.parameters_title", { total: integer(total) }), t("residual.parameters_about"));
+  const groups = grouped(counts);
+  const most = Math.max(...groups.map(({ n }) => n));
+  const head = COLUMNS.map((name) => h("th", { scope: "col", class: `col-${name}` }, t(`residual.column_${name}`)));
+  const rows = [...groups.map((one) => rowOf(one, total, most)), table && computedRow(table)];
+  const body = h("table", { class: "token-table parameters", dataset: { testid: "parameters" } }, h("thead", null, h("tr", null, head)), h("tbody", null, rows));
+  replace(place.place, scrolling(t("residual.parameters_label"), body));
+  const ok = total === trace.model.n_parameters;
+  const check = h("span", { class: ok ? "check" : "check bad", dataset: { testid: "total", total, untied, agrees: ok } }, t(ok ? "residual.total_agrees" : "residual.total_differs", { n: integer(trace.model.n_parameters) }));
+  const tying = untied === total ? t("residual.untied_same", { total: integer(total) }) : t("residual.untied", { total: integer(total), untied: integer(untied), saved: integer(untied - total) });
+  replace(place.said, tying, " ", check);
+}
+
+/** The same part of all layers of a stack, as one. */
+function grouped(counts) {
+  const groups = new Map();
+  for (const one of counts) {
+    const cross = one.attention === "cross_attn";
+    const key = [one.part, one.stack, cross, one.tied, one.layer === null].join();
+    const group = groups.get(key) ?? { ...one, cross, n: 0, layers: 0 };
+    group.n += one.n;
+    group.layers += one.layer === null ? 0 : 1;
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}
+
+function rowOf({ part, stack, cross, shapes, n, tied, layers }, total, most) {
+  const name = [t(`residual.part.${part}`), stack && h("span", { class: "dim" }, ` ${t(`residual.stack.${stack}`)}`), cross && h("span", { class: "dim" }, ` ${t("residual.cross")}`)];
+  const bar = h("span", { class: "cosine wide", "aria-hidden": true }, !tied && h("span", { style: { width: `${((n / most) * 100).toFixed(1)}%` } }));
+  const share = tied ? t("residual.tied") : percent(n / total);
+  const cells = [name, integer(n), [bar, share], layers ? `× ${layers}` : "", shapesOf(shapes)];
+  return h("tr", { class: tied ? "tied" : null, dataset: { part, stack, tied, n } }, cells.map((cell, i) => h("td", { class: `col-${COLUMNS[i]}` }, cell)));
+}
+
+/** "256 × 1024 + 1024": a matrix with its bias. PyTorch keeps a matrix as [out, in]. */
+const shapesOf = (shapes) => shapes.map((shape) => shape.join(" × ")).join(" + ");
+
+/** The sinusoid's table is no parameter, and the page says so. */
+function computedRow(shape) {
+  const cells = [t("residual.part.sinusoid"), "", t("residual.computed"), "", shape.join(" × ")];
+  return h("tr", { class: "tied", dataset: { part: "sinusoid" } }, cells.map((cell, i) => h("td", { class: `col-${COLUMNS[i]}` }, cell)));
+}

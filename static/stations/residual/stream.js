@@ -1,0 +1,103 @@
+/** The stream's length at each depth and token, and what each kind of sublayer adds to it: a matrix, one at a time. */
+
+import { inside } from "../../model/compare/measure.js";
+import { h, perRoot } from "../../ui/dom.js";
+import { rampStops } from "../../chart/colour.js";
+import { number, significant } from "../../ui/format.js";
+import { drawMatrix } from "../../chart/matrix/heatmap.js";
+import { legendOf, signedScale } from "../../chart/matrix/scale.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { nameOfPart, segment } from "../activation_parts.js";
+import { labelsOf } from "../query_key.js";
+
+const WHAT = ["stream", "attn", "cross_attn", "ffn"];
+const MEASURES = ["norm", "relative", "cosine"];
+
+const partsOf = perRoot((root) => {
+  const [what, measure] = [segment("residual.what", WHAT), segment("residual.measure", MEASURES)];
+  root.append(what.box, measure.box);
+  // Depth 0 and depth 1 belong to the same layer: which of them was chosen is no part of the page's state.
+  return { what, measure, wish: { what: "stream", measure: "norm" }, depth: /** @type {number|null} */ (null) };
+});
+
+/** @param {ReturnType<typeof import("../activation_parts.js").part>} place */
+export function drawStream(place, trace, at, actions) {
+  const parts = partsOf(place.tools);
+  const again = () => drawStream(place, trace, at, actions);
+  const kinds = new Set(["stream", ...at.stream.written.map(({ sublayer }) => sublayer.kind)]);
+  if (!kinds.has(parts.wish.what)) parts.wish.what = "stream";
+  const pick = (name) => (value) => {
+    parts.wish[name] = value;
+    again();
+  };
+  parts.what.show(parts.wish.what, pick("what"), (name) => kinds.has(name));
+  parts.measure.show(parts.wish.measure, pick("measure"));
+  parts.measure.box.hidden = parts.wish.what === "stream";
+  const table = tableOf(at.stream, parts.wish);
+  const scale = scaleOf(table.values, table.measure);
+  nameOfPart(place, t(`residual.about_${table.kind}`), [t(`residual.read_${readOf(table, trace.model)}`), legendOf(scale, { number: (value) => number(value, 2) })]);
+  drawTable(place, trace, at, parts, { ...table, scale }, actions);
+}
+
+/** What the numbers are: the length of what is added is a LayerNorm's doing where one stands behind the sublayer. */
+function readOf({ kind, measure }, { norm_order: order }) {
+  if (kind === "stream") return `stream.${order}`;
+  return measure === "norm" && order === "res-post" ? "norm_res-post" : measure;
+}
+
+/** The numbers of what is shown, with the layer and the name of each row. */
+function tableOf({ norm, written }, { what, measure }) {
+  if (what === "stream") {
+    const names = norm.map((_, depth) => (depth === 0 ? t("residual.before") : t("residual.after", { layer: depth - 1 })));
+    return { kind: what, measure: "norm", rows: norm, names, layers: norm.map((_, depth) => Math.max(0, depth - 1)), values: Float32Array.from(norm.flat()) };
+  }
+  const own = written.filter(({ sublayer }) => sublayer.kind === what);
+  const rows = own.map((one) => one[measure]);
+  const layers = own.map(({ sublayer }) => sublayer.layer);
+  return { kind: what, measure, rows, names: layers.map((layer) => t("residual.layer", { layer })), layers, values: Float32Array.from(rows.flat()) };
+}
+
+/** Lengths begin at 0; a cosine lies between −1 and 1, whatever is there. */
+function scaleOf(values, measure) {
+  const { seen } = signedScale(values);
+  if (measure === "cosine") return { stops: rampStops("signed"), min: -1, max: 1, seen };
+  return { stops: rampStops("weights"), min: 0, max: seen[1] || 1, seen };
+}
+
+function drawTable(place, trace, at, parts, table, actions) {
+  const { kind, measure, rows, names, values, scale } = table;
+  const tokens = labelsOf(trace.queries.tokens);
+  const [title, unit] = [t(`residual.about_${kind}`), t(`residual.measure.${measure}`)];
+  const say = (row, col) => significant(rows[row][col]);
+  drawMatrix(place.place, {
+    id: kind === "stream" ? "residual" : `residual-${kind}-${measure}`,
+    title,
+    label: t("residual.label", { what: title, measure: unit, rows: rows.length, cols: tokens.length }),
+    values,
+    shape: [rows.length, tokens.length],
+    forbidden: null,
+    rows: { labels: names, title: t("residual.depth_axis"), role: "" },
+    cols: { labels: tokens, title: t("residual.token_axis"), role: "q", faded: (col) => !inside(trace.queries.real, col) },
+    scale,
+    cellText: (value) => number(value, 1),
+    hover: (row, col) => [`${tokens[col]} · ${names[row]}`, `${unit} ${say(row, col)}`],
+    describe: (row, col) => phrase("residual.readout", { token: tokenAt(tokens, col), depth: names[row], measure: unit, value: h("b", { class: "mono" }, say(row, col)) }),
+    ...choiceOf(parts, at, table, actions, () => drawTable(place, trace, at, parts, table, actions)),
+    filename: ["chumoku", at.prefix.replace(".", ""), "residual", kind, measure].filter(Boolean).join("-"),
+  });
+}
+
+/** A row is a layer; of the two that layer 0 has, the one that was clicked. */
+function choiceOf(parts, { query, layer }, { layers }, actions, again) {
+  const row = layers[parts.depth] === layer ? parts.depth : layers.lastIndexOf(layer);
+  return {
+    chosen: { row, col: query, span: "cell", role: "q" },
+    onChoose(depth, col) {
+      parts.depth = depth;
+      if (layers[depth] === layer && col === query) again();
+      else actions.set({ layer: layers[depth], query: col });
+    },
+  };
+}
+
+const tokenAt = (tokens, col) => h("span", null, h("b", { class: "q mono" }, tokens[col]), h("small", { class: "dim" }, ` ${col}`));

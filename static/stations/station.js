@@ -1,0 +1,15 @@
+/** The fixed parts of a station that shows no head: its title, tools beside it, the strip with the formula, and what it draws. */
+
+import { h } from "../ui/dom.js";
+import { prepare } from "../chart/matrix/heatmap.js";
+
+prepare();
+
+/** @param {HTMLElement} root @param {string} title @param {...Node} tools */
+export function buildPlainStation(root, title, ...tools) {
+  const formula = h("div", { class: "formula" });
+  const body = h("div", { class: "station-body" });
+  const bar = h("div", { class: "bar" }, h("h1", null, title), h("span", { class: "grow" }), h("div", { class: "tools" }, tools));
+  root.append(bar, formula, body);
+  return { formula, body };
+}

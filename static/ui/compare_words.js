@@ -1,0 +1,28 @@
+/** What there is to say about the runs that are compared. No DOM: strings of the catalogue. */
+
+import { t } from "./i18n.js";
+import { writesTarget } from "../model/attentions.js";
+import { causalIn, isTrained } from "../model/compare/runs.js";
+
+/**
+ * How a run reads the sentence: "causal mask on, 2 PADs on the left, padding mask off, …".
+ * @param {import("../model/compare/runs.js").State} state @param {any} model
+ */
+export function runWords(state, model) {
+  const { padCount, padSide, padMask, padFollow } = state;
+  const on = causalIn(state, model) ? "causal_on" : "causal_off";
+  const words = [t(`compare.run.${on}${writesTarget(model) ? "_target" : ""}`)];
+  if (padCount) {
+    words.push(t(`compare.run.pads_${padSide}`, { n: padCount }));
+    words.push(t(padMask ? "compare.run.mask_on" : "compare.run.mask_off"));
+    words.push(t(padMask && padFollow ? "compare.run.follow" : "compare.run.count"));
+  } else words.push(t("compare.run.no_pad"));
+  const all = words.join(t("compare.comma"));
+  return isTrained(state) ? t("compare.run.trained", { run: all }) : all;
+}
+
+/** Why a padded run may differ from the single one. @param {import("../model/compare/runs.js").State} state */
+export function whyDifferent({ padMask, padFollow }) {
+  if (!padMask) return t("compare.why_mask");
+  return t(padFollow ? "compare.why_unknown" : "compare.why_positions");
+}

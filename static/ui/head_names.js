@@ -1,0 +1,46 @@
+/** What a head is called: where a model has several attentions, with the one it belongs to. */
+
+import { attentionOf, attentionsOf } from "../model/attentions.js";
+import { hasString, t } from "./i18n.js";
+
+/** @typedef {{attention?: string|null, layer: number, head: number}} Head  `attention`: null is the model's last one */
+
+/** "Cross-attention", or null where there is but one. @param {any} model @param {string|null} [id] */
+export function attentionName(model, id = null) {
+  return attentionsOf(model).length > 1 ? t(`attention.${attentionOf(model, id).id}`) : null;
+}
+
+/** "Layer 4 · Head 7", "Cross-attention · Layer 1 · Head 2". @param {any} model @param {Head} head */
+export function headTitle(model, { attention = null, layer, head }) {
+  return joined([attentionName(model, attention), t("matrix.title", { layer, head })], " · ");
+}
+
+/** "layer 4, head 7", in a sentence. @param {any} model @param {Head} head */
+export function headWords(model, { attention = null, layer, head }) {
+  const name = attentionName(model, attention);
+  const inside = name && name[0].toLowerCase() + name.slice(1);
+  return joined([inside, t("heads.cell", { layer, head })], t("compare.comma"));
+}
+
+/** The same at the beginning of a sentence. @param {any} model @param {Head} head */
+export function headLabel(model, head) {
+  const words = headWords(model, head);
+  return words[0].toUpperCase() + words.slice(1);
+}
+
+/** "4 · 7", in a table. @param {any} model @param {Head} head */
+export function headShort(model, { attention = null, layer, head }) {
+  const several = attentionsOf(model).length > 1;
+  return joined([several ? t(`attention.short.${attentionOf(model, attention).id}`) : null, `${layer} · ${head}`], " ");
+}
+
+/** For the name of a file: ["cross", "layer1", "head2"]. @param {any} model @param {Head} head */
+export function headParts(model, { attention = null, layer, head }) {
+  const own = attentionsOf(model).length > 1 ? [attentionOf(model, attention).id] : [];
+  return [...own, `layer${layer}`, `head${head}`];
+}
+
+/** The page's name for a kind of head; the server's where it has none. @param {string} kind */
+export const nameOf = (kind) => (hasString(`labels.${kind}.name`) ? t(`labels.${kind}.name`) : kind);
+
+const joined = (parts, between) => parts.filter(Boolean).join(between);

@@ -1,0 +1,59 @@
+/** What there is to say about a prediction. No DOM: strings of the catalogue and their variables. */
+
+import { integer, number, percent } from "./format.js";
+import { t } from "./i18n.js";
+import { isPad, textOf, tokenLabel } from "../model/labels.js";
+
+/** How many tokens name a place. */
+const TAIL = 3;
+
+/**
+ * The text up to `index`, its last tokens: "… and said".
+ * @param {import("../model/sides.js").Side} side @param {number} index
+ */
+function tailOf({ tokens, real }, index) {
+  const start = index < real.start ? 0 : real.start; // PADs say nothing, but in their own rows
+  const from = Math.max(start, index + 1 - TAIL);
+  const tail = tokens.slice(from, index + 1);
+  const broken = tail.some((token) => token.partial || token.special);
+  const text = broken ? tail.map(tokenLabel).join("") : textOf(tail);
+  const words = text.replace(/^[\s,.;:!?]+/, "").trimEnd() || tail.map(tokenLabel).join("");
+  return from > start ? `… ${words}` : words;
+}
+
+/** "row 10 predicts token 11, after “… and said”". */
+export function whereOf({ written }, query) {
+  const key = written.side === "target" ? "next.where_target" : "next.where";
+  return t(key, { row: query, next: query + 1, text: tailOf(written, query) });
+}
+
+/**
+ * The token that the text really goes on with after the prediction's row: its rank and probability before the settings.
+ * Beyond the list only a bound is known, and said.
+ * @param {import("../data/model_trace.js").ModelTrace} trace @param {any} prediction
+ */
+export function actualOf({ written: { tokens, side } }, { position, candidates }) {
+  const token = tokens[position + 1];
+  const goesOn = side === "target" ? "next.actual_target" : "next.actual";
+  if (!token || isPad(token)) return null;
+  const rank = candidates.findIndex(({ id }) => id === token.id);
+  if (rank >= 0) {
+    const { before } = candidates[rank];
+    return { token, key: goesOn, vars: { rank: rank + 1, before: percent(before) } };
+  }
+  return { token, key: `${goesOn}_far`, vars: { n: candidates.length, before: percent(candidates.at(-1).before) } };
+}
+
+/** What the list does not show. @param {any} model @param {any} prediction @param {number} limit */
+export function restOf(model, { candidates, n_kept, mass_cut, settings }, limit) {
+  if (settings.temperature === 0) return t("next.greedy");
+  const more = n_kept - candidates.slice(0, limit).filter(({ kept }) => kept).length;
+  const cut = model.vocab_size - 1 - n_kept; // PAD has no probability: there is nothing to cut
+  const key = cut === 0 ? "next.rest_uncut" : more === 0 ? "next.rest_all" : "next.rest";
+  return t(key, { more: integer(more), cut: integer(cut), mass: percent(Math.max(0, mass_cut)) });
+}
+
+/** H in bits, and the number of equally likely tokens that it stands for. @param {any} prediction */
+export function unsureOf({ entropy_bits }) {
+  return t("next.entropy", { bits: number(entropy_bits, 2), like: number(2 ** entropy_bits, 1) });
+}

@@ -1,0 +1,48 @@
+/** A button that opens a panel below it: Escape, a click beside it and leaving it by Tab close it again. */
+
+import { update } from "./dom.js";
+
+const STEPS = { ArrowDown: 1, ArrowUp: -1 };
+
+/**
+ * @param {HTMLElement} root  holds both
+ * @param {HTMLButtonElement} button
+ * @param {HTMLElement} panel
+ * @param {() => void} onOpen  called before it is seen
+ * @returns {{close: () => void}}
+ */
+export function createPopover(root, button, panel, onOpen) {
+  const set = (open) => {
+    if (open) onOpen();
+    panel.hidden = !open;
+    update(button, { "aria-expanded": open });
+  };
+  const close = () => {
+    if (panel.hidden) return;
+    const inside = panel.contains(document.activeElement);
+    set(false);
+    if (inside) button.focus();
+  };
+  set(false);
+  button.addEventListener("click", () => set(panel.hidden));
+  document.addEventListener("pointerdown", ({ target }) => root.contains(/** @type {Node} */ (target)) || set(false));
+  root.addEventListener("focusout", ({ relatedTarget }) => {
+    if (relatedTarget && !root.contains(/** @type {Node} */ (relatedTarget))) set(false);
+  });
+  root.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") close();
+    if (event.key in STEPS && !event.altKey && !event.ctrlKey && !event.metaKey) walk(event);
+  });
+
+  /** Up and down among what can be chosen; from the button into the panel. @param {KeyboardEvent} event */
+  function walk(event) {
+    event.preventDefault();
+    if (panel.hidden) set(true);
+    const items = [...panel.querySelectorAll("button:not([disabled])")];
+    const at = items.indexOf(/** @type {any} */ (document.activeElement));
+    const to = at < 0 && STEPS[event.key] < 0 ? items.length - 1 : at + STEPS[event.key];
+    /** @type {HTMLElement} */ (items[to] ?? button).focus();
+  }
+
+  return { close };
+}

@@ -1,0 +1,75 @@
+/**
+ * What the page is doing: `body[data-state]` for the styles and the tests, a polite voice for those who do not see the
+ * pictures, a banner when the server is away, a line under the sentence when the text is the problem.
+ */
+
+import { duration } from "./format.js";
+import { setText, update } from "./dom.js";
+import { hasString, t } from "./i18n.js";
+
+const voice = () => /** @type {HTMLElement} */ (document.querySelector('[data-control="status"]'));
+const banner = () => /** @type {HTMLElement} */ (document.querySelector('[data-part="banner"]'));
+
+export function createStatus() {
+  let countdown = 0;
+
+  const notice = (text) => {
+    banner().hidden = !text;
+    setText(banner(), text);
+  };
+
+  return {
+    /** @param {"loading"|"ready"|"error"|"empty"} state */
+    show(state) {
+      document.body.dataset.state = state;
+    },
+    /** Read out. @param {string} text */
+    say: (text) => setText(voice(), text),
+    /** Something to know that hinders nothing. @param {string} text */
+    notice,
+    /** The server is away or full: count down to the next try. @param {import("../data/retry.js").Waiting} waiting */
+    waiting(waiting) {
+      clearInterval(countdown);
+      if (waiting === null) {
+        if (banner().dataset.waiting) notice("");
+        delete banner().dataset.waiting;
+        return;
+      }
+      banner().dataset.waiting = waiting.code;
+      const key = waiting.code === "unreachable" ? "error.unreachable" : "error.full";
+      let left = Math.ceil(waiting.seconds);
+      const tell = () => notice(left > 0 ? t(key, { seconds: left }) : t("error.trying"));
+      tell();
+      countdown = setInterval(() => ((left = Math.max(0, left - 1)), tell()), 1000);
+    },
+    /** The page could not start at all. @param {Error} error */
+    failed(error) {
+      document.body.dataset.state = "error";
+      const known = hasString("error.no_start");
+      notice(known ? t("error.no_start", { message: error.message }) : `Chumoku could not start: ${error.message}`);
+    },
+  };
+}
+
+/**
+ * An error in the page's language, with its limit and what to do; the server's own words where the page has none.
+ * @param {import("../data/api.js").ApiError|Error} error
+ */
+export function errorText(error) {
+  const { code, limit, got, hint } = /** @type {any} */ (error);
+  const key = `error.${code}`;
+  if (code && hasString(key)) return t(key, { limit: limit ?? "", got: got ?? "" });
+  return [error.message, hint].filter(Boolean).join(" ");
+}
+
+/** What is wrong with a field, under it. @param {HTMLElement} problem @param {HTMLElement} input @param {Error|null} error */
+export function showProblem(problem, input, error) {
+  problem.hidden = error === null;
+  setText(problem, error ? errorText(error) : "");
+  update(input, { "aria-invalid": error ? "true" : null });
+}
+
+/** "traced in 38 ms". @param {import("../data/model_trace.js").ModelTrace} trace */
+export function tookText(trace) {
+  return t("sentence.took", { time: duration(trace.seconds) });
+}

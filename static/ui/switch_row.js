@@ -1,0 +1,31 @@
+/** A switch that says what it means, and what it does right now. */
+
+import { h, setText } from "./dom.js";
+
+/**
+ * @param {string} name @param {string} label @param {(on: boolean) => void} change
+ * @returns {{row: HTMLElement, set: (on: boolean, about: string, now: string) => void}}
+ */
+export function switchRow(name, label, change) {
+  const about = h("small", { id: `${name}-about` });
+  const now = h("small", { class: "now", "aria-live": "polite", dataset: { testid: `${name}-now` } });
+  const toggle = h("button", {
+    class: "toggle",
+    type: "button",
+    role: "switch",
+    "aria-label": label,
+    "aria-describedby": about.id,
+    dataset: { testid: `switch-${name}` },
+    on: { click: () => change(toggle.getAttribute("aria-checked") !== "true") },
+  });
+  const text = h("div", { class: "t", on: { click: () => toggle.click() } }, label, about, now);
+  return {
+    row: h("div", { class: "sw" }, toggle, text),
+    set(on, aboutText, nowText) {
+      toggle.setAttribute("aria-checked", String(on));
+      setText(about, aboutText);
+      setText(now, nowText);
+      now.hidden = !nowText;
+    },
+  };
+}

@@ -1,0 +1,11 @@
+/** A token's text as nodes: marks and bytes lighter than what was typed. */
+
+import { h } from "./dom.js";
+import { tokenParts } from "../model/labels.js";
+
+const CLASSES = { text: null, mark: "token-mark", byte: "token-byte" };
+
+/** @param {Parameters<typeof tokenParts>[0]} token @returns {Node[]} */
+export function tokenText(token) {
+  return tokenParts(token).map(({ kind, text }) => h("span", { class: CLASSES[kind] }, text));
+}
