@@ -23,7 +23,7 @@ def words(language: str) -> dict[str, str]:
 def ids(index: str) -> set[str]:
     """The ids of the views that a list of views imports."""
     path = STATIC / index
-    files = re.findall(r'^import \w+ from "(\./[^"]+)";', path.read_text("utf-8"), re.MULTILINE)
+    files = re.findall(r'^import \w+ from "(\.{1,2}/[^"]+)";', path.read_text("utf-8"), re.MULTILINE)
     found = {re.search(r'^  id: "(\w+)",', (path.parent / file).read_text("utf-8"), re.MULTILINE) for file in files}
     assert found
     assert None not in found
@@ -33,7 +33,7 @@ def ids(index: str) -> set[str]:
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_every_view_and_panel_has_both_sentences(language: str) -> None:
     known = words(language)
-    shown = (ids("views/index.js") | ids("controls/index.js") | RENDERED) - WITHOUT
+    shown = (ids("stations/index.js") | ids("panels/index.js") | RENDERED) - WITHOUT
     assert shown <= set(ASKED), "a new place needs its two sentences: name it here"
     for place in ASKED:
         for part in ("what", "how"):
@@ -50,7 +50,7 @@ def test_every_kind_of_head_has_a_name_and_its_rule(language: str) -> None:
 
     known = words(language)
     assert set(RULES) == set(KINDS)
-    signs = (STATIC / "lib/head_marks.js").read_text("utf-8")
+    signs = (STATIC / "ui/head_marks.js").read_text("utf-8")
     for kind in KINDS:
         assert known[f"labels.{kind}.name"]
         assert known[f"labels.{kind}.rule"]
@@ -60,7 +60,7 @@ def test_every_kind_of_head_has_a_name_and_its_rule(language: str) -> None:
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_the_tour_has_at_most_eight_steps_for_any_model(language: str) -> None:
-    source = (STATIC / "controls/tour_steps.js").read_text("utf-8")
+    source = (STATIC / "learn/tour/steps.js").read_text("utf-8")
     steps = re.findall(r'\{ id: "(\w+)"[^}]*?(?:has: (\w+))? \}', source)
     always = [step for step, has in steps if not has]
     assert len(always) + max(sum(has == one for _, has in steps) for _, one in steps if one) <= 8
