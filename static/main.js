@@ -25,7 +25,8 @@ async function start() {
   const list = await retrying(() => api.models(), { onWait: status.waiting });
 
   const first = initialState(list, examples);
-  if (first.replaced) status.notice(t("error.unknown_model_replaced", { name: first.replaced, used: first.state.model }));
+  if (first.replaced)
+    status.notice(t("error.unknown_model_replaced", { name: first.replaced, used: first.state.model }));
   const store = createStore(first.state);
   const url = mirrorUrl(store);
   const modelNamed = (name) => list.models.find((model) => model.name === name);
@@ -35,7 +36,14 @@ async function start() {
     const patch = files.allowed(change);
     store.set(fitted(store.get(), patch, traces.model));
   };
-  const actions = { set, get: store.get, learn: traces.learn, predict: traces.prediction, soon: (needs) => loader.soon(store.get(), needs), t };
+  const actions = {
+    set,
+    get: store.get,
+    learn: traces.learn,
+    predict: traces.prediction,
+    soon: (needs) => loader.soon(store.get(), needs),
+    t,
+  };
   const context = { actions, models: list.models, modelOf: traces.model, examples, views: VIEWS, url, status, files };
 
   const controls = createControls(context);

@@ -94,7 +94,9 @@ function drawSafely(view, root, trace, state, actions) {
 function whatLacks(trace, needs) {
   const key = needs.map(trace.lacks).find(Boolean);
   if (key) return t(key);
-  const asked = needs.filter((need) => need.startsWith("explain:")).map((need) => trace.explained[need.slice("explain:".length)]);
+  const asked = needs
+    .filter((need) => need.startsWith("explain:"))
+    .map((need) => trace.explained[need.slice("explain:".length)]);
   const error = asked.find((answer) => answer?.refused)?.refused;
   return error ? errorText(error) : null;
 }

@@ -73,8 +73,23 @@ function tableOf(matrix, page) {
     "table",
     null,
     h("caption", null, label),
-    h("thead", null, h("tr", null, corner, cols.labels.map((text, col) => header("col", cols, text, col)))),
-    h("tbody", null, indices.map((row) => h("tr", { dataset: { row } }, header("row", rows, rows.labels[row], row), cellsOf(matrix, row)))),
+    h(
+      "thead",
+      null,
+      h(
+        "tr",
+        null,
+        corner,
+        cols.labels.map((text, col) => header("col", cols, text, col)),
+      ),
+    ),
+    h(
+      "tbody",
+      null,
+      indices.map((row) =>
+        h("tr", { dataset: { row } }, header("row", rows, rows.labels[row], row), cellsOf(matrix, row)),
+      ),
+    ),
   );
 }
 

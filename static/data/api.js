@@ -47,7 +47,8 @@ export async function explain(what, request, options = {}) {
 export const generate = (request, options = {}) => send("POST", "/api/generate", request, options);
 
 /** The targets that a beam search ends with, best first. @param {object} request */
-export const translate = async (request, options = {}) => (await send("POST", "/api/translate", request, options)).json();
+export const translate = async (request, options = {}) =>
+  (await send("POST", "/api/translate", request, options)).json();
 
 /**
  * @param {string} method @param {string} path @param {object|undefined} body

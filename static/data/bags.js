@@ -19,7 +19,9 @@ export async function fill(bags, key, names, asked) {
   if (names.some((name) => ways.has(name))) await Promise.allSettled(names.map((name) => ways.get(name)));
   const missing = names.filter((name) => !bag.has(name));
   if (!missing.length) return bag;
-  const way = asked(missing).then(({ tensors }) => Object.entries(tensors).forEach(([name, tensor]) => bag.set(name, tensor)));
+  const way = asked(missing).then(({ tensors }) =>
+    Object.entries(tensors).forEach(([name, tensor]) => bag.set(name, tensor)),
+  );
   for (const name of missing) ways.set(name, way);
   try {
     await way;

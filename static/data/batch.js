@@ -36,8 +36,17 @@ export async function runBatch(model, sentences, causal) {
     alone.map(async (single, i) => {
       const pads = length - single.meta.tokens.length;
       const padded = pads ? await Promise.all([true, false].map((padding) => run(sentences[i], padding, pads))) : [];
-      const [masked = null, unmasked = null] = padded.map((one) => ({ classes: one.meta.classes, gaps: gapsOf(single, one) }));
-      return { tokens: (await padded[0] ?? single).meta.tokens, pads, alone: { classes: single.meta.classes, gaps: null }, masked, unmasked };
+      const [masked = null, unmasked = null] = padded.map((one) => ({
+        classes: one.meta.classes,
+        gaps: gapsOf(single, one),
+      }));
+      return {
+        tokens: ((await padded[0]) ?? single).meta.tokens,
+        pads,
+        alone: { classes: single.meta.classes, gaps: null },
+        masked,
+        unmasked,
+      };
     }),
   );
 }

@@ -71,7 +71,10 @@ export function createFileTraces({ meta, tensors }, { key, name, known, namesOf 
 function detailFrom(tensors, meta, attention, layer, head) {
   const detail = { attention: attention.id, layer, head, causal: meta.masks.causal };
   for (const part of PARTS) {
-    const { shape: [heads, rows, cols], data } = tensors[tapOf(attention, layer, part)];
+    const {
+      shape: [heads, rows, cols],
+      data,
+    } = tensors[tapOf(attention, layer, part)];
     const from = Math.min(head, heads - 1) * rows * cols; // a mask that all heads share comes once
     detail[part] = { shape: [rows, cols], data: data.subarray(from, from + rows * cols) };
   }
@@ -80,10 +83,15 @@ function detailFrom(tensors, meta, attention, layer, head) {
 
 /** Weights as the bytes that a canvas is painted from; masks as they are. */
 function picturesOf(model, tensors) {
-  const wanted = Object.entries(tensors).filter(([name]) => ["pattern", "mask"].includes(partOf(model, name)?.part ?? ""));
+  const wanted = Object.entries(tensors).filter(([name]) =>
+    ["pattern", "mask"].includes(partOf(model, name)?.part ?? ""),
+  );
   const bytes = (data) => new Uint8Array(Uint8ClampedArray.from(data, (weight) => weight * 255).buffer); // rounds
   return Object.fromEntries(
-    wanted.map(([name, tensor]) => [name, tensor.data instanceof Float32Array ? { ...tensor, data: bytes(tensor.data) } : tensor]),
+    wanted.map(([name, tensor]) => [
+      name,
+      tensor.data instanceof Float32Array ? { ...tensor, data: bytes(tensor.data) } : tensor,
+    ]),
   );
 }
 

@@ -24,8 +24,10 @@ export function grow({ meta, tensors }, { token, rows, cross_rows: crossRows, se
     const { attention, layer, part } = /** @type {any} */ (partOf(model, name));
     const { queries, keys } = attention;
     const sent = keys === writing ? rows : crossRows;
-    if (queries !== writing) grown[name] = tensor; // the encoder has read its sentence already
-    else if (part === "mask") grown[name] = extend(tensor, keys === writing, CAUSAL, (row) => maskRow(tensor, row, keys === writing));
+    if (queries !== writing)
+      grown[name] = tensor; // the encoder has read its sentence already
+    else if (part === "mask")
+      grown[name] = extend(tensor, keys === writing, CAUSAL, (row) => maskRow(tensor, row, keys === writing));
     else grown[name] = extend(tensor, keys === writing, 0, (head) => rowOf(sent, layer, head));
   }
   const told = writing === "target" ? longerTarget(meta, token) : longerSource(meta, token);
@@ -41,7 +43,12 @@ function longerSource({ tokens, position_ids }, token) {
 function longerTarget({ target_tokens, target_position_ids }, token) {
   const all = [...target_tokens, token];
   const places = target_position_ids && [...target_position_ids, target_position_ids.length];
-  return { target_tokens: all, target_text: textOf(all.filter(({ special }) => !special)), target_position_ids: places, target_from: "request" };
+  return {
+    target_tokens: all,
+    target_text: textOf(all.filter(({ special }) => !special)),
+    target_position_ids: places,
+    target_from: "request",
+  };
 }
 
 /** @param {Rows} rows */

@@ -46,10 +46,16 @@ export function createLoader(traces, modelNamed) {
       const possible = [...needs].filter((need) => modelTrace(parts).lacks(need) === null && !have.has(need));
       const can = possible.filter((need) => !later.waits(need));
       const fetchAll = (some) =>
-        Promise.all(byKind(some).map(([kind, names]) => fetchers[kind](pinned, modelTrace(parts), arrive, names))).finally(shown.end);
+        Promise.all(
+          byKind(some).map(([kind, names]) => fetchers[kind](pinned, modelTrace(parts), arrive, names)),
+        ).finally(shown.end);
       await fetchAll(can.filter((need) => need !== "change"));
       if (mine === turn && can.includes("change")) await fetchAll(["change"]); // the largest: the pictures go first
-      later.soon(possible.filter(later.waits), () => mine === turn, (need) => later.ask(pinned, modelTrace(parts), need, arrive));
+      later.soon(
+        possible.filter(later.waits),
+        () => mine === turn,
+        (need) => later.ask(pinned, modelTrace(parts), need, arrive),
+      );
     } catch (error) {
       if (mine === turn) throw error;
     }
@@ -60,7 +66,8 @@ export function createLoader(traces, modelNamed) {
   const fetchers = {
     detail: async (state, trace, arrive) => arrive("detail", { detail: await traces.detail(state) }),
     heads: async (state, trace, arrive) => arrive("heads", { heads: await traces.heads(state) }),
-    other: async (state, { model }, arrive) => arrive("other", { other: await traces.detail(otherOf(state, model), "other") }),
+    other: async (state, { model }, arrive) =>
+      arrive("other", { other: await traces.detail(otherOf(state, model), "other") }),
     prediction: async (state, trace, arrive) => {
       const row = rowOf(state, trace);
       arrive("prediction", { predictions: { [row]: await traces.prediction(state, row) } });
@@ -78,10 +85,13 @@ export function createLoader(traces, modelNamed) {
       const found = names.map(async (name) => [name, { ids, ...(await traces.rows(state, name, ids)) }]);
       arrive(asNeeds("rows", names), { rows: Object.fromEntries(await Promise.all(found)) });
     },
-    explain: (state, trace, arrive, names) => Promise.all(names.map(async (name) => {
-      const answer = await traces.explain(state, trace, name).catch(refusal);
-      arrive(`explain:${name}`, { explained: { [name]: answer } });
-    })),
+    explain: (state, trace, arrive, names) =>
+      Promise.all(
+        names.map(async (name) => {
+          const answer = await traces.explain(state, trace, name).catch(refusal);
+          arrive(`explain:${name}`, { explained: { [name]: answer } });
+        }),
+      ),
   };
 
   /** Forget what is being loaded: there is nothing to show any more. */
@@ -94,10 +104,17 @@ export function createLoader(traces, modelNamed) {
    */
   async function soon(state, needs) {
     const overview = await traces.overview(state);
-    const trace = modelTrace({ key: keyOf(state), model: overview.model ?? modelNamed(overview.meta.model), overview, attention: state.attention });
+    const trace = modelTrace({
+      key: keyOf(state),
+      model: overview.model ?? modelNamed(overview.meta.model),
+      overview,
+      attention: state.attention,
+    });
     const can = needs.filter((need) => trace.lacks(need) === null);
     const pinned = withTarget(state, overview.meta);
-    await Promise.allSettled(byKind(can).map(([kind, names]) => fetchers[kind](pinned, trace, () => {}, names, "soon_")));
+    await Promise.allSettled(
+      byKind(can).map(([kind, names]) => fetchers[kind](pinned, trace, () => {}, names, "soon_")),
+    );
   }
 
   return { load, cancel, soon };

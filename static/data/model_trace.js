@@ -59,7 +59,22 @@ import { sideOf, sidesOf } from "../model/sides.js";
  *   tensors?: Map<string, any>, weights?: Map<string, any>, rows?: Object<string, any>, explained?: Object<string, any>}} parts
  * @returns {ModelTrace}
  */
-export function modelTrace({ key, model, overview, attention: id = null, detail = null, heads = null, other = null, change = null, predictions = {}, counts = null, tensors = new Map(), weights = new Map(), rows = {}, explained = {} }) {
+export function modelTrace({
+  key,
+  model,
+  overview,
+  attention: id = null,
+  detail = null,
+  heads = null,
+  other = null,
+  change = null,
+  predictions = {},
+  counts = null,
+  tensors = new Map(),
+  weights = new Map(),
+  rows = {},
+  explained = {},
+}) {
   const { meta } = overview;
   const attention = attentionOf(model, id);
   const sides = sidesOf(meta);

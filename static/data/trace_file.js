@@ -57,7 +57,8 @@ function parsed(text) {
   } catch {
     // told below
   }
-  if (value === null || typeof value !== "object" || Array.isArray(value)) throw new FileError("broken", { what: "JSON" });
+  if (value === null || typeof value !== "object" || Array.isArray(value))
+    throw new FileError("broken", { what: "JSON" });
   return value;
 }
 
@@ -85,11 +86,15 @@ function isCounts(value) {
 
 function checkTokens({ tokens, target_tokens: written, text, model, masks, attentions }) {
   const fine = (token, i) =>
-    token?.index === i && Number.isSafeInteger(token.id) && typeof token.text === "string" && /^([0-9a-f]{2})*$/.test(token.bytes);
+    token?.index === i &&
+    Number.isSafeInteger(token.id) &&
+    typeof token.text === "string" &&
+    /^([0-9a-f]{2})*$/.test(token.bytes);
   const isRow = (row) => Array.isArray(row) && row.length > 0 && row.every(fine);
   if (!isRow(tokens) || !isRow(written ?? tokens)) throw new FileError("broken", { what: "tokens" });
   const known = (one) => ["path", "queries", "keys"].every((name) => typeof one?.[name] === "string");
-  if (attentions !== undefined && !(Array.isArray(attentions) && attentions.every(known))) throw new FileError("broken", { what: "attentions" });
+  if (attentions !== undefined && !(Array.isArray(attentions) && attentions.every(known)))
+    throw new FileError("broken", { what: "attentions" });
   const words = typeof text === "string" && typeof model === "string" && typeof masks?.causal === "boolean";
   if (!words) throw new FileError("broken", { what: "text, model, masks" });
 }
@@ -108,7 +113,8 @@ function checkDims({ meta, tensors }) {
       const expected = tokens[dims[i]] ?? (sizes[dims[i]] ??= size);
       return expected === size || (name.endsWith(".mask") && dims[i] === "head" && size === 1);
     };
-    if (dims.length !== shape.length || !shape.every(agrees)) throw new FileError("shapes", { name, shape: shape.join(" × ") });
+    if (dims.length !== shape.length || !shape.every(agrees))
+      throw new FileError("shapes", { name, shape: shape.join(" × ") });
   }
 }
 
@@ -123,10 +129,12 @@ function tokensOf(meta, name, counts) {
 /** The overview needs every layer and every head of each attention. */
 function checkLayers({ meta, tensors }) {
   const names = Object.keys(tensors);
-  const layersOf = (attention) => names.map((name) => partOf(meta, name)).filter((at) => at?.attention === attention && at.part === "pattern").length;
+  const layersOf = (attention) =>
+    names.map((name) => partOf(meta, name)).filter((at) => at?.attention === attention && at.part === "pattern").length;
   const layers = attentionsOf(meta).map(layersOf);
   if (layers.every((count) => count === 0)) throw new FileError("no_patterns");
-  const isThere = (part) => (one) => Array.from({ length: layers[0] }, (_, layer) => layer).every((layer) => tensors[tapOf(one, layer, part)]);
+  const isThere = (part) => (one) =>
+    Array.from({ length: layers[0] }, (_, layer) => layer).every((layer) => tensors[tapOf(one, layer, part)]);
   const whole = layers.every((count) => count === layers[0]) && attentionsOf(meta).every(isThere("pattern"));
   if (!whole || (meta.heads ?? null) !== null) throw new FileError("part");
   if (!attentionsOf(meta).every((one) => tensors[tapOf(one, 0, "mask")])) throw new FileError("no_mask");

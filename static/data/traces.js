@@ -104,7 +104,8 @@ export function createTraces(api, { modelNamed, onWait }) {
       fill(models, model ?? "", names, (want) => ask(kind, { model, want }, whole, api.weights)),
 
     /** Some rows of one parameter. @param {import("../state/store.js").State} state @param {string} name @param {number[]} rows */
-    rows: ({ model }, name, rows) => ask("rows", { model, want: [name], rows }, ({ tensors }) => tensors[name], api.weights),
+    rows: ({ model }, name, rows) =>
+      ask("rows", { model, want: [name], rows }, ({ tensors }) => tensors[name], api.weights),
 
     /**
      * An explanation of the run: one of `QUESTIONS`.

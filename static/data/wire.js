@@ -25,7 +25,14 @@ export function decode(buffer) {
   return { meta, tensors };
 }
 
-const ARRAYS = { F32: Float32Array, U8: Uint8Array, I8: Int8Array, BOOL: Uint8Array, I32: Int32Array, I64: BigInt64Array };
+const ARRAYS = {
+  F32: Float32Array,
+  U8: Uint8Array,
+  I8: Int8Array,
+  BOOL: Uint8Array,
+  I32: Int32Array,
+  I64: BigInt64Array,
+};
 
 /** @param {ArrayBuffer} buffer @param {number} start @param {{dtype: string, data_offsets: [number, number]}} entry */
 function read(buffer, start, { dtype, data_offsets: [from, to] }) {

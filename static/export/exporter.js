@@ -31,7 +31,8 @@ export function exporterOf(shown) {
 
 function picturesOf({ trace, state, view, station, pictures }, name) {
   const caption = captionOf(trace, state, titleOfView(trace, state, view, pictures));
-  const open = () => (view.id === "tokens" ? tokenScene(tokensOf(trace), labelsOf(trace), caption) : stationScene(pictures, caption));
+  const open = () =>
+    view.id === "tokens" ? tokenScene(tokensOf(trace), labelsOf(trace), caption) : stationScene(pictures, caption);
   const heads = () => overviewScene(trace, captionOf(trace, state, t("heads.grid")));
   const png = async (scene, file) => saveBlob(await pngOf(await scene), file);
   const svg = async (scene, file) => saveText((await scene).svg, "image/svg+xml", file);
@@ -39,7 +40,8 @@ function picturesOf({ trace, state, view, station, pictures }, name) {
   return {
     png: () => png(open(), name("png")),
     svg: () => svg(open(), name("svg")),
-    html: async () => saveText(await offlineHtml({ trace, state, station, pictures, caption }), "text/html", name("html")),
+    html: async () =>
+      saveText(await offlineHtml({ trace, state, station, pictures, caption }), "text/html", name("html")),
     headsPng: () => png(heads(), ofHeads("png")),
     headsSvg: () => svg(heads(), ofHeads("svg")),
   };
@@ -61,7 +63,14 @@ function numbersOf({ trace, state }, name, ofHead) {
       const { written, sides } = trace;
       const all = written && { positions: [...written.tokens.keys()], n: N_CANDIDATES, temperature, top_k, top_p };
       const target = sides.target && { target: undefined, target_ids: sides.target.tokens.map(({ id }) => id) };
-      const request = { ...requestOf(state), ...target, want: ["*"], dtype: "float32", format, ...(all && { predict: all }) };
+      const request = {
+        ...requestOf(state),
+        ...target,
+        want: ["*"],
+        dtype: "float32",
+        format,
+        ...(all && { predict: all }),
+      };
       return saveBlob(await download(request), traceName(format));
     },
   };

@@ -6,7 +6,11 @@ import { t } from "../ui/i18n.js";
 
 /** "chumoku-stories-gpt-layer2-head5-weights.csv": plain letters, so that it is the same on every disk. */
 export function fileName(parts, ending) {
-  const plain = parts.map((part) => String(part).replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[-.]+|[-.]+$/g, ""));
+  const plain = parts.map((part) =>
+    String(part)
+      .replace(/[^A-Za-z0-9._-]+/g, "-")
+      .replace(/^[-.]+|[-.]+$/g, ""),
+  );
   return `${["chumoku", ...plain.filter(Boolean)].join("-")}.${ending}`;
 }
 
@@ -25,7 +29,16 @@ export function captionOf(trace, state, title) {
 }
 
 /** What is not as the model was trained. */
-function unusual({ causal, model, sides: { source: { real, tokens } } }, { padMask }) {
+function unusual(
+  {
+    causal,
+    model,
+    sides: {
+      source: { real, tokens },
+    },
+  },
+  { padMask },
+) {
   const n = tokens.length - (real.end - real.start);
   const words = [
     causal !== trainedCausal(model) && t(causal ? "export.causal" : "export.not_causal"),

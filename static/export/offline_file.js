@@ -15,11 +15,21 @@ import { legendMarkup } from "./station_picture.js";
  * @returns {Promise<string>}
  */
 export async function offlineHtml({ trace, state, station, pictures, caption }) {
-  const files = ["css/tokens.css", "css/tok.css", "css/offline.css", "export/offline_page.js"].map((name) => read(`/static/${name}`));
+  const files = ["css/tokens.css", "css/tok.css", "css/offline.css", "export/offline_page.js"].map((name) =>
+    read(`/static/${name}`),
+  );
   const [tokensCss, tokCss, offlineCss, script, plotly] = await Promise.all([...files, source()]);
   const { query, key } = position(state, trace);
-  const roles = ({ index }, side) => [side === trace.queries && index === query && "q", side === trace.keys && index === key && "k"];
-  const strip = (side) => side.tokens.map((token) => ({ label: tokenLabel(token), id: token.id, role: roles(token, side).filter(Boolean).join(" ") }));
+  const roles = ({ index }, side) => [
+    side === trace.queries && index === query && "q",
+    side === trace.keys && index === key && "k",
+  ];
+  const strip = (side) =>
+    side.tokens.map((token) => ({
+      label: tokenLabel(token),
+      id: token.id,
+      role: roles(token, side).filter(Boolean).join(" "),
+    }));
   const arrow = { label: "→", id: "", role: "arrow" };
   const colours = { q: cssColour("--q"), k: cssColour("--k"), v: cssColour("--v"), ink: cssColour("--ink") };
   return offlinePage({
@@ -27,7 +37,9 @@ export async function offlineHtml({ trace, state, station, pictures, caption }) 
     theme: currentTheme(),
     caption,
     tokens: [...strip(trace.sides.source), ...(trace.sides.target ? [arrow, ...strip(trace.sides.target)] : [])],
-    formula: [...station.querySelectorAll(".formula math")].map((node) => new XMLSerializer().serializeToString(node)).join(""),
+    formula: [...station.querySelectorAll(".formula math")]
+      .map((node) => new XMLSerializer().serializeToString(node))
+      .join(""),
     about: [
       [t("export.about_model"), caption.source],
       [t("export.about_date"), new Date().toLocaleString(language(), { dateStyle: "long", timeStyle: "short" })],

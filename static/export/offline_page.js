@@ -10,7 +10,8 @@
   function ticks(axis, { range, _length: pixels }) {
     const [low, high] = [Math.min(...range), Math.max(...range)];
     const step = Math.max(1, Math.ceil((ROOM * (high - low)) / pixels));
-    const shown = (i) => i >= low && i <= high && (i === axis.chosen || (i % step === 0 && Math.abs(i - axis.chosen) >= step));
+    const shown = (i) =>
+      i >= low && i <= high && (i === axis.chosen || (i % step === 0 && Math.abs(i - axis.chosen) >= step));
     const tickvals = axis.labels.map((_, i) => i).filter(shown);
     return { tickvals, ticktext: tickvals.map((i) => axis.labels[i]) };
   }
@@ -29,7 +30,11 @@
 
   data.pictures.forEach((picture, index) => {
     const root = document.getElementById(`picture-${index}`);
-    const config = { displaylogo: false, responsive: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+    const config = {
+      displaylogo: false,
+      responsive: false,
+      modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+    };
     Plotly.newPlot(root, picture.data, picture.layout, config).then(() => {
       if (picture.axes) followZoom(root, picture);
       root.dataset.drawn = "true";

@@ -32,7 +32,10 @@ function groupsOf({ attentions, model, nLayer, nHead, pattern }) {
     const pixels = Math.max(1, Math.round(SIDE / Math.max(n_query, n_key))); // whole pixels a cell: sharp wherever it is shown
     const name = attentionName(model, id);
     const [w, h, top] = [pixels * n_key, pixels * n_query, below + (name ? NAME : 0)];
-    const size = { width: INDEX + nHead * (w + GAP) - GAP, height: (name ? NAME : 0) + INDEX + nLayer * (h + GAP) - GAP };
+    const size = {
+      width: INDEX + nHead * (w + GAP) - GAP,
+      height: (name ? NAME : 0) + INDEX + nLayer * (h + GAP) - GAP,
+    };
     below += size.height;
     return { id, name, top, pixels, w, h, ...size };
   });

@@ -10,7 +10,8 @@ const EDGE = 16;
 const MOST_LINES = 3;
 const LEAST_WIDTH = 420;
 /** Characters that XML cannot hold; and line ends, which it would swallow. */
-const NO_XML = /[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+const NO_XML =
+  /[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 /** @typedef {{svg: string, width: number, height: number}} Scene */
 
@@ -49,7 +50,14 @@ export function sceneOf(caption, content) {
  * @param {{x: number, y: number, size?: number, weight?: number, colour?: string, face?: string, anchor?: string}} look
  */
 export function label(text, { x, y, size = 12, weight = 400, colour = "--ink", face = "--font", anchor = "start" }) {
-  const attrs = { x, y, "font-size": size, "font-weight": weight, "font-family": cssColour(face), "text-anchor": anchor };
+  const attrs = {
+    x,
+    y,
+    "font-size": size,
+    "font-weight": weight,
+    "font-family": cssColour(face),
+    "text-anchor": anchor,
+  };
   return svg("text", { ...attrs, fill: cssColour(colour), style: { "white-space": "pre" } }, xmlText(text));
 }
 

@@ -80,7 +80,11 @@ const words = (text) => [(x) => [label(text, { x, y: 0, size: 11.5, colour: "--i
 
 function matrixLegend({ scale, forbidden, hatched }, id) {
   const ramp = (x) => [
-    svg("linearGradient", { id }, scale.stops.map((stop, i) => svg("stop", { offset: i / (scale.stops.length - 1), "stop-color": stop }))),
+    svg(
+      "linearGradient",
+      { id },
+      scale.stops.map((stop, i) => svg("stop", { offset: i / (scale.stops.length - 1), "stop-color": stop })),
+    ),
     svg("rect", { x, y: -9, width: 110, height: 9, rx: 4, fill: `url(#${id})`, stroke: cssColour("--line") }),
   ];
   const value = (end) => words(Number.isInteger(end) ? number(end, 0) : number(end, 2));

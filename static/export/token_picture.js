@@ -19,7 +19,9 @@ export function tokenScene(tokens, labels, caption) {
     return [String(index), labels[i], String(id), special ? "" : bytes.replace(/../g, "$& ").trim()];
   });
   const heads = COLUMNS.map((name) => t(`tokens.${name}`));
-  const widths = heads.map((head, i) => Math.max(textWidth(head, 12), ...rows.map((row) => textWidth(row[i], 13, "--mono"))));
+  const widths = heads.map((head, i) =>
+    Math.max(textWidth(head, 12), ...rows.map((row) => textWidth(row[i], 13, "--mono"))),
+  );
   const starts = widths.map((_, i) => widths.slice(0, i).reduce((sum, width) => sum + width + GAP, 0));
   const width = starts[3] + widths[3];
   const line = (y) => svg("path", { d: `M0 ${y}H${width}`, stroke: cssColour("--line") });

@@ -25,7 +25,22 @@ export function createHelp(dialog) {
     dialog,
     h("div", { class: "bar" }, h("h2", { id: "help-title" }, t("help.title")), h("span", { class: "grow" }), close),
     h("div", { class: "help-more" }, readingRow(), tourButton(dialog)),
-    h("dl", null, KEYS.map(([keys, text]) => h("div", null, h("dt", null, keys.map((key) => h("kbd", null, key))), h("dd", null, t(text))))),
+    h(
+      "dl",
+      null,
+      KEYS.map(([keys, text]) =>
+        h(
+          "div",
+          null,
+          h(
+            "dt",
+            null,
+            keys.map((key) => h("kbd", null, key)),
+          ),
+          h("dd", null, t(text)),
+        ),
+      ),
+    ),
   );
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close()); // beside it
   document.querySelector('[data-part="help"]')?.addEventListener("click", () => dialog.showModal());
@@ -50,7 +65,11 @@ function tourButton(dialog) {
     dialog.close();
     document.dispatchEvent(new CustomEvent("chumoku:tour"));
   };
-  return h("button", { class: "btn", type: "button", dataset: { testid: "help-tour" }, on: { click } }, t("tour.button"));
+  return h(
+    "button",
+    { class: "btn", type: "button", dataset: { testid: "help-tour" }, on: { click } },
+    t("tour.button"),
+  );
 }
 
 /** @param {KeyboardEvent} event @param {HTMLDialogElement} dialog */

@@ -63,9 +63,20 @@ function noteOf(id) {
     keepInMind("reading.open", [...opened].join(" "));
     show();
   };
-  const attrs = { class: "how-button", type: "button", "aria-controls": how.id, "aria-label": t("reading.how"), title: t("reading.how") };
+  const attrs = {
+    class: "how-button",
+    type: "button",
+    "aria-controls": how.id,
+    "aria-label": t("reading.how"),
+    title: t("reading.how"),
+  };
   const button = h("button", { ...attrs, dataset: { testid: "reading-how" }, on: { click: toggle } }, "i");
-  const node = h("div", { class: "reading", dataset: { testid: "reading", reading: id } }, h("p", null, what, " ", button), how);
+  const node = h(
+    "div",
+    { class: "reading", dataset: { testid: "reading", reading: id } },
+    h("p", null, what, " ", button),
+    how,
+  );
 
   function show() {
     how.hidden = !opened.has(id);

@@ -26,7 +26,9 @@ export const prefixesOf = (model) => [...new Set(attentionsOf(model).map(prefixO
 export function sublayersOf(model, prefix, layer) {
   const block = `${prefix}layers.${layer}`;
   const crosses = attentionsOf(model).some((one) => prefixOf(one) === prefix && one.path.endsWith(".cross_attn"));
-  const streams = crosses ? ["resid_pre", "resid_mid", "resid_cross", "resid_post"] : ["resid_pre", "resid_mid", "resid_post"];
+  const streams = crosses
+    ? ["resid_pre", "resid_mid", "resid_cross", "resid_post"]
+    : ["resid_pre", "resid_mid", "resid_post"];
   const kinds = /** @type {const} */ (crosses ? ["attn", "cross_attn", "ffn"] : ["attn", "ffn"]);
   return kinds.map((kind, i) => ({
     kind,

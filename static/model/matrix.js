@@ -6,7 +6,8 @@
 export const rowIn = ({ shape: [, cols], data }, row) => data.subarray(row * cols, (row + 1) * cols);
 
 /** @param {Matrix} matrix @param {number} col @returns {number[]} */
-export const columnIn = ({ shape: [rows, cols], data }, col) => Array.from({ length: rows }, (_, row) => data[row * cols + col]);
+export const columnIn = ({ shape: [rows, cols], data }, col) =>
+  Array.from({ length: rows }, (_, row) => data[row * cols + col]);
 
 /** @param {Matrix} matrix @param {number} row @param {number} col */
 export const cellIn = ({ shape: [, cols], data }, row, col) => data[row * cols + col];

@@ -12,7 +12,10 @@
 export function position(state, trace) {
   const { queries, keys } = trace;
   const query = Math.min(state.query ?? lastOf(trace, queries), queries.tokens.length - 1);
-  const key = state.key === null ? strongestKey(trace, state.layer, state.head, query) : Math.min(state.key, keys.tokens.length - 1);
+  const key =
+    state.key === null
+      ? strongestKey(trace, state.layer, state.head, query)
+      : Math.min(state.key, keys.tokens.length - 1);
   return { query, key };
 }
 

@@ -19,8 +19,16 @@ export function sidesOf(meta) {
   const { count, side } = meta.pad ?? { count: 0, side: "left" };
   const real = side === "left" ? { start: count, end: tokens.length } : { start: 0, end: tokens.length - count };
   const positions = places ?? written?.map((_, i) => i);
-  const target = written && { side: /** @type {const} */ ("target"), tokens: written, real: { start: 0, end: written.length }, positionIds: positions };
-  const sides = { source: { side: /** @type {const} */ ("source"), tokens, real, positionIds }, target: target ?? null };
+  const target = written && {
+    side: /** @type {const} */ ("target"),
+    tokens: written,
+    real: { start: 0, end: written.length },
+    positionIds: positions,
+  };
+  const sides = {
+    source: { side: /** @type {const} */ ("source"), tokens, real, positionIds },
+    target: target ?? null,
+  };
   known.set(meta, sides);
   return sides;
 }

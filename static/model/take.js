@@ -11,7 +11,10 @@ import { shown } from "./written.js";
  * @returns {Partial<import("../state/store.js").State>}
  */
 export function taken({ model, written }, state, position, id) {
-  const { tokens, real: { start, end } } = /** @type {import("./sides.js").Side} */ (written);
+  const {
+    tokens,
+    real: { start, end },
+  } = /** @type {import("./sides.js").Side} */ (written);
   const before = tokens.slice(start, Math.min(position + 1, end)).map((token) => token.id); // PADs are no part of the text
   const nPrompt = Math.min(state.nPrompt ?? end - start, before.length);
   return shown(state, model, [...before, id], nPrompt);

@@ -22,7 +22,11 @@ export const UNITS = ["tokens", "characters", "words"];
 export function groupsOf(tokens, unit) {
   if (unit === "tokens") return tokens.map((token, i) => ({ start: i, end: i + 1, label: tokenLabel(token) }));
   let at = 0;
-  const characters = characterGroups(tokens).map((run) => ({ tokens: run.tokens, start: at, end: (at += run.tokens.length) }));
+  const characters = characterGroups(tokens).map((run) => ({
+    tokens: run.tokens,
+    start: at,
+    end: (at += run.tokens.length),
+  }));
   const runs = unit === "characters" ? characters.map((run) => [run]) : joined(characters);
   return runs.map((run) => {
     const inside = run.flatMap((part) => part.tokens);
@@ -61,7 +65,8 @@ function isSpecial({ tokens }) {
 /** What they spell; bytes that are no character, as bytes. */
 function labelOf(tokens, unit) {
   const text = textOf(tokens);
-  if (tokens[0].special || (text.includes("\ufffd") && tokens.some(({ partial }) => partial))) return tokens.map(tokenLabel).join("");
+  if (tokens[0].special || (text.includes("\ufffd") && tokens.some(({ partial }) => partial)))
+    return tokens.map(tokenLabel).join("");
   const shown = unit === "words" ? text.replace(/^ +(?=\S)/, "") : text;
   return tokenLabel({ text: shown, bytes: "", partial: false, special: false });
 }
@@ -94,7 +99,10 @@ export function summed({ values, shape: [, width], forbidden }, rows, cols) {
 
 /** The group that holds a token. @param {Group[]} groups @param {number} index */
 export function groupAt(groups, index) {
-  return Math.max(0, groups.findIndex(({ start, end }) => index >= start && index < end));
+  return Math.max(
+    0,
+    groups.findIndex(({ start, end }) => index >= start && index < end),
+  );
 }
 
 /** Whether some tokens are only parts of a character. @param {import("./labels.js").Token[]} tokens */

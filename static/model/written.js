@@ -26,4 +26,5 @@ export function shown(state, model, ids, nPrompt) {
 }
 
 /** The ids of a hypothesis that a decoder reads: END is predicted by the last row, and never read. */
-export const writtenIds = (tokens, end) => tokens.map(({ id }) => id).filter((id, i) => i < tokens.length - 1 || id !== end);
+export const writtenIds = (tokens, end) =>
+  tokens.map(({ id }) => id).filter((id, i) => i < tokens.length - 1 || id !== end);

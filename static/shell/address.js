@@ -4,7 +4,19 @@ import { DEFAULTS, readUrl, same, urlOf } from "../state/store.js";
 import { isEmpty } from "../model/selection.js";
 
 /** Changes that open something: each is a step for Back. Everything else only rewrites the address. */
-const STEPS = ["model", "attention", "layer", "head", "view", "causal", "padCount", "padSide", "padMask", "padFollow", "compare"];
+const STEPS = [
+  "model",
+  "attention",
+  "layer",
+  "head",
+  "view",
+  "causal",
+  "padCount",
+  "padSide",
+  "padMask",
+  "padFollow",
+  "compare",
+];
 /** Steps that follow each other this fast (arrow keys through the heads) are one. */
 const ONE_STEP_MS = 700;
 /** Browsers refuse more than about 100 rewrites in 30 seconds: typing writes when it pauses. */

@@ -13,7 +13,11 @@ export function createExamples(root, { actions, examples, models }) {
     h("h1", null, t("welcome.title")),
     h("p", { class: "about" }, t("welcome.about")),
     h("h2", null, t("welcome.start")),
-    h("div", { class: "cards" }, examples.examples.filter(isLoaded).map((example) => card(example, actions))),
+    h(
+      "div",
+      { class: "cards" },
+      examples.examples.filter(isLoaded).map((example) => card(example, actions)),
+    ),
   );
   return (trace, state) => {
     root.hidden = !isEmpty(state);

@@ -21,8 +21,18 @@ export function createExport(root, { chooseFile, views, url }) {
   const said = h("p", { class: "said", role: "status", dataset: { testid: "export-said" } });
   const attrs = { class: "btn wide", type: "button", dataset: { testid: "open-file" } };
   const open = h("button", { ...attrs, on: { click: () => (popover.close(), chooseFile()) } }, t("open.choose"));
-  const panel = h("div", { class: "export-panel", role: "group", "aria-label": t("export.title"), dataset: { testid: "export-panel" } });
-  replace(panel, items, said, h("section", null, h("h2", null, t("open.title")), open, h("p", { class: "dim" }, t("open.hint"))));
+  const panel = h("div", {
+    class: "export-panel",
+    role: "group",
+    "aria-label": t("export.title"),
+    dataset: { testid: "export-panel" },
+  });
+  replace(
+    panel,
+    items,
+    said,
+    h("section", null, h("h2", null, t("open.title")), open, h("p", { class: "dim" }, t("open.hint"))),
+  );
   root.append(panel);
   /** @type {[any, any, any]} */
   let shown = [null, null, null];
@@ -36,7 +46,8 @@ export function createExport(root, { chooseFile, views, url }) {
   function list(looks) {
     replace(items, ...sectionsOf(shown, { run, views, url }));
     const isDrawn = items.querySelector('[data-testid="export-svg"]');
-    if (!isDrawn && looks > 0) setTimeout(() => panel.hidden || items.contains(document.activeElement) || list(looks - 1), LOOK_MS);
+    if (!isDrawn && looks > 0)
+      setTimeout(() => panel.hidden || items.contains(document.activeElement) || list(looks - 1), LOOK_MS);
   }
 
   /** Do one, and say how it went, here. @param {() => Promise<string>} make */
@@ -75,7 +86,11 @@ function sectionsOf([trace, state, error], { run, views, url }) {
       tables,
     ]),
     section("export.heads", null, [[item("heads-png", save.headsPng, "png"), item("heads-svg", save.headsSvg, "svg")]]),
-    section("export.trace", trace.file && t("export.is_file"), trace.file ? [] : [traceItems(item, save, { ...state, attention: trace.attention })]),
+    section(
+      "export.trace",
+      trace.file && t("export.is_file"),
+      trace.file ? [] : [traceItems(item, save, { ...state, attention: trace.attention })],
+    ),
   ];
 }
 
@@ -85,14 +100,35 @@ function section(key, note, rows) {
 }
 
 function itemOf(name, file, click) {
-  const known = { png: "PNG", svg: "SVG", html: t("export.html"), csv: "CSV", safetensors: ".safetensors", npz: ".npz" };
-  return h("button", { class: "btn", type: "button", dataset: { testid: `export-${name}` }, on: { click } }, known[file] ?? file);
+  const known = {
+    png: "PNG",
+    svg: "SVG",
+    html: t("export.html"),
+    csv: "CSV",
+    safetensors: ".safetensors",
+    npz: ".npz",
+  };
+  return h(
+    "button",
+    { class: "btn", type: "button", dataset: { testid: `export-${name}` }, on: { click } },
+    known[file] ?? file,
+  );
 }
 
 /** Both files, and how to load the one that was last pointed at. */
 function traceItems(item, save, { attention, layer, head }) {
   const code = h("code", { dataset: { testid: "snippet" } });
-  const show = (format) => setText(code, snippet({ format, file: save.traceName(format), name: tapOf(attention, layer, "pattern"), head, what: `layer ${layer}, head ${head}` }));
+  const show = (format) =>
+    setText(
+      code,
+      snippet({
+        format,
+        file: save.traceName(format),
+        name: tapOf(attention, layer, "pattern"),
+        head,
+        what: `layer ${layer}, head ${head}`,
+      }),
+    );
   const items = ["safetensors", "npz"].map((format) => {
     const button = item(format, () => save.trace(format));
     for (const event of ["focus", "pointerenter", "click"]) button.addEventListener(event, () => show(format));

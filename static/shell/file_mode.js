@@ -5,7 +5,24 @@ import { trainedCausal } from "../model/attentions.js";
 import { DEFAULTS } from "../state/store.js";
 
 /** What may change while a file is shown. */
-const VIEWING = ["attention", "layer", "head", "query", "key", "view", "step", "cell", "ffnUnit", "quiz", "temperature", "topK", "topP", "seed", "theme", "lang"];
+const VIEWING = [
+  "attention",
+  "layer",
+  "head",
+  "query",
+  "key",
+  "view",
+  "step",
+  "cell",
+  "ffnUnit",
+  "quiz",
+  "temperature",
+  "topK",
+  "topP",
+  "seed",
+  "theme",
+  "lang",
+];
 
 /**
  * @param {ReturnType<typeof import("../state/store.js").createStore>} store
@@ -23,7 +40,16 @@ export function createFileMode(store, sources) {
       const state = store.get();
       if (state.file === null) before = state;
       store.set({
-        ...{ text: "", ids: null, nPrompt: null, target: null, targetIds: null, query: null, key: null, compare: false },
+        ...{
+          text: "",
+          ids: null,
+          nPrompt: null,
+          target: null,
+          targetIds: null,
+          query: null,
+          key: null,
+          compare: false,
+        },
         ...switchesOf(meta, model),
         attention: null,
         layer: Math.min(state.layer, model.n_layer - 1),

@@ -14,7 +14,13 @@ import { switchTheme } from "./theme.js";
 export function createHeader(root, context) {
   const { actions, models, url, status } = context;
   const part = (name) => /** @type {HTMLElement} */ (root.querySelector(`[data-part="${name}"]`));
-  const choose = (name) => actions.set(switchedTo(models.find((model) => model.name === name), actions.get()));
+  const choose = (name) =>
+    actions.set(
+      switchedTo(
+        models.find((model) => model.name === name),
+        actions.get(),
+      ),
+    );
   const drawMenu = createModelMenu(part("model"), { models, choose });
   createShare(/** @type {HTMLButtonElement} */ (part("share")), { url, status });
   const drawExport = createExport(part("export"), context);

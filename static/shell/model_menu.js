@@ -12,14 +12,28 @@ import { byFamily, familyHead, optionOf, shapeOf } from "./model_option.js";
 export function createModelMenu(root, { models: loaded, choose }) {
   const groups = byFamily(loaded);
   const models = groups.flatMap((group) => group.models);
-  const button = h("button", { class: "model-button", type: "button", "aria-haspopup": "listbox", "aria-expanded": false });
+  const button = h("button", {
+    class: "model-button",
+    type: "button",
+    "aria-haspopup": "listbox",
+    "aria-expanded": false,
+  });
   const options = models.map((model, i) => optionOf(model, i));
-  const list = h("ul", { class: "model-list", role: "listbox", tabindex: -1, "aria-label": t("header.model"), hidden: true }, groups.map(groupOf));
+  const list = h(
+    "ul",
+    { class: "model-list", role: "listbox", tabindex: -1, "aria-label": t("header.model"), hidden: true },
+    groups.map(groupOf),
+  );
   replace(root, button, list);
   function groupOf({ family, models: own }) {
     const id = `family-${family}`;
     const items = own.map((model) => options[models.indexOf(model)]);
-    return h("li", { role: "presentation" }, familyHead(family, id), h("ul", { role: "group", "aria-labelledby": id }, items));
+    return h(
+      "li",
+      { role: "presentation" },
+      familyHead(family, id),
+      h("ul", { role: "group", "aria-labelledby": id }, items),
+    );
   }
   let current = 0;
   let active = 0;
@@ -68,10 +82,18 @@ export function createModelMenu(root, { models: loaded, choose }) {
   options.forEach((option, i) => option.addEventListener("click", () => take(i)));
 
   return (name) => {
-    current = Math.max(0, models.findIndex((model) => model.name === name));
+    current = Math.max(
+      0,
+      models.findIndex((model) => model.name === name),
+    );
     options.forEach((option, i) => option.setAttribute("aria-selected", String(i === current)));
     const model = models[current];
     update(button, { "aria-label": `${t("header.model")}: ${model.name}, ${shapeOf(model)}` });
-    replace(button, h("span", { class: "name" }, model.name), h("small", null, shapeOf(model)), h("span", { class: "caret", "aria-hidden": true }, "▾"));
+    replace(
+      button,
+      h("span", { class: "name" }, model.name),
+      h("small", null, shapeOf(model)),
+      h("span", { class: "caret", "aria-hidden": true }, "▾"),
+    );
   };
 }

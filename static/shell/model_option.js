@@ -19,12 +19,21 @@ export function byFamily(models) {
 /** @param {string} family @param {string} id */
 export function familyHead(family, id) {
   const about = hasString(`header.shape_of.${family}`) ? t(`header.shape_of.${family}`) : "";
-  return h("div", { class: "family", id }, familyShape(family), h("span", null, h("b", null, familyName(family)), h("small", null, about)));
+  return h(
+    "div",
+    { class: "family", id },
+    familyShape(family),
+    h("span", null, h("b", null, familyName(family)), h("small", null, about)),
+  );
 }
 
 /** @param {any} model @param {number} index */
 export function optionOf(model, index) {
-  const more = { parameters: millions(model.n_parameters), vocab: integer(model.vocab_size), max: integer(model.max_seq_len) };
+  const more = {
+    parameters: millions(model.n_parameters),
+    vocab: integer(model.vocab_size),
+    max: integer(model.max_seq_len),
+  };
   const good = qualityOf(model);
   return h(
     "li",

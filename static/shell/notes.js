@@ -6,7 +6,13 @@ import { switchedTo } from "./switched.js";
 
 /** @param {HTMLElement} root @param {import("../controls.js").Context} context */
 export function createNotes(root, { actions, models }) {
-  const open = (name) => actions.set(switchedTo(models.find((model) => model.name === name), actions.get()));
+  const open = (name) =>
+    actions.set(
+      switchedTo(
+        models.find((model) => model.name === name),
+        actions.get(),
+      ),
+    );
   let drawn = "";
   /** @param {import("../data/model_trace.js").ModelTrace|null} trace @param {Error|null} error */
   return (trace, error) => {
@@ -15,12 +21,19 @@ export function createNotes(root, { actions, models }) {
     root.hidden = notes.length === 0;
     if (content === drawn) return;
     drawn = content;
-    replace(root, notes.map((note) => h("p", null, wordsOf(note, trace, open))));
+    replace(
+      root,
+      notes.map((note) => h("p", null, wordsOf(note, trace, open))),
+    );
   };
 }
 
 function wordsOf({ language: code, trained, models }, trace, open) {
-  const vars = { language: languageName(code), model: trace.model.name, trained: trained.map(languageName).join(t("compare.comma")) };
+  const vars = {
+    language: languageName(code),
+    model: trace.model.name,
+    trained: trained.map(languageName).join(t("compare.comma")),
+  };
   const key = models.length ? "note.untrained_language" : "note.untrained_language_none";
   const links = models.map((name, i) => [i > 0 && t("compare.comma"), link(name, open)]);
   return phrase(key, { ...vars, models: h("span", null, links) });

@@ -13,8 +13,17 @@ export function createOpen(root, context) {
   const { files, status } = context;
   const input = h("input", { type: "file", accept: ".safetensors", hidden: true, dataset: { testid: "file-input" } });
   const about = h("p", { dataset: { testid: "file-banner" } });
-  const back = h("button", { class: "btn", type: "button", dataset: { testid: "back-to-live" }, on: { click: files.close } }, t("open.back"));
-  const banner = h("div", { class: "file-banner", role: "region", "aria-label": t("open.mode"), hidden: true }, about, back);
+  const back = h(
+    "button",
+    { class: "btn", type: "button", dataset: { testid: "back-to-live" }, on: { click: files.close } },
+    t("open.back"),
+  );
+  const banner = h(
+    "div",
+    { class: "file-banner", role: "region", "aria-label": t("open.mode"), hidden: true },
+    about,
+    back,
+  );
   const problem = problemBox();
   replace(root, input, banner, problem.node);
   context.chooseFile = () => input.click();
@@ -81,7 +90,8 @@ function lock(locked) {
     if (part.inert === locked) continue;
     part.inert = locked;
     part.title = locked ? t("open.locked") : "";
-    if (locked && part.matches("[data-control], [data-panel]")) part.before(h("p", { class: "locked-note" }, t("open.locked")));
+    if (locked && part.matches("[data-control], [data-panel]"))
+      part.before(h("p", { class: "locked-note" }, t("open.locked")));
     else if (part.previousElementSibling?.matches(".locked-note")) part.previousElementSibling.remove();
   }
   const sentence = /** @type {HTMLInputElement} */ (document.querySelector('[data-part="input"]'));
@@ -91,7 +101,11 @@ function lock(locked) {
 
 /** A file that is dragged over the page: anywhere will do. @param {(files: File[]) => void} open */
 function followDrops(open) {
-  const target = h("div", { class: "drop-here", hidden: true, dataset: { testid: "drop" } }, h("p", null, t("open.drop")));
+  const target = h(
+    "div",
+    { class: "drop-here", hidden: true, dataset: { testid: "drop" } },
+    h("p", null, t("open.drop")),
+  );
   document.body.append(target);
   const isFile = (event) => event.dataTransfer?.types.includes("Files");
   document.addEventListener("dragover", (event) => {

@@ -26,7 +26,10 @@ export function initialState(list, examples) {
   const start = model === list.default ? examples.start : {}; // a head worth opening first, of that model
   const state = { ...DEFAULTS, ...start, ...asked, model, ...reader };
   const replaced = missing ? /** @type {string} */ (asked.model) : null;
-  return { state: { ...state, ...fitted(state, state, (one) => list.models.find((m) => m.name === one.model)) }, replaced };
+  return {
+    state: { ...state, ...fitted(state, state, (one) => list.models.find((m) => m.name === one.model)) },
+    replaced,
+  };
 }
 
 /**
@@ -39,8 +42,12 @@ export function initialState(list, examples) {
  */
 export function fitted(before, patch, modelOf) {
   const changed = patch.model !== undefined && patch.model !== before.model;
-  const fresh = changed ? { query: null, key: null, causal: null, target: null, targetIds: null, attention: null, ...UNCHOSEN } : {};
-  const another = ["text", "ids", "target", "targetIds"].some((name) => name in patch && !same(patch[name], before[name]));
+  const fresh = changed
+    ? { query: null, key: null, causal: null, target: null, targetIds: null, attention: null, ...UNCHOSEN }
+    : {};
+  const another = ["text", "ids", "target", "targetIds"].some(
+    (name) => name in patch && !same(patch[name], before[name]),
+  );
   const asked = { ...fresh, ...(another && { answer: null, swap: null }), ...patch };
   const state = { ...before, ...asked };
   const model = modelOf(state);

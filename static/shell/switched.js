@@ -9,6 +9,10 @@ import { DEFAULTS } from "../state/store.js";
  * @param {any} model @param {import("../state/store.js").State} state
  */
 export function switchedTo(model, { temperature }) {
-  const greedy = writesTarget(model) ? { temperature: 0 } : temperature === 0 ? { temperature: DEFAULTS.temperature } : {};
+  const greedy = writesTarget(model)
+    ? { temperature: 0 }
+    : temperature === 0
+      ? { temperature: DEFAULTS.temperature }
+      : {};
   return { model: model.name, ids: null, nPrompt: null, ...greedy };
 }

@@ -13,7 +13,8 @@ prepare();
  */
 export function segment(area, names) {
   const testid = area.replaceAll(".", "-");
-  const button = (name) => h("button", { type: "button", dataset: { testid: `${testid}-${name}` } }, t(`${area}.${name}`));
+  const button = (name) =>
+    h("button", { type: "button", dataset: { testid: `${testid}-${name}` } }, t(`${area}.${name}`));
   const buttons = Object.fromEntries(names.map((name) => [name, button(name)]));
   return {
     box: h("div", { class: "seg", role: "group", "aria-label": t(`${area}.choose`) }, Object.values(buttons)),
@@ -47,7 +48,8 @@ export function nameOfPart(one, title, about) {
 }
 
 /** A table that may be wider than a phone: it scrolls by itself, by keyboard too. @param {string} label @param {Node} table */
-export const scrolling = (label, table) => h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, table);
+export const scrolling = (label, table) =>
+  h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, table);
 
 /**
  * @typedef {Object} Bar
@@ -67,11 +69,22 @@ export function drawBarList(root, { label, bars }) {
 }
 
 function barOf({ id, name, share, value, words, chosen, role, onChoose }) {
-  const track = h("span", { class: `track ${role ?? ""}`, "aria-hidden": true }, h("span", { style: { width: `${(share * 100).toFixed(2)}%` } }));
+  const track = h(
+    "span",
+    { class: `track ${role ?? ""}`, "aria-hidden": true },
+    h("span", { style: { width: `${(share * 100).toFixed(2)}%` } }),
+  );
   const inside = [h("span", { class: "name mono" }, name), track, h("span", { class: "mono value" }, value)];
   const data = { focus: id, testid: "bar", id };
   if (!onChoose) return h("li", null, h("span", { class: "bar-row", title: words, dataset: data }, inside));
-  const attrs = { type: "button", class: "bar-row", title: words, "aria-label": words, "aria-pressed": Boolean(chosen), dataset: data };
+  const attrs = {
+    type: "button",
+    class: "bar-row",
+    title: words,
+    "aria-label": words,
+    "aria-pressed": Boolean(chosen),
+    dataset: data,
+  };
   return h("li", null, h("button", { ...attrs, on: { click: onChoose } }, inside));
 }
 
@@ -86,5 +99,11 @@ export function buildLayerStation(root) {
 /** Its title, formula, note and legend. @param {any} parts @param {string} title */
 export function drawStrip(parts, title, { formula, note, legend = null }) {
   setText(parts.title, title);
-  replace(parts.formula, h("span", { class: "formulas" }, formula), h("span", { class: "dim" }, note), h("span", { class: "grow" }), legend);
+  replace(
+    parts.formula,
+    h("span", { class: "formulas" }, formula),
+    h("span", { class: "dim" }, note),
+    h("span", { class: "grow" }),
+    legend,
+  );
 }

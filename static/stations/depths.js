@@ -7,7 +7,9 @@ const known = new Map();
 
 /** "X", "layer 0", … @param {number} count  depths: one more than there are layers @returns {string[]} */
 export function depthLabels(count) {
-  const labels = Array.from({ length: count }, (_, depth) => (depth === 0 ? t("lens.depth_in") : t("lens.depth", { layer: depth - 1 })));
+  const labels = Array.from({ length: count }, (_, depth) =>
+    depth === 0 ? t("lens.depth_in") : t("lens.depth", { layer: depth - 1 }),
+  );
   const key = labels.join("\n");
   if (!known.has(key)) known.set(key, labels);
   return /** @type {string[]} */ (known.get(key));

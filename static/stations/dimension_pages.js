@@ -31,13 +31,19 @@ export function pageOf({ shape: [rows, cols], data }, from, size) {
 
 function columns(data, rows, cols, from, count) {
   const page = new Float32Array(rows * count);
-  for (let row = 0; row < rows; row++) page.set(data.subarray(row * cols + from, row * cols + from + count), row * count);
+  for (let row = 0; row < rows; row++)
+    page.set(data.subarray(row * cols + from, row * cols + from + count), row * count);
   return page;
 }
 
 /** The buttons that turn the pages; whoever draws says what `turn` does. */
 export function buildPager() {
-  const button = (text, by, key) => h("button", { class: "btn icon", type: "button", "aria-label": t(key), title: t(key), on: { click: () => pager.turn(by) } }, text);
+  const button = (text, by, key) =>
+    h(
+      "button",
+      { class: "btn icon", type: "button", "aria-label": t(key), title: t(key), on: { click: () => pager.turn(by) } },
+      text,
+    );
   const [earlier, later] = [button("◀", -1, "embedding.page_earlier"), button("▶", 1, "embedding.page_later")];
   const where = h("span", { class: "dim", "aria-live": "polite" });
   const element = h("div", { class: "pager", dataset: { testid: "dimension-pager" } }, earlier, where, later);
@@ -59,6 +65,10 @@ const counted = new Map();
 /** "64" … "127": the same array each time. @param {number} from @param {number} count @returns {string[]} */
 export function counting(from, count) {
   const key = `${from} ${count}`;
-  if (!counted.has(key)) counted.set(key, Array.from({ length: count }, (_, i) => String(from + i)));
+  if (!counted.has(key))
+    counted.set(
+      key,
+      Array.from({ length: count }, (_, i) => String(from + i)),
+    );
   return /** @type {string[]} */ (counted.get(key));
 }

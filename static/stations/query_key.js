@@ -87,7 +87,10 @@ function describeCell(query, key, [string, { value, ...vars }]) {
 
 /** Its number, or in few words why it has none. */
 function tableText({ reasons, forbidden }, at, [string, vars]) {
-  if (reasons?.[at]) return [vars.value, t("table.forbidden", { reason: namesOf(reasons[at], "table.reason") })].filter(Boolean).join(" ");
+  if (reasons?.[at])
+    return [vars.value, t("table.forbidden", { reason: namesOf(reasons[at], "table.reason") })]
+      .filter(Boolean)
+      .join(" ");
   return forbidden?.[at] ? t(string, vars) : vars.value;
 }
 

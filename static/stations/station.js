@@ -9,7 +9,13 @@ prepare();
 export function buildPlainStation(root, title, ...tools) {
   const formula = h("div", { class: "formula" });
   const body = h("div", { class: "station-body" });
-  const bar = h("div", { class: "bar" }, h("h1", null, title), h("span", { class: "grow" }), h("div", { class: "tools" }, tools));
+  const bar = h(
+    "div",
+    { class: "bar" },
+    h("h1", null, title),
+    h("span", { class: "grow" }),
+    h("div", { class: "tools" }, tools),
+  );
   root.append(bar, formula, body);
   return { formula, body };
 }

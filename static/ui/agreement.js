@@ -22,5 +22,9 @@ export function checkOf(ours, model, format = significant) {
   const vars = { value: format(model), difference: significant(Math.abs(ours - model), 2) };
   const data = { testid: "check", ours, model, agrees: ok };
   const title = t("why.tolerance");
-  return h("span", { class: ok ? "check" : "check bad", title, dataset: data }, t(ok ? "why.agrees" : "why.differs", vars));
+  return h(
+    "span",
+    { class: ok ? "check" : "check bad", title, dataset: data },
+    t(ok ? "why.agrees" : "why.differs", vars),
+  );
 }

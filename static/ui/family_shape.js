@@ -8,13 +8,21 @@ const CELLS = 4;
 /** @param {string} family @returns {SVGElement|null} decoration: the words beside it say the same */
 export function familyShape(family) {
   const draw = { "decoder-only": decoder, "encoder-only": encoder, "encoder-decoder": both }[family];
-  return draw ? svg("svg", { class: "shape", viewBox: "0 0 74 26", width: 74, height: 26, "aria-hidden": true }, draw()) : null;
+  return draw
+    ? svg("svg", { class: "shape", viewBox: "0 0 74 26", width: 74, height: 26, "aria-hidden": true }, draw())
+    : null;
 }
 
 /** One stack whose rows see what came before; its tokens go on. */
 const decoder = () => [stack(2, 5), mask(6, 6, true), arrow(27, 13), tokens(40)];
 /** One stack whose rows see everything; one class comes out. */
-const encoder = () => [stack(2, 5), mask(6, 6, false), svg("circle", { class: "special", cx: 8, cy: 3, r: 2 }), arrow(27, 13), svg("rect", { class: "out", x: 40, y: 8, width: 18, height: 10, rx: 5 })];
+const encoder = () => [
+  stack(2, 5),
+  mask(6, 6, false),
+  svg("circle", { class: "special", cx: 8, cy: 3, r: 2 }),
+  arrow(27, 13),
+  svg("rect", { class: "out", x: 40, y: 8, width: 18, height: 10, rx: 5 }),
+];
 /** Two stacks, and the second looks at the first. */
 const both = () => [stack(2, 5), mask(6, 6, false), arrow(26, 13), stack(38, 5), mask(42, 6, true), arrow(62, 13, 8)];
 
@@ -25,8 +33,13 @@ function mask(x, y, causal) {
   const size = SIDE / CELLS;
   const cells = Array.from({ length: CELLS * CELLS }, (_, i) => [Math.floor(i / CELLS), i % CELLS]);
   const seen = cells.filter(([row, col]) => !causal || col <= row);
-  return seen.map(([row, col]) => svg("rect", { class: "cell", x: x + col * size, y: y + row * size, width: size - 0.7, height: size - 0.7 }));
+  return seen.map(([row, col]) =>
+    svg("rect", { class: "cell", x: x + col * size, y: y + row * size, width: size - 0.7, height: size - 0.7 }),
+  );
 }
 
 const arrow = (x, y, length = 10) => svg("path", { class: "arrow", d: `M${x} ${y}h${length}m-3 -3l3 3l-3 3` });
-const tokens = (x) => [0, 1, 2].map((i) => svg("rect", { class: i === 2 ? "out" : "token", x: x + i * 10, y: 9, width: 8, height: 8, rx: 2 }));
+const tokens = (x) =>
+  [0, 1, 2].map((i) =>
+    svg("rect", { class: i === 2 ? "out" : "token", x: x + i * 10, y: 9, width: 8, height: 8, rx: 2 }),
+  );

@@ -18,5 +18,9 @@ export const KINDS = Object.keys(PATHS);
 
 /** @param {string} kind */
 export function markOf(kind) {
-  return svg("svg", { viewBox: "0 0 12 12", class: `head-mark ${kind}`, "aria-hidden": "true" }, svg("path", { d: PATHS[kind] ?? "" }));
+  return svg(
+    "svg",
+    { viewBox: "0 0 12 12", class: `head-mark ${kind}`, "aria-hidden": "true" },
+    svg("path", { d: PATHS[kind] ?? "" }),
+  );
 }

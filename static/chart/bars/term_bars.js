@@ -17,8 +17,18 @@ const REACH = 50;
  */
 
 const partsOf = perRoot((root) => {
-  const paths = { up: svg("path", { class: "term-up" }), down: svg("path", { class: "term-down" }), at: svg("rect", { class: "term-at", width: 1, y: -REACH, height: 2 * REACH }) };
-  const picture = svg("svg", { class: "terms", role: "slider", tabindex: 0, "aria-valuemin": 0, preserveAspectRatio: "none" }, paths.at, paths.up, paths.down);
+  const paths = {
+    up: svg("path", { class: "term-up" }),
+    down: svg("path", { class: "term-down" }),
+    at: svg("rect", { class: "term-at", width: 1, y: -REACH, height: 2 * REACH }),
+  };
+  const picture = svg(
+    "svg",
+    { class: "terms", role: "slider", tabindex: 0, "aria-valuemin": 0, preserveAspectRatio: "none" },
+    paths.at,
+    paths.up,
+    paths.down,
+  );
   const said = h("p", { class: "dim term-said" });
   root.append(picture, said);
   const parts = { picture, said, paths, bars: /** @type {TermBars|null} */ (null), shown: 0 };
@@ -35,7 +45,11 @@ export function drawTermBars(root, bars) {
   const unit = REACH / (Math.abs(terms[most]) || 1);
   const bar = (i) => `M${i + 0.08} 0v${(-terms[i] * unit).toFixed(2)}h.84V0z`;
   const path = (side) => Array.from(terms, (term, i) => (term * side > 0 ? bar(i) : "")).join("");
-  update(parts.picture, { viewBox: `0 ${-REACH} ${terms.length} ${2 * REACH}`, "aria-label": label, "aria-valuemax": terms.length - 1 });
+  update(parts.picture, {
+    viewBox: `0 ${-REACH} ${terms.length} ${2 * REACH}`,
+    "aria-label": label,
+    "aria-valuemax": terms.length - 1,
+  });
   update(parts.paths.up, { d: path(1) });
   update(parts.paths.down, { d: path(-1) });
   show(parts, bars.chosen ?? most);

@@ -70,5 +70,11 @@ export function asMatrix({ series, shape: [nQuery, nKey], forbidden }, rows, col
     closed?.set(forbidden, i * size);
   });
   const named = series.flatMap(({ name }) => rows.map((label) => (series.length > 1 ? `${label} · ${name}` : label)));
-  return { values, forbidden: closed, shape: /** @type {[number, number]} */ ([nQuery * series.length, nKey]), rows: named, cols };
+  return {
+    values,
+    forbidden: closed,
+    shape: /** @type {[number, number]} */ ([nQuery * series.length, nKey]),
+    rows: named,
+    cols,
+  };
 }

@@ -20,7 +20,10 @@ const MANY = 400;
 export function lookedAs(drawn) {
   const copy = /** @type {SVGSVGElement} */ (drawn.cloneNode(true));
   for (const title of copy.querySelectorAll(".title")) title.setAttribute("x", "8"); // wherever it was scrolled to
-  const [from, to] = [[drawn, ...drawn.querySelectorAll("*")], [copy, ...copy.querySelectorAll("*")]];
+  const [from, to] = [
+    [drawn, ...drawn.querySelectorAll("*")],
+    [copy, ...copy.querySelectorAll("*")],
+  ];
   from.forEach((element, i) => {
     const looks = getComputedStyle(element);
     for (const name of element === drawn ? FONT : LOOKS) to[i].style.setProperty(name, looks.getPropertyValue(name));
@@ -34,7 +37,10 @@ export function linesFigure({ layout, lines, count, above, series }) {
   const { width, height } = layout;
   const bare = { visible: false, fixedrange: false };
   return {
-    data: [...merged(lines.map((line) => curve(line, layout, { count, above, name: series[line.series].name }))), words(layout)],
+    data: [
+      ...merged(lines.map((line) => curve(line, layout, { count, above, name: series[line.series].name }))),
+      words(layout),
+    ],
     layout: {
       width,
       height,
@@ -87,5 +93,13 @@ function words({ above, below }) {
   const all = [...above, ...below];
   const text = all.map(({ label }) => escapeText(label));
   const font = { family: cssColour("--mono"), size: 13, color: cssColour("--ink") };
-  return { type: "scatter", mode: "text", x: all.map(({ x }) => x), y: all.map(({ y }) => y), text, textfont: font, hoverinfo: "skip" };
+  return {
+    type: "scatter",
+    mode: "text",
+    x: all.map(({ x }) => x),
+    y: all.map(({ y }) => y),
+    text,
+    textfont: font,
+    hoverinfo: "skip",
+  };
 }

@@ -47,9 +47,16 @@ function paint(parts) {
   const decades = decadesOf(chart.lines);
   const [right, bottom] = [parts.width - MARGIN.right, HEIGHT - MARGIN.bottom];
   const x = (i) => MARGIN.left + (i / Math.max(1, chart.steps.length - 1)) * (right - MARGIN.left);
-  const y = (value) => bottom - ((Math.log10(value) - decades.low) / (decades.high - decades.low)) * (bottom - MARGIN.top);
+  const y = (value) =>
+    bottom - ((Math.log10(value) - decades.low) / (decades.high - decades.low)) * (bottom - MARGIN.top);
   const here = svg("line", { class: "here", x1: x(chart.chosen), x2: x(chart.chosen), y1: MARGIN.top, y2: bottom });
-  replace(picture, gridOf(decades, y, right), here, axisOf(chart, x, bottom, right), chart.lines.map((line, i) => lineOf(line, i, x, y)));
+  replace(
+    picture,
+    gridOf(decades, y, right),
+    here,
+    axisOf(chart, x, bottom, right),
+    chart.lines.map((line, i) => lineOf(line, i, x, y)),
+  );
 }
 
 /** Whole powers of ten around everything that is above 0. @param {Chart["lines"]} lines */
@@ -68,19 +75,28 @@ function gridOf({ low, high }, y, right) {
   if (high - low <= 2) for (let at = low; at < high; at++) ticks.push(2 * 10 ** at, 5 * 10 ** at);
   return ticks.map((tick) => [
     svg("line", { class: "grid", x1: MARGIN.left, x2: right, y1: y(tick), y2: y(tick) }),
-    svg("text", { x: MARGIN.left - 8, y: y(tick) + 4, "text-anchor": "end" }, tick >= 1e-3 && tick < 1e5 ? String(Number(tick.toPrecision(1))) : power(tick)),
+    svg(
+      "text",
+      { x: MARGIN.left - 8, y: y(tick) + 4, "text-anchor": "end" },
+      tick >= 1e-3 && tick < 1e5 ? String(Number(tick.toPrecision(1))) : power(tick),
+    ),
   ]);
 }
 
 function axisOf({ steps, title }, x, bottom, right) {
   const names = steps.map((step, i) => svg("text", { x: x(i), y: bottom + 17, "text-anchor": "middle" }, step));
-  return [names, svg("text", { class: "axis", x: (MARGIN.left + right) / 2, y: bottom + 34, "text-anchor": "middle" }, title)];
+  return [
+    names,
+    svg("text", { class: "axis", x: (MARGIN.left + right) / 2, y: bottom + 34, "text-anchor": "middle" }, title),
+  ];
 }
 
 /** Dots and solid, or squares and dashes: not by colour alone. */
 function lineOf({ values }, i, x, y) {
   const points = values.map((value, step) => (value > 0 ? [x(step), y(value)] : null));
-  const path = points.map((point, step) => (point ? `${points[step - 1] ? "L" : "M"}${point[0].toFixed(1)} ${point[1].toFixed(1)}` : "")).join("");
+  const path = points
+    .map((point, step) => (point ? `${points[step - 1] ? "L" : "M"}${point[0].toFixed(1)} ${point[1].toFixed(1)}` : ""))
+    .join("");
   const marks = points.map((point) => point && markOf(i, point));
   return svg("g", { class: `line line-${i}` }, svg("path", { d: path }), marks);
 }

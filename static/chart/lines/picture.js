@@ -91,7 +91,10 @@ function paint(parts) {
 
 /** A new choice, or other tokens: the chosen query is scrolled to. */
 function showChosen(parts) {
-  const { box, picture: { chosen, q } } = parts;
+  const {
+    box,
+    picture: { chosen, q },
+  } = parts;
   if (parts.seen?.q === chosen.q && parts.seen.labels === q.labels) return;
   parts.seen = { q: chosen.q, labels: q.labels };
   bringIntoSight(box, parts.svg.querySelector(`[data-focus="q${chosen.q}"]`));
@@ -103,7 +106,8 @@ function svgOf({ picture, found, layout, lit, id }, above, below) {
   const look = { above: picture.above, count: picture.weights.series.length, width: 1.5 * type };
   const label = `${picture.label}. ${t("lines.keys")}`;
   const attrs = { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": label };
-  const row = (role, one, boxes) => tokenRow(boxes, { role, chosen: picture.chosen[role], title: one.title, nameOf: one.nameOf }, layout);
+  const row = (role, one, boxes) =>
+    tokenRow(boxes, { role, chosen: picture.chosen[role], title: one.title, nameOf: one.nameOf }, layout);
   return svg(
     "svg",
     { ...attrs, "aria-describedby": id, dataset: { testid: "lines", lines: found.lines.length } },
@@ -138,7 +142,17 @@ function light(parts, active, spoken) {
 /** What an export needs to know. */
 function contentOf({ picture, layout, found }) {
   const { matrix, legend, id, label, title, weights, above } = picture;
-  return { ...matrix, id, label, title, series: legend, layout, lines: found.lines, count: weights.series.length, above };
+  return {
+    ...matrix,
+    id,
+    label,
+    title,
+    series: legend,
+    layout,
+    lines: found.lines,
+    count: weights.series.length,
+    above,
+  };
 }
 
 let pen = null;

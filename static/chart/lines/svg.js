@@ -54,11 +54,20 @@ function pathNode({ series, query, key, weight }, d, { count, width }) {
  */
 export function tokenRow(boxes, { role, chosen, title, nameOf }, { box, type }) {
   const nodes = boxes.map(({ x, y, width, label, index }) => {
-    const attrs = { role: "button", tabindex: index === chosen ? 0 : -1, "aria-label": nameOf(index), "aria-pressed": index === chosen };
+    const attrs = {
+      role: "button",
+      tabindex: index === chosen ? 0 : -1,
+      "aria-label": nameOf(index),
+      "aria-pressed": index === chosen,
+    };
     const style = { x: x - width / 2, y: y - box / 2, width, height: box, rx: 6 };
     return svg(
       "g",
-      { class: index === chosen ? `node ${role}` : "node", ...attrs, dataset: { role, index, focus: `${role}${index}`, testid: "line-token" } },
+      {
+        class: index === chosen ? `node ${role}` : "node",
+        ...attrs,
+        dataset: { role, index, focus: `${role}${index}`, testid: "line-token" },
+      },
       svg("rect", style),
       svg("text", { x, y: y + 4.5 * type, "text-anchor": "middle", "font-size": 13 * type }, label),
     );
@@ -77,7 +86,12 @@ export function groupFrames(boxes, groups, { box, type }, above) {
     const x = first.x - first.width / 2 - 2;
     const width = last.x + last.width / 2 + 2 - x;
     const edge = first.y - box / 2 - 2;
-    const words = { x: x + width / 2, y: above ? edge - 5 : edge + box + 17 * type, "text-anchor": "middle", "font-size": 14 * type };
+    const words = {
+      x: x + width / 2,
+      y: above ? edge - 5 : edge + box + 17 * type,
+      "text-anchor": "middle",
+      "font-size": 14 * type,
+    };
     return svg(
       "g",
       { class: "chars", dataset: { testid: "line-group" } },

@@ -16,7 +16,9 @@
 export function paintHead(canvas, pattern, mask, table, [width, height]) {
   const { n_query, n_key } = pattern;
   const pooled = width > 0 && (n_key > width || n_query > height);
-  const data = pooled ? strongest(pattern, [Math.min(n_query, Math.floor(height)), Math.min(n_key, width)]) : pattern.data;
+  const data = pooled
+    ? strongest(pattern, [Math.min(n_query, Math.floor(height)), Math.min(n_key, width)])
+    : pattern.data;
   canvas.width = n_key;
   canvas.height = n_query;
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));

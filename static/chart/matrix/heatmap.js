@@ -105,7 +105,11 @@ async function render(parts) {
 
 /** Whether the same picture has another cell chosen. */
 function onlyChosen(before, { values, id, chosen }) {
-  return before.values === values && before.id === id && (before.chosen.row !== chosen.row || before.chosen.col !== chosen.col);
+  return (
+    before.values === values &&
+    before.id === id &&
+    (before.chosen.row !== chosen.row || before.chosen.col !== chosen.col)
+  );
 }
 
 /** Once the browser has painted what there is. */

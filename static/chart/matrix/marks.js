@@ -73,7 +73,12 @@ export function outlineOf({ chosen: { row, col, span, role }, shape: [, cols] },
 
 /** Dashed lines across the picture, where something begins that is of another kind. @param {Matrix} matrix */
 export function edgesOf({ edges, shape: [rows, cols] }) {
-  const line = (place) => ({ type: "line", ...place, line: { color: cssColour("--ink"), width: 1.5, dash: "4px,3px" }, layer: "above" });
+  const line = (place) => ({
+    type: "line",
+    ...place,
+    line: { color: cssColour("--ink"), width: 1.5, dash: "4px,3px" },
+    layer: "above",
+  });
   const across = edges?.row && line({ x0: -0.5, x1: cols - 0.5, y0: edges.row - 0.5, y1: edges.row - 0.5 });
   const down = edges?.col && line({ x0: edges.col - 0.5, x1: edges.col - 0.5, y0: -0.5, y1: rows - 0.5 });
   return [across, down].filter(Boolean);
@@ -100,7 +105,13 @@ export function titlesOf(matrix, size) {
     ...place,
   });
   const { rows, cols, sums, margin } = matrix;
-  const above = { x: 0, xanchor: "left", y: 1, yanchor: "bottom", yshift: size.margin.t - size.buttons - 22 * size.type - 1 };
+  const above = {
+    x: 0,
+    xanchor: "left",
+    y: 1,
+    yanchor: "bottom",
+    yshift: size.margin.t - size.buttons - 22 * size.type - 1,
+  };
   const beside = { x: 0, xanchor: "left", xshift: -size.leftOfCells, y: 1, yanchor: "top", textangle: -90 };
   const sum = { x: 1, xanchor: "left", xshift: 6, y: 1, yanchor: "bottom", yshift: 5 };
   return [

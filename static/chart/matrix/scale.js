@@ -58,7 +58,10 @@ export function colourScale({ stops, steps }) {
   if (!steps) return stops.map((stop, i) => [i / n, stop]);
   // Each whole number has a colour of its own: from half a step below it to half a step above.
   const edge = (i) => Math.min(1, Math.max(0, i / n));
-  return stops.flatMap((stop, i) => [[edge(i - 0.5), stop], [edge(i + 0.5), stop]]);
+  return stops.flatMap((stop, i) => [
+    [edge(i - 0.5), stop],
+    [edge(i + 0.5), stop],
+  ]);
 }
 
 /** The colour of one value. @param {Scale} scale @param {number} value @returns {[number, number, number]} */

@@ -14,12 +14,28 @@ import { errorText } from "../../ui/status.js";
 
 /** @param {string} place @param {On} on */
 export function createSpot(place, on) {
-  const node = h("section", { class: "guess", "aria-label": t("guess.button"), dataset: { testid: `guess-${place}` }, hidden: true });
+  const node = h("section", {
+    class: "guess",
+    "aria-label": t("guess.button"),
+    dataset: { testid: `guess-${place}` },
+    hidden: true,
+  });
   let drawn = "";
   return {
     /** @param {HTMLElement} host @param {Shown} shown */
     draw(host, { question, asked, answer }) {
-      const mode = !asked || question === null ? "off" : answer ? (asked.how === "note" || answer.closed ? "off" : "answered") : asked.how === "note" ? "note" : question ? "asks" : "waits";
+      const mode =
+        !asked || question === null
+          ? "off"
+          : answer
+            ? asked.how === "note" || answer.closed
+              ? "off"
+              : "answered"
+            : asked.how === "note"
+              ? "note"
+              : question
+                ? "asks"
+                : "waits";
       const covers = asked?.how !== "beside" && ["note", "asks", "waits"].includes(mode);
       host.classList.toggle("guess-covered", covers);
       node.hidden = mode === "off" || (mode === "waits" && !covers);
@@ -49,8 +65,22 @@ function asking(question, on, node) {
       replace(problem, errorText(error));
     }
   };
-  const option = (words, i) => h("button", { class: "btn option", type: "button", dataset: { testid: "guess-option", index: i }, on: { click: () => choose(i) } }, words);
-  const show = h("button", { class: "btn quiet", type: "button", dataset: { testid: "guess-show" }, on: { click: () => choose(null) } }, t("guess.show"));
+  const option = (words, i) =>
+    h(
+      "button",
+      {
+        class: "btn option",
+        type: "button",
+        dataset: { testid: "guess-option", index: i },
+        on: { click: () => choose(i) },
+      },
+      words,
+    );
+  const show = h(
+    "button",
+    { class: "btn quiet", type: "button", dataset: { testid: "guess-show" }, on: { click: () => choose(null) } },
+    t("guess.show"),
+  );
   return [
     h("p", { class: "ask" }, h("span", { class: "role" }, t("guess.button")), " ", question.asks),
     h("div", { class: "options", role: "group", "aria-label": t("guess.choose") }, question.options.map(option), show),
@@ -61,11 +91,27 @@ function asking(question, on, node) {
 function answered(question, { choice, right, says }, on) {
   const kind = choice === null ? "shown" : choice === right ? "right" : "wrong";
   const { more } = question;
-  const attrs = { class: `verdict-words is-${kind}`, tabindex: -1, role: "status", dataset: { testid: "guess-verdict", kind } };
+  const attrs = {
+    class: `verdict-words is-${kind}`,
+    tabindex: -1,
+    role: "status",
+    dataset: { testid: "guess-verdict", kind },
+  };
   return [
     h("p", attrs, h("b", null, t(`guess.${kind}`)), " ", says.map(copyOf)),
-    more && h("button", { class: "btn", type: "button", dataset: { testid: "guess-more" }, on: { click: () => on.go(more.patch) } }, more.words),
-    h("button", { class: "tour-x", type: "button", "aria-label": t("guess.close"), title: t("guess.close"), on: { click: () => on.close(question) } }),
+    more &&
+      h(
+        "button",
+        { class: "btn", type: "button", dataset: { testid: "guess-more" }, on: { click: () => on.go(more.patch) } },
+        more.words,
+      ),
+    h("button", {
+      class: "tour-x",
+      type: "button",
+      "aria-label": t("guess.close"),
+      title: t("guess.close"),
+      on: { click: () => on.close(question) },
+    }),
   ];
 }
 

@@ -44,7 +44,8 @@ export function createQuiz(button, { actions, modelOf }) {
   function questionsOf(trace, state) {
     const known = {};
     const fresh = trace !== null && trace.key === keyOf(state);
-    return (name) => (name in known ? known[name] : (known[name] = fresh ? QUESTIONS[name](trace, state, actions) : undefined));
+    return (name) =>
+      name in known ? known[name] : (known[name] = fresh ? QUESTIONS[name](trace, state, actions) : undefined);
   }
 
   function draw(trace, state) {
@@ -56,7 +57,9 @@ export function createQuiz(button, { actions, modelOf }) {
     const isOpen = (name) => ask(name) !== null && !answers.has(ask(name)?.key ?? "");
     const open = new Set();
     for (const [place, asked] of Object.entries(places)) {
-      const host = /** @type {HTMLElement|null} */ (document.querySelector(SELECTOR[place] ?? `[data-panel="${place}"]`));
+      const host = /** @type {HTMLElement|null} */ (
+        document.querySelector(SELECTOR[place] ?? `[data-panel="${place}"]`)
+      );
       if (!host) continue;
       if (!spots.has(place)) spots.set(place, createSpot(place, on));
       const question = state.quiz && asked && !(asked.after && isOpen(asked.after)) ? ask(asked.name) : null;
@@ -74,4 +77,9 @@ export function createQuiz(button, { actions, modelOf }) {
 }
 
 /** A card with a question on it. */
-const icon = () => svg("svg", { viewBox: "0 0 16 16", class: "sign", "aria-hidden": "true" }, svg("path", { d: "M2 2.5h12v11H2zM6 6.2C6 3.6 10 3.8 10 6.2 10 7.7 8 7.6 8 9.2M8 11.2v.1" }));
+const icon = () =>
+  svg(
+    "svg",
+    { viewBox: "0 0 16 16", class: "sign", "aria-hidden": "true" },
+    svg("path", { d: "M2 2.5h12v11H2zM6 6.2C6 3.6 10 3.8 10 6.2 10 7.7 8 7.6 8 9.2M8 11.2v.1" }),
+  );

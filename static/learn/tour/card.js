@@ -9,7 +9,8 @@ import { place, reveal } from "./place.js";
 
 /** @param {{go: (by: number) => void, close: () => void}} on */
 export function createCard(on) {
-  const button = (name, attrs, click) => h("button", { class: "btn", type: "button", dataset: { testid: `tour-${name}` }, ...attrs, on: { click } });
+  const button = (name, attrs, click) =>
+    h("button", { class: "btn", type: "button", dataset: { testid: `tour-${name}` }, ...attrs, on: { click } });
   const title = h("h2", { id: "tour-title" });
   const text = h("p", { id: "tour-text" });
   const dots = h("span", { class: "dots", "aria-hidden": "true" });
@@ -17,8 +18,18 @@ export function createCard(on) {
   const back = button("back", {}, () => on.go(-1));
   const next = button("next", { class: "btn primary" }, () => on.go(1));
   const close = button("close", { class: "tour-x", "aria-label": t("tour.close"), title: t("tour.close") }, on.close);
-  const body = h("div", { class: "tour-body" }, h("div", { "aria-live": "polite" }, count, title, text), h("div", { class: "tour-foot" }, dots, h("span", { class: "grow" }), back, next), close);
-  const card = h("dialog", { class: "tour", "aria-labelledby": title.id, "aria-describedby": text.id, dataset: { testid: "tour" } }, body);
+  const body = h(
+    "div",
+    { class: "tour-body" },
+    h("div", { "aria-live": "polite" }, count, title, text),
+    h("div", { class: "tour-foot" }, dots, h("span", { class: "grow" }), back, next),
+    close,
+  );
+  const card = h(
+    "dialog",
+    { class: "tour", "aria-labelledby": title.id, "aria-describedby": text.id, dataset: { testid: "tour" } },
+    body,
+  );
   const ring = h("div", { class: "tour-ring", hidden: true, "aria-hidden": "true" });
   document.body.append(ring, card);
   setText(back, t("tour.back"));
@@ -38,7 +49,10 @@ export function createCard(on) {
       setText(count, t("tour.count", { i: i + 1, n }));
       setText(title, t(`tour.${id}.title`, vars));
       setText(text, t(`tour.${id}.text`, vars));
-      replace(dots, Array.from({ length: n }, (_, at) => h("i", { class: at === i ? "on" : null })));
+      replace(
+        dots,
+        Array.from({ length: n }, (_, at) => h("i", { class: at === i ? "on" : null })),
+      );
       back.disabled = i === 0;
       setText(next, t(i === n - 1 ? "tour.done" : i === 0 ? "tour.start" : "tour.next"));
       ring.hidden = false;

@@ -27,7 +27,8 @@ const STEPS = [
 ];
 
 /** @param {any} model @returns {Step[]} */
-export const stepsOf = (model) => STEPS.filter(({ has, at }) => (has?.(model) ?? true) && targetOf(at)?.checkVisibility());
+export const stepsOf = (model) =>
+  STEPS.filter(({ has, at }) => (has?.(model) ?? true) && targetOf(at)?.checkVisibility());
 
 /** @param {string} at @returns {HTMLElement|null} */
 export const targetOf = (at) => document.querySelector(at);

@@ -25,7 +25,8 @@ export function createTour(button, { actions, examples, modelOf }) {
     tour.from = document.activeElement;
     tour.waiting = true;
     const state = actions.get();
-    if (isEmpty(state)) actions.set(patchOf(examples.examples.find(({ model }) => model === state.model) ?? examples.examples[0]));
+    if (isEmpty(state))
+      actions.set(patchOf(examples.examples.find(({ model }) => model === state.model) ?? examples.examples[0]));
     begin();
   }
 
@@ -60,7 +61,10 @@ export function createTour(button, { actions, examples, modelOf }) {
     const inside = card.card.contains(document.activeElement);
     tour.at = -1;
     card.hide();
-    const back = tour.from instanceof HTMLElement && tour.from !== document.body && tour.from.checkVisibility() ? tour.from : button;
+    const back =
+      tour.from instanceof HTMLElement && tour.from !== document.body && tour.from.checkVisibility()
+        ? tour.from
+        : button;
     if (inside) back.focus({ preventScroll: true });
   }
 
@@ -86,18 +90,39 @@ function wordsFor(trace, state) {
   const { data, shape } = trace.detail?.pattern ?? {};
   const [q, k] = [trace.queries.tokens[query], trace.keys.tokens[key]].map(tokenLabel);
   const weight = data ? significant(data[query * shape[1] + key], 3) : "…";
-  return { query: q, key: k, weight, head: headLabel(trace.model, state), n: trace.nLayer * trace.nHead * trace.attentions.length };
+  return {
+    query: q,
+    key: k,
+    weight,
+    head: headLabel(trace.model, state),
+    n: trace.nLayer * trace.nHead * trace.attentions.length,
+  };
 }
 
 /** The header's button, which invites as long as the tour is new; and the same on the page without a sentence. */
 function createOffers(button, start) {
   const words = h("span", { class: "word" });
   replace(button, icon(), words);
-  const not = (testid) => h("button", { class: "btn quiet", type: "button", dataset: { testid }, on: { click: () => seen() } }, t("tour.not_now"));
+  const not = (testid) =>
+    h(
+      "button",
+      { class: "btn quiet", type: "button", dataset: { testid }, on: { click: () => seen() } },
+      t("tour.not_now"),
+    );
   const decline = not("tour-not-now");
   button.after(decline);
-  const take = h("button", { class: "btn primary", type: "button", dataset: { testid: "tour-take" }, on: { click: start } }, t("tour.take"));
-  const welcome = h("div", { class: "tour-offer", dataset: { testid: "tour-offer" } }, h("p", null, t("tour.offer")), take, not("tour-decline"));
+  const take = h(
+    "button",
+    { class: "btn primary", type: "button", dataset: { testid: "tour-take" }, on: { click: start } },
+    t("tour.take"),
+  );
+  const welcome = h(
+    "div",
+    { class: "tour-offer", dataset: { testid: "tour-offer" } },
+    h("p", null, t("tour.offer")),
+    take,
+    not("tour-decline"),
+  );
   document.querySelector(".welcome .about")?.after(welcome);
   button.addEventListener("click", start);
 
@@ -117,4 +142,9 @@ function createOffers(button, start) {
 }
 
 /** A signpost. */
-const icon = () => svg("svg", { viewBox: "0 0 16 16", class: "sign", "aria-hidden": "true" }, svg("path", { d: "M8 1.5v13M8 3h5l1.5 1.8L13 6.6H8M8 7.6H3.4L1.9 9.4l1.5 1.8H8" }));
+const icon = () =>
+  svg(
+    "svg",
+    { viewBox: "0 0 16 16", class: "sign", "aria-hidden": "true" },
+    svg("path", { d: "M8 1.5v13M8 3h5l1.5 1.8L13 6.6H8M8 7.6H3.4L1.9 9.4l1.5 1.8H8" }),
+  );

@@ -26,7 +26,9 @@ export function headChanges({ before, after }, model) {
   const parts = Object.keys(after.weights.tensors).map((name) => ({ name, at: partOf(model, name) }));
   const order = new Map(model.attentions?.map(({ id }, i) => [id, i]));
   const made = parts.filter(({ at }) => at).flatMap((one) => layerChanges(one, before, after));
-  made.sort((a, b) => (order.get(a.attention) ?? 0) - (order.get(b.attention) ?? 0) || a.layer - b.layer || a.head - b.head);
+  made.sort(
+    (a, b) => (order.get(a.attention) ?? 0) - (order.get(b.attention) ?? 0) || a.layer - b.layer || a.head - b.head,
+  );
   known.set(after.weights, { before: before.weights, made });
   return made;
 }
@@ -46,7 +48,10 @@ function layerChanges({ name, at: { attention, layer } }, before, after) {
 
 /** @param {Run} run @param {string} name @param {number} head */
 function headIn({ weights, sides }, name, head, attention) {
-  const { data, shape: [, nQuery, nKey] } = weights.tensors[name];
+  const {
+    data,
+    shape: [, nQuery, nKey],
+  } = weights.tensors[name];
   const own = /** @type {any} */ (data).subarray(head * nQuery * nKey, (head + 1) * nQuery * nKey);
   return squareOf(own, attention, sideOf(sides, attention.queries), sideOf(sides, attention.keys));
 }

@@ -31,29 +31,65 @@ export function drawMember(root, member, index) {
       h(
         "table",
         { class: "token-table" },
-        h("thead", null, h("tr", null, head.map((text) => h("th", { scope: "col" }, text)))),
-        h("tbody", null, runs.map((name) => runRow(name, member[name], index))),
+        h(
+          "thead",
+          null,
+          h(
+            "tr",
+            null,
+            head.map((text) => h("th", { scope: "col" }, text)),
+          ),
+        ),
+        h(
+          "tbody",
+          null,
+          runs.map((name) => runRow(name, member[name], index)),
+        ),
       ),
     ),
-    pads ? runs.slice(1).map((name) => verdict(name, member[name].gaps, index)) : h("p", { class: "verdict" }, t("batch.longest")),
+    pads
+      ? runs.slice(1).map((name) => verdict(name, member[name].gaps, index))
+      : h("p", { class: "verdict" }, t("batch.longest")),
   );
 }
 
 function runRow(name, { classes, gaps }, sentence) {
   const most = Math.max(...classes.map(({ probability }) => probability));
   const share = ({ name: of, probability }) =>
-    h("td", { class: probability === most ? "most" : null, dataset: { name: of, probability } }, percent(probability, 2));
+    h(
+      "td",
+      { class: probability === most ? "most" : null, dataset: { name: of, probability } },
+      percent(probability, 2),
+    );
   const same = gaps && gaps.largest <= SAME;
   const mark = gaps && [gapText(gaps.largest), " ", h("span", { "aria-hidden": true }, same ? "✓" : "⚠")];
-  const gap = h("td", { class: same === false ? "note" : null, dataset: gaps ? { gap: gaps.largest } : {} }, mark ?? "");
-  return h("tr", { dataset: { testid: "batch-run", run: name, sentence } }, h("th", { scope: "row" }, t(`batch.run.${name}`)), classes.map(share), gap);
+  const gap = h(
+    "td",
+    { class: same === false ? "note" : null, dataset: gaps ? { gap: gaps.largest } : {} },
+    mark ?? "",
+  );
+  return h(
+    "tr",
+    { dataset: { testid: "batch-run", run: name, sentence } },
+    h("th", { scope: "row" }, t(`batch.run.${name}`)),
+    classes.map(share),
+    gap,
+  );
 }
 
 /** What the differences say, in a sentence. @param {import("../../data/batch.js").Gaps} gaps */
 function verdict(name, gaps, sentence) {
   const same = gaps.largest <= SAME;
-  const words = { gap: gapText(gaps.largest), classes: gapText(gaps.classes), state: gapText(gaps.state), pattern: gapText(gaps.pattern) };
+  const words = {
+    gap: gapText(gaps.largest),
+    classes: gapText(gaps.classes),
+    state: gapText(gaps.state),
+    pattern: gapText(gaps.pattern),
+  };
   const key = same ? "batch.equal" : name === "masked" ? "batch.differs_masked" : "batch.differs";
-  const attrs = { class: same ? "verdict" : "verdict differs", dataset: { testid: "batch-verdict", run: name, sentence, same } };
+  const attrs = {
+    class: same ? "verdict" : "verdict differs",
+    dataset: { testid: "batch-verdict", run: name, sentence, same },
+  };
   return h("p", attrs, phrase("batch.verdict", { run: h("b", null, t(`batch.run.${name}`)), words: t(key, words) }));
 }

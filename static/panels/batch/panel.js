@@ -15,13 +15,30 @@ const partsOf = perRoot((root) => {
     clearTimeout(parts.timer);
     parts.timer = setTimeout(() => parts.actions.set({ text2: input.value }), PAUSE_MS);
   };
-  const attrs = { type: "text", id: "batch-text", autocomplete: "off", spellcheck: false, placeholder: t("batch.placeholder") };
+  const attrs = {
+    type: "text",
+    id: "batch-text",
+    autocomplete: "off",
+    spellcheck: false,
+    placeholder: t("batch.placeholder"),
+  };
   const input = h("input", { ...attrs, dataset: { testid: "batch-text" }, on: { input: typed } });
   const said = h("p", { class: "dim", role: "status", dataset: { testid: "batch-said" } });
   const members = [h("section", { class: "member" }), h("section", { class: "member" })];
   const box = h("div", { class: "members", hidden: true }, members);
-  const title = h("h2", null, h("span", { class: "nowrap" }, t("batch.title")), h("span", { class: "dim" }, t("batch.about")));
-  replace(root, title, h("label", { class: "batch-input", for: "batch-text" }, h("span", null, t("batch.second")), input), said, box);
+  const title = h(
+    "h2",
+    null,
+    h("span", { class: "nowrap" }, t("batch.title")),
+    h("span", { class: "dim" }, t("batch.about")),
+  );
+  replace(
+    root,
+    title,
+    h("label", { class: "batch-input", for: "batch-text" }, h("span", null, t("batch.second")), input),
+    said,
+    box,
+  );
   return Object.assign(parts, { input, said, members, box });
 });
 

@@ -32,7 +32,12 @@ export function drawClsRows(root, trace, state, actions) {
   const most = Math.max(...rows.flat(2));
   const full = FULL.find((share) => most <= share) ?? 1;
   const cell = (layer, head) => cellOf(trace, rows[layer][head], { at, layer, head, full }, state, actions);
-  const grid = { class: "cls-grid", role: "group", "aria-label": t("classes.rows_label"), style: { "--heads": trace.nHead } };
+  const grid = {
+    class: "cls-grid",
+    role: "group",
+    "aria-label": t("classes.rows_label"),
+    style: { "--heads": trace.nHead },
+  };
   replace(
     root,
     h(

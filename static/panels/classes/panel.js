@@ -65,5 +65,12 @@ function openHead(trace, { layer, head }) {
   const row = data.subarray(at * shape[1], (at + 1) * shape[1]);
   const key = row.reduce((best, weight, i) => (weight > row[best] ? i : best), 0);
   const name = (index) => h("b", { class: "mono" }, tokenLabel(trace.keys.tokens[index]));
-  return phrase("classes.looks", { layer, head, first: name(at), key: name(key), at: key, weight: h("b", { class: "mono" }, significant(row[key])) });
+  return phrase("classes.looks", {
+    layer,
+    head,
+    first: name(at),
+    key: name(key),
+    at: key,
+    weight: h("b", { class: "mono" }, significant(row[key])),
+  });
 }

@@ -9,7 +9,11 @@ import { className } from "../classes/panel.js";
 export function drawChangedClasses(root, { change }) {
   const [was, is] = [change?.before.classes ?? [], change?.after.classes ?? []];
   const columns = ["compare.class", "matrix.before", "matrix.after"];
-  const head = h("tr", null, columns.map((key) => h("th", { scope: "col" }, t(key))));
+  const head = h(
+    "tr",
+    null,
+    columns.map((key) => h("th", { scope: "col" }, t(key))),
+  );
   const bar = (share) => h("span", { class: "share-bar", "aria-hidden": true, style: { "--share": share } });
   const cell = ({ probability }) => h("td", null, bar(probability), percent(probability, 2));
   const rows = was.map((one, i) => {

@@ -26,12 +26,16 @@ export function drawChangedHeads(root, trace, state, actions) {
   const first = [...changes].sort((a, b) => b.moved - a.moved).slice(0, SHOWN);
   const shown = first.some(isOpen) ? first : [...first, ...changes.filter(isOpen)];
   const columns = ["compare.column_head", "compare.column_moved", "leak.future", "leak.pad"];
-  const head = h("tr", null, columns.map((key) => h("th", { scope: "col" }, t(key))));
+  const head = h(
+    "tr",
+    null,
+    columns.map((key) => h("th", { scope: "col" }, t(key))),
+  );
   const rows = shown.map((change) => rowOf(change, isOpen(change), exact, trace.model, actions));
   const mean = (name) => changes.reduce((sum, change) => sum + change[name], 0) / changes.length;
   const means = ["moved", "future", "pad"].map((name) => h("td", null, shareWords(mean(name), exact)));
   const foot = h("tr", null, h("th", { scope: "row" }, t("compare.mean", { n: changes.length })), means);
-    replace(
+  replace(
     root,
     h("h3", null, t("compare.heads")),
     h("p", { class: "dim" }, aboutOf(trace), exact ? null : ` ${t("compare.approximate")}`),
@@ -45,7 +49,10 @@ function aboutOf({ attentions, real }) {
 }
 
 function rowOf({ attention, layer, head, moved, future, pad }, isOpen, exact, model, actions) {
-  const label = t("compare.open_head", { of: headWords(model, { attention, layer, head }), moved: shareWords(moved, exact) });
+  const label = t("compare.open_head", {
+    of: headWords(model, { attention, layer, head }),
+    moved: shareWords(moved, exact),
+  });
   const open = () => actions.set({ attention, layer, head });
   const named = { title: label, "aria-label": label, "aria-pressed": isOpen };
   const dataset = { focus: `head ${attention} ${layer} ${head}` };

@@ -24,7 +24,11 @@ export function drawLeaks(root, trace, state, actions) {
   const title = h("h3", null, t("leak.title"), " ", of);
   const total = mean.future + mean.pad;
   const rows = total === 0 ? [] : trace.queries.tokens.slice(trace.queries.real.start, trace.queries.real.end);
-  const table = () => tableOf(rows.map((token) => rowOf(token, square, position(state, trace), actions)), mean);
+  const table = () =>
+    tableOf(
+      rows.map((token) => rowOf(token, square, position(state, trace), actions)),
+      mean,
+    );
   const scrolled = root.querySelector(".scroll")?.scrollTop ?? 0;
   replace(root, title, h("p", { class: "dim" }, t(total === 0 ? "leak.none" : "leak.about")), total > 0 && table());
   root.querySelector(".scroll")?.scrollTo(0, scrolled);
@@ -32,7 +36,11 @@ export function drawLeaks(root, trace, state, actions) {
 
 function tableOf(rows, mean) {
   const columns = ["leak.column_token", "leak.future", "leak.pad"];
-  const head = h("tr", null, columns.map((key) => h("th", { scope: "col" }, t(key))));
+  const head = h(
+    "tr",
+    null,
+    columns.map((key) => h("th", { scope: "col" }, t(key))),
+  );
   const cells = [h("td", null, percent(mean.future)), h("td", null, percent(mean.pad))];
   const foot = h("tr", { dataset: { testid: "leak-mean", ...mean } }, h("th", { scope: "row" }, t("leak.mean")), cells);
   const parts = [h("thead", null, head), h("tbody", null, rows), h("tfoot", null, foot)];

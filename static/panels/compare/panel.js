@@ -34,7 +34,10 @@ export default {
     if (panel.hidden) return;
     const parts = partsOf(root);
     const { before, after } = compared(state, trace.model);
-    setText(parts.where, t("masks.compare_about", { before: runWords(before, trace.model), after: runWords(after, trace.model) }));
+    setText(
+      parts.where,
+      t("masks.compare_about", { before: runWords(before, trace.model), after: runWords(after, trace.model) }),
+    );
     const verdict = verdictOf(trace, state);
     parts.verdict.hidden = verdict === null;
     if (verdict) {

@@ -19,15 +19,32 @@ const COLUMNS = ["rank", "text", "log_p", "score"];
 export function createBeams(session, actions) {
   const wish = { beams: 4, alpha: 0.6 }; // this reader's own, no part of the link
   const beams = numberField({ low: 1, high: MOST, testid: "beam-width", set: (value) => (wish.beams = value) });
-  const alpha = numberField({ low: 0, high: 10, step: 0.1, testid: "beam-alpha", set: (value) => (wish.alpha = value) });
+  const alpha = numberField({
+    low: 0,
+    high: 10,
+    step: 0.1,
+    testid: "beam-alpha",
+    set: (value) => (wish.alpha = value),
+  });
   beams.show(wish.beams);
   alpha.show(wish.alpha);
-  const search = h("button", { class: "btn", type: "button", dataset: { testid: "beam-search" }, on: { click: run } }, t("beams.search"));
+  const search = h(
+    "button",
+    { class: "btn", type: "button", dataset: { testid: "beam-search" }, on: { click: run } },
+    t("beams.search"),
+  );
   const said = h("p", { class: "dim", role: "status", dataset: { testid: "beam-said" } });
   const list = h("div", { class: "beam-list" });
   const field = (name, { input }) => h("label", { title: t(`beams.${name}_about`) }, t(`beams.${name}`), input);
   const controls = h("div", { class: "ctl" }, field("width", beams), field("alpha", alpha), search);
-  const node = h("section", { class: "beams", dataset: { testid: "beams" } }, h("h3", null, t("beams.title")), controls, said, list);
+  const node = h(
+    "section",
+    { class: "beams", dataset: { testid: "beams" } },
+    h("h3", null, t("beams.title")),
+    controls,
+    said,
+    list,
+  );
   let source = "";
   let drawn = "";
   let running = new AbortController();
@@ -53,7 +70,10 @@ export function createBeams(session, actions) {
   function show() {
     const { first, end_id: end } = session.model();
     const written = (session.path()?.ids ?? []).join(".");
-    const found = (answer?.hypotheses ?? []).map((one) => ({ ...one, ids: [first.id, ...writtenIds(one.tokens, end)] }));
+    const found = (answer?.hypotheses ?? []).map((one) => ({
+      ...one,
+      ids: [first.id, ...writtenIds(one.tokens, end)],
+    }));
     const now = JSON.stringify([found.map((one) => [one.ids, one.score]), written]);
     if (now === drawn) return;
     drawn = now;

@@ -45,7 +45,11 @@ export function createButtons(session, player) {
     { class: "seg", role: "group", "aria-label": t("generation.title") },
     button(() => "restart", nothing, undo(session.restart)),
     button(() => "back", nothing, undo(session.back)),
-    button(() => "step", () => (playing() ? t("generation.is_playing") : end()), player.step),
+    button(
+      () => "step",
+      () => (playing() ? t("generation.is_playing") : end()),
+      player.step,
+    ),
     button(
       () => (playing() ? "pause" : "play"),
       () => (playing() ? null : end()),

@@ -49,10 +49,19 @@ function barsOf(trace, { layer, head }, index, lit, choose) {
   return trace.sides.source.tokens.map((token, key) => {
     const weight = data[index * n_key + key];
     const label = t("generation.cross_key", { token: tokenLabel(token), key });
-    const attrs = { class: `look${key === lit ? " k" : ""}${isPad(token) ? " pad" : ""}`, type: "button", title: label };
+    const attrs = {
+      class: `look${key === lit ? " k" : ""}${isPad(token) ? " pad" : ""}`,
+      type: "button",
+      title: label,
+    };
     return h(
       "button",
-      { ...attrs, style: { "--share": weight / scale }, dataset: { key, weight, focus: key }, on: { click: () => choose(index, key) } },
+      {
+        ...attrs,
+        style: { "--share": weight / scale },
+        dataset: { key, weight, focus: key },
+        on: { click: () => choose(index, key) },
+      },
       h("i", { class: "bar", "aria-hidden": true }),
       h("span", { class: "mono" }, tokenText(token)),
     );

@@ -26,7 +26,11 @@ export function createPath(session, player, actions) {
     player.pause();
     const [state, model] = [actions.get(), session.model()];
     // A row of an encoder's head is no row of what is written: then the model's last attention is opened.
-    if (index < path.ids.length) actions.set({ ...(followsQuery(state, model) ? {} : { attention: null, key: null }), query: queryAt(state, model, index) });
+    if (index < path.ids.length)
+      actions.set({
+        ...(followsQuery(state, model) ? {} : { attention: null, key: null }),
+        query: queryAt(state, model, index),
+      });
     else session.go({ ...path, ids: [...path.ids, ...undone].slice(0, index + 1) });
   };
 

@@ -72,7 +72,10 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
     try {
       for await (const step of steps) {
         if (!isFirst) await look(signal);
-        const looksElsewhere = !isFirst && followsQuery(get(), session.model()) && get().query !== queryAt(get(), session.model(), ids.length - 1);
+        const looksElsewhere =
+          !isFirst &&
+          followsQuery(get(), session.model()) &&
+          get().query !== queryAt(get(), session.model(), ids.length - 1);
         if (signal.aborted || looksElsewhere || !same(session.path()?.ids, ids)) return false;
         if (!same(settingsOf(get()), settings)) return true;
         isFirst = false;
@@ -105,7 +108,9 @@ function goalOf(path, length) {
 /** @param {import("./paths.js").Path} path @param {import("../../state/store.js").State} state @param {any} of  the model @param {number} count */
 function requestOf({ ids }, { model, text, ids: source, temperature, topK, topP, seed }, of, count) {
   const settings = { temperature, top_k: topK, top_p: topP, seed };
-  const written = writesTarget(of) ? { ...(source ? { token_ids: source } : { text }), target_ids: ids } : { token_ids: ids };
+  const written = writesTarget(of)
+    ? { ...(source ? { token_ids: source } : { text }), target_ids: ids }
+    : { token_ids: ids };
   return { model, ...written, ...settings, max_new_tokens: count, n: N_CANDIDATES, rows: true };
 }
 

@@ -69,7 +69,8 @@ export function numberField({ low, high, step = 1, testid, set }) {
   let known = low;
   const typed = () => {
     const value = input.valueAsNumber;
-    if ((step < 1 ? Number.isFinite(value) : Number.isInteger(value)) && value >= low && value <= high) set((known = value));
+    if ((step < 1 ? Number.isFinite(value) : Number.isInteger(value)) && value >= low && value <= high)
+      set((known = value));
   };
   const left = () => (input.value = String(known));
   const attrs = { type: "number", class: "mono number", min: low, max: high, step, dataset: { testid } };

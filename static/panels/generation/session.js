@@ -32,7 +32,13 @@ export function createSession(actions) {
     if (trace.key !== JSON.stringify(requestOf(actions.get()))) return null;
     const { tokens, real } = trace.written;
     const own = tokens.slice(real.start, real.end).map((token) => token.id);
-    return { ...start, ids: own, nPrompt: isTarget ? 1 : own.length, given: true, typed: trace.targetFrom === "request" };
+    return {
+      ...start,
+      ids: own,
+      nPrompt: isTarget ? 1 : own.length,
+      given: true,
+      typed: trace.targetFrom === "request",
+    };
   }
 
   /** A token that is taken is shown before any trace has it. */
@@ -51,7 +57,8 @@ export function createSession(actions) {
     /** To be called whenever there is something new to look at. @param {typeof trace} newest */
     follow(newest) {
       trace = newest;
-      for (const token of [...(trace?.keys.tokens ?? []), ...(trace?.written?.tokens ?? [])]) words.set(token.id, token);
+      for (const token of [...(trace?.keys.tokens ?? []), ...(trace?.written?.tokens ?? [])])
+        words.set(token.id, token);
       for (const prediction of Object.values(trace?.predictions ?? {})) read(prediction);
       const now = path();
       if (now) paths = visit(paths, now);

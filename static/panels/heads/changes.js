@@ -33,7 +33,10 @@ export function drawHeadChanges(rows, trace, state) {
     bar.style.setProperty("--share", String(moved));
     Object.assign(bar.dataset, { attention, layer, head, moved });
     const shares = { moved: shareWords(moved, exact), future: shareWords(future, exact), pad: shareWords(pad, exact) };
-    nameHead(row.cells[head], t("compare.head_cell", { of: headWords(trace.model, { attention, layer, head }), ...shares }));
+    nameHead(
+      row.cells[head],
+      t("compare.head_cell", { of: headWords(trace.model, { attention, layer, head }), ...shares }),
+    );
   }
 }
 

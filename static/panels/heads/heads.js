@@ -69,13 +69,20 @@ function build(root, { model, attentions, nLayer, nHead }) {
       return { attention, layer, cells, bars: barsRow(nHead) };
     }),
   }));
-  const top = () => numbers(nHead).map((n) => h("small", { role: "columnheader", "aria-label": t("heads.head", { n }) }, n));
+  const top = () =>
+    numbers(nHead).map((n) => h("small", { role: "columnheader", "aria-label": t("heads.head", { n }) }, n));
   const side = (n) => h("small", { role: "rowheader", "aria-label": t("heads.layer", { n }) }, n);
   const grid = ({ attention, rows }) => {
     const name = attentionName(model, attention);
     const label = name ? `${name}: ${t("heads.grid")}` : t("heads.grid");
     return [
-      name && h("h3", { class: "group", dataset: { attention } }, name, h("small", { class: "dim" }, t(`attention.about.${attention}`))),
+      name &&
+        h(
+          "h3",
+          { class: "group", dataset: { attention } },
+          name,
+          h("small", { class: "dim" }, t(`attention.about.${attention}`)),
+        ),
       h(
         "div",
         { class: "grid", role: "grid", "aria-label": label, dataset: { attention }, style: { "--heads": nHead } },

@@ -22,7 +22,13 @@ const partsOf = perRoot((root) => {
   const counts = h("p", { class: "label-counts dim", dataset: { testid: "label-counts" } });
   const list = h("ul", { class: "label-list" });
   const about = h("p", { class: "dim" }, t("labels.sink"));
-  const all = h("details", { class: "label-scores", dataset: { testid: "label-scores" } }, h("summary", null, t("labels.all")), about, list);
+  const all = h(
+    "details",
+    { class: "label-scores", dataset: { testid: "label-scores" } },
+    h("summary", null, t("labels.all")),
+    about,
+    list,
+  );
   replace(root, said, counts, all);
   return { said, counts, list };
 });
@@ -33,7 +39,8 @@ export default {
   draw(root, trace, state) {
     const { heads, rules } = trace.explained.heads;
     const parts = partsOf(root);
-    const isOpen = ({ attention, layer, head }) => attention === trace.attention.id && layer === state.layer && head === state.head;
+    const isOpen = ({ attention, layer, head }) =>
+      attention === trace.attention.id && layer === state.layer && head === state.head;
     const open = heads.find(isOpen);
     if (heads !== marked) mark(heads);
     marked = heads;
@@ -42,7 +49,12 @@ export default {
     if (!open) return;
     replace(parts.said, saidOf(open, rules, headLabel(trace.model, { ...state, attention: trace.attention.id })));
     parts.said.dataset.kind = open.label ?? "";
-    replace(parts.list, Object.entries(open.scores).sort(byScore).map(([kind, score]) => lineOf(kind, score, rules[kind])));
+    replace(
+      parts.list,
+      Object.entries(open.scores)
+        .sort(byScore)
+        .map(([kind, score]) => lineOf(kind, score, rules[kind])),
+    );
   },
 };
 
@@ -52,11 +64,18 @@ const byScore = ([, a], [, b]) => b.score - a.score;
 function saidOf({ label, scores }, rules, name) {
   if (label) {
     const score = number(scores[label].score, 2);
-    const says = hasString(`labels.${label}.says`) ? t(`labels.${label}.says`, { score }) : `${score}: ${rules[label].words}`;
+    const says = hasString(`labels.${label}.says`)
+      ? t(`labels.${label}.says`, { score })
+      : `${score}: ${rules[label].words}`;
     return [h("span", { class: "role" }, nameOf(label)), " ", h("span", { class: "dim" }, says)];
   }
   const [kind, best] = Object.entries(scores).sort(byScore)[0];
-  const vars = { head: name, kind: nameOf(kind), score: number(best.score, 2), threshold: number(rules[kind].threshold, 2) };
+  const vars = {
+    head: name,
+    kind: nameOf(kind),
+    score: number(best.score, 2),
+    threshold: number(rules[kind].threshold, 2),
+  };
   const enough = best.score >= rules[kind].threshold;
   const why = { ...vars, rows: best.rows, share: percent(best.share, 0) };
   return h("span", { class: "dim" }, t(enough ? "labels.too_little" : "labels.none", why));
@@ -80,7 +99,9 @@ function lineOf(kind, { score, fits }, { threshold, words }) {
 function countsOf(heads) {
   const labelled = heads.filter(({ label }) => label);
   const kinds = KINDS.map((kind) => [kind, labelled.filter(({ label }) => label === kind).length]).filter(([, n]) => n);
-  const items = kinds.map(([kind, n]) => h("span", { class: "label-kind" }, markOf(String(kind)), `${nameOf(String(kind))} ${n}`));
+  const items = kinds.map(([kind, n]) =>
+    h("span", { class: "label-kind" }, markOf(String(kind)), `${nameOf(String(kind))} ${n}`),
+  );
   return [t("labels.counts", { n: labelled.length, all: heads.length }), " ", items];
 }
 

@@ -44,9 +44,19 @@ function maskNow(padMask, leak) {
 }
 
 /** Where the sentence stands, and where it would stand otherwise. */
-function positionsNow({ sides: { source: { real } } }, { padCount, padSide, padMask, padFollow }) {
+function positionsNow(
+  {
+    sides: {
+      source: { real },
+    },
+  },
+  { padCount, padSide, padMask, padFollow },
+) {
   const last = real.end - real.start - 1;
-  const [plain, shifted] = [{ from: 0, to: last }, { from: padCount, to: padCount + last }];
+  const [plain, shifted] = [
+    { from: 0, to: last },
+    { from: padCount, to: padCount + last },
+  ];
   if (padSide === "right") return t("masks.positions_same_now", plain);
   if (!padMask) return t("masks.positions_no_mask_now", shifted);
   const [now, other] = padFollow ? [plain, shifted] : [shifted, plain];
@@ -69,7 +79,9 @@ function createStepper(change, actions) {
     node: h("div", { class: "seg stepper", role: "group", "aria-label": t("masks.pads") }, fewer, count, more),
     full,
     draw(trace, { padCount }) {
-      const free = trace ? trace.model.max_seq_len - (trace.sides.source.real.end - trace.sides.source.real.start) : MOST_PADS;
+      const free = trace
+        ? trace.model.max_seq_len - (trace.sides.source.real.end - trace.sides.source.real.start)
+        : MOST_PADS;
       setText(count, String(padCount));
       update(fewer, { disabled: padCount === 0 });
       update(more, { disabled: padCount >= Math.min(MOST_PADS, free) });

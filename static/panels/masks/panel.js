@@ -14,7 +14,9 @@ import { switchRow } from "../../ui/switch_row.js";
 /** @param {HTMLElement} root @param {import("../../controls.js").Context} context @returns {import("../../controls.js").Draw} */
 export function createMasks(root, { actions, modelOf }) {
   const model = () => modelOf(actions.get());
-  const causal = switchRow("causal", t("masks.causal"), (on) => actions.set({ causal: on === trainedCausal(model()) ? null : on }));
+  const causal = switchRow("causal", t("masks.causal"), (on) =>
+    actions.set({ causal: on === trainedCausal(model()) ? null : on }),
+  );
   const padding = createPadding(actions, model);
   const compare = switchRow("compare", t("masks.compare"), (on) => actions.set({ compare: on }));
   replace(root, causal.row, padding.rows, compare.row);
@@ -28,7 +30,11 @@ export function createMasks(root, { actions, modelOf }) {
     causal.set(on, t(about), shown && shown.causal === on ? effect(shown, state, leak) : "");
     padding.draw(shown, state, leak);
     const { before, after } = compared(state, now);
-    compare.set(state.compare, t("masks.compare_about", { before: runWords(before, now), after: runWords(after, now) }), "");
+    compare.set(
+      state.compare,
+      t("masks.compare_about", { before: runWords(before, now), after: runWords(after, now) }),
+      "",
+    );
   };
 }
 

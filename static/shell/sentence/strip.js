@@ -61,7 +61,8 @@ export function createStrip(root, actions, name) {
     at = { query: isQuery ? chosen.query : null, key: isKey ? chosen.key : null };
     buttons.forEach((button, i) => light(button, i, at));
     const to = at.query ?? at.key;
-    if ((before.query ?? before.key) !== to || content !== seen) requestAnimationFrame(() => bringIntoSight(buttons[to ?? 0]));
+    if ((before.query ?? before.key) !== to || content !== seen)
+      requestAnimationFrame(() => bringIntoSight(buttons[to ?? 0]));
     seen = content;
   };
 }
@@ -76,9 +77,12 @@ function writtenFrom({ side }, { ids, nPrompt, target }) {
 function stripOf(trace, side, buttons) {
   const groups = characterGroups(side.tokens).map(({ tokens, text }) => {
     const inside = tokens.map((token) => buttons[token.index]);
-    return text === null ? inside : h("span", { class: "chargroup", title: text }, inside, h("span", { class: "whole" }, text));
+    return text === null
+      ? inside
+      : h("span", { class: "chargroup", title: text }, inside, h("span", { class: "whole" }, text));
   });
-  if (!trace.sides.target) return h("div", { class: "tokens", role: "toolbar", "aria-label": t("sentence.strip") }, groups);
+  if (!trace.sides.target)
+    return h("div", { class: "tokens", role: "toolbar", "aria-label": t("sentence.strip") }, groups);
   const name = h("span", { class: "side-name", "aria-hidden": true }, sideName(trace.model, side.side));
   const label = t(`target.strip_${side.side}`, { side: sideName(trace.model, side.side) });
   return h("div", { class: "tokens", role: "toolbar", "aria-label": label }, name, groups);

@@ -20,7 +20,12 @@ export function tokenButton(side, token, generated, place, choose) {
       type: "button",
       "aria-label": generated ? `${label}, ${t("sentence.generated")}` : label,
       title: token.special ? label : `${label}\n${bytesLabel(token.bytes)}`,
-      dataset: { testid: side === "target" ? "target-token" : "token", index: token.index, id: token.id, ...(token.partial && { partial: token.bytes }) },
+      dataset: {
+        testid: side === "target" ? "target-token" : "token",
+        index: token.index,
+        id: token.id,
+        ...(token.partial && { partial: token.bytes }),
+      },
       on: { click: (event) => choose(token.index, event.shiftKey || event.altKey) },
     },
     h("span", { class: "text" }, tokenText(token)),
@@ -47,8 +52,11 @@ export function counts(trace, { side, tokens, real }) {
     isSource && [t("sentence.characters", { n: integer(trace.nCharacters) })],
     isSource && phrase("sentence.space", { mark: mark("·") }),
     isSource && trace.readText !== trace.text && phrase("sentence.read_as", { text: mark(trace.readText) }),
-    tokens.some((token) => token.partial) && phrase("sentence.bytes", { mark: h("span", { class: "token-byte" }, "⟨e3⟩") }),
+    tokens.some((token) => token.partial) &&
+      phrase("sentence.bytes", { mark: h("span", { class: "token-byte" }, "⟨e3⟩") }),
   ].filter(Boolean);
-  const joined = parts.flatMap((part, i) => (i ? [h("span", { class: "sep", "aria-hidden": true }, "·"), part] : [part]));
+  const joined = parts.flatMap((part, i) =>
+    i ? [h("span", { class: "sep", "aria-hidden": true }, "·"), part] : [part],
+  );
   return h("p", { class: "count", dataset: { testid: "counts" } }, joined);
 }

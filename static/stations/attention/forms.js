@@ -18,14 +18,23 @@ export function formNeeds(state) {
 /** @param {HTMLElement} tools @param {HTMLElement} body */
 export function buildForms(tools, body) {
   const seg = (names, area) => {
-    const button = (name) => h("button", { type: "button", dataset: { testid: `${area}-${name}` } }, t(`${area}.${name}`));
+    const button = (name) =>
+      h("button", { type: "button", dataset: { testid: `${area}-${name}` } }, t(`${area}.${name}`));
     const buttons = Object.fromEntries(names.map((name) => [name, button(name)]));
-    return { buttons, box: h("div", { class: "seg", role: "group", "aria-label": t(`${area}.choose`) }, Object.values(buttons)) };
+    return {
+      buttons,
+      box: h("div", { class: "seg", role: "group", "aria-label": t(`${area}.choose`) }, Object.values(buttons)),
+    };
   };
   const [forms, units] = [seg(FORMS, "lines"), seg(UNITS, "groups")];
   const heads = h("div", { class: "line-choice" });
   const note = h("p", { class: "dim", dataset: { testid: "groups-note" } });
-  const options = h("div", { class: "forms" }, h("div", { class: "forms-row" }, heads, h("span", { class: "grow" }), units.box), note);
+  const options = h(
+    "div",
+    { class: "forms" },
+    h("div", { class: "forms-row" }, heads, h("span", { class: "grow" }), units.box),
+    note,
+  );
   const places = { grouped: h("div", null), lines: h("div", null) };
   tools.append(forms.box);
   body.append(options, places.grouped, places.lines);
@@ -41,11 +50,16 @@ export function drawForms(parts, trace, state, actions) {
   const [form, unit] = [state.compare ? "matrix" : state.drawAs, unitOf(trace, state)];
   for (const name of FORMS) {
     update(parts.forms[name], { "aria-pressed": form === name });
-    parts.forms[name].onclick = () => actions.set(name === "lines" ? { drawAs: name, compare: false } : { drawAs: name });
+    parts.forms[name].onclick = () =>
+      actions.set(name === "lines" ? { drawAs: name, compare: false } : { drawAs: name });
   }
   for (const name of UNITS) {
     const none = name === "characters" && !canSumCharacters(trace);
-    update(parts.units[name], { "aria-pressed": unit === name, disabled: none, title: none ? t("groups.no_characters") : null });
+    update(parts.units[name], {
+      "aria-pressed": unit === name,
+      disabled: none,
+      title: none ? t("groups.no_characters") : null,
+    });
     parts.units[name].onclick = () => actions.set({ unit: name });
   }
   const [lines, grouped] = [form === "lines", form === "matrix" && unit !== "tokens" && !state.compare];

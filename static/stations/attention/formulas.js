@@ -17,8 +17,7 @@ export const masked = () =>
   math(mi("A"), mo("="), mi("softmax"), mtext("("), ...scaled(keyDimension()), mo("+"), lit(mi("M")), mtext(")"));
 
 /** S = QKᵀ/√d_k = QKᵀ/√32 @param {number} dHead */
-export const scores = (dHead) =>
-  math(mi("S"), mo("="), ...scaled(keyDimension()), mo("="), ...scaled(mn(dHead)));
+export const scores = (dHead) => math(mi("S"), mo("="), ...scaled(keyDimension()), mo("="), ...scaled(mn(dHead)));
 
 /**
  * q = LN(x) W_Q + b_Q. A model that normalises after the block projects x as it is.

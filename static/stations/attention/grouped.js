@@ -26,7 +26,13 @@ export function drawGroupedWeights(root, trace, state, actions) {
   drawMatrix(root, {
     id: `weights-${units.unit}`,
     title: t(`groups.title_${units.unit}`),
-    label: t("groups.label", { layer: state.layer, head: state.head, unit: t(`groups.${units.unit}`), rows: rows.length, cols: cols.length }),
+    label: t("groups.label", {
+      layer: state.layer,
+      head: state.head,
+      unit: t(`groups.${units.unit}`),
+      rows: rows.length,
+      cols: cols.length,
+    }),
     values,
     shape,
     forbidden,
@@ -35,8 +41,10 @@ export function drawGroupedWeights(root, trace, state, actions) {
     scale: weightScale(),
     cellText: cellWeight,
     hover: (row, col) => [`${rows[row]} → ${cols[col]}`, words(row, col)],
-    tableText: (row, col) => (forbidden?.[at(row, col)] ? t("matrix.forbidden_word") : significant(values[at(row, col)])),
-    describe: (row, col) => phrase("matrix.cell", { query: token("q", rows, row), key: token("k", cols, col), words: words(row, col) }),
+    tableText: (row, col) =>
+      forbidden?.[at(row, col)] ? t("matrix.forbidden_word") : significant(values[at(row, col)]),
+    describe: (row, col) =>
+      phrase("matrix.cell", { query: token("q", rows, row), key: token("k", cols, col), words: words(row, col) }),
     chosen: { row: units.chosen.q, col: units.chosen.k, span: "cell", role: "q" },
     onChoose: (row, col) => actions.set(units.choose(row, col)),
     square: true,

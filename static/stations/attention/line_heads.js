@@ -29,16 +29,30 @@ export function drawLineHeads(root, trace, state, actions) {
   root.hidden = trace.nHead < 2;
   const several = Array.isArray(shown);
   const some = [0, 1, 2].map((i) => (state.head + i) % trace.nHead);
-  const modes = { open: [null, shown === null], several: [[...new Set(some)].sort((a, b) => a - b), several], mean: ["mean", shown === "mean"] };
+  const modes = {
+    open: [null, shown === null],
+    several: [[...new Set(some)].sort((a, b) => a - b), several],
+    mean: ["mean", shown === "mean"],
+  };
   keepingFocus(root, () => {
-    replace(parts.modes, Object.entries(modes).map(([name, [lineHeads, on]]) => modeButton(name, on, () => on || actions.set({ lineHeads }))));
+    replace(
+      parts.modes,
+      Object.entries(modes).map(([name, [lineHeads, on]]) =>
+        modeButton(name, on, () => on || actions.set({ lineHeads })),
+      ),
+    );
     parts.heads.hidden = !several;
     replace(parts.heads, several && Array.from({ length: trace.nHead }, (_, head) => chip(head, shown, actions)));
   });
 }
 
 function modeButton(name, on, click) {
-  const attrs = { type: "button", "aria-pressed": on, dataset: { testid: `lines-${name}`, focus: name }, on: { click } };
+  const attrs = {
+    type: "button",
+    "aria-pressed": on,
+    dataset: { testid: `lines-${name}`, focus: name },
+    on: { click },
+  };
   return h("button", attrs, t(`lines.whose.${name}`));
 }
 
@@ -63,5 +77,9 @@ function chip(head, shown, actions) {
 /** A piece of a series' line. @param {number} i @param {number} count */
 export function sample(i, count) {
   const look = { "stroke-width": 3, "stroke-dasharray": DASHES[i], style: { stroke: `var(${colourName(i, count)})` } };
-  return svg("svg", { width: 26, height: 8, "aria-hidden": true, class: "sample" }, svg("path", { d: "M1 4H25", ...look }));
+  return svg(
+    "svg",
+    { width: 26, height: 8, "aria-hidden": true, class: "sample" },
+    svg("path", { d: "M1 4H25", ...look }),
+  );
 }

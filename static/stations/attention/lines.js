@@ -39,7 +39,8 @@ export function drawWeightLines(root, trace, state, actions) {
     k,
     above: trace.queries.side === "target" && trace.keys.side === "source" ? "k" : "q",
     chosen: units.chosen,
-    onChoose: (role, index) => actions.set(role === "q" ? units.chooseQuery(index) : units.choose(units.chosen.q, index)),
+    onChoose: (role, index) =>
+      actions.set(role === "q" ? units.chooseQuery(index) : units.choose(units.chosen.q, index)),
     onPair: (query, key) => actions.set(units.choose(query, key)),
     describe: (role, index) => describe(weights, { q, k }, units.chosen, role, index),
     matrix: matrixOf(weights, q, k, units.chosen),
@@ -97,7 +98,9 @@ function describe(weights, rows, chosen, role, index) {
   const asked = role === "q" && index === chosen.q ? chosen.k : null;
   const other = role === "q" ? "k" : "q";
   const lists = weights.series.map(({ name }, series) => {
-    const list = listOf(weightsAt(weights, series, { role, index }), several ? SAID.each : SAID.one, asked, (at) => token(rows, other, at));
+    const list = listOf(weightsAt(weights, series, { role, index }), several ? SAID.each : SAID.one, asked, (at) =>
+      token(rows, other, at),
+    );
     return h("span", { dataset: { series } }, several && [h("span", { class: "dim" }, name), " "], list);
   });
   const list = h("span", { class: several ? "said-heads" : null }, lists);

@@ -75,7 +75,10 @@ function legend(mask) {
     h("span", { class: reasons ? "swatch" : "swatch allowed", style: { "background-color": colourOf(reasons) } }),
     h("span", null, name, " ", h("b", { class: "mono" }, added)),
   ];
-  const nameOf = (reasons) => namesOf(reasons).map((name) => t(`matrix.mask.${name}`)).join(" + ");
+  const nameOf = (reasons) =>
+    namesOf(reasons)
+      .map((name) => t(`matrix.mask.${name}`))
+      .join(" + ");
   const items = [item(0, t("matrix.mask.allowed"), "+ 0"), sets.map((set) => item(set, nameOf(set), "+ −∞"))];
   return h("span", { class: "legend", dataset: { testid: "legend" } }, items);
 }

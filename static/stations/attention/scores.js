@@ -19,7 +19,11 @@ export default {
     const [rows, cols] = [trace.queries.tokens.length, trace.keys.tokens.length];
     const scale = signedScale(scores.data);
     const legend = legendOf(scale, { number: (value) => number(value, 2) });
-    drawHead(parts, trace.model, state, { formula: [formulas.scores(q.shape[1])], note: t("matrix.scores_note", { rows, cols }), legend });
+    drawHead(parts, trace.model, state, {
+      formula: [formulas.scores(q.shape[1])],
+      note: t("matrix.scores_note", { rows, cols }),
+      legend,
+    });
     drawSquare(parts.body, trace, state, actions, {
       id: "scores",
       title: t("matrix.scores"),

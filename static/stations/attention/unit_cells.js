@@ -39,7 +39,8 @@ export function unitCells(trace, state) {
   const shape = /** @type {[number, number]} */ ([trace.queries.tokens.length, trace.keys.tokens.length]);
   const mask = trace.detail.mask.data;
   const forbidden = mask.some(Boolean) ? mask : null;
-  const cells = (values) => (unit === "tokens" ? { values, shape, forbidden } : summed({ values, shape, forbidden }, rows.groups, cols.groups));
+  const cells = (values) =>
+    unit === "tokens" ? { values, shape, forbidden } : summed({ values, shape, forbidden }, rows.groups, cols.groups);
   // A group that holds the choice already keeps it; else its last token, which under a causal mask sees the others.
   const tokenOf = (groups, index, now) => (groupAt(groups, now) === index ? now : groups[index].end - 1);
   return {

@@ -79,7 +79,12 @@ function matrixOf(trace, state, { id, title, rows, values, scale, chosen, onChoo
     scale,
     cellText: (value) => number(value, 1),
     hover: (token, d) => [`${rows.labels[token]} [${d}]`, say(token, d)],
-    describe: (token, d) => phrase("av.readout", { token: tokenName(rows, token), dimension: d, words: h("b", { class: "mono" }, say(token, d)) }),
+    describe: (token, d) =>
+      phrase("av.readout", {
+        token: tokenName(rows, token),
+        dimension: d,
+        words: h("b", { class: "mono" }, say(token, d)),
+      }),
     chosen: { ...chosen, span: "row" },
     onChoose,
     sums: true, // the same room on both, so that a dimension stands above itself
@@ -95,17 +100,30 @@ function drawZ(place, trace, state, z, { query, key, dimension, once }, choose) 
   const scale = signedScale(z.data);
   nameOfPart(place, t("av.z_title"), legendOf(scale, { number: (value) => number(value, 2) }));
   const title = t(once ? "matrix.position_rows" : "matrix.query_rows");
-  const rows = { labels: labelsOf(trace.queries.tokens), title, role: "q", also: once ? { index: key, role: "k" } : undefined };
-  drawMatrix(place.place, matrixOf(trace, state, {
-    id: "z",
-    title: "Z",
-    rows,
-    values: z,
-    scale,
-    chosen: { row: query, col: dimension, role: "q" },
-    onChoose: (token, d) => choose({ query: token, cell: [token, d] }),
-    say: (token, d) => significant(z.data[token * z.shape[1] + d], 5),
-  }, { title: "‖z‖", text: (token) => number(lengthOf(rowIn(z, token)), 2) }));
+  const rows = {
+    labels: labelsOf(trace.queries.tokens),
+    title,
+    role: "q",
+    also: once ? { index: key, role: "k" } : undefined,
+  };
+  drawMatrix(
+    place.place,
+    matrixOf(
+      trace,
+      state,
+      {
+        id: "z",
+        title: "Z",
+        rows,
+        values: z,
+        scale,
+        chosen: { row: query, col: dimension, role: "q" },
+        onChoose: (token, d) => choose({ query: token, cell: [token, d] }),
+        say: (token, d) => significant(z.data[token * z.shape[1] + d], 5),
+      },
+      { title: "‖z‖", text: (token) => number(lengthOf(rowIn(z, token)), 2) },
+    ),
+  );
 }
 
 /** V of the keys that the chosen query may see, with its weights on the margin; or each row times its weight. */
@@ -120,16 +138,24 @@ function drawV(place, trace, state, { query, key, dimension, once }, times, choo
   const legend = legendOf(scale, { number: (value) => number(value, 2), forbidden });
   nameOfPart(place, phrase(times ? "av.weighted_title" : "av.v_title", { token }), legend);
   drawMatrix(place.place, {
-    ...matrixOf(trace, state, {
-      id: "av-v",
-      title: times ? "a·V" : "V",
-      rows: { labels, title: t("matrix.key_rows"), role: "k", hidden: once, faded: (j) => reasons[j] !== 0 },
-      values,
-      scale,
-      chosen: { row: key, col: dimension, role: "k" },
-      onChoose: (j, d) => choose({ key: j, cell: [query, d] }),
-      say: (j, d) => (reasons[j] ? t("matrix.forbidden", { reason: reasonOf(reasons[j]) }) : said(weights[j], v.data[j * cols + d], times)),
-    }, { title: "a", text: (j) => (reasons[j] ? "" : cellWeight(weights[j])) }),
+    ...matrixOf(
+      trace,
+      state,
+      {
+        id: "av-v",
+        title: times ? "a·V" : "V",
+        rows: { labels, title: t("matrix.key_rows"), role: "k", hidden: once, faded: (j) => reasons[j] !== 0 },
+        values,
+        scale,
+        chosen: { row: key, col: dimension, role: "k" },
+        onChoose: (j, d) => choose({ key: j, cell: [query, d] }),
+        say: (j, d) =>
+          reasons[j]
+            ? t("matrix.forbidden", { reason: reasonOf(reasons[j]) })
+            : said(weights[j], v.data[j * cols + d], times),
+      },
+      { title: "a", text: (j) => (reasons[j] ? "" : cellWeight(weights[j])) },
+    ),
     forbidden: forbidden ? hatched(reasons, cols) : null,
   });
 }

@@ -23,15 +23,29 @@ export function drawSum(root, { detail: { v, pattern } }, z, { query, dimension 
   const rest = order.slice(TERMS);
   const restSum = rest.reduce((sum, j) => sum + terms[j], 0);
   const written = order.slice(0, TERMS).flatMap((j, i) => [i > 0 && " + ", termOf(weights[j], column[j], j)]);
-  const more = rest.length > 0 && [" + ", h("span", { class: "dim" }, t("av.more_terms", { n: rest.length, value: significant(restSum, 3) }))];
+  const more = rest.length > 0 && [
+    " + ",
+    h("span", { class: "dim" }, t("av.more_terms", { n: rest.length, value: significant(restSum, 3) })),
+  ];
   const name = [h("i", null, "z"), h("sub", null, `${query}, ${dimension}`)];
   const value = h("b", null, significant(total, 5));
-  replace(root, h("span", { class: "mono" }, name, " = ", order.length ? [written, more, " = "] : "", value), " ", checkOf(total, rowIn(z, query)[dimension]));
+  replace(
+    root,
+    h("span", { class: "mono" }, name, " = ", order.length ? [written, more, " = "] : "", value),
+    " ",
+    checkOf(total, rowIn(z, query)[dimension]),
+  );
 }
 
 function termOf(weight, value, j) {
   const signed = value < 0 ? `(${number(value, 3)})` : number(value, 3);
-  return h("span", { class: "term", title: t("av.term", { j }) }, significant(weight, 3), "·", h("span", { class: "v" }, signed));
+  return h(
+    "span",
+    { class: "term", title: t("av.term", { j }) },
+    significant(weight, 3),
+    "·",
+    h("span", { class: "v" }, signed),
+  );
 }
 
 /** a·‖v‖ of each key, longest first. */
@@ -46,7 +60,14 @@ export function drawShares(place, { detail: { v, pattern }, keys, queries }, z, 
     name: [tokenText(keys.tokens[one.key]), h("small", { class: "dim" }, ` ${one.key}`)],
     share: one.moved / all[0].moved,
     value: percent(one.moved / total),
-    words: t("av.share", { key: labels[one.key], j: one.key, a: significant(one.weight), length: significant(one.length), moved: significant(one.moved), share: percent(one.moved / total, 2) }),
+    words: t("av.share", {
+      key: labels[one.key],
+      j: one.key,
+      a: significant(one.weight),
+      length: significant(one.length),
+      moved: significant(one.moved),
+      share: percent(one.moved / total, 2),
+    }),
     chosen: one.key === key,
     role: "v",
     onChoose: () => onChoose(one.key),

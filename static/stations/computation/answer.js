@@ -12,13 +12,23 @@ import { productPicture, productSum } from "./product.js";
 import { shareOf } from "./softmax.js";
 
 const last = (model) => (endsOf(model, "").finalNorm ? normed(mi("X")) : mi("X"));
-const unembedding = (model) => (model.tie_embeddings && predictsTokens(model) ? flipped(mi("E")) : flipped(parameter("W", "u")));
+const unembedding = (model) =>
+  model.tie_embeddings && predictsTokens(model) ? flipped(mi("E")) : flipped(parameter("W", "u"));
 
 /** The answers that are shown: the likeliest tokens, or all classes. @returns {{ids: number[], names: string[], p: number[]}} */
 function answersOf({ trace, query }) {
-  if (trace.classes) return { ids: trace.classes.map((_, i) => i), names: trace.classes.map(({ name }) => className(name)), p: trace.classes.map(({ probability }) => probability) };
+  if (trace.classes)
+    return {
+      ids: trace.classes.map((_, i) => i),
+      names: trace.classes.map(({ name }) => className(name)),
+      p: trace.classes.map(({ probability }) => probability),
+    };
   const { candidates } = trace.predictions[query];
-  return { ids: candidates.map(({ id }) => id), names: candidates.map(tokenLabel), p: candidates.map(({ before }) => before) };
+  return {
+    ids: candidates.map(({ id }) => id),
+    names: candidates.map(tokenLabel),
+    p: candidates.map(({ before }) => before),
+  };
 }
 
 /** Logits of the answers, of every row; of a classifier the one row there is. */
@@ -27,7 +37,12 @@ function shown(context) {
   const logits = trace.tensor("logits");
   if (trace.classes) return { rows: [context.queries[classRow(trace)]], matrix: asRow(logits), whose: null, at: 0 };
   const { ids } = answersOf(context);
-  return { rows: context.queries, matrix: once(logits, ids.join(), () => columnsIn(logits, ids)), whose: "query", at: query };
+  return {
+    rows: context.queries,
+    matrix: once(logits, ids.join(), () => columnsIn(logits, ids)),
+    whose: "query",
+    at: query,
+  };
 }
 
 const classRow = (trace) => trace.real.start;
@@ -37,7 +52,9 @@ export const logits = {
   needs(step, model) {
     const { unembedding: table, unembeddingBias: bias } = endsOf(model, "");
     const state = [`tensor:${outputOf(model, step.prefix)}`, "tensor:logits"];
-    return predictsTokens(model) ? [...state, "prediction", `rows:${table}`] : [...state, `weight:${table}`, `weight:${bias}`];
+    return predictsTokens(model)
+      ? [...state, "prediction", `rows:${table}`]
+      : [...state, `weight:${table}`, `weight:${bias}`];
   },
   formula(step, { model }) {
     const bias = endsOf(model, "").unembeddingBias ? [mo("+"), parameter("b", "u")] : [];
@@ -52,7 +69,12 @@ export const logits = {
     const weight = transposed(trace.classes ? trace.weight(table) : trace.rows(table));
     const whole = trace.classes ? null : model.vocab_size;
     const picture = productPicture({
-      a: { name: () => last(model), matrix: trace.classes ? asRow({ data: rowIn(states, classRow(trace)) }) : states, whose, rows },
+      a: {
+        name: () => last(model),
+        matrix: trace.classes ? asRow({ data: rowIn(states, classRow(trace)) }) : states,
+        whose,
+        rows,
+      },
       b: { name: () => unembedding(model), matrix: weight, learned: true, cols: names, whole },
       bias: bias ? { name: () => parameter("b", "u"), matrix: asRow(trace.weight(bias)) } : null,
       c: { name: () => mi("logits"), matrix, whose, rows, cols: names, whole },
@@ -84,10 +106,30 @@ export const answer = {
   picture(context) {
     const { rows, matrix, at: index } = shown(context);
     const { ids, names, p } = answersOf(context);
-    const one = { rows: [rows[index]], cols: names, whose: null, whole: context.trace.classes ? null : context.model.vocab_size };
+    const one = {
+      rows: [rows[index]],
+      cols: names,
+      whose: null,
+      whole: context.trace.classes ? null : context.model.vocab_size,
+    };
     const mats = [
-      { ...one, id: "a", op: "", name: () => mi("logits"), matrix: { shape: [1, names.length], data: rowIn(matrix, index) }, lit: () => ({ row: 0 }) },
-      { ...one, id: "c", op: "softmax →", name: () => mi("p"), matrix: { shape: [1, names.length], data: Float32Array.from(p) }, ramp: "weights", lit: (row_, col) => ({ row: 0, col }) },
+      {
+        ...one,
+        id: "a",
+        op: "",
+        name: () => mi("logits"),
+        matrix: { shape: [1, names.length], data: rowIn(matrix, index) },
+        lit: () => ({ row: 0 }),
+      },
+      {
+        ...one,
+        id: "c",
+        op: "softmax →",
+        name: () => mi("p"),
+        matrix: { shape: [1, names.length], data: Float32Array.from(p) },
+        ramp: "weights",
+        lit: (row_, col) => ({ row: 0, col }),
+      },
     ];
     return { layout: "stack", mats, result: mats[1], rows: "row", cols: "answer", ids };
   },

@@ -30,13 +30,24 @@ export const scores = {
     });
   },
   explain: ({ step, trace }, picture, query, key) =>
-    productSum(picture, query, key, { label: feature, tap: `${step.sublayer.path}.scores`, times: Math.sqrt(trace.detail.q.shape[1]) }),
+    productSum(picture, query, key, {
+      label: feature,
+      tap: `${step.sublayer.path}.scores`,
+      times: Math.sqrt(trace.detail.q.shape[1]),
+    }),
 };
 
 export const scale = {
   why: "weight",
   needs: () => ["detail"],
-  formula: (step, { head, model }) => math(ofHead("S", head), mo("="), frac(dot(head), rootOfD()), mo("="), frac(dot(head), sqrt(mn(model.d_model / model.n_head)))),
+  formula: (step, { head, model }) =>
+    math(
+      ofHead("S", head),
+      mo("="),
+      frac(dot(head), rootOfD()),
+      mo("="),
+      frac(dot(head), sqrt(mn(model.d_model / model.n_head))),
+    ),
   picture({ trace: { detail }, head, queries, keys }) {
     const one = { whose: "query", rows: queries, cols: keys, lit: both };
     const mats = [
@@ -48,13 +59,23 @@ export const scale = {
   explain({ trace: { detail }, step }, picture, query, key) {
     const qk = sum(products(rowIn(detail.q, query), rowIn(detail.k, key)));
     const root = Math.sqrt(detail.q.shape[1]);
-    const lines = [["computation.line.dot", {}, qk], ["computation.line.root", { d: detail.q.shape[1] }, root]];
-    return { terms: null, lines, total: qk / root, own: cellIn(detail.scores, query, key), tap: `${step.sublayer.path}.scores` };
+    const lines = [
+      ["computation.line.dot", {}, qk],
+      ["computation.line.root", { d: detail.q.shape[1] }, root],
+    ];
+    return {
+      terms: null,
+      lines,
+      total: qk / root,
+      own: cellIn(detail.scores, query, key),
+      tap: `${step.sublayer.path}.scores`,
+    };
   },
 };
 
 /** M: 0, or −∞ where a reason stands. */
-const zeros = ({ mask }) => once(mask, "zeros", () => ({ shape: mask.shape, data: new Float32Array(mask.data.length) }));
+const zeros = ({ mask }) =>
+  once(mask, "zeros", () => ({ shape: mask.shape, data: new Float32Array(mask.data.length) }));
 
 export const mask = {
   why: "weight",
@@ -65,16 +86,41 @@ export const mask = {
     const forbidden = detail.mask.data;
     const mats = [
       { ...one, id: "a", op: "", name: perHead("S", head), matrix: detail.scores },
-      { ...one, id: "m", op: "+", name: () => mi("M"), matrix: zeros(detail), forbidden, legend: t("computation.zero_or_forbidden") },
-      { ...one, id: "c", op: "=", name: () => row(ofHead("S", head), mo("+"), mi("M")), compound: true, matrix: detail.scores, forbidden },
+      {
+        ...one,
+        id: "m",
+        op: "+",
+        name: () => mi("M"),
+        matrix: zeros(detail),
+        forbidden,
+        legend: t("computation.zero_or_forbidden"),
+      },
+      {
+        ...one,
+        id: "c",
+        op: "=",
+        name: () => row(ofHead("S", head), mo("+"), mi("M")),
+        compound: true,
+        matrix: detail.scores,
+        forbidden,
+      },
     ];
     return { layout: "stack", mats, result: mats[2], rows: "query", cols: "key" };
   },
   explain({ trace: { detail } }, picture, query, key) {
     const reasons = cellIn(detail.mask, query, key);
     const score = cellIn(detail.scores, query, key);
-    const m = reasons ? ["computation.line.forbidden", { reason: reasonOf(reasons) }, -Infinity] : ["computation.line.allowed", {}, 0];
-    return { terms: null, lines: [["computation.line.score", {}, score], m], total: reasons ? -Infinity : score, own: null, tap: null, note: "computation.later" };
+    const m = reasons
+      ? ["computation.line.forbidden", { reason: reasonOf(reasons) }, -Infinity]
+      : ["computation.line.allowed", {}, 0];
+    return {
+      terms: null,
+      lines: [["computation.line.score", {}, score], m],
+      total: reasons ? -Infinity : score,
+      own: null,
+      tap: null,
+      note: "computation.later",
+    };
   },
 };
 
@@ -86,9 +132,22 @@ export const av = {
   picture({ trace, step, head, queries, keys }) {
     const { detail } = trace;
     return productPicture({
-      a: { name: perHead("A", head), matrix: detail.pattern, ramp: "weights", forbidden: detail.mask.data, whose: "query", rows: queries, cols: keys },
+      a: {
+        name: perHead("A", head),
+        matrix: detail.pattern,
+        ramp: "weights",
+        forbidden: detail.mask.data,
+        whose: "query",
+        rows: queries,
+        cols: keys,
+      },
       b: { name: () => projected("v", head), matrix: detail.v, role: "v" },
-      c: { name: perHead("Z", head), matrix: headOf(trace.tensor(`${step.sublayer.path}.z`), head), whose: "query", rows: queries },
+      c: {
+        name: perHead("Z", head),
+        matrix: headOf(trace.tensor(`${step.sublayer.path}.z`), head),
+        whose: "query",
+        rows: queries,
+      },
     });
   },
   explain: ({ step, keys }, picture, query, col) =>

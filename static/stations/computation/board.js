@@ -21,7 +21,17 @@ import { drawNoSum, drawSum } from "./sum.js";
 export function drawBoard(parts, context, state, actions) {
   const picture = /** @type {any} */ (KINDS[context.step.kind]).picture(context);
   const one = parts.one ? { query: context.query, key: context.key } : null;
-  const seen = [context.trace.key, context.step.id, context.layer, context.head, parts.width, currentTheme(), typeScale(), one?.query, one?.key];
+  const seen = [
+    context.trace.key,
+    context.step.id,
+    context.layer,
+    context.head,
+    parts.width,
+    currentTheme(),
+    typeScale(),
+    one?.query,
+    one?.key,
+  ];
   const answers = picture.ids ? [context.query, ...picture.ids] : [];
   const made = [...seen, ...answers, ...picture.mats.map(({ matrix }) => matrix.shape.join("×"))].join(" ");
   if (parts.board?.made === made) Object.assign(parts.board, { picture, context });
@@ -37,7 +47,8 @@ function drawAnew(parts, picture, one) {
   const layout = layoutOf(picture, { width: parts.width, one, type: typeScale() });
   const focused = parts.mats.contains(document.activeElement);
   const { drawn, pooled } = drawMats(parts.mats, picture, layout);
-  if (layout.room) parts.mats.prepend(parts.sum.element); // the corner that a product leaves free
+  if (layout.room)
+    parts.mats.prepend(parts.sum.element); // the corner that a product leaves free
   else parts.picture.append(parts.sum.element);
   const scale = t(one ? "computation.scale_one" : "computation.scale", { pixels: number(layout.scale, 2) });
   setText(parts.scale, [scale, pooled && t("computation.pooled")].filter(Boolean).join(" "));
@@ -58,5 +69,12 @@ function show(parts, [row, col], hovered) {
   light(drawn, row, col);
   if (col < 0) return drawNoSum(parts.sum, t("computation.none_chosen"));
   const arithmetic = /** @type {any} */ (KINDS[context.step.kind]).explain(context, picture, row, col);
-  drawSum(parts.sum, arithmetic, { mat: picture.result, alone: picture.rows === "row", where: whereOf(context, picture, row, col), row, col, hovered });
+  drawSum(parts.sum, arithmetic, {
+    mat: picture.result,
+    alone: picture.rows === "row",
+    where: whereOf(context, picture, row, col),
+    row,
+    col,
+    hovered,
+  });
 }

@@ -10,7 +10,10 @@ export function followCells({ frame, box, mat }, { label, describedBy, at, rows,
   const under = ({ clientX, clientY }) => {
     const { left, top, width, height } = frame.getBoundingClientRect();
     const row = inside(Math.floor(((clientY - top) / height) * box.count), box.count);
-    return /** @type {[number, number]} */ ([row + box.from, inside(Math.floor(((clientX - left) / width) * cols), cols)]);
+    return /** @type {[number, number]} */ ([
+      row + box.from,
+      inside(Math.floor(((clientX - left) / width) * cols), cols),
+    ]);
   };
   frame.tabIndex = 0;
   frame.setAttribute("role", "application");
@@ -22,7 +25,14 @@ export function followCells({ frame, box, mat }, { label, describedBy, at, rows,
   frame.addEventListener("keydown", (event) => {
     const [row, col] = at();
     const page = event.shiftKey ? 16 : 1;
-    const to = { ArrowUp: [row - 1, col], ArrowDown: [row + 1, col], ArrowLeft: [row, col - page], ArrowRight: [row, col + page], Home: [row, 0], End: [row, cols - 1] }[event.key];
+    const to = {
+      ArrowUp: [row - 1, col],
+      ArrowDown: [row + 1, col],
+      ArrowLeft: [row, col - page],
+      ArrowRight: [row, col + page],
+      Home: [row, 0],
+      End: [row, cols - 1],
+    }[event.key];
     if (!to || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     event.stopPropagation(); // the same keys step through the walk elsewhere

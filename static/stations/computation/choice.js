@@ -27,9 +27,23 @@ export function choiceOf({ step }, { rows, cols, ids = [] }, [row, col]) {
 
 /** "of ·fox 3, feature 17". @returns {(Node|string)[]} */
 export function whereOf({ queries, keys, step }, { rows, cols, result }, row, col) {
-  const name = (label, index, role) => h("span", null, h("b", { class: `${role} mono` }, label), index === null ? null : [" ", h("small", null, index)]);
-  const token = rows === "query" ? name(queries[row], row, "q") : rows === "key" ? name(keys[row], row, "k") : name(result.rows?.[row] ?? "", null, "q");
+  const name = (label, index, role) =>
+    h("span", null, h("b", { class: `${role} mono` }, label), index === null ? null : [" ", h("small", null, index)]);
+  const token =
+    rows === "query"
+      ? name(queries[row], row, "q")
+      : rows === "key"
+        ? name(keys[row], row, "k")
+        : name(result.rows?.[row] ?? "", null, "q");
   const kind = cols === "feature" && ["w1", "relu"].includes(step.kind) ? "unit" : cols;
-  const column = cols === "key" ? name(keys[col], col, "k") : cols === "answer" ? h("b", { class: "mono" }, result.cols?.[col]) : h("b", { class: "mono" }, col);
-  return phrase(`computation.of_${kind === "answer" && rows === "row" && step.kind === "logits" ? "class" : kind}`, { token, column });
+  const column =
+    cols === "key"
+      ? name(keys[col], col, "k")
+      : cols === "answer"
+        ? h("b", { class: "mono" }, result.cols?.[col])
+        : h("b", { class: "mono" }, col);
+  return phrase(`computation.of_${kind === "answer" && rows === "row" && step.kind === "logits" ? "class" : kind}`, {
+    token,
+    column,
+  });
 }

@@ -29,14 +29,25 @@ function labelsOf({ tokens }) {
 export function contextOf(trace, state, step) {
   const { model, queries, keys } = trace;
   const { layer, head, answer } = state;
-  return { trace, model, step, layer, head, answer, ...position(state, trace), queries: labelsOf(queries), keys: labelsOf(keys) };
+  return {
+    trace,
+    model,
+    step,
+    layer,
+    head,
+    answer,
+    ...position(state, trace),
+    queries: labelsOf(queries),
+    keys: labelsOf(keys),
+  };
 }
 
 /** Whether a block of the step's stack has cross-attention. */
 export const crosses = (model, { prefix, layer }) => sublayersOf(model, prefix, layer).length === 3;
 
 /** The tap that K and V are made from: in cross-attention the encoder's output. */
-export const readBy = (model, name, sublayer) => (sublayer.kind === "cross_attn" && name !== "q" ? outputOf(model, "encoder.") : inputOf(model, sublayer));
+export const readBy = (model, name, sublayer) =>
+  sublayer.kind === "cross_attn" && name !== "q" ? outputOf(model, "encoder.") : inputOf(model, sublayer);
 
 /** The three of a residual connection: what was there, what is added, and their sum. */
 export function sumOf(model, { before, out, after, norm }) {

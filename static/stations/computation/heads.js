@@ -14,7 +14,15 @@ export const heads = {
   why: "weight",
   needs: ({ sublayer }) => ["q", "k", "v"].map((name) => `tensor:${sublayer.path}.${name}`),
   formula(step, { head, model }) {
-    const columns = () => [mtext("["), mo(":"), mo(","), mn(first(model, head)), mo("…"), mn(first(model, head + 1) - 1), mtext("]")];
+    const columns = () => [
+      mtext("["),
+      mo(":"),
+      mo(","),
+      mn(first(model, head)),
+      mo("…"),
+      mn(first(model, head + 1) - 1),
+      mtext("]"),
+    ];
     const one = (name) => [projected(name, head), mo("="), projected(name), columns()];
     return ["q", "k", "v"].map((name) => math(one(name)));
   },
@@ -24,16 +32,39 @@ export const heads = {
       const d = tensor.shape[2];
       const rows = name === "q" ? { whose: "query", rows: queries } : { whose: "key", rows: keys };
       const lit = (from) => (row, col) => ({ row: name === "q" ? row : undefined, col: from + col });
-      const whole = { id: name, op: "", name: () => projected(name), matrix: joined(tensor), band: [head * d, (head + 1) * d], lit: lit(head * d) };
-      const one = { id: `${name}_head`, op: "→", name: () => projected(name, head), matrix: headOf(tensor, head), lit: lit(0) };
-      return [{ ...whole, ...rows, role: name }, { ...one, ...rows, role: name }];
+      const whole = {
+        id: name,
+        op: "",
+        name: () => projected(name),
+        matrix: joined(tensor),
+        band: [head * d, (head + 1) * d],
+        lit: lit(head * d),
+      };
+      const one = {
+        id: `${name}_head`,
+        op: "→",
+        name: () => projected(name, head),
+        matrix: headOf(tensor, head),
+        lit: lit(0),
+      };
+      return [
+        { ...whole, ...rows, role: name },
+        { ...one, ...rows, role: name },
+      ];
     });
     return { layout: "pairs", mats, result: mats[1], rows: "query", cols: "feature" };
   },
   explain({ head }, { mats: [whole, one] }, at_, col) {
     const d = one.matrix.shape[1];
     const value = cellIn(whole.matrix, at_, head * d + col);
-    return { terms: null, lines: [["computation.line.column", { col, head, d, from: head * d + col }, value]], total: value, own: null, tap: null, note: "computation.moved" };
+    return {
+      terms: null,
+      lines: [["computation.line.column", { col, head, d, from: head * d + col }, value]],
+      total: value,
+      own: null,
+      tap: null,
+      note: "computation.moved",
+    };
   },
 };
 
@@ -41,7 +72,17 @@ export const heads = {
 export const concat = {
   why: "weight",
   needs: ({ sublayer }) => [`tensor:${sublayer.path}.z`],
-  formula: (step, { model }) => math(mi("Z"), mo("="), mi("Concat"), mtext("("), ofHead("Z", 0), mo(", …,"), ofHead("Z", model.n_head - 1), mtext(")")),
+  formula: (step, { model }) =>
+    math(
+      mi("Z"),
+      mo("="),
+      mi("Concat"),
+      mtext("("),
+      ofHead("Z", 0),
+      mo(", …,"),
+      ofHead("Z", model.n_head - 1),
+      mtext(")"),
+    ),
   picture({ trace, step, head, queries }) {
     const tensor = trace.tensor(`${step.sublayer.path}.z`);
     const [n, , d] = tensor.shape;
@@ -49,13 +90,28 @@ export const concat = {
     const inside = (at_, col) => (Math.floor(col / d) === head ? { row: at_, col: col % d } : {});
     const mats = [
       { ...one, id: "a", op: "", name: () => ofHead("Z", head), matrix: headOf(tensor, head), lit: inside },
-      { ...one, id: "c", op: t("computation.op_heads", { n }), name: () => mi("Z"), matrix: joined(tensor), band: [head * d, (head + 1) * d], lit: (row, col) => ({ row, col }) },
+      {
+        ...one,
+        id: "c",
+        op: t("computation.op_heads", { n }),
+        name: () => mi("Z"),
+        matrix: joined(tensor),
+        band: [head * d, (head + 1) * d],
+        lit: (row, col) => ({ row, col }),
+      },
     ];
     return { layout: "stack", mats, result: mats[1], rows: "query", cols: "feature" };
   },
   explain({ model }, { result }, query, col) {
     const d = model.d_model / model.n_head;
     const value = cellIn(result.matrix, query, col);
-    return { terms: null, lines: [["computation.line.head", { col, head: Math.floor(col / d), d: col % d }, value]], total: value, own: null, tap: null, note: "computation.moved" };
+    return {
+      terms: null,
+      lines: [["computation.line.head", { col, head: Math.floor(col / d), d: col % d }, value]],
+      total: value,
+      own: null,
+      tap: null,
+      note: "computation.moved",
+    };
   },
 };

@@ -23,6 +23,23 @@ import { tokens } from "./token_step.js";
 
 /** @type {Object<string, Kind>} */
 export const KINDS = {
-  ...{ tokens, embed, before, norm, q, k, v, heads, scores, scale, mask, softmax: softmaxStep, av, concat, wo, residual },
+  ...{
+    tokens,
+    embed,
+    before,
+    norm,
+    q,
+    k,
+    v,
+    heads,
+    scores,
+    scale,
+    mask,
+    softmax: softmaxStep,
+    av,
+    concat,
+    wo,
+    residual,
+  },
   ...{ w1, relu, w2, rest, final, logits, answer },
 };

@@ -25,7 +25,11 @@ export function layoutOf(picture, { width, one, type }) {
   const { mats } = picture;
   const labels = labelRoom(mats, type, width);
   const shown = mats.map((mat) => rowsOf(mat, one));
-  const sizes = mats.map(({ matrix }, i) => ({ cols: matrix.shape[1], rows: shown[i].count, flat: isFlat(shown[i], matrix) }));
+  const sizes = mats.map(({ matrix }, i) => ({
+    cols: matrix.shape[1],
+    rows: shown[i].count,
+    flat: isFlat(shown[i], matrix),
+  }));
   const arrangement = arrangementOf(picture, sizes, width - labels);
   const scale = scaleFor(arrangement, sizes, width - labels, labels);
   const boxes = mats.map((mat, i) => boxOf(shown[i], sizes[i], scale));
@@ -35,7 +39,9 @@ export function layoutOf(picture, { width, one, type }) {
 
 /** What is drawn of it: all rows, or one token's. */
 function rowsOf({ whose, matrix }, one) {
-  return whose && one ? { from: one[whose], count: 1, single: true } : { from: 0, count: matrix.shape[0], single: false };
+  return whose && one
+    ? { from: one[whose], count: 1, single: true }
+    : { from: 0, count: matrix.shape[0], single: false };
 }
 
 /** A row that has a height of its own. */
@@ -55,7 +61,10 @@ function scaleFor(arrangement, sizes, width, labels = 0) {
     cross: () => [beside(width - GAP, cols[0], cols.at(-1), labels), HIGHEST / (rows[1] + rows.at(-1))],
     column: () => [width / Math.max(...cols), (1.2 * HIGHEST) / total(rows)],
     row: () => [(width - 3 * GAP * sizes.length) / total(cols), HIGHEST / Math.max(...rows)],
-    pairs: () => [beside(width - GAP, cols[0], cols[1], labels), (1.2 * HIGHEST) / total(rows.filter((_, i) => i % 2 === 0))],
+    pairs: () => [
+      beside(width - GAP, cols[0], cols[1], labels),
+      (1.2 * HIGHEST) / total(rows.filter((_, i) => i % 2 === 0)),
+    ],
   };
   const largest = sizes.every(({ flat }) => flat) ? 1.5 * LARGEST : LARGEST;
   const scale = Math.min(largest, ...limits[arrangement]());

@@ -7,7 +7,8 @@ const ROLES = ["q", "k", "v"];
 const upper = (name) => name.toUpperCase();
 
 /** Q, K or V; with a head Q₅. @param {"q"|"k"|"v"} name @param {number} [head] */
-export const projected = (name, head) => (head === undefined ? mi(upper(name), name) : sub(mi(upper(name), name), mn(head)));
+export const projected = (name, head) =>
+  head === undefined ? mi(upper(name), name) : sub(mi(upper(name), name), mn(head));
 
 /** K₅ᵀ @param {number} head */
 export const flippedKeys = (head) => subsup(mi("K", "k"), mn(head), mtext("⊤"));

@@ -20,7 +20,8 @@ export const transposed = (tensor) =>
   once(tensor, "transposed", () => {
     const [rows, cols] = tensor.shape;
     const data = new Float32Array(rows * cols);
-    for (let row = 0; row < rows; row++) for (let col = 0; col < cols; col++) data[col * rows + row] = tensor.data[row * cols + col];
+    for (let row = 0; row < rows; row++)
+      for (let col = 0; col < cols; col++) data[col * rows + row] = tensor.data[row * cols + col];
     return { shape: [cols, rows], data };
   });
 
@@ -42,7 +43,8 @@ export const joined = (tensor) =>
 export const headOf = (tensor, head) => once(tensor, `head ${head}`, () => headIn(tensor, head));
 
 /** Every number through `f`. @returns {Matrix} */
-export const mapped = (tensor, what, f) => once(tensor, what, () => ({ shape: tensor.shape, data: tensor.data.map(f) }));
+export const mapped = (tensor, what, f) =>
+  once(tensor, what, () => ({ shape: tensor.shape, data: tensor.data.map(f) }));
 
 /** A vector as a matrix of one row. @returns {Matrix} */
 export const asRow = ({ data }) => ({ shape: [1, data.length], data });

@@ -11,7 +11,10 @@ import { mat, stacked, streamName, sumName } from "./stream.js";
 function normKind(path, input) {
   return {
     why: "norm",
-    needs: (step, model) => ["input", "out"].map((tap) => `tensor:${path(step, model)}.${tap}`).concat(["weight", "bias"].map((name) => `weight:${path(step, model)}.${name}`)),
+    needs: (step, model) =>
+      ["input", "out"]
+        .map((tap) => `tensor:${path(step, model)}.${tap}`)
+        .concat(["weight", "bias"].map((name) => `weight:${path(step, model)}.${name}`)),
     formula(step, { model }) {
       const [x, mean, spread] = [input(model, step), mi("μ"), sqrt(row(sup(mi("σ"), mn(2)), mo("+"), mi("ε")))];
       return math(normed(x()), mo("="), mi("γ"), mo("⊙"), frac(row(x(), mo("−"), mean), spread), mo("+"), mi("β"));
@@ -38,7 +41,13 @@ function normKind(path, input) {
         ["computation.line.gain", {}, g],
         ["computation.line.shift", {}, b],
       ];
-      return { terms: null, lines, total: hat * g + b, own: cellIn(c.matrix, query, col), tap: `${path(step, model)}.out` };
+      return {
+        terms: null,
+        lines,
+        total: hat * g + b,
+        own: cellIn(c.matrix, query, col),
+        tap: `${path(step, model)}.out`,
+      };
     },
   };
 }
@@ -50,5 +59,7 @@ function normInput(model, step) {
 }
 
 export const norm = normKind(({ sublayer }) => sublayer.norm, normInput);
-export const final = normKind((step, model) => /** @type {string} */ (endsOf(model, step.prefix).finalNorm), () => () => mi("X"));
-
+export const final = normKind(
+  (step, model) => /** @type {string} */ (endsOf(model, step.prefix).finalNorm),
+  () => () => mi("X"),
+);

@@ -28,7 +28,9 @@ export function paint(canvas, { matrix, ramp = "signed", forbidden, ...mat }, { 
   const start = from * cols;
   const data = matrix.data.subarray(start, start + count * cols);
   const hidden = forbidden?.subarray(start, start + count * cols) ?? null;
-  const { values, seen } = pooled ? strongest(data, hidden, [count, cols], [down, across]) : { values: data, seen: hidden && hidden.map((reason) => Number(reason === 0)) };
+  const { values, seen } = pooled
+    ? strongest(data, hidden, [count, cols], [down, across])
+    : { values: data, seen: hidden && hidden.map((reason) => Number(reason === 0)) };
   canvas.width = across;
   canvas.height = down;
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
@@ -36,7 +38,8 @@ export function paint(canvas, { matrix, ramp = "signed", forbidden, ...mat }, { 
   const pixels = new Uint32Array(image.data.buffer);
   const table = pixelTable(ramp);
   const unit = 255 / (max - min);
-  for (let i = 0; i < pixels.length; i++) pixels[i] = seen && !seen[i] ? 0 : table[Math.round((values[i] - min) * unit)];
+  for (let i = 0; i < pixels.length; i++)
+    pixels[i] = seen && !seen[i] ? 0 : table[Math.round((values[i] - min) * unit)];
   context.putImageData(image, 0, 0);
   return pooled;
 }

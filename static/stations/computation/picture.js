@@ -27,11 +27,15 @@ export function drawMats(root, picture, layout) {
   let pooled = false;
   const drawn = picture.mats.map((mat, i) => {
     const one = buildMat(mat, layout.boxes[i], hasLabels(layout, i) ? layout.labels : 0, mat === picture.result);
-    pooled = paint(one.canvas, mat, one.box, [one.box.width * devicePixelRatio, one.box.height * devicePixelRatio]) || pooled;
+    pooled =
+      paint(one.canvas, mat, one.box, [one.box.width * devicePixelRatio, one.box.height * devicePixelRatio]) || pooled;
     return one;
   });
   root.className = `mats ${layout.arrangement}`;
-  replace(root, drawn.map(({ figure }) => figure));
+  replace(
+    root,
+    drawn.map(({ figure }) => figure),
+  );
   return { drawn, pooled };
 }
 
@@ -45,23 +49,58 @@ function buildMat(mat, box, labels, isResult) {
   const scale = scaleOf(mat);
   const name = mat.name();
   const [rows, cols] = mat.matrix.shape;
-  const words = t("computation.matrix", { name: name.textContent, rows, cols: mat.whole ?? cols, low: number(scale.seen[0], 3), high: number(scale.seen[1], 3) });
-  const canvas = h("canvas", { class: mat.forbidden ? "hatched" : null, role: "img", "aria-label": words, style: { width: `${box.width}px`, height: `${box.height}px` } });
+  const words = t("computation.matrix", {
+    name: name.textContent,
+    rows,
+    cols: mat.whole ?? cols,
+    low: number(scale.seen[0], 3),
+    high: number(scale.seen[1], 3),
+  });
+  const canvas = h("canvas", {
+    class: mat.forbidden ? "hatched" : null,
+    role: "img",
+    "aria-label": words,
+    style: { width: `${box.width}px`, height: `${box.height}px` },
+  });
   const lit = h("i", { class: "lit" });
-  const band = mat.band && h("i", { class: "band", style: { left: `${(mat.band[0] / cols) * 100}%`, width: `${((mat.band[1] - mat.band[0]) / cols) * 100}%` } });
+  const band =
+    mat.band &&
+    h("i", {
+      class: "band",
+      style: { left: `${(mat.band[0] / cols) * 100}%`, width: `${((mat.band[1] - mat.band[0]) / cols) * 100}%` },
+    });
   const numbers = h("div", { class: "numbers", "aria-hidden": true }, numbersIn(mat, box, scale));
   const colName = isResult ? h("span", { class: "col-name" }) : null;
-  const frame = h("div", { class: `frame ${mat.role ?? ""}`, style: { width: `${box.width}px`, height: `${box.height}px` } }, canvas, numbers, band, lit, colName);
+  const frame = h(
+    "div",
+    { class: `frame ${mat.role ?? ""}`, style: { width: `${box.width}px`, height: `${box.height}px` } },
+    canvas,
+    numbers,
+    band,
+    lit,
+    colName,
+  );
   const rowName = labels && mat.rows ? h("span", { class: "row-name" }) : null;
-  const gutter = labels ? h("div", { class: "gutter", style: { width: `${labels}px` }, "aria-hidden": true }, namesOf(mat, box), rowName) : null;
-  const figure = h("figure", { class: `mat mat-${mat.id}`, dataset: { mat: mat.id } }, captionOf(mat, name, scale), h("div", { class: "held" }, gutter, frame));
+  const gutter = labels
+    ? h("div", { class: "gutter", style: { width: `${labels}px` }, "aria-hidden": true }, namesOf(mat, box), rowName)
+    : null;
+  const figure = h(
+    "figure",
+    { class: `mat mat-${mat.id}`, dataset: { mat: mat.id } },
+    captionOf(mat, name, scale),
+    h("div", { class: "held" }, gutter, frame),
+  );
   if (isResult) update(figure, { dataset: { testid: "computation-result" } });
   return { mat, box, figure, frame, canvas, lit, rowName, colName };
 }
 
 /** The name, "10 × 256", and the colours from the smallest to the largest. */
 function captionOf({ op, matrix: { shape }, whole, role, learned, legend }, name, scale) {
-  const size = t(whole ? "computation.size_of" : "computation.size", { rows: integer(shape[0]), cols: integer(shape[1]), whole: integer(whole ?? 0) });
+  const size = t(whole ? "computation.size_of" : "computation.size", {
+    rows: integer(shape[0]),
+    cols: integer(shape[1]),
+    whole: integer(whole ?? 0),
+  });
   return h(
     "figcaption",
     null,
@@ -88,7 +127,13 @@ function numbersIn({ matrix: { shape, data }, forbidden, ramp, legend }, { from,
   return Array.from({ length: count * shape[1] }, (_, i) => {
     const [row, col, value] = [Math.floor(i / shape[1]), i % shape[1], data[from * shape[1] + i]];
     if (forbidden?.[from * shape[1] + i]) return null;
-    const style = { left: `${col * unit}px`, top: `${row * step}px`, width: `${unit}px`, height: `${step}px`, color: inkOn(colourAt(scale, value)) };
+    const style = {
+      left: `${col * unit}px`,
+      top: `${row * step}px`,
+      width: `${unit}px`,
+      height: `${step}px`,
+      color: inkOn(colourAt(scale, value)),
+    };
     return h("span", { style }, isWeight ? cellWeight(value) : number(value, unit < WIDE.fine ? 1 : 2));
   });
 }

@@ -2,7 +2,6 @@
 
 import { cellIn, columnIn, products, rowIn, sum } from "../../model/matrix.js";
 
-
 /**
  * @typedef {Object} Mat  one matrix of a picture
  * @property {string} id
@@ -61,5 +60,12 @@ export function productSum({ mats }, row, col, { label, ...more }) {
   const shift = bias ? bias.matrix.data[col] : 0;
   const lines = [["computation.line.sum", { n: values.length }, dot]];
   if (bias) lines.push(["computation.line.bias", {}, shift]);
-  return { terms: { a: x, b: w, values, label }, lines, total: dot + shift, own: cellIn(c.matrix, row, col), tap: null, ...more };
+  return {
+    terms: { a: x, b: w, values, label },
+    lines,
+    total: dot + shift,
+    own: cellIn(c.matrix, row, col),
+    tap: null,
+    ...more,
+  };
 }

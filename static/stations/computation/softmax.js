@@ -9,19 +9,32 @@ const masked = (head) => row(ofHead("S", head), mo("+"), mi("M"));
 export const softmaxStep = {
   why: "weight",
   needs: () => ["detail"],
-  formula: (step, { head }) => math(ofHead("A", head), mo("="), mi("softmax"), row(mtext("("), masked(head), mtext(")"))),
+  formula: (step, { head }) =>
+    math(ofHead("A", head), mo("="), mi("softmax"), row(mtext("("), masked(head), mtext(")"))),
   picture({ trace: { detail }, head, queries, keys }) {
     const one = { whose: "query", rows: queries, cols: keys, forbidden: detail.mask.data };
     const mats = [
       { ...one, id: "a", op: "", name: () => masked(head), matrix: detail.scores, lit: (row) => ({ row }) },
-      { ...one, id: "c", op: "softmax →", name: () => ofHead("A", head), matrix: detail.pattern, ramp: "weights", lit: (row, col) => ({ row, col }) },
+      {
+        ...one,
+        id: "c",
+        op: "softmax →",
+        name: () => ofHead("A", head),
+        matrix: detail.pattern,
+        ramp: "weights",
+        lit: (row, col) => ({ row, col }),
+      },
     ];
     return { layout: "stack", mats, result: mats[1], rows: "query", cols: "key" };
   },
   explain({ trace: { detail }, step, keys }, picture, query, key) {
     const reasons = rowIn(detail.mask, query);
     const scores = Array.from(rowIn(detail.scores, query), (score, j) => (reasons[j] ? -Infinity : score));
-    return { ...shareOf(scores, key, (j) => `${keys[j]} ${j}`), own: cellIn(detail.pattern, query, key), tap: `${step.sublayer.path}.pattern` };
+    return {
+      ...shareOf(scores, key, (j) => `${keys[j]} ${j}`),
+      own: cellIn(detail.pattern, query, key),
+      tap: `${step.sublayer.path}.pattern`,
+    };
   },
 };
 

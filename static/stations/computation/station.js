@@ -20,7 +20,8 @@ let counted = 0;
 
 const partsOf = perRoot((root) => {
   const id = `computation-${counted++}`;
-  const way = (name) => h("button", { type: "button", dataset: { testid: `way-${name}` } }, t(`computation.way_${name}`));
+  const way = (name) =>
+    h("button", { type: "button", dataset: { testid: `way-${name}` } }, t(`computation.way_${name}`));
   const parts = {
     ...{ id, one: true, width: 0 }, // one token's way: this reader's wish, no part of the link
     title: h("h1", { dataset: { testid: "opened-title" } }),
@@ -41,7 +42,16 @@ const partsOf = perRoot((root) => {
   };
   const ways = h("div", { class: "seg", role: "group", "aria-label": t("computation.way") }, Object.values(parts.ways));
   parts.picture.append(parts.mats, parts.scale);
-  root.append(h("div", { class: "bar" }, parts.title, h("span", { class: "grow" }), ways), parts.place, parts.formula, parts.about, parts.leads, parts.lacks, parts.list, parts.picture);
+  root.append(
+    h("div", { class: "bar" }, parts.title, h("span", { class: "grow" }), ways),
+    parts.place,
+    parts.formula,
+    parts.about,
+    parts.leads,
+    parts.lacks,
+    parts.list,
+    parts.picture,
+  );
   new ResizeObserver(() => root.clientWidth && root.clientWidth !== parts.width && parts.again()).observe(root);
   return parts;
 });
@@ -87,7 +97,16 @@ function drawHeading(parts, context) {
   const name = h("b", { class: "step-name" }, t(`computation.step.${step.kind}`));
   replace(parts.formula, name, h("span", { class: "formulas" }, KINDS[step.kind].formula(step, context)));
   const crossed = step.group === "cross_attn" && ["q", "k", "v"].includes(step.kind);
-  setText(parts.about, [t(`computation.about.${step.kind}`), crossed && t(`computation.about.cross_${step.kind}`), KINDS[step.kind].note?.(model)].filter(Boolean).join(" "));
+  setText(
+    parts.about,
+    [
+      t(`computation.about.${step.kind}`),
+      crossed && t(`computation.about.cross_${step.kind}`),
+      KINDS[step.kind].note?.(model),
+    ]
+      .filter(Boolean)
+      .join(" "),
+  );
 }
 
 /** One token or all; and where there is a block to enter, the way there. */
@@ -126,7 +145,9 @@ function prefetch(steps, step, model, actions) {
   const needs = [steps[at + 1], steps[at - 1]].filter(Boolean).flatMap((near) => {
     const { needs: own, why } = KINDS[near.kind];
     const beside = EXPLANATIONS[why]?.needs ?? [];
-    const tensors = (typeof beside === "function" ? beside({ ...actions.get(), ...opening(near) }, model) : beside).filter((need) => /^(tensor|weight):/.test(need));
+    const tensors = (
+      typeof beside === "function" ? beside({ ...actions.get(), ...opening(near) }, model) : beside
+    ).filter((need) => /^(tensor|weight):/.test(need));
     return [...own(near, model), ...tensors];
   });
   setTimeout(() => actions.soon([...new Set(needs)]).catch(() => {}), 0);

@@ -32,19 +32,35 @@ const ORDERS = {
 export function stepsOf(model, { attention: id, layer }) {
   const open = attentionOf(model, id);
   const prefix = prefixOf(open);
-  const step = (group, kind, sublayer = null, attention = null) => ({ id: `${group}.${kind}`, group, kind, prefix, layer, sublayer, attention });
+  const step = (group, kind, sublayer = null, attention = null) => ({
+    id: `${group}.${kind}`,
+    group,
+    kind,
+    prefix,
+    layer,
+    sublayer,
+    attention,
+  });
   const block = sublayersOf(model, prefix, layer).flatMap((sublayer) => {
     const kinds = (ORDERS[model.norm_order] ?? ORDERS.pre)(sublayer.kind === "ffn" ? FFN : ATTENTION);
     return kinds.map((kind) => step(sublayer.kind, kind, sublayer, attentionIn(model, prefix, sublayer.kind)));
   });
   const before = layer > 0 ? ["tokens", "embed", "before"] : ["tokens", "embed"];
-  return [...before.map((kind) => step("in", kind)), ...block, ...endOf(model, prefix, layer).map((kind) => step("out", kind))];
+  return [
+    ...before.map((kind) => step("in", kind)),
+    ...block,
+    ...endOf(model, prefix, layer).map((kind) => step("out", kind)),
+  ];
 }
 
 /** What follows the open block: the others, the last LayerNorm, and what comes out, if this stack is the one that answers. */
 function endOf(model, prefix, layer) {
   const answers = prefixOf(attentionOf(model)) === prefix;
-  return [layer < model.n_layer - 1 && "rest", endsOf(model, prefix).finalNorm && "final", ...(answers ? ["logits", "answer"] : [])].filter(Boolean);
+  return [
+    layer < model.n_layer - 1 && "rest",
+    endsOf(model, prefix).finalNorm && "final",
+    ...(answers ? ["logits", "answer"] : []),
+  ].filter(Boolean);
 }
 
 function attentionIn(model, prefix, kind) {
@@ -62,7 +78,9 @@ export function openStep(steps, model, { step, attention }) {
   const group = step?.split(".")[0];
   const inAttention = group === "attn" || group === "cross_attn";
   const open = attentionOf(model, attention);
-  const there = steps.find((one) => one.kind === kind && (inAttention ? one.attention?.id === open.id : one.group === group));
+  const there = steps.find(
+    (one) => one.kind === kind && (inAttention ? one.attention?.id === open.id : one.group === group),
+  );
   return there ?? steps[0];
 }
 

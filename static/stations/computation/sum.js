@@ -19,7 +19,16 @@ export function buildSum(id) {
   const lines = h("dl", { class: "sum-lines" });
   const total = h("p", { class: "sum-total" });
   const said = h("p", { class: "sr-only", id, "aria-live": "polite" });
-  const element = h("section", { class: "sum", dataset: { testid: "computation-sum" } }, title, bars, named, lines, total, said);
+  const element = h(
+    "section",
+    { class: "sum", dataset: { testid: "computation-sum" } },
+    title,
+    bars,
+    named,
+    lines,
+    total,
+    said,
+  );
   return { element, title, bars, named, lines, total, said };
 }
 
@@ -39,7 +48,13 @@ export function drawSum(parts, arithmetic, { mat: { name, compound }, alone, whe
   parts.bars.hidden = parts.named.hidden = !terms;
   if (terms) drawTerms(parts, terms, hovered);
   replace(parts.lines, arithmetic.lines.map(lineOf));
-  replace(parts.total, h("span", { class: "eq" }, "= "), h("b", { class: "mono" }, significant(total, 6)), " ", own === null ? h("span", { class: "dim" }, t(arithmetic.note ?? "computation.moved")) : checked(arithmetic));
+  replace(
+    parts.total,
+    h("span", { class: "eq" }, "= "),
+    h("b", { class: "mono" }, significant(total, 6)),
+    " ",
+    own === null ? h("span", { class: "dim" }, t(arithmetic.note ?? "computation.moved")) : checked(arithmetic),
+  );
   // A moving pointer would talk without end.
   if (!hovered) setText(parts.said, `${parts.title.textContent} ${parts.total.textContent}`);
 }
@@ -59,11 +74,15 @@ function checked({ total, own, tap, times }) {
   return [checkOf(total, own, (value) => significant(value, 6)), " ", h("code", { class: "dim" }, from)];
 }
 
-const lineOf = ([key, vars, value]) => h("div", null, h("dt", null, t(key, vars)), h("dd", { class: "mono" }, value === null ? "" : significant(value, 5)));
+const lineOf = ([key, vars, value]) =>
+  h("div", null, h("dt", null, t(key, vars)), h("dd", { class: "mono" }, value === null ? "" : significant(value, 5)));
 
 /** One term in words: "17: 0.83 × −1.2 = −0.996". */
 function wordsOf({ a, b, values, label }) {
-  return (i) => (b ? t("computation.term", { i: label(i), a: significant(a[i], 3), b: signed(b[i], 3), value: signed(values[i], 4) }) : t("computation.term_one", { i: label(i), value: significant(values[i], 4) }));
+  return (i) =>
+    b
+      ? t("computation.term", { i: label(i), a: significant(a[i], 3), b: signed(b[i], 3), value: signed(values[i], 4) })
+      : t("computation.term_one", { i: label(i), value: significant(values[i], 4) });
 }
 
 function drawTerms({ bars, named }, terms, hovered) {
@@ -73,7 +92,15 @@ function drawTerms({ bars, named }, terms, hovered) {
   const order = Array.from(terms.values.keys()).sort((i, j) => Math.abs(terms.values[j]) - Math.abs(terms.values[i]));
   const largest = order.slice(0, NAMED).filter((i) => terms.values[i] !== 0);
   const beyond = terms.beyond ?? { n: 0, sum: 0 };
-  const rest = { n: order.length - largest.length + beyond.n, sum: sum(order.slice(largest.length).map((i) => terms.values[i])) + beyond.sum };
-  const others = rest.n > 0 && h("li", { class: "dim" }, t("computation.others", { n: rest.n, sum: signed(rest.sum, 4) }));
-  replace(named, largest.slice(1).map((i) => h("li", { class: "mono" }, words(i))), others);
+  const rest = {
+    n: order.length - largest.length + beyond.n,
+    sum: sum(order.slice(largest.length).map((i) => terms.values[i])) + beyond.sum,
+  };
+  const others =
+    rest.n > 0 && h("li", { class: "dim" }, t("computation.others", { n: rest.n, sum: signed(rest.sum, 4) }));
+  replace(
+    named,
+    largest.slice(1).map((i) => h("li", { class: "mono" }, words(i))),
+    others,
+  );
 }

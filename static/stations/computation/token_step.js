@@ -7,12 +7,35 @@ import { tokenText } from "../../ui/token_text.js";
 export const tokens = {
   why: "weight",
   needs: () => [],
-  formula: (step, { model }) => math(mi("text"), mo("→"), mi("tokens"), mo("→"), mi("id"), mtext(" ∈ {0, …, "), mn(model.vocab_size - 1), mtext("}")),
+  formula: (step, { model }) =>
+    math(
+      mi("text"),
+      mo("→"),
+      mi("tokens"),
+      mo("→"),
+      mi("id"),
+      mtext(" ∈ {0, …, "),
+      mn(model.vocab_size - 1),
+      mtext("}"),
+    ),
   list({ trace, query }, actions) {
     const item = (token) => {
       const chosen = token.index === query;
-      const attrs = { type: "button", class: chosen ? "tok q" : "tok", "aria-pressed": chosen, dataset: { focus: `token-${token.index}` }, on: { click: () => actions.set({ query: token.index }) } };
-      return h("li", null, h("button", attrs, tokenText(token)), h("span", { class: "arrow", "aria-hidden": true }, "↓"), h("b", { class: "mono" }, token.id), h("small", { class: "dim" }, token.index));
+      const attrs = {
+        type: "button",
+        class: chosen ? "tok q" : "tok",
+        "aria-pressed": chosen,
+        dataset: { focus: `token-${token.index}` },
+        on: { click: () => actions.set({ query: token.index }) },
+      };
+      return h(
+        "li",
+        null,
+        h("button", attrs, tokenText(token)),
+        h("span", { class: "arrow", "aria-hidden": true }, "↓"),
+        h("b", { class: "mono" }, token.id),
+        h("small", { class: "dim" }, token.index),
+      );
     };
     return h("ol", { class: "id-list" }, trace.queries.tokens.map(item));
   },

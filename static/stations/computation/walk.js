@@ -9,7 +9,12 @@ const PACES = [0.5, 1, 2, 4, 8];
 
 /** @param {import("../index.js").Actions} actions @param {(to: import("./steps.js").Step) => void} go */
 export function buildWalk(actions, go) {
-  const parts = { steps: /** @type {import("./steps.js").Step[]} */ ([]), open: 0, drawnSteps: "", list: h("ol", { class: "walk-steps" }) };
+  const parts = {
+    steps: /** @type {import("./steps.js").Step[]} */ ([]),
+    open: 0,
+    drawnSteps: "",
+    list: h("ol", { class: "walk-steps" }),
+  };
   const to = (index) => {
     const step = parts.steps[Math.max(0, Math.min(index, parts.steps.length - 1))];
     if (step && step !== parts.steps[parts.open]) go(step);
@@ -21,24 +26,45 @@ export function buildWalk(actions, go) {
   });
   const jump = (index) => (player.stop(), to(index));
   const walk = Object.assign(parts, { player, jump, ...buttonsOf(parts, player, jump) });
-  const element = h("nav", { class: "walk", "aria-label": t("computation.walk"), on: { keydown: (event) => onKey(event, walk) } }, parts.list);
+  const element = h(
+    "nav",
+    { class: "walk", "aria-label": t("computation.walk"), on: { keydown: (event) => onKey(event, walk) } },
+    parts.list,
+  );
   return Object.assign(walk, { element });
 }
 
 /** What stands above the steps. */
 function buttonsOf(parts, player, jump) {
-  const button = (name, act, kind = "btn") => h("button", { class: kind, type: "button", dataset: { testid: `walk-${name}` }, on: { click: act } }, t(`computation.${name}`));
+  const button = (name, act, kind = "btn") =>
+    h(
+      "button",
+      { class: kind, type: "button", dataset: { testid: `walk-${name}` }, on: { click: act } },
+      t(`computation.${name}`),
+    );
   const where = h("span", { class: "dim walk-where", dataset: { testid: "walk-where" } });
   const previous = button("previous", () => jump(parts.open - 1));
   const next = button("next", () => jump(parts.open + 1));
   const play = button("play", () => (player.playing ? player.stop() : player.play()), "btn primary");
-  const options = PACES.map((seconds) => h("option", { value: seconds, selected: seconds === player.pace }, t("computation.seconds", { n: seconds })));
+  const options = PACES.map((seconds) =>
+    h("option", { value: seconds, selected: seconds === player.pace }, t("computation.seconds", { n: seconds })),
+  );
   const changed = ({ target }) => {
     player.pace = Number(target.value);
     player.drawn();
   };
-  const pacer = h("select", { "aria-label": t("computation.pace"), dataset: { testid: "walk-pace" }, on: { change: changed } }, options);
-  const controls = h("div", { class: "walk-controls" }, h("div", { class: "walk-buttons" }, previous, play, next), pacer, where);
+  const pacer = h(
+    "select",
+    { "aria-label": t("computation.pace"), dataset: { testid: "walk-pace" }, on: { change: changed } },
+    options,
+  );
+  const controls = h(
+    "div",
+    { class: "walk-controls" },
+    h("div", { class: "walk-buttons" }, previous, play, next),
+    pacer,
+    where,
+  );
   return { where, previous, next, play, controls };
 }
 
@@ -79,7 +105,12 @@ function groupsOf(walk, steps, { layer }) {
   const groups = [...new Set(steps.map(({ group }) => group))];
   return groups.map((group) => {
     const items = steps.filter((step) => step.group === group).map((step) => h("li", null, stepButton(walk, step)));
-    return h("li", { class: "walk-group" }, h("span", { class: "walk-name" }, t(`computation.group.${group}`, { layer })), h("ol", null, items));
+    return h(
+      "li",
+      { class: "walk-group" },
+      h("span", { class: "walk-name" }, t(`computation.group.${group}`, { layer })),
+      h("ol", null, items),
+    );
   });
 }
 
@@ -87,7 +118,18 @@ function stepButton(walk, { id, kind }) {
   const name = t(`computation.step.${kind}`);
   const role = ["q", "k", "v"].includes(kind) ? kind : null;
   const click = () => walk.jump(walk.steps.findIndex((step) => step.id === id));
-  return h("button", { class: role, type: "button", title: name, "aria-label": name, dataset: { step: id, testid: "walk-step", focus: id }, on: { click } }, shortName(kind));
+  return h(
+    "button",
+    {
+      class: role,
+      type: "button",
+      title: name,
+      "aria-label": name,
+      dataset: { step: id, testid: "walk-step", focus: id },
+      on: { click },
+    },
+    shortName(kind),
+  );
 }
 
 /** W_O, W_1: with the index below, as in the formulas. */
@@ -99,6 +141,7 @@ function shortName(kind) {
 /** Where the steps lie in one line, bring the open one into sight, without moving the page. */
 function reveal(list, item) {
   if (list.scrollWidth <= list.clientWidth) return;
-  const middle = item.getBoundingClientRect().left - list.getBoundingClientRect().left + list.scrollLeft + item.offsetWidth / 2;
+  const middle =
+    item.getBoundingClientRect().left - list.getBoundingClientRect().left + list.scrollLeft + item.offsetWidth / 2;
   list.scrollTo({ left: Math.max(0, middle - list.clientWidth / 2) });
 }

@@ -15,7 +15,13 @@ const partsOf = perRoot((place) => {
   const mean = h("p", { class: "embedding-note", dataset: { testid: "mean-cosine" } });
   const hint = h("p", { class: "dim hint" }, t("embedding.neighbour_hint"));
   const axis = h("span", { class: "axis" }, h("span", null, "0"), h("span", null, "1"));
-  const head = h("div", { class: "neighbour-head", "aria-hidden": true }, h("span"), axis, h("span", null, t("embedding.cosine")));
+  const head = h(
+    "div",
+    { class: "neighbour-head", "aria-hidden": true },
+    h("span"),
+    axis,
+    h("span", null, t("embedding.cosine")),
+  );
   place.append(who, mean, h("div", { class: "neighbours" }, head, list), hint);
   return { who, list, mean };
 });
@@ -29,9 +35,18 @@ export default {
     replace(parts.who, whoOf(found, chosen, actions));
     replace(parts.mean, meanWords(found));
     parts.mean.dataset.value = found.mean_cosine;
-    keepingFocus(place, () => replace(parts.list, found.ids.map((id, i) => rowOf(found, id, i, chosen, actions))));
+    keepingFocus(place, () =>
+      replace(
+        parts.list,
+        found.ids.map((id, i) => rowOf(found, id, i, chosen, actions)),
+      ),
+    );
     const e = (index) => sub(mi("e"), mi(index));
-    const formula = math(mi("cos"), mo("="), frac(row(e("a"), mo("·"), e("b")), row(mtext("‖"), e("a"), mtext("‖"), mtext("‖"), e("b"), mtext("‖"))));
+    const formula = math(
+      mi("cos"),
+      mo("="),
+      frac(row(e("a"), mo("·"), e("b")), row(mtext("‖"), e("a"), mtext("‖"), mtext("‖"), e("b"), mtext("‖"))),
+    );
     return { formula, note: t("embedding.neighbours_note") };
   },
 };
@@ -39,9 +54,23 @@ export default {
 /** Whose neighbours these are, and the way back to the chosen token. */
 function whoOf({ id, norm, tokens }, chosen, actions) {
   const name = (token) => h("b", { class: "mono token-name" }, tokenText(token));
-  const about = phrase("embedding.neighbours_of", { token: name(tokens[id] ?? chosen), id, norm: significant(norm, 4) });
+  const about = phrase("embedding.neighbours_of", {
+    token: name(tokens[id] ?? chosen),
+    id,
+    norm: significant(norm, 4),
+  });
   if (id === chosen.id) return about;
-  const back = h("button", { class: "btn", type: "button", dataset: { testid: "neighbours-back" }, on: { click: () => actions.set({ step: "neighbours" }) } }, "◀ ", tokenText(chosen));
+  const back = h(
+    "button",
+    {
+      class: "btn",
+      type: "button",
+      dataset: { testid: "neighbours-back" },
+      on: { click: () => actions.set({ step: "neighbours" }) },
+    },
+    "◀ ",
+    tokenText(chosen),
+  );
   return [back, " ", ...about];
 }
 
@@ -68,7 +97,12 @@ function rowOf({ tokens, cosine, dot, mean_cosine: mean }, id, i, chosen, action
         on: { click: () => actions.set({ step: `neighbours.${chosen.id}.${id}` }) },
       },
       h("span", { class: "tokname" }, tokenText(token)),
-      h("span", { class: "track", "aria-hidden": true }, h("span", { class: "bar-solid", style: { width: width(cosine[i]) } }), h("span", { class: "mean", style: { left: width(mean) } })),
+      h(
+        "span",
+        { class: "track", "aria-hidden": true },
+        h("span", { class: "bar-solid", style: { width: width(cosine[i]) } }),
+        h("span", { class: "mean", style: { left: width(mean) } }),
+      ),
       h("span", { class: "mono" }, number(cosine[i], 3)),
     ),
   );

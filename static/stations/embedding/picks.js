@@ -13,7 +13,10 @@ import { tokenText } from "../../ui/token_text.js";
 export function drawPicks(root, trace, pair, actions) {
   const { tokens, real } = trace.sides.source;
   const own = tokens.slice(movable(trace), real.end);
-  replace(root, own.map((token) => pick(token, tokens, pair, actions)));
+  replace(
+    root,
+    own.map((token) => pick(token, tokens, pair, actions)),
+  );
   root.onkeydown = (event) => walk(root, event);
 }
 

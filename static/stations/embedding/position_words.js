@@ -12,8 +12,15 @@ import { angleOf, diagonal, gapToFormula, sinusoid } from "./numbers.js";
 /** @param {Positions["kind"]} kind @param {number} dModel */
 export function formulaOf(kind, dModel) {
   const name = (index) => sub(mi("P"), row(mi("pos"), mo(","), ...index));
-  if (kind === "sinusoidal") return [wave(name([mn(2), mi("i")]), "sin", dModel), wave(name([mn(2), mi("i"), mo("+"), mn(1)]), "cos", dModel)];
-  return [math(sub(mi("P"), mi("pos")), mo("="), kind === "none" ? mn(0) : row(sub(mi("W"), mi("P")), mo("["), mi("pos"), mo("]")))];
+  if (kind === "sinusoidal")
+    return [wave(name([mn(2), mi("i")]), "sin", dModel), wave(name([mn(2), mi("i"), mo("+"), mn(1)]), "cos", dModel)];
+  return [
+    math(
+      sub(mi("P"), mi("pos")),
+      mo("="),
+      kind === "none" ? mn(0) : row(sub(mi("W"), mi("P")), mo("["), mi("pos"), mo("]")),
+    ),
+  ];
 }
 
 /** sin(pos / 10000^(2i/256)) */
@@ -34,7 +41,21 @@ export function rowWords({ kind, table, trained }, trace, { row: pos, col }) {
   if (kind !== "sinusoidal") return phrase("embedding.row_learned", { ...where, value: value(significant(own, 5)) });
   const made = sinusoid(pos, col, dModel);
   const fn = col % 2 ? "cos" : "sin";
-  const formula = math(mi(fn), mtext("("), mn(pos), mo("/"), sup(mn(10000), frac(mn(col - (col % 2)), mn(dModel))), mtext(")"), mo("="), mi(fn), mtext("("), mn(significant(angleOf(pos, col, dModel), 5)), mtext(")"), mo("="), mn(significant(made, 5)));
+  const formula = math(
+    mi(fn),
+    mtext("("),
+    mn(pos),
+    mo("/"),
+    sup(mn(10000), frac(mn(col - (col % 2)), mn(dModel))),
+    mtext(")"),
+    mo("="),
+    mi(fn),
+    mtext("("),
+    mn(significant(angleOf(pos, col, dModel), 5)),
+    mtext(")"),
+    mo("="),
+    mn(significant(made, 5)),
+  );
   return [...phrase("embedding.row_sinusoid", { ...where, formula }), " ", checkOf(made, own)];
 }
 
@@ -42,7 +63,9 @@ export function rowWords({ kind, table, trained }, trace, { row: pos, col }) {
 function whoIsAt({ queries: { positionIds, real } }, pos, trained) {
   const [first, last] = [positionIds[real.start], positionIds[real.end - 1]];
   if (pos >= trained) return t("embedding.at_beyond");
-  return pos >= first && pos <= last ? t("embedding.at_token", { index: positionIds.indexOf(pos, real.start) }) : t("embedding.at_free", { first, last });
+  return pos >= first && pos <= last
+    ? t("embedding.at_token", { index: positionIds.indexOf(pos, real.start) })
+    : t("embedding.at_free", { first, last });
 }
 
 /** Whether the whole table is the formula's. @param {Positions} found */

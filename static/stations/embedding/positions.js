@@ -15,7 +15,13 @@ import { formulaOf, rowWords, tableWords, similarityWords } from "./position_wor
 
 const partsOf = perRoot((place) => {
   const section = (title) => {
-    const [size, legend, tools, said, matrix] = [h("span", { class: "dim" }), h("div", null), h("div", null), h("p", { class: "embedding-said" }), h("div", null)];
+    const [size, legend, tools, said, matrix] = [
+      h("span", { class: "dim" }),
+      h("div", null),
+      h("div", null),
+      h("p", { class: "embedding-said" }),
+      h("div", null),
+    ];
     const head = h("div", { class: "third-head" }, h("h2", null, t(title)), size, h("span", { class: "grow" }), legend);
     return { size, legend, tools, said, matrix, element: h("section", { class: "third" }, head, tools, said, matrix) };
   };
@@ -43,7 +49,10 @@ export default {
     const found = { ...meta, ...tensors };
     const none = found.kind === "none";
     for (const { element } of [parts.table, parts.similarity]) element.hidden = none;
-    setText(parts.beyond, t(`embedding.beyond_${none ? "none" : found.beyond}`, { n: found.trained, last: found.trained - 1 }));
+    setText(
+      parts.beyond,
+      t(`embedding.beyond_${none ? "none" : found.beyond}`, { n: found.trained, last: found.trained - 1 }),
+    );
     if (!none) {
       lookAt(parts, found, trace, state);
       drawLengths(parts, found, state, actions);
@@ -90,8 +99,15 @@ function drawTable({ table, at, pager }, place, found, trace, actions) {
   pager.turn = (by) => move(at.row, Math.min(dModel - 1, at.col + by * size));
   replace(table.size, `${n} × ${dModel}`);
   replace(table.said, rowWords(found, trace, at), " ", tableWords(found));
-  const { scales: [scale], full } = sharedScales([found.table.data]);
-  replace(table.legend, full && h("span", { class: "legend" }, t("embedding.full", { full: significant(full, 2) })), legendOf(scale, { number: (one) => number(one, 2) }));
+  const {
+    scales: [scale],
+    full,
+  } = sharedScales([found.table.data]);
+  replace(
+    table.legend,
+    full && h("span", { class: "legend" }, t("embedding.full", { full: significant(full, 2) })),
+    legendOf(scale, { number: (one) => number(one, 2) }),
+  );
   drawMatrix(table.matrix, {
     id: "position-table",
     label: t("embedding.table_label", { n, d_model: dModel }),
@@ -100,7 +116,11 @@ function drawTable({ table, at, pager }, place, found, trace, actions) {
     cols: { labels: counting(from, count), title: t("matrix.dimension_axis"), role: "" },
     ...common(found),
     scale,
-    ...wordsOf(found.table.data, (row, col) => row * dModel + from + col, (row, col) => ["embedding.table_cell", { pos: row, d: from + col }]),
+    ...wordsOf(
+      found.table.data,
+      (row, col) => row * dModel + from + col,
+      (row, col) => ["embedding.table_cell", { pos: row, d: from + col }],
+    ),
     chosen: { row: at.row, col: at.col - from, span: "row", role: "q" },
     onChoose: (row, col) => move(row, from + col),
     filename: "chumoku-positions",
@@ -123,7 +143,11 @@ function drawSimilarity({ similarity, at }, found, trace, actions) {
     ...common(found),
     edges: n > found.trained ? { row: found.trained, col: found.trained } : undefined,
     scale,
-    ...wordsOf(data, (row, col) => row * n + col, (row, col) => ["embedding.similarity_cell", { a: row, b: col }]),
+    ...wordsOf(
+      data,
+      (row, col) => row * n + col,
+      (row, col) => ["embedding.similarity_cell", { a: row, b: col }],
+    ),
     chosen: { row: at.row, col: at.other, span: "cell", role: "q" },
     onChoose(row, col) {
       Object.assign(at, { row, other: col });
@@ -135,9 +159,19 @@ function drawSimilarity({ similarity, at }, found, trace, actions) {
 }
 
 /** What both pictures have: a row for each position, a line where training ended. */
-function common({ table: { shape: [n] }, trained }) {
+function common({
+  table: {
+    shape: [n],
+  },
+  trained,
+}) {
   const rows = { labels: counting(0, n), title: t("embedding.position_rows"), role: "", faded: (i) => i >= trained };
-  return { forbidden: null, rows, edges: n > trained ? { row: trained } : undefined, cellText: (one) => number(one, 2) };
+  return {
+    forbidden: null,
+    rows,
+    edges: n > trained ? { row: trained } : undefined,
+    cellText: (one) => number(one, 2),
+  };
 }
 
 function wordsOf(data, index, words) {

@@ -31,8 +31,12 @@ const prefix = (state, model) => prefixOf(attentionOf(model, state.attention));
 const partsOf = perRoot((root) => {
   const places = Object.fromEntries(Object.keys(TABS).map((name) => [name, h("div", { dataset: { part: name } })]));
   const lacks = h("p", { class: "panel-lacks" }, t("open.lacks_model"));
-  const tabs = Object.fromEntries(Object.keys(TABS).map((name) => [name, segButton(`embedding-${name}`, t(`embedding.tab.${name}`))]));
-  const sides = Object.fromEntries(["source", "target"].map((side) => [side, segButton(`embedding-${side}`, t(`sides.${side}`))]));
+  const tabs = Object.fromEntries(
+    Object.keys(TABS).map((name) => [name, segButton(`embedding-${name}`, t(`embedding.tab.${name}`))]),
+  );
+  const sides = Object.fromEntries(
+    ["source", "target"].map((side) => [side, segButton(`embedding-${side}`, t(`sides.${side}`))]),
+  );
   const sidesBox = h("div", { class: "seg", role: "group", "aria-label": t("embedding.sides") }, Object.values(sides));
   const tabsBox = h("div", { class: "seg", role: "group", "aria-label": t("embedding.tabs") }, Object.values(tabs));
   const parts = buildPlainStation(root, t("embedding.title"), sidesBox, tabsBox);
@@ -60,11 +64,24 @@ export default {
     parts.lacks.hidden = !lacks;
     parts.formula.hidden = lacks;
     // What the first tab shows is what the whole station shows: the reading help has said it.
-    setText(parts.about, [name !== "sum" && t(`embedding.${name}_about`), t(`embedding.${name}_how`)].filter(Boolean).join(" "));
+    setText(
+      parts.about,
+      [name !== "sum" && t(`embedding.${name}_about`), t(`embedding.${name}_how`)].filter(Boolean).join(" "),
+    );
     if (lacks) return;
     const redraw = () => this.draw(root, trace, state, actions);
-    const { formula, note, legend } = tab.draw(place, trace, state, { ...actions, redraw, prefix: prefix(state, trace.model) });
-    replace(parts.formula, h("span", { class: "formulas" }, formula), h("span", { class: "dim" }, note), h("span", { class: "grow" }), legend);
+    const { formula, note, legend } = tab.draw(place, trace, state, {
+      ...actions,
+      redraw,
+      prefix: prefix(state, trace.model),
+    });
+    replace(
+      parts.formula,
+      h("span", { class: "formulas" }, formula),
+      h("span", { class: "dim" }, note),
+      h("span", { class: "grow" }),
+      legend,
+    );
   },
 };
 
@@ -77,7 +94,9 @@ function drawTools({ tabs, sides, sidesBox }, open, trace, actions) {
   for (const [side, button] of Object.entries(sides)) {
     update(button, { "aria-pressed": trace.queries.side === side });
     // The side is that of the open attention's queries: opening another one is what changes it.
-    const last = attentionsOf(trace.model).filter(({ queries }) => queries === side).at(-1);
+    const last = attentionsOf(trace.model)
+      .filter(({ queries }) => queries === side)
+      .at(-1);
     button.onclick = () => trace.queries.side !== side && actions.set({ attention: last?.id ?? null });
   }
 }

@@ -28,11 +28,27 @@ const partsOf = perRoot((place) => {
   const pager = buildPager();
   const thirds = NAMES.map((name) => {
     const [size, legend, matrix] = [h("span", { class: "dim" }), h("div", null), h("div", null)];
-    const head = h("div", { class: "third-head" }, h("h2", null, nameOf(name), size), h("span", { class: "dim" }, t(`embedding.${name}_about`)), h("span", { class: "grow" }), legend);
+    const head = h(
+      "div",
+      { class: "third-head" },
+      h("h2", null, nameOf(name), size),
+      h("span", { class: "dim" }, t(`embedding.${name}_about`)),
+      h("span", { class: "grow" }),
+      legend,
+    );
     return { name, size, legend, matrix, element: h("section", { class: "third" }, head, matrix) };
   });
   const signs = ["", "+", "="];
-  place.append(line, pager.element, ...thirds.flatMap(({ element }, i) => [signs[i] && h("div", { class: "embedding-sign", "aria-hidden": true }, signs[i]), element]).filter(Boolean));
+  place.append(
+    line,
+    pager.element,
+    ...thirds
+      .flatMap(({ element }, i) => [
+        signs[i] && h("div", { class: "embedding-sign", "aria-hidden": true }, signs[i]),
+        element,
+      ])
+      .filter(Boolean),
+  );
   return { line, pager, thirds };
 });
 
@@ -59,7 +75,9 @@ export default {
     drawPager(parts.pager, from, size, dModel);
     replace(parts.line, sumOf(trace, tensors, row, col));
     const { scales, full } = sharedScales(tensors.map(({ data }) => data));
-    parts.thirds.forEach((third, i) => drawThird(third, tensors[i], scales[i], trace, { row, col, size, from }, actions));
+    parts.thirds.forEach((third, i) =>
+      drawThird(third, tensors[i], scales[i], trace, { row, col, size, from }, actions),
+    );
     const formula = math(mi("X"), mo("="), ...scaled(trace.model, [...token()]), mo("+"), sub(mi("P"), mi("pos")));
     const legend = full && h("span", { class: "legend" }, t("embedding.full", { full: significant(full, 2) }));
     return { formula, note: t("embedding.sum_note", { n, d_model: dModel }), legend };
@@ -77,11 +95,43 @@ function sumOf(trace, [e, p, x], row, col) {
   const sum = Math.fround(e.data[at] + p.data[at]);
   const { scale_embeddings: scales, d_model: dModel } = trace.model;
   const value = (number, role = "") => h("b", { class: `mono ${role}` }, significant(number, 5));
-  const where = { token: h("b", { class: "mono q" }, labelsOf(trace.queries.tokens)[row]), i: h("small", { class: "dim" }, row), d: col };
-  const factors = scales ? { root: number(Math.sqrt(dModel), Number.isInteger(Math.sqrt(dModel)) ? 0 : 4), raw: value(e.data[at] / Math.sqrt(dModel)), again: value(p.data[at]) } : {};
-  const words = phrase(scales ? "embedding.sum_scaled" : "embedding.sum", { ...where, ...factors, e: value(e.data[at]), p: value(p.data[at]), x: value(sum) });
-  const lengths = { token: significant(lengthOf(rowIn(e, row)), 3), position: significant(lengthOf(rowIn(p, row)), 3), id: trace.queries.tokens[row].id, pos: trace.queries.positionIds[row] };
-  return [h("p", null, words, " ", checkOf(sum, x.data[at])), h("p", { class: "dim" }, t(scales ? "embedding.lengths_scaled" : "embedding.lengths", lengths), " ", allOf(e, p, x), " ", scalingWords(trace.model))];
+  const where = {
+    token: h("b", { class: "mono q" }, labelsOf(trace.queries.tokens)[row]),
+    i: h("small", { class: "dim" }, row),
+    d: col,
+  };
+  const factors = scales
+    ? {
+        root: number(Math.sqrt(dModel), Number.isInteger(Math.sqrt(dModel)) ? 0 : 4),
+        raw: value(e.data[at] / Math.sqrt(dModel)),
+        again: value(p.data[at]),
+      }
+    : {};
+  const words = phrase(scales ? "embedding.sum_scaled" : "embedding.sum", {
+    ...where,
+    ...factors,
+    e: value(e.data[at]),
+    p: value(p.data[at]),
+    x: value(sum),
+  });
+  const lengths = {
+    token: significant(lengthOf(rowIn(e, row)), 3),
+    position: significant(lengthOf(rowIn(p, row)), 3),
+    id: trace.queries.tokens[row].id,
+    pos: trace.queries.positionIds[row],
+  };
+  return [
+    h("p", null, words, " ", checkOf(sum, x.data[at])),
+    h(
+      "p",
+      { class: "dim" },
+      t(scales ? "embedding.lengths_scaled" : "embedding.lengths", lengths),
+      " ",
+      allOf(e, p, x),
+      " ",
+      scalingWords(trace.model),
+    ),
+  ];
 }
 
 /** Whether every cell is the sum of its two: said with the largest difference. */
@@ -89,7 +139,13 @@ function allOf(e, p, x) {
   const gap = fullGap(e.data, p.data, x.data);
   const count = integer(x.data.length);
   const data = { testid: "embedding-all", gap };
-  return h("span", { dataset: data }, gap <= 1e-5 ? t(gap === 0 ? "embedding.all_equal" : "embedding.all_close", { count, gap: power(gap) }) : t("embedding.all_differ", { gap: power(gap) }));
+  return h(
+    "span",
+    { dataset: data },
+    gap <= 1e-5
+      ? t(gap === 0 ? "embedding.all_equal" : "embedding.all_close", { count, gap: power(gap) })
+      : t("embedding.all_differ", { gap: power(gap) }),
+  );
 }
 
 function drawThird({ name, size, legend, matrix }, tensor, scale, trace, at, actions) {
@@ -106,12 +162,19 @@ function drawThird({ name, size, legend, matrix }, tensor, scale, trace, at, act
     values: pageOf(tensor, at.from, at.size),
     shape: [n, count],
     forbidden: null,
-    rows: { labels: tokens, title: t("matrix.position_rows"), role: "", faded: (i) => i < trace.queries.real.start || i >= trace.queries.real.end },
+    rows: {
+      labels: tokens,
+      title: t("matrix.position_rows"),
+      role: "",
+      faded: (i) => i < trace.queries.real.start || i >= trace.queries.real.end,
+    },
     cols: { labels: counting(at.from, count), title: t("matrix.dimension_axis"), role: "" },
     scale,
     cellText: (one) => number(one, 1),
     hover: (row, col) => [`${title}, ${tokens[row]} ${row} [${at.from + col}] = ${value(row, col)}`],
-    describe: (row, col) => [t("embedding.cell", { name: title, token: tokens[row], i: row, d: at.from + col, value: value(row, col) })],
+    describe: (row, col) => [
+      t("embedding.cell", { name: title, token: tokens[row], i: row, d: at.from + col, value: value(row, col) }),
+    ],
     chosen: { row: at.row, col: at.col - at.from, span: "row", role: "q" },
     onChoose: (row, col) => actions.set({ query: row, cell: [row, at.from + col] }),
     filename: ["chumoku", actions.prefix.replace(".", "-"), name].join("-").replace("--", "-"),

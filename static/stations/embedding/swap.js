@@ -21,7 +21,15 @@ const partsOf = perRoot((place) => {
   const none = h("p", { class: "embedding-note" }, t("embedding.swap_none"));
   const runs = h("div", { class: "swap-runs" });
   place.append(picks, after, none, runs);
-  return { picks, after, none, runs, made: "", /** @type {any[]} */ places: [], at: { pair: "", stack: 0, row: 0, col: 0 } };
+  return {
+    picks,
+    after,
+    none,
+    runs,
+    made: "",
+    /** @type {any[]} */ places: [],
+    at: { pair: "", stack: 0, row: 0, col: 0 },
+  };
 });
 
 export default {
@@ -37,14 +45,26 @@ export default {
       replace(parts.after, swapped(trace, pair));
       drawRuns(parts, trace, pair, actions);
     }
-    const change = [mtext("‖"), sup(mi("x"), mo("′")), mo("−"), mi("x"), mtext("‖"), mo("/"), mtext("‖"), mi("x"), mtext("‖")];
+    const change = [
+      mtext("‖"),
+      sup(mi("x"), mo("′")),
+      mo("−"),
+      mi("x"),
+      mtext("‖"),
+      mo("/"),
+      mtext("‖"),
+      mi("x"),
+      mtext("‖"),
+    ];
     return { formula: math(row(...change)), note: t("embedding.change_note") };
   },
 };
 
 /** The sentence as it is read after the swap. */
 function swapped({ sides: { source } }, { i, j }) {
-  const order = source.tokens.map((_, at) => (at === i ? j : at === j ? i : at)).slice(source.real.start, source.real.end);
+  const order = source.tokens
+    .map((_, at) => (at === i ? j : at === j ? i : at))
+    .slice(source.real.start, source.real.end);
   const labels = labelsOf(source.tokens);
   const words = order.map((at) => h("span", { class: at === i || at === j ? "swapped" : null }, labels[at]));
   return [h("span", { class: "dim" }, t("embedding.reads_now")), " ", h("span", { class: "mono" }, words)];
@@ -57,29 +77,58 @@ function drawRuns(parts, trace, pair, actions) {
   if (parts.made !== shape) {
     parts.made = shape;
     parts.places = runs.map((run) => runPlace(run));
-    replace(parts.runs, parts.places.map(({ element }) => element));
+    replace(
+      parts.runs,
+      parts.places.map(({ element }) => element),
+    );
   }
   const most = Math.max(...runs.flatMap(({ stacks }) => stacks.flatMap(({ change }) => change.flat())), 1e-6);
   const pairKey = `${trace.key} ${pair.i} ${pair.j}`;
-  if (parts.at.pair !== pairKey) parts.at = { pair: pairKey, row: runs[0].stacks[0].change.length - 1, col: pair.i, stack: 0 };
+  if (parts.at.pair !== pairKey)
+    parts.at = { pair: pairKey, row: runs[0].stacks[0].change.length - 1, col: pair.i, stack: 0 };
   parts.runs.classList.toggle("beside", trace.sides.source.tokens.length <= FEW);
   runs.forEach((run, i) => {
     const { said, verdict, stacks } = parts.places[i];
     replace(said, movedWords(trace, run));
     replace(verdict, verdictOf(trace, run));
     verdict.dataset.largest = run.largest;
-    run.stacks.forEach((stack, s) => drawStack(stacks[s], trace, run, stack, s, { most, at: parts.at, redraw: actions.redraw }));
+    run.stacks.forEach((stack, s) =>
+      drawStack(stacks[s], trace, run, stack, s, { most, at: parts.at, redraw: actions.redraw }),
+    );
   });
 }
 
 function runPlace({ positions, stacks }) {
-  const [said, verdict] = [h("p", { class: "embedding-said" }), h("p", { class: "embedding-verdict", dataset: { testid: `swap-${positions ? "on" : "off"}` } })];
+  const [said, verdict] = [
+    h("p", { class: "embedding-said" }),
+    h("p", { class: "embedding-verdict", dataset: { testid: `swap-${positions ? "on" : "off"}` } }),
+  ];
   const places = stacks.map(({ prefix }) => {
-    const [title, legend, matrix] = [h("span", { class: "dim" }, prefix && t(`embedding.stack.${prefix.replace(".", "")}`)), h("div", null), h("div", null)];
-    return { legend, matrix, element: h("div", null, h("div", { class: "third-head" }, title, h("span", { class: "grow" }), legend), matrix) };
+    const [title, legend, matrix] = [
+      h("span", { class: "dim" }, prefix && t(`embedding.stack.${prefix.replace(".", "")}`)),
+      h("div", null),
+      h("div", null),
+    ];
+    return {
+      legend,
+      matrix,
+      element: h("div", null, h("div", { class: "third-head" }, title, h("span", { class: "grow" }), legend), matrix),
+    };
   });
   const head = h("h2", null, t(positions ? "embedding.with_positions" : "embedding.without_positions"));
-  return { said, verdict, stacks: places, element: h("section", { class: "third" }, head, verdict, said, places.map(({ element }) => element)) };
+  return {
+    said,
+    verdict,
+    stacks: places,
+    element: h(
+      "section",
+      { class: "third" },
+      head,
+      verdict,
+      said,
+      places.map(({ element }) => element),
+    ),
+  };
 }
 
 /** @type {WeakMap<number[][], Float32Array>} */
@@ -94,17 +143,36 @@ function drawStack({ legend, matrix }, trace, { positions }, { prefix, change },
   const values = flat(change);
   const side = prefix === "decoder." ? trace.sides.target : trace.sides.source;
   const [depths, tokens] = [depthLabels(change.length), labelsOf(side.tokens)];
-  const scale = { ...weightScale(), max: most, seen: /** @type {[number, number]} */ ([Math.min(...values), Math.max(...values)]) };
-  const said = (row, col) => [t("embedding.change_cell", { token: tokens[col], i: col, depth: depths[row], value: significant(change[row][col], 4) })];
+  const scale = {
+    ...weightScale(),
+    max: most,
+    seen: /** @type {[number, number]} */ ([Math.min(...values), Math.max(...values)]),
+  };
+  const said = (row, col) => [
+    t("embedding.change_cell", {
+      token: tokens[col],
+      i: col,
+      depth: depths[row],
+      value: significant(change[row][col], 4),
+    }),
+  ];
   replace(legend, legendOf(scale, { number: (one) => significant(one, 2) }));
   drawMatrix(matrix, {
     id: `swap-${positions ? "on" : "off"}${prefix ? `-${prefix.replace(".", "")}` : ""}`,
-    label: t(positions ? "embedding.change_label_on" : "embedding.change_label_off", { rows: depths.length, cols: tokens.length }),
+    label: t(positions ? "embedding.change_label_on" : "embedding.change_label_off", {
+      rows: depths.length,
+      cols: tokens.length,
+    }),
     values,
     shape: [depths.length, tokens.length],
     forbidden: null,
     rows: { labels: depths, title: t("embedding.depth_axis"), role: "" },
-    cols: { labels: tokens, title: t("embedding.token_axis"), role: "", faded: (i) => i < side.real.start || i >= side.real.end },
+    cols: {
+      labels: tokens,
+      title: t("embedding.token_axis"),
+      role: "",
+      faded: (i) => i < side.real.start || i >= side.real.end,
+    },
     scale,
     cellText: (one) => (one === 0 ? "0" : one < TOLERANCE ? "≈0" : cellWeight(one)),
     hover: said,

@@ -18,7 +18,12 @@ export function verdictOf(trace, { positions, largest, order_only: orderOnly, st
   const still = stacks[0].change[0].map((_, at) => stacks[0].change.every((depth) => depth[at] <= TOLERANCE));
   const { start, end } = trace.sides.source.real;
   const n = still.slice(start, end).filter(Boolean).length;
-  return [...changed, " ", t(causal ? "embedding.still_causal" : "embedding.still_other"), causal && n > 0 ? [" ", t("embedding.untouched", { n })] : null];
+  return [
+    ...changed,
+    " ",
+    t(causal ? "embedding.still_causal" : "embedding.still_other"),
+    causal && n > 0 ? [" ", t("embedding.untouched", { n })] : null,
+  ];
 }
 
 /** How far the predictions moved. @param {any} trace @param {any} run */

@@ -12,7 +12,13 @@ export function drawCounts(place, trace, { post, ffn, n, unit }, choose) {
   const own = firingOf(post, told.positions);
   const corpus = corpusOf(trace.model, ffn.path);
   nameOfPart(place, t("ffn.counts_title"), t("ffn.counts_about"));
-  const here = { name: "here", title: t("ffn.counts_here", { n: told.positions.length }), dead: own.dead, always: own.always, share: own.share };
+  const here = {
+    name: "here",
+    title: t("ffn.counts_here", { n: told.positions.length }),
+    dead: own.dead,
+    always: own.always,
+    share: own.share,
+  };
   const stored = corpus && {
     name: "corpus",
     title: t("ffn.counts_corpus", { n: trace.model.units.n_texts ?? 0, tokens: integer(corpus.n_tokens) }),
@@ -22,7 +28,14 @@ export function drawCounts(place, trace, { post, ffn, n, unit }, choose) {
   };
   const open = openLists(place.place);
   const columns = [here, stored].filter(Boolean).map((one) => columnOf(one, n, unit, open, choose));
-  const none = !stored && h("div", { class: "unit-counts" }, h("h3", null, t("ffn.no_corpus")), h("p", { class: "dim", dataset: { testid: "ffn-not-stored" } }, t("ffn.not_stored")));
+  const none =
+    !stored &&
+    h(
+      "div",
+      { class: "unit-counts" },
+      h("h3", null, t("ffn.no_corpus")),
+      h("p", { class: "dim", dataset: { testid: "ffn-not-stored" } }, t("ffn.not_stored")),
+    );
   keepingFocus(place.place, () => replace(place.place, h("div", { class: "act-halves" }, columns, none)));
   replace(place.said, agreement(own, told), stored && sampleOf(trace.model, own, stored));
 }
@@ -35,16 +48,37 @@ function openLists(root) {
 function columnOf({ name, title, dead, always, share }, n, unit, open, choose) {
   const line = (kind, ids) => {
     const id = `${name}-${kind}`;
-    const summary = h("summary", null, t(`ffn.${kind}`, { n: integer(ids.length), of: integer(n), share: percent(ids.length / n) }));
+    const summary = h(
+      "summary",
+      null,
+      t(`ffn.${kind}`, { n: integer(ids.length), of: integer(n), share: percent(ids.length / n) }),
+    );
     const list = h("div", { class: "unit-ids" });
-    const fill = () => list.childElementCount || replace(list, ids.map((one) => chip(id, one, one === unit, choose)));
-    const details = h("details", { dataset: { list: id, testid: `ffn-${id}`, count: ids.length }, on: { toggle: fill } }, summary, list);
+    const fill = () =>
+      list.childElementCount ||
+      replace(
+        list,
+        ids.map((one) => chip(id, one, one === unit, choose)),
+      );
+    const details = h(
+      "details",
+      { dataset: { list: id, testid: `ffn-${id}`, count: ids.length }, on: { toggle: fill } },
+      summary,
+      list,
+    );
     if (open.has(id)) fill();
     details.open = open.has(id);
     return details;
   };
   const firing = h("p", { class: "dim" }, t("ffn.share", { share: percent(share) }));
-  return h("div", { class: "unit-counts", dataset: { counts: name } }, h("h3", null, title), line("dead", dead), line("always", always), firing);
+  return h(
+    "div",
+    { class: "unit-counts", dataset: { counts: name } },
+    h("h3", null, title),
+    line("dead", dead),
+    line("always", always),
+    firing,
+  );
 }
 
 function chip(list, id, chosen, choose) {
@@ -55,11 +89,19 @@ function chip(list, id, chosen, choose) {
 /** Counted here on the tensor that is drawn, and by the server on its own: do they say the same? */
 function agreement(own, told) {
   const ok = own.dead.join() === told.dead.join() && own.always.join() === told.always_on.join();
-  return h("span", { class: ok ? "check" : "check bad", dataset: { testid: "ffn-agrees", agrees: ok } }, t(ok ? "ffn.agrees" : "ffn.differs"));
+  return h(
+    "span",
+    { class: ok ? "check" : "check bad", dataset: { testid: "ffn-agrees", agrees: ok } },
+    t(ok ? "ffn.agrees" : "ffn.differs"),
+  );
 }
 
 /** What the sample is of, and how much of the silence here is a silence everywhere. */
 function sampleOf({ units }, own, stored) {
   const everywhere = own.dead.filter((id) => stored.dead.includes(id)).length;
-  return h("span", { class: "dim sample-words" }, t("ffn.sample", { on: units.on ?? "", both: integer(everywhere), here: integer(own.dead.length) }));
+  return h(
+    "span",
+    { class: "dim sample-words" },
+    t("ffn.sample", { on: units.on ?? "", both: integer(everywhere), here: integer(own.dead.length) }),
+  );
 }

@@ -11,7 +11,9 @@ import { attentionOf } from "../../model/attentions.js";
  */
 export function ffnOf({ attention, layer }, model) {
   const prefix = prefixOf(attentionOf(model, attention));
-  const ffn = /** @type {import("../../model/anatomy.js").Sublayer} */ (sublayersOf(model, prefix, layer).find(({ kind }) => kind === "ffn"));
+  const ffn = /** @type {import("../../model/anatomy.js").Sublayer} */ (
+    sublayersOf(model, prefix, layer).find(({ kind }) => kind === "ffn")
+  );
   const { path } = ffn;
   return { prefix, path, input: inputOf(model, ffn), pre: `${path}.pre`, post: `${path}.post` };
 }
@@ -37,7 +39,8 @@ export function strongest(values, k) {
  */
 export function firingOf({ shape: [, cols], data }, positions) {
   const fires = new Uint32Array(cols);
-  for (const row of positions) for (let unit = 0; unit < cols; unit++) fires[unit] += data[row * cols + unit] > 0 ? 1 : 0;
+  for (const row of positions)
+    for (let unit = 0; unit < cols; unit++) fires[unit] += data[row * cols + unit] > 0 ? 1 : 0;
   const ids = Array.from(fires, (_, unit) => unit);
   return {
     fires,

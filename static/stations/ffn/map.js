@@ -12,7 +12,9 @@ const [ROW, LEAST, MOST] = [9, 48, 220];
 
 const partsOf = perRoot((root) => {
   const canvas = h("canvas", { role: "img", dataset: { testid: "ffn-map" } });
-  const [frame, line, unit] = ["frame", "line", "unit"].map((name) => h("div", { class: `map-${name}`, "aria-hidden": true }));
+  const [frame, line, unit] = ["frame", "line", "unit"].map((name) =>
+    h("div", { class: `map-${name}`, "aria-hidden": true }),
+  );
   const box = h("div", { class: "ffn-map" }, canvas, line, unit, frame);
   const said = h("p", { class: "dim map-said" });
   root.append(box, said);
@@ -31,7 +33,12 @@ const partsOf = perRoot((root) => {
 export function drawMap(place, shown, choose) {
   const parts = partsOf(place.place);
   parts.drawn = { ...shown, choose };
-  const { matrix: { shape: [rows] }, n } = shown;
+  const {
+    matrix: {
+      shape: [rows],
+    },
+    n,
+  } = shown;
   nameOfPart(place, t("ffn.map_title", { n: integer(n) }), null);
   update(parts.canvas, { "aria-label": t("ffn.map_label", { rows, n: integer(n) }) });
   parts.box.style.height = `${Math.max(LEAST, Math.min(MOST, rows * ROW))}px`;
@@ -44,7 +51,10 @@ function paint(parts) {
   if (box.clientWidth === 0) return;
   parts.width = box.clientWidth;
   const scale = window.devicePixelRatio || 1;
-  const { shape: [down, across], data } = pooled(drawn.matrix, drawn.order, Math.round(parts.width * scale), Math.round(box.clientHeight * scale));
+  const {
+    shape: [down, across],
+    data,
+  } = pooled(drawn.matrix, drawn.order, Math.round(parts.width * scale), Math.round(box.clientHeight * scale));
   [canvas.width, canvas.height] = [across, down];
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   const image = context.createImageData(across, down);
@@ -56,7 +66,16 @@ function paint(parts) {
 
 /** Where the page below lies, and in it the chosen unit; the chosen token's row. */
 function placeMarks({ frame, line, unit, drawn }) {
-  const { n, first, size, at, query, matrix: { shape: [rows] } } = drawn;
+  const {
+    n,
+    first,
+    size,
+    at,
+    query,
+    matrix: {
+      shape: [rows],
+    },
+  } = drawn;
   const share = (part, whole) => `${(100 * part) / whole}%`;
   update(frame, { style: { left: share(first, n), width: share(Math.min(size, n - first), n) } });
   update(unit, { style: { left: share(at + 0.5, n) } });
@@ -66,7 +85,12 @@ function placeMarks({ frame, line, unit, drawn }) {
 /** The cell under the pointer: the first of those that share its pixel. */
 function under({ box, drawn }, { clientX, clientY }) {
   const { left, top, width, height } = box.getBoundingClientRect();
-  const { order, matrix: { shape: [rows, n] } } = drawn;
+  const {
+    order,
+    matrix: {
+      shape: [rows, n],
+    },
+  } = drawn;
   const inside = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
   const row = inside((clientY - top) / height, rows);
   return { row, unit: order[inside((clientX - left) / width, n)] };
@@ -74,7 +98,10 @@ function under({ box, drawn }, { clientX, clientY }) {
 
 function point(parts, event) {
   const { row, unit } = under(parts, event);
-  const { shape: [, n], data } = parts.drawn.matrix;
+  const {
+    shape: [, n],
+    data,
+  } = parts.drawn.matrix;
   setText(parts.said, t("ffn.map_cell", { unit, row, value: significant(data[row * n + unit]) }));
 }
 

@@ -15,8 +15,13 @@ const [WIDE, NARROW] = [64, 32];
 export const pageSize = (width) => (width > 0 && width < 480 ? NARROW : WIDE);
 
 const partsOf = perRoot((root) => {
-  const button = (name) => h("button", { type: "button", class: "btn", dataset: { testid: `ffn-${name}` } }, t(`ffn.${name}`));
-  const [earlier, later, where] = [button("earlier"), button("later"), h("span", { class: "dim", "aria-live": "polite" })];
+  const button = (name) =>
+    h("button", { type: "button", class: "btn", dataset: { testid: `ffn-${name}` } }, t(`ffn.${name}`));
+  const [earlier, later, where] = [
+    button("earlier"),
+    button("later"),
+    h("span", { class: "dim", "aria-live": "polite" }),
+  ];
   replace(root, where, earlier, later);
   return { earlier, later, where };
 });
@@ -33,7 +38,12 @@ export function drawPage(place, trace, shown, choose) {
   drawMatrix(place.place, {
     id: `ffn-${shown.shown}`,
     title: `${shown.ffn.path}.${shown.shown}`,
-    label: t("ffn.page_label", { path: `${shown.ffn.path}.${shown.shown}`, rows: tokens.length, units: units.length, n: of }),
+    label: t("ffn.page_label", {
+      path: `${shown.ffn.path}.${shown.shown}`,
+      rows: tokens.length,
+      units: units.length,
+      n: of,
+    }),
     values: values.data,
     shape: values.shape,
     forbidden: null,
@@ -53,7 +63,12 @@ export function drawPage(place, trace, shown, choose) {
 function drawPages({ earlier, later, where }, { order, at, first, size, n }, units, choose) {
   const [lowest, highest] = [Math.min(...units), Math.max(...units)];
   const sorted = units.every((unit, i) => unit === lowest + i);
-  replace(where, sorted ? t("ffn.units_of", { first: lowest, last: highest, n: integer(n) }) : t("ffn.places_of", { first, last: first + units.length - 1, n: integer(n) }));
+  replace(
+    where,
+    sorted
+      ? t("ffn.units_of", { first: lowest, last: highest, n: integer(n) })
+      : t("ffn.places_of", { first, last: first + units.length - 1, n: integer(n) }),
+  );
   update(earlier, { disabled: first === 0 });
   update(later, { disabled: first + size >= n });
   earlier.onclick = () => choose({ ffnUnit: order[at - size] });
@@ -68,5 +83,9 @@ function wordsOf({ pre, post }, row, unit) {
 
 function describe(shown, row, unit, tokens) {
   const token = h("span", null, h("b", { class: "q mono" }, tokens[row]), h("small", { class: "dim" }, ` ${row}`));
-  return phrase("ffn.readout", { unit: h("b", { class: "mono" }, unit), token, words: h("b", { class: "mono" }, wordsOf(shown, row, unit)) });
+  return phrase("ffn.readout", {
+    unit: h("b", { class: "mono" }, unit),
+    token,
+    words: h("b", { class: "mono" }, wordsOf(shown, row, unit)),
+  });
 }

@@ -67,14 +67,30 @@ function shownOf({ wish, page }, trace, state) {
   const at = order.indexOf(unit);
   const first = Math.floor(at / size) * size;
   const matrix = wish.shown === "pre" ? pre : post;
-  return { ...wish, ffn, pre, post, matrix, scale: scaleOf(matrix, wish.shown), query, unit, n, order, at, first, size };
+  return {
+    ...wish,
+    ffn,
+    pre,
+    post,
+    matrix,
+    scale: scaleOf(matrix, wish.shown),
+    query,
+    unit,
+    n,
+    order,
+    at,
+    first,
+    size,
+  };
 }
 
 /** Before ReLU there are two signs; behind it a unit is silent or it fires. */
 function scaleOf({ data }, shown) {
   const signed = signedScale(data);
   const most = Math.max(signed.seen[1], 0);
-  return shown === "pre" ? signed : { stops: rampStops("weights"), min: 0, max: most || 1, seen: /** @type {[number, number]} */ ([0, most]) };
+  return shown === "pre"
+    ? signed
+    : { stops: rampStops("weights"), min: 0, max: most || 1, seen: /** @type {[number, number]} */ ([0, most]) };
 }
 
 /** "Layer 3 · FFN", "Decoder · Layer 1 · FFN". */
@@ -85,7 +101,11 @@ function stripOf(trace, { shown, post: { shape }, scale }) {
   const x = normFirst ? row(mi("LN"), mtext("("), mi("x"), mtext(")")) : mi("x");
   const inner = row(x, sub(mi("W"), mn(1)), mo("+"), sub(mi("b"), mn(1)));
   const out = math(mi("FFN"), mo("="), mi("post"), mtext("\u2009"), sub(mi("W"), mn(2)), mo("+"), sub(mi("b"), mn(2)));
-  const formula = [math(mi("pre"), mo("="), inner), math(mi("post"), mo("="), mi("max"), mtext("(0, "), mi("pre"), mtext(")")), out];
+  const formula = [
+    math(mi("pre"), mo("="), inner),
+    math(mi("post"), mo("="), mi("max"), mtext("(0, "), mi("pre"), mtext(")")),
+    out,
+  ];
   const legend = legendOf(scale, { number: (value) => number(value, 2) });
   return { formula, note: t(`ffn.note_${shown}`, { n: shape[0], d_ff: integer(shape[1]) }), legend };
 }

@@ -37,7 +37,11 @@ export function drawTokensOf(place, trace, { post, query, unit, n, ffn }, choose
   const column = tokens.map((_, row) => (inside(real, row) ? post.data[row * n + unit] : 0));
   const found = strongest(column, MANY);
   const count = column.filter((value) => value > 0).length;
-  nameOfPart(place, phrase("ffn.tokens_title", { unit: h("b", { class: "mono" }, unit) }), t("ffn.tokens_about", { count, n: real.end - real.start }));
+  nameOfPart(
+    place,
+    phrase("ffn.tokens_title", { unit: h("b", { class: "mono" }, unit) }),
+    t("ffn.tokens_about", { count, n: real.end - real.start }),
+  );
   const bars = found.map(({ index, value }) => ({
     id: String(index),
     name: [tokenText(tokens[index]), h("small", { class: "dim" }, ` ${index}`)],

@@ -21,14 +21,27 @@ export function drawClassDepths(root, found, trace) {
   const shares = found.top.map((ids, depth) => byClass(ids[0], found.probability[depth][0]));
   const colours = ["--bar-pale", "--bar-solid"].map(cssColour);
   // Two bars a row are what the picture has: with more classes the two that end likeliest; the table has all.
-  const shown = found.top.at(-1)[0].slice(0, 2).sort((a, b) => a - b);
+  const shown = found.top
+    .at(-1)[0]
+    .slice(0, 2)
+    .sort((a, b) => a - b);
   const series = shown.map((id, i) => ({ name: className(found.classes[id]), colour: colours[i] }));
-  replace(parts.legend, series.map(({ name, colour }) => [h("span", { class: "swatch plain", style: { background: colour } }), h("span", null, name)]));
+  replace(
+    parts.legend,
+    series.map(({ name, colour }) => [
+      h("span", { class: "swatch plain", style: { background: colour } }),
+      h("span", null, name),
+    ]),
+  );
   drawBarPicture(parts.bars, {
     label: t("lens.classes_label"),
     rows: labels.map((label, depth) => ({
       label,
-      hover: shown.map((id) => t("lens.class_bar", { depth: label, name: className(found.classes[id]), p: percent(shares[depth][id], 3) })).join(" · "),
+      hover: shown
+        .map((id) =>
+          t("lens.class_bar", { depth: label, name: className(found.classes[id]), p: percent(shares[depth][id], 3) }),
+        )
+        .join(" · "),
       values: /** @type {[number, number]} */ (shown.map((id) => shares[depth][id])),
       marked: false,
     })),
@@ -48,10 +61,17 @@ function byClass(ids, probabilities) {
 }
 
 function tableOf({ classes }, shares, labels) {
-  const head = h("tr", null, h("th", { scope: "col" }, t("lens.column_depth")), classes.map((name) => h("th", { scope: "col" }, className(name))));
+  const head = h(
+    "tr",
+    null,
+    h("th", { scope: "col" }, t("lens.column_depth")),
+    classes.map((name) => h("th", { scope: "col" }, className(name))),
+  );
   const rows = shares.map((row, depth) => {
     const most = Math.max(...row);
-    const cells = row.map((p, id) => h("td", { class: p === most ? "leads" : null, dataset: { testid: "lens-class", depth, id, p } }, percent(p, 2)));
+    const cells = row.map((p, id) =>
+      h("td", { class: p === most ? "leads" : null, dataset: { testid: "lens-class", depth, id, p } }, percent(p, 2)),
+    );
     return h("tr", null, h("th", { scope: "row" }, labels[depth]), cells);
   });
   return h("table", { class: "lens-top" }, h("thead", null, head), h("tbody", null, rows));

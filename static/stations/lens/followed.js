@@ -12,7 +12,12 @@ import { depthLabels } from "../depths.js";
 const partsOf = perRoot((root) => {
   const choice = (name) => h("button", { type: "button", dataset: { testid: `lens-${name}` } }, t(`next.axis_${name}`));
   const choices = { linear: choice("linear"), log: choice("log") };
-  const [title, legend, bars, table] = [h("h2", null), h("span", { class: "legend" }), h("div", null), h("div", { class: "scroll", tabindex: 0, role: "region" })];
+  const [title, legend, bars, table] = [
+    h("h2", null),
+    h("span", { class: "legend" }),
+    h("div", null),
+    h("div", { class: "scroll", tabindex: 0, role: "region" }),
+  ];
   const seg = h("div", { class: "seg", role: "group", "aria-label": t("next.axis") }, Object.values(choices));
   const hint = h("p", { class: "dim hint" }, t("lens.hint"));
   root.append(h("div", { class: "lens-head" }, title, h("span", { class: "grow" }), legend, seg), bars, table, hint);
@@ -30,7 +35,13 @@ export function drawFollowed(root, found, trace, at, state, actions) {
   const series = seriesOf(final, next);
   const name = (token) => h("b", { class: "mono token-name" }, tokenText(token));
   replace(parts.title, h("span", null, phrase("lens.followed", { token: name(final), row: found.rows[at] })));
-  replace(parts.legend, series.map(({ name: words, colour }) => [h("span", { class: "swatch plain", style: { background: colour } }), h("span", null, words)]));
+  replace(
+    parts.legend,
+    series.map(({ name: words, colour }) => [
+      h("span", { class: "swatch plain", style: { background: colour } }),
+      h("span", null, words),
+    ]),
+  );
   for (const [which, button] of Object.entries(parts.choices)) {
     update(button, { "aria-pressed": (which === "log") === parts.log });
     button.onclick = () => {
@@ -46,14 +57,22 @@ export function drawFollowed(root, found, trace, at, state, actions) {
 /** The model's answer, and what the text really goes on with, where that is another. */
 function seriesOf(final, next) {
   const answer = { name: t("lens.series_final", { token: tokenLabel(final) }), colour: cssColour("--bar-solid") };
-  return next ? [answer, { name: t("lens.series_next", { token: tokenLabel(next) }), colour: cssColour("--bar-pale") }] : [answer];
+  return next
+    ? [answer, { name: t("lens.series_next", { token: tokenLabel(next) }), colour: cssColour("--bar-pale") }]
+    : [answer];
 }
 
 function barsOf(found, at, series, { final, next, log, vocab }) {
   const labels = depthLabels(found.top.length);
   const value = (who, depth) => found[who].probability[depth][at];
   const words = (token, who, depth) =>
-    t("lens.bar", { depth: labels[depth], token: tokenLabel(token), p: percent(value(who, depth), 3), rank: integer(found[who].rank[depth][at] + 1), n: integer(vocab) });
+    t("lens.bar", {
+      depth: labels[depth],
+      token: tokenLabel(token),
+      p: percent(value(who, depth), 3),
+      rank: integer(found[who].rank[depth][at] + 1),
+      n: integer(vocab),
+    });
   return {
     label: t("lens.bars_label", { token: tokenLabel(final), row: found.rows[at] }),
     rows: labels.map((label, depth) => ({
@@ -73,12 +92,30 @@ function barsOf(found, at, series, { final, next, log, vocab }) {
 function tableOf(found, at, state, actions) {
   const labels = depthLabels(found.top.length);
   const columns = [t("lens.column_depth"), t("lens.column_p"), t("lens.column_rank")];
-  const head = h("tr", null, columns.map((name) => h("th", { scope: "col" }, name)), h("th", { scope: "col", colspan: found.top[0][at].length, class: "left" }, t("lens.column_top", { n: found.top[0][at].length })));
+  const head = h(
+    "tr",
+    null,
+    columns.map((name) => h("th", { scope: "col" }, name)),
+    h(
+      "th",
+      { scope: "col", colspan: found.top[0][at].length, class: "left" },
+      t("lens.column_top", { n: found.top[0][at].length }),
+    ),
+  );
   const rows = found.top.map((answers, depth) => {
     const [p, rank] = [found.final.probability[depth][at], found.final.rank[depth][at] + 1];
     const data = { testid: "lens-row", depth, p, rank };
-    const chips = answers[at].map((id, i) => h("td", { class: "chip-cell" }, chip(found, depth, at, id, i, state, actions)));
-    return h("tr", { dataset: data }, h("th", { scope: "row" }, labels[depth]), h("td", null, percent(p, 2)), h("td", { class: rank === 1 ? "leads" : null }, integer(rank)), chips);
+    const chips = answers[at].map((id, i) =>
+      h("td", { class: "chip-cell" }, chip(found, depth, at, id, i, state, actions)),
+    );
+    return h(
+      "tr",
+      { dataset: data },
+      h("th", { scope: "row" }, labels[depth]),
+      h("td", null, percent(p, 2)),
+      h("td", { class: rank === 1 ? "leads" : null }, integer(rank)),
+      chips,
+    );
   });
   return h("table", { class: "lens-top" }, h("thead", null, head), h("tbody", null, rows));
 }

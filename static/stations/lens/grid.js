@@ -8,7 +8,14 @@ import { tokenLabel } from "../../model/labels.js";
 import { tokenText } from "../../ui/token_text.js";
 import { depthLabels, depthWords } from "../depths.js";
 
-const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0], Home: [0, -Infinity], End: [0, Infinity] };
+const MOVES = {
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  Home: [0, -Infinity],
+  End: [0, Infinity],
+};
 
 /** What lies between two columns, and before the first. */
 const GAP = 4;
@@ -17,11 +24,26 @@ let counted = 0;
 
 const partsOf = perRoot((root) => {
   const id = `lens-readout-${counted++}`;
-  const box = h("div", { class: "lens-box", tabindex: 0, role: "region", "aria-describedby": id, dataset: { testid: "lens-grid" } });
+  const box = h("div", {
+    class: "lens-box",
+    tabindex: 0,
+    role: "region",
+    "aria-describedby": id,
+    dataset: { testid: "lens-grid" },
+  });
   const readout = h("p", { class: "readout", id, "aria-live": "polite", dataset: { testid: "lens-readout" } });
   replace(root, box, readout);
   // The depth that is looked at is this reader's: it drives nothing else.
-  const parts = { box, readout, made: /** @type {any[]} */ ([]), depth: -1, at: 0, found: null, trace: null, choose: null };
+  const parts = {
+    box,
+    readout,
+    made: /** @type {any[]} */ ([]),
+    depth: -1,
+    at: 0,
+    found: null,
+    trace: null,
+    choose: null,
+  };
   listen(parts);
   return parts;
 });
@@ -55,12 +77,26 @@ export function drawGrid(root, found, trace, at, actions) {
 function tableOf(found, trace) {
   const { rows, next } = found;
   const { tokens } = trace.written;
-  const head = rows.map((row, i) => h("th", { scope: "col", dataset: { at: i } }, h("span", { class: "tokname" }, tokenText(tokens[row])), h("small", null, row)));
+  const head = rows.map((row, i) =>
+    h(
+      "th",
+      { scope: "col", dataset: { at: i } },
+      h("span", { class: "tokname" }, tokenText(tokens[row])),
+      h("small", null, row),
+    ),
+  );
   const labels = depthLabels(found.top.length);
   const body = found.top.map((answers, depth) =>
-    h("tr", { dataset: { depth } }, h("th", { scope: "row" }, labels[depth]), answers.map((ids, i) => cellOf(found, depth, i, ids[0]))),
+    h(
+      "tr",
+      { dataset: { depth } },
+      h("th", { scope: "row" }, labels[depth]),
+      answers.map((ids, i) => cellOf(found, depth, i, ids[0])),
+    ),
   );
-  const goesOn = next.ids.map((id, i) => h("td", { dataset: { at: i } }, id === null ? "" : tokenText(found.tokens[id])));
+  const goesOn = next.ids.map((id, i) =>
+    h("td", { dataset: { at: i } }, id === null ? "" : tokenText(found.tokens[id])),
+  );
   return h(
     "table",
     { class: "lens-table" },
@@ -76,7 +112,11 @@ function cellOf({ probability, tokens, final }, depth, at, id) {
   const data = { testid: "lens-cell", depth, at, id, p };
   // Already what the model says in the end: underlined, for the colour says something else.
   const name = final.ids[at] === id ? "lens-cell final" : "lens-cell";
-  return h("td", { class: name, style: { background: rgb(colour), color: inkOn(colour) }, dataset: data }, h("span", null, tokenText(tokens[id])));
+  return h(
+    "td",
+    { class: name, style: { background: rgb(colour), color: inkOn(colour) }, dataset: data },
+    h("span", null, tokenText(tokens[id])),
+  );
 }
 
 function light({ box, at, depth }) {
@@ -127,7 +167,10 @@ function listen(parts) {
     if (!move || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     const clamp = (value, count) => Math.max(0, Math.min(count - 1, value));
-    choose({ depth: clamp(parts.depth + move[0], parts.found.top.length), at: clamp(parts.at + move[1], parts.found.rows.length) });
+    choose({
+      depth: clamp(parts.depth + move[0], parts.found.top.length),
+      at: clamp(parts.at + move[1], parts.found.rows.length),
+    });
   });
 }
 

@@ -36,7 +36,13 @@ export default {
     const tokens = predictsTokens(trace.model);
     const at = placeOf(found, trace, state);
     const legend = legendOf(weightScale(), { number: (one) => percent(one, 0) });
-    replace(parts.formula, h("span", { class: "formulas" }, formulaOf(trace.model)), h("span", { class: "dim" }, t(noteOf(trace.model))), h("span", { class: "grow" }), tokens ? legend : null);
+    replace(
+      parts.formula,
+      h("span", { class: "formulas" }, formulaOf(trace.model)),
+      h("span", { class: "dim" }, t(noteOf(trace.model))),
+      h("span", { class: "grow" }),
+      tokens ? legend : null,
+    );
     replace(parts.how, t(tokens ? "lens.how" : "lens.how_classes"), tokens ? [" ", ownWords(found, trace)] : null);
     parts.grid.hidden = parts.followed.hidden = !tokens;
     parts.classes.hidden = tokens;
@@ -58,10 +64,25 @@ function placeOf({ rows }, trace, state) {
 function formulaOf({ norm_order, tie_embeddings, family }) {
   const x = sup(mi("x"), row(mo("("), mi("ℓ"), mo(")")));
   const read = norm_order !== "post" ? [mi("LN"), mo("("), x, mo(")")] : [x];
-  const out = family === "encoder-only" ? sub(mi("W"), mi("class")) : tie_embeddings ? transposed(sub(mi("W"), mi("E"))) : sub(mi("W"), mi("U"));
+  const out =
+    family === "encoder-only"
+      ? sub(mi("W"), mi("class"))
+      : tie_embeddings
+        ? transposed(sub(mi("W"), mi("E")))
+        : sub(mi("W"), mi("U"));
   const last = family === "encoder-only" ? [mo("+"), mi("b")] : [];
-  return math(sup(mi("p"), row(mo("("), mi("ℓ"), mo(")"))), mo("="), mi("softmax"), mo("("), ...read, out, ...last, mo(")"));
+  return math(
+    sup(mi("p"), row(mo("("), mi("ℓ"), mo(")"))),
+    mo("="),
+    mi("softmax"),
+    mo("("),
+    ...read,
+    out,
+    ...last,
+    mo(")"),
+  );
 }
 
 /** Only where blocks end with a LayerNorm is there no last one (model/stack.py). */
-const noteOf = ({ norm_order, family }) => `lens.made_${family === "encoder-only" ? "classes_" : ""}${norm_order === "post" ? "post" : "pre"}`;
+const noteOf = ({ norm_order, family }) =>
+  `lens.made_${family === "encoder-only" ? "classes_" : ""}${norm_order === "post" ? "post" : "pre"}`;

@@ -12,7 +12,17 @@ export function checkWords(found, trace, at) {
   const gap = trace.classes ? classGap(found, trace.classes) : tokenGap(found, trace.predictions[found.rows[at]], at);
   if (gap === null) return [];
   const key = gap === 0 ? "lens.equal" : gap <= TOLERANCE ? "lens.agrees" : "lens.differs";
-  return [h("span", { class: gap <= TOLERANCE ? "check" : "check bad", title: t("lens.tolerance"), dataset: { testid: "lens-gap", gap } }, t(key, { gap: power(gap), row: found.rows[at] }))];
+  return [
+    h(
+      "span",
+      {
+        class: gap <= TOLERANCE ? "check" : "check bad",
+        title: t("lens.tolerance"),
+        dataset: { testid: "lens-gap", gap },
+      },
+      t(key, { gap: power(gap), row: found.rows[at] }),
+    ),
+  ];
 }
 
 function tokenGap({ top, probability }, prediction, at) {

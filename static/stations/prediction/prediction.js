@@ -48,7 +48,8 @@ export default {
         this.draw(root, trace, actions.get(), actions);
       };
     }
-    const take = !trace.file && query + 1 < trace.model.max_seq_len ? (id) => actions.set(taken(trace, state, query, id)) : null;
+    const take =
+      !trace.file && query + 1 < trace.model.max_seq_len ? (id) => actions.set(taken(trace, state, query, id)) : null;
     setText(parts.where, whereOf(trace, query));
     replace(parts.formula, formula(trace.model, query, state.temperature), legend(trace.model));
     drawBarPicture(parts.picture, barsOf(prediction, { actual, take, log: parts.log, state }));
@@ -125,6 +126,10 @@ function rowsOf({ candidates }, actual, take) {
     const cells = [i + 1, name, id, percent(before, 3), ...sampled];
     const kind = [kept ? "" : "cut", id === actual?.token.id ? "actual" : ""].join(" ");
     const data = { testid: "candidate-row", id, before, after };
-    return h("tr", { class: kind, dataset: data }, cells.map((cell, n) => h("td", { class: COLUMNS[n] }, cell)));
+    return h(
+      "tr",
+      { class: kind, dataset: data },
+      cells.map((cell, n) => h("td", { class: COLUMNS[n] }, cell)),
+    );
   });
 }

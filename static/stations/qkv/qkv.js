@@ -21,7 +21,11 @@ const SIDES = { q: "target", k: "source", v: "source" };
 const partsOf = perRoot((root) => {
   const parts = buildStation(root);
   const thirds = Object.fromEntries(NAMES.map((name) => [name, third(name)]));
-  const frame = h("div", { class: "thirds" }, NAMES.map((name) => thirds[name].element));
+  const frame = h(
+    "div",
+    { class: "thirds" },
+    NAMES.map((name) => thirds[name].element),
+  );
   const from = h("p", { class: "why dim", dataset: { testid: "qkv-sides" } });
   parts.body.append(from, frame);
   // The dimension that the readouts tell of: it drives no other panel, so it is no part of the page's state.
@@ -129,6 +133,10 @@ const counted = new Map();
 
 /** "0" … "31": the same array each time. @param {number} count */
 function dimensions(count) {
-  if (!counted.has(count)) counted.set(count, Array.from({ length: count }, (_, i) => String(i)));
+  if (!counted.has(count))
+    counted.set(
+      count,
+      Array.from({ length: count }, (_, i) => String(i)),
+    );
   return /** @type {string[]} */ (counted.get(count));
 }

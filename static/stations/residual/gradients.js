@@ -14,7 +14,11 @@ import { labelsOf } from "../query_key.js";
 const LEFT_OUT = 1e-3;
 
 const partsOf = perRoot((root) => {
-  const [chart, legend, table] = [h("div", null), h("p", { class: "chart-legend" }), h("div", { class: "table-place" })];
+  const [chart, legend, table] = [
+    h("div", null),
+    h("p", { class: "chart-legend" }),
+    h("div", { class: "table-place" }),
+  ];
   root.append(legend, chart, table);
   return { chart, legend, table };
 });
@@ -38,12 +42,27 @@ export function drawGradients(place, trace, state, at, actions) {
   });
   const token = h("b", { class: "q mono" }, labelsOf(trace.queries.tokens)[at.query]);
   nameOfPart(place, t("residual.gradients_title"), phrase(`residual.gradients_about_${tools.wish}`, { token }));
-  const lines = runs.map((run) => ({ name: t(run.residuals ? "residual.on" : "residual.off"), values: valuesOf(run, at, tools.wish) }));
-  replace(parts.legend, lines.map(({ name }, i) => h("span", { class: `key key-${i}` }, name)));
+  const lines = runs.map((run) => ({
+    name: t(run.residuals ? "residual.on" : "residual.off"),
+    values: valuesOf(run, at, tools.wish),
+  }));
+  replace(
+    parts.legend,
+    lines.map(({ name }, i) => h("span", { class: `key key-${i}` }, name)),
+  );
   const steps = lines[0].values.map((_, depth) => String(depth));
   const choose = (depth) => actions.set({ layer: Math.max(0, depth - 1) });
-  drawLineChart(parts.chart, { label: t("residual.gradients_label"), steps, title: t("residual.gradients_axis"), lines, chosen: at.layer + 1, onChoose: choose });
-  keepingFocus(parts.table, () => replace(parts.table, scrolling(t("residual.table_label"), tableOf(lines, steps, at.layer + 1, choose))));
+  drawLineChart(parts.chart, {
+    label: t("residual.gradients_label"),
+    steps,
+    title: t("residual.gradients_axis"),
+    lines,
+    chosen: at.layer + 1,
+    onChoose: choose,
+  });
+  keepingFocus(parts.table, () =>
+    replace(parts.table, scrolling(t("residual.table_label"), tableOf(lines, steps, at.layer + 1, choose))),
+  );
   replace(place.said, saidOf(trace, runs, lines));
 }
 
@@ -63,25 +82,74 @@ function valuesOf(run, { prefix, query }, wish) {
 function drawAnswers(select, trace, state, actions) {
   const { runs, tokens } = trace.explained.gradients;
   const known = trace.classes
-    ? trace.model.classes.map((name, id) => ({ id, label: name, p: trace.classes.find((one) => one.name === name).probability }))
-    : trace.predictions[rowOf(state, trace)].candidates.map((one) => ({ id: one.id, label: tokenLabel(one), p: one.before }));
+    ? trace.model.classes.map((name, id) => ({
+        id,
+        label: name,
+        p: trace.classes.find((one) => one.name === name).probability,
+      }))
+    : trace.predictions[rowOf(state, trace)].candidates.map((one) => ({
+        id: one.id,
+        label: tokenLabel(one),
+        p: one.before,
+      }));
   const asked = runs[0].answer;
-  if (!known.some(({ id }) => id === asked)) known.push({ id: asked, label: tokens[asked] ? tokenLabel(tokens[asked]) : String(asked), p: Math.exp(runs[0].log_p) });
-  const options = known.map(({ id, label, p }) => h("option", { value: id, selected: id === asked }, `${label} · ${percent(p)}`));
+  if (!known.some(({ id }) => id === asked))
+    known.push({
+      id: asked,
+      label: tokens[asked] ? tokenLabel(tokens[asked]) : String(asked),
+      p: Math.exp(runs[0].log_p),
+    });
+  const options = known.map(({ id, label, p }) =>
+    h("option", { value: id, selected: id === asked }, `${label} · ${percent(p)}`),
+  );
   replace(select, options);
   select.onchange = () => actions.set({ answer: Number(select.value) });
 }
 
 /** Its heads choose a layer as the chart does, for those without a pointer. */
 function tableOf(lines, steps, chosen, choose) {
-  const head = h("tr", null, h("th", { scope: "col" }, t("residual.depth")), steps.map((step, depth) => h("th", { scope: "col" }, headOf(step, depth, depth === chosen, () => choose(depth)))));
-  const rows = lines.map(({ name, values }, i) => h("tr", { dataset: { run: i === 0 ? "on" : "off" } }, h("th", { scope: "row" }, name), values.map((value) => h("td", { dataset: { value } }, significant(value, 3)))));
-  return h("table", { class: "token-table gradients", dataset: { testid: "gradients" } }, h("thead", null, head), h("tbody", null, rows));
+  const head = h(
+    "tr",
+    null,
+    h("th", { scope: "col" }, t("residual.depth")),
+    steps.map((step, depth) =>
+      h(
+        "th",
+        { scope: "col" },
+        headOf(step, depth, depth === chosen, () => choose(depth)),
+      ),
+    ),
+  );
+  const rows = lines.map(({ name, values }, i) =>
+    h(
+      "tr",
+      { dataset: { run: i === 0 ? "on" : "off" } },
+      h("th", { scope: "row" }, name),
+      values.map((value) => h("td", { dataset: { value } }, significant(value, 3))),
+    ),
+  );
+  return h(
+    "table",
+    { class: "token-table gradients", dataset: { testid: "gradients" } },
+    h("thead", null, head),
+    h("tbody", null, rows),
+  );
 }
 
 function headOf(step, depth, isChosen, click) {
   const title = depth === 0 ? t("residual.before") : t("residual.after", { layer: depth - 1 });
-  return h("button", { class: "link", type: "button", title, "aria-current": isChosen ? "true" : null, dataset: { focus: `depth-${depth}` }, on: { click } }, step);
+  return h(
+    "button",
+    {
+      class: "link",
+      type: "button",
+      title,
+      "aria-current": isChosen ? "true" : null,
+      dataset: { focus: `depth-${depth}` },
+      on: { click },
+    },
+    step,
+  );
 }
 
 /** What was measured, and no more than that. */
@@ -89,20 +157,48 @@ function saidOf(trace, runs, lines) {
   const [on, off] = runs;
   const name = trace.classes ? trace.model.classes[on.answer] : labelOf(trace, on.answer);
   const times = lines.map(({ values }) => (values.at(-1) > 0 && values[0] > 0 ? values[0] / values.at(-1) : null));
-  const parts = { answer: h("b", { class: "mono" }, name), row: on.row, on: h("b", { class: "mono" }, number(on.log_p, 3)), off: h("b", { class: "mono" }, number(off.log_p, 3)) };
-  const measured = times.every((one) => one !== null) && t("residual.measured", { on: significant(times[0], 3), off: significant(times[1], 3), last: lines[0].values.length - 1 });
+  const parts = {
+    answer: h("b", { class: "mono" }, name),
+    row: on.row,
+    on: h("b", { class: "mono" }, number(on.log_p, 3)),
+    off: h("b", { class: "mono" }, number(off.log_p, 3)),
+  };
+  const measured =
+    times.every((one) => one !== null) &&
+    t("residual.measured", {
+      on: significant(times[0], 3),
+      off: significant(times[1], 3),
+      last: lines[0].values.length - 1,
+    });
   const zero = lines.some(({ values }) => values.some((value) => value === 0)) && t("residual.zero");
-  return [h("span", null, phrase(trace.classes ? "residual.log_p_class" : "residual.log_p", parts)), " ", checkOf(trace, on), " ", measured, " ", zero].filter(Boolean);
+  return [
+    h("span", null, phrase(trace.classes ? "residual.log_p_class" : "residual.log_p", parts)),
+    " ",
+    checkOf(trace, on),
+    " ",
+    measured,
+    " ",
+    zero,
+  ].filter(Boolean);
 }
 
-const labelOf = ({ explained }, id) => (explained.gradients.tokens[id] ? tokenLabel(explained.gradients.tokens[id]) : String(id));
+const labelOf = ({ explained }, id) =>
+  explained.gradients.tokens[id] ? tokenLabel(explained.gradients.tokens[id]) : String(id);
 
 /** The server's ln p against the probability that the page shows elsewhere. */
 function checkOf(trace, { row, answer, log_p }) {
-  const p = trace.classes ? trace.classes.find(({ name }) => name === trace.model.classes[answer])?.probability : trace.predictions[row]?.candidates.find(({ id }) => id === answer)?.before;
+  const p = trace.classes
+    ? trace.classes.find(({ name }) => name === trace.model.classes[answer])?.probability
+    : trace.predictions[row]?.candidates.find(({ id }) => id === answer)?.before;
   if (p === undefined) return null;
   // The prediction leaves PAD out, which is never drawn: it may say a little more.
   const ours = Math.exp(log_p);
   const ok = agrees(ours, p) || (!trace.classes && ours < p && ours > p * (1 - LEFT_OUT));
-  return h("span", { class: ok ? "check" : "check bad", dataset: { testid: "log-p", agrees: ok } }, t(!ok ? "residual.p_differs" : trace.classes ? "residual.p_agrees_class" : "residual.p_agrees", { p: percent(p, 3) }));
+  return h(
+    "span",
+    { class: ok ? "check" : "check bad", dataset: { testid: "log-p", agrees: ok } },
+    t(!ok ? "residual.p_differs" : trace.classes ? "residual.p_agrees_class" : "residual.p_agrees", {
+      p: percent(p, 3),
+    }),
+  );
 }

@@ -14,7 +14,12 @@ export function drawNorms(place, trace, { stream, query, layer }, actions) {
   nameOfPart(place, phrase("residual.norms_title", { token }), t("residual.norms_about"));
   const head = COLUMNS.map((name) => h("th", { scope: "col" }, t(`residual.norm_${name}`)));
   const rows = stream.norms.map((one) => rowOf(one, { query, layer }, actions));
-  const table = h("table", { class: "token-table norms", dataset: { testid: "norms" } }, h("thead", null, h("tr", null, head)), h("tbody", null, rows));
+  const table = h(
+    "table",
+    { class: "token-table norms", dataset: { testid: "norms" } },
+    h("thead", null, h("tr", null, head)),
+    h("tbody", null, rows),
+  );
   keepingFocus(place.place, () => replace(place.place, scrolling(t("residual.norms_label"), table)));
   replace(place.said, t("residual.norms_said", { root: significant(Math.sqrt(trace.model.d_model), 4) }));
 }
@@ -23,12 +28,33 @@ function rowOf(norm, { query, layer: open }, actions) {
   const place = norm.path.match(/layers\.(\d+)\.(\w+)_residual/);
   const layer = place ? Number(place[1]) : null;
   const name = place ? t(`residual.norm_of.${place[2]}`, { layer: place[1] }) : t("residual.norm_of.final");
-  const where = layer === null ? name : h("button", { class: "link", type: "button", dataset: { focus: norm.path }, on: { click: () => actions.set({ layer }) } }, name);
+  const where =
+    layer === null
+      ? name
+      : h(
+          "button",
+          { class: "link", type: "button", dataset: { focus: norm.path }, on: { click: () => actions.set({ layer }) } },
+          name,
+        );
   const kept = norm.cos_in_out[query];
-  const bar = h("span", { class: "cosine", "aria-hidden": true }, h("span", { style: { width: `${(Math.max(0, kept) * 100).toFixed(1)}%` } }));
+  const bar = h(
+    "span",
+    { class: "cosine", "aria-hidden": true },
+    h("span", { style: { width: `${(Math.max(0, kept) * 100).toFixed(1)}%` } }),
+  );
   const [low, high] = norm.gain;
   const lengths = [norm.norm_in, norm.norm_hat, norm.norm_out].map((one) => significant(one[query]));
-  const cells = [where, ...lengths, [bar, number(kept, 3)], `${number(low, 2)} … ${number(high, 2)}`, significant(norm.bias_norm, 3)];
+  const cells = [
+    where,
+    ...lengths,
+    [bar, number(kept, 3)],
+    `${number(low, 2)} … ${number(high, 2)}`,
+    significant(norm.bias_norm, 3),
+  ];
   const data = { norm: norm.path, in: norm.norm_in[query], out: norm.norm_out[query], kept };
-  return h("tr", { class: layer === open ? "open" : null, dataset: data }, cells.map((cell) => h("td", null, cell)));
+  return h(
+    "tr",
+    { class: layer === open ? "open" : null, dataset: data },
+    cells.map((cell) => h("td", null, cell)),
+  );
 }

@@ -15,11 +15,23 @@ export function drawParameters(place, trace) {
   const most = Math.max(...groups.map(({ n }) => n));
   const head = COLUMNS.map((name) => h("th", { scope: "col", class: `col-${name}` }, t(`residual.column_${name}`)));
   const rows = [...groups.map((one) => rowOf(one, total, most)), table && computedRow(table)];
-  const body = h("table", { class: "token-table parameters", dataset: { testid: "parameters" } }, h("thead", null, h("tr", null, head)), h("tbody", null, rows));
+  const body = h(
+    "table",
+    { class: "token-table parameters", dataset: { testid: "parameters" } },
+    h("thead", null, h("tr", null, head)),
+    h("tbody", null, rows),
+  );
   replace(place.place, scrolling(t("residual.parameters_label"), body));
   const ok = total === trace.model.n_parameters;
-  const check = h("span", { class: ok ? "check" : "check bad", dataset: { testid: "total", total, untied, agrees: ok } }, t(ok ? "residual.total_agrees" : "residual.total_differs", { n: integer(trace.model.n_parameters) }));
-  const tying = untied === total ? t("residual.untied_same", { total: integer(total) }) : t("residual.untied", { total: integer(total), untied: integer(untied), saved: integer(untied - total) });
+  const check = h(
+    "span",
+    { class: ok ? "check" : "check bad", dataset: { testid: "total", total, untied, agrees: ok } },
+    t(ok ? "residual.total_agrees" : "residual.total_differs", { n: integer(trace.model.n_parameters) }),
+  );
+  const tying =
+    untied === total
+      ? t("residual.untied_same", { total: integer(total) })
+      : t("residual.untied", { total: integer(total), untied: integer(untied), saved: integer(untied - total) });
   replace(place.said, tying, " ", check);
 }
 
@@ -38,11 +50,23 @@ function grouped(counts) {
 }
 
 function rowOf({ part, stack, cross, shapes, n, tied, layers }, total, most) {
-  const name = [t(`residual.part.${part}`), stack && h("span", { class: "dim" }, ` ${t(`residual.stack.${stack}`)}`), cross && h("span", { class: "dim" }, ` ${t("residual.cross")}`)];
-  const bar = h("span", { class: "cosine wide", "aria-hidden": true }, !tied && h("span", { style: { width: `${((n / most) * 100).toFixed(1)}%` } }));
+  const name = [
+    t(`residual.part.${part}`),
+    stack && h("span", { class: "dim" }, ` ${t(`residual.stack.${stack}`)}`),
+    cross && h("span", { class: "dim" }, ` ${t("residual.cross")}`),
+  ];
+  const bar = h(
+    "span",
+    { class: "cosine wide", "aria-hidden": true },
+    !tied && h("span", { style: { width: `${((n / most) * 100).toFixed(1)}%` } }),
+  );
   const share = tied ? t("residual.tied") : percent(n / total);
   const cells = [name, integer(n), [bar, share], layers ? `× ${layers}` : "", shapesOf(shapes)];
-  return h("tr", { class: tied ? "tied" : null, dataset: { part, stack, tied, n } }, cells.map((cell, i) => h("td", { class: `col-${COLUMNS[i]}` }, cell)));
+  return h(
+    "tr",
+    { class: tied ? "tied" : null, dataset: { part, stack, tied, n } },
+    cells.map((cell, i) => h("td", { class: `col-${COLUMNS[i]}` }, cell)),
+  );
 }
 
 /** "256 × 1024 + 1024": a matrix with its bias. PyTorch keeps a matrix as [out, in]. */
@@ -51,5 +75,9 @@ const shapesOf = (shapes) => shapes.map((shape) => shape.join(" × ")).join(" + 
 /** The sinusoid's table is no parameter, and the page says so. */
 function computedRow(shape) {
   const cells = [t("residual.part.sinusoid"), "", t("residual.computed"), "", shape.join(" × ")];
-  return h("tr", { class: "tied", dataset: { part: "sinusoid" } }, cells.map((cell, i) => h("td", { class: `col-${COLUMNS[i]}` }, cell)));
+  return h(
+    "tr",
+    { class: "tied", dataset: { part: "sinusoid" } },
+    cells.map((cell, i) => h("td", { class: `col-${COLUMNS[i]}` }, cell)),
+  );
 }

@@ -38,7 +38,10 @@ export default {
     const at = { prefix, stream, query, layer: state.layer };
     const [depths, tokens] = [stream.norm.length - 1, stream.norm[0].length];
     const note = t("residual.note", { n_layer: depths, n: tokens, d_model: trace.model.d_model });
-    drawStrip(station, t(prefix ? `residual.title.${prefix.replace(".", "")}` : "residual.title"), { formula: [formulaOf(trace.model)], note });
+    drawStrip(station, t(prefix ? `residual.title.${prefix.replace(".", "")}` : "residual.title"), {
+      formula: [formulaOf(trace.model)],
+      note,
+    });
     drawStream(parts.stream, trace, at, actions);
     drawNorms(parts.norms, trace, at, actions);
     drawGradients(parts.gradients, trace, state, at, actions);

@@ -35,7 +35,10 @@ export function drawStream(place, trace, at, actions) {
   parts.measure.box.hidden = parts.wish.what === "stream";
   const table = tableOf(at.stream, parts.wish);
   const scale = scaleOf(table.values, table.measure);
-  nameOfPart(place, t(`residual.about_${table.kind}`), [t(`residual.read_${readOf(table, trace.model)}`), legendOf(scale, { number: (value) => number(value, 2) })]);
+  nameOfPart(place, t(`residual.about_${table.kind}`), [
+    t(`residual.read_${readOf(table, trace.model)}`),
+    legendOf(scale, { number: (value) => number(value, 2) }),
+  ]);
   drawTable(place, trace, at, parts, { ...table, scale }, actions);
 }
 
@@ -48,13 +51,29 @@ function readOf({ kind, measure }, { norm_order: order }) {
 /** The numbers of what is shown, with the layer and the name of each row. */
 function tableOf({ norm, written }, { what, measure }) {
   if (what === "stream") {
-    const names = norm.map((_, depth) => (depth === 0 ? t("residual.before") : t("residual.after", { layer: depth - 1 })));
-    return { kind: what, measure: "norm", rows: norm, names, layers: norm.map((_, depth) => Math.max(0, depth - 1)), values: Float32Array.from(norm.flat()) };
+    const names = norm.map((_, depth) =>
+      depth === 0 ? t("residual.before") : t("residual.after", { layer: depth - 1 }),
+    );
+    return {
+      kind: what,
+      measure: "norm",
+      rows: norm,
+      names,
+      layers: norm.map((_, depth) => Math.max(0, depth - 1)),
+      values: Float32Array.from(norm.flat()),
+    };
   }
   const own = written.filter(({ sublayer }) => sublayer.kind === what);
   const rows = own.map((one) => one[measure]);
   const layers = own.map(({ sublayer }) => sublayer.layer);
-  return { kind: what, measure, rows, names: layers.map((layer) => t("residual.layer", { layer })), layers, values: Float32Array.from(rows.flat()) };
+  return {
+    kind: what,
+    measure,
+    rows,
+    names: layers.map((layer) => t("residual.layer", { layer })),
+    layers,
+    values: Float32Array.from(rows.flat()),
+  };
 }
 
 /** Lengths begin at 0; a cosine lies between −1 and 1, whatever is there. */
@@ -77,11 +96,22 @@ function drawTable(place, trace, at, parts, table, actions) {
     shape: [rows.length, tokens.length],
     forbidden: null,
     rows: { labels: names, title: t("residual.depth_axis"), role: "" },
-    cols: { labels: tokens, title: t("residual.token_axis"), role: "q", faded: (col) => !inside(trace.queries.real, col) },
+    cols: {
+      labels: tokens,
+      title: t("residual.token_axis"),
+      role: "q",
+      faded: (col) => !inside(trace.queries.real, col),
+    },
     scale,
     cellText: (value) => number(value, 1),
     hover: (row, col) => [`${tokens[col]} · ${names[row]}`, `${unit} ${say(row, col)}`],
-    describe: (row, col) => phrase("residual.readout", { token: tokenAt(tokens, col), depth: names[row], measure: unit, value: h("b", { class: "mono" }, say(row, col)) }),
+    describe: (row, col) =>
+      phrase("residual.readout", {
+        token: tokenAt(tokens, col),
+        depth: names[row],
+        measure: unit,
+        value: h("b", { class: "mono" }, say(row, col)),
+      }),
     ...choiceOf(parts, at, table, actions, () => drawTable(place, trace, at, parts, table, actions)),
     filename: ["chumoku", at.prefix.replace(".", ""), "residual", kind, measure].filter(Boolean).join("-"),
   });
@@ -100,4 +130,5 @@ function choiceOf(parts, { query, layer }, { layers }, actions, again) {
   };
 }
 
-const tokenAt = (tokens, col) => h("span", null, h("b", { class: "q mono" }, tokens[col]), h("small", { class: "dim" }, ` ${col}`));
+const tokenAt = (tokens, col) =>
+  h("span", null, h("b", { class: "q mono" }, tokens[col]), h("small", { class: "dim" }, ` ${col}`));

@@ -10,7 +10,11 @@ const COLUMNS = ["name", "tokens", "bytes_per_token"];
 export function buildCounts() {
   const size = h("p", { class: "dim about" });
   const body = h("tbody");
-  const head = h("tr", null, COLUMNS.map((name) => h("th", { scope: "col", class: name }, t(`counts.${name}`))));
+  const head = h(
+    "tr",
+    null,
+    COLUMNS.map((name) => h("th", { scope: "col", class: name }, t(`counts.${name}`))),
+  );
   const table = h("table", { class: "token-table" }, h("thead", null, head), body);
   const why = h("p", { class: "about" }, t("counts.why"));
   const title = h("h2", null, t("counts.title"));
@@ -19,17 +23,32 @@ export function buildCounts() {
 }
 
 /** @param {ReturnType<typeof buildCounts>} parts @param {import("../../data/model_trace.js").ModelTrace} trace */
-export function drawCounts({ element, size, body }, { counts, model, text, sides: { source: { real } }, nCharacters }) {
+export function drawCounts(
+  { element, size, body },
+  {
+    counts,
+    model,
+    text,
+    sides: {
+      source: { real },
+    },
+    nCharacters,
+  },
+) {
   element.hidden = counts === null;
   if (counts === null) return;
   const bytes = new TextEncoder().encode(text).length;
   replace(size, t("counts.size", { characters: integer(nCharacters), bytes: integer(bytes) }));
   const ours = { name: t("counts.ours", { model: model.name }), available: true, n_tokens: real.end - real.start };
-  replace(body, [ours, ...counts].map((encoding) => row(encoding, bytes)));
+  replace(
+    body,
+    [ours, ...counts].map((encoding) => row(encoding, bytes)),
+  );
 }
 
 function row({ name, available, n_tokens: tokens, hint }, bytes) {
   const head = h("th", { scope: "row" }, name);
-  if (!available) return h("tr", null, head, h("td", { class: "note", colspan: 2 }, t("counts.missing"), " ", h("code", null, hint)));
+  if (!available)
+    return h("tr", null, head, h("td", { class: "note", colspan: 2 }, t("counts.missing"), " ", h("code", null, hint)));
   return h("tr", null, head, h("td", null, integer(tokens)), h("td", null, tokens ? number(bytes / tokens, 2) : ""));
 }

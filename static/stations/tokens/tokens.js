@@ -11,7 +11,11 @@ const COLUMNS = ["index", "text", "id", "bytes", "span", "note"];
 
 const bodyOf = perRoot((root) => {
   const body = h("tbody");
-  const head = h("tr", null, COLUMNS.map((name) => h("th", { scope: "col", class: name }, t(`tokens.${name}`))));
+  const head = h(
+    "tr",
+    null,
+    COLUMNS.map((name) => h("th", { scope: "col", class: name }, t(`tokens.${name}`))),
+  );
   const table = h("table", { class: "token-table" }, h("thead", null, head), body);
   const counts = buildCounts();
   const bar = h("div", { class: "bar" }, h("h1", null, t("tokens.title")));
@@ -30,7 +34,10 @@ export default {
     const content = [trace.model.name, state.nPrompt, state.target !== null, ...ids].join(" / ");
     if (content !== parts.drawn) {
       parts.drawn = content;
-      replace(parts.body, sides.map((side) => rows(trace, side, state, actions)));
+      replace(
+        parts.body,
+        sides.map((side) => rows(trace, side, state, actions)),
+      );
       const notes = [...parts.body.querySelectorAll(".note")].some((cell) => cell.textContent);
       parts.table.classList.toggle("no-notes", !notes);
     }
@@ -48,14 +55,22 @@ export default {
 function rows(trace, side, state, actions) {
   const whole = {};
   for (const { tokens, text } of characterGroups(side.tokens)) for (const token of tokens) whole[token.index] = text;
-  const name = trace.sides.target && h("tr", { class: "side-row" }, h("th", { scope: "rowgroup", colspan: COLUMNS.length }, t(`sides.${side.side}`)));
-  return [name, side.tokens.map((token) => row(token, side.side, noteOf(token, side, whole[token.index], state), choiceOf(trace, side, actions)))];
+  const name =
+    trace.sides.target &&
+    h("tr", { class: "side-row" }, h("th", { scope: "rowgroup", colspan: COLUMNS.length }, t(`sides.${side.side}`)));
+  return [
+    name,
+    side.tokens.map((token) =>
+      row(token, side.side, noteOf(token, side, whole[token.index], state), choiceOf(trace, side, actions)),
+    ),
+  ];
 }
 
 /** What a click chooses: the query, where the open attention has it on this side; with Shift, or else, the key. */
 function choiceOf({ queries, keys }, side, actions) {
   return (index, asKey) => {
-    if (queries !== side && keys !== side) actions.set({ attention: null, [side.side === "target" ? "query" : "key"]: index });
+    if (queries !== side && keys !== side)
+      actions.set({ attention: null, [side.side === "target" ? "query" : "key"]: index });
     else actions.set(queries !== side || (asKey && keys === side) ? { key: index } : { query: index });
   };
 }
@@ -76,7 +91,8 @@ function row(token, side, note, set) {
 }
 
 function noteOf(token, { side }, text, { ids, nPrompt, target }) {
-  const generated = side === "target" ? target === null && !token.special : ids && nPrompt !== null && token.index >= nPrompt;
+  const generated =
+    side === "target" ? target === null && !token.special : ids && nPrompt !== null && token.index >= nPrompt;
   const from = generated && t("tokens.from_model");
   const part = token.partial && t("tokens.partial", { text: text ?? token.text });
   return [token.special && t("tokens.special"), part, from].filter(Boolean).join(" · ");

@@ -14,7 +14,8 @@ const GAP = 0.03;
 export function askAttention(trace, state) {
   if (trace.lacks("detail")) return null;
   const { detail, keys, queries, attention } = trace;
-  if (detail?.layer !== state.layer || detail.head !== state.head || detail.attention !== attention.id) return undefined;
+  if (detail?.layer !== state.layer || detail.head !== state.head || detail.attention !== attention.id)
+    return undefined;
   const { query } = position(state, trace);
   const ranked = tellable(rankedKeys(detail, keys.real, query), ({ weight }) => weight, GAP);
   if (ranked.length < 2) return null;
@@ -24,12 +25,20 @@ export function askAttention(trace, state) {
   const head = headLabel(trace.model, { ...state, attention: attention.id });
   return {
     key: `attention ${trace.key} ${attention.id} ${state.layer} ${state.head} ${query}`,
-    asks: phrase(crossed ? "guess.attention.ask_cross" : "guess.attention.ask", { head, query: tokenName(queries.tokens[query], "q", query) }),
+    asks: phrase(crossed ? "guess.attention.ask_cross" : "guess.attention.ask", {
+      head,
+      query: tokenName(queries.tokens[query], "q", query),
+    }),
     options: asked.map(({ key }) => name(key)),
     judge(choice) {
       const chosen = choice === null ? ranked[0] : asked[choice];
       const other = chosen === ranked[0] ? ranked[1] : chosen;
-      const parts = { key: name(ranked[0].key), w: figure(significant(ranked[0].weight, 3)), other: name(other.key), v: figure(significant(other.weight, 3)) };
+      const parts = {
+        key: name(ranked[0].key),
+        w: figure(significant(ranked[0].weight, 3)),
+        other: name(other.key),
+        v: figure(significant(other.weight, 3)),
+      };
       return { right: asked.indexOf(ranked[0]), says: phrase("guess.attention.says", parts) };
     },
   };
@@ -38,6 +47,10 @@ export function askAttention(trace, state) {
 /** What a query may look at, what it looks at most first. */
 function rankedKeys({ pattern, mask }, real, query) {
   const n = pattern.shape[1];
-  const all = Array.from({ length: n }, (_, key) => ({ key, weight: pattern.data[query * n + key], reasons: mask.data[query * n + key] }));
+  const all = Array.from({ length: n }, (_, key) => ({
+    key,
+    weight: pattern.data[query * n + key],
+    reasons: mask.data[query * n + key],
+  }));
   return all.filter(({ key, reasons }) => reasons === 0 && inside(real, key)).sort((a, b) => b.weight - a.weight);
 }

@@ -19,7 +19,10 @@ export function askClasses(trace) {
       const [name, beside] = [ranked[0], other].map((one) => figure(className(one.name)));
       const shares = { p: figure(percent(ranked[0].probability)), q: figure(percent(other.probability)) };
       const gap = figure(number(ranked[0].logit - other.logit, 2));
-      return { right: classes.indexOf(ranked[0]), says: phrase("guess.classes.says", { name, other: beside, gap, ...shares }) };
+      return {
+        right: classes.indexOf(ranked[0]),
+        says: phrase("guess.classes.says", { name, other: beside, gap, ...shares }),
+      };
     },
   };
 }

@@ -17,10 +17,26 @@ import { askUnits } from "./units.js";
  */
 
 /** @type {Object<string, import("./pieces.js").Ask>} */
-export const QUESTIONS = { next: askNext, classes: askClasses, attention: askAttention, mask: askMask, temperature: askTemperature, units: askUnits };
+export const QUESTIONS = {
+  next: askNext,
+  classes: askClasses,
+  attention: askAttention,
+  mask: askMask,
+  temperature: askTemperature,
+  units: askUnits,
+};
 
 /** Stations, and steps of the walk, that show where the open head looks. */
-const LOOKING = new Set(["scores", "weights", "av", "computation.scores", "computation.scale", "computation.mask", "computation.softmax", "computation.av"]);
+const LOOKING = new Set([
+  "scores",
+  "weights",
+  "av",
+  "computation.scores",
+  "computation.scale",
+  "computation.mask",
+  "computation.softmax",
+  "computation.av",
+]);
 /** Those that show what comes out. */
 const ENDING = new Set(["lens", "prediction", "computation.logits", "computation.answer"]);
 /** What the inspector gives away while it explains something. */

@@ -26,13 +26,25 @@ export function askMask(trace, state) {
   const name = (row) => tokenName(queries.tokens[row], "q", row);
   return {
     key: `mask ${trace.key} ${attention.id} ${state.layer} ${state.head}`,
-    asks: [t(trainedCausal(model) ? "guess.mask.ask_off" : "guess.mask.ask_on", { head: headLabel(model, { ...state, attention: attention.id }) })],
+    asks: [
+      t(trainedCausal(model) ? "guess.mask.ask_off" : "guess.mask.ask_on", {
+        head: headLabel(model, { ...state, attention: attention.id }),
+      }),
+    ],
     options: asked.map(({ row }) => name(row)),
     judge(choice) {
       const chosen = choice === null ? ranked[0] : asked[choice];
       const beside = chosen === ranked[0] ? ranked[1] : chosen;
-      const parts = { token: name(ranked[0].row), p: figure(percent(ranked[0].moved)), other: name(beside.row), q: figure(percent(beside.moved)) };
-      return { right: asked.indexOf(ranked[0]), says: phrase(trainedCausal(model) ? "guess.mask.says_off" : "guess.mask.says_on", parts) };
+      const parts = {
+        token: name(ranked[0].row),
+        p: figure(percent(ranked[0].moved)),
+        other: name(beside.row),
+        q: figure(percent(beside.moved)),
+      };
+      return {
+        right: asked.indexOf(ranked[0]),
+        says: phrase(trainedCausal(model) ? "guess.mask.says_off" : "guess.mask.says_on", parts),
+      };
     },
     more: { words: t("guess.mask.more"), patch: { compare: true, view: "weights" } },
   };

@@ -18,13 +18,18 @@ export function askNext(trace, state) {
   const prediction = trace.predictions[row];
   if (!prediction) return undefined;
   const { candidates } = prediction;
-  const asked = RANKS.filter((rank) => rank < candidates.length).sort((a, b) => scramble(candidates[a].id) - scramble(candidates[b].id));
+  const asked = RANKS.filter((rank) => rank < candidates.length).sort(
+    (a, b) => scramble(candidates[a].id) - scramble(candidates[b].id),
+  );
   if (asked.length < 2) return null;
   return {
     key: `next ${trace.key} ${row}`,
     asks: [t("guess.next.ask", { where: whereOf(trace, row) })],
     options: asked.map((rank) => tokenName(candidates[rank])),
-    judge: (choice) => ({ right: asked.indexOf(0), says: saysOf(trace, candidates, choice === null ? 0 : asked[choice]) }),
+    judge: (choice) => ({
+      right: asked.indexOf(0),
+      says: saysOf(trace, candidates, choice === null ? 0 : asked[choice]),
+    }),
   };
 }
 
@@ -32,6 +37,11 @@ export function askNext(trace, state) {
 function saysOf({ model }, candidates, guessed) {
   const rank = guessed || 1;
   const [best, other] = [candidates[0], candidates[rank]];
-  const parts = { token: tokenName(best), p: figure(percent(best.before)), other: tokenName(other), q: figure(percent(other.before)) };
+  const parts = {
+    token: tokenName(best),
+    p: figure(percent(best.before)),
+    other: tokenName(other),
+    q: figure(percent(other.before)),
+  };
   return phrase("guess.next.says", { ...parts, rank: rank + 1, vocab: integer(model.vocab_size) });
 }

@@ -18,7 +18,12 @@ import { tokenText } from "../../../ui/token_text.js";
 
 /** A token as a name in a sentence; `role` colours it. @param {any} token @param {string} [role] @param {number} [index] */
 export const tokenName = (token, role = "", index) =>
-  h("b", { class: `mono token-name ${role}` }, tokenText(token), index === undefined ? null : h("small", { class: "dim" }, ` ${index}`));
+  h(
+    "b",
+    { class: `mono token-name ${role}` },
+    tokenText(token),
+    index === undefined ? null : h("small", { class: "dim" }, ` ${index}`),
+  );
 
 /** @param {string} text */
 export const figure = (text) => h("b", { class: "mono nowrap" }, text);
@@ -27,7 +32,8 @@ export const figure = (text) => h("b", { class: "mono nowrap" }, text);
  * A ranking without what comes so close behind its first that nobody could tell: a guess must have a chance.
  * @template T @param {T[]} ranked @param {(one: T) => number} value @param {number} gap
  */
-export const tellable = ([first, ...rest], value, gap) => (first ? [first, ...rest.filter((one) => value(first) - value(one) >= gap)] : []);
+export const tellable = ([first, ...rest], value, gap) =>
+  first ? [first, ...rest.filter((one) => value(first) - value(one) >= gap)] : [];
 
 /**
  * At most `count` of a ranking: the first, the second, and others spread over the rest.
@@ -35,7 +41,10 @@ export const tellable = ([first, ...rest], value, gap) => (first ? [first, ...re
  */
 export function spread(ranked, count = 4) {
   if (ranked.length <= count) return ranked;
-  const rest = Array.from({ length: count - 2 }, (_, i) => ranked[2 + Math.round(((i + 1) / (count - 2)) * (ranked.length - 3))]);
+  const rest = Array.from(
+    { length: count - 2 },
+    (_, i) => ranked[2 + Math.round(((i + 1) / (count - 2)) * (ranked.length - 3))],
+  );
   return [ranked[0], ranked[1], ...rest];
 }
 

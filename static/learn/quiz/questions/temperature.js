@@ -20,7 +20,12 @@ export function askTemperature(trace, state, actions) {
   const [best] = prediction.candidates;
   if (best.after > SURE) return null;
   const then = state.temperature > 0.5 ? state.temperature / 2 : state.temperature * 2;
-  const shares = { token: tokenName(best), p: figure(percent(best.after)), t: short(state.temperature), u: short(then) };
+  const shares = {
+    token: tokenName(best),
+    p: figure(percent(best.after)),
+    t: short(state.temperature),
+    u: short(then),
+  };
   return {
     key: `temperature ${trace.key} ${row} ${state.temperature} ${state.topK} ${state.topP}`,
     asks: phrase("guess.temperature.ask", shares),
@@ -31,7 +36,15 @@ export function askTemperature(trace, state, actions) {
       const right = Math.abs(share - best.after) < STAYS ? 2 : share > best.after ? 0 : 1;
       const key = right === 2 ? "same" : then < state.temperature ? "lower" : "higher";
       // A node has one place: what the question shows, the answer must write again.
-      return { right, says: phrase(`guess.temperature.${key}`, { ...shares, token: tokenName(best), p: figure(percent(best.after)), q: figure(percent(share)) }) };
+      return {
+        right,
+        says: phrase(`guess.temperature.${key}`, {
+          ...shares,
+          token: tokenName(best),
+          p: figure(percent(best.after)),
+          q: figure(percent(share)),
+        }),
+      };
     },
     more: { words: t("guess.temperature.more", { u: short(then) }), patch: { temperature: then } },
   };

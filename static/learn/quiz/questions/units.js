@@ -29,7 +29,10 @@ export function askUnits(trace, state) {
       const owner = ffns.find(({ dead }) => dead.length === guessed);
       if (guessed === n) return { right: asked.indexOf(n), says: phrase("guess.units.right", vars()) };
       const key = owner ? "guess.units.wrong_layer" : "guess.units.wrong";
-      return { right: asked.indexOf(n), says: phrase(key, { ...vars(), guess: integer(guessed), other: owner?.layer ?? "" }) };
+      return {
+        right: asked.indexOf(n),
+        says: phrase(key, { ...vars(), guess: integer(guessed), other: owner?.layer ?? "" }),
+      };
     },
   };
 }

@@ -27,7 +27,8 @@ const partsOf = perRoot((root) => {
 });
 
 export default {
-  needs: (state, model) => (predictsTokens(model) ? ["explain:contributions", "prediction"] : ["explain:contributions"]),
+  needs: (state, model) =>
+    predictsTokens(model) ? ["explain:contributions", "prediction"] : ["explain:contributions"],
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
     parts.rest.hidden = trace.explained.contributions === null;
@@ -39,9 +40,20 @@ export default {
     drawLine(parts.steps.terms, "why.logit_terms", { n: terms.length });
     drawTerms(parts.terms, ordered.slice(0, NAMED), ordered.slice(NAMED), trace, actions);
     const total = sum(terms.map(({ value: one }) => one));
-    drawLine(parts.steps.sum, "why.logit_sum", { value: value(significant(total, 5)) }, checkOf(total, logit, (one) => significant(one, 5)));
+    drawLine(
+      parts.steps.sum,
+      "why.logit_sum",
+      { value: value(significant(total, 5)) },
+      checkOf(total, logit, (one) => significant(one, 5)),
+    );
     const held = Object.values(scales);
-    replace(parts.note, t(held.length > 1 ? "why.logit_note_many" : "why.logit_note", { scale: significant(held.at(-1) ?? 1), n: held.length }));
+    replace(
+      parts.note,
+      t(held.length > 1 ? "why.logit_note_many" : "why.logit_note", {
+        scale: significant(held.at(-1) ?? 1),
+        n: held.length,
+      }),
+    );
   },
 };
 
@@ -68,7 +80,10 @@ function ownOf(trace, state) {
 }
 
 function drawChoice(choice, answers, answer, own, actions) {
-  replace(choice, answers.map(([id, label]) => h("option", { value: id, selected: id === answer }, label)));
+  replace(
+    choice,
+    answers.map(([id, label]) => h("option", { value: id, selected: id === answer }, label)),
+  );
   choice.onchange = () => actions.set({ answer: Number(choice.value) === own ? null : Number(choice.value) });
 }
 
@@ -83,7 +98,10 @@ function drawTerms(list, named, others, trace, actions) {
   const rest = sum(others.map(({ value: one }) => one));
   const reach = Math.max(...named.map(({ value: one }) => Math.abs(one)), Math.abs(rest)) || 1;
   const items = named.map((term) => {
-    const open = term.part === "head" ? () => actions.set({ attention: attentionAt(trace.model, term), layer: term.layer, head: term.head }) : null;
+    const open =
+      term.part === "head"
+        ? () => actions.set({ attention: attentionAt(trace.model, term), layer: term.layer, head: term.head })
+        : null;
     return item(wordOf(term, trace.model), term.value, reach, open);
   });
   replace(list, items, others.length ? item(t("why.logit_rest", { n: others.length }), rest, reach, null) : null);
@@ -93,7 +111,13 @@ function item(name, amount, reach, open) {
   const share = `${(Math.abs(amount) / reach) * 50}%`;
   const bar = h("span", { class: amount < 0 ? "bar down" : "bar up", style: { width: share } });
   const label = open ? h("button", { type: "button", class: "link", on: { click: open } }, name) : name;
-  return h("li", { class: "contribution", dataset: { testid: "contribution", value: amount } }, h("span", null, label), h("span", { class: "track", "aria-hidden": true }, bar), h("b", { class: "mono" }, signed(amount, 3)));
+  return h(
+    "li",
+    { class: "contribution", dataset: { testid: "contribution", value: amount } },
+    h("span", null, label),
+    h("span", { class: "track", "aria-hidden": true }, bar),
+    h("b", { class: "mono" }, signed(amount, 3)),
+  );
 }
 
 /** The attention whose module a term's path names. */
@@ -110,4 +134,5 @@ function wordOf(term, model) {
   return where ? t("why.in_stack", { stack: where, part: name }) : name;
 }
 
-const stackOf = ({ path }) => (path.includes("cross_attn") ? "cross" : path.startsWith("encoder.") ? "encoder" : "decoder");
+const stackOf = ({ path }) =>
+  path.includes("cross_attn") ? "cross" : path.startsWith("encoder.") ? "encoder" : "decoder";

@@ -29,7 +29,8 @@ function normsOf(state, model) {
 }
 
 /** The step of the walk that a LayerNorm is. */
-const isStepOf = (kind) => (step) => (kind === "final" ? step.kind === "final" : step.kind === "norm" && step.group === kind);
+const isStepOf = (kind) => (step) =>
+  kind === "final" ? step.kind === "final" : step.kind === "norm" && step.group === kind;
 
 /** Which one is explained: in the walk that of the open step. */
 function openIn(norms, state, model, wish) {
@@ -39,7 +40,12 @@ function openIn(norms, state, model, wish) {
 
 export default {
   needs: (state, model) =>
-    normsOf(state, model).flatMap(([, path]) => [`tensor:${path}.input`, `tensor:${path}.out`, `weight:${path}.weight`, `weight:${path}.bias`]),
+    normsOf(state, model).flatMap(([, path]) => [
+      `tensor:${path}.input`,
+      `tensor:${path}.out`,
+      `weight:${path}.weight`,
+      `weight:${path}.bias`,
+    ]),
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
     const norms = normsOf(state, trace.model);
@@ -53,7 +59,11 @@ export default {
     const { query } = position(state, trace);
     const part = (name) => rowIn(trace.tensor(`${path}.${name}`), query);
     const [x, out] = [part("input"), part("out")];
-    drawTitle(parts, "why.title_norm", phrase("why.norm_of", { token: named(trace.queries.tokens[query], "q"), i: at(query) }));
+    drawTitle(
+      parts,
+      "why.title_norm",
+      phrase("why.norm_of", { token: named(trace.queries.tokens[query], "q"), i: at(query) }),
+    );
     const asked = state.cell?.[1] ?? Infinity;
     // Nothing is chosen: what the walk beside it then shows, or what stands out of the input.
     const d = asked < x.length ? asked : largest(walked ? out : x);
@@ -68,7 +78,10 @@ function walkTo(kind, model, actions) {
 }
 
 function drawChoice(parts, norms, open, choose) {
-  replace(parts.choice, norms.map(([kind]) => h("option", { value: kind, selected: kind === open }, t(`why.norm_${kind}`))));
+  replace(
+    parts.choice,
+    norms.map(([kind]) => h("option", { value: kind, selected: kind === open }, t(`why.norm_${kind}`))),
+  );
   parts.choice.onchange = () => choose(parts.choice.value);
 }
 
@@ -77,10 +90,27 @@ function drawSteps({ steps }, trace, path, { x, out, d }, onChoose) {
   const { mean, variance, deviation, hat } = normalised(x, d, trace.model.layer_norm_eps);
   const total = hat * gain[d] + bias[d];
   drawLine(steps.input, "why.norm_input", { n: x.length });
-  drawTermBars(steps.input.more, { terms: x, chosen: d, onChoose, label: t("why.norm_label", { n: x.length }), words: (i) => t("why.norm_feature", { d: i, value: signed(x[i], 4) }) });
+  drawTermBars(steps.input.more, {
+    terms: x,
+    chosen: d,
+    onChoose,
+    label: t("why.norm_label", { n: x.length }),
+    words: (i) => t("why.norm_feature", { d: i, value: signed(x[i], 4) }),
+  });
   update(steps.input.item, { title: t("why.norm_click") });
   drawLine(steps.mean, "why.norm_mean", { mean: value(significant(mean)), variance: value(significant(variance)) });
-  const vars = { d, x: signed(x[d], 4), mean: mean < 0 ? `(${significant(mean)})` : significant(mean), deviation: significant(deviation), value: value(significant(hat)) };
+  const vars = {
+    d,
+    x: signed(x[d], 4),
+    mean: mean < 0 ? `(${significant(mean)})` : significant(mean),
+    deviation: significant(deviation),
+    value: value(significant(hat)),
+  };
   drawLine(steps.hat, "why.norm_hat", vars);
-  drawLine(steps.out, "why.norm_out", { gain: significant(gain[d]), bias: signed(bias[d], 4), value: value(significant(total)) }, checkOf(total, out[d]));
+  drawLine(
+    steps.out,
+    "why.norm_out",
+    { gain: significant(gain[d]), bias: signed(bias[d], 4), value: value(significant(total)) },
+    checkOf(total, out[d]),
+  );
 }

@@ -17,7 +17,11 @@ export const buildWhy = (names) =>
       return [name, { ...step, item: h("li", { dataset: { step: name } }, step.line, step.more) }];
     });
     const steps = Object.fromEntries(made);
-    const list = h("ol", { class: "why-steps" }, made.map(([, { item }]) => item));
+    const list = h(
+      "ol",
+      { class: "why-steps" },
+      made.map(([, { item }]) => item),
+    );
     const note = h("p", { class: "dim why-note" });
     root.append(title, figures, list, note);
     return { title, figures, steps, list, note };
@@ -30,12 +34,19 @@ export function drawTitle(parts, title, about) {
 
 /** Names and numbers, one a row. @param {any} parts @param {[any, string][]} rows */
 export function drawFigures(parts, rows) {
-  replace(parts.figures, rows.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", { class: "mono" }, value))));
+  replace(
+    parts.figures,
+    rows.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", { class: "mono" }, value))),
+  );
 }
 
 /** One step in words. @param {any} step @param {string} key @param {Object<string, any>} vars @param {...any} more */
 export function drawLine(step, key, vars, ...more) {
-  replace(step.line, phrase(key, vars), more.map((one) => [" ", one]));
+  replace(
+    step.line,
+    phrase(key, vars),
+    more.map((one) => [" ", one]),
+  );
 }
 
 /** A number that counts, in the middle of words. @param {string} text @param {string} [role] */

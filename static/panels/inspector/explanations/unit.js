@@ -24,7 +24,10 @@ function namesOf(state, model) {
 export default {
   needs(state, model) {
     const { taps, weights } = namesOf(state, model);
-    return [...Object.values(taps).map((name) => `tensor:${name}`), ...Object.values(weights).map((name) => `weight:${name}`)];
+    return [
+      ...Object.values(taps).map((name) => `tensor:${name}`),
+      ...Object.values(weights).map((name) => `weight:${name}`),
+    ];
   },
   draw(root, trace, state) {
     const parts = partsOf(root);
@@ -33,9 +36,25 @@ export default {
     const part = (name) => rowIn(trace.tensor(name), query);
     const [x, pre, post] = [part(taps.input), part(taps.pre), part(taps.post)];
     const unit = Math.min(state.ffnUnit ?? largest(post), pre.length - 1);
-    drawTitle(parts, "why.title_unit", phrase("why.unit_of", { unit: value(String(unit)), token: named(trace.queries.tokens[query], "q"), i: at(query) }));
-    drawDrive(parts.steps, x, rowIn(trace.weight(weights.w1), unit), { bias: trace.weight(weights.b1).data[unit], pre: pre[unit] });
-    drawEffect(parts, trace.weight(weights.w2), { unit, pre: pre[unit], post: post[unit], normFirst: trace.model.norm_order === "pre" });
+    drawTitle(
+      parts,
+      "why.title_unit",
+      phrase("why.unit_of", {
+        unit: value(String(unit)),
+        token: named(trace.queries.tokens[query], "q"),
+        i: at(query),
+      }),
+    );
+    drawDrive(parts.steps, x, rowIn(trace.weight(weights.w1), unit), {
+      bias: trace.weight(weights.b1).data[unit],
+      pre: pre[unit],
+    });
+    drawEffect(parts, trace.weight(weights.w2), {
+      unit,
+      pre: pre[unit],
+      post: post[unit],
+      normFirst: trace.model.norm_order === "pre",
+    });
     replace(parts.note, t("why.unit_note"));
   },
 };
@@ -50,12 +69,22 @@ function drawDrive(steps, x, w, { bias, pre }) {
     label: t("why.unit_label", { n: terms.length }),
     words: (d) => t("why.unit_term", { d, x: signed(x[d], 3), w: signed(w[d], 3), value: signed(terms[d], 3) }),
   });
-  drawLine(steps.bias, "why.unit_bias", { b: signed(bias, 4), value: value(significant(dot + bias)) }, checkOf(dot + bias, pre));
+  drawLine(
+    steps.bias,
+    "why.unit_bias",
+    { b: signed(bias, 4), value: value(significant(dot + bias)) },
+    checkOf(dot + bias, pre),
+  );
 }
 
 /** max(0, pre), and how long what it writes is: post·‖its row of W₂‖; a LayerNorm that follows changes that. */
 function drawEffect({ steps }, w2, { unit, pre, post, normFirst }) {
-  drawLine(steps.relu, pre > 0 ? "why.unit_fires" : "why.unit_silent", { value: value(significant(post)) }, checkOf(Math.max(0, pre), post));
+  drawLine(
+    steps.relu,
+    pre > 0 ? "why.unit_fires" : "why.unit_silent",
+    { value: value(significant(post)) },
+    checkOf(Math.max(0, pre), post),
+  );
   const length = post * lengthOf(columnIn(w2, unit)); // w2 [d_model d_ff]: the unit is a column
   const writes = normFirst ? "why.unit_writes" : "why.unit_writes_normed";
   drawLine(steps.writes, post > 0 ? writes : "why.unit_writes_nothing", { value: value(significant(length)) });

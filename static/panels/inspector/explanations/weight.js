@@ -26,11 +26,16 @@ export default {
     const { query, key } = position(state, trace);
     const terms = weightTerms(trace.detail, query, key);
     const tokens = { query: named(trace.queries.tokens[query], "q"), key: named(trace.keys.tokens[key], "k") };
-    drawTitle(parts, TITLES[state.view] ?? TITLES.weights, phrase("why.looks", { ...tokens, i: at(query), j: at(key) }));
+    drawTitle(
+      parts,
+      TITLES[state.view] ?? TITLES.weights,
+      phrase("why.looks", { ...tokens, i: at(query), j: at(key) }),
+    );
     drawScore(parts.steps, trace, terms, query, key);
     drawSoftmax(parts.steps, trace, terms);
     drawEffect(parts, trace, state, terms, query, key);
-    for (const [name, { item }] of Object.entries(parts.steps)) item.classList.toggle("lit", LIT[state.view]?.includes(name) ?? false);
+    for (const [name, { item }] of Object.entries(parts.steps))
+      item.classList.toggle("lit", LIT[state.view]?.includes(name) ?? false);
   },
 };
 
@@ -48,13 +53,23 @@ function drawScore(steps, trace, { products, dHead, root, dot, scaled }, query, 
     words: (d) => t("why.dot_term", { d, q: signed(q[d], 3), k: signed(k[d], 3), value: signed(products[d], 3) }),
   });
   const own = trace.detail.scores.data[query * trace.detail.k.shape[0] + key];
-  drawLine(steps.scaled, "why.scaled", { d: dHead, root: number(root, 3), value: value(four(scaled)) }, checkOf(scaled, own, four));
+  drawLine(
+    steps.scaled,
+    "why.scaled",
+    { d: dHead, root: number(root, 3), value: value(four(scaled)) },
+    checkOf(scaled, own, four),
+  );
 }
 
 function drawSoftmax(steps, trace, { scaled, reasons, exp, rowSum, weight, model, nAllowed, shift }) {
   const allowed = { value: value(four(scaled)) };
   drawLine(steps.mask, reasons ? "why.forbidden" : "why.allowed", reasons ? { reason: reasonOf(reasons) } : allowed);
-  const vars = { value: value(significant(exp, 5)), sum: value(significant(rowSum, 5)), n: nAllowed, shift: number(shift, 2) };
+  const vars = {
+    value: value(significant(exp, 5)),
+    sum: value(significant(rowSum, 5)),
+    n: nAllowed,
+    shift: number(shift, 2),
+  };
   drawLine(steps.exp, rowSum === 0 ? "why.no_key" : shift ? "why.exp_shifted" : "why.exp", vars);
   drawLine(steps.weight, "why.weight", { value: value(significant(weight)) }, checkOf(weight, model));
 }
@@ -74,7 +89,10 @@ function drawEffect(parts, trace, state, { model }, query, key) {
   parts.steps.moves.item.hidden = !wO;
   if (length) drawLine(parts.steps.moves, movesKey(trace.model, "why.moves"), { value: value(length) });
   const weightName = math(sub(mi("a"), side(mn(query), mo(","), mn(key))));
-  const figures = [[[t("why.figure_weight"), " ", weightName], significant(model)], [t("why.figure_share"), percent(share)]];
+  const figures = [
+    [[t("why.figure_weight"), " ", weightName], significant(model)],
+    [t("why.figure_share"), percent(share)],
+  ];
   drawFigures(parts, length ? [...figures, [t(movesKey(trace.model, "why.figure_moves")), length]] : figures);
   replace(parts.note, t("why.share_note"));
 }

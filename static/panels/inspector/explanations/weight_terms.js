@@ -20,8 +20,21 @@ export function weightTerms({ q, k, mask, pattern }, query, key) {
   const exps = scores.map((score) => Math.exp(score - shift));
   const rowSum = sum(exps);
   return {
-    ...{ products: terms, dHead, root, dot: sum(terms), scaled: sum(terms) / root, reasons: mask.data[query * nKey + key] },
-    ...{ shift, exp: exps[key], rowSum, weight: rowSum === 0 ? 0 : exps[key] / rowSum, nAllowed: allowed.filter(Boolean).length },
+    ...{
+      products: terms,
+      dHead,
+      root,
+      dot: sum(terms),
+      scaled: sum(terms) / root,
+      reasons: mask.data[query * nKey + key],
+    },
+    ...{
+      shift,
+      exp: exps[key],
+      rowSum,
+      weight: rowSum === 0 ? 0 : exps[key] / rowSum,
+      nAllowed: allowed.filter(Boolean).length,
+    },
     model: pattern.data[query * nKey + key],
   };
 }

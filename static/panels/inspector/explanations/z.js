@@ -21,12 +21,23 @@ export default {
     const weights = rowIn(pattern, query);
     const column = Array.from(weights, (_, j) => v.data[j * v.shape[1] + d]);
     const terms = products(weights, column);
-    drawTitle(parts, "why.title_z", phrase("why.z_of", { query: named(trace.queries.tokens[query], "q"), i: at(query), d: value(String(d)) }));
+    drawTitle(
+      parts,
+      "why.title_z",
+      phrase("why.z_of", { query: named(trace.queries.tokens[query], "q"), i: at(query), d: value(String(d)) }),
+    );
     drawLine(parts.steps.terms, "why.z_terms", { n: terms.length, a: value("a"), v: value("v", "v") });
     drawTermBars(parts.steps.terms.more, {
       terms,
       label: t("why.z_label", { d, n: terms.length }),
-      words: (j) => t("why.z_term", { key: tokenLabel(trace.keys.tokens[j]), j, a: significant(weights[j]), v: signed(column[j], 3), value: signed(terms[j], 3) }),
+      words: (j) =>
+        t("why.z_term", {
+          key: tokenLabel(trace.keys.tokens[j]),
+          j,
+          a: significant(weights[j]),
+          v: signed(column[j], 3),
+          value: signed(terms[j], 3),
+        }),
       onChoose: (j) => actions.set({ key: j }),
     });
     const total = sum(terms);
