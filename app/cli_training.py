@@ -23,6 +23,8 @@ def train(
     seed: Annotated[int, typer.Option(help="Of the weights, the batches and the dropout.", min=0)] = 0,
     out: opt.RunFolder = None,
     warm_start: opt.WarmStart = None,
+    precision: opt.Precision = None,
+    rate_scale: Annotated[float, typer.Option(help="Multiplies the preset's learning rates.")] = 1.0,
 ) -> None:
     """Train a model; after Ctrl+C or a crash the same command goes on where it was.
 
@@ -47,6 +49,8 @@ def train(
             seed=seed,
             out=out,
             warm_start=warm_start,
+            precision=precision,
+            rate_scale=rate_scale,
         )
 
 

@@ -50,6 +50,10 @@ RunFolder = Annotated[
     Path | None,
     typer.Option("--out", help="The run's folder; a run that is there goes on.", show_default="runs/PRESET"),
 ]
+Precision = Annotated[
+    str | None,
+    typer.Option(help="Of matrix products: float32 or bfloat16. By default both are timed and the faster is taken."),
+]
 WarmStart = Annotated[
     Path | None, typer.Option(help="A model's folder whose weights to begin with.", show_default="fresh weights")
 ]

@@ -35,7 +35,7 @@ def make_card(
         "tokenizer": f"a byte-level BPE of {preset.config.vocab_size:,} ids learned on {task.learned_from}",
         "command": how["command"],
         "seed": how["seed"],
-        "hardware": hardware(how["device"]),
+        "hardware": f"{hardware(how['device'])}, {progress.precision} matrix products",
         "minutes": round(progress.seconds / 60, 1),
         "steps": progress.step,
         "tokens_seen": progress.tokens,
@@ -61,7 +61,7 @@ def write_card(file: Path, card: dict[str, Any]) -> None:
 
 
 def hardware(device: torch.device) -> str:
-    """The machine in a line, e.g. `AMD EPYC, 2 cores, torch 2.13.0, bfloat16 matrix products`."""
+    """The machine in a line, e.g. `AMD EPYC, 2 cores, torch 2.13.0`."""
     if device.type == "cuda":
         name = torch.cuda.get_device_name(device)
     else:
@@ -69,4 +69,4 @@ def hardware(device: torch.device) -> str:
         lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
         models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
         name = f"{models[0] if models else platform.processor() or platform.machine()}, {os.cpu_count()} cores"
-    return f"{name}, torch {torch.__version__.partition('+')[0]}, bfloat16 matrix products"
+    return f"{name}, torch {torch.__version__.partition('+')[0]}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +17,20 @@ from model import checkpoint
 from model.training.card import make_card, write_card
 from model.training.corpus_units import corpus_units
 from model.training.curve import draw_curve
+from model.training.precision import Precision
 from model.training.prepare import prepare
 from model.training.presets import PRESETS
 from model.training.train import Run, Trainer, seed_everything
 
 console = Console(stderr=True)
+REPORT_SECONDS = 60.0
+"""Without a terminal there is no bar, but a line this often."""
 
 
 def run_training(
     *, preset: str, data: Path, device: str = "auto", minutes: float = 120.0, steps: int = 0, seed: int = 0,
-    out: Path | None = None, warm_start: Path | None = None,
+    out: Path | None = None, warm_start: Path | None = None, precision: Precision | None = None,
+    rate_scale: float = 1.0,
 ) -> Path:  # fmt: skip
     """Train `preset` on the files in `data`, resuming what `out` holds; returns the model's folder, `out/NAME`.
 
@@ -36,25 +41,31 @@ def run_training(
     chosen = PRESETS[preset]
     chosen.check_data(data)
     folder = out or Path("runs") / preset
-    run = Run(folder, data, checkpoint.pick_device(device), minutes, steps, seed, warm_start)
+    run = Run(folder, data, checkpoint.pick_device(device), minutes, steps, seed, warm_start, precision, rate_scale)
     seed_everything(run)
     console.print(f"[bold]{preset}[/] on {run.device}, run in {folder}: reading the data, learning the tokens …")
     trainer = Trainer(chosen, run, prepare(chosen, folder, data, warm_start))
     if trainer.progress.step:
         console.print(f"going on from step {trainer.progress.step:,}, {trainer.progress.seconds / 60:.1f} minutes in")
+    console.print(f"matrix products in {trainer.precision}")
     fit_with_progress(trainer)
     draw_curve(folder, trainer.task.metric)
     if trainer.stopped:
         console.print(f"stopped and saved; the same command goes on from step {trainer.progress.step:,}")
         return folder
-    return export(trainer, {"command": command_line(preset, run), "seed": seed, "device": run.device, "data": data})
+    return export(
+        trainer,
+        {"command": command_line(preset, run, trainer.precision), "seed": seed, "device": run.device, "data": data},
+    )
 
 
-def command_line(preset: str, run: Run) -> str:
+def command_line(preset: str, run: Run, precision: Precision) -> str:
     """What makes the same model again."""
     budget = ["--steps", str(run.steps)] if run.steps else ["--minutes", f"{run.minutes:g}"]
     warm_start = ["--warm-start", str(run.warm_start)] if run.warm_start is not None else []
-    words = ["chumoku", "train", preset, "--data", str(run.data), *budget, "--seed", str(run.seed), *warm_start]
+    scale = ["--rate-scale", f"{run.rate_scale:g}"] if run.rate_scale != 1 else []
+    how = ["--seed", str(run.seed), "--precision", precision, *scale, *warm_start]
+    words = ["chumoku", "train", preset, "--data", str(run.data), *budget, *how]
     return shlex.join(words)
 
 
@@ -69,6 +80,7 @@ def fit_with_progress(trainer: Trainer) -> None:
     with Progress(*columns, console=console, speed_estimate_period=120) as bar:
         task = bar.add_task("starting", total=1.0)
         shown: dict[str, Any] = {}
+        due = Every(REPORT_SECONDS)
         metric = trainer.task.metric
 
         def report(metrics: dict[str, Any]) -> None:
@@ -76,9 +88,30 @@ def fit_with_progress(trainer: Trainer) -> None:
             speed = metrics["tokens"] / max(metrics["seconds"], 1e-9)
             held_out = f" · held-out {metric.replace('_', ' ')} {shown[metric]:.3f}" if metric in shown else ""
             text = f"step {metrics['step']:,} · loss {metrics['loss']:.3f}{held_out} · {speed:,.0f} tokens/s"
-            bar.update(task, completed=trainer.run.done(trainer.progress), description=text)
+            done = trainer.run.done(trainer.progress)
+            bar.update(task, completed=done, description=text)
+            if not console.is_terminal and due(metrics["seconds"]):
+                console.print(f"{done:6.1%} · {text} · {time_left(done, metrics['seconds'])} left")
 
         trainer.fit(report)
+
+
+class Every:
+    """True once in so many seconds of a growing clock."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.last = seconds, float("-inf")
+
+    def __call__(self, now: float) -> bool:
+        if now - self.last < self.seconds:
+            return False
+        self.last = now
+        return True
+
+
+def time_left(done: float, seconds: float) -> str:
+    """How long the rest takes at the speed so far, e.g. `1:05:00`."""
+    return str(timedelta(seconds=round(seconds * (1 - done) / done))) if done else "unknown"
 
 
 def export(trainer: Trainer, how: dict[str, Any]) -> Path:

@@ -55,14 +55,14 @@ class Preset:
 
 STORIES_GPT = Preset(
     name="stories-gpt",
-    config=ModelConfig(vocab_size=4096, n_layer=6, n_head=8, d_model=256, d_ff=1024, max_seq_len=256),
+    config=ModelConfig(vocab_size=4096, n_layer=6, n_head=8, d_model=256, d_ff=1024, max_seq_len=256, dropout=0.1),
     sources=(
-        Source("tinystories.txt", 0.42, "TinyStories (Eldan & Li 2023)", "CDLA-Sharing-1.0"),
-        Source("fables.txt", 0.16, "synthetic fables for ages 4-7, klusai/tinyfabulist", "MIT"),
+        Source("tinystories.txt", 0.55, "TinyStories (Eldan & Li 2023)", "CDLA-Sharing-1.0"),
+        Source("fables.txt", 0.15, "synthetic fables for ages 4-7, klusai/tinyfabulist", "MIT"),
         Source("storybooks_pb.txt", 0.05, "picture books, global-asp/pb-source", "CC BY 4.0"),
         Source("storybooks_asp.txt", 0.03, "African Storybook, global-asp/asp-source", "CC BY"),
-        Source("fairytaleqa.txt", 0.06, "fairy tales, uci-soe/FairytaleQAData", "Apache-2.0"),
-        Source("gutenberg_children.txt", 0.28, "children's books of Project Gutenberg, rcdm-uga/Gutenberg_Text",
+        Source("fairytaleqa.txt", 0.05, "fairy tales, uci-soe/FairytaleQAData", "Apache-2.0"),
+        Source("gutenberg_children.txt", 0.17, "children's books of Project Gutenberg, rcdm-uga/Gutenberg_Text",
                "public domain in the USA"),
     ),
     validate_on="tinystories.txt",

@@ -15,6 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from model.training.average import Average
+from model.training.precision import Precision
 
 
 @dataclass
@@ -24,6 +25,7 @@ class Progress:
     step: int = 0
     tokens: int = 0
     seconds: float = 0.0
+    precision: Precision | None = None
 
 
 def save_state(

@@ -19,6 +19,7 @@ from model import checkpoint
 from model.attention import fuse_attention
 from model.training.average import LastCheckpoints, MovingAverage
 from model.training.loss import cross_entropy
+from model.training.precision import PRECISIONS, Precision, faster, products_in
 from model.training.prepare import prepare
 from model.training.presets import Preset
 from model.training.run_state import Progress, load_state, save_state
@@ -31,7 +32,10 @@ SHORT = 128
 
 @dataclass(frozen=True)
 class Run:
-    """Where and for how long to train. `steps` 0 means: as many as fit into `minutes`."""
+    """Where and for how long to train. `steps` 0: as many as fit into `minutes`; `precision` None: the faster one.
+
+    `rate_scale` multiplies the preset's learning rates: a warm start wants lower ones than random weights do.
+    """
 
     folder: Path
     data: Path
@@ -40,12 +44,18 @@ class Run:
     steps: int = 0
     seed: int = 0
     warm_start: Path | None = None
+    precision: Precision | None = None
+    rate_scale: float = 1.0
     validate_every: float = 240.0
     save_every: float = 60.0
 
     def __post_init__(self) -> None:
         if self.steps < 0 or not (self.steps or self.minutes > 0):
             raise ValueError(f"a run lasts some minutes or some steps, got {self.minutes:g} and {self.steps}")
+        if not self.rate_scale > 0:
+            raise ValueError(f"learning rates are scaled by a number above 0, got {self.rate_scale}")
+        if self.precision not in (None, *PRECISIONS):
+            raise ValueError(f"unknown precision {self.precision!r}; known are {', '.join(PRECISIONS)}")
 
     def done(self, progress: Progress) -> float:
         """The part of the run that lies behind, from 0 to 1."""
@@ -103,7 +113,18 @@ class Trainer:
         self.state_file = run.folder / "state.safetensors"
         if self.state_file.exists():
             self.progress = load_state(self.state_file, self.model, self.average, self.optimizer, self.rng)
+        self.progress.precision = self.precision = self.pick_precision()
         self.stopped = False
+
+    def pick_precision(self) -> Precision:
+        """What the run began with, for it goes on bit for bit; else what was asked for; else what is faster here."""
+        given = self.progress.precision or self.run.precision
+        if given:
+            return given
+        batch = self.task.batch(np.random.default_rng(self.run.seed)).to(self.run.device)
+        precision, _ = faster(lambda precision: self.loss(batch, precision), self.run.device)
+        self.optimizer.zero_grad()
+        return precision
 
     def fit(self, report: Report) -> None:
         """Steps until the run is done or someone stops it; validates and saves on the way."""
@@ -132,7 +153,7 @@ class Trainer:
     def step(self) -> dict[str, Any]:
         """One batch: forward, loss, backward, update."""
         began = time.monotonic()
-        rate = self.preset.schedule.rate(self.progress.step, self.run.done(self.progress))
+        rate = self.run.rate_scale * self.preset.schedule.rate(self.progress.step, self.run.done(self.progress))
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         batch = self.task.batch(self.rng)
@@ -150,10 +171,10 @@ class Trainer:
             "rate": rate, "loss": loss.item(), "gradient_norm": norm.item(),
         }  # fmt: skip
 
-    def loss(self, batch: Batch) -> Tensor:
-        """Mean cross-entropy over the batch; matrix products in bfloat16, weights and softmax in float32."""
+    def loss(self, batch: Batch, precision: Precision | None = None) -> Tensor:
+        """Mean cross-entropy over the batch; matrix products in `precision` (None: the run's own)."""
         self.model.train()
-        with torch.autocast(self.run.device.type, dtype=torch.bfloat16):
+        with products_in(precision or self.precision, self.run.device):
             logits = self.task.forward(self.model, batch)  # ... class
         return cross_entropy(logits, batch.targets, self.preset.label_smoothing, self.preset.smoothing_form)
 

@@ -96,7 +96,7 @@ def write_data(folder: Path) -> Path:
 
 
 def tiny_run(folder: Path, data: Path, steps: int = 30, **changes: Any) -> Run:
-    how = {"seed": 5, "validate_every": 1e9} | changes
+    how = {"seed": 5, "validate_every": 1e9, "precision": "float32"} | changes
     return Run(folder, data, torch.device("cpu"), minutes=0.0, steps=steps, **how)
 
 

@@ -132,11 +132,11 @@ def test_a_sample_is_spread_over_a_sorted_file() -> None:
 
 def test_a_warm_start_is_part_of_the_command(tmp_path: Path) -> None:
     run = Run(tmp_path, Path("my data"), torch.device("cpu"), minutes=1.5, seed=3, warm_start=Path("zoo/one"))
-    assert command_line("tiny", run) == (
-        "chumoku train tiny --data 'my data' --minutes 1.5 --seed 3 --warm-start zoo/one"
+    assert command_line("tiny", run, "float32") == (
+        "chumoku train tiny --data 'my data' --minutes 1.5 --seed 3 --precision float32 --warm-start zoo/one"
     )
-    assert command_line("tiny", replace(run, steps=9, warm_start=None)) == (
-        "chumoku train tiny --data 'my data' --steps 9 --seed 3"
+    assert command_line("tiny", replace(run, steps=9, warm_start=None), "bfloat16") == (
+        "chumoku train tiny --data 'my data' --steps 9 --seed 3 --precision bfloat16"
     )
 
 
