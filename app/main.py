@@ -11,13 +11,14 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 from starlette.types import Lifespan
 
-from app import VERSION, handlers
-from app.assets import STATIC, FreshFiles
-from app.body_limit import BodyLimit
-from app.deps import State
-from app.middleware import Failures, HeadAsGet, SecurityHeaders
-from app.observe import Observe
-from app.routers import explain, generation, health, models, pages, tokens, traces, translation, weights
+from app import VERSION
+from app.api.routes import ROUTERS
+from app.http import handlers
+from app.http.assets import STATIC, FreshFiles
+from app.http.body_limit import BodyLimit
+from app.http.deps import State
+from app.http.middleware import Failures, HeadAsGet, SecurityHeaders
+from app.http.observe import Observe
 from app.services import library
 from app.services.library import Library
 from app.services.metrics import Metrics
@@ -44,8 +45,8 @@ def create_app(settings: Settings | None = None, loaded: Library | None = None) 
                   redirect_slashes=False, middleware=around, lifespan=lifespan_of(settings, loaded))  # fmt: skip
     app.state.body_limit, app.state.metrics = settings.body_limit, metrics
     handlers.install(app)
-    for room in (pages, models, tokens, traces, generation, translation, explain, weights, health):
-        app.include_router(room.router)
+    for router in ROUTERS:
+        app.include_router(router)
     app.mount("/static", FreshFiles(directory=STATIC), name="static")
     logging.getLogger("chumoku").setLevel(settings.log_level.upper())
     return app

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 
-from app.schemas import TraceRequest
+from app.api.traces.schema import TraceRequest
 from app.services.tracing import answer
 from benchmarks.measure import Row
 from model import checkpoint

@@ -116,7 +116,7 @@ def test_evaluate_a_classifier(run: Run, classifier: Checkpoint, tmp_path: Path)
 
 
 def test_models_show_each_ones_figure() -> None:
-    from app.commands import figure
+    from app.cli.commands import figure
 
     assert figure({"bits_per_byte": 0.85}) == "0.85 bits/byte"
     assert figure({"greedy": {"chrf": 30.1}, "beam_4": {"chrf": 31.2, "bleu": 20}}) == "chrF 31.2"

@@ -57,12 +57,32 @@ def test_models_run_without_the_training_code() -> None:
 
 
 def test_services_know_nothing_of_http() -> None:
+    """Of `app.api` they know what may be asked (the schemas); not the paths, nor how `/docs` describes answers."""
     assert offences("app/services", "fastapi", "starlette", "uvicorn") == []
-    assert offences("app/services", "app.routers", "app.deps", "app.main", "app.cli") == []
+    assert offences("app/services", "app.http", "app.main", "app.cli", *resources("route", "answer")) == []
 
 
-def test_routers_know_nothing_of_what_assembles_them() -> None:
-    assert offences("app/routers", "app.main", "app.cli") == []
+def test_what_may_be_asked_depends_on_nothing_that_answers() -> None:
+    schemas = [path for path in python_files("app/api") if path.stem in ("schema", "run", "sampling")]
+    assert schemas
+    outside = [f"{path.relative_to(ROOT)} imports {name}" for path in schemas for name in imports(path)
+               if name.startswith("app.") and not name.startswith("app.api.")]  # fmt: skip
+    assert outside == []
+
+
+def test_routes_know_nothing_of_what_assembles_them() -> None:
+    assert offences("app/api", "app.main", "app.cli") == []
+    assert offences("app/http", "app.main", "app.cli") == []
+
+
+def test_the_command_line_needs_no_http() -> None:
+    """But for `serve`."""
+    assert offences("app/cli", "app.http", "app.main", "fastapi", but="app/cli/serving.py") == []
+
+
+def resources(*files: str) -> list[str]:
+    folders = {path.parent.name for path in python_files("app/api")} - {"api"}
+    return [f"app.api.{folder}.{file}" for folder in folders for file in files]
 
 
 @pytest.mark.parametrize("room", ["app", "model"])

@@ -1,1 +1,1 @@
-"""What the app does. Nothing here knows of HTTP: the routers and the command line both call it."""
+"""What the app does. Nothing here knows of HTTP: the routes and the command line both call it."""

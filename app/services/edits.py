@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
+from app.api.run import AblateHead, EditMask
 from app.errors import AppError, unknown_name
-from app.schemas import AblateHead, EditMask
 from model.attentions import Attention, Side, attentions
 from model.config import ModelConfig
 from model.masks import EDITED

@@ -10,12 +10,12 @@ from typing import Any
 
 import torch
 
+from app.api.generation.schema import GenerateRequest
 from app.errors import AppError
-from app.schemas import GenerateRequest
 from app.services import targets, tokens
 from app.services.families import CLASSIFIES, check_predicts
 from app.services.predictions import prediction_json
-from app.wire import convert
+from app.services.wire import convert
 from model.attentions import attentions
 from model.checkpoint import Checkpoint
 from model.config import ModelConfig

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.schemas import RunRequest
+from app.api.run import RunRequest
 from app.services import tokens
 from app.services.edits import Lengths, edits_of
 from app.services.targets import Target, target_of

@@ -6,7 +6,8 @@ from typing import Any
 
 from torch import Tensor
 
-from app.schemas import Predict, Sampling
+from app.api.sampling import Sampling
+from app.api.traces.schema import Predict
 from app.services import tokens
 from app.services.edits import check_index
 from model.checkpoint import Checkpoint

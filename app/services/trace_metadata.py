@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from app import VERSION, wire
-from app.schemas import TraceRequest
-from app.services import tokens
+from app import VERSION
+from app.api.traces.schema import TraceRequest
+from app.services import tokens, wire
 from app.services.targets import Target
 from model.attentions import attentions
 from model.checkpoint import Checkpoint

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from app import wire
+from app.api.traces.schema import TraceRequest
 from app.errors import AppError, unknown_name
-from app.schemas import TraceRequest
+from app.services import wire
 from app.services.edits import check_index
 from app.services.families import WITHOUT_NEXT_TOKEN, check_predicts
 from app.services.languages import Languages, notes

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from app.schemas import TranslateRequest
+from app.api.translation.schema import TranslateRequest
 from app.services import tokens
 from app.services.families import TRANSLATES_NOT, check_family
 from app.services.languages import Languages, notes

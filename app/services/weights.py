@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from app import wire
+from app.api.weights.schema import WeightsRequest
 from app.errors import AppError, unknown_name
-from app.schemas_explain import WeightsRequest
+from app.services import wire
 from model.checkpoint import Checkpoint
 from model.taps import match_names
 

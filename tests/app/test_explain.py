@@ -9,8 +9,8 @@ import torch
 from httpx import AsyncClient
 from pydantic import BaseModel
 
-from app import responses_explain, responses_layers
-from app.services.explain import to_json
+from app.api.explain import answer, answer_layers
+from app.services.explain.shared import to_json
 from app.services.library import Library
 from app.services.targets import greedy
 from app.services.tokens import as_read
@@ -35,7 +35,7 @@ TEXTS = {
     "sentiment-encoder": "A dull film, badly made.",
     "translate-enja": "I like this book.",
 }
-DESCRIBED = vars(responses_explain) | vars(responses_layers)
+DESCRIBED = vars(answer) | vars(answer_layers)
 every_model = pytest.mark.parametrize("name", TEXTS)
 
 

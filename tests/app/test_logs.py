@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from httpx import AsyncClient
 
-from app import logs
+from app.http import logs
 from app.services.generation import Session
 from app.settings import Settings
 from tests.app.conftest import Open
@@ -95,7 +95,7 @@ async def test_what_was_typed_is_not_logged(client: AsyncClient, log: Log, monke
     )
     await client.get("/", params={"text": SECRET})
     await client.request("XYZZY", "/")
-    for where in ("app.routers.traces.answer", "app.services.tokens.tokenize"):
+    for where in ("app.api.traces.route.answer", "app.services.tokens.tokenize"):
         monkeypatch.setattr(where, fail)
     monkeypatch.setattr(Session, "step", fail)
     error_of(await client.post("/api/trace", json={"text": SECRET}), 500, "internal")
@@ -118,7 +118,7 @@ def fail(*_: object) -> None:
 
 
 async def test_a_failure_says_where(client: AsyncClient, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.routers.traces.answer", fail)
+    monkeypatch.setattr("app.api.traces.route.answer", fail)
     response = await client.post("/api/trace", json={"text": "a"})
     (line,) = [line for line in lines(log, None) if "error" in line]
     assert (line["level"], line["request_id"]) == ("error", response.headers["x-request-id"])
@@ -133,7 +133,7 @@ async def test_text_is_logged_when_asked_for(open_app: Open, open_log: Log, monk
     async with open_app(Settings(device="cpu", log_text=True)) as client:
         await client.post("/api/trace", json={"text": "注目"})
         assert lines(open_log)[-1]["text"] == "注目"
-        monkeypatch.setattr("app.routers.traces.answer", fail)
+        monkeypatch.setattr("app.api.traces.route.answer", fail)
         await client.post("/api/trace", json={"text": "a"})
     (line,) = [line for line in lines(open_log, None) if "error" in line]
     assert SECRET in line["error"]["message"]

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from httpx import AsyncClient
 
-from app.routers import traces
+from app.api.traces import route as traces
 from app.services.generation import Session
 from app.settings import Settings
 from tests.app.conftest import Open, Serve

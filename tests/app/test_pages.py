@@ -5,8 +5,8 @@ from html.parser import HTMLParser
 import pytest
 from httpx import AsyncClient
 
-from app import i18n
-from app.assets import STATIC, plotly_file
+from app.api.pages import i18n
+from app.http.assets import STATIC, plotly_file
 
 
 class Page(HTMLParser):

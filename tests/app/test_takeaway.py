@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from httpx import AsyncClient
 
-from app.routers.traces import attachment
+from app.api.traces.route import attachment
 from model.config import ModelConfig
 from tests.app.helpers import TEXT, decode, trace
 from tests.app.test_settings import README

@@ -75,7 +75,7 @@ async def test_cancelling_gives_the_place_back() -> None:
 
 
 async def test_a_full_queue_is_503(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    from app.routers import traces
+    from app.api.traces import route as traces
 
     started, release, really = threading.Event(), threading.Event(), traces.answer
 

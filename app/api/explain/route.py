@@ -1,0 +1,108 @@
+"""Why a model answers as it does: numbers that `model.explain` makes of a run, or of the model alone."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from app.api.answer import BUSY, REFUSALS, Answers
+from app.api.explain.answer import (
+    POSITIONS_ANSWER,
+    ContributionsResponse,
+    GradientsResponse,
+    LensResponse,
+    NeighboursResponse,
+    ParametersResponse,
+)
+from app.api.explain.answer_layers import HeadsResponse, ResidualResponse, SwapResponse, UnitsResponse
+from app.api.explain.schema import (
+    ContributionsRequest,
+    GradientsRequest,
+    HeadsRequest,
+    LensRequest,
+    NeighboursRequest,
+    ParametersRequest,
+    PositionsRequest,
+    ResidualRequest,
+    SwapRequest,
+    UnitsRequest,
+)
+from app.http.desk import DeskDep
+from app.services.explain import answers as explain_answers
+from app.services.explain import layers as explain_layers
+from app.services.explain import tables as explain_tables
+
+router = APIRouter(prefix="/api/explain", tags=["explain"])
+OTHERS: Answers = {**REFUSALS, **BUSY}
+
+
+@router.post("/lens", response_model=LensResponse, responses=OTHERS)
+async def lens(request: LensRequest, desk: DeskDep) -> Response:
+    """The logit lens: what each layer's stream would predict if it were the last.
+
+    `final` and `next` follow the model's own first choice, and the token that does come next, through the layers. Of
+    an encoder-only model there is one row, [CLS]'s, and answers are classes.
+    """
+    return await desk.explain_run(request, explain_answers.lens)
+
+
+@router.post("/contributions", response_model=ContributionsResponse, responses=OTHERS)
+async def contributions(request: ContributionsRequest, desk: DeskDep) -> Response:
+    """A logit as a sum: what the embedding, each head and each FFN wrote into the stream, as the logit reads it.
+
+    The scale of each LayerNorm on the way is held fixed at the value that it has here (`scales`).
+    """
+    return await desk.explain_run(request, explain_answers.contributions)
+
+
+@router.post("/gradients", response_model=GradientsResponse, responses=OTHERS)
+async def gradients(request: GradientsRequest, desk: DeskDep) -> Response:
+    """How the gradient of ln p(answer) reaches each layer, with residual connections and without."""
+    return await desk.explain_run(request, explain_answers.gradients)
+
+
+@router.post("/heads", response_model=HeadsResponse, responses=OTHERS)
+async def heads(request: HeadsRequest, desk: DeskDep) -> Response:
+    """What each head looks at on this sentence: scores, and a label where one fits by its rule."""
+    return await desk.explain_run(request, explain_layers.heads)
+
+
+@router.post("/units", response_model=UnitsResponse, responses=OTHERS)
+async def units(request: UnitsRequest, desk: DeskDep) -> Response:
+    """The FFNs' units on this sentence: which fire, which never do, and each token's strongest.
+
+    With `unit` and `layer`, also the tokens that this unit answers strongest.
+    """
+    return await desk.explain_run(request, explain_layers.units)
+
+
+@router.post("/swap", response_model=SwapResponse, responses=OTHERS)
+async def swap(request: SwapRequest, desk: DeskDep) -> Response:
+    """What changes when two tokens of the source change places, with positions and without."""
+    return await desk.explain_run(request, explain_layers.swap)
+
+
+@router.post("/residual", response_model=ResidualResponse, responses=OTHERS)
+async def residual(request: ResidualRequest, desk: DeskDep) -> Response:
+    """The residual streams: their length, what each sublayer adds, and what each LayerNorm changes."""
+    return await desk.explain_run(request, explain_layers.residual)
+
+
+@router.post("/neighbours", response_model=NeighboursResponse, responses=OTHERS)
+async def neighbours(request: NeighboursRequest, desk: DeskDep) -> Response:
+    """The tokens whose embeddings lie nearest to one token's."""
+    return await desk.explain_model(request, explain_tables.neighbours)
+
+
+@router.post("/positions", response_class=Response, responses={200: POSITIONS_ANSWER, **OTHERS})
+async def positions(request: PositionsRequest, desk: DeskDep) -> Response:
+    """The table of positions, and how alike its rows are, as a safetensors body.
+
+    A sinusoid goes on behind the model's window (to 8 times its length); learned positions do not.
+    """
+    return await desk.tensors(request, explain_tables.positions)
+
+
+@router.post("/parameters", response_model=ParametersResponse, responses=OTHERS)
+async def parameters(request: ParametersRequest, desk: DeskDep) -> Response:
+    """Where the model's parameters are: counted by part, stack and layer, with tied matrices told."""
+    return await desk.explain_model(request, explain_tables.parameters)

@@ -1,0 +1,74 @@
+"""A text that grows, as a stream of events."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+
+from app.api.answer import BUSY, REFUSALS, as_json
+from app.api.generation.schema import GenerateRequest
+from app.errors import AppError, internal
+from app.http.deps import LibraryDep, SeenDep, SettingsDep, WorkDep
+from app.services.generation import Event, Session
+from app.services.work import Work
+
+log = logging.getLogger("chumoku")
+
+router = APIRouter(prefix="/api", tags=["generation"])
+
+
+async def opened(
+    request: GenerateRequest, http: Request, library: LibraryDep, settings: SettingsDep, work: WorkDep, seen: SeenDep
+) -> AsyncIterator[Session]:
+    """The generation asked for, holding its place until the stream ends.
+
+    A dependency, so that whatever is wrong with the request is a normal answer: the stream has not begun yet.
+    """
+
+    async def wanted() -> bool:
+        return not await http.is_disconnected()
+
+    checkpoint = library.get(request.model)
+    seen.model, seen.text = checkpoint.name, request.text
+    job = partial(Session, checkpoint, request, settings.max_text_chars, settings.max_new_tokens)
+    with work.stream():
+        session = (await work.run(job, kind="open", wanted=wanted)).value
+        seen.n_tokens = len(session.prompt)
+        try:
+            yield session
+        finally:
+            seen.n_new = session.n_new
+
+
+@router.post("/generate", response_class=EventSourceResponse, responses=as_json(REFUSALS | BUSY))
+async def generate(session: Annotated[Session, Depends(opened)], work: WorkDep) -> AsyncIterator[ServerSentEvent]:
+    """Let the model write on, one server-sent event for each token. Always under the causal mask.
+
+    `start` has the prompt's tokens and the first prediction; each `step` the new token, the number u that drew it, its
+    probability before and after the sampling settings, its attention rows in all layers and heads, and the prediction
+    that follows from it; `end` the reason. `error` carries the one error shape. Closing the connection stops the work.
+    """
+    try:
+        async for event in events(session, work):
+            yield ServerSentEvent(event=event.name, raw_data=json.dumps(event.data, allow_nan=False))
+    except Exception as error:
+        if not isinstance(error, AppError):
+            log.exception("a generation failed")
+            error = internal()
+        yield ServerSentEvent(event="error", raw_data=json.dumps(error.body()))
+
+
+async def events(session: Session, work: Work) -> AsyncIterator[Event]:
+    """Each step one call into a worker thread, so that generations take turns with everything else."""
+    yield (await work.run(session.start, kind="prompt", patient=True)).value
+    while session.ended is None:
+        step = await work.run(session.step, kind="step", patient=True)
+        work.metrics.tokens.inc()
+        yield step.value
+    yield session.end()

@@ -1,0 +1,37 @@
+"""Whether the server is well, for the machines that watch it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from app.api.health.answer import METRICS_ANSWER, Health, Readiness
+from app.http.deps import LibraryDep, MetricsDep, WorkDep
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/healthz", response_model=Health)
+async def healthz() -> dict[str, str]:
+    """Whether the process answers."""
+    return {"status": "ok"}
+
+
+@router.get("/readyz", response_model=Readiness)
+async def readyz(library: LibraryDep, work: WorkDep) -> dict[str, Any]:
+    """Which models are loaded, and how busy they are. Nothing answers before they are."""
+    return {
+        "status": "ready",
+        "models": library.names,
+        "jobs": work.taken,
+        "places": work.places,
+        "streams": work.streaming,
+    }
+
+
+@router.get("/metrics", response_class=Response, responses={200: METRICS_ANSWER})
+async def metrics(metrics: MetricsDep) -> Response:
+    """Requests, model work, queue, streams and tokens in numbers, for Prometheus. No text, nobody's name."""
+    return Response(metrics.page(), media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,45 @@
+"""What all requests have in common: strictness, numbers with limits, and the name of a model."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+Index = Annotated[int, Field(ge=0)]
+MAX_FIELDS = 50
+
+
+def distinct(values: list[int]) -> list[int]:
+    if len(set(values)) < len(values):
+        raise ValueError("the same number is there twice")
+    return values
+
+
+Indices = Annotated[list[Index], Field(min_length=1, max_length=4096), AfterValidator(distinct)]
+
+
+class Request(BaseModel):
+    """A part of a request."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def few_fields(cls, data: object) -> object:
+        """A complaint about each of 100,000 unknown fields would take seconds."""
+        if isinstance(data, dict) and len(data) > MAX_FIELDS:
+            raise ValueError(f"it has {len(data)} fields, more than there are")
+        return data
+
+
+ModelName = Annotated[
+    str | None,
+    Field(max_length=200, description="A name of `GET /api/models`; left out: its default.", examples=["stories-gpt"]),
+]
+
+
+class ModelRequest(Request):
+    """What is asked of a model alone, whatever it reads."""
+
+    model: ModelName = None

@@ -1,0 +1,36 @@
+"""Text to tokens."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse
+
+from app.api.answer import REFUSALS
+from app.api.tokens.answer import TokenizeResponse
+from app.api.tokens.schema import TokenizeRequest
+from app.http.deps import LibraryDep, SeenDep, SettingsDep, WorkDep
+from app.services import encodings, tokens
+
+router = APIRouter(prefix="/api", tags=["tokens"])
+
+
+@router.post("/tokenize", response_model=TokenizeResponse, responses=REFUSALS)
+async def tokenize(
+    request: TokenizeRequest, library: LibraryDep, settings: SettingsDep, work: WorkDep, seen: SeenDep
+) -> JSONResponse:
+    """The tokens of a text: id, bytes, text, and which characters they stand for.
+
+    A text that is longer than the model's window is counted, not refused. With `compare`, `encodings` says how many
+    tokens tiktoken's public encodings make of it; nothing is downloaded for that.
+    """
+    checkpoint = library.get(request.model)
+    seen.model, seen.text = checkpoint.name, request.text
+
+    # The answer is written in the thread too: for a long text it has megabytes, which FastAPI would check and write on
+    # the event loop.
+    def count() -> JSONResponse:
+        found = tokens.tokenize(checkpoint, request.text, settings.max_text_chars)
+        seen.n_tokens = found["n_tokens"]
+        return JSONResponse(found | {"encodings": encodings.compare(request.text) if request.compare else []})
+
+    return await work.aside(count)

@@ -1,0 +1,15 @@
+"""What a request to tokenize may say."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from app.api.schema import ModelName, Request
+
+
+class TokenizeRequest(Request):
+    model: ModelName = None
+    text: str = Field(description="What to tokenize; may be empty.", examples=["Once upon a time"])
+    compare: bool = Field(
+        default=False, description="Count it under tiktoken's public encodings too, where their files are present."
+    )

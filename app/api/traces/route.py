@@ -1,0 +1,57 @@
+"""One sentence through one model, with the tensors asked for."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from fastapi import APIRouter, Request, Response
+
+from app.api.answer import BUSY, REFUSALS, Answers
+from app.api.traces.answer import TRACE_ANSWER
+from app.api.traces.schema import TraceRequest
+from app.http.deps import LibraryDep, SeenDep, SettingsDep, WorkDep
+from app.services.tracing import Encoded, answer
+from app.services.work import Done
+
+router = APIRouter(prefix="/api", tags=["traces"])
+BYTES = "application/octet-stream"
+RESPONSES: Answers = {200: TRACE_ANSWER, **REFUSALS, **BUSY}
+
+
+@router.post("/trace", response_class=Response, responses=RESPONSES)
+async def trace(
+    request: TraceRequest, http: Request, library: LibraryDep, settings: SettingsDep, work: WorkDep, seen: SeenDep
+) -> Response:
+    """Run a sentence through a model and get the tensors that `want` names, as a safetensors body.
+
+    Tensors carry the names of their taps and no batch dimension. Everything that is no tensor (tokens, dimension names,
+    predictions) is JSON text in the metadata, under `chumoku`. With `format: "npz"` the body is for `numpy.load`, and
+    the same JSON text is the array `__metadata__`.
+
+    An encoder-decoder also reads a target: `target` or `target_ids`, or else what it writes by itself, greedily. Of an
+    encoder-only model the metadata says the `classes`.
+    """
+
+    async def wanted() -> bool:
+        return not await http.is_disconnected()
+
+    checkpoint = library.get(request.model)
+    seen.model, seen.text = checkpoint.name, request.text
+    job = partial(answer, checkpoint, request, settings.max_text_chars, library.languages)
+    done = await work.run(job, wanted=wanted)
+    seen.n_tokens = done.value.n_tokens
+    headers = {"Server-Timing": timing(done), "Content-Disposition": attachment(checkpoint.name, request.format)}
+    return Response(done.value.body, media_type=BYTES, headers=headers)
+
+
+def attachment(model: str, suffix: str) -> str:
+    """The name under which a browser saves the answer: ASCII, for headers hold nothing else."""
+    name = re.sub(r"[^\w.-]+", "-", model, flags=re.ASCII).strip("-.") or "model"
+    return f'attachment; filename="chumoku-{name}.{suffix}"'
+
+
+def timing(done: Done[Encoded]) -> str:
+    """`Server-Timing`, in milliseconds: waiting for a thread, the model, the encoding."""
+    parts = {"queue": done.waited, "model": done.value.model_seconds, "encode": done.value.encode_seconds}
+    return ", ".join(f"{name};dur={1000 * seconds:.2f}" for name, seconds in parts.items())

@@ -1,0 +1,41 @@
+"""What a request for a trace may say: a run, and what is wanted of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from app.api.run import RunRequest
+from app.api.sampling import Candidates, Sampling
+from app.api.schema import Indices
+
+
+class Predict(Sampling):
+    """Which positions' next tokens to list, and under which sampling settings."""
+
+    positions: Indices = Field(
+        description="Row t is about the token at t+1; an encoder-decoder's rows are its target's.", examples=[[3]]
+    )
+    n: Candidates = 12
+
+
+class TraceRequest(RunRequest):
+    want: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
+        default=["*.pattern"],
+        max_length=256,
+        description="Tensors by name; `*` and `?` as in a shell. The names are in `GET /api/models` under `taps`.",
+        examples=[["layers.0.attn.pattern", "layers.0.attn.mask"]],
+    )
+    layers: Indices | None = Field(
+        default=None, description="Only these layers, of each stack, of what `want` names.", examples=[[0, 1]]
+    )
+    heads: Indices | None = Field(default=None, description="Only these heads, in this order.", examples=[[0]])
+    dtype: Literal["float32", "float16", "uint8"] = Field(
+        default="float32",
+        description="Of float tensors. uint8 is round(255·x), for patterns only. A mask is always uint8.",
+    )
+    format: Literal["safetensors", "npz"] = Field(
+        default="safetensors", description="npz is for `numpy.load`: the same arrays, the metadata as `__metadata__`."
+    )
+    predict: Predict | None = Field(default=None, description="List next tokens in the metadata's `predictions`.")

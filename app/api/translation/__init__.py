@@ -1,0 +1,1 @@
+"""A sentence in another language."""

@@ -1,0 +1,42 @@
+"""A sentence in another language."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from fastapi import APIRouter, Request
+
+from app.api.answer import BUSY, REFUSALS
+from app.api.translation.answer import TranslateResponse
+from app.api.translation.schema import TranslateRequest
+from app.http.deps import LibraryDep, SeenDep, SettingsDep, WorkDep
+from app.services.translation import Translation
+
+router = APIRouter(prefix="/api", tags=["translation"])
+
+
+@router.post("/translate", response_model=TranslateResponse, responses=REFUSALS | BUSY)
+async def translate(
+    request: TranslateRequest, http: Request, library: LibraryDep, settings: SettingsDep, work: WorkDep, seen: SeenDep
+) -> dict[str, Any]:
+    """Translate a sentence with an encoder-decoder by beam search; `hypotheses` are what the beams found, best first.
+
+    Without `model`, the first encoder-decoder there is. The search takes turns with other work, and closing the
+    connection stops it within a step. For the translation token by token, with its attention, ask `/api/generate`.
+    """
+
+    async def wanted() -> bool:
+        return not await http.is_disconnected()
+
+    checkpoint = library.translator(request.model)
+    seen.model, seen.text = checkpoint.name, request.text
+    job = partial(Translation, checkpoint, request, settings.max_text_chars)
+    with work.stream():
+        translation = (await work.run(job, kind="search", wanted=wanted)).value
+        seen.n_tokens = len(translation.source)
+        while (await work.run(translation.step, kind="search", wanted=wanted, patient=True)).value:
+            pass
+    answer = translation.answer(library.languages)
+    seen.n_new = len(answer["hypotheses"][0]["tokens"])
+    return answer

@@ -1,0 +1,16 @@
+"""What a request to translate may say."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from app.api.run import Sentence
+
+MAX_BEAMS = 16
+
+
+class TranslateRequest(Sentence):
+    beams: int = Field(default=4, ge=1, le=MAX_BEAMS, description="Targets followed side by side; 1 is greedy.")
+    alpha: float = Field(
+        default=0.6, ge=0, le=10, description="Length penalty: hypotheses are ranked by log p / ((5 + n) / 6)^alpha."
+    )

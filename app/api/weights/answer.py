@@ -1,0 +1,7 @@
+"""What the answer with a model's parameters is, for `/docs`."""
+
+from __future__ import annotations
+
+from app.api.answer import tensors_answer
+
+WEIGHTS_ANSWER = tensors_answer("the parameters, float32; the metadata's `chumoku` is JSON text: model, dims.")

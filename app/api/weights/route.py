@@ -1,0 +1,22 @@
+"""A model's parameters."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from app.api.answer import BUSY, REFUSALS
+from app.api.weights.answer import WEIGHTS_ANSWER
+from app.api.weights.schema import WeightsRequest
+from app.http.desk import DeskDep
+from app.services.weights import answer
+
+router = APIRouter(prefix="/api", tags=["models"])
+
+
+@router.post("/weights", response_class=Response, responses={200: WEIGHTS_ANSWER, **REFUSALS, **BUSY})
+async def weights(request: WeightsRequest, desk: DeskDep) -> Response:
+    """A model's parameters as a safetensors body in float32: those that `want` names, at most 64 MB at once.
+
+    A matrix W [out in] is used as x·Wᵀ + b. A tied matrix is there under each of its names.
+    """
+    return await desk.tensors(request, answer)

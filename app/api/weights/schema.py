@@ -1,0 +1,21 @@
+"""What a request for parameters may say."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from app.api.schema import Indices, ModelRequest
+
+
+class WeightsRequest(ModelRequest):
+    want: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
+        min_length=1,
+        max_length=256,
+        description="Parameters by name; `*` and `?` as in a shell. `GET /api/models` has the names, under `weights`.",
+        examples=[["layers.0.attn.w_q.weight"]],
+    )
+    rows: Indices | None = Field(
+        default=None, description="Only these indices of the first dimension, in this order.", examples=[[0, 1]]
+    )

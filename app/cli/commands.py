@@ -1,0 +1,165 @@
+"""What the commands do that look into a model or use it. Imported late: torch takes seconds."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from app.api.traces.schema import TraceRequest
+from app.cli.console import need_training
+from app.services import library, targets, tokens, tracing
+from app.services.families import CLASSIFIES, check_predicts
+from app.settings import Settings
+from model import checkpoint
+from model.checkpoint import Checkpoint
+from model.generate import Step, generate
+from model.sampling import Settings as SamplingSettings
+from model.taps import tap_dims
+from model.translate import beam_search
+from model.translate_steps import generate_target
+
+
+def open_model(name: str | None, settings: Settings) -> Checkpoint:
+    """Load one model, by name or folder, on the device that is set."""
+    return checkpoint.load(library.locate(name, settings), checkpoint.pick_device(settings.device))
+
+
+def write_units(model: str, data: Path, settings: Settings) -> str:
+    """Count a model's FFN units over texts that it never saw, write that onto its card, and say it in lines."""
+    folder = library.locate(model, settings)
+    units = need_training().add_units(folder, data, checkpoint.pick_device(settings.device))
+    lines = [
+        f"  {one['path']}: {one['n_dead']} of {one['n_units']} never fire, {one['n_always_on']} always do"
+        for one in units["layers"]
+    ]
+    return "\n".join([f"{folder / 'card.json'}: units over {units['on']}", *lines])
+
+
+BEAMS = 4
+N_CANDIDATES = 20
+"""How many next tokens a trace's file lists for each position."""
+
+
+def write_trace(
+    text: str, model: str | None, out: Path, settings: Settings, *, target: str | None, **asked: dict[str, Any]
+) -> str:
+    """Write every tensor of a sentence, and every position's prediction, to `out`; returns a line about it.
+
+    The file is an .npz if its name says so, else safetensors. `asked`: a request's `masks` and `pad`.
+    """
+    loaded, limit, n_pad = open_model(model, settings), settings.max_text_chars, asked["pad"]["count"]
+    ids = tokens.resolve(loaded, text, None, limit, n_pad)
+    written = targets.target_of(loaded, ids, target, None, limit)
+    rows = len(written.ids) if written else len(ids) + n_pad
+    request = {
+        "text": text,
+        "target": target,
+        "want": ["*"],
+        "format": "npz" if out.suffix == ".npz" else "safetensors",
+        "predict": {"positions": list(range(rows)), "n": N_CANDIDATES} if not loaded.config.classes else None,
+    }
+    body = tracing.answer(loaded, TraceRequest.model_validate(request | asked), limit).body
+    out.write_bytes(body)
+    count = f"{len(ids) + n_pad}" + (f" source and {rows} target" if written else "")
+    return f"{out}: {len(tap_dims(loaded.model))} tensors of {count} tokens, {len(body) / 1e6:.1f} MB"
+
+
+def padding(left: int, right: int, *, follow: bool) -> dict[str, Any]:
+    """A trace's `pad`. Raises `ValueError` for PADs on both sides, which a request cannot have."""
+    if left and right:
+        raise ValueError("PADs go on one side: take --pad-left or --pad-right")
+    return {"count": left or right, "side": "right" if right else "left", "follow": follow}
+
+
+SAMPLING: dict[str, Any] = {"temperature": 0.8, "top_k": 20, "top_p": 0.95, "seed": 7}
+N_NEW = 64
+
+
+def print_generated(
+    text: str, model: str | None, settings: Settings, drawing: dict[str, Any], n: int | None, beams: int | None
+) -> None:
+    """Print what the model makes of `text`: how it goes on, or its translation.
+
+    `drawing` has a value of None for each sampling setting that was not given. A translation is searched for with
+    `beams`, unless any of them was, or `n`: then it is drawn.
+    """
+    given = {name: value for name, value in drawing.items() if value is not None}
+    sampling = SamplingSettings(**SAMPLING | given)
+    check_options(n, beams, drawn=bool(given) or n is not None)
+    loaded = open_model(model, settings)
+    check_predicts(loaded, "model", CLASSIFIES)
+    ids = tokens.resolve(loaded, text, None, settings.max_text_chars)
+    if loaded.config.family != "encoder-decoder":
+        if beams is not None:
+            raise ValueError(f"--beam is for an encoder-decoder; {loaded.name} is {loaded.config.family}")
+        sys.stdout.write(text)
+        print_steps(loaded, generate(loaded, ids, sampling, n or N_NEW))
+    elif given or n:
+        print_steps(loaded, generate_target(loaded, ids, sampling, n or N_NEW))
+    else:
+        print(beam_search(loaded, ids, beams=beams or BEAMS)[0].text(loaded.tokenizer))
+
+
+def check_options(n: int | None, beams: int | None, *, drawn: bool) -> None:
+    """Raise `ValueError` for options that are out of range or do not go together."""
+    if n is not None and n < 1:
+        raise ValueError(f"-n must be at least 1, got {n}")
+    if drawn and beams is not None:
+        raise ValueError("a beam search draws nothing: take --beam, or -n, --temperature, --top-k, --top-p and --seed")
+
+
+def print_steps(loaded: Checkpoint, steps: Iterator[Step]) -> None:
+    """Print new tokens as they come. A character appears when its last byte has come."""
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    for step in steps:
+        newest = step.ids[-1]
+        if step.drawn is not None and newest != loaded.tokenizer.end_id:
+            sys.stdout.write(decoder.decode(loaded.tokenizer.token_bytes(newest)))
+        sys.stdout.flush()
+    sys.stdout.write(decoder.decode(b"", final=True) + "\n")
+
+
+def list_models(settings: Settings, *, as_json: bool) -> None:
+    """Print the models there are: as a table, or as the JSON of `/api/models`."""
+    loaded = library.load(settings)
+    described = [library.describe(found) for found in loaded.checkpoints.values()]
+    if as_json:
+        print(json.dumps({"default": loaded.default, "models": described}, ensure_ascii=False, indent=2))
+        return
+    Console().print(models_table(described, loaded.default))
+
+
+def models_table(described: list[dict[str, Any]], default: str) -> Table:
+    """One line a model; the default's name is bold."""
+    table = Table(box=box.SIMPLE)
+    for title in ("model", "family", "layers × heads × d_model", "vocabulary", "tokens", "parameters", "held-out"):
+        table.add_column(title, no_wrap=True, justify="left" if title in ("model", "family") else "right")
+    for about in described:
+        table.add_row(
+            f"[bold]{about['name']}[/] (default)" if about["name"] == default else about["name"],
+            about["family"],
+            f"{about['n_layer']} × {about['n_head']} × {about['d_model']}",
+            f"{about['vocab_size']:,}",
+            f"{about['max_seq_len']:,}",
+            f"{about['n_parameters']:,}",
+            figure(about["card"].get("evaluation", {})),
+        )
+    return table
+
+
+def figure(evaluation: dict[str, Any]) -> str:
+    """The figure of a card that its family is judged by, with its unit; nothing where the card has none."""
+    if "bits_per_byte" in evaluation:
+        return f"{evaluation['bits_per_byte']} bits/byte"
+    if "accuracy" in evaluation:
+        return f"accuracy {100 * evaluation['accuracy']:.1f} %"
+    found = evaluation.get("beam_4", evaluation)
+    return f"chrF {found['chrf']}" if "chrf" in found else ""

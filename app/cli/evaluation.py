@@ -1,0 +1,89 @@
+"""`chumoku evaluate`: how good a model is on somebody's own data, each family by its own figure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+
+from app.cli.commands import BEAMS, open_model
+from app.settings import Settings
+from model.checkpoint import Checkpoint
+from model.config import Family
+from model.evaluate import bits_per_byte
+from model.evaluate_classification import accuracy, read_labelled
+from model.training.data import read_documents
+from model.training.translation import read_pairs
+
+
+@dataclass(frozen=True)
+class Score:
+    """`figures` by name, and what they were measured on."""
+
+    figures: dict[str, float]
+    on: str
+
+    @property
+    def json(self) -> str:
+        return json.dumps(self.figures)
+
+    @property
+    def line(self) -> str:
+        said = ", ".join(f"{value:.4g} {name.replace('_', ' ')}" for name, value in self.figures.items())
+        return f"{said}; {self.on}"
+
+
+def evaluate(model: str, data: Path, settings: Settings, beams: int | None = None) -> Score:
+    """The model's figures on `data`; progress on a terminal. Raises `ValueError` for data that does not fit it, and for
+    beams with a model that has none."""
+    loaded = open_model(model, settings)
+    if beams is not None and loaded.config.family != "encoder-decoder":
+        raise ValueError(f"--beam is for an encoder-decoder; {loaded.name} is {loaded.config.family}")
+    return SCORES[loaded.config.family](loaded, data, beams or BEAMS)
+
+
+def language_model(loaded: Checkpoint, data: Path, _: int) -> Score:
+    documents, console = read_documents(data), Console(stderr=True)
+    shown = track(documents, "evaluating", console=console, transient=True, disable=not console.is_terminal)
+    bits = bits_per_byte(loaded.decoder_only, loaded.tokenizer, shown)
+    return Score({"bits_per_byte": bits}, f"{len(documents)} documents")
+
+
+def translator(loaded: Checkpoint, data: Path, beams: int) -> Score:
+    pairs = read_pairs(data)
+    with waiting(f"translating {len(pairs)} sentences"):
+        figures = scored(loaded, pairs, beams)
+    return Score(figures, f"{len(pairs)} pairs, {beams} beam{'s' if beams > 1 else ''}")
+
+
+def scored(loaded: Checkpoint, pairs: list[tuple[str, str]], beams: int) -> dict[str, float]:
+    """chrF and BLEU; raises `ValueError` where sacrebleu is not installed."""
+    from model.evaluate_translation import chrf_and_bleu
+
+    try:
+        return chrf_and_bleu(loaded, pairs, beams=beams)
+    except ModuleNotFoundError as error:
+        raise ValueError(f"scoring needs {error.name}: pip install -c constraints.txt -e '.[train]'") from None
+
+
+def classifier(loaded: Checkpoint, data: Path, _: int) -> Score:
+    labelled = read_labelled(data)
+    with waiting(f"classifying {len(labelled)} sentences"):
+        return Score({"accuracy": accuracy(loaded, labelled)}, f"{len(labelled)} sentences")
+
+
+def waiting(what: str) -> Any:
+    """A line that moves while something takes long, on a terminal only."""
+    return Console(stderr=True).status(what)
+
+
+SCORES: dict[Family, Callable[[Checkpoint, Path, int], Score]] = {
+    "decoder-only": language_model,
+    "encoder-only": classifier,
+    "encoder-decoder": translator,
+}

@@ -1,0 +1,133 @@
+"""The command line: `chumoku serve | trace | generate | train | evaluate | units | models`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.cli import options as opt
+from app.cli.console import clear_errors
+from app.cli.training import training
+
+# Heavy libraries are imported inside the commands, so that --help answers at once.
+
+cli = typer.Typer(
+    name="chumoku",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    help="See, with a trained Transformer's own numbers, how attention turns a sentence into the next token.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+cli.add_typer(training)
+
+
+@cli.command()
+def serve(
+    host: opt.Host = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on.", show_default="8000")] = None,
+    device: opt.Device = None,
+) -> None:
+    """Serve the page and the API.
+
+    Every setting is also an environment variable, `CHUMOKU_PORT` for example: app/README.md lists them.
+
+        chumoku serve
+
+        chumoku serve --host 0.0.0.0 --port 9000
+    """
+    with clear_errors():
+        from app.cli import serving
+        from app.settings import from_environment
+
+        serving.serve(from_environment(host=host, port=port, device=device))
+
+
+@cli.command()
+def trace(
+    text: opt.Text,
+    out: Annotated[Path, typer.Option("--out", "-o", help="What to write; .npz too.")] = Path("trace.safetensors"),
+    model: opt.Model = None,
+    device: opt.Device = None,
+    target: opt.Target = None,
+    causal: opt.Causal = None,
+    padding_mask: Annotated[bool, typer.Option(help="Apply the padding mask.")] = True,
+    pad_left: Annotated[int, typer.Option(help="Put so many PADs before the sentence ...", min=0)] = 0,
+    pad_right: Annotated[int, typer.Option(help="... or after it.", min=0)] = 0,
+    follow: Annotated[bool, typer.Option(help="Let position ids skip the PADs that are masked.")] = True,
+) -> None:
+    """Write every tensor of one sentence's forward pass as safetensors, float32.
+
+    Tensors are named by their taps; tokens, dimension names and predictions are JSON in the metadata, under `chumoku`.
+
+        chumoku trace "Once upon a time" -o once.safetensors
+
+        chumoku trace "Once upon a time" --model stories-gpt --no-causal -o both-ways.safetensors
+
+        chumoku trace "Once upon a time" --pad-left 3 --no-padding-mask -o leaking.npz
+
+        chumoku trace "I like cats." --model translate-enja --target 猫が好き -o cats.safetensors
+    """
+    masks = {"causal": causal, "padding": padding_mask}
+    with clear_errors():
+        from app.cli import commands
+        from app.settings import from_environment
+
+        pad = commands.padding(pad_left, pad_right, follow=follow)
+        settings = from_environment(device=device)
+        typer.echo(commands.write_trace(text, model, out, settings, target=target, masks=masks, pad=pad))
+
+
+@cli.command()
+def generate(
+    text: opt.Text,
+    model: opt.Model = None,
+    n: opt.N = None,
+    temperature: opt.Temperature = None,
+    top_k: opt.TopK = None,
+    top_p: opt.TopP = None,
+    seed: opt.Seed = None,
+    beam: opt.Beam = None,
+    device: opt.Device = None,
+) -> None:
+    """Let the model write on, token by token; or translate.
+
+    A translator searches for the likeliest translation with `--beam`; with any other option, it draws token by token.
+
+        chumoku generate "Once upon a time"
+
+        chumoku generate "The little dog" -n 100 --temperature 1.0 --seed 3
+
+        chumoku generate "I ate a banana in the morning." --model translate-enja --beam 4
+    """
+    with clear_errors():
+        from app.cli import commands
+        from app.settings import from_environment
+
+        drawing = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+        commands.print_generated(text, model, from_environment(device=device), drawing, n, beam)
+
+
+@cli.command()
+def models(
+    as_json: Annotated[bool, typer.Option("--json", help="Print what GET /api/models answers.")] = False,
+) -> None:
+    """List the models: the zoo's, and those in the folders of `CHUMOKU_MODELS_DIR`.
+
+    chumoku models
+
+    chumoku models --json
+    """
+    with clear_errors():
+        from app.cli import commands
+        from app.settings import from_environment
+
+        commands.list_models(from_environment(device="cpu"), as_json=as_json)
+
+
+def main() -> None:
+    """The entry point `chumoku`."""
+    cli(prog_name="chumoku")

@@ -1,0 +1,102 @@
+"""The commands that make a model and say how good it is: `chumoku train | evaluate | units`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.cli import options as opt
+from app.cli.console import clear_errors, need_training
+
+training = typer.Typer()
+
+
+@training.command()
+def train(
+    preset: opt.Preset,
+    data: Annotated[Path, typer.Option(help="The folder with the training texts.", show_default=False)],
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.", envvar="CHUMOKU_DEVICE")] = "auto",
+    minutes: Annotated[float, typer.Option(help="How long to train, all sittings together.", min=0)] = 120.0,
+    steps: Annotated[int, typer.Option(help="Train so many steps instead; 0: go by minutes.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Of the weights, the batches and the dropout.", min=0)] = 0,
+    out: opt.RunFolder = None,
+    warm_start: opt.WarmStart = None,
+    precision: opt.Precision = None,
+    rate_scale: Annotated[float, typer.Option(help="Multiplies the preset's learning rates.")] = 1.0,
+) -> None:
+    """Train a model; after Ctrl+C or a crash the same command goes on where it was.
+
+    Presets: `stories-gpt` writes stories, `translate-enja` translates English to Japanese, `sentiment-encoder` tells
+    praise from complaint.
+
+        chumoku train stories-gpt --data ../shared/data/stories --minutes 120
+
+        chumoku train translate-enja --data ../shared/data/enja --minutes 100
+
+        chumoku train sentiment-encoder --data ../shared/data/sst2 --minutes 10
+
+        chumoku train stories-gpt --data ../shared/data/stories --steps 200 --warm-start model/zoo/stories-gpt
+    """
+    with clear_errors():
+        need_training().run_training(
+            preset=preset,
+            data=data,
+            device=device,
+            minutes=minutes,
+            steps=steps,
+            seed=seed,
+            out=out,
+            warm_start=warm_start,
+            precision=precision,
+            rate_scale=rate_scale,
+        )
+
+
+@training.command()
+def evaluate(
+    model: opt.Name,
+    data: opt.Data,
+    beam: opt.Beam = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON and nothing else.")] = False,
+    device: opt.Device = None,
+) -> None:
+    """Measure a model on data it has not seen.
+
+    A model that writes on: bits per byte, less is better. A translator: chrF and BLEU, on lines of
+    `source<TAB>reference`. A classifier: accuracy, on lines of `sentence<TAB>label` below a header line.
+
+        chumoku evaluate stories-gpt --data held-out.txt --json
+
+        chumoku evaluate translate-enja --data pairs.tsv --beam 4 --json
+
+        chumoku evaluate sentiment-encoder --data dev.tsv --json
+    """
+    with clear_errors():
+        from app.cli import evaluation
+        from app.settings import from_environment
+
+        score = evaluation.evaluate(model, data, from_environment(device=device), beam)
+        typer.echo(score.json if as_json else score.line)
+
+
+@training.command()
+def units(
+    model: opt.Name,
+    data: Annotated[Path, typer.Option(help="The folder that the model was trained on.", show_default=False)],
+    device: opt.Device = None,
+) -> None:
+    """Count over texts that a model never saw which FFN units never fire and which always do; write it onto its card.
+
+    `chumoku train` does so at its end; this is for a card that lacks it.
+
+        chumoku units stories-gpt --data ../shared/data/stories
+
+        chumoku units runs/stories-gpt/stories-gpt --data ../shared/data/stories
+    """
+    with clear_errors():
+        from app.cli import commands
+        from app.settings import from_environment
+
+        typer.echo(commands.write_units(model, data, from_environment(device=device)))

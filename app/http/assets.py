@@ -1,0 +1,59 @@
+"""Files as they are: our own modules, checked for a newer version on every load, and plotly.js out of its package."""
+
+from __future__ import annotations
+
+import gzip
+import mimetypes
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+
+ROOT = Path(__file__).parent.parent.parent
+STATIC = ROOT / "static"
+TEMPLATES = ROOT / "templates"
+
+# Windows may know .js as text/plain, which nosniff then forbids.
+mimetypes.add_type("text/javascript", ".js")
+
+
+class FreshFiles(StaticFiles):
+    """Static files that a browser keeps, but asks about before it uses them (ETag): never a stale module."""
+
+    def file_response(self, *args: object, **options: object) -> Response:
+        response = super().file_response(*args, **options)  # type: ignore[arg-type]
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+
+def plotly_file() -> Path:
+    """Where the installed plotly keeps plotly.js; found without importing plotly, which takes half a second."""
+    spec = find_spec("plotly")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent / "package_data" / "plotly.min.js"
+
+
+@lru_cache(maxsize=1)
+def plotly_gzipped() -> bytes:
+    """plotly.js as it travels: 1.4 MB in place of 4.8. Made once, which takes about 0.2 s."""
+    return gzip.compress(plotly_file().read_bytes(), compresslevel=6, mtime=0)
+
+
+def plotly_etag() -> str:
+    found = plotly_file().stat()
+    return f'"{found.st_mtime_ns:x}-{found.st_size:x}"'
+
+
+def plotly_response(headers: Headers) -> Response:
+    """plotly.js, kept by the browser for a week and then asked about (ETag)."""
+    etag = plotly_etag()
+    answer = {"ETag": etag, "Cache-Control": "public, max-age=604800", "Vary": "Accept-Encoding"}
+    if etag in headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=answer)
+    if "gzip" in headers.get("accept-encoding", ""):
+        return Response(plotly_gzipped(), headers=answer | {"Content-Encoding": "gzip"}, media_type="text/javascript")
+    return Response(plotly_file().read_bytes(), headers=answer, media_type="text/javascript")

@@ -1,0 +1,73 @@
+"""A size limit on bodies, kept without reading them to their end."""
+
+from __future__ import annotations
+
+import anyio
+from fastapi import HTTPException
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.http.handlers import body_too_large, respond
+
+LINGER_SECONDS = 1.0
+"""How long a connection stays open for a client that still sends, so that it can read its answer."""
+
+
+class BodyLimit:
+    """Refuses a body over the limit (413): by its declared length before reading it, else when too much has come.
+
+    FastAPI's own `max_body_size` answers the first case in plain text; ours has the one error shape.
+    """
+
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        self.app, self.limit = app, limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        headers = Headers(scope=scope)
+        length = headers.get("content-length", "")
+        declared = int(length[:20]) if length.isdecimal() else 0
+        too_large = declared > self.limit
+        body = Body(receive, send, self.limit, endless=too_large or "transfer-encoding" in headers)
+        answer = respond(scope, body_too_large(self.limit, declared)) if too_large else self.app
+        await answer(scope, body.receive, body.send)
+
+
+class Body:
+    """A request's body on its way in.
+
+    One that is answered before it has come whole, and whose rest may be large or without end, is not read to its end:
+    the connection closes behind the answer. A little more is read and dropped first, because closing on a client that
+    still sends can take the answer away from it.
+    """
+
+    def __init__(self, receive: Receive, send: Send, limit: int, endless: bool) -> None:
+        self._receive, self._send, self.limit, self.endless = receive, send, limit, endless
+        self.got, self.whole, self.answered, self.closing = 0, False, False, False
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self.got += len(message.get("body", b""))
+        self.whole = self.whole or not message.get("more_body", False)
+        if self.got > self.limit and not self.answered:
+            raise HTTPException(413)  # passes through FastAPI's reading of the body to our handler
+        return message
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.answered, self.closing = True, self.endless and not self.whole
+            if self.closing:
+                MutableHeaders(scope=message)["Connection"] = "close"
+        elif self.closing and not message.get("more_body", False):
+            await self._send({**message, "more_body": True})
+            await self.linger()
+            message = {"type": "http.response.body", "body": b""}
+        await self._send(message)
+
+    async def linger(self) -> None:
+        """Drop what still comes: as much as the limit, and not for long."""
+        enough = self.got + self.limit
+        with anyio.move_on_after(LINGER_SECONDS):
+            while not self.whole and self.got < enough:
+                await self.receive()

@@ -1,0 +1,54 @@
+"""What routes are given: the settings, the loaded models, the queue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, cast
+
+from fastapi import Depends, Request
+
+from app.http.observe import Seen, seen
+from app.services.library import Library
+from app.services.metrics import Metrics
+from app.services.work import Work
+from app.settings import Settings
+
+
+@dataclass
+class State:
+    """What one app holds from its start to its end."""
+
+    settings: Settings
+    library: Library
+    work: Work
+
+
+def get_state(request: Request) -> State:
+    return cast(State, request.app.state.chumoku)
+
+
+def get_settings(request: Request) -> Settings:
+    return get_state(request).settings
+
+
+def get_library(request: Request) -> Library:
+    return get_state(request).library
+
+
+def get_work(request: Request) -> Work:
+    return get_state(request).work
+
+
+def get_metrics(request: Request) -> Metrics:
+    return cast(Metrics, request.app.state.metrics)
+
+
+def get_seen(request: Request) -> Seen:
+    return seen(request.scope)
+
+
+SettingsDep = Annotated[Settings, Depends(get_settings)]
+LibraryDep = Annotated[Library, Depends(get_library)]
+WorkDep = Annotated[Work, Depends(get_work)]
+MetricsDep = Annotated[Metrics, Depends(get_metrics)]
+SeenDep = Annotated[Seen, Depends(get_seen)]

@@ -1,0 +1,100 @@
+"""Every failure in the one shape of `app.errors`, whoever raised it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+from starlette.types import Scope
+
+from app.errors import AppError
+from app.http.observe import seen
+from app.services.tokens import invalid_text
+from app.services.work import Gone
+
+CLIENT_CLOSED = 499
+"""nginx's status for a client that did not wait; nobody reads it but the log."""
+
+HINTS = {
+    400: ("invalid_request", "Send a body that is JSON in UTF-8."),
+    404: ("not_found", "/docs lists what there is."),
+    405: ("method_not_allowed", "/docs lists what there is."),
+}
+
+
+def install(app: FastAPI) -> None:
+    """Make `app` answer every failure in our shape."""
+    app.exception_handler(AppError)(on_app_error)
+    app.exception_handler(RequestValidationError)(on_invalid)
+    app.exception_handler(HTTPException)(on_http)
+    app.exception_handler(Gone)(on_gone)
+
+
+def respond(scope: Scope, error: AppError, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """The error as an answer; the log gets its code."""
+    seen(scope).code = error.code
+    headers = dict(headers or {})
+    if error.retry_after is not None:
+        headers["Retry-After"] = str(error.retry_after)
+    return JSONResponse(error.body(), error.status, headers)
+
+
+async def on_app_error(request: Request, error: AppError) -> Response:
+    return respond(request.scope, error)
+
+
+async def on_gone(request: Request, error: Gone) -> Response:
+    return Response(status_code=CLIENT_CLOSED)
+
+
+async def on_http(request: Request, error: HTTPException) -> Response:
+    """What the framework itself refuses: no such path, wrong method, unreadable body, too large a body."""
+    if error.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return respond(request.scope, body_too_large(request.app.state.body_limit), error.headers)
+    code, hint = HINTS.get(error.status_code, ("http_error", "/docs lists what there is."))
+    message = f"{error.detail}: {request.method} {request.scope['path']}"
+    return respond(request.scope, AppError(code, message, hint, status=error.status_code), error.headers)
+
+
+def body_too_large(limit: int, got: int | None = None) -> AppError:
+    """A body over the limit of `limit` bytes."""
+    message = f"The request's body is larger than the limit of {limit} bytes."
+    return AppError("body_too_large", message, "Send less.", status=413, limit=limit, got=got)
+
+
+async def on_invalid(request: Request, error: RequestValidationError) -> Response:
+    """What the schema refuses, told by its first complaint."""
+    return respond(request.scope, first_complaint(error.errors()))
+
+
+def first_complaint(complaints: Sequence[Any]) -> AppError:
+    """The first of pydantic's complaints as an error of ours."""
+    complaint = complaints[0]
+    where, kind = path_of(complaint["loc"]), complaint["type"]
+    if kind == "string_unicode":
+        return invalid_text("it holds a lone surrogate, half of a character", where)
+    if kind == "json_invalid":
+        return AppError("invalid_request", f"The body is no JSON: {complaint['ctx']['error']}.", HINTS[400][1])
+    said = complaint["msg"].removeprefix("Value error, ")
+    if not where:
+        hint = "Send a JSON object with the header Content-Type: application/json; /docs lists its fields."
+        return AppError("invalid_request", f"The body is no request: {said}.", hint)
+    if kind == "extra_forbidden":
+        message = f"There is no field {where!r}."
+        return AppError("invalid_request", message, "Leave it out; /docs lists the fields.", where=where)
+    more = f" ({len(complaints) - 1} more)" if len(complaints) > 1 else ""
+    message = f"{where}: {said}{more}."
+    return AppError("invalid_request", message, "/docs says what each field takes.", where=where)
+
+
+def path_of(location: Sequence[str | int]) -> str:
+    """`("body", "predict", "positions", 0)` → `predict.positions[0]`."""
+    path = ""
+    for part in location[1:]:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return path.removeprefix(".")

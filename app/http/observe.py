@@ -1,0 +1,106 @@
+"""One line in the log and one count for each request, whatever became of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPMethod, HTTPStatus
+from time import perf_counter
+from typing import Any, cast
+from uuid import uuid4
+
+from starlette.datastructures import MutableHeaders
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.http.logs import REQUEST_ID
+from app.services.metrics import Metrics
+
+log = logging.getLogger("chumoku")
+
+ROUTINE = ("/healthz", "/readyz", "/metrics", "/static")
+"""What machines ask for all the time: logged at debug, unless it fails."""
+
+
+@dataclass
+class Seen:
+    """What is known of a request; routes add what they learn. `text` is logged only where the settings allow it."""
+
+    id: str
+    status: int | None = None
+    whole: bool = False
+    model: str | None = None
+    n_tokens: int | None = None
+    n_new: int | None = None
+    code: str | None = None
+    text: str | None = None
+
+
+def seen(scope: Mapping[str, Any]) -> Seen:
+    """What is known of the request of this scope."""
+    return cast(Seen, scope["state"]["seen"])
+
+
+class Observe:
+    """Gives each request an id (`X-Request-Id`), logs it when it is over, and counts it."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, log_text: bool) -> None:
+        self.app, self.metrics, self.log_text = app, metrics, log_text
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        about = Seen(uuid4().hex[:16])
+        scope.setdefault("state", {})["seen"] = about
+
+        async def watch(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                about.status = message["status"]
+                MutableHeaders(scope=message)["X-Request-Id"] = about.id
+            elif message["type"] == "http.response.body":
+                about.whole = not message.get("more_body", False)
+            await send(message)
+
+        token, start = REQUEST_ID.set(about.id), perf_counter()
+        try:
+            await self.app(scope, receive, watch)
+        finally:
+            self.done(scope, about, perf_counter() - start)
+            REQUEST_ID.reset(token)
+
+    def done(self, scope: Scope, about: Seen, seconds: float) -> None:
+        """Log and count a request that is over."""
+        route, status = template(scope), about.status or HTTPStatus.INTERNAL_SERVER_ERROR
+        self.metrics.requests.labels(route, int(status)).inc()
+        fields = {
+            "method": scope["method"] if scope["method"] in list(HTTPMethod) else "other",
+            "route": route,
+            "status": int(status),
+            "ms": round(1000 * seconds, 1),
+            "model": about.model,
+            "n_tokens": about.n_tokens,
+            "n_new": about.n_new,
+            "code": about.code,
+            "cut_short": None if about.whole else True,  # the client left, or we failed under way
+            "text": about.text if self.log_text else None,
+        }
+        known = {name: value for name, value in fields.items() if value is not None}
+        log.log(level(route, status), "request", extra={"fields": known})
+
+
+def template(scope: Scope) -> str:
+    """The route's own path, the same for all requests that it answers: what was asked for may be anything."""
+    route = scope.get("route")
+    if route is not None:
+        return str(route.path)
+    if isinstance(scope.get("endpoint"), StaticFiles):
+        return "/static"
+    return str(scope["path"]) if "endpoint" in scope else "unknown"
+
+
+def level(route: str, status: int) -> int:
+    """How much a request matters to who reads the log."""
+    if status >= 500:
+        return logging.WARNING if status == HTTPStatus.SERVICE_UNAVAILABLE else logging.ERROR
+    return logging.DEBUG if route in ROUTINE and status < 400 else logging.INFO

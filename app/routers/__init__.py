@@ -1,1 +1,0 @@
-"""What the app answers, by path. Routers translate between HTTP and the services, no more."""

@@ -1,0 +1,48 @@
+"""Where an answer comes from: through which layers, from which parts, along which gradients."""
+
+from __future__ import annotations
+
+from app.api.explain.schema import ContributionsRequest, GradientsRequest, LensRequest
+from app.services.explain.shared import Json, answers, checked, chosen, plain
+from app.services.plan import RunPlan
+from model.explain.contributions import contributions as contributions_of
+from model.explain.gradients import gradient_norms
+from model.explain.lens import Followed, logit_lens
+
+
+def lens(plan: RunPlan, request: LensRequest) -> Json:
+    found = logit_lens(plan.checkpoint, plan.ids, k=request.k, **plan.options)
+    final, following = followed(found.final), followed(found.next)
+    same = [one == own for one, own in zip(following["ids"], final["ids"], strict=True)]
+    named = [*found.top.flatten().tolist(), *final["ids"], *following["ids"]]
+    return plain(found) | {"final": final, "next": following | {"same": same}, **answers(plan.checkpoint, named)}
+
+
+def followed(one: Followed) -> Json:
+    """null in every place of a row that has no answer to follow."""
+    ids = [None if i < 0 else i for i in one.ids.tolist()]
+    return {
+        "ids": ids,
+        "probability": [
+            [p if i is not None else None for i, p in zip(ids, depth, strict=True)]
+            for depth in one.probability.tolist()
+        ],
+        "rank": [[None if rank < 0 else rank for rank in depth] for depth in one.rank.tolist()],
+    }
+
+
+def contributions(plan: RunPlan, request: ContributionsRequest) -> Json:
+    against = None if request.against is None else checked(plan.checkpoint, request.against, "against")
+    row, answer = chosen(plan, request)
+    found = contributions_of(plan.checkpoint, plan.ids, answer, row=row, against=against, **plan.options)
+    terms = [vars(term) for term in found.terms]
+    return plain(found) | {"terms": terms, **answers(plan.checkpoint, [answer, against])}
+
+
+def gradients(plan: RunPlan, request: GradientsRequest) -> Json:
+    row, answer = chosen(plan, request)
+    runs = gradient_norms(plan.checkpoint, plan.ids, answer, row=row, **plan.options)
+    return {
+        "runs": [plain(run) | {"stacks": [plain(stack) for stack in run.stacks]} for run in runs],
+        **answers(plan.checkpoint, [answer]),
+    }

@@ -1,0 +1,106 @@
+"""What all explanations share: refusals, the answer that is explained, and tensors as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import Tensor
+
+from app.api.explain.schema import AnswerRequest
+from app.errors import AppError, unknown_name
+from app.services import predictions, tokens
+from app.services.families import wrong_family
+from app.services.plan import RunPlan
+from model.checkpoint import Checkpoint
+from model.explain.anatomy import check_answer, pick_row, prefixes, rows_read
+from model.trace import trace
+
+Json = dict[str, Any]
+
+
+@contextmanager
+def refusing(code: str, hint: str, *, where: str, got: int | None = None, limit: int | None = None) -> Iterator[None]:
+    """What `model.explain` says of a number that it cannot take, as an error of ours."""
+    try:
+        yield
+    except ValueError as error:
+        said = str(error)
+        raise AppError(code, f"{said[:1].upper()}{said[1:]}.", hint, where=where, got=got, limit=limit) from None
+
+
+def chosen(plan: RunPlan, request: AnswerRequest) -> tuple[int, int]:
+    """The row and the answer that are explained: the last, and the model's own first, where none is asked for.
+
+    Raises `bad_position`, and `bad_token` or `bad_class`.
+    """
+    rows = rows_read(plan.checkpoint, plan.padded, plan.target.ids if plan.target else None)
+    hint = f"Take a row from {rows[0]} to {rows[-1]}, or leave it out."
+    with refusing("bad_position", hint, where="row", got=request.row, limit=rows[-1]):
+        row = pick_row(rows, request.row)
+    if request.answer is not None:
+        return row, checked(plan.checkpoint, request.answer, "answer")
+    logits = trace(plan.checkpoint, plan.ids, ["logits"], **plan.options).tensors["logits"]
+    return row, predictions.first(plan.checkpoint, logits if plan.checkpoint.config.classes else logits[row])
+
+
+def checked(checkpoint: Checkpoint, answer: int, where: str) -> int:
+    """An answer that the model has a logit for; raises `bad_token`, or a classifier's `bad_class`."""
+    classes = checkpoint.config.classes
+    code, limit = ("bad_class", len(classes) - 1) if classes else ("bad_token", checkpoint.config.vocab_size - 1)
+    with refusing(code, f"Take one from 0 to {limit}.", where=where, got=answer, limit=limit):
+        return check_answer(checkpoint, answer)
+
+
+def prefix_of(checkpoint: Checkpoint, asked: str | None, where: str) -> str:
+    """The prefix of a stack, by its name with or without its dot (None: the first).
+
+    Raises `unknown_stack`, or `wrong_family` for a model that has but one.
+    """
+    known = list(prefixes(checkpoint.model))
+    name = known[0] if asked is None else f"{asked.removesuffix('.')}." if asked else ""
+    if name not in known and len(known) == 1:
+        raise wrong_family(checkpoint, "it has one stack", "Leave it out.", where)
+    if name not in known:
+        raise unknown_name("unknown_stack", "stack", str(asked), [one.removesuffix(".") for one in known], where=where)
+    return name
+
+
+def answers(checkpoint: Checkpoint, ids: Iterable[int | None]) -> Json:
+    """How the answers are to be shown: tokens by their ids, or the names of the classes."""
+    classes = list(checkpoint.config.classes)
+    return {"classes": classes, "tokens": {} if classes else looks(checkpoint, ids)}
+
+
+def looks(checkpoint: Checkpoint, ids: Iterable[int | None]) -> Json:
+    """Each of these ids, once, as it looks by itself."""
+    return {str(i): tokens.look(checkpoint.tokenizer, i) for i in sorted({i for i in ids if i is not None})}
+
+
+def plain(fields: Any) -> Json:
+    """The fields of a dataclass, tensors as lists. What is a dataclass itself stays one."""
+    return {name: value.tolist() if isinstance(value, Tensor) else value for name, value in vars(fields).items()}
+
+
+def to_json(answer: Json) -> bytes:
+    """JSON; a number that is none (NaN, infinity) is null."""
+    try:
+        return dump(answer)
+    except ValueError:  # rare: looking for them each time costs more than writing twice
+        return dump(finite(answer))
+
+
+def dump(answer: Any) -> bytes:
+    return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def finite(value: Any) -> Any:
+    """The same with null for every float that JSON cannot write."""
+    if isinstance(value, dict):
+        return {name: finite(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,52 @@
+"""What can be told of a model without a sentence: its embeddings, its positions, where its parameters are."""
+
+from __future__ import annotations
+
+from app.api.explain.schema import NeighboursRequest, ParametersRequest, PositionsRequest
+from app.errors import AppError
+from app.services import wire
+from app.services.explain.shared import Json, looks, plain, prefix_of, refusing
+from model.checkpoint import Checkpoint
+from model.config import PositionKind
+from model.explain.neighbours import neighbours as neighbours_of
+from model.explain.parameters import count_parameters
+from model.explain.positions import MAX_TIMES, position_table
+
+MAX_LENGTH = 4096
+"""The similarity of so many positions with each other has 64 MB."""
+
+
+def neighbours(checkpoint: Checkpoint, request: NeighboursRequest) -> Json:
+    last = checkpoint.config.vocab_size - 1
+    hint = f"Ids run from 0 to {last}."
+    with refusing("bad_token", hint, where="token_id", got=request.token_id, limit=last):
+        found = neighbours_of(checkpoint, request.token_id, k=request.k, measure=request.measure)
+    return plain(found) | {"tokens": looks(checkpoint, [found.id, *found.ids.tolist()])}
+
+
+def parameters(checkpoint: Checkpoint, request: ParametersRequest) -> Json:
+    found = count_parameters(checkpoint.model)
+    return plain(found) | {"counts": [vars(count) for count in found.counts]}
+
+
+def positions(checkpoint: Checkpoint, request: PositionsRequest) -> bytes:
+    prefix = prefix_of(checkpoint, request.prefix, "prefix")
+    window, limit = checkpoint.config.max_seq_len, longest(checkpoint)
+    length = min(window, limit) if request.length is None else request.length
+    hint = f"Take {limit} or fewer."
+    if length > MAX_LENGTH:
+        message = f"A table of {length} positions is too large to send."
+        raise AppError("too_long", message, hint, where="length", got=length, limit=limit)
+    with refusing("too_long", hint, where="length", got=length, limit=limit):
+        found = position_table(checkpoint, length, prefix=prefix)
+    arrays = {"table": found.table.numpy(), "similarity": found.similarity.float().numpy()}
+    dims = {"table": "position d_model", "similarity": "position position"}
+    about = {"kind": found.kind, "trained": found.trained, "beyond": found.beyond, "prefix": prefix, "dims": dims}
+    return wire.encode(arrays, about)
+
+
+def longest(checkpoint: Checkpoint) -> int:
+    """The longest table that there is of the model's kind of positions, and that can be sent."""
+    window = checkpoint.config.max_seq_len
+    lengths: dict[PositionKind, int] = {"sinusoidal": MAX_TIMES * window, "learned": window}
+    return min(lengths.get(checkpoint.config.position, MAX_LENGTH), MAX_LENGTH)
