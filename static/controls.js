@@ -9,7 +9,7 @@
  * @property {(state: import("./state/store.js").State) => any} modelOf  the model of what is shown, of a file too
  * @property {import("./stations/index.js").View[]} views
  * @property {{flush: () => void}} url
- * @property {ReturnType<typeof import("./ui/status.js").createStatus>} status
+ * @property {ReturnType<typeof import("./shell/status.js").createStatus>} status
  * @property {ReturnType<typeof import("./shell/file_mode.js").createFileMode>} files
  * @property {() => void} chooseFile  set by open.js
  *

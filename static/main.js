@@ -12,9 +12,11 @@ import { loadCatalogue, t } from "./ui/i18n.js";
 import { isEmpty } from "./model/selection.js";
 import { createStore } from "./state/store.js";
 import { initialState, fitted } from "./shell/start.js";
-import { createPanels } from "./panels.js";
+import { createPanels } from "./shell/panels.js";
+import { placeReading } from "./learn/reading.js";
+import quizBar from "./learn/quiz/bar.js";
 import { createControls } from "./controls.js";
-import { createStatus } from "./ui/status.js";
+import { createStatus } from "./shell/status.js";
 import { onSystemTheme } from "./shell/theme.js";
 import { VIEWS } from "./stations/index.js";
 import { PANELS } from "./panels/index.js";
@@ -41,13 +43,19 @@ async function start() {
     get: store.get,
     learn: traces.learn,
     predict: traces.prediction,
-    soon: (needs) => loader.soon(store.get(), needs),
+    soon: (patches) => loader.soon(store.get(), needsAfter(patches)),
     t,
   };
   const context = { actions, models: list.models, modelOf: traces.model, examples, views: VIEWS, url, status, files };
 
+  /** What the page will need after one of these changes; what explains itself is asked for when it is seen. */
+  const needsAfter = (patches) => {
+    const needs = patches.flatMap((patch) => [...panels.needs({ ...store.get(), ...patch })]);
+    return [...new Set(needs)].filter((need) => !/^(explain:|change$)/.test(need));
+  };
+
   const controls = createControls(context);
-  const panels = createPanels(VIEWS, PANELS, actions, traces.model);
+  const panels = createPanels(VIEWS, [...PANELS, quizBar], actions, traces.model, placeReading);
   const loader = createLoader(traces, modelNamed);
   const page = { store, loader, panels, controls, status, trace: null };
   store.subscribe((state) => refresh(page, state));

@@ -3,6 +3,7 @@
 import ast
 import importlib.metadata
 import json
+import posixpath
 import re
 import tomllib
 from collections.abc import Iterator
@@ -106,8 +107,29 @@ def mentions(folder: str, pattern: str) -> set[str]:
     return {f"{name}: {hit}" for name, code in modules for hit in re.findall(pattern, code)}
 
 
-def test_data_modules_touch_no_dom() -> None:
-    assert mentions("static/data", r"\b(?:document\b|HTML\w*Element\b|querySelector|createElement)") == set()
+LAYERS = ("learn", "shell", "river", "panels", "stations", "export", "chart", "ui", "data", "model", "state")
+
+
+def layer(module: str) -> int:
+    """Modules directly in static/ put the page together: they stand above all folders."""
+    folder, _, rest = module.removeprefix("static/").partition("/")
+    return LAYERS.index(folder) if rest else -1
+
+
+def test_imports_only_go_down() -> None:
+    upwards = [
+        f"{name} imports {imported}"
+        for name, code in javascript("static").items()
+        for path in re.findall(r"""(?:\bfrom|\bimport)\s*\(?\s*["'](\.[^"']+)["']""", code)
+        if layer(imported := posixpath.normpath(posixpath.join(posixpath.dirname(name), path))) < layer(name)
+    ]
+    assert upwards == []
+
+
+@pytest.mark.parametrize("folder", ["data", "model", "state"])
+def test_modules_below_ui_touch_no_dom(folder: str) -> None:
+    dom = r"\b(?:document\b|window\.|localStorage|HTML\w*Element\b|querySelector|createElement)"
+    assert mentions(f"static/{folder}", dom) == set()
 
 
 def test_views_never_fetch() -> None:

@@ -6,8 +6,7 @@ import classes from "./classes/panel.js";
 import generation from "./generation/panel.js";
 import labels from "./heads/labels.js";
 import nextToken from "./next/next_token.js";
-import quizBar from "../learn/quiz/bar.js";
 import why from "./inspector/inspector.js";
 
 /** Each is drawn into `[data-panel="<id>"]`. @type {import("../stations/index.js").View[]} */
-export const PANELS = [why, nextToken, change, generation, classes, batch, labels, quizBar];
+export const PANELS = [why, nextToken, change, generation, classes, batch, labels];

@@ -8,7 +8,7 @@ import { exporterOf } from "../export/exporter.js";
 import { nameOf } from "../export/station_picture.js";
 import { snippet } from "../export/snippet.js";
 import { copy } from "./share.js";
-import { errorText } from "../ui/status.js";
+import { errorText } from "../ui/error_text.js";
 import { createPopover } from "../ui/popover.js";
 
 /** A picture may still be on its way when the menu is opened. */

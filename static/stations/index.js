@@ -8,7 +8,8 @@
  *   get: () => import("../state/store.js").State, t: typeof import("../ui/i18n.js").t,
  *   learn: ReturnType<typeof import("../data/traces.js").createTraces>["learn"],
  *   predict: ReturnType<typeof import("../data/traces.js").createTraces>["prediction"],
- *   soon: (needs: Need[]) => Promise<void>}} Actions  `soon`: what a next look will probably need
+ *   soon: (patches: Partial<import("../state/store.js").State>[]) => Promise<void>}} Actions  `soon`: fetch what the page
+ *   will need after any of these changes
  * @typedef {Object} View
  * @property {string} id  its word in the catalogue is `ribbon.<id>`
  * @property {Need[]|((state: import("../state/store.js").State, model: any) => Need[])} needs  `draw` is only called with a trace that has them

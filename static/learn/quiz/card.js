@@ -2,7 +2,7 @@
 
 import { h, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { errorText } from "../../ui/status.js";
+import { errorText } from "../../ui/error_text.js";
 
 /**
  * @typedef {{question: import("./questions/pieces.js").Question|null|undefined, asked: import("./questions/index.js").Asked|null,

@@ -6,7 +6,7 @@ import { percent, power } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { isPad } from "../../model/labels.js";
 import { tokenText } from "../../ui/token_text.js";
-import { className } from "../classes/panel.js";
+import { className } from "../../ui/class_name.js";
 
 /** 0 is said as it is: not a bit differs. */
 const gapText = (gap) => (gap === 0 ? "0" : power(gap));

@@ -4,7 +4,7 @@ import { runBatch } from "../../data/batch.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { drawMember } from "./member.js";
-import { errorText } from "../../ui/status.js";
+import { errorText } from "../../ui/error_text.js";
 
 /** Typing is over when nothing came for so long. */
 const PAUSE_MS = 350;

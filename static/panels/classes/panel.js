@@ -1,6 +1,7 @@
 /** What a classifier says: its classes, what they are read off, and where [CLS] looks in every head. */
 
 import { h, keepingFocus, perRoot, replace, setText } from "../../ui/dom.js";
+import { className } from "../../ui/class_name.js";
 import { percent, signed, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { tokenLabel } from "../../model/labels.js";
@@ -51,11 +52,6 @@ function drawBars(list, classes) {
       ),
     ),
   );
-}
-
-/** A class by the name that the page has for it. @param {string} name */
-export function className(name) {
-  return { negative: t("classes.negative"), positive: t("classes.positive") }[name] ?? name;
 }
 
 /** [CLS]'s strongest key in the open head, out of its float32 numbers. */

@@ -7,7 +7,7 @@ import { h, keepingFocus, replace, setText, update } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { numberField } from "./sampling.js";
-import { errorText } from "../../ui/status.js";
+import { errorText } from "../../ui/error_text.js";
 
 const MOST = 16; // as model/translate.py
 const COLUMNS = ["rank", "text", "log_p", "score"];

@@ -12,7 +12,7 @@ import { createCrossRow } from "./cross.js";
 import { createDrawn } from "./drawn.js";
 import { createPath } from "./path.js";
 import { createSampling, numberField } from "./sampling.js";
-import { errorText } from "../../ui/status.js";
+import { errorText } from "../../ui/error_text.js";
 
 /** Milliseconds that Play leaves for each step. */
 const PACES = { slow: 1000, normal: 300, fast: 0 };

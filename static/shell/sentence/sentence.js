@@ -5,7 +5,7 @@ import { keyOf } from "../../data/request.js";
 import { setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { createNotes } from "../notes.js";
-import { showProblem, tookText } from "../../ui/status.js";
+import { showProblem, tookText } from "../status.js";
 import { createStrip } from "./strip.js";
 import { createTarget } from "./target.js";
 import { createTyping } from "./typing.js";

@@ -4,7 +4,7 @@ import { writesTarget } from "../../model/attentions.js";
 import { keyOf } from "../../data/request.js";
 import { setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { showProblem } from "../../ui/status.js";
+import { showProblem } from "../status.js";
 import { createStrip } from "./strip.js";
 import { createTyping } from "./typing.js";
 

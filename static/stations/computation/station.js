@@ -12,7 +12,6 @@ import { KINDS } from "./kinds.js";
 import { openStep, opening, stepsOf } from "./steps.js";
 import { buildSum } from "./sum.js";
 import { buildWalk, drawWalk } from "./walk.js";
-import { EXPLANATIONS } from "../../panels/inspector/explanations/index.js";
 
 const openOf = (state, model) => openStep(stepsOf(model, state), model, state);
 
@@ -63,10 +62,7 @@ export default {
     const step = openOf(state, model);
     return KINDS[step.kind].needs(step, model);
   },
-  why(state, model) {
-    const { why } = KINDS[openOf(state, model).kind];
-    return why in EXPLANATIONS ? why : "weight";
-  },
+  why: (state, model) => KINDS[openOf(state, model).kind].why,
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
     const steps = stepsOf(trace.model, state);
@@ -80,7 +76,7 @@ export default {
     drawChoices(parts, context, actions);
     drawBody(parts, context, state, actions);
     parts.walk.player.drawn();
-    prefetch(steps, step, trace.model, actions);
+    prefetch(steps, step, actions);
   },
 };
 
@@ -140,15 +136,8 @@ function drawBody(parts, context, state, actions) {
 }
 
 /** What the steps beside this one need, and their explanations, when this one is on the screen. */
-function prefetch(steps, step, model, actions) {
+function prefetch(steps, step, actions) {
   const at = steps.indexOf(step);
-  const needs = [steps[at + 1], steps[at - 1]].filter(Boolean).flatMap((near) => {
-    const { needs: own, why } = KINDS[near.kind];
-    const beside = EXPLANATIONS[why]?.needs ?? [];
-    const tensors = (
-      typeof beside === "function" ? beside({ ...actions.get(), ...opening(near) }, model) : beside
-    ).filter((need) => /^(tensor|weight):/.test(need));
-    return [...own(near, model), ...tensors];
-  });
-  setTimeout(() => actions.soon([...new Set(needs)]).catch(() => {}), 0);
+  const near = [steps[at + 1], steps[at - 1]].filter(Boolean);
+  setTimeout(() => actions.soon(near.map(opening)).catch(() => {}), 0);
 }

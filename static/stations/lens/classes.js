@@ -1,6 +1,6 @@
 /** A classifier through its layers: what [CLS] would say if the model ended after each. */
 
-import { className } from "../../panels/classes/panel.js";
+import { className } from "../../ui/class_name.js";
 import { drawBarPicture } from "../../chart/bars/bar_picture.js";
 import { cssColour } from "../../chart/colour.js";
 import { h, perRoot, replace } from "../../ui/dom.js";

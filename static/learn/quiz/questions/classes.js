@@ -1,6 +1,6 @@
 /** Which class does a classifier give the text? */
 
-import { className } from "../../../panels/classes/panel.js";
+import { className } from "../../../ui/class_name.js";
 import { number, percent } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { figure } from "./pieces.js";

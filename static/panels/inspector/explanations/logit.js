@@ -7,7 +7,7 @@ import { signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { tokenLabel } from "../../../model/labels.js";
 import { sum } from "../../../model/matrix.js";
-import { className } from "../../classes/panel.js";
+import { className } from "../../../ui/class_name.js";
 import { rowOf } from "../../../model/selection.js";
 import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
 

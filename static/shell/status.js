@@ -3,9 +3,10 @@
  * pictures, a banner when the server is away, a line under the sentence when the text is the problem.
  */
 
-import { duration } from "./format.js";
-import { setText, update } from "./dom.js";
-import { hasString, t } from "./i18n.js";
+import { duration } from "../ui/format.js";
+import { setText, update } from "../ui/dom.js";
+import { errorText } from "../ui/error_text.js";
+import { hasString, t } from "../ui/i18n.js";
 
 const voice = () => /** @type {HTMLElement} */ (document.querySelector('[data-control="status"]'));
 const banner = () => /** @type {HTMLElement} */ (document.querySelector('[data-part="banner"]'));
@@ -49,17 +50,6 @@ export function createStatus() {
       notice(known ? t("error.no_start", { message: error.message }) : `Chumoku could not start: ${error.message}`);
     },
   };
-}
-
-/**
- * An error in the page's language, with its limit and what to do; the server's own words where the page has none.
- * @param {import("../data/api.js").ApiError|Error} error
- */
-export function errorText(error) {
-  const { code, limit, got, hint } = /** @type {any} */ (error);
-  const key = `error.${code}`;
-  if (code && hasString(key)) return t(key, { limit: limit ?? "", got: got ?? "" });
-  return [error.message, hint].filter(Boolean).join(" ");
 }
 
 /** What is wrong with a field, under it. @param {HTMLElement} problem @param {HTMLElement} input @param {Error|null} error */

@@ -1,20 +1,20 @@
 /** The opened panel with its stations, and the panels beside it: each is drawn when the trace has what it needs. */
 
-import { h, replace, setText } from "./ui/dom.js";
-import { t } from "./ui/i18n.js";
-import { placeReading } from "./learn/reading.js";
-import { errorText } from "./ui/status.js";
-import { hasView } from "./stations/index.js";
+import { h, replace, setText } from "../ui/dom.js";
+import { t } from "../ui/i18n.js";
+import { errorText } from "../ui/error_text.js";
+import { hasView } from "../stations/index.js";
 
-/** @typedef {import("./stations/index.js").View} View */
+/** @typedef {import("../stations/index.js").View} View */
 
 /**
  * @param {View[]} views
  * @param {View[]} sidePanels
- * @param {import("./stations/index.js").Actions} actions
- * @param {(state: import("./state/store.js").State) => any} modelOf
+ * @param {import("../stations/index.js").Actions} actions
+ * @param {(state: import("../state/store.js").State) => any} modelOf
+ * @param {(root: HTMLElement, id: string, model: any) => void} drawn  called when a view has drawn
  */
-export function createPanels(views, sidePanels, actions, modelOf) {
+export function createPanels(views, sidePanels, actions, modelOf, drawn) {
   const opened = /** @type {HTMLElement} */ (document.querySelector('[data-panel="opened"]'));
   /** @type {Map<View, HTMLElement>} one element a station, made when it is first opened */
   const stations = new Map();
@@ -64,7 +64,10 @@ export function createPanels(views, sidePanels, actions, modelOf) {
         panel.setAttribute("aria-busy", String(!complete));
         if (!complete || drawnIn.get(root) === have) continue;
         drawnIn.set(root, have);
-        drawSafely(view, root, trace, state, actions);
+        drawSafely(root, () => {
+          view.draw(root, trace, state, actions);
+          drawn(root, view.id, trace.model);
+        });
       }
     },
 
@@ -75,12 +78,11 @@ export function createPanels(views, sidePanels, actions, modelOf) {
   };
 }
 
-/** One view's mistake must not take the page with it: it is told where it happens. */
-function drawSafely(view, root, trace, state, actions) {
+/** An error in one view stays in that view: it is shown there, and the rest of the page keeps working. */
+function drawSafely(root, draw) {
   const failed = root.parentElement?.querySelector(":scope > .panel-error");
   try {
-    view.draw(root, trace, state, actions);
-    placeReading(root, view.id, trace.model);
+    draw();
     failed?.remove();
   } catch (error) {
     console.error(error);
@@ -111,7 +113,7 @@ function sayWhatLacks(root, text) {
   return text !== null;
 }
 
-/** @param {View} view @param {import("./state/store.js").State} state @param {any} model */
+/** @param {View} view @param {import("../state/store.js").State} state @param {any} model */
 function needsOf(view, state, model) {
   return typeof view.needs === "function" ? view.needs(state, model) : view.needs;
 }
