@@ -17,17 +17,17 @@
  *   error: import("./data/api.js").ApiError|null) => void} Draw
  */
 
-import { createExamples } from "./shell/examples.js";
-import { createHeader } from "./shell/header.js";
-import { createHeads } from "./panels/heads/heads.js";
 import { createHelp } from "./learn/help.js";
-import { createMasks } from "./panels/masks/panel.js";
-import { createOpen } from "./shell/open.js";
 import { createQuiz } from "./learn/quiz/quiz.js";
 import { createReading } from "./learn/reading.js";
+import { createTour } from "./learn/tour/tour.js";
+import { createHeads } from "./panels/heads/heads.js";
+import { createMasks } from "./panels/masks/panel.js";
+import { createExamples } from "./shell/examples.js";
+import { createHeader } from "./shell/header.js";
+import { createOpen } from "./shell/open.js";
 import { createRibbon } from "./shell/ribbon.js";
 import { createSentence } from "./shell/sentence/sentence.js";
-import { createTour } from "./learn/tour/tour.js";
 
 const CONTROLS = {
   open: createOpen,

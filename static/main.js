@@ -1,25 +1,25 @@
 /** Starts the page, and keeps it true: on every change it loads what the visible panels need, then draws them. */
 
+import { createControls } from "./controls.js";
 import * as api from "./data/api.js";
 import { createLoader } from "./data/loader.js";
+import { keyOf } from "./data/request.js";
 import { retrying } from "./data/retry.js";
 import { createSources } from "./data/sources.js";
-import { keyOf } from "./data/request.js";
 import { createTraces } from "./data/traces.js";
-import { createFileMode } from "./shell/file_mode.js";
-import { mirrorUrl } from "./shell/address.js";
-import { loadCatalogue, t } from "./ui/i18n.js";
-import { isEmpty } from "./model/selection.js";
-import { createStore } from "./state/store.js";
-import { initialState, fitted } from "./shell/start.js";
-import { createPanels } from "./shell/panels.js";
-import { placeReading } from "./learn/reading.js";
 import quizBar from "./learn/quiz/bar.js";
-import { createControls } from "./controls.js";
+import { placeReading } from "./learn/reading.js";
+import { isEmpty } from "./model/selection.js";
+import { PANELS } from "./panels/index.js";
+import { mirrorUrl } from "./shell/address.js";
+import { createFileMode } from "./shell/file_mode.js";
+import { createPanels } from "./shell/panels.js";
+import { fitted, initialState } from "./shell/start.js";
 import { createStatus } from "./shell/status.js";
 import { onSystemTheme } from "./shell/theme.js";
+import { createStore } from "./state/store.js";
 import { VIEWS } from "./stations/index.js";
-import { PANELS } from "./panels/index.js";
+import { loadCatalogue, t } from "./ui/i18n.js";
 
 async function start() {
   const status = createStatus();

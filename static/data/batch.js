@@ -1,9 +1,9 @@
 /** Two sentences in one batch: each alone, and padded to the longer one's length, with the padding mask and without. No DOM. */
 
-import { tapOf, attentionOf } from "../model/attentions.js";
+import { attentionOf, tapOf } from "../model/attentions.js";
+import { trace as ask } from "./api.js";
 import { createLru } from "./lru.js";
 import { retrying } from "./retry.js";
-import { trace as ask } from "./api.js";
 
 /** So near to its single run a padded one is the same: what float32 rounds away. */
 export const SAME = 1e-5;

@@ -1,9 +1,9 @@
 /** The two runs that are compared, as numbers, and what a padded one should equal. No DOM. */
 
-import { rowOf } from "../model/selection.js";
+import { predictsTokens } from "../model/attentions.js";
 import { inside } from "../model/compare/measure.js";
 import { aloneOf, compared, offsetOf, otherOf } from "../model/compare/runs.js";
-import { predictsTokens } from "../model/attentions.js";
+import { rowOf } from "../model/selection.js";
 import { sidesOf } from "../model/sides.js";
 
 /** Both runs as numbers, and what a padded one should equal. @returns {Promise<import("./model_trace.js").Change>} */

@@ -1,8 +1,8 @@
 /** A saved trace in the place of the server: the same questions, answered out of the file. */
 
 import { attentionOf, attentionsOf, partOf, predictsTokens, tapOf } from "../model/attentions.js";
-import { detailNames } from "./model_trace.js";
 import { distribution, entropyBits } from "../model/sampling.js";
+import { detailNames } from "./model_trace.js";
 import { N_CANDIDATES } from "./traces.js";
 
 const LOGITS = "logits";

@@ -3,8 +3,8 @@
  * True under the causal mask only: there an old row cannot see the new column, and stays what it was.
  */
 
-import { textOf } from "../model/labels.js";
 import { partOf, writesTarget } from "../model/attentions.js";
+import { textOf } from "../model/labels.js";
 
 const CAUSAL = 1;
 

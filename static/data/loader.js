@@ -1,7 +1,7 @@
 /** From a state to a trace, step by step: the overview first, then what the visible panels need. */
 
-import { rowOf } from "../model/selection.js";
 import { otherOf } from "../model/compare/runs.js";
+import { rowOf } from "../model/selection.js";
 import { changeOf } from "./changes.js";
 import { createGathering } from "./gather.js";
 import { createLater } from "./later.js";

@@ -1,12 +1,12 @@
 /** What the page asks the server for, once each: see ask.js. */
 
-import { isTrained } from "../model/compare/runs.js";
 import { attentionOf, attentionsOf, tapOf } from "../model/attentions.js";
-import { grow } from "./grow.js";
-import { fill } from "./bags.js";
+import { isTrained } from "../model/compare/runs.js";
 import { createAsker } from "./ask.js";
-import { createLru } from "./lru.js";
+import { fill } from "./bags.js";
 import { QUESTIONS } from "./explain.js";
+import { grow } from "./grow.js";
+import { createLru } from "./lru.js";
 import { detailNames, detailOf } from "./model_trace.js";
 import { keyOf, requestOf } from "./request.js";
 

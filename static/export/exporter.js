@@ -3,11 +3,11 @@
 import { download } from "../data/api.js";
 import { requestOf } from "../data/request.js";
 import { N_CANDIDATES } from "../data/traces.js";
-import { whereOf } from "../ui/next_words.js";
-import { t } from "../ui/i18n.js";
 import { tokenLabel } from "../model/labels.js";
-import { headParts } from "../ui/head_names.js";
 import { rowOf } from "../model/selection.js";
+import { headParts } from "../ui/head_names.js";
+import { t } from "../ui/i18n.js";
+import { whereOf } from "../ui/next_words.js";
 import { barsCsv, matrixCsv, tokensCsv } from "./csv.js";
 import { captionOf, fileName, titleOf } from "./names.js";
 import { offlineHtml } from "./offline_file.js";

@@ -1,7 +1,7 @@
 /** What is drawn, as plain data for a file: figures with their hovers written out, and all labels of their axes. */
 
-import { coloured, escapeText, figure } from "../chart/plotly.js";
 import { linesFigure } from "../chart/lines/figure.js";
+import { coloured, escapeText, figure } from "../chart/plotly.js";
 import { nameOf } from "./station_picture.js";
 
 /** @param {import("../chart/pictures.js").Picture} picture @param {Object<string, string>} colours  of the roles */

@@ -1,10 +1,10 @@
 /** Everything that goes into a saved HTML file, gathered from the page. */
 
 import { cssColour, currentTheme } from "../chart/colour.js";
-import { language, t } from "../ui/i18n.js";
-import { tokenLabel } from "../model/labels.js";
 import { source } from "../chart/plotly.js";
+import { tokenLabel } from "../model/labels.js";
 import { position } from "../model/selection.js";
+import { language, t } from "../ui/i18n.js";
 import { plainFigure } from "./figures.js";
 import { offlinePage } from "./offline.js";
 import { legendMarkup } from "./station_picture.js";

@@ -1,9 +1,9 @@
 /** All heads as one picture with their indices. Every cell keeps its own pixels: nothing is pooled here. */
 
 import { cssColour, pixelTable } from "../chart/colour.js";
+import { paintHead } from "../chart/matrix/head_picture.js";
 import { svg } from "../ui/dom.js";
 import { attentionName } from "../ui/head_names.js";
-import { paintHead } from "../chart/matrix/head_picture.js";
 import { label, sceneOf } from "./scene.js";
 
 const GAP = 8;

@@ -1,11 +1,11 @@
 /** The pictures of the open station as one SVG: each where it is on the page, with its name and its colours. */
 
 import { cssColour } from "../chart/colour.js";
+import { lookedAs } from "../chart/lines/figure.js";
+import { toImage } from "../chart/plotly.js";
 import { svg } from "../ui/dom.js";
 import { number } from "../ui/format.js";
 import { t } from "../ui/i18n.js";
-import { lookedAs } from "../chart/lines/figure.js";
-import { toImage } from "../chart/plotly.js";
 import { label, sceneOf, textWidth, xmlText } from "./scene.js";
 
 /** Room above each picture, for its name and its legend. */

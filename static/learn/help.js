@@ -2,8 +2,8 @@
 
 import { h, replace } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
-import { readingIsOn, setReading } from "./reading.js";
 import { switchRow } from "../ui/switch_row.js";
+import { readingIsOn, setReading } from "./reading.js";
 
 const KEYS = [
   [["/"], "help.slash"],

@@ -3,7 +3,7 @@
  * them; queries are averaged, so each row still sums to 1. A cell is forbidden only where all its parts are.
  */
 
-import { characterGroups, tokenLabel, textOf } from "./labels.js";
+import { characterGroups, textOf, tokenLabel } from "./labels.js";
 import { wordBreaks } from "./words.js";
 
 /**

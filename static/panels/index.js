@@ -1,12 +1,12 @@
 /** The panels beside the opened one: views with a place of their own. To add one, see ../README.md. */
 
-import change from "./compare/panel.js";
 import batch from "./batch/panel.js";
 import classes from "./classes/panel.js";
+import change from "./compare/panel.js";
 import generation from "./generation/panel.js";
 import labels from "./heads/labels.js";
-import nextToken from "./next/next_token.js";
 import why from "./inspector/inspector.js";
+import nextToken from "./next/next_token.js";
 
 /** Each is drawn into `[data-panel="<id>"]`. @type {import("../stations/index.js").View[]} */
 export const PANELS = [why, nextToken, change, generation, classes, batch, labels];

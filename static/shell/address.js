@@ -1,7 +1,7 @@
 /** The address bar: it always holds a link to what is shown, and Back goes back to what was opened before. */
 
-import { DEFAULTS, readUrl, same, urlOf } from "../state/store.js";
 import { isEmpty } from "../model/selection.js";
+import { DEFAULTS, readUrl, same, urlOf } from "../state/store.js";
 
 /** Changes that open something: each is a step for Back. Everything else only rewrites the address. */
 const STEPS = [

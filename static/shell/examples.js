@@ -1,9 +1,9 @@
 /** The page without a sentence: what this is, and sentences worth opening (static/examples.json). */
 
-import { h, replace } from "../ui/dom.js";
-import { language, t } from "../ui/i18n.js";
 import { isEmpty } from "../model/selection.js";
 import { DEFAULTS, urlOf } from "../state/store.js";
+import { h, replace } from "../ui/dom.js";
+import { language, t } from "../ui/i18n.js";
 
 /** @param {HTMLElement} root @param {import("../controls.js").Context} context @returns {import("../controls.js").Draw} */
 export function createExamples(root, { actions, examples, models }) {

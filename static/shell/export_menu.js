@@ -1,15 +1,15 @@
 /** The export menu: what is open, all heads, and the numbers behind them, as files to take away. */
 
-import { tapOf } from "../model/attentions.js";
-import { h, replace, setText } from "../ui/dom.js";
-import { t } from "../ui/i18n.js";
 import { picturesIn } from "../chart/pictures.js";
 import { exporterOf } from "../export/exporter.js";
-import { nameOf } from "../export/station_picture.js";
 import { snippet } from "../export/snippet.js";
-import { copy } from "./share.js";
+import { nameOf } from "../export/station_picture.js";
+import { tapOf } from "../model/attentions.js";
+import { h, replace, setText } from "../ui/dom.js";
 import { errorText } from "../ui/error_text.js";
+import { t } from "../ui/i18n.js";
 import { createPopover } from "../ui/popover.js";
+import { copy } from "./share.js";
 
 /** A picture may still be on its way when the menu is opened. */
 const [LOOKS, LOOK_MS] = [20, 150];

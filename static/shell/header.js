@@ -1,8 +1,8 @@
 /** The header: model menu, share link, export menu, language, type, theme. */
 
-import { language } from "../ui/i18n.js";
 import { urlOf } from "../state/store.js";
 import { remember } from "../ui/cookies.js";
+import { language } from "../ui/i18n.js";
 import { createExport } from "./export_menu.js";
 import { createLargeType } from "./large_type.js";
 import { createModelMenu } from "./model_menu.js";

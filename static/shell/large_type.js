@@ -1,7 +1,7 @@
 /** Large type, for a projector in class: off until someone switches it on, then kept in a cookie. */
 
-import { update } from "../ui/dom.js";
 import { remember } from "../ui/cookies.js";
+import { update } from "../ui/dom.js";
 
 /** What the server rendered: it reads the cookie. @returns {"normal"|"large"} */
 export function chosenType() {

@@ -1,9 +1,9 @@
 /** Opening a saved trace: the file chooser, dropping one onto the page, and the banner while one is shown. */
 
 import { h, replace, setText } from "../ui/dom.js";
+import { errorText } from "../ui/error_text.js";
 import { integer } from "../ui/format.js";
 import { hasString, phrase, t } from "../ui/i18n.js";
-import { errorText } from "../ui/error_text.js";
 
 /** What needs the server, and so waits until the reader goes back. */
 const LOCKED = ['[data-control="masks"]', '[data-panel="generation"]', '[data-part="model"]', '[data-part="share"]'];

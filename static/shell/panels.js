@@ -1,9 +1,9 @@
 /** The opened panel with its stations, and the panels beside it: each is drawn when the trace has what it needs. */
 
-import { h, replace, setText } from "../ui/dom.js";
-import { t } from "../ui/i18n.js";
-import { errorText } from "../ui/error_text.js";
 import { hasView } from "../stations/index.js";
+import { h, replace, setText } from "../ui/dom.js";
+import { errorText } from "../ui/error_text.js";
+import { t } from "../ui/i18n.js";
 
 /** @typedef {import("../stations/index.js").View} View */
 

@@ -1,8 +1,8 @@
 /** The ribbon: the stations of the forward pass as tabs of the opened panel. */
 
+import { hasView } from "../stations/index.js";
 import { h, replace } from "../ui/dom.js";
 import { phrase, t } from "../ui/i18n.js";
-import { hasView } from "../stations/index.js";
 
 /** @param {HTMLElement} root @param {import("../controls.js").Context} context @returns {import("../controls.js").Draw} */
 export function createRibbon(root, { actions, views, modelOf }) {

@@ -1,12 +1,12 @@
 /** What the page begins with: the address, else the defaults, kept inside what the model has. */
 
+import { prefixOf } from "../model/anatomy.js";
+import { attentionOf, attentionsOf, trainedCausal, writesTarget } from "../model/attentions.js";
+import { DEFAULTS, readUrl, same } from "../state/store.js";
+import { hasView, VIEWS } from "../stations/index.js";
 import { language } from "../ui/i18n.js";
 import { chosenType } from "./large_type.js";
 import { chosenTheme } from "./theme.js";
-import { attentionOf, attentionsOf, trainedCausal, writesTarget } from "../model/attentions.js";
-import { prefixOf } from "../model/anatomy.js";
-import { DEFAULTS, readUrl, same } from "../state/store.js";
-import { VIEWS, hasView } from "../stations/index.js";
 
 /** @typedef {import("../state/store.js").State} State */
 

@@ -3,9 +3,9 @@
  * pictures, a banner when the server is away, a line under the sentence when the text is the problem.
  */
 
-import { duration } from "../ui/format.js";
 import { setText, update } from "../ui/dom.js";
 import { errorText } from "../ui/error_text.js";
+import { duration } from "../ui/format.js";
 import { hasString, t } from "../ui/i18n.js";
 
 const voice = () => /** @type {HTMLElement} */ (document.querySelector('[data-control="status"]'));

@@ -22,18 +22,18 @@
  *   state: import("../state/store.js").State, actions: Actions) => void} draw  called again at every change: updates in place
  */
 
+import mask from "./attention/mask.js";
+import scores from "./attention/scores.js";
+import weights from "./attention/weights.js";
 import av from "./av/station.js";
 import computation from "./computation/station.js";
 import embedding from "./embedding/station.js";
 import ffn from "./ffn/station.js";
 import lens from "./lens/station.js";
-import mask from "./attention/mask.js";
 import prediction from "./prediction/prediction.js";
 import qkv from "./qkv/qkv.js";
 import residual from "./residual/station.js";
-import scores from "./attention/scores.js";
 import tokens from "./tokens/tokens.js";
-import weights from "./attention/weights.js";
 
 /** @type {View[]} */
 export const VIEWS = [tokens, embedding, qkv, scores, mask, weights, av, ffn, residual, lens, prediction, computation];

@@ -1,16 +1,16 @@
 /** A query × key matrix of a head: what is the same for weights, scores and mask. */
 
-import { h } from "../ui/dom.js";
+import { drawMatrix } from "../chart/matrix/heatmap.js";
+import { weightScale } from "../chart/matrix/scale.js";
 import { ABSENT } from "../model/compare/align.js";
 import { inside, leakOfRow } from "../model/compare/measure.js";
 import { openSquare } from "../model/compare/square.js";
-import { cellWeight, percent, significant } from "../ui/format.js";
-import { headLabel, headParts } from "../ui/head_names.js";
-import { drawMatrix } from "../chart/matrix/heatmap.js";
-import { weightScale } from "../chart/matrix/scale.js";
-import { phrase, t } from "../ui/i18n.js";
 import { tokenLabel } from "../model/labels.js";
 import { position } from "../model/selection.js";
+import { h } from "../ui/dom.js";
+import { cellWeight, percent, significant } from "../ui/format.js";
+import { headLabel, headParts } from "../ui/head_names.js";
+import { phrase, t } from "../ui/i18n.js";
 
 /** What forbids a cell, bit by bit: the twins of model/masks.py. */
 export const REASONS = { causal: 1, padding: 2, window: 4, edited: 8 };

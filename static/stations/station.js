@@ -1,7 +1,7 @@
 /** The fixed parts of a station that shows no head: its title, tools beside it, the strip with the formula, and what it draws. */
 
-import { h } from "../ui/dom.js";
 import { prepare } from "../chart/matrix/heatmap.js";
+import { h } from "../ui/dom.js";
 
 prepare();
 

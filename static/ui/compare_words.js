@@ -1,8 +1,8 @@
 /** What there is to say about the runs that are compared. No DOM: strings of the catalogue. */
 
-import { t } from "./i18n.js";
 import { writesTarget } from "../model/attentions.js";
 import { causalIn, isTrained } from "../model/compare/runs.js";
+import { t } from "./i18n.js";
 
 /**
  * How a run reads the sentence: "causal mask on, 2 PADs on the left, padding mask off, …".

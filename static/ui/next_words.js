@@ -1,8 +1,8 @@
 /** What there is to say about a prediction. No DOM: strings of the catalogue and their variables. */
 
+import { isPad, textOf, tokenLabel } from "../model/labels.js";
 import { integer, number, percent } from "./format.js";
 import { t } from "./i18n.js";
-import { isPad, textOf, tokenLabel } from "../model/labels.js";
 
 /** How many tokens name a place. */
 const TAIL = 3;

@@ -1,7 +1,7 @@
 /** A token's text as nodes: marks and bytes lighter than what was typed. */
 
-import { h } from "./dom.js";
 import { tokenParts } from "../model/labels.js";
+import { h } from "./dom.js";
 
 const CLASSES = { text: null, mark: "token-mark", byte: "token-byte" };
 

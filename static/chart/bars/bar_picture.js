@@ -1,12 +1,12 @@
 /** Two numbers for each of a few tokens, as a picture of horizontal bars: zoom, hover, PNG and SVG. */
 
-import { cssColour } from "../colour.js";
+import { shortLabel } from "../../model/labels.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
+import { t } from "../../ui/i18n.js";
+import { cssColour } from "../colour.js";
 import { ICONS } from "../matrix/config.js";
 import { typeScale } from "../matrix/layout.js";
-import { t } from "../../ui/i18n.js";
-import { shortLabel } from "../../model/labels.js";
 import { announce } from "../pictures.js";
 import * as plotly from "../plotly.js";
 

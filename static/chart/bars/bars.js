@@ -3,10 +3,10 @@
  * both as numbers beside them. Rows are kept between two draws, so that the keyboard's place is, too.
  */
 
+import { tokenLabel } from "../../model/labels.js";
 import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { tokenLabel } from "../../model/labels.js";
 import { walkList } from "../../ui/list_keys.js";
 import { tokenText } from "../../ui/token_text.js";
 

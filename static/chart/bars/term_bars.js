@@ -1,8 +1,8 @@
 /** The terms of a sum as signed bars. The largest is named below; another one under the pointer, or by the arrow keys. */
 
+import { largest } from "../../model/matrix.js";
 import { h, perRoot, setText, svg, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { largest } from "../../model/matrix.js";
 
 /** The picture's own units: a bar is 1 wide, the largest term reaches this far from the middle. */
 const REACH = 50;

@@ -1,10 +1,10 @@
 /** A picture of lines for files: as an SVG of its own, and as a plot that can be zoomed in a saved page. */
 
+import { significant } from "../../ui/format.js";
 import { cssColour } from "../colour.js";
+import { escapeText } from "../plotly.js";
 import { shiftOf } from "./layout.js";
 import { colourName } from "./svg.js";
-import { significant } from "../../ui/format.js";
-import { escapeText } from "../plotly.js";
 
 const STROKE = ["stroke", "stroke-width", "stroke-dasharray", "stroke-opacity"];
 const FONT = ["font-family", "font-size", "font-weight", "white-space"];

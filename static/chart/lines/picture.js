@@ -4,15 +4,15 @@
  */
 
 import { h, keepingFocus, perRoot, replace, svg, update } from "../../ui/dom.js";
-import { typeScale } from "../matrix/layout.js";
+import { t } from "../../ui/i18n.js";
 import { cssColour } from "../colour.js";
-import { bringIntoSight, followTokens, keepTitles } from "./input.js";
+import { typeScale } from "../matrix/layout.js";
+import { announce } from "../pictures.js";
+import { drawTable } from "../table.js";
 import { linesOf } from "./data.js";
+import { bringIntoSight, followTokens, keepTitles } from "./input.js";
 import { layoutOf } from "./layout.js";
 import { groupFrames, linePaths, rowTitle, tokenRow } from "./svg.js";
-import { t } from "../../ui/i18n.js";
-import { drawTable } from "../table.js";
-import { announce } from "../pictures.js";
 
 /**
  * @typedef {Object} Row

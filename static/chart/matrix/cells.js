@@ -1,8 +1,8 @@
 /** What the cells of a matrix hold, in the shapes that the drawing library reads: values, and numbers to be read. */
 
 import { cssColour, inkOn } from "../colour.js";
-import { colourAt } from "./scale.js";
 import { escapeText } from "../plotly.js";
+import { colourAt } from "./scale.js";
 
 /** @typedef {import("./heatmap.js").Matrix} Matrix  @typedef {import("./layout.js").Size} Size */
 

@@ -1,8 +1,8 @@
 /** The buttons over a matrix: save it, look closer. Few, and in the page's language. */
 
 import { t } from "../../ui/i18n.js";
-import { zoomed } from "./view.js";
 import * as plotly from "../plotly.js";
+import { zoomed } from "./view.js";
 
 const LENS = "M10 3a7 7 0 1 0 4.2 12.6l5 5 1.4-1.4-5-5A7 7 0 0 0 10 3zm0 2a5 5 0 1 1 0 10 5 5 0 0 1 0-10z";
 

@@ -1,10 +1,10 @@
 /** A matrix as traces and a layout for the drawing library. */
 
+import { cssColour } from "../colour.js";
 import { cellsOf, numbersOf } from "./cells.js";
-import { colourScale } from "./scale.js";
 import { frameImage, hatchImage } from "./frame.js";
 import { edgesOf, outlineOf, sumTicks, ticksOf, titlesOf } from "./marks.js";
-import { cssColour } from "../colour.js";
+import { colourScale } from "./scale.js";
 
 /**
  * @param {import("./heatmap.js").Matrix} matrix

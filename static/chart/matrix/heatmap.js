@@ -3,6 +3,11 @@
  * heatmap on numeric axes, so that a token that occurs twice has two rows.
  */
 
+import { h, perRoot, update } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
+import { announce } from "../pictures.js";
+import * as plotly from "../plotly.js";
+import { drawTable } from "../table.js";
 import { configOf } from "./config.js";
 import { figureOf } from "./figure.js";
 import { followKeys, followPointer } from "./input.js";
@@ -10,11 +15,6 @@ import { measure } from "./layout.js";
 import { showReadout } from "./readout.js";
 import { makeTip, showTip } from "./tip.js";
 import { following, snapped, wholeOf } from "./view.js";
-import { h, perRoot, update } from "../../ui/dom.js";
-import { t } from "../../ui/i18n.js";
-import { drawTable } from "../table.js";
-import { announce } from "../pictures.js";
-import * as plotly from "../plotly.js";
 
 /**
  * @typedef {Object} Axis

@@ -1,7 +1,7 @@
 /** Pointer and keys on a matrix: they look at a cell, choose one, or come closer. */
 
-import { cellAt } from "./place.js";
 import * as plotly from "../plotly.js";
+import { cellAt } from "./place.js";
 
 const DOUBLE_CLICK = 350; // milliseconds
 

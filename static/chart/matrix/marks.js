@@ -1,7 +1,7 @@
 /** What stands around and upon the cells: labels, sums, titles, and the outline of what is chosen. */
 
-import { cssColour } from "../colour.js";
 import { number } from "../../ui/format.js";
+import { cssColour } from "../colour.js";
 import { coloured, escapeText } from "../plotly.js";
 
 /** @typedef {import("./heatmap.js").Matrix} Matrix  @typedef {import("./layout.js").Size} Size */

@@ -1,9 +1,9 @@
 /** The line above the panels while the quiz is on: what it does, how many guesses were right, and how to end it. */
 
-import { questionNeeds } from "./questions/index.js";
-import { onScore, scoreNow } from "./score.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { questionNeeds } from "./questions/index.js";
+import { onScore, scoreNow } from "./score.js";
 
 const partsOf = perRoot((root) => {
   const score = h("b", { dataset: { testid: "quiz-score" } });

@@ -1,8 +1,8 @@
 /** One question on the page: over what would answer it, or beside; then what the model says, with its numbers. */
 
 import { h, replace } from "../../ui/dom.js";
-import { t } from "../../ui/i18n.js";
 import { errorText } from "../../ui/error_text.js";
+import { t } from "../../ui/i18n.js";
 
 /**
  * @typedef {{question: import("./questions/pieces.js").Question|null|undefined, asked: import("./questions/index.js").Asked|null,

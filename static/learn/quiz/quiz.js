@@ -5,14 +5,14 @@
  */
 
 import { keyOf } from "../../data/request.js";
-import { addGuess } from "./score.js";
-import { QUESTIONS, placesOf } from "./questions/index.js";
+import { isEmpty } from "../../model/selection.js";
+import { explainedBy } from "../../panels/inspector/explanations/index.js";
+import { VIEWS } from "../../stations/index.js";
 import { h, replace, svg } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { isEmpty } from "../../model/selection.js";
-import { VIEWS } from "../../stations/index.js";
-import { explainedBy } from "../../panels/inspector/explanations/index.js";
 import { createSpot } from "./card.js";
+import { placesOf, QUESTIONS } from "./questions/index.js";
+import { addGuess } from "./score.js";
 
 const SELECTOR = { masks: '[data-part="masks-quiz"]' };
 

@@ -3,14 +3,14 @@
  * without a sentence does.
  */
 
-import { significant } from "../../ui/format.js";
-import { h, replace, setText, svg, update } from "../../ui/dom.js";
-import { headLabel } from "../../ui/head_names.js";
-import { t } from "../../ui/i18n.js";
 import { tokenLabel } from "../../model/labels.js";
-import { keepInMind, remembered } from "../../ui/remembered.js";
 import { isEmpty, position } from "../../model/selection.js";
 import { patchOf } from "../../shell/examples.js";
+import { h, replace, setText, svg, update } from "../../ui/dom.js";
+import { significant } from "../../ui/format.js";
+import { headLabel } from "../../ui/head_names.js";
+import { t } from "../../ui/i18n.js";
+import { keepInMind, remembered } from "../../ui/remembered.js";
 import { createCard } from "./card.js";
 import { stepsOf, targetOf } from "./steps.js";
 

@@ -1,12 +1,12 @@
 /** One sentence of a batch: its tokens and PADs, and its three runs with what tells them apart. */
 
 import { SAME } from "../../data/batch.js";
+import { isPad } from "../../model/labels.js";
+import { className } from "../../ui/class_name.js";
 import { h, replace } from "../../ui/dom.js";
 import { percent, power } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { isPad } from "../../model/labels.js";
 import { tokenText } from "../../ui/token_text.js";
-import { className } from "../../ui/class_name.js";
 
 /** 0 is said as it is: not a bit differs. */
 const gapText = (gap) => (gap === 0 ? "0" : power(gap));

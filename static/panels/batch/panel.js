@@ -2,9 +2,9 @@
 
 import { runBatch } from "../../data/batch.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
+import { errorText } from "../../ui/error_text.js";
 import { t } from "../../ui/i18n.js";
 import { drawMember } from "./member.js";
-import { errorText } from "../../ui/error_text.js";
 
 /** Typing is over when nothing came for so long. */
 const PAUSE_MS = 350;

@@ -1,9 +1,9 @@
 /** [CLS]'s attention row in every head, as small bars over the tokens: a row of pictures for each layer. */
 
+import { tokenLabel } from "../../model/labels.js";
 import { h, replace, svg } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { tokenLabel } from "../../model/labels.js";
 
 /** What full height may mean: a round share that the longest bar stays under. */
 const FULL = [0.1, 0.2, 0.3, 0.5, 0.75, 1];

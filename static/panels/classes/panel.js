@@ -1,10 +1,10 @@
 /** What a classifier says: its classes, what they are read off, and where [CLS] looks in every head. */
 
-import { h, keepingFocus, perRoot, replace, setText } from "../../ui/dom.js";
+import { tokenLabel } from "../../model/labels.js";
 import { className } from "../../ui/class_name.js";
+import { h, keepingFocus, perRoot, replace, setText } from "../../ui/dom.js";
 import { percent, signed, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { tokenLabel } from "../../model/labels.js";
 import { clsIndex, drawClsRows } from "./cls_rows.js";
 
 const partsOf = perRoot((root) => {

@@ -1,9 +1,9 @@
 /** Tokens with two bars each: their probability before, and after. */
 
+import { tokenLabel } from "../../model/labels.js";
 import { h } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { tokenLabel } from "../../model/labels.js";
 import { tokenText } from "../../ui/token_text.js";
 
 /**

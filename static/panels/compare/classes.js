@@ -1,9 +1,9 @@
 /** How the classes of an encoder moved: their probabilities before and after. */
 
+import { className } from "../../ui/class_name.js";
 import { h, replace } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { className } from "../../ui/class_name.js";
 
 /** @param {Element} root @param {import("../../data/model_trace.js").ModelTrace} trace */
 export function drawChangedClasses(root, { change }) {

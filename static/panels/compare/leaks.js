@@ -3,12 +3,12 @@
 import { leakOfHead, leakOfRow } from "../../model/compare/measure.js";
 import { isTrained } from "../../model/compare/runs.js";
 import { openSquare } from "../../model/compare/square.js";
+import { position } from "../../model/selection.js";
 import { h, replace } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { headTitle } from "../../ui/head_names.js";
 import { t } from "../../ui/i18n.js";
 import { tokenText } from "../../ui/token_text.js";
-import { position } from "../../model/selection.js";
 
 /**
  * @param {Element} root

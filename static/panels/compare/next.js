@@ -2,12 +2,12 @@
 
 import { klBits, logSoftmax } from "../../model/compare/measure.js";
 import { compared, isTrained, offsetOf } from "../../model/compare/runs.js";
+import { isPad } from "../../model/labels.js";
+import { rowOf } from "../../model/selection.js";
 import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
 import { integer, number, percent, power, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { isPad } from "../../model/labels.js";
 import { tokenText } from "../../ui/token_text.js";
-import { rowOf } from "../../model/selection.js";
 import { pairOfBars } from "./bars.js";
 
 /** So many of each run's likeliest. */

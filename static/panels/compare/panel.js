@@ -1,12 +1,12 @@
 /** What changed between two runs, in numbers: heads, leaks, the next token; and the single run beside a padded one. */
 
-import { compared } from "../../model/compare/runs.js";
 import { predictsTokens } from "../../model/attentions.js";
+import { compared } from "../../model/compare/runs.js";
 import { runWords } from "../../ui/compare_words.js";
 import { h, keepingFocus, perRoot, replace, setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { drawChangedHeads } from "./heads.js";
 import { drawChangedClasses } from "./classes.js";
+import { drawChangedHeads } from "./heads.js";
 import { drawLeaks } from "./leaks.js";
 import { drawNext } from "./next.js";
 import { verdictOf } from "./verdict.js";

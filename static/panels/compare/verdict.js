@@ -2,10 +2,10 @@
 
 import { inside, largestDifference, largestGap, logSoftmax } from "../../model/compare/measure.js";
 import { openSquare, squareOf } from "../../model/compare/square.js";
+import { rowOf } from "../../model/selection.js";
 import { whyDifferent } from "../../ui/compare_words.js";
 import { power } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { rowOf } from "../../model/selection.js";
 
 /** float32 in another order of summation: nothing more may differ. */
 const ROUNDING = 1e-5;

@@ -4,10 +4,10 @@ import * as api from "../../data/api.js";
 import { writesTarget } from "../../model/attentions.js";
 import { writtenIds } from "../../model/written.js";
 import { h, keepingFocus, replace, setText, update } from "../../ui/dom.js";
+import { errorText } from "../../ui/error_text.js";
 import { number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { numberField } from "./sampling.js";
-import { errorText } from "../../ui/error_text.js";
 
 const MOST = 16; // as model/translate.py
 const COLUMNS = ["rank", "text", "log_p", "score"];

@@ -1,11 +1,11 @@
 /** Which of the source's tokens the chosen target token looks at: the cross-attention row of the open head, as bars. */
 
-import { queryAt } from "../../model/written.js";
 import { writesTarget } from "../../model/attentions.js";
+import { isPad, tokenLabel } from "../../model/labels.js";
+import { queryAt } from "../../model/written.js";
 import { h, keepingFocus, replace } from "../../ui/dom.js";
 import { headWords } from "../../ui/head_names.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { isPad, tokenLabel } from "../../model/labels.js";
 import { tokenText } from "../../ui/token_text.js";
 import { isTrace } from "./drawn.js";
 

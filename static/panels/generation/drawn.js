@@ -1,12 +1,12 @@
 /** How the chosen token was drawn, where it looks in the open head, and what the KV cache did for it. */
 
-import { sharesOf } from "./shares.js";
 import { followsQuery } from "../../model/written.js";
 import { h, replace, setText } from "../../ui/dom.js";
 import { byteSize, number, percent } from "../../ui/format.js";
 import { headWords } from "../../ui/head_names.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { tokenText } from "../../ui/token_text.js";
+import { sharesOf } from "./shares.js";
 
 /** Pixels of a character in a share, about. */
 const CHARACTER = 7.5;

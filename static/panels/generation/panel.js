@@ -1,18 +1,18 @@
 /** Generation: the sentence goes on token by token, and every step can be looked at, undone and taken another way. */
 
-import { causalIn } from "../../model/compare/runs.js";
 import { predictsTokens, trainedCausal, writesTarget } from "../../model/attentions.js";
-import { createPlayer } from "./player.js";
-import { createSession } from "./session.js";
+import { causalIn } from "../../model/compare/runs.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
+import { errorText } from "../../ui/error_text.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { createBeams } from "./beams.js";
 import { createButtons } from "./buttons.js";
 import { createCrossRow } from "./cross.js";
 import { createDrawn } from "./drawn.js";
 import { createPath } from "./path.js";
+import { createPlayer } from "./player.js";
 import { createSampling, numberField } from "./sampling.js";
-import { errorText } from "../../ui/error_text.js";
+import { createSession } from "./session.js";
 
 /** Milliseconds that Play leaves for each step. */
 const PACES = { slow: 1000, normal: 300, fast: 0 };

@@ -1,11 +1,11 @@
 /** The path so far: the prompt, what was generated, what was undone; and the branches that were left. */
 
+import { tokenLabel } from "../../model/labels.js";
 import { followsQuery, queryAt } from "../../model/written.js";
-import { sharedLength } from "./paths.js";
 import { h, replace, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { tokenLabel } from "../../model/labels.js";
 import { tokenText } from "../../ui/token_text.js";
+import { sharedLength } from "./paths.js";
 
 /** Tokens of a branch that its button shows. */
 const SHOWN = 6;

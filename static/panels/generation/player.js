@@ -4,12 +4,12 @@
  * that both give the same text.
  */
 
-import { writesTarget } from "../../model/attentions.js";
 import { ApiError } from "../../data/api.js";
 import { N_CANDIDATES } from "../../data/traces.js";
+import { writesTarget } from "../../model/attentions.js";
+import { followsQuery, queryAt } from "../../model/written.js";
 import { same } from "../../state/store.js";
 import { stepsOf } from "./steps.js";
-import { followsQuery, queryAt } from "../../model/written.js";
 
 const FRAME = 16;
 /** A picture that takes longer than this (the server is away) does not hold up the text. Milliseconds. */
@@ -48,7 +48,7 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
     Object.assign(player, { doing, error: null });
     onChange();
     try {
-      while (await stream(doing, signal)) continue;
+      while (await stream(doing, signal));
       if (!signal.aborted) finish({});
     } catch (error) {
       if (signal.aborted) return;

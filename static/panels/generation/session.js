@@ -3,11 +3,11 @@
  * was drawn. It lasts as long as the page; a link holds the tokens themselves.
  */
 
-import { offsetOf } from "../../model/compare/runs.js";
-import { writesTarget } from "../../model/attentions.js";
 import { requestOf } from "../../data/request.js";
-import { NO_PATHS, branchesOf, undone, visit } from "./paths.js";
+import { writesTarget } from "../../model/attentions.js";
+import { offsetOf } from "../../model/compare/runs.js";
 import { followsQuery, shown, writingSide } from "../../model/written.js";
+import { branchesOf, NO_PATHS, undone, visit } from "./paths.js";
 
 /** @typedef {import("./paths.js").Path} Path */
 

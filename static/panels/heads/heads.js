@@ -1,10 +1,10 @@
 /** All heads at a glance: layers × heads, one canvas each, a pixel for every (query, key); a group for each attention. */
 
+import { currentTheme, pixelTable } from "../../chart/colour.js";
+import { paintHead } from "../../chart/matrix/head_picture.js";
 import { keyOf } from "../../data/request.js";
 import { h, replace } from "../../ui/dom.js";
-import { currentTheme, pixelTable } from "../../chart/colour.js";
 import { attentionName, headWords } from "../../ui/head_names.js";
-import { paintHead } from "../../chart/matrix/head_picture.js";
 import { t } from "../../ui/i18n.js";
 import { barsRow, drawHeadChanges } from "./changes.js";
 import { forgetLabels } from "./labels.js";

@@ -1,8 +1,8 @@
 /** The inspector: the arithmetic of what is chosen in the open station, on the model's own numbers. */
 
+import { VIEWS } from "../../stations/index.js";
 import { h, replace } from "../../ui/dom.js";
 import { EXPLANATIONS, explanationOf } from "./explanations/index.js";
-import { VIEWS } from "../../stations/index.js";
 
 /** @type {WeakMap<HTMLElement, Map<any, HTMLElement>>} each explanation keeps an element of its own */
 const places = new WeakMap();

@@ -1,11 +1,11 @@
 /** PADs beside the sentence: how many, on which side, masked or not, and whether positions count them. */
 
-import { causalIn, keepingPlace } from "../../model/compare/runs.js";
 import { attentionOf, trainedCausal, writesTarget } from "../../model/attentions.js";
+import { causalIn, keepingPlace } from "../../model/compare/runs.js";
+import { MOST_PADS } from "../../state/url_fields.js";
 import { h, setText, update } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { MOST_PADS } from "../../state/url_fields.js";
 import { switchRow } from "../../ui/switch_row.js";
 
 /** @param {import("../../stations/index.js").Actions} actions @param {() => any} model  of what is shown */

@@ -1,15 +1,15 @@
 /** The masks panel: what a position may see, what stands beside the sentence, and the comparison with training. */
 
-import { causalIn, compared } from "../../model/compare/runs.js";
+import { trainedCausal, writesTarget } from "../../model/attentions.js";
 import { leakOfHead } from "../../model/compare/measure.js";
+import { causalIn, compared } from "../../model/compare/runs.js";
 import { openSquare } from "../../model/compare/square.js";
 import { runWords } from "../../ui/compare_words.js";
-import { trainedCausal, writesTarget } from "../../model/attentions.js";
 import { replace } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { createPadding } from "./padding.js";
 import { switchRow } from "../../ui/switch_row.js";
+import { createPadding } from "./padding.js";
 
 /** @param {HTMLElement} root @param {import("../../controls.js").Context} context @returns {import("../../controls.js").Draw} */
 export function createMasks(root, { actions, modelOf }) {

@@ -1,13 +1,13 @@
 /** Next token: row t predicts t+1. The likeliest of the whole vocabulary, before and after the sampling settings. */
 
 import { drawBars } from "../../chart/bars/bars.js";
-import { h, perRoot, replace, setText } from "../../ui/dom.js";
-import { phrase, t } from "../../ui/i18n.js";
-import { tokenText } from "../../ui/token_text.js";
-import { actualOf, restOf, unsureOf, whereOf } from "../../ui/next_words.js";
-import { taken } from "../../model/take.js";
 import { predictsTokens } from "../../model/attentions.js";
 import { rowOf } from "../../model/selection.js";
+import { taken } from "../../model/take.js";
+import { h, perRoot, replace, setText } from "../../ui/dom.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { actualOf, restOf, unsureOf, whereOf } from "../../ui/next_words.js";
+import { tokenText } from "../../ui/token_text.js";
 
 /** More of them are in the ribbon's own station. */
 const SHOWN = 12;

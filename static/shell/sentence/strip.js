@@ -1,9 +1,9 @@
 /** The token strip: text and id of every token, the chosen query and key lit. Click: query; Shift or Alt and click: key. */
 
-import { h, replace } from "../../ui/dom.js";
-import { t } from "../../ui/i18n.js";
 import { characterGroups } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
+import { h, replace } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
 import { sideName } from "./side_names.js";
 import { counts, tokenButton } from "./token.js";
 

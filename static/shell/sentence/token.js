@@ -1,9 +1,9 @@
 /** One token of a strip, and what is said below all of them. */
 
+import { bytesLabel, isPad, tokenLabel } from "../../model/labels.js";
 import { h } from "../../ui/dom.js";
 import { integer } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { bytesLabel, isPad, tokenLabel } from "../../model/labels.js";
 import { tokenText } from "../../ui/token_text.js";
 
 /**

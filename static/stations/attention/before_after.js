@@ -1,16 +1,16 @@
 /** One head in two runs: before, as the model was trained, after, as the switches say, and what differs. */
 
+import { legendOf, signedScale } from "../../chart/matrix/scale.js";
 import { difference, laid } from "../../model/compare/align.js";
 import { inside } from "../../model/compare/measure.js";
 import { compared, isTrained } from "../../model/compare/runs.js";
+import { position } from "../../model/selection.js";
 import { runWords } from "../../ui/compare_words.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { number, percent, signed, significant } from "../../ui/format.js";
-import { legendOf, signedScale } from "../../chart/matrix/scale.js";
 import { t } from "../../ui/i18n.js";
-import { position } from "../../model/selection.js";
-import { lackOf, rowChange } from "./row_change.js";
 import { drawSquare, drawWeights, leakMargin } from "../query_key.js";
+import { lackOf, rowChange } from "./row_change.js";
 
 const partsOf = perRoot((root) => {
   const side = (name, title) => {

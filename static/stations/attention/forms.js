@@ -1,8 +1,8 @@
 /** How the weights are drawn: as a matrix or as lines, over tokens, characters or words. */
 
+import { UNITS } from "../../model/token_groups.js";
 import { h, replace, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { UNITS } from "../../model/token_groups.js";
 import { drawGroupedWeights } from "./grouped.js";
 import { drawLineHeads, sample, shownHeads } from "./line_heads.js";
 import { drawWeightLines } from "./lines.js";

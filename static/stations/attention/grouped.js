@@ -1,9 +1,9 @@
 /** The matrix of the open head over characters or words: keys summed, queries averaged, and said on its axes. */
 
-import { h } from "../../ui/dom.js";
-import { cellWeight, significant } from "../../ui/format.js";
 import { drawMatrix } from "../../chart/matrix/heatmap.js";
 import { weightScale } from "../../chart/matrix/scale.js";
+import { h } from "../../ui/dom.js";
+import { cellWeight, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { reasonOf } from "../query_key.js";
 import { unitCells } from "./unit_cells.js";

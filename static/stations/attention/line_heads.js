@@ -1,9 +1,8 @@
 /** Whose lines are drawn: the open head's, some heads' of its layer, or their mean. The choice is the legend, too. */
 
-import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
-import { t } from "../../ui/i18n.js";
 import { colourName, DASHES } from "../../chart/lines/svg.js";
-import { svg } from "../../ui/dom.js";
+import { h, keepingFocus, perRoot, replace, svg } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
 
 /** So many colours can be told apart. */
 export const MOST_HEADS = DASHES.length;

@@ -1,12 +1,12 @@
 /** The weights as lines between two rows of tokens: of the open head, of several in their colours, or their mean. */
 
 import { cssColour } from "../../chart/colour.js";
-import { h } from "../../ui/dom.js";
-import { significant } from "../../ui/format.js";
-import { phrase, t } from "../../ui/i18n.js";
 import { asMatrix, meanOf, weightsAt } from "../../chart/lines/data.js";
 import { drawLines } from "../../chart/lines/picture.js";
 import { colourName } from "../../chart/lines/svg.js";
+import { h } from "../../ui/dom.js";
+import { significant } from "../../ui/format.js";
+import { phrase, t } from "../../ui/i18n.js";
 import { shownHeads } from "./line_heads.js";
 import { sharedCharacters, unitCells } from "./unit_cells.js";
 

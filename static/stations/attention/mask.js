@@ -1,12 +1,12 @@
 /** M, as the reasons it is made of: 0 is added where a query may look at a key, −∞ where something forbids it. */
 
+import { cssColour } from "../../chart/colour.js";
 import { h, perRoot, setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { cssColour } from "../../chart/colour.js";
+import { buildStation, drawHead } from "../opened_head.js";
+import { drawSquare, REASONS, reasonOf } from "../query_key.js";
 import * as formulas from "./formulas.js";
 import { blindRows, nothingWords } from "./mask_words.js";
-import { buildStation, drawHead } from "../opened_head.js";
-import { REASONS, drawSquare, reasonOf } from "../query_key.js";
 
 const partsOf = perRoot((root) => {
   const parts = buildStation(root);

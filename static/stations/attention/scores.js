@@ -1,12 +1,12 @@
 /** QKᵀ/√d_head, before the mask: how well each query fits each key. Finite, also where the mask will forbid. */
 
+import { legendOf, signedScale } from "../../chart/matrix/scale.js";
 import { perRoot } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
-import { legendOf, signedScale } from "../../chart/matrix/scale.js";
 import { t } from "../../ui/i18n.js";
-import * as formulas from "./formulas.js";
 import { buildStation, drawHead } from "../opened_head.js";
 import { drawSquare, reasonOf } from "../query_key.js";
+import * as formulas from "./formulas.js";
 
 const partsOf = perRoot(buildStation);
 

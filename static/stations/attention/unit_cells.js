@@ -1,8 +1,8 @@
 /** The weights of the open attention as its tokens have them, or summed to characters or words. */
 
-import { groupAt, groupsOf, sharesCharacters, summed } from "../../model/token_groups.js";
 import { characterGroups } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
+import { groupAt, groupsOf, sharesCharacters, summed } from "../../model/token_groups.js";
 
 /** @type {WeakMap<object[], Map<string, any>>} */
 const known = new WeakMap();

@@ -1,14 +1,14 @@
 /** A = softmax(QKᵀ/√d_k + M): what the opened head looks at; or before | after its causal mask is taken away. */
 
-import { h, perRoot, setText, update } from "../../ui/dom.js";
 import { legendOf, weightScale } from "../../chart/matrix/scale.js";
+import { h, perRoot, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { drawBoth } from "./before_after.js";
-import * as formulas from "./formulas.js";
 import { buildStation, drawHead } from "../opened_head.js";
-import { blindRows, nothingWords } from "./mask_words.js";
 import { drawWeights, leakMargin } from "../query_key.js";
+import { drawBoth } from "./before_after.js";
 import { buildForms, drawForms, formNeeds, linesLegend } from "./forms.js";
+import * as formulas from "./formulas.js";
+import { blindRows, nothingWords } from "./mask_words.js";
 import { unitSize } from "./unit_cells.js";
 
 const partsOf = perRoot((root) => {

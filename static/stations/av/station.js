@@ -1,19 +1,19 @@
 /** A·V: what the open head hands to each token, as the sum of the values it looks at, each by its weight. */
 
-import { h, perRoot } from "../../ui/dom.js";
-import { cellWeight, number, significant } from "../../ui/format.js";
-import { headLabel, headParts } from "../../ui/head_names.js";
 import { drawMatrix } from "../../chart/matrix/heatmap.js";
 import { roomBeside } from "../../chart/matrix/layout.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
+import { headIn, lengthOf, rowIn } from "../../model/matrix.js";
+import { h, perRoot } from "../../ui/dom.js";
+import { cellWeight, number, significant } from "../../ui/format.js";
+import { headLabel, headParts } from "../../ui/head_names.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mo, row, sub } from "../../ui/mathml.js";
-import { headIn, lengthOf, rowIn } from "../../model/matrix.js";
 import { nameOfPart, part, segment } from "../activation_parts.js";
-import { elementOf, weighted, zTap } from "./data.js";
-import { drawShares, drawSum } from "./sum.js";
 import { buildStation, drawHead } from "../opened_head.js";
 import { labelsOf, reasonOf } from "../query_key.js";
+import { elementOf, weighted, zTap } from "./data.js";
+import { drawShares, drawSum } from "./sum.js";
 
 const FEW = 14;
 const WIDE = 620;

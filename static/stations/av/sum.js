@@ -1,10 +1,10 @@
 /** One element of z as a sum in words, and of each key how much of the row it hands over. */
 
+import { lengthOf, rowIn } from "../../model/matrix.js";
 import { checkOf } from "../../ui/agreement.js";
 import { h, replace } from "../../ui/dom.js";
 import { number, percent, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { lengthOf, rowIn } from "../../model/matrix.js";
 import { tokenText } from "../../ui/token_text.js";
 import { drawBarList, nameOfPart } from "../activation_parts.js";
 import { labelsOf } from "../query_key.js";

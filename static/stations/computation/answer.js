@@ -3,9 +3,9 @@
 import { endsOf, outputOf } from "../../model/anatomy.js";
 import { predictsTokens } from "../../model/attentions.js";
 import { tokenLabel } from "../../model/labels.js";
-import { math, mi, mn, mo, mtext, row, sub, transposed as flipped } from "../../ui/mathml.js";
 import { columnsIn, rowIn, sum } from "../../model/matrix.js";
 import { className } from "../../ui/class_name.js";
+import { transposed as flipped, math, mi, mn, mo, mtext, row, sub } from "../../ui/mathml.js";
 import { normed, parameter, times } from "./letters.js";
 import { asRow, once, transposed } from "./matrices.js";
 import { productPicture, productSum } from "./product.js";

@@ -1,8 +1,8 @@
 /** One head's attention: QKᵀ, ÷√d, + M, and behind the softmax (softmax.js) ·V. */
 
+import { cellIn, products, rowIn, sum } from "../../model/matrix.js";
 import { t } from "../../ui/i18n.js";
 import { frac, math, mi, mn, mo, row, sqrt } from "../../ui/mathml.js";
-import { cellIn, products, rowIn, sum } from "../../model/matrix.js";
 import { reasonOf } from "../query_key.js";
 import { flippedKeys, ofHead, projected, rootOfD, times } from "./letters.js";
 import { headOf, mapped, once, transposed } from "./matrices.js";

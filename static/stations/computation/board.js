@@ -1,12 +1,12 @@
 /** The matrices of the open step on the page, and the one element of its result that is looked at. */
 
 import { currentTheme } from "../../chart/colour.js";
+import { typeScale } from "../../chart/matrix/layout.js";
 import { setText } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
-import { typeScale } from "../../chart/matrix/layout.js";
 import { t } from "../../ui/i18n.js";
 import { followCells } from "./cells.js";
-import { chosenCell, choiceOf, whereOf } from "./choice.js";
+import { choiceOf, chosenCell, whereOf } from "./choice.js";
 import { contextOf } from "./context.js";
 import { KINDS } from "./kinds.js";
 import { layoutOf } from "./layout.js";

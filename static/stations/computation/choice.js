@@ -1,8 +1,8 @@
 /** Which element of a result is chosen, what choosing one says about the page's tokens, and what it is called. No DOM but its words. */
 
+import { largest, rowIn } from "../../model/matrix.js";
 import { h } from "../../ui/dom.js";
 import { phrase } from "../../ui/i18n.js";
-import { largest, rowIn } from "../../model/matrix.js";
 
 /**
  * The chosen token's row; its key, its answer, or the column that was chosen last, else the one furthest from 0.

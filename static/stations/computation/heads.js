@@ -1,8 +1,8 @@
 /** Many heads: Q, K, V fall into columns of their own, and what the heads make stands side by side again. */
 
+import { cellIn } from "../../model/matrix.js";
 import { t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, mtext } from "../../ui/mathml.js";
-import { cellIn } from "../../model/matrix.js";
 import { ofHead, projected } from "./letters.js";
 import { headOf, joined } from "./matrices.js";
 

@@ -1,8 +1,8 @@
 /** LayerNorm: every row on its own. */
 
 import { endsOf } from "../../model/anatomy.js";
-import { frac, math, mi, mn, mo, row, sqrt, sup } from "../../ui/mathml.js";
 import { cellIn, normalised, rowIn } from "../../model/matrix.js";
+import { frac, math, mi, mn, mo, row, sqrt, sup } from "../../ui/mathml.js";
 import { normed, written } from "./letters.js";
 import { asRow } from "./matrices.js";
 import { mat, stacked, streamName, sumName } from "./stream.js";

@@ -1,11 +1,11 @@
 /** The matrices of a step, drawn to one scale, each with its name, its real size and its real extremes. */
 
 import { inkOn } from "../../chart/colour.js";
+import { colourAt, legendOf } from "../../chart/matrix/scale.js";
+import { shortLabel } from "../../model/labels.js";
 import { h, replace, update } from "../../ui/dom.js";
 import { cellWeight, integer, number } from "../../ui/format.js";
-import { colourAt, legendOf } from "../../chart/matrix/scale.js";
 import { t } from "../../ui/i18n.js";
-import { shortLabel } from "../../model/labels.js";
 import { math } from "../../ui/mathml.js";
 import { paint, scaleOf } from "./paint.js";
 

@@ -1,7 +1,7 @@
 /** Softmax: every row becomes shares of 1. */
 
-import { math, mi, mo, mtext, row } from "../../ui/mathml.js";
 import { cellIn, rowIn, sum } from "../../model/matrix.js";
+import { math, mi, mo, mtext, row } from "../../ui/mathml.js";
 import { ofHead } from "./letters.js";
 
 const masked = (head) => row(ofHead("S", head), mo("+"), mi("M"));

@@ -9,7 +9,7 @@ import { t } from "../../ui/i18n.js";
 import { drawBoard } from "./board.js";
 import { contextOf } from "./context.js";
 import { KINDS } from "./kinds.js";
-import { openStep, opening, stepsOf } from "./steps.js";
+import { opening, openStep, stepsOf } from "./steps.js";
 import { buildSum } from "./sum.js";
 import { buildWalk, drawWalk } from "./walk.js";
 

@@ -1,7 +1,7 @@
 /** The residual stream: where it begins, and what is added. */
 
-import { math, mi, mn, mo, mtext, row, sqrt, sub } from "../../ui/mathml.js";
 import { cellIn } from "../../model/matrix.js";
+import { math, mi, mn, mo, mtext, row, sqrt, sub } from "../../ui/mathml.js";
 import { scalingWords } from "../embedding/scaling.js";
 import { crosses, sumOf } from "./context.js";
 import { normed, stream, written } from "./letters.js";

@@ -1,12 +1,12 @@
 /** The arithmetic of one element: its terms, their sum, and the model's own number beside it. */
 
+import { drawTermBars } from "../../chart/bars/term_bars.js";
+import { sum } from "../../model/matrix.js";
 import { checkOf } from "../../ui/agreement.js";
 import { h, replace, setText, update } from "../../ui/dom.js";
-import { significant, signed } from "../../ui/format.js";
+import { signed, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { math, mn, mo, mtext } from "../../ui/mathml.js";
-import { sum } from "../../model/matrix.js";
-import { drawTermBars } from "../../chart/bars/term_bars.js";
 
 /** So many terms are named, the largest beside its bar; the others are one number. */
 const NAMED = 5;

@@ -1,10 +1,10 @@
 /** The tokens whose embeddings point the same way as one token's, beside what any two tokens have in common. */
 
 import { chosenToken } from "../../data/explain.js";
+import { tokenLabel } from "../../model/labels.js";
 import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { tokenLabel } from "../../model/labels.js";
 import { walkList } from "../../ui/list_keys.js";
 import { frac, math, mi, mo, mtext, row, sub } from "../../ui/mathml.js";
 import { tokenText } from "../../ui/token_text.js";

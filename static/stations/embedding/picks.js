@@ -1,9 +1,9 @@
 /** The sentence as buttons, of which two are picked to change places: a click replaces the pick that is older. */
 
 import { movable } from "../../data/explain.js";
+import { tokenLabel } from "../../model/labels.js";
 import { h, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { tokenLabel } from "../../model/labels.js";
 import { tokenText } from "../../ui/token_text.js";
 
 /**

@@ -1,15 +1,15 @@
 /** The table of positions: its rows, how alike they are, and what there is beyond the trained length. */
 
-import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
-import { number, significant } from "../../ui/format.js";
 import { drawMatrix } from "../../chart/matrix/heatmap.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
-import { t } from "../../ui/i18n.js";
 import { numbersAfter } from "../../data/explain.js";
 import { position } from "../../model/selection.js";
+import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
+import { number, significant } from "../../ui/format.js";
+import { t } from "../../ui/i18n.js";
 import { buildPager, counting, drawPager, pageOf, pageSize } from "../dimension_pages.js";
 import { sharedScales } from "./numbers.js";
-import { formulaOf, rowWords, tableWords, similarityWords } from "./position_words.js";
+import { formulaOf, rowWords, similarityWords, tableWords } from "./position_words.js";
 
 /** @typedef {{kind: "learned"|"sinusoidal"|"none", trained: number, beyond: "continues"|"nothing", table: any, similarity: any}} Positions */
 

@@ -1,14 +1,14 @@
 /** Embedding + position: what the first layer reads, the positions, what they are for, and what lies near a token. */
 
-import { attentionOf, attentionsOf, writesTarget } from "../../model/attentions.js";
 import { prefixOf } from "../../model/anatomy.js";
+import { attentionOf, attentionsOf, writesTarget } from "../../model/attentions.js";
 import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { buildPlainStation } from "../station.js";
 import neighbours from "./neighbours.js";
 import positions from "./positions.js";
 import sum from "./sum.js";
 import swap from "./swap.js";
-import { buildPlainStation } from "../station.js";
 
 /**
  * @typedef {Object} Tab  a part of this station: its word is `embedding.tab.<name>`

@@ -1,15 +1,15 @@
 /** E[id] + position = X: three heatmaps, and the sum of one of their cells beside the model's own. */
 
+import { drawMatrix } from "../../chart/matrix/heatmap.js";
+import { legendOf } from "../../chart/matrix/scale.js";
 import { endsOf, sublayersOf } from "../../model/anatomy.js";
+import { largest, lengthOf, rowIn } from "../../model/matrix.js";
+import { position } from "../../model/selection.js";
 import { checkOf } from "../../ui/agreement.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { integer, number, power, significant } from "../../ui/format.js";
-import { drawMatrix } from "../../chart/matrix/heatmap.js";
-import { legendOf } from "../../chart/matrix/scale.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, row as side, sqrt, sub } from "../../ui/mathml.js";
-import { largest, lengthOf, rowIn } from "../../model/matrix.js";
-import { position } from "../../model/selection.js";
 import { buildPager, counting, drawPager, pageOf, pageSize } from "../dimension_pages.js";
 import { labelsOf } from "../query_key.js";
 import { fullGap, sharedScales } from "./numbers.js";

@@ -1,16 +1,16 @@
 /** What two tokens that change places change, with positions and without: without them, attention sees a set. */
 
+import { drawMatrix } from "../../chart/matrix/heatmap.js";
+import { legendOf, weightScale } from "../../chart/matrix/scale.js";
 import { swapOf } from "../../data/explain.js";
 import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
 import { cellWeight, significant } from "../../ui/format.js";
-import { drawMatrix } from "../../chart/matrix/heatmap.js";
-import { legendOf, weightScale } from "../../chart/matrix/scale.js";
 import { t } from "../../ui/i18n.js";
 import { math, mi, mo, mtext, row, sup } from "../../ui/mathml.js";
 import { depthLabels } from "../depths.js";
-import { drawPicks } from "./picks.js";
-import { TOLERANCE, movedWords, verdictOf } from "./swap_words.js";
 import { labelsOf } from "../query_key.js";
+import { drawPicks } from "./picks.js";
+import { movedWords, TOLERANCE, verdictOf } from "./swap_words.js";
 
 /** Up to so many tokens both runs stand side by side, and cells are square. */
 const FEW = 10;

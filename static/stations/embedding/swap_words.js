@@ -1,9 +1,9 @@
 /** What a swap has changed, in words: what the numbers show, and why. */
 
+import { tokenLabel } from "../../model/labels.js";
 import { h } from "../../ui/dom.js";
 import { percent, power, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { tokenLabel } from "../../model/labels.js";
 
 /** Below this a change is float32's: model/explain/swaps.py says the same. */
 export const TOLERANCE = 1e-4;

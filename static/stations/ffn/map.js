@@ -1,8 +1,8 @@
 /** All units of an FFN at once, as a strip of pixels: a row for each token; the frame says which of them stand below. */
 
+import { colourAt } from "../../chart/matrix/scale.js";
 import { h, perRoot, setText, update } from "../../ui/dom.js";
 import { integer, significant } from "../../ui/format.js";
-import { colourAt } from "../../chart/matrix/scale.js";
 import { t } from "../../ui/i18n.js";
 import { nameOfPart } from "../activation_parts.js";
 import { pooled } from "./data.js";

@@ -1,11 +1,11 @@
 /** A page of units as a matrix: tokens × 64 units, with every number to be read. */
 
+import { drawMatrix } from "../../chart/matrix/heatmap.js";
 import { inside } from "../../model/compare/measure.js";
+import { columnsIn } from "../../model/matrix.js";
 import { h, perRoot, replace, update } from "../../ui/dom.js";
 import { integer, number, significant } from "../../ui/format.js";
-import { drawMatrix } from "../../chart/matrix/heatmap.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { columnsIn } from "../../model/matrix.js";
 import { nameOfPart } from "../activation_parts.js";
 import { labelsOf } from "../query_key.js";
 

@@ -1,13 +1,13 @@
 /** The FFN of a layer: its units on each token before and after ReLU, and which of them answer to what. */
 
 import { rampStops } from "../../chart/colour.js";
-import { h, perRoot } from "../../ui/dom.js";
-import { integer, number } from "../../ui/format.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
-import { t } from "../../ui/i18n.js";
-import { math, mi, mn, mo, mtext, row, sub } from "../../ui/mathml.js";
 import { largest, rowIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
+import { h, perRoot } from "../../ui/dom.js";
+import { integer, number } from "../../ui/format.js";
+import { t } from "../../ui/i18n.js";
+import { math, mi, mn, mo, mtext, row, sub } from "../../ui/mathml.js";
 import { buildLayerStation, drawStrip, part, segment } from "../activation_parts.js";
 import { drawCounts } from "./counts.js";
 import { ffnOf, orderOf } from "./data.js";

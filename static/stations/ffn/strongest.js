@@ -1,10 +1,10 @@
 /** The units that a token drives strongest, and the tokens that a unit answers to strongest. */
 
 import { inside } from "../../model/compare/measure.js";
+import { rowIn } from "../../model/matrix.js";
 import { h, replace } from "../../ui/dom.js";
 import { integer, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { rowIn } from "../../model/matrix.js";
 import { tokenText } from "../../ui/token_text.js";
 import { drawBarList, nameOfPart } from "../activation_parts.js";
 import { labelsOf } from "../query_key.js";

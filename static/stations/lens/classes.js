@@ -1,8 +1,8 @@
 /** A classifier through its layers: what [CLS] would say if the model ended after each. */
 
-import { className } from "../../ui/class_name.js";
 import { drawBarPicture } from "../../chart/bars/bar_picture.js";
 import { cssColour } from "../../chart/colour.js";
+import { className } from "../../ui/class_name.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";

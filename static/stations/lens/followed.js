@@ -2,10 +2,10 @@
 
 import { drawBarPicture } from "../../chart/bars/bar_picture.js";
 import { cssColour, inkOn, rampColour, rgb } from "../../chart/colour.js";
+import { tokenLabel } from "../../model/labels.js";
 import { h, keepingFocus, perRoot, replace, update } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { tokenLabel } from "../../model/labels.js";
 import { tokenText } from "../../ui/token_text.js";
 import { depthLabels } from "../depths.js";
 

@@ -1,10 +1,10 @@
 /** The likeliest token after each layer at each position: a table that scrolls in its own box, in the colours of its probabilities. */
 
 import { inkOn, rampColour, rgb } from "../../chart/colour.js";
+import { tokenLabel } from "../../model/labels.js";
 import { h, perRoot, replace, update } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { tokenLabel } from "../../model/labels.js";
 import { tokenText } from "../../ui/token_text.js";
 import { depthLabels, depthWords } from "../depths.js";
 

@@ -3,18 +3,18 @@
  * (nostalgebraist 2020): it is no output of the model, and the station says so.
  */
 
+import { legendOf, weightScale } from "../../chart/matrix/scale.js";
 import { predictsTokens } from "../../model/attentions.js";
+import { rowOf } from "../../model/selection.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
-import { weightScale, legendOf } from "../../chart/matrix/scale.js";
 import { t } from "../../ui/i18n.js";
 import { math, mi, mo, row, sub, sup, transposed } from "../../ui/mathml.js";
-import { rowOf } from "../../model/selection.js";
+import { buildPlainStation } from "../station.js";
 import { drawClassDepths } from "./classes.js";
 import { drawFollowed } from "./followed.js";
 import { drawGrid } from "./grid.js";
 import { checkWords, ownWords } from "./words.js";
-import { buildPlainStation } from "../station.js";
 
 const partsOf = perRoot((root) => {
   const parts = buildPlainStation(root, t("lens.title"), h("span", { class: "role" }, t("lens.badge")));

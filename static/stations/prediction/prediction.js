@@ -1,17 +1,17 @@
 /** Prediction: row t's logits as probabilities of the token t+1, before and after the sampling settings. */
 
-import { actualOf, restOf, unsureOf, whereOf } from "../../ui/next_words.js";
-import { taken } from "../../model/take.js";
 import { drawBarPicture } from "../../chart/bars/bar_picture.js";
 import { cssColour } from "../../chart/colour.js";
+import { predictsTokens } from "../../model/attentions.js";
+import { tokenLabel } from "../../model/labels.js";
+import { rowOf } from "../../model/selection.js";
+import { taken } from "../../model/take.js";
 import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { integer, number, percent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { tokenLabel } from "../../model/labels.js";
 import { math, mi, mn, mo, row, sub, transposed } from "../../ui/mathml.js";
+import { actualOf, restOf, unsureOf, whereOf } from "../../ui/next_words.js";
 import { tokenText } from "../../ui/token_text.js";
-import { predictsTokens } from "../../model/attentions.js";
-import { rowOf } from "../../model/selection.js";
 
 const partsOf = perRoot((root) => {
   const choice = (name) => h("button", { type: "button", dataset: { testid: `axis-${name}` } }, t(`next.axis_${name}`));

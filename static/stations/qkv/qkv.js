@@ -1,14 +1,14 @@
 /** Q, K and V of one head: for each token what it asks for, what it offers, and what it hands over. */
 
-import { h, perRoot, replace, setText } from "../../ui/dom.js";
-import { number, significant } from "../../ui/format.js";
-import { headLabel, headParts } from "../../ui/head_names.js";
 import { drawMatrix } from "../../chart/matrix/heatmap.js";
 import { roomBeside } from "../../chart/matrix/layout.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
+import { position } from "../../model/selection.js";
+import { h, perRoot, replace, setText } from "../../ui/dom.js";
+import { number, significant } from "../../ui/format.js";
+import { headLabel, headParts } from "../../ui/head_names.js";
 import { phrase, t } from "../../ui/i18n.js";
 import * as formulas from "../attention/formulas.js";
-import { position } from "../../model/selection.js";
 import { buildStation, drawHead } from "../opened_head.js";
 import { labelsOf } from "../query_key.js";
 

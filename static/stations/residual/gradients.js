@@ -1,12 +1,12 @@
 /** How far the gradient of a chosen ln p reaches back, with the residual connections and in a copy without them. */
 
+import { drawLineChart } from "../../chart/lines/line_chart.js";
+import { tokenLabel } from "../../model/labels.js";
+import { rowOf } from "../../model/selection.js";
 import { agrees } from "../../ui/agreement.js";
 import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
 import { number, percent, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { tokenLabel } from "../../model/labels.js";
-import { drawLineChart } from "../../chart/lines/line_chart.js";
-import { rowOf } from "../../model/selection.js";
 import { nameOfPart, scrolling, segment } from "../activation_parts.js";
 import { labelsOf } from "../query_key.js";
 

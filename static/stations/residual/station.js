@@ -2,10 +2,10 @@
 
 import { prefixOf } from "../../model/anatomy.js";
 import { attentionOf, predictsTokens } from "../../model/attentions.js";
+import { position } from "../../model/selection.js";
 import { perRoot } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { math, mi, mo, mtext, row } from "../../ui/mathml.js";
-import { position } from "../../model/selection.js";
 import { buildLayerStation, drawStrip, part } from "../activation_parts.js";
 import { drawGradients } from "./gradients.js";
 import { drawNorms } from "./norms.js";

@@ -1,11 +1,11 @@
 /** The stream's length at each depth and token, and what each kind of sublayer adds to it: a matrix, one at a time. */
 
-import { inside } from "../../model/compare/measure.js";
-import { h, perRoot } from "../../ui/dom.js";
 import { rampStops } from "../../chart/colour.js";
-import { number, significant } from "../../ui/format.js";
 import { drawMatrix } from "../../chart/matrix/heatmap.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
+import { inside } from "../../model/compare/measure.js";
+import { h, perRoot } from "../../ui/dom.js";
+import { number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { nameOfPart, segment } from "../activation_parts.js";
 import { labelsOf } from "../query_key.js";

@@ -1,10 +1,10 @@
 /** Tokens: the text in pieces, with the bytes behind them. */
 
+import { characterGroups } from "../../model/labels.js";
+import { position } from "../../model/selection.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { characterGroups } from "../../model/labels.js";
 import { tokenText } from "../../ui/token_text.js";
-import { position } from "../../model/selection.js";
 import { buildCounts, drawCounts } from "./counts.js";
 
 const COLUMNS = ["index", "text", "id", "bytes", "span", "note"];

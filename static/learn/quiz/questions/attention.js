@@ -1,10 +1,10 @@
 /** At which token does the open head look most? */
 
 import { inside } from "../../../model/compare/measure.js";
-import { headLabel } from "../../../ui/head_names.js";
-import { significant } from "../../../ui/format.js";
-import { phrase } from "../../../ui/i18n.js";
 import { position } from "../../../model/selection.js";
+import { significant } from "../../../ui/format.js";
+import { headLabel } from "../../../ui/head_names.js";
+import { phrase } from "../../../ui/i18n.js";
 import { figure, spread, tellable, tokenName } from "./pieces.js";
 
 /** Weights that lie nearer to the largest than this are no choice. */

@@ -1,8 +1,8 @@
 /** The causal mask is switched over: whose row of the open head changes most? */
 
-import { isTrained } from "../../../model/compare/runs.js";
 import { prefixOf } from "../../../model/anatomy.js";
 import { predictsTokens, trainedCausal } from "../../../model/attentions.js";
+import { isTrained } from "../../../model/compare/runs.js";
 import { percent } from "../../../ui/format.js";
 import { headLabel } from "../../../ui/head_names.js";
 import { phrase, t } from "../../../ui/i18n.js";

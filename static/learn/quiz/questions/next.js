@@ -1,10 +1,10 @@
 /** Which of four candidates does the model hold for the likeliest? */
 
-import { whereOf } from "../../../ui/next_words.js";
-import { integer, percent } from "../../../ui/format.js";
-import { phrase, t } from "../../../ui/i18n.js";
 import { writesTarget } from "../../../model/attentions.js";
 import { rowOf } from "../../../model/selection.js";
+import { integer, percent } from "../../../ui/format.js";
+import { phrase, t } from "../../../ui/i18n.js";
+import { whereOf } from "../../../ui/next_words.js";
 import { figure, scramble, tokenName } from "./pieces.js";
 
 /** Ranks that are asked for: near enough to think about. */

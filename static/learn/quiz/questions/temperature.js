@@ -1,8 +1,8 @@
 /** Another temperature: what becomes of the leading candidate's share? The model is asked when the guess is made. */
 
+import { rowOf } from "../../../model/selection.js";
 import { number, percent } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { rowOf } from "../../../model/selection.js";
 import { figure, tokenName } from "./pieces.js";
 
 const OPTIONS = ["rises", "falls", "stays"];

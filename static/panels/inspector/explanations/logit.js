@@ -1,14 +1,14 @@
 /** What a logit is made of: everything that was written into the residual stream, as far as it points to one answer. */
 
 import { attentionsOf, predictsTokens } from "../../../model/attentions.js";
+import { tokenLabel } from "../../../model/labels.js";
+import { sum } from "../../../model/matrix.js";
+import { rowOf } from "../../../model/selection.js";
 import { checkOf } from "../../../ui/agreement.js";
+import { className } from "../../../ui/class_name.js";
 import { h, perRoot, replace } from "../../../ui/dom.js";
 import { signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { tokenLabel } from "../../../model/labels.js";
-import { sum } from "../../../model/matrix.js";
-import { className } from "../../../ui/class_name.js";
-import { rowOf } from "../../../model/selection.js";
 import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
 
 /** So many terms are named; the others are one sum. */

@@ -1,15 +1,15 @@
 /** The arithmetic of one LayerNorm on one token: mean, variance, then for one feature (x − mean)/√(variance + ε)·γ + β. */
 
+import { drawTermBars } from "../../../chart/bars/term_bars.js";
 import { endsOf, prefixOf, sublayersOf } from "../../../model/anatomy.js";
 import { attentionOf } from "../../../model/attentions.js";
+import { largest, normalised, rowIn } from "../../../model/matrix.js";
+import { position } from "../../../model/selection.js";
+import { opening, openStep, stepsOf } from "../../../stations/computation/steps.js";
 import { checkOf } from "../../../ui/agreement.js";
 import { h, perRoot, replace, update } from "../../../ui/dom.js";
-import { significant, signed } from "../../../ui/format.js";
+import { signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { largest, normalised, rowIn } from "../../../model/matrix.js";
-import { drawTermBars } from "../../../chart/bars/term_bars.js";
-import { position } from "../../../model/selection.js";
-import { openStep, opening, stepsOf } from "../../../stations/computation/steps.js";
 import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
 
 const builtOf = buildWhy(["input", "mean", "hat", "out"]);

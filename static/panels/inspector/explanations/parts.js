@@ -1,8 +1,8 @@
 /** What all explanations are built from: a title, a few figures, and numbered steps. */
 
+import { tokenLabel } from "../../../model/labels.js";
 import { h, perRoot, replace } from "../../../ui/dom.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { tokenLabel } from "../../../model/labels.js";
 
 /**
  * The fixed parts of an explanation: steps keep their elements, so that bars keep their place under the pointer.

@@ -1,13 +1,13 @@
 /** The arithmetic of one FFN unit on one token: which inputs drive it, what ReLU leaves, what it writes. */
 
-import { checkOf } from "../../../ui/agreement.js";
-import { replace } from "../../../ui/dom.js";
-import { significant, signed } from "../../../ui/format.js";
-import { phrase, t } from "../../../ui/i18n.js";
-import { columnIn, largest, lengthOf, products, rowIn, sum } from "../../../model/matrix.js";
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
+import { columnIn, largest, lengthOf, products, rowIn, sum } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
 import { ffnOf } from "../../../stations/ffn/data.js";
+import { checkOf } from "../../../ui/agreement.js";
+import { replace } from "../../../ui/dom.js";
+import { signed, significant } from "../../../ui/format.js";
+import { phrase, t } from "../../../ui/i18n.js";
 import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
 
 const partsOf = buildWhy(["terms", "bias", "relu", "writes"]);

@@ -1,15 +1,15 @@
 /** The arithmetic of one weight: q·k, ÷ √d_head, + M, exp, ÷ the row's sum; then what the weight does. */
 
+import { drawTermBars } from "../../../chart/bars/term_bars.js";
 import { attentionOf, tapOf } from "../../../model/attentions.js";
+import { rowIn } from "../../../model/matrix.js";
+import { position } from "../../../model/selection.js";
+import { reasonOf } from "../../../stations/query_key.js";
 import { checkOf } from "../../../ui/agreement.js";
 import { replace } from "../../../ui/dom.js";
 import { number, percent, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { mi, math, sub, mn, mo, row as side } from "../../../ui/mathml.js";
-import { rowIn } from "../../../model/matrix.js";
-import { drawTermBars } from "../../../chart/bars/term_bars.js";
-import { position } from "../../../model/selection.js";
-import { reasonOf } from "../../../stations/query_key.js";
+import { math, mi, mn, mo, row as side, sub } from "../../../ui/mathml.js";
 import { at, buildWhy, drawFigures, drawLine, drawTitle, named, value } from "./parts.js";
 import { handedOver, moved, weightTerms } from "./weight_terms.js";
 

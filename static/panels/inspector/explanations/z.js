@@ -1,12 +1,12 @@
 /** The arithmetic of one element of z = A·V: what each key hands over in one dimension, weighted, and their sum. */
 
-import { checkOf } from "../../../ui/agreement.js";
-import { significant, signed } from "../../../ui/format.js";
-import { phrase, t } from "../../../ui/i18n.js";
+import { drawTermBars } from "../../../chart/bars/term_bars.js";
 import { tokenLabel } from "../../../model/labels.js";
 import { headIn, products, rowIn, sum } from "../../../model/matrix.js";
-import { drawTermBars } from "../../../chart/bars/term_bars.js";
 import { elementOf, zTap } from "../../../stations/av/data.js";
+import { checkOf } from "../../../ui/agreement.js";
+import { signed, significant } from "../../../ui/format.js";
+import { phrase, t } from "../../../ui/i18n.js";
 import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
 
 const partsOf = buildWhy(["terms", "sum"]);
