@@ -129,6 +129,7 @@ def describe(loaded: Checkpoint) -> dict[str, Any]:
         "end_id": loaded.tokenizer.end_id,
         "pad_id": loaded.tokenizer.pad_id,
         "first": first(loaded.tokenizer),
+        "never_sampled": loaded.tokenizer.never_sampled,
         "device": str(loaded.device),
         "card": loaded.card,
         "units": loaded.card.get("units"),

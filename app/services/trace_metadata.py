@@ -35,6 +35,7 @@ def about_model(checkpoint: Checkpoint) -> dict[str, Any]:
         "end_id": checkpoint.tokenizer.end_id,
         "pad_id": checkpoint.tokenizer.pad_id,
         "first_id": checkpoint.tokenizer.first_id if checkpoint.tokenizer.first_id >= 0 else None,
+        "never_sampled": checkpoint.tokenizer.never_sampled,
         "max_seq_len": checkpoint.config.max_seq_len,
     }
 

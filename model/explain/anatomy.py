@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
+import torch
 from torch import Tensor
 
 from model.attention import MultiHeadAttention
@@ -110,6 +111,14 @@ def unembedding(model: Transformer) -> tuple[Tensor, Tensor | None]:
     if isinstance(model, EncoderOnly):
         return model.classifier.weight, model.classifier.bias
     return model.unembedding.weight, None
+
+
+def answer_logits(checkpoint: Checkpoint, logits: Tensor) -> Tensor:
+    """`logits` [.. vocab] with −∞ for the tokens that are never sampled (PAD, START); a classifier's as they are."""
+    if checkpoint.config.family == "encoder-only":
+        return logits
+    never = torch.tensor(checkpoint.tokenizer.never_sampled, device=logits.device)
+    return logits.index_fill(-1, never, -torch.inf)
 
 
 def rows_read(checkpoint: Checkpoint, ids: Sequence[int], target_ids: Sequence[int] | None) -> list[int]:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from model.block import PreNormResidual, Sublayer
 from model.checkpoint import Checkpoint
 from model.config import NormOrder
-from model.explain.anatomy import Options, check_answer, pick_row, prefixes, rows_read, stream_taps
+from model.explain.anatomy import Options, answer_logits, check_answer, pick_row, prefixes, rows_read, stream_taps
 from model.taps import Edit, record
 from model.trace import Masks, Trace, run, trace
 from model.transformer import Transformer
@@ -47,8 +47,10 @@ class StackGradient:
 
 @dataclass(frozen=True)
 class Gradient:
-    """Of ln p(answer) at `row`, p the softmax over all logits; `log_p` in nats, in this run (without residual
-    connections another model in effect: nothing was trained this way)."""
+    """Of ln p(answer) at `row`, p the softmax over the classes, or over the tokens that can be sampled.
+
+    `log_p` in nats, in this run: without residual connections it is in effect another model, which nobody trained.
+    """
 
     residuals: bool
     row: int
@@ -64,13 +66,20 @@ def gradient_norms(
 
     The shared model is neither changed nor made to need gradients: these start at the stream of layer 0, and
     connections are cut in a copy whose parameters are the model's own tensors. Raises what `trace` raises, and
-    `ValueError` for a row or an answer that is not there.
+    `ValueError` for a row or an answer that is not there, and for a token that is never sampled.
     """
     check_answer(checkpoint, answer)
+    check_sampled(checkpoint, answer)
     given = trace(checkpoint, ids, [], **options)
     row = pick_row(rows_read(checkpoint, given.ids, given.target_ids), row)
     cut = replace(checkpoint, model=without_residuals(checkpoint.model))
     return [gradient(one, given, answer, row, one is checkpoint, options) for one in (checkpoint, cut)]
+
+
+def check_sampled(checkpoint: Checkpoint, answer: int) -> None:
+    """Raises `ValueError` for a token without a probability, whose logarithm has no gradient."""
+    if checkpoint.config.family != "encoder-only" and answer in checkpoint.tokenizer.never_sampled:
+        raise ValueError(f"token id {answer} is never sampled: it has no probability")
 
 
 def without_residuals(model: Transformer) -> Transformer:
@@ -94,7 +103,7 @@ def gradient(
         edits[stack[0]] = leaf(edits.get(stack[0]))
     with torch.inference_mode(False), torch.enable_grad(), record(names, edits) as recording:
         logits = forward(checkpoint, given, options.get("use", Masks()))
-        log_p = (logits if logits.dim() == 1 else logits[row]).log_softmax(-1)[answer]
+        log_p = answer_logits(checkpoint, logits if logits.dim() == 1 else logits[row]).log_softmax(-1)[answer]
         streams = [recording.tensors[name] for name in names]
         gradients = slopes(log_p, streams)
     norms = {name: g[0].cpu().double().norm(dim=-1) for name, g in zip(names, gradients, strict=True)}

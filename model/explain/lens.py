@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
-from model.explain.anatomy import Options, readout, rows_read, stream_taps
+from model.explain.anatomy import Options, answer_logits, readout, rows_read, stream_taps
 from model.trace import Trace, trace
 from model.transformer import EncoderOnly
 
@@ -68,8 +68,7 @@ def logit_lens(checkpoint: Checkpoint, ids: Sequence[int], *, k: int = 5, **opti
         logits = torch.stack([lens_logits(checkpoint, x[rows]) for x in streams])  # depth row class
     else:
         logits = torch.stack([lens_logits(checkpoint, x)[rows] for x in streams])  # depth row vocab
-        logits[..., checkpoint.tokenizer.never_sampled] = -torch.inf
-    p = logits.double().softmax(-1)  # depth row answer
+    p = answer_logits(checkpoint, logits).double().softmax(-1)  # depth row answer
     probability, top = p.topk(min(k, p.shape[-1]))
     return Lens(taps, rows, top, probability, follow(p, p[-1].argmax(-1)), follow(p, next_ids(checkpoint, run, rows)))
 

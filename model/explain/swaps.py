@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
-from model.explain.anatomy import Options, prefixes, readout, rows_read, stream_taps
+from model.explain.anatomy import Options, answer_logits, prefixes, readout, rows_read, stream_taps
 from model.taps import Edit
 from model.trace import Padding, Trace, read_as, trace
 
@@ -105,7 +105,7 @@ def changes(checkpoint: Checkpoint, one: Trace, other: Trace, taps: list[str], o
 
 def predictions(checkpoint: Checkpoint, one: Trace, other: Trace, order: list[int] | None) -> tuple[list[int], Tensor]:
     """The rows that predict, and how far each prediction moved."""
-    p, q = (run.tensors["logits"].double().softmax(-1) for run in (one, other))
+    p, q = (answer_logits(checkpoint, run.tensors["logits"]).double().softmax(-1) for run in (one, other))
     rows = rows_read(checkpoint, one.ids, one.target_ids)
     if p.dim() == 1:  # [CLS] has the one row there is
         return rows, (q - p).abs().sum()[None] / 2

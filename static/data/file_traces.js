@@ -42,7 +42,7 @@ export function createFileTraces({ meta, tensors }, { key, name, known, namesOf 
   async function prediction({ temperature, topK, topP }, position) {
     const { data, shape } = tensors[LOGITS];
     const logits = /** @type {Float32Array} */ (data).subarray(position * shape[1], (position + 1) * shape[1]);
-    const dist = distribution(logits, { temperature, topK, topP }, model.pad_id);
+    const dist = distribution(logits, { temperature, topK, topP }, model.never_sampled);
     const words = await namesOf(dist.order.slice(0, N_CANDIDATES));
     return {
       position,
@@ -120,5 +120,15 @@ function modelOf({ meta, tensors }, known) {
     max_seq_len: meta.max_seq_len ?? meta.tokens.length,
     pad_id: meta.pad_id ?? known?.pad_id ?? null,
     end_id: meta.end_id ?? known?.end_id ?? null,
+    never_sampled: neverSampled(meta, known),
   };
+}
+
+/** The ids that no text goes on with. Older files do not list them: then all special tokens that they name, but END. */
+function neverSampled(meta, known) {
+  if (meta.never_sampled) return meta.never_sampled;
+  const special = [...meta.tokens, ...(meta.target_tokens ?? [])].filter((token) => token.special).map(({ id }) => id);
+  const named = [meta.pad_id, meta.first_id, ...special, ...(known?.never_sampled ?? [])];
+  const end = meta.end_id ?? known?.end_id ?? null;
+  return [...new Set(named)].filter((id) => Number.isSafeInteger(id) && id !== end);
 }

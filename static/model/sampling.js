@@ -6,13 +6,13 @@
 /**
  * @param {Float32Array} logits
  * @param {{temperature: number, topK: number, topP: number}} settings
- * @param {number|null} banned  an id that is never sampled (PAD)
+ * @param {number[]} banned  ids that are never sampled: their probability is 0 throughout
  * @returns {{before: Float64Array, after: Float64Array, kept: boolean[], massCut: number, order: number[]}} `order`: ids,
  *   the likeliest before the settings first
  */
 export function distribution(logits, { temperature, topK, topP }, banned) {
   const scores = Float64Array.from(logits);
-  if (banned !== null) scores[banned] = -Infinity;
+  for (const id of banned) scores[id] = -Infinity;
   const before = softmax(scores);
   const order = ordered(before);
   const tempered = temperature === 0 ? oneHot(scores.length, order[0]) : softmax(scores.map((x) => x / temperature));

@@ -32,6 +32,10 @@ export function initialState(list, examples) {
   };
 }
 
+/** Whether the model can answer this: a class, or a token that can be sampled. */
+const isAnswer = ({ classes, vocab_size, never_sampled }, id) =>
+  id !== null && id < (classes?.length || vocab_size) && (classes?.length > 0 || !never_sampled.includes(id));
+
 /**
  * `patch` kept inside what its model has, so that a link or another model never asks for what is not there. Another model
  * forgets what belonged to the tokens of the one before; another attention forgets the choice on a side that it has not.
@@ -61,7 +65,7 @@ export function fitted(before, patch, modelOf) {
     ...lost("key", "keys"),
     ...(sameFfn ? {} : { ffnUnit: null }),
     ...asked,
-    answer: state.answer !== null && state.answer < (model.classes?.length || model.vocab_size) ? state.answer : null,
+    answer: isAnswer(model, state.answer) ? state.answer : null,
     ...(writesTarget(model) ? {} : { target: null, targetIds: null }),
     attention: open === attentionsOf(model).at(-1) ? null : open.id,
     layer: Math.min(state.layer, model.n_layer - 1),

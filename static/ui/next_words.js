@@ -48,7 +48,7 @@ export function actualOf({ written: { tokens, side } }, { position, candidates }
 export function restOf(model, { candidates, n_kept, mass_cut, settings }, limit) {
   if (settings.temperature === 0) return t("next.greedy");
   const more = n_kept - candidates.slice(0, limit).filter(({ kept }) => kept).length;
-  const cut = model.vocab_size - 1 - n_kept; // PAD has no probability: there is nothing to cut
+  const cut = model.vocab_size - model.never_sampled.length - n_kept;
   const key = cut === 0 ? "next.rest_uncut" : more === 0 ? "next.rest_all" : "next.rest";
   return t(key, { more: integer(more), cut: integer(cut), mass: percent(Math.max(0, mass_cut)) });
 }

@@ -28,6 +28,8 @@ MISTAKES: list[tuple[str, dict[str, Any], str, str | None]] = [
     ("contributions", CLASSIFIER | {"answer": 3}, "bad_class", "answer"),
     ("contributions", CLASSIFIER | {"row": 1}, "bad_position", "row"),
     ("gradients", A | {"answer": 258}, "bad_token", "answer"),
+    ("gradients", A | {"answer": 257}, "bad_token", "answer"),
+    ("gradients", TRANSLATOR | {"answer": 258}, "bad_token", "answer"),
     ("gradients", A | {"row": 10**30}, "bad_position", "row"),
     ("gradients", A | {"against": 1}, "invalid_request", "against"),
     ("gradients", TRANSLATOR | {"target": "b", "row": 2}, "bad_position", "row"),

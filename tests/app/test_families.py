@@ -77,6 +77,7 @@ async def test_a_target_is_read(families: AsyncClient, translator: Checkpoint) -
     assert meta["target_position_ids"] == list(range(16))
     assert meta["masks"] == {"causal": True, "padding": True}
     assert (meta["family"], meta["first_id"], meta["classes"]) == ("encoder-decoder", 258, None)
+    assert meta["never_sampled"] == [257, 258]
     assert [found["position"] for found in meta["predictions"]] == [0, 15]
     assert {257, 258}.isdisjoint(candidate["id"] for candidate in meta["predictions"][0]["candidates"])
 

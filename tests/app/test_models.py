@@ -26,6 +26,7 @@ async def test_models_says_what_the_model_is(client: AsyncClient, gpt: Checkpoin
     assert about["d_head"] * about["n_head"] == about["d_model"]
     assert about["n_parameters"] == sum(parameter.numel() for parameter in gpt.model.parameters())
     assert (about["end_id"], about["pad_id"]) == (gpt.tokenizer.end_id, gpt.tokenizer.pad_id)
+    assert about["never_sampled"] == [gpt.tokenizer.pad_id]
     assert about["device"] == "cpu"
     assert about["card"] == gpt.card
     assert {tap["name"]: tap["dims"] for tap in about["taps"]} == tap_dims(gpt.model)

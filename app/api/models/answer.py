@@ -52,6 +52,7 @@ class ModelInfo(BaseModel):
     end_id: int = Field(description="The id that ends a text, or a target.")
     pad_id: int
     first: FirstToken | None
+    never_sampled: list[int] = Field(description="Ids with probability 0 in every prediction: PAD, and START or [CLS].")
     device: str
     card: dict[str, Any] = Field(description="What the model was trained on, how, and how good it is.")
     units: dict[str, Any] | None = Field(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from app.api.explain.schema import ContributionsRequest, GradientsRequest, LensRequest
-from app.services.explain.shared import Json, answers, checked, chosen, plain
+from app.services.explain.shared import Json, answers, checked, chosen, plain, refusing
 from app.services.plan import RunPlan
 from model.explain.contributions import contributions as contributions_of
-from model.explain.gradients import gradient_norms
+from model.explain.gradients import check_sampled, gradient_norms
 from model.explain.lens import Followed, logit_lens
 
 
@@ -41,6 +41,8 @@ def contributions(plan: RunPlan, request: ContributionsRequest) -> Json:
 
 def gradients(plan: RunPlan, request: GradientsRequest) -> Json:
     row, answer = chosen(plan, request)
+    with refusing("bad_token", "Take a token that can be sampled.", where="answer", got=answer):
+        check_sampled(plan.checkpoint, answer)
     runs = gradient_norms(plan.checkpoint, plan.ids, answer, row=row, **plan.options)
     return {
         "runs": [plain(run) | {"stacks": [plain(stack) for stack in run.stacks]} for run in runs],

@@ -76,12 +76,12 @@ export function largestDifference(alone, padded) {
 }
 
 /**
- * log softmax of a row of logits, with `banned` (PAD) left out: −∞ there.
- * @param {ArrayLike<number>} logits @param {number} banned @returns {Float64Array}
+ * log softmax of a row of logits. The ids in `banned` are never sampled: −∞.
+ * @param {ArrayLike<number>} logits @param {number[]} banned @returns {Float64Array}
  */
 export function logSoftmax(logits, banned) {
   const out = Float64Array.from(logits);
-  out[banned] = -Infinity;
+  for (const id of banned) out[id] = -Infinity;
   const top = out.reduce((most, value) => Math.max(most, value), -Infinity);
   const sum = out.reduce((total, value) => total + Math.exp(value - top), 0);
   return out.map((value) => value - top - Math.log(sum));

@@ -56,7 +56,7 @@ function movedOf(trace, state, query) {
   const { side, tokens } = trace.written;
   const runs = compared(state, trace.model);
   const row = ({ logits: { data, shape } }, at) =>
-    logSoftmax(/** @type {any} */ (data).subarray(at * shape[1], (at + 1) * shape[1]), trace.model.pad_id);
+    logSoftmax(/** @type {any} */ (data).subarray(at * shape[1], (at + 1) * shape[1]), trace.model.never_sampled);
   const at = (run) => query - offsetOf(state, side) + offsetOf(run, side);
   const [p, q] = [row(before, at(runs.before)), row(after, at(runs.after))];
   const own = trace.predictions[query];

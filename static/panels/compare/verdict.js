@@ -35,8 +35,8 @@ function withoutPads({ tokens, real, ...more }) {
 
 /** The largest difference between the probabilities after the chosen position, or of the classes; null in the row of a PAD. */
 function nextGap({ written, model }, alone, padded, query) {
-  if (!written) return largestGap(logSoftmax(alone.data, -1), logSoftmax(padded.data, -1));
+  if (!written) return largestGap(logSoftmax(alone.data, []), logSoftmax(padded.data, []));
   if (!inside(written.real, query)) return null;
-  const row = ({ data, shape }, at) => logSoftmax(data.subarray(at * shape[1], (at + 1) * shape[1]), model.pad_id);
+  const row = ({ data, shape }, at) => logSoftmax(data.subarray(at * shape[1], (at + 1) * shape[1]), model.never_sampled);
   return largestGap(row(alone, query - written.real.start), row(padded, query));
 }

@@ -85,15 +85,11 @@ export const logits = {
   explain: (context, picture, row_, col) => productSum(picture, row_, col, { label: String, tap: "logits" }),
 };
 
-/** The ids that are never the next token: PAD, and what only begins a text. */
-const banned = (model) => new Set([model.pad_id, model.first?.id].filter((id) => id !== null && id !== undefined));
-
 /** The row's logits over the whole vocabulary, −∞ for what is no candidate. */
 function wholeRow({ trace, model, query }) {
   const tensor = trace.tensor("logits");
   if (trace.classes) return Array.from(tensor.data);
-  const never = banned(model);
-  return Array.from(rowIn(tensor, query), (logit, id) => (never.has(id) ? -Infinity : logit));
+  return Array.from(rowIn(tensor, query), (logit, id) => (model.never_sampled.includes(id) ? -Infinity : logit));
 }
 
 export const answer = {

@@ -10,9 +10,6 @@ import { phrase, t } from "../../ui/i18n.js";
 import { nameOfPart, scrolling, segment } from "../activation_parts.js";
 import { labelsOf } from "../query_key.js";
 
-/** The most that PAD and START may weigh, which no prediction lists. */
-const LEFT_OUT = 1e-3;
-
 const partsOf = perRoot((root) => {
   const [chart, legend, table] = [
     h("div", null),
@@ -191,9 +188,7 @@ function checkOf(trace, { row, answer, log_p }) {
     ? trace.classes.find(({ name }) => name === trace.model.classes[answer])?.probability
     : trace.predictions[row]?.candidates.find(({ id }) => id === answer)?.before;
   if (p === undefined) return null;
-  // The prediction leaves PAD out, which is never drawn: it may say a little more.
-  const ours = Math.exp(log_p);
-  const ok = agrees(ours, p) || (!trace.classes && ours < p && ours > p * (1 - LEFT_OUT));
+  const ok = agrees(Math.exp(log_p), p);
   return h(
     "span",
     { class: ok ? "check" : "check bad", dataset: { testid: "log-p", agrees: ok } },

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
+from torch import Tensor
 
 from model.checkpoint import Checkpoint
 from tests.model.helpers import FAMILIES, NORM_ORDERS, tiny_checkpoint
@@ -16,6 +18,20 @@ EVERY_KIND = [pytest.param(family, order, id=f"{family}-{order}") for family in 
 
 def a_model(family: str, order: str, **changes: Any) -> Checkpoint:
     return tiny_checkpoint(family, norm_order=order, **changes)
+
+
+def sampled(checkpoint: Checkpoint, logits: Tensor) -> Tensor:
+    """Logits without those of PAD and START: what can be sampled comes before them. A classifier's as they are."""
+    last = -1 if checkpoint.config.family == "decoder-only" else -2
+    return logits if checkpoint.config.family == "encoder-only" else logits[..., :last]
+
+
+def favoured(checkpoint: Checkpoint) -> Checkpoint:
+    """The same model, but PAD and START would win by far."""
+    with torch.no_grad():
+        last = checkpoint.model.unembedding.weight[-2:]
+        last.copy_(torch.randn(last.shape, generator=torch.Generator().manual_seed(0)) * 9)
+    return checkpoint
 
 
 def options(checkpoint: Checkpoint) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from torch import Tensor
 from model.checkpoint import Checkpoint
 from model.explain.gradients import gradient_norms, without_residuals
 from model.trace import Masks, Padding, trace
-from tests.model.explain.helpers import EVERY_KIND, SOURCE, a_model, options
+from tests.model.explain.helpers import EVERY_KIND, SOURCE, a_model, favoured, options, sampled
 from tests.model.helpers import causal_mask
 
 SHORT = SOURCE[:3]
@@ -45,7 +45,8 @@ def test_with_residuals_it_is_the_slope_of_the_log_probability(family: str, orde
                     return x
 
                 logits = trace(checkpoint, SHORT, ["logits"], edit={tap: nudge}, **more).tensors["logits"]
-                return float((logits if logits.dim() == 1 else logits[row]).log_softmax(-1)[answer])
+                logits = sampled(checkpoint, logits if logits.dim() == 1 else logits[row])
+                return float(logits.log_softmax(-1)[answer])
 
             expected = differences(log_p, 1, 6)
             assert float(stack.norm[depth, 1]) == pytest.approx(float(expected.norm()), rel=1e-5, abs=1e-8)
@@ -67,7 +68,7 @@ def test_without_residuals_it_is_that_of_a_model_in_which_nothing_goes_past_a_la
                 x = block.ffn(second(block.attn(x, x, mask)))
             else:
                 x = second(block.ffn(first(block.attn(x, x, mask))))
-        return model.unembedding(model.final_norm(x))[0, -1].log_softmax(-1)[101]
+        return sampled(checkpoint, model.unembedding(model.final_norm(x))[0, -1]).log_softmax(-1)[101]
 
     x = model.embed(torch.tensor([SHORT]), torch.arange(3)[None]).detach()
 
@@ -127,4 +128,15 @@ def test_masks_and_edits_are_those_of_the_trace() -> None:
     edit = {"layers.0.resid_pre": lambda x: x * 2, "layers.1.attn.z": torch.zeros_like}
     got, _ = gradient_norms(checkpoint, SOURCE, 7, edit=edit)
     logits = trace(checkpoint, SOURCE, ["logits"], edit=edit).tensors["logits"]
-    assert got.log_p == pytest.approx(float(logits[-1].log_softmax(-1)[7]), abs=1e-5)
+    assert got.log_p == pytest.approx(float(sampled(checkpoint, logits[-1]).log_softmax(-1)[7]), abs=1e-5)
+
+
+@pytest.mark.parametrize("family", ["decoder-only", "encoder-decoder"])
+def test_what_is_never_sampled_has_no_share_and_no_gradient(family: str) -> None:
+    checkpoint = favoured(a_model(family, "pre", tie_embeddings=False))
+    logits = trace(checkpoint, SOURCE, ["logits"], **options(checkpoint)).tensors["logits"][-1]
+    got, _ = gradient_norms(checkpoint, SOURCE, 101, **options(checkpoint))
+    assert got.log_p == pytest.approx(float(sampled(checkpoint, logits).log_softmax(-1)[101]), abs=1e-5)
+    for never in checkpoint.tokenizer.never_sampled:
+        with pytest.raises(ValueError, match=f"token id {never} is never sampled"):
+            gradient_norms(checkpoint, SOURCE, never, **options(checkpoint))

@@ -8,7 +8,7 @@ import torch
 from model.checkpoint import Checkpoint
 from model.explain.swaps import swap_tokens
 from model.trace import Masks, Padding, trace
-from tests.model.explain.helpers import SOURCE, a_model, options
+from tests.model.explain.helpers import SOURCE, a_model, favoured, options, sampled
 
 SWAPPED = list(b"attinteon")  # 3 and 6
 
@@ -54,11 +54,20 @@ def test_changes_are_those_of_two_traces_side_by_side(family: Checkpoint) -> Non
                 there = y[9 + 2 * first - t if moves else t]
                 change = float((there - x[t]).norm() / x[t].norm())
                 assert float(stack.change[depth, t]) == pytest.approx(change, abs=1e-9)
-    p, q = (run.tensors["logits"].double().softmax(-1) for run in (one, other))
+    p, q = (sampled(family, run.tensors["logits"]).double().softmax(-1) for run in (one, other))
     if family.config.family == "decoder-only":
         assert float(on.prediction[6]) == pytest.approx(float((q[3] - p[6]).abs().sum() / 2))
     assert torch.allclose(on.prediction[-1], (q - p).reshape(-1, p.shape[-1])[-1].abs().sum() / 2)
     assert on.largest == max(float(stack.change.max()) for stack in on.stacks)
+
+
+@pytest.mark.parametrize("family", ["decoder-only", "encoder-decoder"])
+def test_predictions_move_among_what_can_be_sampled(family: str) -> None:
+    checkpoint = favoured(a_model(family, "pre", tie_embeddings=False))
+    on, _ = swap_tokens(checkpoint, SOURCE, 3, 6, **options(checkpoint))
+    one, other = (trace(checkpoint, ids, ["logits"], **options(checkpoint)) for ids in (SOURCE, SWAPPED))
+    p, q = (sampled(checkpoint, run.tensors["logits"][-1]).double().softmax(-1) for run in (one, other))
+    assert float(on.prediction[-1]) == pytest.approx(float((q - p).abs().sum() / 2), abs=1e-9)
 
 
 @pytest.mark.parametrize(("i", "j"), [(0, 9), (-1, 3)])
