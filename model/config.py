@@ -6,6 +6,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal, Self, get_args
 
+from model.mechanisms import MECHANISMS
+
 Family = Literal["decoder-only", "encoder-only", "encoder-decoder"]
 PositionKind = Literal["learned", "sinusoidal", "none"]
 NormOrder = Literal["pre", "post", "res-post"]
@@ -19,7 +21,8 @@ class ModelConfig:
 
     The names are the field's own: `d_ff` is the inner width of the FFN, `max_seq_len` the longest sequence in tokens
     (of an encoder-decoder: on either side), `n_layer` the layers of each stack. `classes` are what an encoder-only
-    model tells apart; `text_form` is how text is written before it is cut into tokens (`text_form.py`).
+    model tells apart; `text_form` is how text is written before it is cut into tokens (`text_form.py`);
+    `mechanism` is how its attentions attend (`mechanisms/`).
     Raises `ValueError` when the numbers cannot form a model.
     """
 
@@ -38,6 +41,7 @@ class ModelConfig:
     layer_norm_eps: float = 1e-5
     classes: tuple[str, ...] = ()
     text_form: TextForm = "natural"
+    mechanism: str = "softmax"
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "n_layer", "n_head", "d_model", "d_ff", "max_seq_len"):
@@ -46,6 +50,8 @@ class ModelConfig:
         for name, kinds in CHOICES.items():
             if getattr(self, name) not in get_args(kinds):
                 raise ValueError(f"unknown {name} {getattr(self, name)!r}; known are {', '.join(get_args(kinds))}")
+        if self.mechanism not in MECHANISMS:
+            raise ValueError(f"unknown mechanism {self.mechanism!r}; known are {', '.join(MECHANISMS)}")
         if self.d_model % self.n_head:
             raise ValueError(f"d_model={self.d_model} does not divide into n_head={self.n_head} equal heads")
         if not 0.0 <= self.dropout < 1.0:

@@ -1,0 +1,36 @@
+"""What a model is, from its config alone: the only code that spells the names of taps and parameters."""
+
+from model.describe.build import describe
+from model.describe.description import Description, Predicts, TapPlace
+from model.describe.parameters import ParameterRef, parameters
+from model.describe.parts import (
+    Attention,
+    AttentionSublayer,
+    FfnSublayer,
+    Logits,
+    Norm,
+    Role,
+    Side,
+    Stack,
+    Sublayer,
+    TapRef,
+)
+
+__all__ = [
+    "Attention",
+    "AttentionSublayer",
+    "Description",
+    "FfnSublayer",
+    "Logits",
+    "Norm",
+    "ParameterRef",
+    "Predicts",
+    "Role",
+    "Side",
+    "Stack",
+    "Sublayer",
+    "TapPlace",
+    "TapRef",
+    "describe",
+    "parameters",
+]

@@ -1,0 +1,195 @@
+"""From a config to a description: the one place that knows how modules, and so taps and parameters, are named."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+from model.config import Family, ModelConfig, NormOrder
+from model.describe.capabilities import capabilities
+from model.describe.description import Description, Predicts
+from model.describe.parts import (
+    Attention,
+    AttentionSublayer,
+    Embedding,
+    FfnSublayer,
+    Layer,
+    Logits,
+    Norm,
+    Role,
+    Side,
+    Stack,
+    TapRef,
+)
+from model.mechanisms import MECHANISMS
+
+STREAM = "position d_model"
+
+
+@dataclass(frozen=True)
+class Attends:
+    """An attention of a block: its module, and the tap of the stream behind it."""
+
+    id: str
+    module: str
+    leaves: str
+    keys: Side
+    causal: bool
+
+
+@dataclass(frozen=True)
+class StackPlan:
+    """A stack of a family: its module's path with a dot, and where its layers attend."""
+
+    id: str
+    path: str
+    side: Side
+    attends: tuple[Attends, ...]
+
+
+PLANS: dict[Family, tuple[StackPlan, ...]] = {
+    "decoder-only": (
+        StackPlan("main", "", "source", (Attends("self", "attn", "resid_mid", "source", causal=True),)),
+    ),
+    "encoder-only": (
+        StackPlan("main", "", "source", (Attends("self", "attn", "resid_mid", "source", causal=False),)),
+    ),
+    "encoder-decoder": (
+        StackPlan("encoder", "encoder.", "source", (Attends("encoder", "attn", "resid_mid", "source", causal=False),)),
+        StackPlan(
+            "decoder",
+            "decoder.",
+            "target",
+            (
+                Attends("decoder", "attn", "resid_mid", "target", causal=True),
+                Attends("cross", "cross_attn", "resid_cross", "source", causal=False),
+            ),
+        ),
+    ),
+}  # fmt: skip
+FFN_PARAMETERS = {"w_1": "w_1.weight", "b_1": "w_1.bias", "w_2": "w_2.weight", "b_2": "w_2.bias"}
+PREDICTS: dict[Family, Predicts] = {"decoder-only": "next", "encoder-only": "classes", "encoder-decoder": "next"}
+
+
+@lru_cache
+def describe(config: ModelConfig) -> Description:
+    """What a model of this config is, without building it."""
+    plans = PLANS[config.family]
+    stacks = tuple(stack(config, plan) for plan in plans)
+    attentions = tuple(attention(config, plan, one) for plan in plans for one in plan.attends)
+    predicts, sides = PREDICTS[config.family], tuple(plan.side for plan in plans)
+    return Description(
+        family=config.family,
+        predicts=predicts,
+        writes=sides[-1] if predicts == "next" else None,
+        sides=sides,
+        classes=config.classes,
+        d_model=config.d_model,
+        vocab_size=config.vocab_size,
+        max_seq_len=config.max_seq_len,
+        can=capabilities(predicts, config.position, stacks, attentions),
+        stacks=stacks,
+        logits=logits(config, stacks[-1]),
+        attentions=attentions,
+    )
+
+
+def stack(config: ModelConfig, plan: StackPlan) -> Stack:
+    layers = tuple(layer(config, plan, n) for n in range(config.n_layer))
+    last = None if config.norm_order == "post" else norm(config, f"{plan.path}final_norm", "pre")
+    leaves = layers[-1].sublayers[-1].leaves if last is None else last.roles["out"]
+    return Stack(plan.id, plan.side, embedding(config, plan), layers, last, leaves)
+
+
+def embedding(config: ModelConfig, plan: StackPlan) -> Embedding:
+    return Embedding(
+        {role: TapRef(f"{plan.path}{role}", STREAM) for role in ("embedding", "positional")},
+        math.sqrt(config.d_model) if config.scale_embeddings else 1.0,
+        config.position,
+        {
+            "embedding": f"{plan.path}token_embedding.weight",
+            "positions": f"{plan.path}positions.table.weight" if config.position == "learned" else None,
+        },
+    )
+
+
+def layer(config: ModelConfig, plan: StackPlan, n: int) -> Layer:
+    at = layer_path(plan, n)
+    stream, sublayers = TapRef(f"{at}resid_pre", STREAM), []
+    for one in plan.attends:
+        around = norm(config, f"{at}{one.module}_residual.norm", config.norm_order)
+        writes, leaves = TapRef(f"{at}{one.module}.attn_out", STREAM), TapRef(f"{at}{one.leaves}", STREAM)
+        reads = (stream, writes, leaves, first_input(stream, around))
+        sublayers.append(AttentionSublayer("attention", n, *reads, around, one.id))
+        stream = leaves
+    return Layer((*sublayers, ffn(config, at, n, stream)))
+
+
+def layer_path(plan: StackPlan, n: int) -> str:
+    return f"{plan.path}layers.{n}."
+
+
+def ffn(config: ModelConfig, at: str, n: int, stream: TapRef) -> FfnSublayer:
+    around = norm(config, f"{at}ffn_residual.norm", config.norm_order)
+    dims = {"pre": "position d_ff", "post": "position d_ff", "out": STREAM}
+    roles = {role: TapRef(f"{at}ffn.{role}", dims[role]) for role in dims}
+    return FfnSublayer(
+        "ffn",
+        n,
+        reads=stream,
+        writes=roles["out"],
+        leaves=TapRef(f"{at}resid_post", STREAM),
+        input=first_input(stream, around),
+        norm=around,
+        roles=roles,
+        parameters={role: f"{at}ffn.{name}" for role, name in FFN_PARAMETERS.items()},
+        activation="relu",
+        gate=None,
+        d_ff=config.d_ff,
+    )
+
+
+def norm(config: ModelConfig, path: str, place: NormOrder) -> Norm:
+    return Norm(
+        "layer_norm",
+        config.layer_norm_eps,
+        place,
+        {role: TapRef(f"{path}.{role}", STREAM) for role in ("input", "out")},
+        {"gain": f"{path}.weight", "bias": f"{path}.bias"},
+    )
+
+
+def first_input(stream: TapRef, around: Norm) -> TapRef:
+    """What a sublayer's first matrices multiply: the stream, normalised in a pre-norm model."""
+    return around.roles["out"] if around.place == "pre" else stream
+
+
+def attention(config: ModelConfig, plan: StackPlan, one: Attends) -> Attention:
+    paths = [f"{layer_path(plan, n)}{one.module}." for n in range(config.n_layer)]
+    mixer = MECHANISMS[config.mechanism](config)
+    return Attention(
+        id=one.id,
+        kind=config.mechanism,
+        stack=plan.id,
+        queries=plan.side,
+        keys=one.keys,
+        causal=one.causal,
+        n_layer=config.n_layer,
+        n_head=mixer.n_head,
+        n_kv_head=mixer.n_kv_head,
+        d_head=mixer.d_head,
+        scale=mixer.scale,
+        overview=mixer.overview,
+        roles={role: Role(dims, tuple(f"{path}{role}" for path in paths)) for role, dims in mixer.roles.items()},
+        parameters={role: tuple(f"{path}{p.name}" for path in paths) for role, p in mixer.parameters.items()},
+        parts=mixer.parts,
+        identities=mixer.identities,
+    )
+
+
+def logits(config: ModelConfig, last: Stack) -> Logits:
+    if config.classes:
+        parameters = {"unembedding": "classifier.weight", "b_unembedding": "classifier.bias"}
+        return Logits("logits", "class", last.id, parameters)
+    return Logits("logits", "position vocab", last.id, {"unembedding": "unembedding.weight", "b_unembedding": None})

@@ -1,0 +1,42 @@
+"""What can be asked of a model: which of the explanations and generations its tensors and parameters allow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from model.config import PositionKind
+from model.describe.description import Predicts
+from model.describe.parts import Attention, Stack
+
+
+def capabilities(
+    predicts: Predicts, positions: PositionKind, stacks: Sequence[Stack], attentions: Sequence[Attention]
+) -> dict[str, bool]:
+    """`contributions` need every attention of the stack that is read to write as a sum over heads; `heads` need one
+    attention with an overview and a mask to score it under."""
+    read = [one for one in attentions if one.stack == stacks[-1].id]
+    answers = predicts != "none"
+    return {
+        "generate": predicts == "next",
+        "beams": predicts == "next" and stacks[-1].side == "target",
+        "lens": answers,
+        "gradients": answers,
+        "contributions": answers and all(writes_by_head(one) for one in read),
+        "units": any(stack.ffns for stack in stacks),
+        "heads": any(has_overview(one) for one in attentions),
+        "swap": True,
+        "positions": positions != "none",
+        "neighbours": True,
+        "parameters": True,
+        "batch": True,
+    }
+
+
+def writes_by_head(attention: Attention) -> bool:
+    """Whether what it writes is a sum over heads and a bias: `head_out` and `b_o`."""
+    return any(one.op == "sum_heads" and one.gives == "attn_out" for one in attention.identities)
+
+
+def has_overview(attention: Attention) -> bool:
+    """Whether it shows who looks at whom, and who may."""
+    return attention.overview is not None and "mask" in attention.roles

@@ -1,0 +1,111 @@
+"""A model's description: what it is, whatever its weights."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeVar
+
+from model.config import Family
+from model.describe.parts import Attention, FfnSublayer, Logits, Side, Stack, TapRef
+
+Predicts = Literal["next", "same", "classes", "none"]
+"""What row t of the logits is about: token t + 1, token t, the classes of the whole text, or nothing."""
+T = TypeVar("T", Stack, Attention)
+
+
+@dataclass(frozen=True)
+class TapPlace:
+    """Where a tap belongs; `role` is the word that its attention, FFN or norm has for it."""
+
+    tap: str
+    dims: str
+    role: str
+    stack: str | None = None
+    layer: int | None = None
+    attention: str | None = None
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a model is, whatever its weights: where it attends, what its tensors and parameters are called."""
+
+    family: Family
+    """A word for people; code asks `predicts`, `writes` and `can`."""
+    predicts: Predicts
+    writes: Side | None
+    """The side that grows, where a next token is predicted."""
+    sides: tuple[Side, ...]
+    classes: tuple[str, ...]
+    d_model: int
+    vocab_size: int
+    max_seq_len: int
+    can: Mapping[str, bool]
+    stacks: tuple[Stack, ...]
+    logits: Logits
+    attentions: tuple[Attention, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The description as the API and saved files have it."""
+        return {"id": self.id, **self._plain}
+
+    @cached_property
+    def id(self) -> str:
+        """16 hex digits of the SHA-256 of the canonical JSON: the same for all models of the same shape."""
+        canonical = json.dumps(self._plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+    @cached_property
+    def _plain(self) -> dict[str, Any]:
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))  # tuples become lists
+        return plain
+
+    @cached_property
+    def taps(self) -> dict[str, TapPlace]:
+        """All taps by name, in the order of the forward pass."""
+        found = [one for stack in self.stacks for one in self._taps_of(stack)]
+        found.append(TapPlace(self.logits.tap, self.logits.dims, "logits"))
+        return {one.tap: one for one in found}
+
+    def _taps_of(self, stack: Stack) -> Iterator[TapPlace]:
+        yield from places(stack.embedding.roles, stack.id)
+        for part in stack.sublayers:
+            if part is stack.layers[part.layer].sublayers[0]:
+                yield TapPlace(part.reads.tap, part.reads.dims, "reads", stack.id, part.layer)
+            yield from places(part.norm.roles, stack.id, part.layer)
+            if isinstance(part, FfnSublayer):
+                yield from places(part.roles, stack.id, part.layer)
+            else:
+                for name, role in self.attention(part.attention).roles.items():
+                    yield TapPlace(role.taps[part.layer], role.dims, name, stack.id, part.layer, part.attention)
+            yield TapPlace(part.leaves.tap, part.leaves.dims, "leaves", stack.id, part.layer)
+        if stack.final_norm is not None:
+            yield from places(stack.final_norm.roles, stack.id)
+
+    @property
+    def readout(self) -> Stack:
+        """The stack whose last state is read as logits."""
+        return self.stack(self.logits.stack)
+
+    def stack(self, id: str) -> Stack:
+        """Raises `KeyError` naming the stacks there are."""
+        return find(self.stacks, id, "stack")
+
+    def attention(self, id: str) -> Attention:
+        """Raises `KeyError` naming the attentions there are."""
+        return find(self.attentions, id, "attention")
+
+
+def places(roles: Mapping[str, TapRef], stack: str, layer: int | None = None) -> Iterator[TapPlace]:
+    for role, ref in roles.items():
+        yield TapPlace(ref.tap, ref.dims, role, stack, layer)
+
+
+def find(among: tuple[T, ...], id: str, what: str) -> T:
+    for one in among:
+        if one.id == id:
+            return one
+    raise KeyError(f"no {what} is named {id!r}; known are {', '.join(one.id for one in among)}")

@@ -1,0 +1,75 @@
+"""Every parameter of a model by role: where it belongs, and the names of its dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from model.config import ModelConfig
+from model.describe.build import describe
+from model.describe.description import Description
+from model.describe.parts import AttentionSublayer, Norm, Stack
+from model.mechanisms import MECHANISMS
+
+DIMS = {
+    "embedding": "vocab d_model",
+    "positions": "position d_model",
+    "gain": "d_model",
+    "bias": "d_model",
+    "w_1": "d_ff d_model",
+    "b_1": "d_ff",
+    "w_2": "d_model d_ff",
+    "b_2": "d_model",
+}
+"""A matrix's outputs first."""
+
+
+@dataclass(frozen=True)
+class ParameterRef:
+    """A parameter: `stack` is None outside of the stacks, `layer` outside of the layers, `attention` (an id) outside
+    of the attentions."""
+
+    name: str
+    role: str
+    dims: str
+    stack: str | None
+    layer: int | None = None
+    attention: str | None = None
+
+
+def parameters(config: ModelConfig) -> dict[str, ParameterRef]:
+    """All parameters of a model by name; a tied matrix once under each of its names."""
+    description = describe(config)
+    found = [one for stack in description.stacks for one in of_stack(config, description, stack)]
+    found += of_logits(description)
+    return {one.name: one for one in found}
+
+
+def of_stack(config: ModelConfig, description: Description, stack: Stack) -> Iterator[ParameterRef]:
+    for role, name in stack.embedding.parameters.items():
+        if name is not None:
+            yield ParameterRef(name, role, DIMS[role], stack.id)
+    for part in stack.sublayers:
+        if isinstance(part, AttentionSublayer):
+            dims = {role: parameter.dims for role, parameter in MECHANISMS[config.mechanism](config).parameters.items()}
+            for role, names in description.attention(part.attention).parameters.items():
+                yield ParameterRef(names[part.layer], role, dims[role], stack.id, part.layer, part.attention)
+        else:
+            for role, name in part.parameters.items():
+                yield ParameterRef(name, role, DIMS[role], stack.id, part.layer)
+        yield from of_norm(part.norm, stack, part.layer)
+    if stack.final_norm is not None:
+        yield from of_norm(stack.final_norm, stack)
+
+
+def of_norm(norm: Norm, stack: Stack, layer: int | None = None) -> Iterator[ParameterRef]:
+    for role, name in norm.parameters.items():
+        yield ParameterRef(name, role, DIMS[role], stack.id, layer)
+
+
+def of_logits(description: Description) -> Iterator[ParameterRef]:
+    answer = description.logits.dims.split()[-1]
+    dims = {"unembedding": f"{answer} d_model", "b_unembedding": answer}
+    for role, name in description.logits.parameters.items():
+        if name is not None:
+            yield ParameterRef(name, role, dims[role], None)
