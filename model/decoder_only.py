@@ -30,9 +30,10 @@ class DecoderOnly(Stack):
 
         With a cache, `token_ids` are the new positions only; `position_ids` default to counting on from the cache.
         """
+        first = 0 if cache is None else cache.seq_len
         if position_ids is None:
-            position_ids = positions_from(token_ids, cache.seq_len if cache is not None else 0)
-        x = self.embed(token_ids, position_ids)  # batch position d_model
+            position_ids = positions_from(token_ids, first)
+        x = self.embed(token_ids, position_ids, first)  # batch position d_model
         for i, layer in enumerate(self.layers):
             x = layer(x, mask, cache.layers[i] if cache is not None else None)
         return self.logits(self.unembedding(self.final_norm(x)))  # type: ignore[no-any-return]

@@ -75,11 +75,12 @@ class EncoderDecoder(nn.Module):
 
         With a cache, `target_ids` are the new positions only, and the memory is read once.
         """
+        first = 0 if cache is None else cache.seq_len
         if position_ids is None:
-            position_ids = positions_from(target_ids, cache.seq_len if cache is not None else 0)
+            position_ids = positions_from(target_ids, first)
         if cache is not None and cache.cross.seq_len:
             memory = Memory(memory.x[:, :0], memory.mask)
-        x = self.decoder.embed(target_ids, position_ids)  # batch position d_model
+        x = self.decoder.embed(target_ids, position_ids, first)  # batch position d_model
         for i, layer in enumerate(self.decoder.layers):
             kept = (cache.layers[i], cache.cross.layers[i]) if cache is not None else (None, None)
             x = layer(x, mask, memory, *kept)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from model.block import Block, LayerNorm
 from model.config import ModelConfig
 from model.positions import build_positions
-from model.taps import Tap
+from model.taps import Tap, begin_at
 
 
 class Stack(nn.Module):
@@ -30,8 +30,9 @@ class Stack(nn.Module):
         self.embedding = Tap("position d_model")
         self.positional = Tap("position d_model")
 
-    def embed(self, token_ids: Tensor, position_ids: Tensor) -> Tensor:
-        """E[id] + position: [batch position d_model]"""
+    def embed(self, token_ids: Tensor, position_ids: Tensor, first: int = 0) -> Tensor:
+        """E[id] + position: [batch position d_model]. `first` positions are in a cache already."""
+        begin_at(first)
         embedding = self.token_embedding(token_ids)
         if self.config.scale_embeddings:  # Vaswani et al. 2017, section 3.4
             embedding = embedding * math.sqrt(self.config.d_model)

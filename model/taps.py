@@ -1,4 +1,6 @@
-"""Capture: a `Tap` names a tensor where it is made; `record()` keeps, or edits, the ones asked for.
+"""Capture: a forward pass visits a name for each tensor it makes; `record()` keeps, or edits, the ones asked for.
+
+A `Tap` is our module for that; the adapter of somebody else's model calls `visit` itself.
 
 A tap reads a `ContextVar`, so two threads that trace one shared model never see each other's tensors. Hooks that are
 registered per request on a shared model would: they belong to the module, not to the request.
@@ -15,7 +17,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-Edit = Callable[[Tensor], Tensor]
+Edit = Callable[[Tensor, int], Tensor]
+"""What a tensor becomes: it gets a copy, and the absolute index of the first query of this forward pass (0 unless a
+cache holds the positions before it)."""
 
 
 class Recording:
@@ -25,16 +29,30 @@ class Recording:
         self.names = names
         self.edits = edits
         self.tensors: dict[str, Tensor] = {}
+        self.first_query = 0
 
     def visit(self, name: str, x: Tensor) -> Tensor:
         if name in self.edits:
-            x = self.edits[name](x.clone())
+            x = self.edits[name](x.clone(), self.first_query)
         if name in self.names:
             self.tensors[name] = x
         return x
 
 
 _recording: ContextVar[Recording | None] = ContextVar("chumoku_recording", default=None)
+
+
+def visit(name: str, x: Tensor) -> Tensor:
+    """What a forward pass does with each tensor that has a name: what it returns is what the pass goes on with."""
+    recording = None if torch.compiler.is_compiling() else _recording.get()
+    return x if recording is None else recording.visit(name, x)
+
+
+def begin_at(first_query: int) -> None:
+    """Say where a stack's queries begin from here on: at 0, or behind the positions that a cache holds."""
+    recording = None if torch.compiler.is_compiling() else _recording.get()
+    if recording is not None:
+        recording.first_query = first_query
 
 
 class Tap(nn.Module):
@@ -64,10 +82,7 @@ class Tap(nn.Module):
 
     def __call__(self, x: Tensor) -> Any:
         """In place of nn.Module's, which also looks for hooks: a model calls a hundred taps for every token."""
-        if torch.compiler.is_compiling():
-            return x
-        recording = _recording.get()
-        return x if recording is None else recording.visit(self.name, x)
+        return visit(self.name, x)
 
     forward = __call__
 

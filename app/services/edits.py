@@ -64,7 +64,7 @@ def check_index(what: str, index: int, count: int, where: str) -> None:
 def ablate(heads: Sequence[int]) -> Edit:
     """z of these heads becomes 0: [batch head position d_head]."""
 
-    def edit(z: Tensor) -> Tensor:
+    def edit(z: Tensor, first_query: int) -> Tensor:
         z = z.clone()
         z[:, list(heads)] = 0.0
         return z
@@ -75,7 +75,7 @@ def ablate(heads: Sequence[int]) -> Edit:
 def edit_mask(cells: Sequence[EditMask]) -> Edit:
     """Set the reasons of these cells, the last word on a cell standing: uint8 [batch head query key]."""
 
-    def edit(reasons: Tensor) -> Tensor:
+    def edit(reasons: Tensor, first_query: int) -> Tensor:
         reasons = reasons.clone(memory_format=torch.contiguous_format)  # one mask was spread over all heads
         for cell in cells:
             at = reasons[:, cell.head, cell.query, cell.key]

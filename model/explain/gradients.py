@@ -123,7 +123,7 @@ def slopes(y: Tensor, xs: list[Tensor]) -> tuple[Tensor, ...]:
 
 def leaf(edit: Edit | None) -> Edit:
     """The edit that lets gradients begin at a tap, behind one that may be there."""
-    return lambda x: (edit(x) if edit else x).detach().clone().requires_grad_()
+    return lambda x, first: (edit(x, first) if edit else x).detach().clone().requires_grad_()
 
 
 def forward(checkpoint: Checkpoint, given: Trace, use: Masks) -> Tensor:

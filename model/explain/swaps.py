@@ -79,7 +79,7 @@ def compare(
     taps = {prefix: stream_taps(stack, prefix) for prefix, stack in prefixes(model).items()}
     names = [name for stack in taps.values() for name in stack] + ["logits"]
     if not positions:
-        edits: Mapping[str, Edit] = {f"{prefix}positional": torch.zeros_like for prefix in taps}
+        edits: Mapping[str, Edit] = {f"{prefix}positional": lambda x, _: torch.zeros_like(x) for prefix in taps}
         options = {**options, "edit": {**(options.get("edit") or {}), **edits}}
     one, other = (trace(checkpoint, x, names, **options) for x in (read, swapped))
     moves = {prefix: order if on_source(checkpoint, prefix) else None for prefix in taps}

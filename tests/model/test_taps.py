@@ -6,13 +6,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.taps import Tap, match_names, record, tap_dims
+from model import masks
+from model.block import Memory
+from model.encoder_decoder import DecoderCache
+from model.kv_cache import KVCache
+from model.taps import Tap, match_names, record, tap_dims, visit
 from model.transformer import DecoderOnly
-from tests.model.helpers import causal_mask, random_ids, tiny_model
+from tests.model.helpers import causal_mask, random_ids, tiny_model, tiny_translator
 
 PATTERN = "layers.1.attn.pattern"
 IDS = random_ids(1, 7)
-ABLATE_HEAD_1 = {"layers.1.attn.z": lambda z: z * torch.tensor([1.0, 0.0, 1.0])[:, None, None]}
+ABLATE_HEAD_1 = {"layers.1.attn.z": lambda z, _: z * torch.tensor([1.0, 0.0, 1.0])[:, None, None]}
 
 
 @pytest.fixture
@@ -71,7 +75,7 @@ def test_nothing_works_in_place_on_what_a_tap_has_kept(model: DecoderOnly) -> No
         return x
 
     names = tap_dims(model)
-    with record(names, {name: lambda x, name=name: look(name, x) for name in names}) as recording:
+    with record(names, {name: lambda x, _, name=name: look(name, x) for name in names}) as recording:
         run(model)
     for name in names:
         assert torch.equal(recording.tensors[name], seen[name]), name
@@ -100,7 +104,7 @@ def test_ablating_a_head_takes_away_what_it_wrote(model: DecoderOnly) -> None:
 
 
 def test_an_edited_mask_forbids_one_cell_of_one_head(model: DecoderOnly) -> None:
-    def forbid(reasons: Tensor) -> Tensor:
+    def forbid(reasons: Tensor, _: int) -> Tensor:
         reasons = reasons.clone()
         reasons[:, 2, 5, 3] |= 8
         return reasons
@@ -123,24 +127,24 @@ def test_patching_an_activation_carries_over_what_depends_on_it(model: DecoderOn
     name = "layers.0.resid_post"
     with record([name]) as source:
         expected = run(model)
-    with record([], {name: lambda _: source.tensors[name]}):
+    with record([], {name: lambda *_: source.tensors[name]}):
         patched = model(random_ids(1, 7, seed=5), causal_mask(7))
     assert torch.equal(patched, expected)
 
 
 def test_edits_end_with_their_block_even_when_it_fails(model: DecoderOnly) -> None:
     plain = run(model)
-    with record([], {PATTERN: lambda x: x * 0}):
+    with record([], {PATTERN: lambda x, _: x * 0}):
         assert not torch.equal(run(model), plain)
     assert torch.equal(run(model), plain)
-    with pytest.raises(ZeroDivisionError), record([], {PATTERN: lambda x: x / (1 // 0)}):
+    with pytest.raises(ZeroDivisionError), record([], {PATTERN: lambda x, _: x / (1 // 0)}):
         run(model)
     assert torch.equal(run(model), plain)
 
 
 def test_an_inner_recording_replaces_the_outer_one_while_it_lasts(model: DecoderOnly) -> None:
     plain = run(model)
-    with record([PATTERN], {PATTERN: lambda x: x * 0}) as outer:
+    with record([PATTERN], {PATTERN: lambda x, _: x * 0}) as outer:
         with record(["logits"]) as inner:
             assert torch.equal(run(model), plain)
         assert (set(outer.tensors), set(inner.tensors)) == (set(), {"logits"})
@@ -151,7 +155,7 @@ def test_an_inner_recording_replaces_the_outer_one_while_it_lasts(model: Decoder
 def test_another_thread_sees_no_recording(model: DecoderOnly) -> None:
     plain = run(model)
     outputs = []
-    with record([PATTERN], {PATTERN: lambda x: x * 0}) as recording:
+    with record([PATTERN], {PATTERN: lambda x, _: x * 0}) as recording:
         thread = threading.Thread(target=lambda: outputs.append(run(model)))
         thread.start()
         thread.join()
@@ -164,16 +168,47 @@ def test_every_edit_of_a_tap_matters(model: DecoderOnly) -> None:
     plain = run(model)
     idle = []
     for name in tap_dims(model):
-        with record([], {name: lambda x: x * 0 if x.is_floating_point() else x | 8}):
+        with record([], {name: lambda x, _: x * 0 if x.is_floating_point() else x | 8}):
             if torch.equal(run(model), plain):
                 idle.append(name)
     assert idle == []
 
 
+def test_an_edit_knows_where_its_queries_begin(model: DecoderOnly) -> None:
+    """A cache holds the rows before: row 5 of the whole mask is row 0 of a step that reads token 5 alone."""
+    cache, seen = KVCache(2), []
+    with record([], {"layers.1.attn.mask": lambda mask, first: seen.append((first, *mask.shape[-2:])) or mask}):
+        for start, end in ((0, 4), (4, 5), (5, 7)):
+            model(IDS[:, start:end], causal_mask(7)[:, :, start:end, :end], cache=cache)
+        model(IDS, causal_mask(7))
+    assert seen == [(0, 4, 4), (4, 1, 5), (5, 2, 7), (0, 7, 7)]
+
+
+def test_each_stack_has_a_beginning_of_its_own() -> None:
+    """Behind a decoder's cached steps an encoder begins at 0 again."""
+    model, cache, seen = tiny_translator(), DecoderCache(2), []
+    note = {f"{stack}.layers.0.resid_pre": lambda x, first: seen.append(first) or x for stack in ("encoder", "decoder")}
+    with record([], note):
+        memory = Memory(model.encode(IDS, masks.nothing(7, 7)[None, None]), masks.nothing(1, 7)[None, None])
+        for n in range(2):
+            model.decode(IDS[:, n : n + 1], masks.nothing(1, n + 1)[None, None], memory, cache=cache)
+        model.encode(IDS, masks.nothing(7, 7)[None, None])
+    assert seen == [0, 0, 1, 0]
+
+
+def test_a_name_that_no_module_has_can_be_visited() -> None:
+    """What an adapter of another model does."""
+    x = torch.ones(2)
+    assert visit("h.0.attn", x) is x
+    with record(["h.0.attn"], {"h.0.attn": lambda x, _: x * 3}) as recording:
+        assert visit("h.0.attn", x).tolist() == [3, 3]
+    assert recording.tensors["h.0.attn"].tolist() == [3, 3]
+
+
 def test_taps_vanish_while_compiling(model: DecoderOnly, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = run(model)
     monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
-    with record(tap_dims(model), {PATTERN: lambda x: x * 0}) as recording:
+    with record(tap_dims(model), {PATTERN: lambda x, _: x * 0}) as recording:
         assert torch.equal(run(model), plain)
     assert recording.tensors == {}
 

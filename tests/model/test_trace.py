@@ -276,7 +276,7 @@ def test_every_tap_of_every_family_fires(family: Checkpoint) -> None:
     assert list(trace_text(family).tensors) == list(tap_dims(family.model))
 
 
-@pytest.mark.parametrize("wanted", [{"names": ["pattern"]}, {"edit": {"pattern": lambda x: x}}])
+@pytest.mark.parametrize("wanted", [{"names": ["pattern"]}, {"edit": {"pattern": lambda x, _: x}}])
 def test_an_unknown_tap_lists_the_known_ones(tiny: Checkpoint, wanted: dict) -> None:
     with pytest.raises(KeyError, match=r"'pattern'; known are .*layers\.0\.attn\.pattern"):
         trace(tiny, list(b"abc"), **wanted)
@@ -298,7 +298,7 @@ def check_threads(checkpoint: Checkpoint, rounds: int) -> None:
 
     def job(n: int) -> Trace:
         path = attentions(checkpoint.config)[-1].path.format(layer=n % checkpoint.config.n_layer)
-        edit = {f"{path}.z": lambda z: z * 0} if n % 3 == 0 else None
+        edit = {f"{path}.z": lambda z, _: z * 0} if n % 3 == 0 else None
         return trace(checkpoint, ids[n], names, edit=edit, **target_of(checkpoint, ids[7 - n]))
 
     ends = ("pattern", "z", "attn_out", "resid_post", "logits")

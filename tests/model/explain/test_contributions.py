@@ -96,7 +96,7 @@ def test_padding_changes_no_term(family: Checkpoint, side: Any) -> None:
 def test_a_head_that_is_cut_contributes_nothing() -> None:
     checkpoint = a_model("decoder-only", "pre")
 
-    def cut(z: Tensor) -> Tensor:
+    def cut(z: Tensor, _: int) -> Tensor:
         z[:, 1] = 0
         return z
 

@@ -40,7 +40,7 @@ def test_with_residuals_it_is_the_slope_of_the_log_probability(family: str, orde
             tap = stack.taps[depth].replace("layers.0.resid_post", "layers.1.resid_pre")
 
             def log_p(position: int, delta: Tensor, tap: str = tap) -> float:
-                def nudge(x: Tensor) -> Tensor:
+                def nudge(x: Tensor, _: int) -> Tensor:
                     x[0, position] += delta
                     return x
 
@@ -125,7 +125,7 @@ def test_masks_and_edits_are_those_of_the_trace() -> None:
     checkpoint = a_model("decoder-only", "pre")
     got, _ = gradient_norms(checkpoint, SOURCE, 7, row=1, use=Masks(causal=False))
     assert (got.stacks[0].norm[0] > 0).all()
-    edit = {"layers.0.resid_pre": lambda x: x * 2, "layers.1.attn.z": torch.zeros_like}
+    edit = {"layers.0.resid_pre": lambda x, _: x * 2, "layers.1.attn.z": lambda z, _: z * 0}
     got, _ = gradient_norms(checkpoint, SOURCE, 7, edit=edit)
     logits = trace(checkpoint, SOURCE, ["logits"], edit=edit).tensors["logits"]
     assert got.log_p == pytest.approx(float(sampled(checkpoint, logits[-1]).log_softmax(-1)[7]), abs=1e-5)
