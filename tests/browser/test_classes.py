@@ -56,7 +56,7 @@ def test_classes_are_the_softmax_of_the_logits(page: "Page", model: checkpoint.C
         "all => all.map((bar) => parseFloat(bar.style.width))"
     )
     assert widths == pytest.approx([100 * exact for exact in probabilities(logits)], abs=1e-3)
-    assert "[CLS]'s last state" in page.get_by_test_id("class-read").inner_text()
+    assert "last state of [CLS]" in page.get_by_test_id("class-read").inner_text()
 
 
 def test_a_row_of_every_head_opens_it_at_cls(page: "Page", model: checkpoint.Checkpoint) -> None:

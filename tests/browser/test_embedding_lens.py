@@ -123,7 +123,7 @@ def test_a_swap_in_a_decoder(page: "Page") -> None:
     assert "One token did not change" in page.get_by_test_id("swap-off").inner_text()
 
     open_station(page, "embedding", text="Hi", step="swap")
-    page.get_by_text("Two different tokens are needed").wait_for()
+    page.get_by_text("Swapping needs two different tokens").wait_for()
     open_tab(page, "sum")  # and the way back is there
 
 
@@ -137,7 +137,7 @@ def test_a_swap_in_an_encoder_is_nothing_but_the_order(page: "Page") -> None:
     same(values(page, "swap-on"), on.stacks[0].change, 1e-4)
     assert off.order_only
     assert number(page.get_by_test_id("swap-off"), "largest") < 1e-4
-    assert "Nothing but the order" in page.get_by_test_id("swap-off").inner_text()
+    assert "Only the order changed" in page.get_by_test_id("swap-off").inner_text()
     assert page.locator('[data-testid="swap-pick"][data-index="0"]').count() == 0, "[CLS] stays where it is"
 
 

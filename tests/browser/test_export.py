@@ -510,16 +510,16 @@ def without_a_layer(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None
 def test_broken_files_are_refused(page: "Page", file: Path, tmp_path: Path) -> None:
     good = file.read_bytes()
     bad = {
-        "picture.png": (b"\x89PNG\r\n\x1a\n" + b"\0" * 200, "no trace of Chumoku"),
-        "empty": (b"", "no trace of Chumoku"),
-        "foreign": (safetensors.numpy.save({"a": np.zeros(3, np.float32)}), "no trace of Chumoku"),
+        "picture.png": (b"\x89PNG\r\n\x1a\n" + b"\0" * 200, "not a trace of Chumoku"),
+        "empty": (b"", "not a trace of Chumoku"),
+        "foreign": (safetensors.numpy.save({"a": np.zeros(3, np.float32)}), "not a trace of Chumoku"),
         "cut": (good[: len(good) // 2], "cut off"),
-        "json": (good[:8] + b"[" + good[9:], "broken"),
+        "json": (good[:8] + b"[" + good[9:], "damaged"),
         "version": (rewritten(file, lambda meta, _: meta.update(version=9)), "version 9"),
         "nan": (rewritten(file, not_finite), f"{AT}.scores holds a number that is not finite"),
         "shapes": (rewritten(file, other_shape), f"{AT}.q"),
-        "part": (rewritten(file, without_a_layer), "only some layers"),
-        "tokens": (rewritten(file, lambda meta, _: meta["tokens"].pop()), "disagree"),
+        "part": (rewritten(file, without_a_layer), "only some of the layers"),
+        "tokens": (rewritten(file, lambda meta, _: meta["tokens"].pop()), "do not match"),
         "many.npz": (b"PK\3\4" + b"\0" * 50, ".npz"),
         "large": (b"\0" * (100 * 10**6 + 1), "larger than 100 MB"),
     }

@@ -161,7 +161,7 @@ def test_settings_change_the_bars_and_the_address(page: "Page") -> None:
     assert [row["before"] for row in before] == [row["before"] for row in after]
     assert sum(row["after"] for row in after) == pytest.approx(1)
     page.get_by_test_id("sampling-temperature").fill("0")
-    expect(page.get_by_test_id("next-rest")).to_contain_text("the likeliest is always taken")
+    expect(page.get_by_test_id("next-rest")).to_contain_text("the most likely token is always taken")
 
 
 def test_the_station_shows_more_of_the_same(page: "Page", checkpoint: "Checkpoint", prompt: list[int]) -> None:
@@ -336,7 +336,7 @@ def test_a_candidate_can_be_taken(page: "Page", prompt: list[int]) -> None:
     page.locator(f'[data-testid=candidate][data-id="{other}"]').click()
     settled(page, n + 1)
     assert ids_of(page) == [*prompt, other]
-    expect(page.get_by_test_id("gen-drawn")).to_contain_text("taken by hand")
+    expect(page.get_by_test_id("gen-drawn")).to_contain_text("chosen by hand")
 
     # The path that was left is a branch; going there makes a branch of this one.
     page.get_by_test_id("gen-branch").click()

@@ -125,7 +125,7 @@ def test_what_differs_says_by_how_much_and_why(
 
 def test_right_hand_pads_are_never_seen_under_a_causal_mask(page: "Page") -> None:
     open_page_at(page, pad=2, pad_side="right", padding="off", compare="on")
-    assert "never see right-hand PADs" in page.get_by_test_id("right-unseen").inner_text()
+    assert "never see PADs on the right" in page.get_by_test_id("right-unseen").inner_text()
     assert value(page, "verdict", "weights") < 1e-5
     page.get_by_test_id("switch-causal").click()
     page.wait_for_function("() => document.querySelector('[data-testid=verdict]').dataset.weights > 0.01")
@@ -190,7 +190,7 @@ def test_difference_is_after_minus_before(page: "Page", model: checkpoint.Checkp
     assert readout.endswith(f"+{after[5, 1]:.4f}: not there → {after[5, 1]:#.4g}")
     assert [row[:2] for row in cells(page, "before")] == [[None, None]] * size
     beside = page.locator("[data-matrix=before] ~ [data-testid=readout]").inner_text()
-    assert beside.endswith("there was no PAD in this run")
+    assert beside.endswith("there is no PAD in this run")
 
 
 # --- the next token ------------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def test_padding_by_hand_and_in_the_address(page: "Page", model: checkpoint.Chec
     assert page.locator("[data-testid=token].q").get_attribute("data-id") == chosen, "it moves with its token"
     assert "2 of them PAD" in page.get_by_test_id("counts").inner_text()
     now = page.get_by_test_id("positions-now").inner_text()
-    assert f"0 to {n - 1}; with PADs counted it would have 2 to {n + 1}" in now
+    assert f"0 to {n - 1}; if PADs counted, it would have 2 to {n + 1}" in now
 
     page.get_by_test_id("switch-positions").click()
     page.wait_for_function(
@@ -293,7 +293,7 @@ def test_the_mask_is_a_picture_of_its_reasons(page: "Page", model: checkpoint.Ch
         assert reasons in legend
     why = page.get_by_test_id("why-infinity").inner_text()
     assert "e^−∞ = 0" in why
-    assert "Rows 0, 1 may see nothing" in why
+    assert "Rows 0, 1 have no allowed key" in why
     readout = page.locator("[data-matrix=mask] ~ [data-testid=readout]").inner_text()
     assert "causal mask" in readout
     assert "padding mask" in readout

@@ -405,9 +405,9 @@ def test_many_tokens_have_as_many_labels_as_fit_and_more_when_zoomed(
     assert [button.get_attribute("aria-label") for button in buttons.all()] == [
         "Save as PNG",
         "Save as SVG",
-        "Closer to the chosen cell",
-        "Further away",
-        "The whole matrix (or double-click)",
+        "Zoom in on the chosen cell",
+        "Zoom out",
+        "Show the whole matrix (or double-click)",
     ]
     for _ in range(math.ceil(math.log2(len(ids) / 18))):
         buttons.nth(2).focus()

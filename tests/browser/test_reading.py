@@ -111,7 +111,7 @@ def test_heads_are_labelled_by_the_rules(page: "Page", model: checkpoint.Checkpo
     assert all(title.endswith(f": {KINDS.get(label, label)}") for _, _, label, title in marks if label)
 
     score = expected[LAYER, HEAD].scores["induction"].score
-    assert said.inner_text().startswith(f"induction {score:.2f} of its weight beside the sink")
+    assert said.inner_text().startswith(f"induction {score:.2f} of its weight outside the sink")
     assert page.locator("[data-station=weights]").get_by_test_id("head-chip").inner_text() == "induction"
     labelled = sum(one.label is not None for one in expected.values())
     assert f"On this sentence {labelled} of 48 heads" in page.get_by_test_id("label-counts").inner_text()
@@ -288,7 +288,7 @@ def test_no_station_tells_before_the_guess(page: "Page") -> None:
     assert inspector.is_hidden()
     page.goto("/?" + urlencode(walk | {"step": "out.answer"}))
     options(page, "opened")
-    assert "likeliest" in spot(page, "opened").inner_text()
+    assert "most likely" in spot(page, "opened").inner_text()
     show(page, quiz="on", view="residual")
     answers = page.get_by_test_id("answer")
     assert answers.is_hidden(), "they stand in the order of their chances"
@@ -311,7 +311,7 @@ def test_the_other_families_have_questions_too(page: "Page") -> None:
     text = "I ate a banana in the morning."
     show(page, model="translate-enja", text=text, quiz="on", layer=1, head=2, query=2)
     asked = [place_of(option) for option in options(page, "opened")]
-    assert "at which token of the source" in spot(page, "opened").inner_text()
+    assert "which source token" in spot(page, "opened").inner_text()
     target = page.get_by_test_id("target-token").evaluate_all("all => all.map(({ dataset }) => Number(dataset.id))")
     name = "decoder.layers.1.cross_attn.pattern"
     run = trace(translator, translator.tokenizer.encode(text), [name], target=target[1:])

@@ -77,7 +77,7 @@ def test_a_weight_is_explained_term_by_term(page: "Page", models: dict[str, chec
     most = int(products.abs().argmax())
     assert f"dimension {most}, " in why.locator('[data-step="dot"] .term-said').inner_text()
     assert check(why, "scaled") == pytest.approx((dot / math.sqrt(q.shape[1]), scores[3, 1].item()), abs=1e-4)
-    assert line(why, "mask").startswith("+ M = 0, it is allowed")
+    assert line(why, "mask").startswith("+ M = 0, allowed")
     allowed = slice(4) if attentions(model.config)[-1].causal else slice(None)
     assert number(line(why, "exp").split(",")[0]) == pytest.approx(scores[3, allowed].exp().sum().item(), rel=1e-3)
     assert check(why, "weight") == pytest.approx((pattern[3, 1].item(),) * 2, abs=1e-6)
@@ -94,7 +94,7 @@ def test_a_weight_is_explained_term_by_term(page: "Page", models: dict[str, chec
 
 def test_a_forbidden_cell_says_why_it_is_zero(page: "Page", models: dict[str, checkpoint.Checkpoint]) -> None:
     why = explained(page, models["stories-gpt"], query=1, key=4, view="mask")
-    assert line(why, "mask") == "+ M = -∞: the key comes after the query (causal mask) forbids it"
+    assert line(why, "mask") == "+ M = -∞, forbidden: the key comes after the query (causal mask)"
     assert check(why, "weight") == (0, 0)
     assert why.locator('[data-step="mask"]').evaluate("step => step.classList.contains('lit')")
 
