@@ -53,6 +53,14 @@ def unknown_name(code: str, what: str, name: str, known: Sequence[str], **more: 
     return AppError(code, f"There is no {what} named {name!r}.", hint, known=known, **more)
 
 
+def check_index(what: str, index: int, count: int, where: str) -> None:
+    """Raise `bad_<what>` unless 0 ≤ index < count."""
+    if not 0 <= index < count:
+        message = f"There is no {what} {index}: {what}s run from 0 to {count - 1}."
+        hint = f"Take a {what} from 0 to {count - 1}."
+        raise AppError(f"bad_{what}", message, hint, where=where, got=index, limit=count - 1)
+
+
 def internal() -> AppError:
     """What the user hears of a failure of ours: nothing of its inside, which is in the log."""
     return AppError(

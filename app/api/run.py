@@ -1,49 +1,32 @@
-"""What a request runs: a sentence, its target, masks, PADs and interventions.
+"""A run: what a model is asked to read, and how. The same JSON in requests, saved traces and links.
 
 Strict: unknown fields, text for a number, NaN and infinity are refused, never guessed at.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.api.schema import Index, ModelName, Request
+from app.api.schema import ModelName, Request
+from app.services.interventions.patch import Patch
+from app.services.interventions.registry import Intervention
 
 MAX_IDS = 65_536
+TokenIds = Annotated[list[int], Field(max_length=MAX_IDS, fail_fast=True)]
 
 
-class Sentence(Request):
+class Input(Request):
     """A sentence as text or as ids: exactly one of the two."""
 
-    model: ModelName = None
     text: str | None = Field(default=None, description="The sentence.", examples=["Once upon a time"])
-    token_ids: Annotated[list[int], Field(max_length=MAX_IDS, fail_fast=True)] | None = Field(
-        default=None, description="The sentence as token ids, in place of `text`."
-    )
+    token_ids: TokenIds | None = Field(default=None, description="The sentence as token ids, in place of `text`.")
 
     @model_validator(mode="after")
     def one_of_two(self) -> Self:
         if (self.text is None) == (self.token_ids is None):
             raise ValueError("give either text or token_ids, one of the two")
-        return self
-
-
-class WithTarget(Sentence):
-    """A sentence and, for an encoder-decoder, a target."""
-
-    target: str | None = Field(
-        default=None, description="What an encoder-decoder is to read as written so far; empty: START alone."
-    )
-    target_ids: Annotated[list[int], Field(max_length=MAX_IDS, fail_fast=True)] | None = Field(
-        default=None, description="The target as token ids, in place of `target`; START may be left out."
-    )
-
-    @model_validator(mode="after")
-    def at_most_one(self) -> Self:
-        if self.target is not None and self.target_ids is not None:
-            raise ValueError("give target or target_ids, not both")
         return self
 
 
@@ -65,44 +48,57 @@ class Pad(Request):
     )
 
 
-AttentionId = Annotated[
-    str | None,
-    Field(max_length=200, description="An id of the model's `attentions`; left out: the first.", examples=["self"]),
-]
+class Run(Request):
+    """What is run, and how: a sentence, its target, masks, PADs and interventions."""
 
-
-class AblateHead(Request):
-    """Switch a head off: its output z is 0 before W_O."""
-
-    kind: Literal["ablate_head"]
-    attention: AttentionId = None
-    layer: Index
-    head: Index
-
-
-class EditMask(Request):
-    """Forbid one cell of one head's mask (reason `edited`), or allow it whatever forbade it."""
-
-    kind: Literal["mask"]
-    attention: AttentionId = None
-    layer: Index
-    head: Index
-    query: Index
-    key: Index
-    allow: bool
-
-
-Intervention = Annotated[AblateHead | EditMask, Field(discriminator="kind")]
-
-
-class RunRequest(WithTarget):
-    """What is run, and how: a sentence, its target, masks, PADs and changes."""
-
+    model: ModelName = None
+    input: Input | None = Field(default=None, description="What is read.")
+    text: str | None = Field(default=None, description="Short for `input.text`.", examples=["Once upon a time"])
+    token_ids: TokenIds | None = Field(default=None, description="Short for `input.token_ids`.")
+    target: str | None = Field(
+        default=None, description="What an encoder-decoder is to read as written so far; empty: START alone."
+    )
+    target_ids: TokenIds | None = Field(
+        default=None, description="The target as token ids, in place of `target`; START may be left out."
+    )
     masks: MaskSwitches = Field(default=MaskSwitches(), description="Which masks are on.")
     pad: Pad = Field(default=Pad(), description="PAD tokens to put around the sentence.")
     interventions: list[Intervention] = Field(
         default=[],
         max_length=4096,
-        description="Changes to make while the model runs.",
-        examples=[[{"kind": "ablate_head", "layer": 0, "head": 3}]],
+        description="Changes to make while the model runs, one after the other in this order.",
+        examples=[[{"kind": "ablate", "where": {"layer": 0, "head": 3}}]],
     )
+
+    @model_validator(mode="after")
+    def one_input(self) -> Self:
+        if sum(given is not None for given in (self.input, self.text, self.token_ids)) != 1:
+            raise ValueError("give either text or token_ids, one of the two (or input, which has one of them)")
+        return self
+
+    @model_validator(mode="after")
+    def at_most_one_target(self) -> Self:
+        if self.target is not None and self.target_ids is not None:
+            raise ValueError("give target or target_ids, not both")
+        return self
+
+    @property
+    def sentence(self) -> Input:
+        """What is read, however it was given."""
+        return self.input or Input(text=self.text, token_ids=self.token_ids)
+
+    def to_json(self, first: str) -> dict[str, Any]:
+        """The run alone, without what a request wants of it; `first` is the id of the model's first attention."""
+        return {
+            "model": self.model,
+            "input": self.sentence.model_dump(exclude_none=True),
+            "target": self.target,
+            "target_ids": self.target_ids,
+            "masks": self.masks.model_dump(),
+            "pad": self.pad.model_dump(),
+            "interventions": [item.to_json(first) for item in self.interventions],
+        }
+
+
+Patch.model_rebuild(_types_namespace={"Run": Run})
+Run.model_rebuild()

@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request, Response
 
-from app.api.run import RunRequest
+from app.api.run import Run
 from app.api.schema import ModelRequest
 from app.http.deps import State, get_seen, get_state
 from app.http.observe import Seen
@@ -17,7 +17,7 @@ from app.services.plan import RunPlan, plan_run
 from app.services.work import Done
 from model.checkpoint import Checkpoint
 
-Run = TypeVar("Run", bound=RunRequest)
+Asked = TypeVar("Asked", bound=Run)
 Model = TypeVar("Model", bound=ModelRequest)
 
 
@@ -27,10 +27,10 @@ class Desk:
     def __init__(self, http: Request, state: State, seen: Seen) -> None:
         self.http, self.state, self.seen = http, state, seen
 
-    async def explain_run(self, request: Run, service: Callable[[RunPlan, Run], Json]) -> Response:
+    async def explain_run(self, request: Asked, service: Callable[[RunPlan, Asked], Json]) -> Response:
         """Plan what the request runs, and answer with what `service` says of it."""
         checkpoint = self._checkpoint(request.model)
-        self.seen.text = request.text
+        self.seen.text = request.sentence.text
 
         def job() -> bytes:
             plan = plan_run(checkpoint, request, self.state.settings.max_text_chars)

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from app.api.sampling import Sampling
 from app.api.traces.schema import Predict
+from app.errors import check_index
 from app.services import tokens
-from app.services.edits import check_index
 from model.checkpoint import Checkpoint
 from model.sampling import Distribution, Settings, distribution, likeliest
 from model.tokenizer import Tokenizer

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from app.api.run import Run
 from app.errors import AppError
 from model.checkpoint import Checkpoint
 from model.tokenizer import Token, Tokenizer, check_encodable
@@ -33,18 +34,32 @@ def invalid_text(why: str, where: str = "text") -> AppError:
     return AppError("invalid_text", f"This is no text: {why}.", "Delete that character.", where=where)
 
 
+def read(checkpoint: Checkpoint, run: Run, max_chars: int) -> list[int]:
+    """The ids that a run reads, by text or by ids. Raises what `resolve` raises."""
+    sentence, inside = run.sentence, "input." if run.input is not None else ""
+    return resolve(checkpoint, sentence.text, sentence.token_ids, max_chars, run.pad.count, inside)
+
+
 def resolve(
-    checkpoint: Checkpoint, text: str | None, token_ids: Sequence[int] | None, max_chars: int, n_pad: int = 0
+    checkpoint: Checkpoint,
+    text: str | None,
+    token_ids: Sequence[int] | None,
+    max_chars: int,
+    n_pad: int = 0,
+    inside: str = "",
 ) -> list[int]:
     """The ids that the model reads, [CLS] included, by text or by ids (exactly one of them is given): at least one, and
-    no more than fit beside `n_pad` PADs. Raises `empty_text`, `too_long`, `bad_token` and what `encode` raises."""
-    where = "text" if token_ids is None else "token_ids"
+    no more than fit beside `n_pad` PADs. `inside` is where the two are, for errors.
+
+    Raises `empty_text`, `too_long`, `bad_token` and what `encode` raises.
+    """
+    where = f"{inside}text" if token_ids is None else f"{inside}token_ids"
     if token_ids is None:
-        ids = encode(checkpoint.tokenizer, text or "", max_chars)
+        ids = encode(checkpoint.tokenizer, text or "", max_chars, where)
     else:
-        ids = check_ids(checkpoint.tokenizer, token_ids, first_allowed=reads_first(checkpoint))
+        ids = check_ids(checkpoint.tokenizer, token_ids, where, first_allowed=reads_first(checkpoint))
     if not ids:
-        hint = "Type at least one character." if where == "text" else "Give at least one id."
+        hint = "Type at least one character." if token_ids is None else "Give at least one id."
         raise AppError("empty_text", "There is no token to look at.", hint, where=where)
     ids = as_read(checkpoint, ids)
     check_length(len(ids) + n_pad, checkpoint.config.max_seq_len, where, n_pad)

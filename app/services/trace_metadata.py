@@ -6,23 +6,27 @@ from dataclasses import asdict
 from typing import Any
 
 from app import VERSION
+from app.api.run import Run
 from app.api.traces.schema import TraceRequest
 from app.services import tokens, wire
+from app.services.plan import RunPlan
 from app.services.targets import Target
 from model.attentions import attentions
 from model.checkpoint import Checkpoint
+from model.describe import describe
 from model.trace import Trace
 
 
-def metadata(checkpoint: Checkpoint, request: TraceRequest, traced: Trace, target: Target | None) -> dict[str, Any]:
+def metadata(plan: RunPlan, request: TraceRequest, traced: Trace) -> dict[str, Any]:
     """The model, what it read and wrote, and what was asked for."""
+    checkpoint = plan.checkpoint
     return {
         "version": wire.VERSION,
         "produced_by": f"chumoku {VERSION}",
         **about_model(checkpoint),
         **about_text(checkpoint, request, traced),
-        **about_target(checkpoint, traced, target),
-        **about_request(checkpoint, request),
+        **about_target(checkpoint, traced, plan.target),
+        **about_request(plan, request),
     }
 
 
@@ -43,7 +47,8 @@ def about_model(checkpoint: Checkpoint) -> dict[str, Any]:
 def about_text(checkpoint: Checkpoint, request: TraceRequest, traced: Trace) -> dict[str, Any]:
     """`text` is what was asked for, `read_text` what the tokens spell, in which they count their places."""
     read_text = tokens.text_of(checkpoint.tokenizer, traced.ids)
-    text = read_text if request.text is None else request.text
+    asked = request.sentence.text
+    text = read_text if asked is None else asked
     return {
         "text": text,
         "read_text": read_text,
@@ -65,14 +70,25 @@ def about_target(checkpoint: Checkpoint, traced: Trace, target: Target | None) -
     }
 
 
-def about_request(checkpoint: Checkpoint, request: TraceRequest) -> dict[str, Any]:
-    """`masks.causal` is what was in force, and an intervention names its attention."""
-    causal = checkpoint.config.is_causal if request.masks.causal is None else request.masks.causal
-    first = attentions(checkpoint.config)[0].id
+def about_request(plan: RunPlan, request: TraceRequest) -> dict[str, Any]:
+    """`run` can be asked for again as it is; `masks`, `pad` and `interventions` are its own."""
+    run = resolved(plan, request)
     return {
+        "run": run,
         "heads": request.heads,
-        "masks": request.masks.model_dump() | {"causal": causal},
-        "pad": request.pad.model_dump(),
-        "interventions": [item.model_dump() | {"attention": item.attention or first} for item in request.interventions],
+        **{part: run[part] for part in ("masks", "pad", "interventions")},
         "dtype": request.dtype,
+    }
+
+
+def resolved(plan: RunPlan, run: Run) -> dict[str, Any]:
+    """The run as asked, with what was left to the model: its name, the causal mask, the target, the attentions."""
+    description = describe(plan.checkpoint.config)
+    asked = run.to_json(description.attentions[0].id)
+    in_force = any(one.causal for one in description.attentions) if run.masks.causal is None else run.masks.causal
+    written = plan.target.ids if plan.target is not None and run.target is None else None
+    return asked | {
+        "model": plan.checkpoint.name,
+        "target_ids": written,
+        "masks": asked["masks"] | {"causal": in_force},
     }

@@ -10,9 +10,8 @@ import torch
 from torch import Tensor
 
 from app.api.traces.schema import TraceRequest
-from app.errors import AppError, unknown_name
+from app.errors import AppError, check_index, unknown_name
 from app.services import wire
-from app.services.edits import check_index
 from app.services.families import WITHOUT_NEXT_TOKEN, check_predicts
 from app.services.languages import Languages, notes
 from app.services.plan import RunPlan, plan_run
@@ -49,7 +48,7 @@ def answer(checkpoint: Checkpoint, request: TraceRequest, max_chars: int, loaded
         name: wire.convert(name, select_heads(traced.tensors[name], traced.dims[name], request.heads), request.dtype)
         for name in names
     }
-    about = metadata(checkpoint, request, traced, plan.target) | {
+    about = metadata(plan, request, traced) | {
         "dims": {name: traced.dims[name] for name in names},
         "scale": wire.scales(names, request.dtype),
         "seconds": seconds,

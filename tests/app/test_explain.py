@@ -208,7 +208,8 @@ async def test_a_run_is_as_it_was_asked_for(families: AsyncClient, three: Librar
         reasons[:, 1, 2, 3] |= EDITED
         return reasons
 
-    cell = {"kind": "mask", "attention": "cross", "layer": 1, "head": 1, "query": 2, "key": 3, "allow": False}
+    where = {"attention": "cross", "layer": 1, "head": 1, "query": 2, "key": 3}
+    cell = {"kind": "mask", "where": where, "allow": False}
     request = {
         "model": "translator",
         "text": "abc",

@@ -168,11 +168,12 @@ async def test_a_classifier_counts_its_first_token(families: AsyncClient) -> Non
 
 async def test_an_intervention_names_its_attention(families: AsyncClient) -> None:
     request: dict[str, Any] = {"model": "translator", "text": SOURCE, "target": "ab", "want": ["*.mask", "*.attn.z"]}
-    cell = {"kind": "mask", "layer": 1, "head": 2, "query": 2, "key": 11, "allow": False}
+    where = {"attention": "cross", "layer": 1, "head": 2, "query": 2, "key": 11}
+    cell = {"kind": "mask", "where": where, "allow": False}
     tensors, meta = await ask(
         families,
         **request,
-        interventions=[cell | {"attention": "cross"}, {"kind": "ablate_head", "layer": 0, "head": 1}],
+        interventions=[cell, {"kind": "ablate", "where": {"layer": 0, "head": 1}}],
     )
     changed = {name: np.argwhere(mask & 8).tolist() for name, mask in tensors.items() if name.endswith("mask")}
     assert {name: cells for name, cells in changed.items() if cells} == {
@@ -180,7 +181,7 @@ async def test_an_intervention_names_its_attention(families: AsyncClient) -> Non
     }
     assert not tensors["encoder.layers.0.attn.z"][1].any()  # the first attention, where none is named
     assert tensors["decoder.layers.0.attn.z"][1].any()
-    assert [item["attention"] for item in meta["interventions"]] == ["cross", "encoder"]
+    assert [item["where"]["attention"] for item in meta["interventions"]] == ["cross", "encoder"]
 
 
 async def test_layers_count_within_their_stack(families: AsyncClient) -> None:

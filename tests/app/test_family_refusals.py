@@ -8,8 +8,16 @@ from httpx import AsyncClient
 from tests.app.helpers import refused
 
 LONG = "a" * 65
-CELL = {"kind": "mask", "layer": 0, "head": 0, "query": 0, "key": 0, "allow": False}
-HEAD = {"kind": "ablate_head", "layer": 0, "head": 0}
+
+
+def cell(**where: Any) -> dict[str, Any]:
+    return {"kind": "mask", "where": {"layer": 0, "head": 0, "query": 0, "key": 0} | where, "allow": False}
+
+
+def head(**where: Any) -> dict[str, Any]:
+    return {"kind": "ablate", "where": {"layer": 0, "head": 0} | where}
+
+
 T: dict[str, Any] = {"model": "translator", "text": "abc"}
 
 BOTH: list[tuple[dict[str, Any], str, str | None]] = [
@@ -38,13 +46,13 @@ TRACES: list[tuple[dict[str, Any], str, str | None]] = [
     ({"model": "classifier", "text": "a" * 64}, "too_long", "text"),  # [CLS] counts
     ({"model": "classifier", "token_ids": [97, 258]}, "bad_token", "token_ids[1]"),
     (T | {"target": "b", "predict": {"positions": [2]}}, "bad_position", "predict.positions[0]"),
-    (T | {"interventions": [CELL | {"attention": "crss"}]}, "unknown_attention", "interventions[0].attention"),
-    (T | {"interventions": [HEAD | {"attention": "self"}]}, "unknown_attention", "interventions[0].attention"),
-    (T | {"interventions": [HEAD | {"attention": 1}]}, "invalid_request", None),
-    (T | {"target": "", "interventions": [CELL | {"attention": "cross", "query": 1}]}, "bad_position",
-     "interventions[0].query"),
-    (T | {"target": "", "interventions": [CELL | {"attention": "cross", "key": 3}]}, "bad_position",
-     "interventions[0].key"),
+    (T | {"interventions": [cell(attention="crss")]}, "unknown_attention", "interventions[0].where.attention"),
+    (T | {"interventions": [head(attention="self")]}, "unknown_attention", "interventions[0].where.attention"),
+    (T | {"interventions": [head(attention=1)]}, "invalid_request", None),
+    (T | {"target": "", "interventions": [cell(attention="cross", query=1)]}, "bad_position",
+     "interventions[0].where.query"),
+    (T | {"target": "", "interventions": [cell(attention="cross", key=3)]}, "bad_position",
+     "interventions[0].where.key"),
     (T | {"want": ["layers.0.attn.pattern"]}, "unknown_tensor", "want[0]"),
 ]  # fmt: skip
 TRANSLATIONS: list[tuple[dict[str, Any], str, str | None]] = [
@@ -92,7 +100,7 @@ async def test_too_long_says_which_side(families: AsyncClient) -> None:
 
 
 async def test_unknown_attention_lists_the_known(families: AsyncClient) -> None:
-    edits = [HEAD | {"attention": "crss"}]
+    edits = [head(attention="crss")]
     error = await refused(families, "/api/trace", 422, "unknown_attention", **T, interventions=edits)
     assert error["known"] == ["encoder", "decoder", "cross"]
     assert "'cross'" in error["hint"]

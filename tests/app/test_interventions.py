@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 from httpx import AsyncClient
 
@@ -8,7 +10,7 @@ WANT = ["layers.1.*", "layers.2.attn.pattern", "logits"]
 
 async def test_an_ablated_head_says_nothing(client: AsyncClient) -> None:
     plain, _ = await trace(client, want=WANT)
-    cut, _ = await trace(client, want=WANT, interventions=[{"kind": "ablate_head", "layer": 1, "head": 5}])
+    cut, _ = await trace(client, want=WANT, interventions=[{"kind": "ablate", "where": {"layer": 1, "head": 5}}])
     assert not cut["layers.1.attn.z"][5].any()
     assert not cut["layers.1.attn.head_out"][5].any()
     others = [head for head in range(8) if head != 5]
@@ -23,7 +25,7 @@ async def test_an_ablated_head_says_nothing(client: AsyncClient) -> None:
 
 
 async def test_a_forbidden_cell_is_zero_and_says_why(client: AsyncClient) -> None:
-    edit = {"kind": "mask", "layer": 1, "head": 3, "query": 6, "key": 2, "allow": False}
+    edit = {"kind": "mask", "where": {"layer": 1, "head": 3, "query": 6, "key": 2}, "allow": False}
     plain, _ = await trace(client, want=WANT)
     cut, _ = await trace(client, want=WANT, interventions=[edit])
     mask, pattern = cut["layers.1.attn.mask"], cut["layers.1.attn.pattern"]
@@ -41,13 +43,13 @@ async def test_a_forbidden_cell_is_zero_and_says_why(client: AsyncClient) -> Non
 
 
 async def test_a_forbidden_future_cell_has_both_reasons(client: AsyncClient) -> None:
-    edit = {"kind": "mask", "layer": 0, "head": 0, "query": 1, "key": 4, "allow": False}
+    edit = {"kind": "mask", "where": {"layer": 0, "head": 0, "query": 1, "key": 4}, "allow": False}
     tensors, _ = await trace(client, want=["layers.0.attn.mask"], interventions=[edit])
     assert tensors["layers.0.attn.mask"][0, 1, 4] == 1 | 8
 
 
 async def test_a_future_cell_can_be_allowed(client: AsyncClient) -> None:
-    edit = {"kind": "mask", "layer": 1, "head": 0, "query": 0, "key": 4, "allow": True}
+    edit = {"kind": "mask", "where": {"layer": 1, "head": 0, "query": 0, "key": 4}, "allow": True}
     tensors, _ = await trace(client, want=["layers.1.attn.*"], interventions=[edit])
     assert tensors["layers.1.attn.mask"][0, 0, 4] == 0
     row = tensors["layers.1.attn.pattern"][0, 0]
@@ -56,20 +58,22 @@ async def test_a_future_cell_can_be_allowed(client: AsyncClient) -> None:
 
 
 async def test_a_row_with_nothing_allowed_is_zeros(client: AsyncClient) -> None:
-    edit = {"kind": "mask", "layer": 1, "head": 0, "query": 0, "key": 0, "allow": False}
+    edit = {"kind": "mask", "where": {"layer": 1, "head": 0, "query": 0, "key": 0}, "allow": False}
     tensors, _ = await trace(client, want=["layers.1.attn.*", "logits"], interventions=[edit])
     assert not tensors["layers.1.attn.pattern"][0, 0].any()
     assert np.isfinite(tensors["logits"]).all()
 
 
 async def test_edits_add_up(client: AsyncClient) -> None:
-    cell = {"kind": "mask", "layer": 2, "head": 1, "query": 3, "key": 1}
+    def cell(key: int, *, allow: bool) -> dict[str, Any]:
+        return {"kind": "mask", "where": {"layer": 2, "head": 1, "query": 3, "key": key}, "allow": allow}
+
     several = [
-        {"kind": "ablate_head", "layer": 1, "head": 0},
-        {"kind": "ablate_head", "layer": 1, "head": 7},
-        {**cell, "allow": False},
-        {**cell, "key": 2, "allow": False},
-        {**cell, "allow": True},
+        {"kind": "ablate", "where": {"layer": 1, "head": 0}},
+        {"kind": "ablate", "where": {"layer": 1, "head": 7}},
+        cell(1, allow=False),
+        cell(2, allow=False),
+        cell(1, allow=True),
     ]
     tensors, _ = await trace(client, want=["layers.1.attn.z", "layers.2.attn.mask"], interventions=several)
     assert [bool(z.any()) for z in tensors["layers.1.attn.z"]] == [False, *[True] * 6, False]

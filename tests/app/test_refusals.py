@@ -10,7 +10,15 @@ from model.checkpoint import Checkpoint
 from tests.app.conftest import Open
 from tests.app.helpers import error_of, refused
 
-CELL = {"kind": "mask", "layer": 0, "head": 0, "query": 0, "key": 0, "allow": False}
+
+def cell(**where: Any) -> dict[str, Any]:
+    return {"kind": "mask", "where": {"layer": 0, "head": 0, "query": 0, "key": 0} | where, "allow": False}
+
+
+def head(**where: Any) -> dict[str, Any]:
+    return {"kind": "ablate", "where": {"layer": 0, "head": 0} | where}
+
+
 JSON = {"content-type": "application/json"}
 
 MISTAKES: list[tuple[dict[str, Any], str, str | None]] = [
@@ -53,10 +61,18 @@ TRACE_MISTAKES: list[tuple[dict[str, Any], str, str | None]] = [
     ({"predict": {"positions": [0], "temperature": 1e-9}}, "invalid_request", "predict.temperature"),
     ({"predict": {"positions": [0], "top_p": 0}}, "invalid_request", "predict.top_p"),
     ({"interventions": [{"kind": "explode"}]}, "invalid_request", "interventions[0]"),
-    ({"interventions": [{"kind": "ablate_head", "layer": 6, "head": 0}]}, "bad_layer", "interventions[0].layer"),
-    ({"interventions": [{"kind": "ablate_head", "layer": 0, "head": 8}]}, "bad_head", "interventions[0].head"),
-    ({"interventions": [{**CELL, "query": 1}]}, "bad_position", "interventions[0].query"),
-    ({"interventions": [CELL, {**CELL, "key": 9}]}, "bad_position", "interventions[1].key"),
+    (
+        {"interventions": [head(layer=6)]},
+        "bad_layer",
+        "interventions[0].where.layer",
+    ),
+    (
+        {"interventions": [head(head=8)]},
+        "bad_head",
+        "interventions[0].where.head",
+    ),
+    ({"interventions": [cell(query=1)]}, "bad_position", "interventions[0].where.query"),
+    ({"interventions": [cell(), cell(key=9)]}, "bad_position", "interventions[1].where.key"),
 ]
 GENERATE_MISTAKES: list[tuple[dict[str, Any], str, str | None]] = [
     ({"max_new_tokens": 0}, "invalid_request", "max_new_tokens"),

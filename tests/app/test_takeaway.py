@@ -70,8 +70,8 @@ def test_no_name_breaks_out_of_its_header(name: str) -> None:
 async def test_the_file_says_how_it_was_made(client: AsyncClient) -> None:
     """With its metadata alone the same request can be made again, and the model's shape is known."""
     edits = [
-        {"kind": "ablate_head", "layer": 1, "head": 5},
-        {"kind": "mask", "layer": 0, "head": 1, "query": 4, "key": 2, "allow": False},
+        {"kind": "ablate", "where": {"layer": 1, "head": 5}},
+        {"kind": "mask", "where": {"layer": 0, "head": 1, "query": 4, "key": 2}, "allow": False},
     ]
     first, meta = await trace(
         client, want=WANT, interventions=edits, masks={"causal": False}, pad={"count": 1, "follow": False}
@@ -80,10 +80,11 @@ async def test_the_file_says_how_it_was_made(client: AsyncClient) -> None:
     assert ModelConfig.from_json(config).d_head == meta["config"]["d_head"]
     again, _ = await trace(
         client,
-        model=meta["model"],
-        text=meta["text"],
+        text=None,
+        **meta["run"],
         want=list(meta["dims"]),
-        **{part: meta[part] for part in ("interventions", "masks", "pad", "dtype", "heads")},
+        dtype=meta["dtype"],
+        heads=meta["heads"],
     )
     for name, tensor in first.items():
         np.testing.assert_array_equal(again[name], tensor, err_msg=name)

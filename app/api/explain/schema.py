@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.api.run import RunRequest
+from app.api.run import Run
 from app.api.schema import Index, ModelRequest
 
 MAX_K = 100
@@ -16,11 +16,11 @@ Stack = Annotated[
 ]
 
 
-class LensRequest(RunRequest):
+class LensRequest(Run):
     k: int = Field(default=5, ge=1, le=MAX_K, description="How many of the likeliest answers to list.")
 
 
-class AnswerRequest(RunRequest):
+class AnswerRequest(Run):
     """A run, and which of its answers is explained."""
 
     answer: Index | None = Field(
@@ -39,11 +39,11 @@ class GradientsRequest(AnswerRequest):
     pass
 
 
-class HeadsRequest(RunRequest):
+class HeadsRequest(Run):
     pass
 
 
-class UnitsRequest(RunRequest):
+class UnitsRequest(Run):
     k: int = Field(default=8, ge=1, le=MAX_K, description="How many units of a token, or tokens of a unit, to list.")
     unit: Index | None = Field(default=None, description="Tell this unit's strongest tokens too; goes with `layer`.")
     layer: Index | None = Field(default=None, description="The layer of `unit`.")
@@ -56,12 +56,12 @@ class UnitsRequest(RunRequest):
         return self
 
 
-class SwapRequest(RunRequest):
+class SwapRequest(Run):
     i: Index = Field(description="One place of the source, PADs and [CLS] counted.", examples=[1])
     j: Index = Field(description="The other.", examples=[2])
 
 
-class ResidualRequest(RunRequest):
+class ResidualRequest(Run):
     pass
 
 

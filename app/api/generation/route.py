@@ -35,7 +35,7 @@ async def opened(
         return not await http.is_disconnected()
 
     checkpoint = library.get(request.model)
-    seen.model, seen.text = checkpoint.name, request.text
+    seen.model, seen.text = checkpoint.name, request.sentence.text
     job = partial(Session, checkpoint, request, settings.max_text_chars, settings.max_new_tokens)
     with work.stream():
         session = (await work.run(job, kind="open", wanted=wanted)).value

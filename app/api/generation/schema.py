@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from app.api.run import WithTarget
+from app.api.run import Run
 from app.api.sampling import MAX_SEED, Candidates, Sampling
 
 
-class GenerateRequest(WithTarget, Sampling):
+class GenerateRequest(Run, Sampling):
     seed: int = Field(
         default=7, ge=0, le=MAX_SEED, description="The draw of the token at index i depends on (seed, i) alone."
     )

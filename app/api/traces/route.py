@@ -37,7 +37,7 @@ async def trace(
         return not await http.is_disconnected()
 
     checkpoint = library.get(request.model)
-    seen.model, seen.text = checkpoint.name, request.text
+    seen.model, seen.text = checkpoint.name, request.sentence.text
     job = partial(answer, checkpoint, request, settings.max_text_chars, library.languages)
     done = await work.run(job, wanted=wanted)
     seen.n_tokens = done.value.n_tokens

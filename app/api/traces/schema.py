@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from app.api.run import RunRequest
+from app.api.run import Run
 from app.api.sampling import Candidates, Sampling
 from app.api.schema import Indices
 
@@ -20,7 +20,7 @@ class Predict(Sampling):
     n: Candidates = 12
 
 
-class TraceRequest(RunRequest):
+class TraceRequest(Run):
     want: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
         default=["*.pattern"],
         max_length=256,

@@ -30,7 +30,7 @@ async def translate(
         return not await http.is_disconnected()
 
     checkpoint = library.translator(request.model)
-    seen.model, seen.text = checkpoint.name, request.text
+    seen.model, seen.text = checkpoint.name, request.sentence.text
     job = partial(Translation, checkpoint, request, settings.max_text_chars)
     with work.stream():
         translation = (await work.run(job, kind="search", wanted=wanted)).value

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from app.api.run import Sentence
+from app.api.run import Run
 
 MAX_BEAMS = 16
 
 
-class TranslateRequest(Sentence):
+class TranslateRequest(Run):
     beams: int = Field(default=4, ge=1, le=MAX_BEAMS, description="Targets followed side by side; 1 is greedy.")
     alpha: float = Field(
         default=0.6, ge=0, le=10, description="Length penalty: hypotheses are ranked by log p / ((5 + n) / 6)^alpha."
     )
+
+    @field_validator("target", "target_ids")
+    @classmethod
+    def no_target(cls, given: object) -> object:
+        if given is not None:
+            raise ValueError("a search writes the whole target: leave this out, or let /api/generate go on from it")
+        return given

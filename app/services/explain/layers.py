@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from app.api.explain.schema import HeadsRequest, ResidualRequest, SwapRequest, UnitsRequest
-from app.errors import AppError
-from app.services.edits import check_index
+from app.errors import AppError, check_index
 from app.services.explain.shared import Json, plain, prefix_of
 from app.services.plan import RunPlan
 from model.explain.head_labels import RULES, labels

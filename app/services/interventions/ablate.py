@@ -1,0 +1,36 @@
+"""Switch a head off: what it computes becomes 0."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+from torch import Tensor
+
+from app.api.schema import Index
+from app.services.interventions.base import Change, Kind, Site, Where, wrong_role
+
+
+class AblatedHead(Where):
+    role: str = Field(default="z", max_length=200, description="What becomes 0; `z` is before W_O.")
+    head: Index
+
+
+class Ablate(Kind):
+    """Switch a head off: its output z is 0 before W_O."""
+
+    kind: Literal["ablate"]
+    where: AblatedHead
+
+    def change(self, site: Site, at: str) -> Change:
+        attention, where = site.attention(self.where, at), self.where
+        site.check_head(attention, where.head, at)
+        role = site.role(attention, where.role, at)
+        if role.dims.split()[0] != "head" or where.role == "mask":
+            raise wrong_role(where.role, "holds no numbers of a head", at)
+        return Change(role.taps[where.layer], self.apply)
+
+    def apply(self, x: Tensor, first_query: int) -> Tensor:
+        """x [batch head ..]"""
+        x[:, self.where.head] = 0.0
+        return x

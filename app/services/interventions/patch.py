@@ -1,0 +1,87 @@
+"""Put another run's numbers in place of this run's (activation patching)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from pydantic import Field, model_validator
+from torch import Tensor
+
+from app.api.schema import Index
+from app.errors import AppError, check_index
+from app.services.interventions.base import Change, Kind, Site, Where, wrong_role
+from model.describe import Attention
+
+if TYPE_CHECKING:
+    from app.api.run import Run
+
+
+class Rows(Where):
+    role: str = Field(max_length=200, description="A role with a row for each query: `q`, `z`, `attn_out` ….")
+    head: Index | None = Field(default=None, description="Left out: every head.")
+    query: Index | None = Field(default=None, description="Left out: every row; both runs are then equally long.")
+
+
+class Patch(Kind):
+    """Replace the rows of one role by those that another run of the same model has there."""
+
+    kind: Literal["patch"]
+    where: Rows
+    source: Run = Field(alias="from", description="The other run. It may have interventions, but no patches.")
+
+    @model_validator(mode="after")
+    def one_deep(self) -> Self:
+        if any(item.kind == "patch" for item in self.source.interventions):
+            raise ValueError("the run that a patch takes its numbers from has no patches itself")
+        return self
+
+    def change(self, site: Site, at: str) -> Change:
+        attention, where = site.attention(self.where, at), self.where
+        role = site.role(attention, where.role, at)
+        self.check_role(role.dims.split(), at)
+        site.check_head(attention, where.head, at)
+        if self.source.model not in (None, site.model):
+            message = f"The other run is of {self.source.model!r}, this one of {site.model!r}."
+            raise AppError("bad_source", message, "Take a run of the same model.", where=f"{at}.from.model")
+        tap = role.taps[where.layer]
+        rows = site.traced(self.source, tap)
+        self.check_rows(rows.shape[-2], site, attention, at)
+        return Change(tap, Replace(rows, where.head, where.query))
+
+    def check_role(self, dims: list[str], at: str) -> None:
+        """Raise `bad_role` unless the role has one row for each query, and heads if one is named."""
+        role = self.where.role
+        if "key" in dims or "position" not in dims or role in ("k", "v"):
+            raise wrong_role(role, "does not have one row for each query", at)
+        if self.where.head is not None and "head" not in dims:
+            raise wrong_role(role, "has no heads", at)
+
+    def check_rows(self, there: int, site: Site, attention: Attention, at: str) -> None:
+        """Raise `bad_position` or `bad_source` where the runs do not have the same rows."""
+        query, here = self.where.query, site.lengths[attention.queries]
+        if query is not None:
+            site.check_position(query, attention.queries, at, "query")
+            check_index("position", query, there, f"{at}.where.query")
+        elif there != here:
+            message = f"The other run has {there} rows, this one {here}."
+            raise AppError("bad_source", message, "Name a query, or take a run of the same length.", where=f"{at}.from")
+
+    def to_json(self, first: str) -> dict[str, Any]:
+        return super().to_json(first) | {"from": self.source.to_json(first)}
+
+
+class Replace:
+    """Row t of the tensor becomes row t of `rows` [head? position ..]."""
+
+    def __init__(self, rows: Tensor, head: int | None, query: int | None) -> None:
+        self.rows, self.head = rows, head
+        self.queries = range(rows.shape[-2]) if query is None else (query,)
+
+    def __call__(self, x: Tensor, first_query: int) -> Tensor:
+        """x [batch head? position ..]"""
+        heads = (slice(None),) * (x.dim() - 3) if self.head is None else (self.head,)
+        for query in self.queries:
+            row = query - first_query
+            if 0 <= row < x.shape[-2]:
+                x[(slice(None), *heads, row)] = self.rows[(*heads, query)].to(x.device)
+        return x

@@ -1,0 +1,13 @@
+"""The kinds of interventions there are. A new kind is a file beside this one and a name in the union."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from app.services.interventions.ablate import Ablate
+from app.services.interventions.mask import EditMask
+from app.services.interventions.patch import Patch
+
+Intervention = Annotated[Ablate | EditMask | Patch, Field(discriminator="kind")]
