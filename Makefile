@@ -12,9 +12,6 @@ PYTHON ?= $(if $(shell python3.11 --version 2>/dev/null),python3.11,python3)
 TORCH_INDEX ?=
 TORCH_CPU := https://download.pytorch.org/whl/cpu
 
-# Processes that share the tests, file by file: each has a server and a browser of its own. 0: this one alone.
-JOBS ?= 2
-
 VENV := .venv
 BIN := $(VENV)/bin
 ALL_EXTRAS := train,hf,scale,test,dev
@@ -36,8 +33,8 @@ run: install ## install what is missing, then serve at http://HOST:PORT (127.0.0
 
 install: $(VENV)/run.stamp ## create .venv with what running and training need
 
-test: chromium $(VENV)/test.stamp lint ## everything: ruff, mypy, unit, API and browser tests (ARGS="-k mask" for some)
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
+test: chromium $(VENV)/test.stamp node_modules/stamp ## lint and every test, at once (ARGS="-k mask": those tests alone, live)
+	@$(if $(ARGS),$(BIN)/python -m pytest $(ARGS),$(BIN)/python tests/run.py)
 
 lint: lint-python ## ruff, mypy --strict
 

@@ -8,9 +8,7 @@ import shutil
 import socket
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -21,9 +19,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-if "PYTEST_XDIST_WORKER" in os.environ:  # others have the other cores; torch reads this when it is imported
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 QUIET = ("gpu", "quic", "background-networking", "component-update", "sync")
 DEFAULTS: Any = {"locale": "en-US", "viewport": {"width": 1440, "height": 1000}}
@@ -33,26 +28,15 @@ PATIENCE_MS = 60_000  # waiting costs nothing where all is well; beside a traini
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that use the browser, and run their files last, the largest first.
+    """Mark the tests that use the browser, and run them last.
 
-    Playwright's sync API leaves an event loop running in this thread, under which no async test could start. Of two
-    processes that share the files (`make test`), each takes them in this order, and the last ones it takes are short.
+    Playwright's sync API leaves an event loop running in this thread, under which no async test could start.
     """
     for item in items:
         if {"browser", "page"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.browser)
-    tests = Counter(item.path for item in items if item.get_closest_marker("browser"))
-    number_namesakes(items)
-    items.sort(key=lambda item: (item.path in tests, -tests[item.path]))
-
-
-def number_namesakes(items: list[pytest.Item]) -> None:
-    """Schemathesis gives the tests of all operations one id; of tests with the same id xdist runs only the first."""
-    seen: Counter[str] = Counter()
-    for item in items:
-        seen[item.nodeid] += 1
-        if seen[item.nodeid] > 1:
-            item._id = replace(item.id, params=str(seen[item.nodeid]))
+    files = {item.path for item in items if item.get_closest_marker("browser")}
+    items.sort(key=lambda item: item.path in files)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

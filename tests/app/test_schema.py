@@ -12,6 +12,8 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from app.main import create_app
 
+pytest_plugins = ["schemathesis.pytest.plugin"]
+
 OPENAPI: dict[str, Any] = create_app().openapi()
 schema = schemathesis.openapi.from_dict(OPENAPI)
 OPERATIONS = [(method.upper(), path) for path, item in OPENAPI["paths"].items() for method in item]

@@ -147,23 +147,6 @@ def test_csv_of_hostile_tokens(page: "Page", tmp_path: Path) -> None:
     assert [cell.removeprefix("'") for cell in rows[0][1:]] == labels
 
 
-def test_every_float32_survives_its_text(page: "Page") -> None:
-    bits = np.random.default_rng(0).integers(0, 2**32, 3000, dtype=np.uint32)
-    values = bits.view(np.float32)
-    values = np.concatenate([values[np.isfinite(values)], np.float32([0, -0.0, 1e-45, 3.4028235e38, 0.1])])
-    texts = page.evaluate(
-        """async (bits) => {
-          const { matrixCsv } = await import('/static/export/csv.js');
-          const values = new Float32Array(Uint32Array.from(bits).buffer);
-          const axis = (n) => ({ labels: new Array(n).fill('x') });
-          return matrixCsv({ values, shape: [1, values.length], rows: axis(1), cols: axis(values.length) });
-        }""",
-        values.view(np.uint32).tolist(),
-    )
-    again = np.array(texts.split("\r\n")[1].split(",")[1:], dtype=np.float32)
-    np.testing.assert_array_equal(again.view(np.uint32), values.view(np.uint32))
-
-
 @pytest.mark.parametrize("suffix", ["safetensors", "npz"])
 def test_trace_file_and_its_six_lines(
     page: "Page", checkpoint: "Checkpoint", traced: "Trace", tmp_path: Path, suffix: str
@@ -408,33 +391,6 @@ def test_an_opened_file_shows_what_the_server_shows(page: "Page", file: Path) ->
     assert page.get_by_test_id("file-banner").is_hidden()
     assert page.get_by_test_id("sentence").input_value() == "Another sentence"
     assert page.get_by_test_id("sentence").is_editable()
-
-
-@pytest.mark.parametrize(
-    ("temperature", "top_k", "top_p"), [(1.0, 0, 1.0), (0.8, 20, 0.95), (0.0, 20, 0.95), (0.05, 0, 0.5), (3.0, 7, 0.2)]
-)
-def test_browser_samples_as_python_does(page: "Page", temperature: float, top_k: int, top_p: float) -> None:
-    import torch
-
-    from model.sampling import Settings, distribution
-
-    logits = torch.randn(300, generator=torch.Generator().manual_seed(1)) * 4
-    logits[7] = logits[11] = logits.max()  # equals: the lower id goes first
-    got = page.evaluate(
-        """async ([logits, settings]) => {
-          const { distribution, entropyBits } = await import('/static/model/sampling.js');
-          const { before, after, kept, massCut, order } = distribution(Float32Array.from(logits), settings, [5, 9]);
-          return { before: [...before], after: [...after], kept, massCut, order, bits: entropyBits(before) };
-        }""",
-        [logits.tolist(), {"temperature": temperature, "topK": top_k, "topP": top_p}],
-    )
-    expected = distribution(logits, Settings(temperature, top_k, top_p), [5, 9])
-    np.testing.assert_allclose(got["before"], expected.before, rtol=1e-12)
-    np.testing.assert_allclose(got["after"], expected.after, rtol=1e-12)
-    assert got["kept"] == expected.kept.tolist()
-    assert got["massCut"] == pytest.approx(expected.mass_cut, abs=1e-12)
-    assert got["bits"] == pytest.approx(expected.entropy_bits)
-    assert got["order"] == expected.before.argsort(descending=True, stable=True).tolist()[:-2]
 
 
 def test_an_exported_file_opens_again(page: "Page", tmp_path: Path) -> None:

