@@ -1,0 +1,41 @@
+"""What `make test` says at the end."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import run
+
+PYTEST = "....\n1 failed, 12 passed, 3 skipped, 2 deselected in 4.02s\n"
+NODE = "✔ a claim (1.2ms)\nℹ tests 6\nℹ pass 5\nℹ fail 1\nℹ skipped 0\nℹ duration_ms 55.4\n"
+
+
+def test_tests_are_counted_whoever_ran_them() -> None:
+    assert run.count(PYTEST) == {"failed": 1, "passed": 12, "skipped": 3}
+    assert +run.count(NODE) == {"failed": 1, "passed": 5}
+    assert run.count("Success: no issues found in 167 source files\n") == {}
+
+
+@pytest.mark.parametrize(
+    ("second", "code", "closing"),
+    [("print('1 passed in 0.1s')", 0, "3 passed, 0 failed in "), ("1 / 0", 1, "2 passed, 0 failed in ")],
+)
+def test_one_failure_fails_the_whole(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    second: str,
+    code: int,
+    closing: str,
+) -> None:
+    monkeypatch.setattr(run, "LOGS", tmp_path)
+    monkeypatch.setattr(run, "ROOT", tmp_path)
+    jobs = {"one": [sys.executable, "-c", "print('2 passed in 0.1s')"], "two": [sys.executable, "-c", second]}
+    monkeypatch.setattr(run, "JOBS", jobs)
+    assert run.main() == code
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1].startswith(closing)
+    assert lines[-1].endswith("; did not pass: two") == bool(code)
+    assert "2 passed in 0.1s" in lines
+    assert ("ZeroDivisionError: division by zero" in lines) == bool(code)
