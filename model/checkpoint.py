@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from model import tokenizer as tokenizers
 from model.config import ModelConfig
+from model.describe import Description, describe
 from model.layout import lay_out_for_reading
 from model.tokenizer import Tokenizer
 from model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, Transformer, build
@@ -37,6 +38,10 @@ class Checkpoint:
     @property
     def config(self) -> ModelConfig:
         return self.model.config
+
+    @property
+    def description(self) -> Description:
+        return describe(self.config)
 
     @property
     def device(self) -> torch.device:

@@ -74,9 +74,7 @@ def trace(
     for name in [*wanted, *(edit or {})]:
         if name not in dims:
             raise KeyError(f"no tensor is named {name!r}; known are {', '.join(dims)}")
-    if (target is None) == (checkpoint.config.family == "encoder-decoder"):
-        raise ValueError(f"{checkpoint.name} is {checkpoint.config.family}: a target is for an encoder-decoder, always")
-
+    check_target(checkpoint, target)
     padded = pad_ids(read_as(checkpoint, ids), pad, checkpoint.tokenizer.pad_id)
     check_length(len(padded), checkpoint.config.max_seq_len)
     token_ids = torch.tensor([padded], device=checkpoint.device)  # 1 position
@@ -84,8 +82,9 @@ def trace(
     skipped = is_pad if use.padding and pad.follow else torch.zeros_like(is_pad)
     position_ids = masks.position_ids(skipped)
     target_ids = None if target is None else with_first(target, checkpoint.tokenizer.first_id)
+    written = None if target_ids is None else torch.tensor([target_ids], device=checkpoint.device)  # 1 query
     with record(wanted, edit) as recording:
-        run(checkpoint, token_ids, position_ids, is_pad, use, target_ids)
+        run(checkpoint, token_ids, position_ids, is_pad, use, written)
     tensors = {name: recording.tensors[name][0].cpu() for name in wanted}
     return Trace(padded, position_ids[0].tolist(), tensors, {name: dims[name] for name in wanted}, target_ids)
 
@@ -96,18 +95,18 @@ def run(
     position_ids: Tensor,
     is_pad: Tensor,
     use: Masks,
-    target_ids: Sequence[int] | None,
+    target: Tensor | None,
 ) -> Tensor:
-    """The forward pass of the model's family: token_ids, position_ids, is_pad [1 position] → logits."""
+    """The forward pass of the model's family: token_ids, position_ids, is_pad [batch position], target [batch query]
+    → logits."""
     model, causal = checkpoint.model, checkpoint.config.is_causal if use.causal is None else use.causal
     if isinstance(model, EncoderDecoder):
-        assert target_ids is not None
-        check_length(len(target_ids), checkpoint.config.max_seq_len, "target tokens, START included,")
-        target = torch.tensor([target_ids], device=checkpoint.device)  # 1 query
+        assert target is not None
+        check_length(target.shape[1], checkpoint.config.max_seq_len, "target tokens, START included,")
         memory = model.encode(token_ids, masks.encoder_mask(is_pad, use_padding=use.padding), position_ids)
-        mask = masks.decoder_mask(torch.zeros_like(target, dtype=torch.bool), use_causal=causal)
+        mask = masks.decoder_mask(target == checkpoint.tokenizer.pad_id, use_causal=causal)
         return model.decode(
-            target, mask, Memory(memory, masks.cross_mask(is_pad, len(target_ids), use_padding=use.padding))
+            target, mask, Memory(memory, masks.cross_mask(is_pad, target.shape[1], use_padding=use.padding))
         )
     mask = masks.decoder_mask(is_pad, use_causal=causal, use_padding=use.padding)
     if isinstance(model, EncoderOnly):
@@ -118,8 +117,14 @@ def run(
 def read_as(checkpoint: Checkpoint, ids: Sequence[int]) -> list[int]:
     """`ids` as the model reads a sentence: an encoder-only model's begin with [CLS]. Raises `ValueError` for none."""
     check_length(len(ids), checkpoint.config.max_seq_len)
-    is_classifier = checkpoint.config.family == "encoder-only"
+    is_classifier = checkpoint.description.predicts == "classes"
     return with_first(ids, checkpoint.tokenizer.first_id) if is_classifier else list(ids)
+
+
+def check_target(checkpoint: Checkpoint, target: Sequence[int] | None) -> None:
+    """Raise `ValueError` for a target that is missing or too much."""
+    if (target is None) == ("target" in checkpoint.description.sides):
+        raise ValueError(f"{checkpoint.name} is {checkpoint.config.family}: a target is for an encoder-decoder, always")
 
 
 def with_first(ids: Sequence[int], first_id: int) -> list[int]:

@@ -20,6 +20,11 @@ class TapRef:
     tap: str
     dims: str
 
+    @property
+    def module(self) -> str:
+        """The module that the tap lies in, e.g. `layers.3.ffn`."""
+        return self.tap.rpartition(".")[0]
+
 
 @dataclass(frozen=True)
 class Role:
@@ -39,6 +44,10 @@ class Norm:
     roles: Mapping[str, TapRef]
     parameters: Mapping[str, str]
 
+    @property
+    def module(self) -> str:
+        return self.roles["out"].module
+
 
 @dataclass(frozen=True)
 class Sublayer:
@@ -55,6 +64,10 @@ class Sublayer:
     leaves: TapRef
     input: TapRef
     norm: Norm
+
+    @property
+    def module(self) -> str:
+        return self.writes.module
 
 
 @dataclass(frozen=True)
@@ -100,6 +113,11 @@ class Stack:
     leaves: TapRef
 
     @property
+    def prefix(self) -> str:
+        """What the names of all its taps begin with: nothing, `encoder.` or `decoder.`."""
+        return self.embedding.roles["embedding"].tap.removesuffix("embedding")
+
+    @property
     def sublayers(self) -> list[AttentionSublayer | FfnSublayer]:
         """All that writes into its stream, first to last."""
         return [sublayer for layer in self.layers for sublayer in layer.sublayers]
@@ -107,12 +125,6 @@ class Stack:
     @property
     def ffns(self) -> list[FfnSublayer]:
         return [one for one in self.sublayers if isinstance(one, FfnSublayer)]
-
-    @property
-    def norms(self) -> list[Norm]:
-        """Every norm, in the order of the forward pass; the final one last."""
-        last = [] if self.final_norm is None else [self.final_norm]
-        return [*(one.norm for one in self.sublayers), *last]
 
     @property
     def stream(self) -> list[str]:

@@ -9,41 +9,37 @@ but a part that was missing would also have changed the scales, and what later l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Unpack
 
 import torch
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
-from model.explain.anatomy import (
-    Options,
-    Sublayer,
-    attention_at,
-    check_answer,
-    ffn_at,
-    norm_at,
-    pick_row,
-    readout,
-    rows_read,
-    sublayers,
-    unembedding,
-)
+from model.describe import AttentionSublayer, Description, FfnSublayer, Norm
+from model.explain.anatomy import Options, check_answer, parameter, pick_row, rows_read, unembedding
 from model.trace import trace
-from model.transformer import Transformer
 
 Part = Literal["embedding", "position", "head", "attention_bias", "ffn", "ffn_bias", "norm_bias", "output_bias"]
 
 
 @dataclass(frozen=True)
-class Term:
-    """What one part adds to the logit. `path` is its module; `layer` and `head` are None where there is none."""
+class Place:
+    """Where a term comes from. `path` is its module, or the tap of an embedding or of the logits; `attention` is an id;
+    `layer`, `attention` and `head` are None where there is none."""
 
     part: Part
     path: str
-    layer: int | None
-    head: int | None
-    value: float
+    layer: int | None = None
+    attention: str | None = None
+    head: int | None = None
+
+
+@dataclass(frozen=True)
+class Term(Place):
+    """What one part adds to the logit."""
+
+    value: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -78,99 +74,109 @@ def contributions(
     logit[against].
 
     An answer is a token id, or a class of an encoder-only model. Raises what `trace` raises, and `ValueError` for a row
-    or an answer that is not there.
+    or an answer that is not there, and for a model whose attentions do not write as a sum over heads.
     """
+    description = checkpoint.description
+    if not description.can["contributions"]:
+        raise ValueError(f"{checkpoint.name} has an attention that does not write into the stream head by head")
     for one in (answer, *([] if against is None else [against])):
         check_answer(checkpoint, one)
-    model = checkpoint.model
-    run = trace(checkpoint, ids, taps_needed(model), **options)
+    run = trace(checkpoint, ids, taps_needed(description), **options)
     row = pick_row(rows_read(checkpoint, run.ids, run.target_ids), row)
-    logits = run.tensors.pop("logits")
-    logit = logits if checkpoint.config.family == "encoder-only" else logits[row]  # vocab|class
+    logits = run.tensors.pop(description.logits.tap)
+    logit = logits if description.predicts == "classes" else logits[row]  # vocab|class
     at_row = {name: x[..., row, :].double() for name, x in run.tensors.items()}  # (head) d_model
-    terms, scales = walk_back(model, at_row, answer, against)
+    terms, scales = walk_back(checkpoint, at_row, answer, against)
     value = float(logit[answer].double() - (0 if against is None else logit[against].double()))
     total = sum(term.value for term in terms)
     return Contributions(row, answer, against, terms, value, total, value - total, scales)
 
 
-def taps_needed(model: Transformer) -> list[str]:
-    prefix, stack = readout(model)
-    names = [f"{prefix}embedding", f"{prefix}positional", "logits"]
-    for part in sublayers(stack, prefix):
-        names += [f"{part.norm}.input", part.out if part.kind == "ffn" else f"{part.path}.head_out"]
-    return names if stack.config.norm_order == "post" else [*names, f"{prefix}final_norm.input"]
+def taps_needed(description: Description) -> list[str]:
+    stack = description.readout
+    names = [description.logits.tap, *(role.tap for role in stack.embedding.roles.values())]
+    for part in stack.sublayers:
+        names += [part.norm.roles["input"].tap, writes_by_part(description, part)]
+    return names if stack.final_norm is None else [*names, stack.final_norm.roles["input"].tap]
+
+
+def writes_by_part(description: Description, part: AttentionSublayer | FfnSublayer) -> str:
+    """The tap of what a sublayer wrote, an attention's by heads."""
+    if isinstance(part, FfnSublayer):
+        return part.writes.tap
+    return description.attention(part.attention).tap("head_out", part.layer)
 
 
 def walk_back(
-    model: Transformer, at_row: dict[str, Tensor], answer: int, against: int | None
+    checkpoint: Checkpoint, at_row: dict[str, Tensor], answer: int, against: int | None
 ) -> tuple[list[Term], dict[str, float]]:
     """From the logit down to the embedding, with the direction g [d_model] in which the stream is read."""
-    prefix, stack = readout(model)
-    w_u, bias = (None if x is None else x.double().cpu() for x in unembedding(model))
+    description = checkpoint.description
+    w_u, bias = (None if x is None else x.double().cpu() for x in unembedding(checkpoint))
     assert w_u is not None
     g = w_u[answer] - (0 if against is None else w_u[against])
-    way = Way(model, at_row, g)
+    way = Way(checkpoint, at_row, g)
     if bias is not None:
         value = float(bias[answer] - (0 if against is None else bias[against]))
-        way.terms.append(Term("output_bias", "classifier", None, None, value))
-    if stack.config.norm_order != "post":
-        way.g = way.through(f"{prefix}final_norm", None)
-    for part in reversed(sublayers(stack, prefix)):
-        way.past(part, stack.config.norm_order)
-    way.add("position", f"{prefix}positions", at_row[f"{prefix}positional"])
-    way.add("embedding", f"{prefix}token_embedding", at_row[f"{prefix}embedding"])
+        way.terms.append(Term("output_bias", description.logits.tap, value=value))
+    stack = description.readout
+    if stack.final_norm is not None:
+        way.g = way.through(stack.final_norm, None)
+    for part in reversed(stack.sublayers):
+        way.past(part)
+    position, embedding = (stack.embedding.roles[role].tap for role in ("positional", "embedding"))
+    way.add(Place("position", position), at_row[position])
+    way.add(Place("embedding", embedding), at_row[embedding])
     return way.terms[::-1], dict(reversed(way.scales.items()))
 
 
 class Way:
     """The way back through the stream at one row: `g` [d_model] is what the stream is multiplied with at this place."""
 
-    def __init__(self, model: Transformer, at_row: dict[str, Tensor], g: Tensor) -> None:
-        self.model, self.at_row, self.g = model, at_row, g
+    def __init__(self, checkpoint: Checkpoint, at_row: dict[str, Tensor], g: Tensor) -> None:
+        self.description, self.model, self.at_row, self.g = checkpoint.description, checkpoint.model, at_row, g
         self.terms: list[Term] = []
         self.scales: dict[str, float] = {}
 
-    def past(self, part: Sublayer, norm_order: str) -> None:
+    def past(self, part: AttentionSublayer | FfnSublayer) -> None:
         """Back past one sublayer: its terms, and g as it is before it."""
         g_out = self.g
-        if norm_order == "post":  # LayerNorm(x + f): both are read through the norm
+        if part.norm.place == "post":  # LayerNorm(x + f): both are read through the norm
             g_out = self.g = self.through(part.norm, part.layer)
-        elif norm_order == "res-post":  # x + LayerNorm(f): f alone is
+        elif part.norm.place == "res-post":  # x + LayerNorm(f): f alone is
             g_out = self.through(part.norm, part.layer)
-        self.written(part, g_out)
+        if isinstance(part, FfnSublayer):
+            self.ffn(part, g_out)
+        else:
+            self.attention(part, g_out)
 
-    def written(self, part: Sublayer, g: Tensor) -> None:
-        """The terms of what a sublayer wrote, read by g."""
-        if part.kind == "ffn":
-            b_2 = ffn_at(self.model, part.path).w_2.bias.double().cpu()
-            self.add("ffn_bias", part.path, b_2, part.layer, g=g)
-            self.add("ffn", part.path, self.at_row[part.out] - b_2, part.layer, g=g)
-            return
-        b_o = attention_at(self.model, part.path).w_o.bias.double().cpu()
-        self.add("attention_bias", part.path, b_o, part.layer, g=g)
-        heads = self.at_row[f"{part.path}.head_out"]  # head d_model
+    def ffn(self, part: FfnSublayer, g: Tensor) -> None:
+        """The terms of what an FFN wrote, read by g."""
+        b_2 = self.parameter(part.parameters["b_2"])
+        self.add(Place("ffn_bias", part.module, part.layer), b_2, g)
+        self.add(Place("ffn", part.module, part.layer), self.at_row[part.writes.tap] - b_2, g)
+
+    def attention(self, part: AttentionSublayer, g: Tensor) -> None:
+        """The terms of what the heads of an attention wrote, read by g."""
+        here = Place("head", part.module, part.layer, part.attention)
+        b_o = self.parameter(self.description.attention(part.attention).parameters["b_o"][part.layer])
+        self.add(replace(here, part="attention_bias"), b_o, g)
+        heads = self.at_row[writes_by_part(self.description, part)]  # head d_model
         for head in reversed(range(len(heads))):
-            self.add("head", part.path, heads[head], part.layer, head, g=g)
+            self.add(replace(here, head=head), heads[head], g)
 
-    def through(self, path: str, layer: int | None) -> Tensor:
+    def through(self, norm: Norm, layer: int | None) -> Tensor:
         """g as it is before a LayerNorm: y = (t − mean(t)) · scale · γ for every term t, and β, which is its own."""
-        norm, x = norm_at(self.model, path), self.at_row[f"{path}.input"]
+        x = self.at_row[norm.roles["input"].tap]
         scale = 1 / (x.var(correction=0) + norm.eps).sqrt()
-        self.scales[path] = float(scale)
-        self.add("norm_bias", path, norm.bias.double().cpu(), layer)
-        read = self.g * norm.weight.double().cpu() * scale
+        self.scales[norm.module] = float(scale)
+        self.add(Place("norm_bias", norm.module, layer), self.parameter(norm.parameters["bias"]))
+        read = self.g * self.parameter(norm.parameters["gain"]) * scale
         return read - read.mean()
 
-    def add(
-        self,
-        part: Part,
-        path: str,
-        x: Tensor,
-        layer: int | None = None,
-        head: int | None = None,
-        *,
-        g: Tensor | None = None,
-    ) -> None:
+    def add(self, place: Place, x: Tensor, g: Tensor | None = None) -> None:
         """The term x·g of x [d_model]; read by `self.g` unless it is read elsewhere."""
-        self.terms.append(Term(part, path, layer, head, float(x @ (self.g if g is None else g))))
+        self.terms.append(Term(**vars(place), value=float(x @ (self.g if g is None else g))))
+
+    def parameter(self, name: str) -> Tensor:
+        return parameter(self.model, name).double().cpu()

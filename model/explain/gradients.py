@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from model.block import PreNormResidual, Sublayer
 from model.checkpoint import Checkpoint
 from model.config import NormOrder
-from model.explain.anatomy import Options, answer_logits, check_answer, pick_row, prefixes, rows_read, stream_taps
+from model.explain.anatomy import Options, answer_logits, check_answer, pick_row, rows_read
 from model.taps import Edit, record
 from model.trace import Masks, Trace, run, trace
 from model.transformer import Transformer
@@ -39,7 +39,7 @@ class StackGradient:
     """‖∂ ln p / ∂x‖ of one stack, float64 [depth position]; depth 0 is before the first layer, the last behind the
     last. `total` [depth]: the same over all positions together (Frobenius)."""
 
-    prefix: str
+    stack: str
     taps: list[str]
     norm: Tensor
     total: Tensor
@@ -78,7 +78,7 @@ def gradient_norms(
 
 def check_sampled(checkpoint: Checkpoint, answer: int) -> None:
     """Raises `ValueError` for a token without a probability, whose logarithm has no gradient."""
-    if checkpoint.config.family != "encoder-only" and answer in checkpoint.tokenizer.never_sampled:
+    if checkpoint.description.predicts == "next" and answer in checkpoint.tokenizer.never_sampled:
         raise ValueError(f"token id {answer} is never sampled: it has no probability")
 
 
@@ -96,21 +96,20 @@ def without_residuals(model: Transformer) -> Transformer:
 def gradient(
     checkpoint: Checkpoint, given: Trace, answer: int, row: int, residuals: bool, options: Options
 ) -> Gradient:
-    taps = {prefix: stream_taps(stack, prefix) for prefix, stack in prefixes(checkpoint.model).items()}
-    names = [name for stack in taps.values() for name in stack]
+    streams = {stack.id: stack.stream for stack in checkpoint.description.stacks}
+    names = [name for stream in streams.values() for name in stream]
     edits = {**(options.get("edit") or {})}
-    for stack in taps.values():
-        edits[stack[0]] = leaf(edits.get(stack[0]))
+    for first, *_ in streams.values():
+        edits[first] = leaf(edits.get(first))
     with torch.inference_mode(False), torch.enable_grad(), record(names, edits) as recording:
         logits = forward(checkpoint, given, options.get("use", Masks()))
         log_p = answer_logits(checkpoint, logits if logits.dim() == 1 else logits[row]).log_softmax(-1)[answer]
-        streams = [recording.tensors[name] for name in names]
-        gradients = slopes(log_p, streams)
+        gradients = slopes(log_p, [recording.tensors[name] for name in names])
     norms = {name: g[0].cpu().double().norm(dim=-1) for name, g in zip(names, gradients, strict=True)}
     stacks = []
-    for prefix, stack in taps.items():
-        norm = torch.stack([norms[name] for name in stack])
-        stacks.append(StackGradient(prefix, stack, norm, norm.norm(dim=-1)))
+    for id, stream in streams.items():
+        norm = torch.stack([norms[name] for name in stream])
+        stacks.append(StackGradient(id, stream, norm, norm.norm(dim=-1)))
     return Gradient(residuals, row, answer, float(log_p.detach()), stacks)
 
 
@@ -131,4 +130,5 @@ def forward(checkpoint: Checkpoint, given: Trace, use: Masks) -> Tensor:
     token_ids = torch.tensor([given.ids], device=checkpoint.device)
     position_ids = torch.tensor([given.position_ids], device=checkpoint.device)
     is_pad = token_ids == checkpoint.tokenizer.pad_id
-    return run(checkpoint, token_ids, position_ids, is_pad, use, given.target_ids)[0]
+    target = None if given.target_ids is None else torch.tensor([given.target_ids], device=checkpoint.device)
+    return run(checkpoint, token_ids, position_ids, is_pad, use, target)[0]

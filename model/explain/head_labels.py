@@ -6,11 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Unpack
 
-from torch import Tensor
-
 from model import masks
-from model.attentions import Attention, attentions
 from model.checkpoint import Checkpoint
+from model.describe import Attention
 from model.explain.alignment import cross_scores
 from model.explain.anatomy import Options
 from model.explain.head_scores import HeadKind, Tally, self_scores
@@ -46,7 +44,7 @@ class HeadScore:
 
 @dataclass(frozen=True)
 class Head:
-    """A head of an attention (`model.attentions`), its scores, and the kind that names it, if any."""
+    """A head of an attention (by its id), its scores, and the kind that names it, if any."""
 
     attention: str
     layer: int
@@ -56,7 +54,10 @@ class Head:
 
 
 def labels(checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]) -> list[Head]:
-    """Every head of every attention on one sentence, in the model's order. Raises what `trace` raises."""
+    """Every head of every attention that has an overview, on one sentence, in the model's order.
+
+    Raises what `trace` raises, and `ValueError` where no attention has one.
+    """
     return name_heads(head_tallies(checkpoint, ids, **options))
 
 
@@ -64,16 +65,24 @@ def head_tallies(
     checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]
 ) -> dict[tuple[str, int], dict[HeadKind, Tally]]:
     """The tallies of each attention and layer; those of several texts can be added (`add_tallies`)."""
-    found = attentions(checkpoint.config)
-    places = [(attention, layer) for attention in found for layer in range(checkpoint.config.n_layer)]
-    names = [attention.tap(layer, part) for attention, layer in places for part in ("pattern", "mask")]
+    found = [one for one in checkpoint.description.attentions if one.overview is not None and "mask" in one.roles]
+    if not found:
+        raise ValueError(f"{checkpoint.name} has no attention that shows who looks at whom")
+    places = [(attention, layer) for attention in found for layer in range(attention.n_layer)]
+    names = [name for attention, layer in places for name in scored(attention, layer)]
     run = trace(checkpoint, ids, names, **options)
     return {(a.id, layer): score(run, a, layer, checkpoint.tokenizer.pad_id) for a, layer in places}
 
 
+def scored(attention: Attention, layer: int) -> tuple[str, str]:
+    """The taps that scores are made of: who looks at whom, and who may."""
+    assert attention.overview is not None
+    return attention.tap(attention.overview, layer), attention.tap("mask", layer)
+
+
 def score(run: Trace, attention: Attention, layer: int, pad_id: int) -> dict[HeadKind, Tally]:
-    pattern: Tensor = run.tensors[attention.tap(layer, "pattern")]
-    allowed = masks.allowed(run.tensors[attention.tap(layer, "mask")])
+    pattern, mask = (run.tensors[name] for name in scored(attention, layer))
+    allowed = masks.allowed(mask)
     sides = {"source": run.ids, "target": run.target_ids or []}
     queries, keys = sides[attention.queries], sides[attention.keys]
     if attention.queries != attention.keys:

@@ -13,9 +13,8 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
-from model.explain.anatomy import Options, answer_logits, readout, rows_read, stream_taps
+from model.explain.anatomy import Options, answer_logits, read, rows_read
 from model.trace import Trace, trace
-from model.transformer import EncoderOnly
 
 
 @dataclass(frozen=True)
@@ -59,32 +58,22 @@ def logit_lens(checkpoint: Checkpoint, ids: Sequence[int], *, k: int = 5, **opti
     """
     if k < 1:
         raise ValueError(f"a lens shows one answer or more, got k={k}")
-    prefix, stack = readout(checkpoint.model)
-    taps = stream_taps(stack, prefix)
+    taps = checkpoint.description.readout.stream
     run = trace(checkpoint, ids, taps, **options)
     rows = rows_read(checkpoint, run.ids, run.target_ids)
     streams = [run.tensors[name] for name in taps]
-    if checkpoint.config.family == "encoder-only":
-        logits = torch.stack([lens_logits(checkpoint, x[rows]) for x in streams])  # depth row class
+    if checkpoint.description.predicts == "classes":
+        logits = torch.stack([read(checkpoint, x[rows]) for x in streams])  # depth row class
     else:
-        logits = torch.stack([lens_logits(checkpoint, x)[rows] for x in streams])  # depth row vocab
+        logits = torch.stack([read(checkpoint, x)[rows] for x in streams])  # depth row vocab
     p = answer_logits(checkpoint, logits).double().softmax(-1)  # depth row answer
     probability, top = p.topk(min(k, p.shape[-1]))
     return Lens(taps, rows, top, probability, follow(p, p[-1].argmax(-1)), follow(p, next_ids(checkpoint, run, rows)))
 
 
-def lens_logits(checkpoint: Checkpoint, stream: Tensor) -> Tensor:
-    """The stream [position d_model] read as if it were the last: [position vocab|class], float32 on the CPU."""
-    model = checkpoint.model
-    x = readout(model)[1].final_norm(stream[None].to(checkpoint.device))  # 1 position d_model
-    read = model.classifier if isinstance(model, EncoderOnly) else model.unembedding
-    logits: Tensor = read(x)[0]
-    return logits.cpu()
-
-
 def next_ids(checkpoint: Checkpoint, run: Trace, rows: Sequence[int]) -> Tensor:
     """What the text goes on with after each row: int64 [row], −1 for nothing."""
-    if checkpoint.config.family == "encoder-only":
+    if checkpoint.description.predicts == "classes":
         return torch.tensor([-1])
     ids = [*(run.ids if run.target_ids is None else run.target_ids), -1]
     return torch.tensor([-1 if ids[t + 1] == checkpoint.tokenizer.pad_id else ids[t + 1] for t in rows])

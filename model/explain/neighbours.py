@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from model.checkpoint import Checkpoint
-from model.explain.anatomy import prefixes
+from model.explain.anatomy import parameter
 
 Measure = Literal["cosine", "dot"]
 
@@ -37,7 +37,7 @@ def neighbours(checkpoint: Checkpoint, token_id: int, *, k: int = 10, measure: M
     A dot product favours tokens with long embeddings. Raises `ValueError` for an id that is not in the vocabulary,
     a k below 1 and an unknown measure.
     """
-    e = next(iter(prefixes(checkpoint.model).values())).token_embedding.weight  # vocab d_model
+    e = embeddings(checkpoint)  # vocab d_model
     if not 0 <= token_id < len(e):
         raise ValueError(f"token id {token_id} is not in the vocabulary: ids run from 0 to {len(e) - 1}")
     if k < 1:
@@ -55,6 +55,13 @@ def neighbours(checkpoint: Checkpoint, token_id: int, *, k: int = 10, measure: M
     return Neighbours(
         token_id, float(e[token_id].norm()), ids, scores["cosine"][ids], scores["dot"][ids], mean_cosine(unit[plain])
     )
+
+
+def embeddings(checkpoint: Checkpoint) -> Tensor:
+    """E [vocab d_model] of the stack that reads the source."""
+    name = checkpoint.description.stacks[0].embedding.parameters["embedding"]
+    assert name is not None
+    return parameter(checkpoint.model, name)
 
 
 def mean_cosine(unit: Tensor) -> float:

@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from torch import nn
 
+from model.describe import parameters
 from model.transformer import Transformer
 
-PARTS = (
-    (r"token_embedding\.", "E"),
-    (r"positions\.", "positions"),
-    (r"attn\.w_q\.", "W_Q"),
-    (r"attn\.w_k\.", "W_K"),
-    (r"attn\.w_v\.", "W_V"),
-    (r"attn\.w_o\.", "W_O"),
-    (r"ffn\.w_1\.", "W_1"),
-    (r"ffn\.w_2\.", "W_2"),
-    (r"norm\.", "LayerNorm"),
-    (r"unembedding\.", "unembedding"),
-    (r"classifier\.", "classifier"),
-)
-"""How the name of a parameter tells its part; a matrix's bias is counted with it."""
+PARTS = {
+    "embedding": "E",
+    "positions": "positions",
+    "gain": "LayerNorm",
+    "bias": "LayerNorm",
+    "unembedding": "unembedding",
+    "b_unembedding": "unembedding",
+}
+"""What a parameter is counted with, by its role; W_X and b_X are counted together as W_X."""
 
 
 @dataclass(frozen=True)
 class Count:
-    """One part of one stack (`stack`: "", "encoder", "decoder"; `layer` None: outside of the layers).
+    """One part of one stack (None: of none; `layer` None: outside of the layers; `attention`: an id).
 
-    `attention` tells an encoder-decoder's `cross_attn` from its `attn`. `tied`: the matrix is one that was counted
-    before. `shapes` are those of its tensors, e.g. W [out in] and b [out].
+    `tied`: the matrix is one that was counted before. `shapes` are those of its tensors, e.g. W [out in] and b [out].
     """
 
     part: str
-    stack: str
+    stack: str | None
     layer: int | None
     attention: str | None
     shapes: list[list[int]]
@@ -56,12 +50,14 @@ class Parameters:
 
 
 def count_parameters(model: Transformer) -> Parameters:
-    """Every parameter once for each place it stands in, grouped by part; `ValueError` for one of no known part."""
+    """Every parameter once for each place it stands in, grouped by part."""
     seen: set[int] = set()
-    groups: dict[tuple[str, str, int | None, str | None], list[tuple[nn.Parameter, bool]]] = {}
-    for name, parameter in model.named_parameters(remove_duplicate=False):
-        groups.setdefault(place_of(name), []).append((parameter, id(parameter) in seen))
-        seen.add(id(parameter))
+    groups: dict[tuple[str, str | None, int | None, str | None], list[tuple[nn.Parameter, bool]]] = {}
+    for name, one in parameters(model.config).items():
+        tensor = model.get_parameter(name)
+        place = (part_of(one.role), one.stack, one.layer, one.attention)
+        groups.setdefault(place, []).append((tensor, id(tensor) in seen))
+        seen.add(id(tensor))
     counts = [
         Count(
             *place, [list(p.shape) for p, _ in members], sum(p.numel() for p, _ in members), all(t for _, t in members)
@@ -69,21 +65,12 @@ def count_parameters(model: Transformer) -> Parameters:
         for place, members in groups.items()
     ]
     total = sum(p.numel() for p in model.parameters())
-    table = next((x for name, x in model.named_buffers() if name.endswith("positions.table")), None)
-    return Parameters(counts, total, sum(one.n for one in counts), None if table is None else list(table.shape))
+    config = model.config
+    table = [config.max_seq_len, config.d_model] if config.position == "sinusoidal" else None
+    return Parameters(counts, total, sum(one.n for one in counts), table)
 
 
-def place_of(name: str) -> tuple[str, str, int | None, str | None]:
-    """The part, stack, layer and attention that a parameter's name tells."""
-    part = next((part for pattern, part in PARTS if re.search(pattern, name)), None)
-    if part is None:
-        raise ValueError(f"parameter {name} belongs to no known part of a model")
-    stack = re.match(r"encoder|decoder", name)
-    layer = re.search(r"layers\.(\d+)\.", name)
-    attention = re.search(r"(cross_attn|attn)\.", name)
-    return (
-        part,
-        stack[0] if stack else "",
-        int(layer[1]) if layer else None,
-        attention[1] if attention else None,
-    )
+def part_of(role: str) -> str:
+    if role in PARTS:
+        return PARTS[role]
+    return f"W_{role[2:].upper()}" if role.startswith(("w_", "b_")) else role

@@ -11,8 +11,8 @@ from torch.nn import functional as F
 
 from model.checkpoint import Checkpoint
 from model.config import PositionKind
-from model.explain.anatomy import prefixes
-from model.positions import LearnedPositions, SinusoidalPositions, sinusoid
+from model.explain.anatomy import parameter
+from model.positions import sinusoid
 
 MAX_TIMES = 8
 """A sinusoid is continued to this many times the model's window at most."""
@@ -36,30 +36,30 @@ class PositionTable:
 
 
 @torch.inference_mode()
-def position_table(checkpoint: Checkpoint, length: int | None = None, *, prefix: str | None = None) -> PositionTable:
+def position_table(checkpoint: Checkpoint, length: int | None = None, *, stack: str | None = None) -> PositionTable:
     """The first `length` rows (the model's window by default) of a stack's table (of the one that reads the source).
 
     Raises `ValueError` for rows that there are not: of a learned table beyond the window, of a sinusoid beyond 8 times
     it; `KeyError` for a stack that is not there.
     """
-    stacks = prefixes(checkpoint.model)
-    module = (next(iter(stacks.values())) if prefix is None else stacks[prefix]).positions
-    config = checkpoint.config
+    description = checkpoint.description
+    embedding = (description.stacks[0] if stack is None else description.stack(stack)).embedding
+    window = description.max_seq_len
     if length is not None and length < 1:
         raise ValueError(f"a table has one row or more, got {length}")
-    length = config.max_seq_len if length is None else length
-    if isinstance(module, LearnedPositions):
-        if length > config.max_seq_len:
-            raise ValueError(f"{length} learned positions: the table ends after {config.max_seq_len}, none was trained")
-        table = module.table.weight[:length].cpu()
-    elif isinstance(module, SinusoidalPositions):
-        if length > MAX_TIMES * config.max_seq_len:
-            raise ValueError(f"{length} positions are more than {MAX_TIMES} × the window of {config.max_seq_len}")
-        table = sinusoid(length, config.d_model)
-    else:
-        return PositionTable("none", torch.empty(0, config.d_model), torch.empty(0, 0).double(), 0, "nothing")
-    beyond: Literal["continues", "nothing"] = "continues" if config.position == "sinusoidal" else "nothing"
-    return PositionTable(config.position, table, cosines(table), config.max_seq_len, beyond)
+    length = window if length is None else length
+    name = embedding.parameters["positions"]
+    if name is not None:
+        if length > window:
+            raise ValueError(f"{length} learned positions: the table ends after {window}, none was trained")
+        table = parameter(checkpoint.model, name)[:length].cpu()
+        return PositionTable("learned", table, cosines(table), window, "nothing")
+    if embedding.positions == "sinusoidal":
+        if length > MAX_TIMES * window:
+            raise ValueError(f"{length} positions are more than {MAX_TIMES} × the window of {window}")
+        table = sinusoid(length, description.d_model)
+        return PositionTable("sinusoidal", table, cosines(table), window, "continues")
+    return PositionTable("none", torch.empty(0, description.d_model), torch.empty(0, 0).double(), 0, "nothing")
 
 
 def cosines(x: Tensor) -> Tensor:

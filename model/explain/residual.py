@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from model.block import LayerNorm
 from model.checkpoint import Checkpoint
-from model.explain.anatomy import Options, Sublayer, norm_at, prefixes, stream_taps, sublayers
+from model.describe import AttentionSublayer, Description, FfnSublayer, Norm, Stack
+from model.explain.anatomy import Options, parameter
 from model.trace import trace
 from model.transformer import Transformer
 
@@ -24,7 +24,8 @@ class Written:
     Post-norm: before the LayerNorm that follows; res-post-norm: behind the LayerNorm of its own, as it is added.
     """
 
-    sublayer: Sublayer
+    stack: str
+    sublayer: AttentionSublayer | FfnSublayer
     norm: Tensor
     """‖f‖, in the stream's own units (Euclidean)."""
     relative: Tensor
@@ -38,6 +39,9 @@ class Normed:
     """What one LayerNorm did to x, each [position], float64: x̂ = (x − mean) / √(variance + ε), out = x̂ · γ + β."""
 
     path: str
+    """The LayerNorm's module."""
+    layer: int | None
+    """None for the last one, behind all layers."""
     mean: Tensor
     variance: Tensor
     norm_in: Tensor
@@ -62,7 +66,7 @@ class Normed:
 class Stream:
     """One stack's stream. `taps` and `norm` [depth position]: ‖x‖ before the first layer and after every one."""
 
-    prefix: str
+    stack: str
     ids: list[int]
     taps: list[str]
     norm: Tensor
@@ -73,53 +77,54 @@ class Stream:
 @torch.inference_mode()
 def streams(checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]) -> list[Stream]:
     """Every stack's residual stream, PADs included. Raises what `trace` raises."""
-    model = checkpoint.model
-    run = trace(checkpoint, ids, taps_needed(model), **options)
+    description = checkpoint.description
+    run = trace(checkpoint, ids, taps_needed(description), **options)
     tensors = {name: x.double() for name, x in run.tensors.items()}
-    found = []
-    for prefix, stack in prefixes(model).items():
-        taps, parts = stream_taps(stack, prefix), sublayers(stack, prefix)
-        order = stack.config.norm_order
-        last = [] if order == "post" else [f"{prefix}final_norm"]
-        on_source = run.target_ids is None or prefix == "encoder."
-        found.append(
-            Stream(
-                prefix,
-                run.ids if on_source else run.target_ids or [],
-                taps,
-                torch.stack([tensors[name].norm(dim=-1) for name in taps]),
-                [written(part, tensors, order) for part in parts],
-                [normed(path, norm_at(model, path), tensors) for path in [*(part.norm for part in parts), *last]],
-            )
+    read = {"source": run.ids, "target": run.target_ids or []}
+    return [
+        Stream(
+            stack.id,
+            read[stack.side],
+            stack.stream,
+            torch.stack([tensors[name].norm(dim=-1) for name in stack.stream]),
+            [written(stack.id, part, tensors) for part in stack.sublayers],
+            [normed(checkpoint.model, norm, layer, tensors) for norm, layer in norms(stack)],
         )
-    return found
+        for stack in description.stacks
+    ]
 
 
-def taps_needed(model: Transformer) -> list[str]:
+def norms(stack: Stack) -> list[tuple[Norm, int | None]]:
+    """Every LayerNorm of a stack, in the order of the forward pass, with its layer."""
+    last = [] if stack.final_norm is None else [(stack.final_norm, None)]
+    return [*((part.norm, part.layer) for part in stack.sublayers), *last]
+
+
+def taps_needed(description: Description) -> list[str]:
     names = []
-    for prefix, stack in prefixes(model).items():
-        names += stream_taps(stack, prefix)
-        norms = [] if stack.config.norm_order == "post" else [f"{prefix}final_norm"]
-        for part in sublayers(stack, prefix):
-            names += [part.before, part.out]
-            norms.append(part.norm)
-        names += [f"{norm}.{end}" for norm in norms for end in ("input", "out")]
+    for stack in description.stacks:
+        names += stack.stream
+        for part in stack.sublayers:
+            names += [part.reads.tap, part.writes.tap]
+        names += [role.tap for norm, _ in norms(stack) for role in norm.roles.values()]
     return list(dict.fromkeys(names))
 
 
-def written(part: Sublayer, tensors: dict[str, Tensor], norm_order: str) -> Written:
-    f = tensors[f"{part.norm}.out" if norm_order == "res-post" else part.out]  # position d_model
-    x = tensors[part.before]
+def written(stack: str, part: AttentionSublayer | FfnSublayer, tensors: dict[str, Tensor]) -> Written:
+    added = part.norm.roles["out"] if part.norm.place == "res-post" else part.writes
+    f, x = tensors[added.tap], tensors[part.reads.tap]  # position d_model
     norm = f.norm(dim=-1)
-    return Written(part, norm, norm / x.norm(dim=-1).clamp(min=1e-30), F.cosine_similarity(f, x, dim=-1))
+    return Written(stack, part, norm, norm / x.norm(dim=-1).clamp(min=1e-30), F.cosine_similarity(f, x, dim=-1))
 
 
-def normed(path: str, norm: LayerNorm, tensors: dict[str, Tensor]) -> Normed:
-    x, out = tensors[f"{path}.input"], tensors[f"{path}.out"]  # position d_model
+def normed(model: Transformer, norm: Norm, layer: int | None, tensors: dict[str, Tensor]) -> Normed:
+    x, out = (tensors[norm.roles[role].tap] for role in ("input", "out"))  # position d_model
+    gain, bias = (parameter(model, norm.parameters[role]) for role in ("gain", "bias"))
     mean, variance = x.mean(-1), x.var(-1, correction=0)
     hat = (x - mean[:, None]) / (variance + norm.eps).sqrt()[:, None]
     return Normed(
-        path,
+        norm.module,
+        layer,
         mean,
         variance,
         x.norm(dim=-1),
@@ -128,6 +133,6 @@ def normed(path: str, norm: LayerNorm, tensors: dict[str, Tensor]) -> Normed:
         F.cosine_similarity(x, out, dim=-1),
         F.cosine_similarity(x, hat, dim=-1),
         F.cosine_similarity(hat, out, dim=-1),
-        (float(norm.weight.min()), float(norm.weight.max())),
-        float(norm.bias.double().norm()),
+        (float(gain.min()), float(gain.max())),
+        float(bias.double().norm()),
     )

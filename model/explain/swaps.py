@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
-from model.explain.anatomy import Options, answer_logits, prefixes, readout, rows_read, stream_taps
+from model.explain.anatomy import Options, answer_logits, rows_read
 from model.taps import Edit
 from model.trace import Padding, Trace, read_as, trace
 
@@ -28,7 +28,7 @@ class StackSwap:
     """One stack's stream, `change` float64 [depth position] = ‖x' − x‖ / ‖x‖, x the token's stream before and x' the
     same token's after the swap, wherever it stands now. Depth 0 is before the first layer. PADs have 0."""
 
-    prefix: str
+    stack: str
     taps: list[str]
     change: Tensor
 
@@ -58,7 +58,7 @@ def swap_tokens(checkpoint: Checkpoint, ids: Sequence[int], i: int, j: int, **op
     the same token.
     """
     read = read_as(checkpoint, ids)
-    first = 1 if checkpoint.config.family == "encoder-only" else 0
+    first = 1 if checkpoint.description.predicts == "classes" else 0
     if not (first <= i < len(read) and first <= j < len(read)):
         raise ValueError(f"tokens {i} and {j} cannot be swapped: there are tokens {first} to {len(read) - 1}")
     if read[i] == read[j]:
@@ -75,23 +75,21 @@ def swap_tokens(checkpoint: Checkpoint, ids: Sequence[int], i: int, j: int, **op
 def compare(
     checkpoint: Checkpoint, read: list[int], swapped: list[int], order: list[int], positions: bool, options: Options
 ) -> Swap:
-    model = checkpoint.model
-    taps = {prefix: stream_taps(stack, prefix) for prefix, stack in prefixes(model).items()}
-    names = [name for stack in taps.values() for name in stack] + ["logits"]
+    description = checkpoint.description
+    names = [name for stack in description.stacks for name in stack.stream] + [description.logits.tap]
     if not positions:
-        edits: Mapping[str, Edit] = {f"{prefix}positional": lambda x, _: torch.zeros_like(x) for prefix in taps}
+        added = [stack.embedding.roles["positional"].tap for stack in description.stacks]
+        edits: Mapping[str, Edit] = dict.fromkeys(added, lambda x, _: torch.zeros_like(x))
         options = {**options, "edit": {**(options.get("edit") or {}), **edits}}
     one, other = (trace(checkpoint, x, names, **options) for x in (read, swapped))
-    moves = {prefix: order if on_source(checkpoint, prefix) else None for prefix in taps}
-    stacks = [StackSwap(p, taps[p], changes(checkpoint, one, other, taps[p], moves[p])) for p in taps]
+    moves = {side: order if side == "source" else None for side in description.sides}
+    stacks = [
+        StackSwap(stack.id, stack.stream, changes(checkpoint, one, other, stack.stream, moves[stack.side]))
+        for stack in description.stacks
+    ]
     largest = max(float(stack.change.max()) for stack in stacks)
-    rows, prediction = predictions(checkpoint, one, other, moves[readout(model)[0]])
+    rows, prediction = predictions(checkpoint, one, other, moves[description.readout.side])
     return Swap(positions, stacks, rows, prediction, largest, largest <= TOLERANCE)
-
-
-def on_source(checkpoint: Checkpoint, prefix: str) -> bool:
-    """Whether the stack reads the sentence in which tokens are swapped."""
-    return checkpoint.config.family != "encoder-decoder" or prefix == "encoder."
 
 
 def changes(checkpoint: Checkpoint, one: Trace, other: Trace, taps: list[str], order: list[int] | None) -> Tensor:
@@ -105,7 +103,8 @@ def changes(checkpoint: Checkpoint, one: Trace, other: Trace, taps: list[str], o
 
 def predictions(checkpoint: Checkpoint, one: Trace, other: Trace, order: list[int] | None) -> tuple[list[int], Tensor]:
     """The rows that predict, and how far each prediction moved."""
-    p, q = (answer_logits(checkpoint, run.tensors["logits"]).double().softmax(-1) for run in (one, other))
+    logits = checkpoint.description.logits.tap
+    p, q = (answer_logits(checkpoint, run.tensors[logits]).double().softmax(-1) for run in (one, other))
     rows = rows_read(checkpoint, one.ids, one.target_ids)
     if p.dim() == 1:  # [CLS] has the one row there is
         return rows, (q - p).abs().sum()[None] / 2

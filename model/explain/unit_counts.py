@@ -6,19 +6,18 @@ For a training's end: `count_units` reads the sample, `summary` is what the card
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from model import masks
-from model.block import Memory
 from model.checkpoint import Checkpoint
-from model.explain.units import extremes, ffn_taps
+from model.describe import FfnSublayer, Side
+from model.explain.units import extremes
 from model.taps import record
-from model.trace import check_length, read_as, with_first
-from model.transformer import EncoderDecoder
+from model.trace import Masks, check_length, check_target, read_as, run, with_first
 
 Sample = tuple[Sequence[int], Sequence[int] | None]
 """The ids of a text, and of an encoder-decoder's target: None in the other families."""
@@ -32,7 +31,9 @@ class UnitCounts:
     of the sample) and `positions` (in the row as the model reads it) int64, each [d_ff k]; −1 where there are fewer."""
 
     path: str
+    """The FFN's module, e.g. `decoder.layers.0.ffn`."""
     layer: int
+    side: Side
     n_tokens: int
     fires: Tensor
     """int64 [d_ff]"""
@@ -64,44 +65,44 @@ def count_units(checkpoint: Checkpoint, samples: Sequence[Sample], *, k: int = 5
         raise ValueError("there is no text to count units on")
     rows = [read_row(checkpoint, sample) for sample in samples]
     order = sorted(range(len(rows)), key=lambda n: len(rows[n][0]))  # rows of a length together: fewer PADs
-    taps = ffn_taps(checkpoint.model)
-    counts = [empty(tap, layer, checkpoint.config.d_ff, k) for tap, layer in taps.items()]
+    ffns = [(stack.side, ffn) for stack in checkpoint.description.stacks for ffn in stack.ffns]
+    counts = [empty(ffn, side, k) for side, ffn in ffns]
     for first in range(0, len(order), batch):
         chosen = order[first : first + batch]
-        posts = run_batch(checkpoint, [rows[n] for n in chosen], list(taps))
-        counts = [one.plus(*posts[f"{one.path}.post"], torch.tensor(chosen)) for one in map(Adding, counts)]
+        posts, is_pad = run_batch(checkpoint, [rows[n] for n in chosen], [ffn.roles["post"].tap for _, ffn in ffns])
+        counts = [
+            plus(one, post, is_pad[one.side], torch.tensor(chosen)) for one, post in zip(counts, posts, strict=True)
+        ]
     return counts
 
 
-class Adding:
-    """A count that goes on."""
-
-    def __init__(self, so_far: UnitCounts) -> None:
-        self.so_far, self.path = so_far, so_far.path
-
-    def plus(self, post: Tensor, is_pad: Tensor, chosen: Tensor) -> UnitCounts:
-        """post [batch position d_ff], is_pad bool [batch position], chosen int64 [batch]: which samples they are."""
-        at = torch.nonzero(~is_pad)  # token 2
-        new = post[~is_pad].T  # d_ff token
-        old, k = self.so_far, self.so_far.values.shape[1]
-        best, where = new.topk(min(k, new.shape[1]), dim=1)
-        values, kept = torch.cat((old.values, best), dim=1).topk(k, dim=1)
-        texts = torch.cat((old.texts, chosen[at[where, 0]]), dim=1).gather(1, kept)
-        positions = torch.cat((old.positions, at[where, 1]), dim=1).gather(1, kept)
-        fires = old.fires + (new > 0).sum(1)
-        return UnitCounts(old.path, old.layer, old.n_tokens + new.shape[1], fires, values, texts, positions)
+def empty(ffn: FfnSublayer, side: Side, k: int) -> UnitCounts:
+    nowhere = torch.full((ffn.d_ff, k), -1)
+    fires = torch.zeros(ffn.d_ff, dtype=torch.long)
+    return UnitCounts(ffn.module, ffn.layer, side, 0, fires, nowhere.float(), nowhere, nowhere)
 
 
-def empty(tap: str, layer: int, d_ff: int, k: int) -> UnitCounts:
-    nowhere = torch.full((d_ff, k), -1)
-    fires = torch.zeros(d_ff, dtype=torch.long)
-    return UnitCounts(tap.removesuffix(".post"), layer, 0, fires, nowhere.float(), nowhere, nowhere)
+def plus(old: UnitCounts, post: Tensor, is_pad: Tensor, chosen: Tensor) -> UnitCounts:
+    """The count goes on: post [batch position d_ff], is_pad bool [batch position], chosen int64 [batch] (which samples
+    they are)."""
+    at = torch.nonzero(~is_pad)  # token 2
+    new = post[~is_pad].T  # d_ff token
+    k = old.values.shape[1]
+    best, where = new.topk(min(k, new.shape[1]), dim=1)
+    values, kept = torch.cat((old.values, best), dim=1).topk(k, dim=1)
+    return replace(
+        old,
+        n_tokens=old.n_tokens + new.shape[1],
+        fires=old.fires + (new > 0).sum(1),
+        values=values,
+        texts=torch.cat((old.texts, chosen[at[where, 0]]), dim=1).gather(1, kept),
+        positions=torch.cat((old.positions, at[where, 1]), dim=1).gather(1, kept),
+    )
 
 
 def read_row(checkpoint: Checkpoint, sample: Sample) -> Row:
     ids, target = sample
-    if (target is None) == (checkpoint.config.family == "encoder-decoder"):
-        raise ValueError(f"{checkpoint.name} is {checkpoint.config.family}: a target is for an encoder-decoder, always")
+    check_target(checkpoint, target)
     source = read_as(checkpoint, ids)
     written = [] if target is None else with_first(target, checkpoint.tokenizer.first_id)
     for row in (source, written or source):
@@ -109,23 +110,15 @@ def read_row(checkpoint: Checkpoint, sample: Sample) -> Row:
     return source, written
 
 
-def run_batch(checkpoint: Checkpoint, rows: list[Row], taps: list[str]) -> dict[str, tuple[Tensor, Tensor]]:
-    """Each tap's tensor [batch position d_ff], and which of its positions are PADs, on the CPU."""
-    model, pad_id = checkpoint.model, checkpoint.tokenizer.pad_id
-    source = padded([row[0] for row in rows], pad_id).to(checkpoint.device)
-    source_pads = is_pad = source == pad_id
+def run_batch(checkpoint: Checkpoint, rows: list[Row], taps: list[str]) -> tuple[list[Tensor], dict[Side, Tensor]]:
+    """The taps' tensors [batch position d_ff], and which positions of each side are PADs, on the CPU."""
+    pad_id, device = checkpoint.tokenizer.pad_id, checkpoint.device
+    source, target = (padded([row[side] for row in rows], pad_id).to(device) for side in (0, 1))
+    is_pad: dict[Side, Tensor] = {"source": source == pad_id, "target": target == pad_id}
+    position_ids = masks.position_ids(is_pad["source"])
     with record(taps) as recording:
-        if isinstance(model, EncoderDecoder):
-            target = padded([row[1] for row in rows], pad_id).to(checkpoint.device)
-            is_pad = target == pad_id
-            memory = Memory(
-                model.encode(source, masks.encoder_mask(source_pads)), masks.cross_mask(source_pads, target.shape[1])
-            )
-            model.decode(target, masks.decoder_mask(is_pad), memory)
-        else:
-            model(source, masks.decoder_mask(is_pad, use_causal=checkpoint.config.is_causal))
-    pads = {tap: source_pads if tap.startswith("encoder.") else is_pad for tap in taps}
-    return {tap: (recording.tensors[tap].cpu(), pads[tap].cpu()) for tap in taps}
+        run(checkpoint, source, position_ids, is_pad["source"], Masks(), target if target.shape[1] else None)
+    return [recording.tensors[tap].cpu() for tap in taps], {side: pads.cpu() for side, pads in is_pad.items()}
 
 
 def padded(rows: list[list[int]], pad_id: int) -> Tensor:
@@ -141,7 +134,7 @@ def examples(
     columns = (counts.values[unit].tolist(), counts.texts[unit].tolist(), counts.positions[unit].tolist())
     for value, text, t in zip(*columns, strict=True):
         if value > 0:
-            row = read_row(checkpoint, samples[text])[counts.path.startswith("decoder.")]
+            row = read_row(checkpoint, samples[text])[counts.side == "target"]
             yield Example(value, text, t, row[max(0, t - around) : t], row[t], row[t + 1 : t + 1 + around])
 
 

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
-from model.explain.anatomy import Options, prefixes, sublayers
+from model.describe import FfnSublayer
+from model.explain.anatomy import Options
 from model.trace import trace
-from model.transformer import Transformer
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,8 @@ class FfnUnits:
     those that count, of the sentence that `path`'s stack reads."""
 
     path: str
+    """The FFN's module, e.g. `decoder.layers.0.ffn`."""
+    stack: str
     layer: int
     positions: list[int]
     fires: Tensor
@@ -39,39 +41,30 @@ class FfnUnits:
     """float32 [d_ff k]: theirs; 0 where it does not fire."""
 
 
-def ffn_taps(model: Transformer) -> dict[str, int]:
-    """The `post` tap of every FFN, in the order of the forward pass, and its layer."""
-    return {
-        f"{part.path}.post": part.layer
-        for prefix, stack in prefixes(model).items()
-        for part in sublayers(stack, prefix)
-        if part.kind == "ffn"
-    }
-
-
 @torch.inference_mode()
 def units(checkpoint: Checkpoint, ids: Sequence[int], *, k: int = 8, **options: Unpack[Options]) -> list[FfnUnits]:
     """Every FFN's units on a sentence. Raises what `trace` raises, and `ValueError` for a k below 1."""
     if k < 1:
         raise ValueError(f"there is one unit or more to show, got k={k}")
-    taps = ffn_taps(checkpoint.model)
-    run = trace(checkpoint, ids, list(taps), **options)
+    stacks = checkpoint.description.stacks
+    run = trace(checkpoint, ids, [ffn.roles["post"].tap for stack in stacks for ffn in stack.ffns], **options)
+    read = {"source": run.ids, "target": run.target_ids or []}
     found = []
-    for tap, layer in taps.items():
-        read = run.target_ids if tap.startswith("decoder.") and run.target_ids is not None else run.ids
-        positions = [t for t, i in enumerate(read) if i != checkpoint.tokenizer.pad_id]
-        found.append(count(tap, layer, run.tensors[tap][positions], positions, k))
+    for stack in stacks:
+        positions = [t for t, i in enumerate(read[stack.side]) if i != checkpoint.tokenizer.pad_id]
+        for ffn in stack.ffns:
+            found.append(count(ffn, stack.id, run.tensors[ffn.roles["post"].tap][positions], positions, k))
     return found
 
 
-def count(tap: str, layer: int, post: Tensor, positions: list[int], k: int) -> FfnUnits:
+def count(ffn: FfnSublayer, stack: str, post: Tensor, positions: list[int], k: int) -> FfnUnits:
     """post [position d_ff], of the positions that count."""
     n, d_ff = post.shape
     fires = (post > 0).sum(0)  # d_ff
     activations, top_units = post.topk(min(k, d_ff), dim=1)  # position k
     values, at = post.T.topk(min(k, n), dim=1)  # d_ff k
     return FfnUnits(
-        tap.removesuffix(".post"), layer, positions, fires, *extremes(fires, n), top_units, activations,
+        ffn.module, stack, ffn.layer, positions, fires, *extremes(fires, n), top_units, activations,
         torch.tensor(positions)[at], values,
     )  # fmt: skip
 

@@ -1,6 +1,6 @@
 """What /api/explain/… says is what model.explain says, of every model of the zoo."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -169,9 +169,13 @@ async def test_residual(client: AsyncClient, loaded: Library, name: str) -> None
     checkpoint, ids, options = run_of(loaded, name)
     answer = await ask(client, "residual", model=name, text=TEXTS[name])
     expected = streams(checkpoint, ids, **options)
-    agree(answer["streams"], [asdict(one) for one in expected])
-    written = [one for stream in answer["streams"] for one in stream["written"]]
-    assert [one["sublayer"]["out"] for one in written] == [o.sublayer.out for s in expected for o in s.written]
+    for told, stream in zip(answer["streams"], expected, strict=True):
+        agree(told, asdict(replace(stream, written=[])) | {"written": told["written"]})
+        for one, written in zip(told["written"], stream.written, strict=True):
+            agree(one, {"norm": written.norm, "relative": written.relative, "cosine": written.cosine})
+            part = written.sublayer
+            places = (part.reads.tap, part.writes.tap, part.leaves.tap)
+            assert tuple(one["sublayer"][name] for name in ("before", "out", "after")) == places
 
 
 @every_model
@@ -181,7 +185,11 @@ async def test_tables(client: AsyncClient, loaded: Library, name: str) -> None:
     agree(answer, asdict(neighbours(checkpoint, 300, k=3, measure="dot")))
     assert set(answer["tokens"]) == {"300", *map(str, answer["ids"])}
     answer = await ask(client, "parameters", model=name)
-    agree(answer, asdict(count_parameters(checkpoint.model)))
+    expected = count_parameters(checkpoint.model)
+    assert [one["n"] for one in answer["counts"]] == [one.n for one in expected.counts]
+    stacks = ["encoder", "decoder", ""] if name == "translate-enja" else [""]
+    assert list(dict.fromkeys(one["stack"] for one in answer["counts"])) == stacks
+    agree(answer, {"total": expected.total, "untied_total": expected.untied_total})
 
 
 @every_model
@@ -194,16 +202,16 @@ async def test_positions(client: AsyncClient, loaded: Library, name: str) -> Non
     assert (arrays["similarity"] == expected.similarity.float().numpy()).all()
     assert {array.dtype for array in arrays.values()} == {np.dtype("float32")}
     dims = {"table": "position d_model", "similarity": "position position"}
-    prefix = "encoder." if name == "translate-enja" else ""
+    stack, prefix = ("encoder", "encoder.") if name == "translate-enja" else ("main", "")
     told = {"kind": expected.kind, "trained": expected.trained, "beyond": expected.beyond}
-    assert about == told | {"prefix": prefix, "dims": dims}
+    assert about == told | {"stack": stack, "prefix": prefix, "dims": dims}
 
 
 async def test_a_run_is_as_it_was_asked_for(families: AsyncClient, three: Library) -> None:
     """Masks, PADs, interventions and a target of one's own are in force."""
     translator, ids, target = three.get("translator"), list(b"abc"), list(b"xy")
 
-    def forbid(reasons: torch.Tensor) -> torch.Tensor:
+    def forbid(reasons: torch.Tensor, _: int) -> torch.Tensor:
         reasons = reasons.clone(memory_format=torch.contiguous_format)
         reasons[:, 1, 2, 3] |= EDITED
         return reasons

@@ -54,8 +54,9 @@ class LensResponse(Answering):
 
 class TermInfo(BaseModel):
     part: str = Field(examples=["head"])
-    path: str = Field(description="Its module.", examples=["layers.0.attn"])
+    path: str = Field(description="Its module, or an embedding's tap.", examples=["layers.0.attn"])
     layer: int | None
+    attention: str | None = Field(description="Its id.")
     head: int | None
     value: float | None = Field(description="What it adds to the logit.")
 
@@ -73,6 +74,7 @@ class ContributionsResponse(Answering):
 
 class StackGradientInfo(BaseModel):
     prefix: str
+    stack: str
     taps: list[str] = Field(description="[depth]")
     norm: Rows = Field(description="[depth][position]: ‖∂ ln p / ∂x‖.")
     total: list[float | None] = Field(description="[depth]: of all positions together.")
@@ -104,7 +106,7 @@ class CountInfo(BaseModel):
     part: str = Field(examples=["W_Q"])
     stack: str = Field(description="Empty, `encoder` or `decoder`.")
     layer: int | None
-    attention: str | None = Field(description="`attn` or `cross_attn`.")
+    attention: str | None = Field(description="Its id.")
     shapes: list[list[int]]
     n: int
     tied: bool = Field(description="Whether it is a matrix that was counted before.")
@@ -119,5 +121,5 @@ class ParametersResponse(BaseModel):
 
 POSITIONS_ANSWER = tensors_answer(
     "`table` [position d_model] and `similarity` [position position] (cosines), float32; the metadata's `chumoku` is "
-    "JSON text: kind, trained (positions of the model's window), beyond (`continues` or `nothing`), prefix, dims."
+    "JSON text: kind, trained (positions of the window), beyond (`continues` or `nothing`), stack, prefix, dims."
 )

@@ -39,6 +39,7 @@ class FfnInfo(BaseModel):
 
     path: str
     prefix: str = Field(description="Of its stack: empty, `encoder.` or `decoder.`.")
+    stack: str
     layer: int
     positions: list[int]
     fires: list[int] = Field(description="[d_ff]: on how many tokens each unit fires.")
@@ -51,6 +52,7 @@ class FfnInfo(BaseModel):
 class UnitInfo(BaseModel):
     path: str
     prefix: str
+    stack: str
     layer: int
     unit: int
     top_positions: list[int] = Field(description="Its strongest tokens, strongest first.")
@@ -64,6 +66,7 @@ class UnitsResponse(BaseModel):
 
 class StackSwapInfo(BaseModel):
     prefix: str
+    stack: str
     taps: list[str] = Field(description="[depth]")
     change: Rows = Field(description="[depth][position]: ‖x' − x‖ / ‖x‖ of the same token, wherever it stands; PADs 0.")
 
@@ -82,7 +85,9 @@ class SwapResponse(BaseModel):
 
 
 class SublayerInfo(BaseModel):
+    stack: str
     layer: int
+    attention: str | None = Field(description="Its id; null for an FFN.")
     kind: Literal["attn", "cross_attn", "ffn"]
     path: str
     norm: str = Field(description="Its LayerNorm.")
@@ -104,6 +109,7 @@ class NormedInfo(BaseModel):
     """What a LayerNorm did, each [position]: x̂ = (x − mean) / √(variance + ε), out = x̂ · γ + β."""
 
     path: str
+    layer: int | None = Field(description="null: the last one, behind all layers.")
     mean: list[float | None]
     variance: list[float | None]
     norm_in: list[float | None] = Field(description="‖x‖")
@@ -118,6 +124,7 @@ class NormedInfo(BaseModel):
 
 class StreamInfo(BaseModel):
     prefix: str
+    stack: str
     ids: list[int] = Field(description="What the stack read, PADs included.")
     taps: list[str] = Field(description="[depth]")
     norm: Rows = Field(description="[depth][position]: ‖x‖.")

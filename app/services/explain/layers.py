@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from app.api.explain.schema import HeadsRequest, ResidualRequest, SwapRequest, UnitsRequest
 from app.errors import AppError, check_index
-from app.services.explain.shared import Json, plain, prefix_of
+from app.services.explain.shared import Json, plain, prefixed, stack_of
 from app.services.plan import RunPlan
+from model.checkpoint import Checkpoint
+from model.describe import AttentionSublayer
 from model.explain.head_labels import RULES, labels
 from model.explain.residual import Written, streams
 from model.explain.swaps import swap_tokens
@@ -25,38 +27,34 @@ def heads(plan: RunPlan, request: HeadsRequest) -> Json:
 
 def units(plan: RunPlan, request: UnitsRequest) -> Json:
     config = plan.checkpoint.config
-    prefix = prefix_of(plan.checkpoint, request.stack, "stack")
+    stack = stack_of(plan.checkpoint, request.stack, "stack")
     if request.unit is not None and request.layer is not None:
         check_index("layer", request.layer, config.n_layer, "layer")
         check_index("unit", request.unit, config.d_ff, "unit")
     found = units_of(plan.checkpoint, plan.ids, k=request.k, **plan.options)
-    asked = [one for one in found if (stack_of(one), one.layer) == (prefix, request.layer)]
+    asked = [one for one in found if (one.stack, one.layer) == (stack.id, request.layer)]
     return {
-        "ffns": [ffn(one) for one in found],
-        "unit": unit(asked[0], request.unit) if asked and request.unit is not None else None,
+        "ffns": [ffn(plan.checkpoint, one) for one in found],
+        "unit": unit(plan.checkpoint, asked[0], request.unit) if asked and request.unit is not None else None,
     }
 
 
-def stack_of(one: FfnUnits) -> str:
-    """The prefix of an FFN's stack."""
-    return one.path.partition("layers.")[0]
-
-
-def ffn(one: FfnUnits) -> Json:
+def ffn(checkpoint: Checkpoint, one: FfnUnits) -> Json:
     """All of it but what each unit answers to: that is the larger part, and told of one unit alone."""
-    names = ("path", "layer", "positions", "dead", "always_on")
+    names = ("path", "stack", "layer", "positions", "dead", "always_on")
     tensors = ("fires", "top_units", "top_activations")
     return {
-        "prefix": stack_of(one),
+        "prefix": checkpoint.description.stack(one.stack).prefix,
         **{name: getattr(one, name) for name in names},
         **{name: getattr(one, name).tolist() for name in tensors},
     }
 
 
-def unit(one: FfnUnits, index: int) -> Json:
+def unit(checkpoint: Checkpoint, one: FfnUnits, index: int) -> Json:
     return {
         "path": one.path,
-        "prefix": stack_of(one),
+        "prefix": checkpoint.description.stack(one.stack).prefix,
+        "stack": one.stack,
         "layer": one.layer,
         "unit": index,
         "top_positions": one.top_positions[index].tolist(),
@@ -67,7 +65,7 @@ def unit(one: FfnUnits, index: int) -> Json:
 def swap(plan: RunPlan, request: SwapRequest) -> Json:
     before = plan.pad.count if plan.pad.side == "left" else 0
     first, last = before, before + len(plan.ids) - 1
-    if plan.checkpoint.config.family == "encoder-only":
+    if plan.checkpoint.description.predicts == "classes":
         first += 1  # [CLS]
     for where, place in (("i", request.i), ("j", request.j)):
         if not first <= place <= last:
@@ -79,13 +77,13 @@ def swap(plan: RunPlan, request: SwapRequest) -> Json:
         message = f"Tokens {request.i} and {request.j} are the same: swapped, they are the same sentence."
         raise AppError("same_token", message, "Take two tokens that differ.", where="j", got=request.j)
     runs = swap_tokens(plan.checkpoint, plan.ids, i, j, **plan.options)
-    return {"runs": [plain(run) | {"stacks": [plain(stack) for stack in run.stacks]} for run in runs]}
+    return {"runs": [plain(run) | {"stacks": [prefixed(plan.checkpoint, one) for one in run.stacks]} for run in runs]}
 
 
 def residual(plan: RunPlan, request: ResidualRequest) -> Json:
     return {
         "streams": [
-            plain(stream)
+            prefixed(plan.checkpoint, stream)
             | {"written": [written(one) for one in stream.written], "norms": [plain(one) for one in stream.norms]}
             for stream in streams(plan.checkpoint, plan.ids, **plan.options)
         ]
@@ -93,4 +91,18 @@ def residual(plan: RunPlan, request: ResidualRequest) -> Json:
 
 
 def written(one: Written) -> Json:
-    return plain(one) | {"sublayer": vars(one.sublayer) | {"out": one.sublayer.out}}
+    part = one.sublayer
+    about = {name: value for name, value in plain(one).items() if name != "stack"}
+    return about | {
+        "sublayer": {
+            "stack": one.stack,
+            "layer": part.layer,
+            "attention": part.attention if isinstance(part, AttentionSublayer) else None,
+            "kind": part.module.rpartition(".")[2],
+            "path": part.module,
+            "norm": part.norm.module,
+            "before": part.reads.tap,
+            "after": part.leaves.tap,
+            "out": part.writes.tap,
+        }
+    }

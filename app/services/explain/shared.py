@@ -16,7 +16,8 @@ from app.services import predictions, tokens
 from app.services.families import wrong_family
 from app.services.plan import RunPlan
 from model.checkpoint import Checkpoint
-from model.explain.anatomy import check_answer, pick_row, prefixes, rows_read
+from model.describe import Stack
+from model.explain.anatomy import check_answer, pick_row, rows_read
 from model.trace import trace
 
 Json = dict[str, Any]
@@ -43,7 +44,8 @@ def chosen(plan: RunPlan, request: AnswerRequest) -> tuple[int, int]:
         row = pick_row(rows, request.row)
     if request.answer is not None:
         return row, checked(plan.checkpoint, request.answer, "answer")
-    logits = trace(plan.checkpoint, plan.ids, ["logits"], **plan.options).tensors["logits"]
+    tap = plan.checkpoint.description.logits.tap
+    logits = trace(plan.checkpoint, plan.ids, [tap], **plan.options).tensors[tap]
     return row, predictions.first(plan.checkpoint, logits if plan.checkpoint.config.classes else logits[row])
 
 
@@ -55,18 +57,25 @@ def checked(checkpoint: Checkpoint, answer: int, where: str) -> int:
         return check_answer(checkpoint, answer)
 
 
-def prefix_of(checkpoint: Checkpoint, asked: str | None, where: str) -> str:
-    """The prefix of a stack, by its name with or without its dot (None: the first).
+def stack_of(checkpoint: Checkpoint, asked: str | None, where: str) -> Stack:
+    """A stack by its id, with or without a dot (None: the first; empty: the one there is).
 
     Raises `unknown_stack`, or `wrong_family` for a model that has but one.
     """
-    known = list(prefixes(checkpoint.model))
-    name = known[0] if asked is None else f"{asked.removesuffix('.')}." if asked else ""
+    known = {stack.id: stack for stack in checkpoint.description.stacks}
+    name = asked.removesuffix(".") if asked else asked
+    if name is None or (name == "" and len(known) == 1):
+        return checkpoint.description.stacks[0]
     if name not in known and len(known) == 1:
         raise wrong_family(checkpoint, "it has one stack", "Leave it out.", where)
     if name not in known:
-        raise unknown_name("unknown_stack", "stack", str(asked), [one.removesuffix(".") for one in known], where=where)
-    return name
+        raise unknown_name("unknown_stack", "stack", str(asked), list(known), where=where)
+    return known[name]
+
+
+def prefixed(checkpoint: Checkpoint, one: Any) -> Json:
+    """`plain` of what belongs to a stack, with what the names of this stack's taps begin with."""
+    return {"prefix": checkpoint.description.stack(one.stack).prefix, **plain(one)}
 
 
 def answers(checkpoint: Checkpoint, ids: Iterable[int | None]) -> Json:

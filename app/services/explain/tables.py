@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.api.explain.schema import NeighboursRequest, ParametersRequest, PositionsRequest
 from app.errors import AppError
 from app.services import wire
-from app.services.explain.shared import Json, looks, plain, prefix_of, refusing
+from app.services.explain.shared import Json, looks, plain, refusing, stack_of
 from model.checkpoint import Checkpoint
 from model.config import PositionKind
 from model.explain.neighbours import neighbours as neighbours_of
@@ -26,11 +26,13 @@ def neighbours(checkpoint: Checkpoint, request: NeighboursRequest) -> Json:
 
 def parameters(checkpoint: Checkpoint, request: ParametersRequest) -> Json:
     found = count_parameters(checkpoint.model)
-    return plain(found) | {"counts": [vars(count) for count in found.counts]}
+    stacks = {stack.id: stack.prefix.removesuffix(".") for stack in checkpoint.description.stacks}
+    counts = [vars(count) | {"stack": stacks.get(count.stack or "", "")} for count in found.counts]
+    return plain(found) | {"counts": counts}
 
 
 def positions(checkpoint: Checkpoint, request: PositionsRequest) -> bytes:
-    prefix = prefix_of(checkpoint, request.prefix, "prefix")
+    stack = stack_of(checkpoint, request.prefix, "prefix")
     window, limit = checkpoint.config.max_seq_len, longest(checkpoint)
     length = min(window, limit) if request.length is None else request.length
     hint = f"Take {limit} or fewer."
@@ -38,11 +40,11 @@ def positions(checkpoint: Checkpoint, request: PositionsRequest) -> bytes:
         message = f"A table of {length} positions is too large to send."
         raise AppError("too_long", message, hint, where="length", got=length, limit=limit)
     with refusing("too_long", hint, where="length", got=length, limit=limit):
-        found = position_table(checkpoint, length, prefix=prefix)
+        found = position_table(checkpoint, length, stack=stack.id)
     arrays = {"table": found.table.numpy(), "similarity": found.similarity.float().numpy()}
     dims = {"table": "position d_model", "similarity": "position position"}
-    about = {"kind": found.kind, "trained": found.trained, "beyond": found.beyond, "prefix": prefix, "dims": dims}
-    return wire.encode(arrays, about)
+    about = {"kind": found.kind, "trained": found.trained, "beyond": found.beyond, "dims": dims}
+    return wire.encode(arrays, about | {"stack": stack.id, "prefix": stack.prefix})
 
 
 def longest(checkpoint: Checkpoint) -> int:

@@ -39,7 +39,7 @@ export function drawParameters(place, trace) {
 function grouped(counts) {
   const groups = new Map();
   for (const one of counts) {
-    const cross = one.attention === "cross_attn";
+    const cross = one.attention === "cross";
     const key = [one.part, one.stack, cross, one.tied, one.layer === null].join();
     const group = groups.get(key) ?? { ...one, cross, n: 0, layers: 0 };
     group.n += one.n;

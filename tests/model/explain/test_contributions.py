@@ -20,8 +20,8 @@ def pushed_forward(checkpoint: Checkpoint, row: int, answer: int, run: dict[str,
     stack = model.decoder if prefix else model
     at = {name: x[..., row, :].double() for name, x in run.items() if name != "logits"}
     parts = {
-        ("embedding", f"{prefix}token_embedding", None): at[f"{prefix}embedding"],
-        ("position", f"{prefix}positions", None): at[f"{prefix}positional"],
+        ("embedding", f"{prefix}embedding", None): at[f"{prefix}embedding"],
+        ("position", f"{prefix}positional", None): at[f"{prefix}positional"],
     }
 
     def through(vectors: dict[Key, Tensor], norm: Any, path: str) -> dict[Key, Tensor]:
@@ -52,7 +52,7 @@ def pushed_forward(checkpoint: Checkpoint, row: int, answer: int, run: dict[str,
     w_u = (model.classifier if checkpoint.config.family == "encoder-only" else model.unembedding).weight.double()
     values = {key: float(v @ w_u[answer]) for key, v in parts.items()}
     if checkpoint.config.family == "encoder-only":
-        values[("output_bias", "classifier", None)] = float(model.classifier.bias[answer])
+        values[("output_bias", "logits", None)] = float(model.classifier.bias[answer])
     return values
 
 
@@ -65,6 +65,8 @@ def test_every_term_is_what_its_part_becomes_when_it_is_pushed_through_the_model
     run = trace(checkpoint, SOURCE, **options(checkpoint)).tensors
     expected = pushed_forward(checkpoint, row, answer, run)
     assert {(t.part, t.path, t.head): t.value for t in got.terms} == pytest.approx(expected, abs=1e-5)
+    attentions = {"attn": "decoder", "cross_attn": "cross"} if family == "encoder-decoder" else {"attn": "self"}
+    assert all(t.attention == attentions[t.path.rpartition(".")[2]] for t in got.terms if t.part == "head")
     assert got.logit == float(run["logits"][answer] if only else run["logits"][row, answer])
     assert got.total == pytest.approx(sum(expected.values()), abs=1e-5)
     assert abs(got.error) < 1e-4

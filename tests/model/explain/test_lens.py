@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
-from model.explain.lens import lens_logits, logit_lens
+from model.explain.anatomy import read
+from model.explain.lens import logit_lens
 from model.trace import Padding, trace
 from tests.model.explain.helpers import EVERY_KIND, SOURCE, TARGET, a_model, options
 from tests.model.helpers import close
@@ -21,7 +22,7 @@ def test_the_last_depth_is_the_models_own_output(family: str, order: str) -> Non
     stream, logits = (x.clone() for x in run.values())
     if family == "encoder-only":
         stream, logits = stream[:1], logits[None]
-    assert torch.equal(lens_logits(checkpoint, stream), logits)
+    assert torch.equal(read(checkpoint, stream), logits)
     logits[:, [] if family == "encoder-only" else checkpoint.tokenizer.never_sampled] = -torch.inf
     p, top = logits.double().softmax(-1).topk(3)
     assert torch.equal(lens.top[-1], top)

@@ -45,11 +45,11 @@ def test_a_learned_table_is_the_models_and_ends() -> None:
 
 def test_each_stack_has_its_own() -> None:
     checkpoint = a_model("encoder-decoder", "post")
-    source, target = (position_table(checkpoint, prefix=prefix).table for prefix in ("encoder.", "decoder."))
+    source, target = (position_table(checkpoint, stack=stack).table for stack in ("encoder", "decoder"))
     assert not torch.equal(source, target)
     assert torch.equal(source, position_table(checkpoint).table)
     with pytest.raises(KeyError):
-        position_table(checkpoint, prefix="")
+        position_table(checkpoint, stack="main")
 
 
 def test_none_has_no_rows() -> None:

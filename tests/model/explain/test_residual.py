@@ -16,19 +16,19 @@ def test_what_is_written_is_what_the_stream_gains(family: str, order: str) -> No
     run = trace(checkpoint, SOURCE, **options(checkpoint))
     t = {name: x.double() for name, x in run.tensors.items()}
     found = streams(checkpoint, SOURCE, **options(checkpoint))
-    assert [one.prefix for one in found] == (["encoder.", "decoder."] if family == "encoder-decoder" else [""])
+    assert [one.stack for one in found] == (["encoder", "decoder"] if family == "encoder-decoder" else ["main"])
     for one in found:
-        assert one.ids == (run.target_ids if one.prefix == "decoder." else run.ids)
+        assert one.ids == (run.target_ids if one.stack == "decoder" else run.ids)
         close(one.norm, torch.stack([t[name].square().sum(-1).sqrt() for name in one.taps]))
         for w in one.written:
-            before, after = t[w.sublayer.before], t[w.sublayer.after]
-            gain = t[f"{w.sublayer.norm}.input" if order == "post" else w.sublayer.after] - before
+            before, after = t[w.sublayer.reads.tap], t[w.sublayer.leaves.tap]
+            gain = (t[f"{w.sublayer.module}_residual.norm.input"] if order == "post" else after) - before
             close(w.norm, gain.norm(dim=-1), 1e-5)
             close(w.relative, gain.norm(dim=-1) / before.norm(dim=-1), 1e-5)
             close(w.cosine, (gain * before).sum(-1) / gain.norm(dim=-1) / before.norm(dim=-1), 1e-5)
             assert after.shape == before.shape
-        kinds = [w.sublayer.kind for w in one.written]
-        assert kinds == (["attn", "cross_attn", "ffn"] if one.prefix == "decoder." else ["attn", "ffn"]) * 2
+        kinds = [w.sublayer.module.rpartition(".")[2] for w in one.written]
+        assert kinds == (["attn", "cross_attn", "ffn"] if one.stack == "decoder" else ["attn", "ffn"]) * 2
 
 
 @pytest.mark.parametrize(("family", "order"), EVERY_KIND)

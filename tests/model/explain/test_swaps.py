@@ -50,7 +50,7 @@ def test_changes_are_those_of_two_traces_side_by_side(family: Checkpoint) -> Non
         for depth, tap in enumerate(stack.taps):
             x, y = one.tensors[tap].double(), other.tensors[tap].double()
             for t in range(len(x)):
-                moves = stack.prefix != "decoder." and t - first in (3, 6)
+                moves = stack.stack != "decoder" and t - first in (3, 6)
                 there = y[9 + 2 * first - t if moves else t]
                 change = float((there - x[t]).norm() / x[t].norm())
                 assert float(stack.change[depth, t]) == pytest.approx(change, abs=1e-9)
