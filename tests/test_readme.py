@@ -1,0 +1,91 @@
+"""README.md and CONTRIBUTING.md: the files, folders, commands and packages that they name exist."""
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from typer.main import get_command
+
+from app.cli.program import cli
+
+ROOT = Path(__file__).parent.parent
+PAGES = {name: (ROOT / name).read_text("utf-8") for name in ("README.md", "CONTRIBUTING.md")}
+GROUPS = {"train", "hf", "scale", "test", "dev"}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_and_pictures_exist(page: str) -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", PAGES[page])
+    assert links
+    assert [link for link in links if not link.startswith("https:") and not (ROOT / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_named_files_exist(page: str) -> None:
+    named = re.findall(r"`((?:app|model|static|tests|templates)/[\w./-]*)`", PAGES[page])
+    assert named
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_make_targets_exist(page: str) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    named = set(re.findall(r"(?:`|^)make ([a-z-]+)", PAGES[page], re.MULTILINE))
+    assert named
+    assert named <= targets
+
+
+def test_the_commands_have_the_options_that_the_readme_uses() -> None:
+    known = get_command(cli).commands  # type: ignore[attr-defined]
+    lines = re.findall(r"^\.venv/bin/chumoku (.*?)(?:\s+#.*)?$", PAGES["README.md"], re.MULTILINE)
+    assert len(lines) >= len(known) - 1
+    for line in lines:
+        name, *arguments = shlex.split(line)
+        options = {option for parameter in known[name].params for option in parameter.opts}
+        assert {word for word in arguments if word.startswith("-")} <= options, line
+
+
+def test_every_folder_has_its_row_in_the_layout() -> None:
+    layout = PAGES["README.md"].split("## Repository layout")[1].split("## ")[0]
+    folders = {path.name for path in ROOT.iterdir() if path.is_dir() and any(path.glob("*.*")) and path.name[0] != "."}
+    tools = {"node_modules", "build", "dist", "runs"} | {path.name for path in ROOT.glob("*.egg-info")}
+    assert {f"{name}/" for name in folders - tools} <= set(re.findall(r"^\| \[?(\w+/)", layout, re.MULTILINE))
+
+
+def test_the_layout_lists_the_folders_of_the_page() -> None:
+    """In the order in which they may import each other, which test_house.py holds."""
+    listed = re.search(r"go down this list: `([\w/ ]+)`", PAGES["README.md"])
+    assert listed
+    folders = {f"{path.parent.name}/" for path in (ROOT / "static").glob("*/*.js")}
+    assert set(listed.group(1).split()) >= folders
+
+
+def test_every_dependency_has_its_reason() -> None:
+    table = PAGES["README.md"].split("## Why each dependency")[1].split("## ")[0]
+    cells = re.findall(r"^\| (?:\*\w+:\* )?([\w\[\], -]+) \|", table, re.MULTILINE)[1:]
+    named = {canonicalize_name(name.split("[")[0].strip()) for cell in cells for name in cell.split(",")}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    assert set(extras) == GROUPS
+    lines = [*project["dependencies"], *(line for group in extras.values() for line in group)]
+    assert named == {canonicalize_name(Requirement(line).name) for line in lines}
+
+
+def test_the_license_is_the_one_that_the_project_declares() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert (project["license"], project["license-files"]) == ("Apache-2.0", ["LICENSE"])
+    assert "Apache License\n                           Version 2.0" in (ROOT / "LICENSE").read_text("utf-8")
+
+
+def test_the_picture_of_the_architecture_names_files_that_exist() -> None:
+    picture = (ROOT / "static/img/architecture.svg").read_text("utf-8")
+    assert "prefers-color-scheme: dark" in picture
+    folders = [ROOT / name for name in re.findall(r'class="folder"[^>]*>([\w/]+)<', picture)]
+    named = [name for line in re.findall(r'class="where"[^>]*>([^<]+)<', picture) for name in line.split()]
+    assert len(folders) == 3
+    assert len(named) >= 7
+    assert [name for name in named if not any((folder / name).exists() for folder in folders)] == []
