@@ -12,6 +12,9 @@ from model import masks
 from model.block import Memory
 from model.checkpoint import Checkpoint
 from model.encoder_decoder import DecoderCache
+from model.run import Run
+from model.session import read_source
+from model.taps import record
 from model.tokenizer import Tokenizer
 from model.trace import check_length
 
@@ -57,7 +60,7 @@ def beam_search(
     if not 0 <= alpha <= 10:
         raise ValueError(f"the length penalty's alpha must lie in [0, 10], got {alpha}")
     check_length(len(source_ids), checkpoint.config.max_seq_len)
-    search = BeamSearch(checkpoint, source_ids, beams, alpha)
+    search = BeamSearch(checkpoint, Run(source_ids), beams, alpha)
     while search.open:
         search.step()
     return search.best
@@ -66,18 +69,19 @@ def beam_search(
 class BeamSearch:
     """The open beams, [beam] each, and the hypotheses that have ended."""
 
-    def __init__(self, checkpoint: Checkpoint, source_ids: Sequence[int], beams: int, alpha: float) -> None:
+    def __init__(self, checkpoint: Checkpoint, run: Run, beams: int, alpha: float) -> None:
+        """Read the source of `run`; its masks, PADs and edits hold while the search goes on, its target is not read."""
         self.model, self.tokenizer, self.beams, self.alpha = (
             checkpoint.encoder_decoder, checkpoint.tokenizer, beams, alpha,
         )  # fmt: skip
-        device = checkpoint.device
-        source = torch.tensor([list(source_ids)], device=device)  # 1 key
-        self.no_pad = torch.zeros_like(source, dtype=torch.bool)
-        self.memory = self.model.encode(source, masks.encoder_mask(self.no_pad))  # 1 key d_model
-        self.cache = DecoderCache(checkpoint.config.n_layer)
+        device, self.run = checkpoint.device, run
+        self.memory, self.source_is_pad = read_source(checkpoint, run)  # 1 key d_model, 1 key
+        self.causal = run.use.causal is not False
+        cached = self.causal and not run.looks_ahead
+        self.cache = DecoderCache(checkpoint.config.n_layer) if cached else None
         self.ids = torch.full((1, 1), self.tokenizer.first_id, device=device)  # beam position
         self.log_p = torch.zeros(1, dtype=torch.float64, device=device)  # beam
-        self.max_len = min(len(source_ids) + LONGER, checkpoint.config.max_seq_len - 1)
+        self.max_len = min(len(run.ids) + LONGER, checkpoint.config.max_seq_len - 1)
         self.ended: list[Hypothesis] = []
 
     @property
@@ -112,7 +116,8 @@ class BeamSearch:
         if self.beams == 1 and self.ended:  # greedy stops at the first end
             goes_on = goes_on[:0]
         self.ids, self.log_p = ids[goes_on], best[goes_on]
-        self.cache.select(rows[goes_on])
+        if self.cache is not None:
+            self.cache.select(rows[goes_on])
 
     def put_aside(self, ids: list[int], log_p: float) -> None:
         ended = ids[-1] == self.tokenizer.end_id
@@ -121,10 +126,12 @@ class BeamSearch:
     def next_log_p(self) -> Tensor:
         """ln p(next token | beam): [beam vocab], float64; what is never sampled has −∞."""
         n_beam, n_target = self.ids.shape
-        new = self.ids if n_target == 1 else self.ids[:, -1:]
+        new = self.ids if n_target == 1 or self.cache is None else self.ids[:, -1:]
         is_pad = torch.zeros_like(self.ids, dtype=torch.bool)
-        memory = Memory(self.memory.expand(n_beam, -1, -1), masks.cross_mask(self.no_pad, 1))
-        logits = self.model.decode(new, masks.decoder_mask(is_pad, query_len=1), memory, cache=self.cache)[:, -1]
-        logits = logits.double()
+        mask = masks.decoder_mask(is_pad, use_causal=self.causal, query_len=new.shape[1])
+        cross = masks.cross_mask(self.source_is_pad, new.shape[1], use_padding=self.run.use.padding)
+        memory = Memory(self.memory.expand(n_beam, -1, -1), cross)
+        with record(edit=self.run.edit):
+            logits = self.model.decode(new, mask, memory, cache=self.cache)[:, -1].double()
         logits[:, self.tokenizer.never_sampled] = float("-inf")
         return logits.log_softmax(-1)

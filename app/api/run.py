@@ -87,7 +87,7 @@ class Run(Request):
         """What is read, however it was given."""
         return self.input or Input(text=self.text, token_ids=self.token_ids)
 
-    def to_json(self, first: str) -> dict[str, Any]:
+    def to_json(self, first: str | None) -> dict[str, Any]:
         """The run alone, without what a request wants of it; `first` is the id of the model's first attention."""
         return {
             "model": self.model,

@@ -12,16 +12,16 @@ import torch
 
 from app.api.generation.schema import GenerateRequest
 from app.errors import AppError
-from app.services import targets, tokens
+from app.services import tokens
 from app.services.families import CLASSIFIES, check_predicts
+from app.services.plan import plan_writing
 from app.services.predictions import prediction_json
 from app.services.wire import convert
-from model.attentions import attentions
 from model.checkpoint import Checkpoint
-from model.config import ModelConfig
+from model.describe import Description, describe
 from model.generate import Generator, Step
 from model.sampling import Settings
-from model.translate_steps import TargetGenerator
+from model.session import DecoderSession, TargetSession
 
 
 @dataclass(frozen=True)
@@ -39,44 +39,43 @@ class Session:
         """Raises `AppError` for whatever is wrong with the request."""
         check_predicts(checkpoint, "model", CLASSIFIES)
         check_max_new(request.max_new_tokens, max_new)
-        self.source = tokens.resolve(checkpoint, request.text, request.token_ids, max_chars)
-        target = targets.resolve(checkpoint, request.target, request.target_ids, max_chars)
         self.checkpoint, self.request = checkpoint, request
-        self.taps = written_rows(checkpoint.config) if request.rows else {}
+        self.plan = plan_writing(checkpoint, request, max_chars)
+        self.taps = written_rows(describe(checkpoint.config)) if request.rows else {}
         names = [name for layers in self.taps.values() for name in layers]
         settings = Settings(request.temperature, request.top_k, request.top_p, request.seed)
-        # What is written on: an encoder-decoder's target, else the text itself.
-        self.generator: Generator
-        if checkpoint.config.family == "encoder-decoder":
-            self.prompt = target or [checkpoint.tokenizer.first_id]
-            self.generator = TargetGenerator(checkpoint, self.source, settings, names)
-        else:
-            self.prompt = self.source
-            self.generator = Generator(checkpoint, settings, names)
+        kind = DecoderSession if self.plan.target is None else TargetSession
+        self.generator = Generator(kind(checkpoint, self.plan.run, names), settings, checkpoint.tokenizer.never_sampled)
+
+    @property
+    def prompt(self) -> list[int]:
+        """What is written on: an encoder-decoder's target, else the text itself."""
+        return self.generator.session.prompt
 
     @property
     def n_new(self) -> int:
-        return len(self.generator.ids) - len(self.prompt)
+        return max(0, len(self.generator.ids) - len(self.prompt))
 
     @property
     def ended(self) -> str | None:
         """Why there is no further step, or None. A target that is given with its END has ended already."""
-        ids, writes_target = self.generator.ids, self.prompt is not self.source
+        ids, writes_target = self.generator.ids, self.plan.target is not None
         if (self.n_new or writes_target) and ids[-1] == self.checkpoint.tokenizer.end_id:
             return "end_of_text"
         if self.n_new >= self.request.max_new_tokens:
             return "max_new_tokens"
-        return "window_full" if len(ids) >= self.checkpoint.config.max_seq_len else None
+        return "window_full" if self.generator.full else None
 
     def start(self) -> Event:
         """Read what is given: its tokens, and what may come after them."""
-        step = self.generator.prefill(self.prompt)
-        tokenizer, writes_target = self.checkpoint.tokenizer, self.prompt is not self.source
+        step = self.generator.prefill()
+        tokenizer, writes_target = self.checkpoint.tokenizer, self.plan.target is not None
         data = {
             "model": self.checkpoint.name,
-            "tokens": tokens.tokens_json(tokenizer, self.source),
+            "tokens": tokens.tokens_json(tokenizer, self.plan.padded),
             "target_tokens": tokens.tokens_json(tokenizer, self.prompt) if writes_target else None,
             "n_prompt": len(self.prompt),
+            "run": self.plan.resolved(self.request),
             "prediction": self._prediction(step),
         }
         return Event("start", data)
@@ -117,13 +116,15 @@ def check_max_new(asked: int, limit: int) -> None:
         raise AppError("too_many_tokens", message, hint, where="max_new_tokens", got=asked, limit=limit)
 
 
-def written_rows(config: ModelConfig) -> dict[str, list[str]]:
-    """The patterns, a name a layer, of the stack that writes: its self-attention, and that to the source."""
-    rows = {"rows": (a for a in attentions(config) if a.causal)}
-    cross = {"cross_rows": (a for a in attentions(config) if a.queries != a.keys)}
+def written_rows(description: Description) -> dict[str, list[str]]:
+    """The overviews, a name a layer, of the stack that writes: its attention to itself, and to the source."""
+    shown = [one for one in description.attentions if one.stack == description.logits.stack and one.overview]
+    fields = {
+        "rows": [one for one in shown if one.queries == one.keys],
+        "cross_rows": [one for one in shown if one.queries != one.keys],
+    }
     return {
-        field: [attention.tap(layer, "pattern") for attention in found for layer in range(config.n_layer)]
-        for field, found in (rows | cross).items()
+        field: [tap for one in found for tap in one.roles[one.overview or ""].taps] for field, found in fields.items()
     }
 
 

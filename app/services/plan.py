@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
 
@@ -11,10 +12,11 @@ from app.errors import AppError
 from app.services import tokens
 from app.services.interventions.base import Lengths, Site
 from app.services.interventions.edits import Edits, edits_of
-from app.services.targets import Target, target_of
+from app.services.targets import Target, resolve, target_of
 from model.checkpoint import Checkpoint
-from model.describe import describe
+from model.describe import Side, describe
 from model.explain.anatomy import Options
+from model.run import Run as ModelRun
 from model.trace import Masks, Padding, pad_ids, trace
 
 MAX_SOURCES = 16
@@ -38,6 +40,12 @@ class RunPlan:
         return options if self.target is None else {**options, "target": self.target.ids}
 
     @property
+    def run(self) -> ModelRun:
+        """As the model takes it."""
+        target = None if self.target is None else self.target.ids
+        return ModelRun(self.ids, target, self.use, self.pad, self.edits.taps, self.edits.looks_ahead)
+
+    @property
     def padded(self) -> list[int]:
         """The ids with their PADs: positions count in these."""
         return pad_ids(self.ids, self.pad, self.checkpoint.tokenizer.pad_id)
@@ -46,19 +54,51 @@ class RunPlan:
     def lengths(self) -> Lengths:
         return lengths_of(self.ids, self.target, self.pad)
 
+    def resolved(self, asked: Run) -> dict[str, Any]:
+        """The run as asked, with what was left to the model: its name, the causal mask, the target, the attentions."""
+        description = describe(self.checkpoint.config)
+        causal = any(one.causal for one in description.attentions) if self.use.causal is None else self.use.causal
+        run = asked.to_json(next((one.id for one in description.attentions), None))
+        return run | {
+            "model": self.checkpoint.name,
+            "target_ids": self.target.ids if self.target is not None and asked.target is None else None,
+            "masks": {"causal": causal, "padding": self.use.padding},
+        }
+
 
 def plan_run(checkpoint: Checkpoint, request: Run, max_chars: int) -> RunPlan:
     """Read the request; where it gives a translator no target, let the model write one.
 
     Raises `AppError` for whatever is wrong with the sentence, the target or the interventions.
     """
-    pad = Padding(request.pad.count, request.pad.side, request.pad.follow)
     ids = tokens.read(checkpoint, request, max_chars)
     target = target_of(checkpoint, ids, request.target, request.target_ids, max_chars)
+    return planned(checkpoint, request, ids, target, max_chars)
+
+
+def plan_writing(checkpoint: Checkpoint, request: Run, max_chars: int) -> RunPlan:
+    """Read a request whose text, or target, the model is to go on with: interventions may name tokens to come.
+
+    Raises what `plan_run` raises, and `bad_pad` for PADs that stand where the model writes.
+    """
+    ids, writes = tokens.read(checkpoint, request, max_chars), describe(checkpoint.config).writes
+    if request.pad.count and request.pad.side == "right" and writes == "source":
+        message = "PADs on the right stand where the model writes on."
+        raise AppError("bad_pad", message, "Put them on the left.", where="pad.side", got="right")
+    given = resolve(checkpoint, request.target, request.target_ids, max_chars)
+    start = Target(given or [checkpoint.tokenizer.first_id], "request") if writes == "target" else None
+    return planned(checkpoint, request, ids, start, max_chars, grows=writes)
+
+
+def planned(
+    checkpoint: Checkpoint, run: Run, ids: list[int], target: Target | None, max_chars: int, grows: Side | None = None
+) -> RunPlan:
+    pad = Padding(run.pad.count, run.pad.side, run.pad.follow)
     lengths = lengths_of(ids, target, pad)
-    site = Site(checkpoint.name, describe(checkpoint.config), lengths, lengths, Traced(checkpoint, max_chars))
-    use = Masks(request.masks.causal, request.masks.padding)
-    return RunPlan(checkpoint, ids, target, use, pad, edits_of(request.interventions, site))
+    limits = lengths if grows is None else {**lengths, grows: checkpoint.config.max_seq_len}
+    site = Site(checkpoint.name, describe(checkpoint.config), lengths, limits, Traced(checkpoint, max_chars))
+    use = Masks(run.masks.causal, run.masks.padding)
+    return RunPlan(checkpoint, ids, target, use, pad, edits_of(run.interventions, site))
 
 
 class Traced:

@@ -6,14 +6,12 @@ from dataclasses import asdict
 from typing import Any
 
 from app import VERSION
-from app.api.run import Run
 from app.api.traces.schema import TraceRequest
 from app.services import tokens, wire
 from app.services.plan import RunPlan
 from app.services.targets import Target
 from model.attentions import attentions
 from model.checkpoint import Checkpoint
-from model.describe import describe
 from model.trace import Trace
 
 
@@ -72,23 +70,10 @@ def about_target(checkpoint: Checkpoint, traced: Trace, target: Target | None) -
 
 def about_request(plan: RunPlan, request: TraceRequest) -> dict[str, Any]:
     """`run` can be asked for again as it is; `masks`, `pad` and `interventions` are its own."""
-    run = resolved(plan, request)
+    run = plan.resolved(request)
     return {
         "run": run,
         "heads": request.heads,
         **{part: run[part] for part in ("masks", "pad", "interventions")},
         "dtype": request.dtype,
-    }
-
-
-def resolved(plan: RunPlan, run: Run) -> dict[str, Any]:
-    """The run as asked, with what was left to the model: its name, the causal mask, the target, the attentions."""
-    description = describe(plan.checkpoint.config)
-    asked = run.to_json(description.attentions[0].id)
-    in_force = any(one.causal for one in description.attentions) if run.masks.causal is None else run.masks.causal
-    written = plan.target.ids if plan.target is not None and run.target is None else None
-    return asked | {
-        "model": plan.checkpoint.name,
-        "target_ids": written,
-        "masks": asked["masks"] | {"causal": in_force},
     }

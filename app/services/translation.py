@@ -11,6 +11,7 @@ from app.api.translation.schema import TranslateRequest
 from app.services import tokens
 from app.services.families import TRANSLATES_NOT, check_family
 from app.services.languages import Languages, notes
+from app.services.plan import plan_writing
 from model.checkpoint import Checkpoint
 from model.translate import BeamSearch, Hypothesis
 
@@ -23,9 +24,10 @@ class Translation:
         start = perf_counter()
         check_family(checkpoint, "encoder-decoder", "translates", TRANSLATES_NOT, "model")
         self.checkpoint, self.request = checkpoint, request
-        self.source = tokens.resolve(checkpoint, request.text, request.token_ids, max_chars)
+        self.plan = plan_writing(checkpoint, request, max_chars)
+        self.source = self.plan.padded
         with torch.inference_mode():
-            self.search = BeamSearch(checkpoint, self.source, request.beams, request.alpha)
+            self.search = BeamSearch(checkpoint, self.plan.run, request.beams, request.alpha)
         self.seconds = perf_counter() - start
 
     @torch.inference_mode()
@@ -40,9 +42,11 @@ class Translation:
     def answer(self, loaded: Languages) -> dict[str, Any]:
         """What `/api/translate` says when the search is over."""
         tokenizer, request = self.checkpoint.tokenizer, self.request
-        text = tokens.text_of(tokenizer, self.source) if request.text is None else request.text
+        asked = request.sentence.text
+        text = tokens.text_of(tokenizer, self.source) if asked is None else asked
         return {
             "model": self.checkpoint.name,
+            "run": self.plan.resolved(request) | {"target_ids": None},
             "tokens": tokens.tokens_json(tokenizer, self.source),
             "hypotheses": [self._hypothesis(found) for found in self.search.best],
             "beams": request.beams,

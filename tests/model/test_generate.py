@@ -12,9 +12,11 @@ from model import generate as generation
 from model.checkpoint import Checkpoint
 from model.generate import Generator, Step, generate
 from model.kv_cache import KVCache, LayerCache
-from model.sampling import Distribution, Settings, draw, uniform
+from model.run import Run
+from model.sampling import Settings, draw, uniform
+from model.session import DecoderSession
 from model.taps import record, tap_dims
-from model.trace import Padding, pad_ids, trace
+from model.trace import Padding, trace
 from tests.model.helpers import NORM_ORDERS, POSITIONS, causal_mask, close, random_ids, tiny_checkpoint, tiny_model
 
 PROMPT = list(b"attend")
@@ -22,6 +24,11 @@ PROMPT = list(b"attend")
 
 def run(checkpoint: Checkpoint, ids: list[int], n: int = 8, names: list[str] | None = None, **how: float) -> list[Step]:
     return list(generate(checkpoint, ids, Settings(**{"seed": 7} | how), n, names or []))
+
+
+def generator_of(checkpoint: Checkpoint, ids: list[int], *, seed: int = 0, names: list[str] | None = None) -> Generator:
+    session = DecoderSession(checkpoint, Run(ids), names or [])
+    return Generator(session, Settings(seed=seed), checkpoint.tokenizer.never_sampled)
 
 
 @pytest.mark.parametrize("position", POSITIONS)
@@ -69,8 +76,8 @@ def test_every_step_of_a_zoo_model_equals_the_last_rows_of_a_trace(gpt: Checkpoi
 
 def test_recorded_steps_are_not_touched_by_later_ones(tiny: Checkpoint) -> None:
     names = list(tap_dims(tiny.model))
-    generator = Generator(tiny, Settings(seed=3), names)
-    steps = [generator.prefill(PROMPT)]
+    generator = generator_of(tiny, PROMPT, seed=3, names=names)
+    steps = [generator.prefill()]
     copies = [{name: x.clone() for name, x in steps[0].tensors.items()}]
     for _ in range(6):
         steps.append(generator.step())
@@ -135,8 +142,8 @@ def test_a_full_window_stops(tiny: Checkpoint, monkeypatch: pytest.MonkeyPatch) 
     steps = run(tiny, PROMPT, 99)
     assert len(steps[-1].ids) == window
     assert len(run(tiny, [65] * window, 5)) == 1
-    generator = Generator(tiny, Settings())
-    generator.prefill([65] * window)
+    generator = generator_of(tiny, [65] * window)
+    generator.prefill()
     with pytest.raises(ValueError, match="window of 24 tokens is full"):
         generator.step()
 
@@ -174,13 +181,12 @@ def test_pad_is_never_sampled(temperature: float) -> None:
 
 def test_pads_in_a_prompt_move_nobody(tiny: Checkpoint) -> None:
     """As in a trace: what follows PADs is computed, and so continued, as if they were not there."""
-    padded = pad_ids(PROMPT, Padding(4), tiny.tokenizer.pad_id)
 
-    def next_after(ids: list[int]) -> Tensor:
-        dist: Distribution = run(tiny, ids, 0)[0].next
-        return dist.before
+    def nexts(pad: Padding) -> Tensor:
+        steps = generate(tiny, Run(PROMPT, pad=pad), Settings(0.0), 4)
+        return torch.stack([step.next.before for step in steps])
 
-    close(next_after(padded), next_after(PROMPT), 1e-5)
+    close(nexts(Padding(4)), nexts(Padding()), 1e-5)
 
 
 def test_greedy_takes_the_argmax_of_a_trace(gpt: Checkpoint) -> None:

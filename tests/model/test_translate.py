@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from model import translate as translation
 from model.checkpoint import Checkpoint
+from model.run import Run
 from model.tokenizer import Tokenizer
 from model.trace import trace
 from model.translate import MAX_BEAMS, Hypothesis, beam_search, length_penalty, translate
@@ -120,7 +121,7 @@ def test_more_beams_find_nothing_that_is_less_likely_than_their_best(beams: int,
     source = list(b"abc")
     lean_to_end(translator, 2.0)
     found = beam_search(translator, source, beams=beams)
-    search = translation.BeamSearch(translator, source, beams, 0.6)
+    search = translation.BeamSearch(translator, Run(source), beams, 0.6)
     while len(search.ids):
         search.step()
     assert max(h.score for h in search.ended) == pytest.approx(found[0].score)

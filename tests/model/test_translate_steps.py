@@ -6,10 +6,12 @@ import torch
 from model.attentions import attentions
 from model.checkpoint import Checkpoint
 from model.generate import Step
+from model.run import Run
 from model.sampling import Settings
+from model.session import TargetSession
 from model.trace import trace
 from model.translate import beam_search
-from model.translate_steps import TargetGenerator, generate_target
+from model.translate_steps import generate_target, target_generator
 from tests.model.helpers import close, tiny_checkpoint
 
 SOURCE = list(b"I like cats.")
@@ -38,8 +40,9 @@ def check_against_trace(checkpoint: Checkpoint, step: Step) -> None:
 
 
 def test_cached_is_uncached(translator: Checkpoint) -> None:
-    generator = TargetGenerator(translator, SOURCE, Settings(1.0, 0, 1.0, 3), pattern_names(translator))
-    step = generator.prefill(list(b"xyz"))
+    run = Run(SOURCE, target=list(b"xyz"))
+    generator = target_generator(translator, run, Settings(1.0, 0, 1.0, 3), pattern_names(translator))
+    step = generator.prefill()
     assert (step.ids, step.computed) == ([258, *b"xyz"], 4)
     check_against_trace(translator, step)
     for n in range(5, 9):
@@ -60,14 +63,14 @@ def test_a_step_depends_on_seed_and_place_alone(translator: Checkpoint) -> None:
     *_, played = generate_target(translator, SOURCE, settings, 4)
     ids: list[int] = []
     for _ in range(len(played.ids) - 1):
-        generator = TargetGenerator(translator, SOURCE, settings)
-        generator.prefill(ids)
+        generator = target_generator(translator, Run(SOURCE, target=ids), settings)
+        generator.prefill()
         ids = generator.step().ids
     assert ids == played.ids
 
 
 def test_start_and_pad_are_never_drawn(translator: Checkpoint) -> None:
-    step = TargetGenerator(translator, SOURCE, Settings()).prefill()
+    step = target_generator(translator, SOURCE, Settings()).prefill()
     assert not step.next.before[[257, 258]].any()
     assert step.next.before[256] > 0
 
@@ -76,8 +79,8 @@ def test_an_end_and_a_full_window_stop(translator: Checkpoint, monkeypatch: pyte
     monkeypatch.setattr("model.generate.draw", lambda dist, u: 97)
     *_, last = generate_target(translator, SOURCE, GREEDY, 100)
     assert len(last.ids) == translator.config.max_seq_len
-    generator = TargetGenerator(translator, SOURCE, GREEDY)
-    generator.prefill(last.ids)
+    generator = target_generator(translator, Run(SOURCE, target=last.ids), GREEDY)
+    generator.prefill()
     with pytest.raises(ValueError, match="window of 24 tokens is full"):
         generator.step()
     monkeypatch.setattr("model.generate.draw", lambda dist, u: 256)
@@ -86,17 +89,18 @@ def test_an_end_and_a_full_window_stop(translator: Checkpoint, monkeypatch: pyte
 
 def test_what_does_not_fit_is_refused(translator: Checkpoint) -> None:
     with pytest.raises(ValueError, match="encoder-decoder"):
-        TargetGenerator(tiny_checkpoint(), SOURCE, GREEDY)
+        target_generator(tiny_checkpoint(), SOURCE, GREEDY)
     for source, target in (([], []), ([97] * 25, []), ([97], [97] * 24)):
         with pytest.raises(ValueError, match=r"24|no token"):
-            TargetGenerator(translator, source, GREEDY).prefill(target)
+            target_generator(translator, Run(source, target=target), GREEDY)
 
 
 def test_the_source_is_read_once(translator: Checkpoint) -> None:
-    generator = TargetGenerator(translator, SOURCE, GREEDY)
-    before = generator.prefill().cache_bytes
-    assert generator.step().cache_bytes > before
-    kept = generator.cache.cross.layers[0].k
+    session = TargetSession(translator, Run(SOURCE))
+    before = session.step(session.prompt).cache_bytes
+    assert session.step([97]).cache_bytes > before
+    assert session.cache is not None
+    kept = session.cache.cross.layers[0].k
     assert kept is not None
     assert kept.shape == (1, 3, len(SOURCE), 5)
     assert torch.isfinite(kept).all()

@@ -48,7 +48,9 @@ async def opened(
 
 @router.post("/generate", response_class=EventSourceResponse, responses=as_json(REFUSALS | BUSY))
 async def generate(session: Annotated[Session, Depends(opened)], work: WorkDep) -> AsyncIterator[ServerSentEvent]:
-    """Let the model write on, one server-sent event for each token. Always under the causal mask.
+    """Let the model write on, one server-sent event for each token, under the run's masks, PADs and interventions.
+
+    Without the causal mask a new token changes the rows before it: each step then computes them all again.
 
     `start` has the prompt's tokens and the first prediction; each `step` the new token, the number u that drew it, its
     probability before and after the sampling settings, its attention rows in all layers and heads, and the prediction

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import BaseModel, Field
 
 from app.api.answer import Note, Token
@@ -17,7 +19,8 @@ class HypothesisInfo(BaseModel):
 
 class TranslateResponse(BaseModel):
     model: str
-    tokens: list[Token] = Field(description="The source's.")
+    run: dict[str, Any] = Field(description="What was searched under: the request's run, resolved.")
+    tokens: list[Token] = Field(description="The source's, PADs included.")
     hypotheses: list[HypothesisInfo] = Field(description="Best first, at most `beams`.")
     beams: int
     alpha: float

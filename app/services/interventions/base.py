@@ -53,7 +53,7 @@ class Kind(Request):
         """The change, checked against the model; `at` is the path of this intervention in the request."""
         raise NotImplementedError
 
-    def to_json(self, first: str) -> dict[str, Any]:
+    def to_json(self, first: str | None) -> dict[str, Any]:
         """As asked, with its attention named; `first` is the id of the model's first."""
         asked = self.model_dump(by_alias=True)
         return asked | {"where": {"attention": self.where.attention or first, **strip(asked["where"])}}

@@ -66,7 +66,7 @@ class Patch(Kind):
             message = f"The other run has {there} rows, this one {here}."
             raise AppError("bad_source", message, "Name a query, or take a run of the same length.", where=f"{at}.from")
 
-    def to_json(self, first: str) -> dict[str, Any]:
+    def to_json(self, first: str | None) -> dict[str, Any]:
         return super().to_json(first) | {"from": self.source.to_json(first)}
 
 

@@ -1,0 +1,133 @@
+"""A text that grows: what was read before is kept in a cache, as long as it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from model import masks
+from model.block import Memory
+from model.checkpoint import Checkpoint
+from model.encoder_decoder import DecoderCache
+from model.kv_cache import KVCache
+from model.run import Run
+from model.taps import record
+from model.trace import check_length, pad_ids, with_first
+
+
+@dataclass(frozen=True)
+class Forward:
+    """One forward pass: the logits [vocab] of the token to come, and the taps asked for, without batch dimension.
+
+    Their queries are the `computed` newest positions, their keys all of them.
+    """
+
+    logits: Tensor
+    tensors: dict[str, Tensor]
+    computed: int
+    cache_bytes: int
+
+
+class Session(Protocol):
+    """A text that grows."""
+
+    prompt: list[int]
+    """What there is to begin with, PADs and START included."""
+    ids: list[int]
+    """What was read so far."""
+    window: int
+
+    def step(self, ids: Sequence[int]) -> Forward:
+        """Read these ids behind those before."""
+        ...
+
+
+class DecoderSession:
+    """A decoder-only model writes on under a run's masks, PADs and edits.
+
+    Where a key may follow its query (the causal mask is off, or a cell of the future is allowed), a new token changes
+    the rows before it: then each step reads everything anew, without a cache.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, run: Run, names: Sequence[str] = ()) -> None:
+        self.checkpoint, self.run, self.names = checkpoint, run, names
+        self.window = checkpoint.config.max_seq_len
+        self.prompt = self.begin()
+        self.ids: list[int] = []
+        self.causal = run.use.causal is not False
+        self.cache = self.new_cache() if self.causal and not run.looks_ahead else None
+
+    def begin(self) -> list[int]:
+        """Raises `ValueError` when the prompt is empty or longer than the window."""
+        prompt = pad_ids(self.run.ids, self.run.pad, self.checkpoint.tokenizer.pad_id)
+        if not 0 < len(prompt) <= self.window:
+            raise ValueError(f"a prompt needs 1 to {self.window} tokens, got {len(prompt)}")
+        return prompt
+
+    def new_cache(self) -> KVCache:
+        return KVCache(self.checkpoint.config.n_layer)
+
+    @torch.inference_mode()
+    def step(self, ids: Sequence[int]) -> Forward:
+        self.ids = [*self.ids, *ids]
+        new = self.ids if self.cache is None else ids
+        with record(self.names, self.run.edit) as recording:
+            logits = self.read(torch.tensor([list(new)], device=self.checkpoint.device))[0, -1]  # vocab
+        tensors = {name: recording.tensors[name][0].cpu() for name in self.names}
+        return Forward(logits, tensors, len(new), 0 if self.cache is None else self.cache.nbytes)
+
+    def read(self, new: Tensor) -> Tensor:
+        """The newest of `self.ids`, int64 [1 query] → [1 query vocab]"""
+        is_pad = torch.zeros(1, len(self.ids), dtype=torch.bool, device=new.device)  # 1 key
+        is_pad[0, : len(self.run.is_pad)] = torch.tensor(self.run.is_pad)[: len(self.ids)]
+        use = self.run.use
+        mask = masks.decoder_mask(is_pad, use_causal=self.causal, use_padding=use.padding, query_len=new.shape[1])
+        skipped = is_pad if self.run.pads_take_no_position else torch.zeros_like(is_pad)
+        position_ids = masks.position_ids(skipped)[:, -new.shape[1] :]
+        return self.checkpoint.decoder_only(new, mask, position_ids, self.cache)  # type: ignore[no-any-return]
+
+
+class TargetSession(DecoderSession):
+    """An encoder-decoder's target grows. The source, which may have PADs, is read once.
+
+    `names` are taps of the decoder: its self-attention's keys are all target positions, its cross-attention's the whole
+    source. Raises `ValueError` for a model that is no encoder-decoder, and for a source or target that is too long.
+    """
+
+    cache: DecoderCache | None
+
+    def begin(self) -> list[int]:
+        self.model = self.checkpoint.encoder_decoder
+        self.memory, self.source_is_pad = read_source(self.checkpoint, self.run)
+        prompt = with_first(self.run.target or [], self.checkpoint.tokenizer.first_id)
+        check_length(len(prompt), self.window, "target tokens, START included,")
+        return prompt
+
+    def new_cache(self) -> DecoderCache:
+        return DecoderCache(self.checkpoint.config.n_layer)
+
+    def read(self, new: Tensor) -> Tensor:
+        nothing = torch.zeros(1, len(self.ids), dtype=torch.bool, device=new.device)
+        mask = masks.decoder_mask(nothing, use_causal=self.causal, query_len=new.shape[1])  # 1 1 query key
+        cross = masks.cross_mask(self.source_is_pad, new.shape[1], use_padding=self.run.use.padding)
+        return self.model.decode(new, mask, Memory(self.memory, cross), cache=self.cache)
+
+
+@torch.inference_mode()
+def read_source(checkpoint: Checkpoint, run: Run) -> tuple[Tensor, Tensor]:
+    """What the encoder makes of a run's source [1 key d_model], and which of its positions are PADs [1 key].
+
+    Raises `ValueError` when it is empty or longer than the window.
+    """
+    padded = pad_ids(run.ids, run.pad, checkpoint.tokenizer.pad_id)
+    check_length(len(run.ids) and len(padded), checkpoint.config.max_seq_len, "source tokens")
+    is_pad = torch.tensor([run.is_pad], device=checkpoint.device)
+    mask = masks.encoder_mask(is_pad, use_padding=run.use.padding)
+    positions = masks.position_ids(is_pad if run.pads_take_no_position else torch.zeros_like(is_pad))
+    source = torch.tensor([padded], device=checkpoint.device)
+    with record(edit=run.edit):
+        return checkpoint.encoder_decoder.encode(source, mask, positions), is_pad
