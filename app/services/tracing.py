@@ -19,10 +19,10 @@ from app.services.predictions import check_positions, classes, predict
 from app.services.trace_metadata import metadata
 from model.checkpoint import Checkpoint
 from model.config import ModelConfig
+from model.describe import Description, TapPlace
 from model.taps import match_names, tap_dims
 from model.trace import Trace, trace
 
-LOGITS = "logits"
 NONE: Languages = {}
 
 
@@ -50,7 +50,7 @@ def answer(checkpoint: Checkpoint, request: TraceRequest, max_chars: int, loaded
     }
     about = metadata(plan, request, traced) | {
         "dims": {name: traced.dims[name] for name in names},
-        "scale": wire.scales(names, request.dtype),
+        "scale": wire.scales(names, request.dtype, checkpoint.description.overviews),
         "seconds": seconds,
         **outcome(checkpoint, request, traced),
     }
@@ -61,8 +61,9 @@ def answer(checkpoint: Checkpoint, request: TraceRequest, max_chars: int, loaded
 
 def prepare(checkpoint: Checkpoint, request: TraceRequest) -> list[str]:
     """Check what is asked of the run, before there is one; the names of the tensors that are wanted."""
-    names = wanted_names(request, tap_dims(checkpoint.model), checkpoint.config)
-    wire.check_dtype(names, request.dtype)
+    description = checkpoint.description
+    names = wanted_names(request, list(tap_dims(checkpoint.model)), description, checkpoint.config)
+    wire.check_dtype(names, request.dtype, description.overviews | description.masks)
     if request.predict is not None:
         check_predicts(checkpoint, "predict", WITHOUT_NEXT_TOKEN)
     return names
@@ -70,22 +71,23 @@ def prepare(checkpoint: Checkpoint, request: TraceRequest) -> list[str]:
 
 def run(plan: RunPlan, request: TraceRequest, names: list[str]) -> Trace:
     """One forward pass that records only what the answer needs."""
-    if LOGITS not in names and (request.predict is not None or plan.checkpoint.config.classes):
-        names = [*names, LOGITS]
+    logits = plan.checkpoint.description.logits.tap
+    if logits not in names and (request.predict is not None or plan.checkpoint.config.classes):
+        names = [*names, logits]
     return trace(plan.checkpoint, plan.ids, names, **plan.options)
 
 
 def outcome(checkpoint: Checkpoint, request: TraceRequest, traced: Trace) -> dict[str, Any]:
     """What the model makes of it: the predictions asked for, or a classifier's classes."""
-    says = checkpoint.config.classes
+    logits = traced.tensors.get(checkpoint.description.logits.tap)
     return {
-        "predictions": predict(checkpoint, traced.tensors[LOGITS], request.predict) if request.predict else [],
-        "classes": classes(checkpoint, traced.tensors[LOGITS]) if says else None,
+        "predictions": predict(checkpoint, logits, request.predict) if request.predict and logits is not None else [],
+        "classes": classes(checkpoint, logits) if checkpoint.config.classes and logits is not None else None,
     }
 
 
-def wanted_names(request: TraceRequest, dims: dict[str, str], config: ModelConfig) -> list[str]:
-    """The taps that `want` and `layers` name, in the model's order.
+def wanted_names(request: TraceRequest, known: list[str], description: Description, config: ModelConfig) -> list[str]:
+    """The `known` taps that `want` and `layers` name, in the model's order; without a word, every overview.
 
     Raises `unknown_tensor` listing the known ones, `bad_layer` and `bad_head`.
     """
@@ -93,23 +95,22 @@ def wanted_names(request: TraceRequest, dims: dict[str, str], config: ModelConfi
         check_index("layer", layer, config.n_layer, f"layers[{index}]")
     for index, head in enumerate(request.heads or []):
         check_index("head", head, config.n_head, f"heads[{index}]")
-    known = list(dims)
-    for index, pattern in enumerate(request.want):
+    want = [name for name in known if name in description.overviews] if request.want is None else request.want
+    for index, pattern in enumerate(want):
         try:
             match_names([pattern], known)
         except KeyError:
             raise unknown_name("unknown_tensor", "tensor", pattern, known, where=f"want[{index}]") from None
-    names = [name for name in match_names(request.want, known) if in_layers(name, request.layers)]
-    if request.want and not names:
+    names = [name for name in match_names(want, known) if in_layers(description.taps[name], request.layers)]
+    if want and not names:
         message = f"Nothing that `want` names is in layers {request.layers}."
         raise AppError("unknown_tensor", message, "Name a tensor of these layers.", where="want", known=known)
     return names
 
 
-def in_layers(name: str, layers: list[int] | None) -> bool:
+def in_layers(place: TapPlace, layers: list[int] | None) -> bool:
     """Whether a tap passes the `layers` selection; one that belongs to no layer always does."""
-    _, found, after = name.partition("layers.")
-    return layers is None or not found or int(after.split(".")[0]) in layers
+    return layers is None or place.layer is None or place.layer in layers
 
 
 def select_heads(tensor: Tensor, dims: str, heads: list[int] | None) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 import torch
@@ -12,21 +11,11 @@ from app.api.weights.schema import WeightsRequest
 from app.errors import AppError, unknown_name
 from app.services import wire
 from model.checkpoint import Checkpoint
+from model.describe import parameters
 from model.taps import match_names
 
 MAX_BYTES = 64 * 2**20
 FLOAT32 = 4
-DIMS = (
-    (r"(token_embedding|unembedding)\.weight", "vocab d_model"),
-    (r"positions\.table\.weight", "position d_model"),
-    (r"attn\.w_[qkvo]\.weight", "d_model d_model"),
-    (r"ffn\.w_1\.weight", "d_ff d_model"),
-    (r"ffn\.w_1\.bias", "d_ff"),
-    (r"ffn\.w_2\.weight", "d_model d_ff"),
-    (r"classifier\.weight", "class d_model"),
-    (r"classifier\.bias", "class"),
-)
-"""How the end of a name tells the dimensions: a matrix's outputs first. All else is one row over d_model."""
 
 
 def answer(checkpoint: Checkpoint, request: WeightsRequest) -> bytes:
@@ -34,12 +23,14 @@ def answer(checkpoint: Checkpoint, request: WeightsRequest) -> bytes:
 
     Raises `unknown_weight` listing the known ones, `bad_row`, and `too_large`.
     """
-    parameters = checkpoint.model.state_dict()
-    chosen = {name: parameters[name] for name in wanted(request.want, list(parameters))}
+    there = checkpoint.model.state_dict()
+    chosen = {name: there[name] for name in wanted(request.want, list(there))}
     check_rows(chosen, request.rows)
     check_size(chosen, request.rows)
     arrays = {name: wire.convert(name, rows_of(x, request.rows), "float32") for name, x in chosen.items()}
-    return wire.encode(arrays, {"model": checkpoint.name, "dims": {name: dims_of(name) for name in chosen}})
+    described = parameters(checkpoint.config)
+    dims = {name: described[name].dims for name in chosen}
+    return wire.encode(arrays, {"model": checkpoint.name, "dims": dims})
 
 
 def shapes(checkpoint: Checkpoint) -> dict[str, list[int]]:
@@ -78,8 +69,3 @@ def check_size(chosen: Mapping[str, Tensor], rows: list[int] | None) -> None:
 
 def rows_of(x: Tensor, rows: list[int] | None) -> Tensor:
     return x if rows is None else x[torch.tensor(rows, device=x.device)]
-
-
-def dims_of(name: str) -> str:
-    """The names of a parameter's dimensions."""
-    return next((dims for pattern, dims in DIMS if re.search(f"{pattern}$", name)), "d_model")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -47,23 +47,14 @@ def to_text(metadata: Mapping[str, Any]) -> str:
 ENCODERS = {"safetensors": encode, "npz": encode_npz}
 
 
-def is_pattern(name: str) -> bool:
-    """Whether a tap holds weights in [0, 1], the only tensors that may travel as bytes."""
-    return name.rpartition(".")[2] == "pattern"
-
-
-def check_dtype(names: Sequence[str], dtype: Dtype) -> None:
-    """Raise `bad_dtype` when `dtype` is uint8 and a float tensor among `names` is no pattern."""
-    wrong = [name for name in names if not (is_pattern(name) or is_mask(name))]
+def check_dtype(names: Sequence[str], dtype: Dtype, fit: Container[str]) -> None:
+    """Raise `bad_dtype` when `dtype` is uint8 and a tensor among `names` is not one of those that `fit` bytes: weights
+    in [0, 1], and masks, which are uint8 whatever is asked for."""
+    wrong = [name for name in names if name not in fit]
     if dtype == "uint8" and wrong:
-        message = f"{wrong[0]!r} cannot travel as uint8: only a pattern lies in [0, 1]."
+        message = f"{wrong[0]!r} cannot travel as uint8: only weights in [0, 1] can."
         hint = "Ask for float16 or float32, or for patterns (and masks) only."
         raise AppError("bad_dtype", message, hint, where="dtype", got=dtype, known=["float32", "float16"])
-
-
-def is_mask(name: str) -> bool:
-    """Whether a tap holds reasons, which are uint8 whatever dtype is asked for."""
-    return name.rpartition(".")[2] == "mask"
 
 
 def convert(name: str, tensor: Tensor, dtype: Dtype) -> np.ndarray:
@@ -90,6 +81,6 @@ def to_half(name: str, tensor: Tensor) -> Tensor:
     return tensor.half()
 
 
-def scales(names: Sequence[str], dtype: Dtype) -> dict[str, int]:
-    """What each tensor was multiplied with; nothing unless it travels as bytes."""
-    return {name: SCALE for name in names if is_pattern(name)} if dtype == "uint8" else {}
+def scales(names: Sequence[str], dtype: Dtype, weights: Container[str]) -> dict[str, int]:
+    """What each tensor was multiplied with; nothing unless it holds weights that travel as bytes."""
+    return {name: SCALE for name in names if name in weights} if dtype == "uint8" else {}

@@ -85,6 +85,17 @@ class Description:
         if stack.final_norm is not None:
             yield from places(stack.final_norm.roles, stack.id)
 
+    @cached_property
+    def overviews(self) -> frozenset[str]:
+        """The taps that show who looks at whom; their numbers lie in [0, 1]."""
+        named = [one.roles[one.overview].taps for one in self.attentions if one.overview is not None]
+        return frozenset(tap for taps in named for tap in taps)
+
+    @cached_property
+    def masks(self) -> frozenset[str]:
+        """The taps of reasons, uint8."""
+        return frozenset(tap for one in self.attentions if "mask" in one.roles for tap in one.roles["mask"].taps)
+
     @property
     def readout(self) -> Stack:
         """The stack whose last state is read as logits."""

@@ -21,10 +21,11 @@ class Predict(Sampling):
 
 
 class TraceRequest(Run):
-    want: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
-        default=["*.pattern"],
+    want: list[Annotated[str, Field(min_length=1, max_length=200)]] | None = Field(
+        default=None,
         max_length=256,
-        description="Tensors by name; `*` and `?` as in a shell. The names are in `GET /api/models` under `taps`.",
+        description="Tensors by name; `*` and `?` as in a shell. The names are in `GET /api/models` under `taps`. "
+        "Left out: every attention's overview, its pattern.",
         examples=[["layers.0.attn.pattern", "layers.0.attn.mask"]],
     )
     layers: Indices | None = Field(
