@@ -1,0 +1,75 @@
+"""No panel lies on another, wherever the page is scrolled to."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.browser.helpers import drawn, loaded
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+WIDTHS = (390, 1280, 1440, 1920)
+
+# The areas in px² that the panel shares with any other, with its top and its end in sight.
+OVERLAPS = """async (panel) => {
+  const others = [...document.querySelectorAll('.panel')].filter((one) => one !== panel && one.checkVisibility());
+  const box = (element) => element.getBoundingClientRect();
+  const shared = ([a, b]) =>
+    Math.max(0, Math.min(a.right, b.right) - Math.max(a.left, b.left)) *
+    Math.max(0, Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top));
+  // What a scrolling column cuts off covers nothing.
+  const seen = (element) => {
+    const [own, column] = [box(element), element.closest('.right')];
+    const { top, bottom } = column ? box(column) : own;
+    return { left: own.left, right: own.right, top: Math.max(own.top, top), bottom: Math.min(own.bottom, bottom) };
+  };
+  const found = [];
+  for (const block of ['start', 'center', 'end']) {
+    panel.scrollIntoView({ block });
+    await new Promise(requestAnimationFrame);
+    found.push(...others.map((other) => shared([box(panel), seen(other)])));
+  }
+  return found;
+}"""
+
+
+def overlaps(page: "Page", panel: str) -> dict[int, float]:
+    """The largest area that a panel shares with another, at each width of the window."""
+    found = {}
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        drawn(page)
+        found[width] = max(page.locator(f'[data-panel="{panel}"]').evaluate(OVERLAPS))
+    return found
+
+
+@pytest.mark.warm
+def test_nothing_covers_what_changed(page: "Page") -> None:
+    page.goto("/?" + urlencode({"text": "Once upon a time there was a cat", "compare": "on", "pad": 1}))
+    drawn(page)
+    assert overlaps(page, "change") == dict.fromkeys(WIDTHS, 0)
+
+
+@pytest.mark.warm
+def test_nothing_covers_the_batch(page: "Page") -> None:
+    page.goto("/?" + urlencode({"model": loaded("encoder-only").name, "text": "A wonderful film.", "text2": "Dull."}))
+    page.locator('[data-panel="batch"] .members').wait_for()
+    assert overlaps(page, "batch") == dict.fromkeys(WIDTHS, 0)
+
+
+def test_the_tour_shows_the_batch_uncovered(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 1440, "height": 900})
+    page.goto("/?" + urlencode({"model": loaded("encoder-only").name, "text": "A wonderful film."}))
+    drawn(page)
+    page.get_by_test_id("tour-button").click()
+    tour = page.get_by_test_id("tour")
+    while tour.get_attribute("data-step") != "batch":
+        tour.get_by_test_id("tour-next").click()
+    page.wait_for_function("""() => {
+      const { left, right, top, bottom } = document.querySelector('[data-panel=batch]').getBoundingClientRect();
+      const corners = [left + 9, right - 9].flatMap((x) => [top + 9, bottom - 9].map((y) => [x, y]));
+      return corners.every(([x, y]) => document.elementFromPoint(x, y)?.closest('[data-panel=batch]'));
+    }""")
