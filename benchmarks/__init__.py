@@ -1,1 +1,1 @@
-"""What the README's figures come from: `make bench`. Ratios are measured side by side in one run."""
+"""The source of the README's figures: `make bench`. Both sides of a ratio are measured in the same run."""

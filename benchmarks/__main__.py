@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: the table of what was measured, and `benchmarks/results.json`."""
+"""`python -m benchmarks`: prints the table of measurements and writes `benchmarks/results.json`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def show(rows: list[Row]) -> Table:
 
 def main(parts: list[str]) -> None:
     """Measure the `parts` named on the command line, or all of them."""
-    torch.set_num_threads(Settings().threads_per_job)  # as the app runs, for whatever is compared with it too
+    torch.set_num_threads(Settings().threads_per_job)  # as in the app, and the same for everything it is compared with
     rows = [row for part in parts or PARTS for row in import_module(f"benchmarks.{part}").measure()]
     Console(width=150).print(show(rows))
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"

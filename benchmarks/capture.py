@@ -1,4 +1,4 @@
-"""What looking costs: every tap recorded, against the same weights with `attend` swapped for SDPA."""
+"""The cost of capture: every tap recorded, against the same weights with `attend` replaced by SDPA."""
 
 from __future__ import annotations
 

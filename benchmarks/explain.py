@@ -1,4 +1,4 @@
-"""How long the explanations take: the inspector, and the walk through a block, in a real Chromium at 64 tokens."""
+"""How long explanations take in a real Chromium at 64 tokens: the inspector, and the walk through a block."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.measure import Row
 from benchmarks.page import median, open_page, text_of
 from benchmarks.start import serving, wait_for_trace
 
-# Each waits, inside the page, from the event to the frame in which its answer has been painted.
+# Each measures, inside the page, the time from the event to the frame that paints its result.
 SCRIPTS = """() => {
   window.answered = async (selector, act) => {
     const said = changed(document.querySelector(selector), { childList: true, subtree: true, characterData: true });
@@ -62,21 +62,21 @@ def measure() -> list[Row]:
 
 
 def chosen(page: Page, i: int) -> float:
-    """Another cell by the arrow keys: the same as a click, without the pointer's way."""
+    """Choose another cell with the arrow keys: the same as a click, without moving the pointer."""
     page.wait_for_timeout(200)
     key = "ArrowUp" if i % 2 else "ArrowLeft"
     return float(page.evaluate("key => answered(weight, () => pressed('[data-testid=matrix]', key))", key))
 
 
 def opened(page: Page, i: int) -> float:
-    """A head that was not open before, of another layer: its detail and its layer's W_O have to come."""
+    """Open a head of another layer for the first time: its detail and its layer's W_O have to be fetched."""
     page.wait_for_timeout(200)
     selector = f'[data-testid="head"][data-layer="{i % 6}"][data-head="{(3 * i + 2) % 8}"]'
     return float(page.evaluate("head => answered(weight, () => document.querySelector(head).click())", selector))
 
 
 def walked(page: Page, i: int) -> float:
-    """The walk, of another head each time, so that its tensors have to come."""
+    """Open the walk of another head each time, so that its tensors have to be fetched."""
     page.locator("#tab-weights").click()
     page.evaluate(
         "head => document.querySelector(head).click()", f'[data-testid="head"][data-layer="{i % 6}"][data-head="0"]'
@@ -92,6 +92,6 @@ def names_of_steps(page: Page) -> list[str]:
 
 
 def step(page: Page, name: str) -> float:
-    """One step on, at the pace of somebody who looks at each."""
+    """Go to the next step, at the pace of a reader who looks at each one."""
     page.wait_for_timeout(400)
     return float(page.evaluate("name => stepped(name)", name))

@@ -1,5 +1,5 @@
-"""What the page's generation costs: attention rows and distributions of every step, against the bare cached loop, and
-against Hugging Face's `generate(output_attentions=True)` on the same weights."""
+"""The cost of the page's generation: attention rows and distributions of every step, against the bare cached loop and
+against Hugging Face's `generate(output_attentions=True)` with the same weights."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROMPT, NEW = 16, 48
 
 @torch.inference_mode()
 def measure() -> list[Row]:
-    """Tokens a second, and the two ratios."""
+    """Tokens per second, and the two ratios."""
     loaded = checkpoint.load(ZOO / "stories-gpt")
     theirs = gpt2(loaded.model)
     ids = loaded.tokenizer.encode("Once upon a time there was a little girl. She had a red ball and a dog.")[:PROMPT]

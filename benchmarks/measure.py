@@ -1,4 +1,4 @@
-"""Timing side by side: A B A B …, so that a machine that speeds up or slows down does it to both."""
+"""Interleaved timing, A B A B …, so that a machine that speeds up or slows down affects both."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: what was measured, the figure, and the bar it is held to (`at_most` or at least)."""
+    """One line of the table: what was measured, the figure, and its bar (upper if `at_most`, else lower)."""
 
     what: str
     value: float
@@ -21,7 +21,7 @@ class Row:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the bar is met; None where there is none."""
+        """Whether the bar is met; None if there is no bar."""
         if self.bar is None:
             return None
         return self.value <= self.bar if self.at_most else self.value >= self.bar

@@ -1,4 +1,4 @@
-"""What a person waits for, in a real Chromium against a real server on the same machine."""
+"""What a user waits for, in a real Chromium against a real server on the same machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WORDS = (
 TEXT = (WORDS * 3).split(" ")
 ROUNDS = 15
 
-# Each waits, inside the page, from the event to the frame in which its answer has been painted.
+# Each measures, inside the page, the time from the event to the frame that paints its result.
 SCRIPTS = """
 window.painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()))));
 window.changed = (node, options, when = () => true) => new Promise((done) => {
@@ -73,7 +73,7 @@ def open_page(url: str) -> Iterator[Page]:
 
 
 def median(call: Callable[[int], Any]) -> float:
-    """Milliseconds; the first two rounds only warm up."""
+    """Milliseconds, without the first two rounds, which only warm up."""
     return statistics.median([call(i) for i in range(ROUNDS + 2)][2:])
 
 
@@ -111,7 +111,7 @@ def text_of(page: Page, url: str, variant: int) -> str:
 
 
 def after_a_pause(page: Page, script: str, argument: str) -> float:
-    """As a person types: the keys before are long past, so that no pause of the page's own is counted."""
+    """Type as a user does, long after the previous key, so that the page's own delay is not counted."""
     page.wait_for_timeout(400)
     return float(page.evaluate(script, argument))
 

@@ -1,4 +1,4 @@
-"""From `chumoku serve` to the first trace, with the imports warm."""
+"""The time from `chumoku serve` to the first trace, with warm imports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.measure import Row
 
 @contextmanager
 def serving() -> Iterator[str]:
-    """A real server of its own; gives its address, ready or not."""
+    """A separate server process; yields its address, ready or not."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -30,7 +30,7 @@ def serving() -> Iterator[str]:
 
 
 def wait_for_trace(url: str, patience: float = 120.0) -> None:
-    """Ask for a trace until there is one. Raises `TimeoutError` when there is none in `patience` seconds."""
+    """Ask for a trace until the server answers. Raises `TimeoutError` after `patience` seconds."""
     deadline = time.perf_counter() + patience
     body = {"text": "May the force be with you.", "want": ["layers.*.attn.pattern"], "dtype": "uint8"}
     while time.perf_counter() < deadline:
@@ -43,7 +43,7 @@ def wait_for_trace(url: str, patience: float = 120.0) -> None:
 
 
 def measure() -> list[Row]:
-    """The second of two starts: the first one warms the disk's cache."""
+    """The time of the second of two starts; the first one warms the disk cache."""
     for _ in range(2):
         with serving() as url:
             began = time.perf_counter()

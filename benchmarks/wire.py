@@ -1,4 +1,4 @@
-"""What the overview weighs on the wire, and what encoding it costs."""
+"""The size of the overview on the wire, and the time to encode it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SEQ_LEN = 64
 
 
 def measure() -> list[Row]:
-    """Bytes and milliseconds for all patterns of stories-gpt at 64 tokens, as the page asks for them."""
+    """Bytes and milliseconds for all patterns of stories-gpt at 64 tokens, as the page requests them."""
     loaded = checkpoint.load(ZOO / "stories-gpt")
     ids = list(range(300, 300 + SEQ_LEN))
     want = ["layers.*.attn.pattern", "layers.0.attn.mask"]

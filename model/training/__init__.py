@@ -1,1 +1,1 @@
-"""How the zoo's models were made: `chumoku train`. Nothing here is imported when the app runs."""
+"""How the zoo's models are trained: `chumoku train`. The app imports nothing from here."""

@@ -1,4 +1,4 @@
-"""Averages of the parameters over the last of the training: what ships, for it is better than any single step."""
+"""Averages of the parameters over the end of the training. The average ships: it is better than any single step."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ class Average(Protocol):
         ...
 
     def update(self, model: nn.Module, step: int) -> None:
-        """Take in the parameters after step 0, 1, …"""
+        """Add the parameters after step 0, 1, …"""
         ...
 
     def state(self) -> dict[str, Tensor]:
-        """What `load` needs to go on."""
+        """The state that `load` restores."""
         ...
 
     def load(self, state: dict[str, Tensor]) -> None: ...
 
 
 class MovingAverage:
-    """An exponential moving average (Polyak averaging), debiased at its start by a shorter memory."""
+    """An exponential moving average (Polyak averaging), with a shorter memory at the start to remove its bias."""
 
     def __init__(self, model: nn.Module, decay: float) -> None:
         self.decay = decay
@@ -49,7 +49,7 @@ class MovingAverage:
 class LastCheckpoints:
     """The mean of the last `count` checkpoints, taken every `every` steps (Vaswani et al. 2017, section 6.1).
 
-    Before the first checkpoint it is the model as it is.
+    Before the first checkpoint, it is the current model.
     """
 
     def __init__(self, model: nn.Module, count: int, every: int) -> None:

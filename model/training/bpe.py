@@ -1,4 +1,4 @@
-"""Learn a byte-level BPE (Sennrich et al. 2016) with Hugging Face `tokenizers`, and keep it as tiktoken ranks."""
+"""Learn a byte-level BPE (Sennrich et al. 2016) with Hugging Face `tokenizers`, and store it as tiktoken ranks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def learn_ranks(texts: Iterable[str], n_ranks: int) -> dict[bytes, int]:
     vocab: dict[str, int] = json.loads(learner.to_str())["model"]["vocab"]
     to_byte = byte_of_symbol()
     by_rank = sorted(vocab, key=lambda symbols: vocab[symbols])
-    # tiktoken needs nothing of the ids but that a merge comes after its parts, which the order of learning guarantees.
+    # tiktoken only requires that a merge comes after its parts, which the learning order guarantees.
     return {bytes(to_byte[s] for s in symbols): rank for rank, symbols in enumerate(by_rank)}
 
 
@@ -41,7 +41,7 @@ def byte_of_symbol() -> dict[str, int]:
 
 
 def save_ranks(ranks: dict[bytes, int], path: Path) -> None:
-    """Write tiktoken's format, one `base64 rank` a line."""
+    """Write tiktoken's format: one `base64 rank` per line."""
     scratch = path.with_suffix(".part")
     scratch.write_text("".join(f"{base64.b64encode(piece).decode()} {rank}\n" for piece, rank in ranks.items()))
     os.replace(scratch, path)

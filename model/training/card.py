@@ -23,7 +23,7 @@ from model.training.task import Task
 def make_card(
     preset: Preset, folder: Path, run_folder: Path, progress: Progress, task: Task, how: dict[str, Any]
 ) -> dict[str, Any]:
-    """Reload the float16 weights in `folder`, measure them, and say everything the run knows of itself."""
+    """Reload the float16 weights in `folder`, evaluate them, and return the card with all that is known of the run."""
     loaded = checkpoint.load(folder)
     return {
         "name": preset.name,
@@ -53,15 +53,15 @@ def make_card(
 
 
 def write_card(file: Path, card: dict[str, Any]) -> None:
-    """As JSON to be read by people: a list of numbers, however long, stays on its line."""
+    """JSON for people to read: a list of numbers stays on one line, however long."""
     text = json.dumps(card, indent=2, ensure_ascii=False)
-    # No string holds a line end as it is, so that what is found here is a list.
+    # JSON escapes line ends in strings, so a match here is always a list.
     joined = re.sub(r"\[\n\s*(-?\d[^\[\]{}\"]*?)\s*\]", lambda found: f"[{' '.join(found[1].split())}]", text)
     file.write_text(joined + "\n", encoding="utf-8")
 
 
 def hardware(device: torch.device) -> str:
-    """The machine in a line, e.g. `AMD EPYC, 2 cores, torch 2.13.0`."""
+    """The machine in one line, e.g. `AMD EPYC, 2 cores, torch 2.13.0`."""
     if device.type == "cuda":
         name = torch.cuda.get_device_name(device)
     else:

@@ -1,4 +1,4 @@
-"""To tell classes apart: phrases with a label, whole sentences held out."""
+"""Classification: labelled phrases to train on, whole sentences held out."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from model.transformer import EncoderOnly, Transformer
 
 Example = tuple[str, int]
 SENTENCE_WORDS = 12
-"""A row of as many words that is part of no other row is a whole sentence."""
+"""A row of at least this many words that is part of no other row is a whole sentence."""
 
 
 def split_sentences(rows: Sequence[Example], fraction: float) -> tuple[list[Example], list[Example]]:
     """Training phrases, and held-out whole sentences chosen by hash; no phrase is a part of a held-out sentence.
 
-    White space becomes single spaces: a sentence that is spaced otherwise is the same one."""
+    White space becomes single spaces, so sentences that differ only in spacing are the same."""
     rows = [(" ".join(text.split()), label) for text, label in rows]
     long = {text for text, _ in rows if len(text.split()) >= SENTENCE_WORDS and is_held_out(text, fraction)}
     fragments = {part for text, _ in rows for part in phrases(text) if part != text and part in long}
@@ -39,7 +39,7 @@ def split_sentences(rows: Sequence[Example], fraction: float) -> tuple[list[Exam
 
 
 def phrases(text: str) -> Iterator[str]:
-    """All runs of two words or more in `text`, itself included. A word alone is no part of one sentence only."""
+    """All sequences of two or more words in `text`, including `text` itself. Single words occur in many sentences."""
     words = text.split()
     for first in range(len(words)):
         for last in range(first + 2, len(words) + 1):
@@ -107,7 +107,7 @@ class Classification:
         }
 
     def samples(self, loaded: Checkpoint) -> list[dict[str, Any]]:
-        """The held-out sentences that it gets wrong most surely: where it fails."""
+        """The held-out sentences that it gets wrong with the highest confidence."""
         probabilities = classify_all(loaded.encoder_only, self.tokenizer, [t for t, _ in self.held_out]).softmax(-1)
         truth = torch.tensor([label for _, label in self.held_out])
         worst = probabilities.gather(1, truth[:, None])[:, 0].argsort()[:12].tolist()
@@ -120,6 +120,6 @@ class Classification:
 
 
 def read_rows(preset: Preset, data: Path) -> list[Example]:
-    """The rows of all files of the preset, each text stripped, once."""
+    """The rows of all files of the preset, texts stripped, without duplicates."""
     rows = [row for source in preset.sources for row in read_labelled(data / source.file)]
     return list(dict(rows).items())

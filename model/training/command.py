@@ -1,4 +1,4 @@
-"""What `chumoku train` does: a run with its progress on the screen, and at its end a model folder with a card; and
+"""`chumoku train`: trains with progress on the screen and ends with a model folder and its card. Also
 `chumoku units`, which adds to a card."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from model.training.train import Run, Trainer, seed_everything
 
 console = Console(stderr=True)
 REPORT_SECONDS = 60.0
-"""Without a terminal there is no bar, but a line this often."""
+"""Without a terminal there is no progress bar, but a line this often."""
 
 
 def run_training(
@@ -32,9 +32,9 @@ def run_training(
     out: Path | None = None, warm_start: Path | None = None, precision: Precision | None = None,
     rate_scale: float = 1.0,
 ) -> Path:  # fmt: skip
-    """Train `preset` on the files in `data`, resuming what `out` holds; returns the model's folder, `out/NAME`.
+    """Train `preset` on the files in `data`, resuming the run in `out`. Returns the model's folder, `out/NAME`.
 
-    Raises `ValueError` for an unknown preset or device and for data that is not there.
+    Raises `ValueError` for an unknown preset or device and for missing data.
     """
     if preset not in PRESETS:
         raise ValueError(f"unknown preset {preset!r}; known are {', '.join(PRESETS)}")
@@ -60,7 +60,7 @@ def run_training(
 
 
 def command_line(preset: str, run: Run, precision: Precision) -> str:
-    """What makes the same model again."""
+    """The command that reproduces the model."""
     budget = ["--steps", str(run.steps)] if run.steps else ["--minutes", f"{run.minutes:g}"]
     warm_start = ["--warm-start", str(run.warm_start)] if run.warm_start is not None else []
     scale = ["--rate-scale", f"{run.rate_scale:g}"] if run.rate_scale != 1 else []
@@ -70,7 +70,7 @@ def command_line(preset: str, run: Run, precision: Precision) -> str:
 
 
 def fit_with_progress(trainer: Trainer) -> None:
-    """`trainer.fit` under a bar with time left, loss and the last validation."""
+    """`trainer.fit` with a progress bar: time left, loss and the last validation."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -97,7 +97,7 @@ def fit_with_progress(trainer: Trainer) -> None:
 
 
 class Every:
-    """True once in so many seconds of a growing clock."""
+    """Returns True at most once in so many seconds, for a clock that only grows."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds, self.last = seconds, float("-inf")
@@ -110,7 +110,7 @@ class Every:
 
 
 def time_left(done: float, seconds: float) -> str:
-    """How long the rest takes at the speed so far, e.g. `1:05:00`."""
+    """The time left at the speed so far, e.g. `1:05:00`."""
     return str(timedelta(seconds=round(seconds * (1 - done) / done))) if done else "unknown"
 
 
@@ -126,9 +126,9 @@ def export(trainer: Trainer, how: dict[str, Any]) -> Path:
 
 
 def add_units(folder: Path, data: Path, device: torch.device) -> dict[str, Any]:
-    """Count the units of the model in `folder` on what its preset holds out of `data`, and write them onto its card.
+    """Count the units of the model in `folder` on the texts its preset holds out of `data`; add them to its card.
 
-    Raises `ValueError` for a card that names no preset and for data that is not there.
+    Raises `ValueError` for a card without a preset and for missing data.
     """
     loaded = checkpoint.load(folder, device)
     preset = PRESETS.get(loaded.card.get("name", ""))
@@ -141,6 +141,6 @@ def add_units(folder: Path, data: Path, device: torch.device) -> dict[str, Any]:
     with console.status(f"counting the units of {loaded.name}"):
         units = corpus_units(loaded, preset, data)
     file = folder / "card.json"
-    card = json.loads(file.read_text(encoding="utf-8"))  # as it is by now: counting takes a while
+    card = json.loads(file.read_text(encoding="utf-8"))  # read again: counting takes a while
     write_card(file, card | {"units": units})
     return units

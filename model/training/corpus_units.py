@@ -1,4 +1,4 @@
-"""FFN units over texts that a model never saw: what a card keeps of them."""
+"""FFN unit counts over texts that a model never saw, as stored on its card."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from model.training.prepare import TASKS
 from model.training.presets import Preset
 
 N_TEXTS = 200
-"""At most so many texts, spread evenly over those held out."""
+"""The largest number of texts, spread evenly over those held out."""
 
 
 def corpus_units(loaded: Checkpoint, preset: Preset, data: Path) -> dict[str, Any]:
-    """On how many texts of what, and for each FFN which units never fire there and which always do."""
+    """The texts that were counted, and for each FFN the units that never fire on them and those that always do."""
     unseen = TASKS[preset.config.family].unseen(preset, data, loaded.tokenizer, N_TEXTS)
     return {"on": unseen.on, "n_texts": len(unseen.samples), **summary(count_units(loaded, unseen.samples))}

@@ -13,8 +13,8 @@ from plotly.subplots import make_subplots
 def read_metrics(run_folder: Path) -> list[dict[str, Any]]:
     """The lines of `metrics.jsonl`, each step once.
 
-    A run resumed after a kill repeats the steps that it had not saved; the later line counts. A line of which the kill
-    left a part, perhaps with the next one behind it, is none.
+    A run resumed after a kill repeats the steps that it had not saved; the later line counts. A line that the kill
+    cut off is skipped, together with anything appended to it.
     """
     file = run_folder / "metrics.jsonl"
     found: dict[int, dict[str, Any]] = {}
@@ -28,7 +28,7 @@ def read_metrics(run_folder: Path) -> list[dict[str, Any]]:
 
 
 def draw_curve(run_folder: Path, metric: str) -> Path:
-    """Write `curve.html`: the training loss, and `metric` on what was held out, over tokens seen."""
+    """Write `curve.html`: the training loss and the held-out `metric` against tokens seen."""
     metrics = read_metrics(run_folder)
     validated = [m for m in metrics if metric in m]
     words = metric.replace("_", " ")

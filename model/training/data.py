@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def read_documents(path: Path) -> list[str]:
-    """The documents of a file, separated by lines that hold only `<|endoftext|>`, without the line ends around them."""
+    """The documents of a file: separated by lines with only `<|endoftext|>`, without the line ends around them."""
     documents: list[list[str]] = [[]]
     for line in path.read_text(encoding="utf-8").split("\n"):
         if line == END:
@@ -30,20 +30,20 @@ def read_documents(path: Path) -> list[str]:
 
 
 def is_held_out(document: str, fraction: float) -> bool:
-    """Whether a document belongs to the validation set: by its hash, so the same whatever else is in the file."""
+    """Whether a document belongs to the validation set: decided by its hash, whatever else is in the file."""
     digest = hashlib.blake2b(document.encode(), digest_size=4).digest()
     return int.from_bytes(digest) < fraction * 2**32
 
 
 def spread(items: Sequence[T], most: int) -> list[T]:
-    """Up to `most` of `items`, evenly from first to last: a file may be sorted."""
+    """Up to `most` of `items`, evenly spaced from first to last, because a file may be sorted."""
     n = min(most, len(items))
     return [items[i * len(items) // n] for i in range(n)]
 
 
 @dataclass(frozen=True)
 class Stream:
-    """The training tokens of one source, each document behind an END; `starts` are the offsets of those ENDs."""
+    """The training tokens of one source, an END before each document; `starts` are the offsets of those ENDs."""
 
     tokens: np.ndarray
     starts: np.ndarray
@@ -58,10 +58,10 @@ class Stream:
 
 @dataclass(frozen=True)
 class Mixture:
-    """Streams, each with its share of the rows of a batch.
+    """Streams, each with its share of the rows in a batch.
 
-    Rows begin at a document's start, as a person's text does, half of the time, but no start more often than the rest
-    of its document: a book's first page must not stand for the book.
+    Half of the rows begin at the start of a document, as a user's text does. No start is drawn more often than the rest
+    of its document, so that a book's first page does not outweigh the book.
     """
 
     streams: list[Stream]
@@ -86,7 +86,7 @@ class Mixture:
 
 
 def sample_texts(sources: dict[Path, float], total_bytes: int) -> Iterator[str]:
-    """Documents of each file in proportion to its weight, as far as they reach: what the BPE is learned on."""
+    """The documents the BPE is learned on: from each file in proportion to its weight, as far as they go."""
     for path, weight in sources.items():
         left = weight * total_bytes
         for document in read_documents(path):

@@ -1,4 +1,4 @@
-"""To predict the next token: windows of documents, from several files by weight."""
+"""Language modelling: windows of documents, from several files by weight."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class LanguageModelling:
 
     @staticmethod
     def unseen(preset: Preset, data: Path, tokenizer: Tokenizer, most: int) -> Unseen:
-        """The beginnings of held-out documents, without the END before them: as a person types a text."""
+        """The beginnings of held-out documents, without the END before them, as a user would type a text."""
         fraction = next(s.held_out for s in preset.sources if s.file == preset.validate_on)
         held_out = [d for d in read_documents(data / preset.validate_on) if is_held_out(d, fraction)]
         limit, chosen = preset.config.max_seq_len, spread(held_out, most)
@@ -89,6 +89,6 @@ class LanguageModelling:
 
 
 def sample(loaded: Checkpoint, prompt: str, settings: Settings) -> dict[str, Any]:
-    """One text as it came out, with what reproduces it."""
+    """One unedited text, with the settings that reproduce it."""
     *_, last = generate(loaded, loaded.tokenizer.encode(prompt), settings, max_new_tokens=180)
     return {"prompt": prompt, "settings": asdict(settings), "text": loaded.tokenizer.decode(last.ids)}

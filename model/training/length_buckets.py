@@ -1,4 +1,4 @@
-"""Batches of examples of like length: little of a batch is PAD, and every example is as likely as any other."""
+"""Batches of examples of similar length: little of a batch is PAD, and all examples are equally likely."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ import torch
 from torch import Tensor
 
 SPREAD = 8
-"""A batch is drawn from a stretch of this many batches' worth of neighbours in length: no two batches are the same."""
+"""A batch is drawn from neighbours in length worth this many batches, so that batches differ."""
 
 
 class LengthBuckets:
-    """Draws indices of examples; `lengths` [example] is what padding costs, `budget` the padded size of a batch."""
+    """Draws indices of examples. `lengths` [example] are their lengths, `budget` is the padded size of a batch."""
 
     def __init__(self, lengths: Sequence[float] | np.ndarray, budget: int) -> None:
         lengths = np.asarray(lengths)
         self.order = np.argsort(lengths, kind="stable")
         self.lengths = lengths[self.order]
         self.budget = budget
-        # A batch of long examples holds fewer of them: by length, so that in the end all are seen equally often.
+        # A batch of long examples has fewer of them: drawn by length, so that all are seen equally often.
         self.share = self.lengths / self.lengths.sum()
         self.cumulative = self.share.cumsum()
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
-        """Indices of one batch, none twice."""
+        """Indices of one batch, without duplicates."""
         n = len(self.order)
         at = min(int(np.searchsorted(self.cumulative, rng.random())), n - 1)
         size = max(1, min(self.budget // int(self.lengths[at]), n))
         stretch = min(SPREAD * size, n)
         places = (at - stretch // 2 if stretch < n else 0) + rng.choice(stretch, size, replace=False)
-        # What reaches beyond an end is folded back: else the shortest and the longest would come half as often.
+        # Indices beyond an end are folded back: otherwise the shortest and the longest would come half as often.
         places = np.where(places < 0, -1 - places, np.where(places >= n, 2 * n - 1 - places, places))
         return self.order[np.unique(places)]
 

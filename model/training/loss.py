@@ -7,13 +7,13 @@ from typing import Literal
 from torch import Tensor
 
 SmoothingForm = Literal["all", "others"]
-"""Where the mass ε goes: ε/K on all K classes, the right one too (Szegedy et al., torch), or ε/(K−1) on the others."""
+"""Where the mass ε goes: ε/K to all K classes, the right one too (Szegedy et al., torch), or ε/(K−1) to the others."""
 
 
 def cross_entropy(
     logits: Tensor, targets: Tensor, smoothing: float = 0.0, form: SmoothingForm = "all", ignore_id: int = -1
 ) -> Tensor:
-    """Mean of −Σ_k q(k) ln p(k), in nats: logits [... class], targets int64 [...]; targets of `ignore_id` do not count.
+    """Mean of −Σ_k q(k) ln p(k), in nats. logits [... class], targets int64 [...]; `ignore_id` does not count.
 
     q(target) = 1 − ε + ε/K and q(k) = ε/K elsewhere ("all"), or 1 − ε and ε/(K−1) ("others").
     """

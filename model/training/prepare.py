@@ -1,4 +1,4 @@
-"""Everything that is made from the data before the first step: the tokenizer, and the task."""
+"""What is made from the data before the first step: the tokenizer and the task."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def prepare(preset: Preset, folder: Path, data: Path, warm_start: Path | None = 
 
 
 def prepare_tokenizer(preset: Preset, folder: Path, data: Path, warm_start: Path | None) -> Tokenizer:
-    """The run's own tokenizer: kept from before, taken from the warm start, or learned from the data."""
+    """The run's tokenizer: kept from before, taken from the warm start, or learned from the data."""
     config, ranks_file = preset.config, folder / "tokenizer.tiktoken"
     if not ranks_file.exists():
         if warm_start is not None:

@@ -1,4 +1,4 @@
-"""What to train: a preset is a model, its data and how to learn from them. A new one is one entry in PRESETS."""
+"""What to train: a preset is a model, its data and a recipe. A new one is one entry in PRESETS."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GPT_SCHEDULE = WarmUpThenLinear(peak_rate=1.5e-3, warm_up=0.02)
 
 @dataclass(frozen=True)
 class Source:
-    """A file of documents below the data folder, its share of the training rows, and what the card says of it."""
+    """A file of documents in the data folder, its share of the training rows, and its description for the card."""
 
     file: str
     weight: float
@@ -25,9 +25,9 @@ class Source:
 
 @dataclass(frozen=True)
 class Preset:
-    """A recipe. `batch_size` counts rows of a whole window, or, where examples have lengths of their own, padded target
-    tokens; `last_checkpoints` (how many, every how many steps) are averaged in place of an EMA; `token_dropout` is the
-    part of a classifier's tokens that are hidden behind PADs, others in every batch."""
+    """A recipe. `batch_size` counts rows of a whole window, or padded target tokens where examples differ in length.
+    `last_checkpoints` (how many, every how many steps) are averaged instead of an EMA. `token_dropout` is the fraction
+    of a classifier's tokens that are replaced by PAD, drawn anew for every batch."""
 
     name: str
     config: ModelConfig
@@ -68,7 +68,7 @@ STORIES_GPT = Preset(
     validate_on="tinystories.txt",
 )  # fmt: skip
 
-# "Attention Is All You Need", smaller: post-norm, sinusoids, one embedding three ways, its schedule, its smoothing.
+# "Attention Is All You Need", smaller: post-norm, sinusoids, one matrix for all embeddings, its schedule and smoothing.
 TRANSLATE_ENJA = Preset(
     name="translate-enja",
     config=ModelConfig(

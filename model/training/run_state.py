@@ -1,4 +1,4 @@
-"""Everything a training run needs to go on after it was killed, in one file that is replaced in one step."""
+"""What a training run needs to resume after a kill, in one file that is replaced atomically."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from model.training.precision import Precision
 
 @dataclass
 class Progress:
-    """What was done so far, over all resumptions."""
+    """What was done so far, over all resumed runs."""
 
     step: int = 0
     tokens: int = 0
@@ -36,7 +36,7 @@ def save_state(
     rng: np.random.Generator,
     progress: Progress,
 ) -> None:
-    """Write to a file beside `path`, then rename: a kill at any moment leaves the old state or the new one."""
+    """Write to a file beside `path`, then rename it: a kill at any moment leaves the old state or the new one."""
     tensors = {f"model.{name}": p.detach() for name, p in model.named_parameters()}
     tensors |= {f"average.{name}": x for name, x in average.state().items()}
     for index, moments in optimizer.state_dict()["state"].items():
@@ -51,7 +51,7 @@ def save_state(
 def load_state(
     path: Path, model: nn.Module, average: Average, optimizer: torch.optim.Optimizer, rng: np.random.Generator
 ) -> Progress:
-    """Put back what `save_state` kept."""
+    """Restore what `save_state` saved."""
     with safe_open(path, framework="pt") as file:
         metadata: dict[str, str] = file.metadata()
         tensors: dict[str, Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118

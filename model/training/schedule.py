@@ -1,4 +1,4 @@
-"""Learning-rate schedules: the rate of a step, as a function of its number and of how much of the training is done."""
+"""Learning-rate schedules: the rate as a function of the step and of the fraction of the training done."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Protocol
 
 class Schedule(Protocol):
     def rate(self, step: int, progress: float) -> float:
-        """The learning rate of step 0, 1, …; `progress` is the part of the run that lies behind, in [0, 1]."""
+        """The learning rate of step 0, 1, …; `progress` in [0, 1] is the fraction of the run that is done."""
         ...
 
 
 @dataclass(frozen=True)
 class WarmUpThenLinear:
-    """Up in a straight line over the first `warm_up` of the training (a part of 1), then down to 0 at its end."""
+    """Rises linearly over the first `warm_up` (a fraction of the training), then falls to 0 at the end."""
 
     peak_rate: float
     warm_up: float
@@ -28,8 +28,8 @@ class WarmUpThenLinear:
 @dataclass(frozen=True)
 class WarmUpThenRoot:
     """rate = d_model^−0.5 · min(step^−0.5, step · warm_up_steps^−1.5), steps counted from 1 (Vaswani et al. 2017,
-    equation 3). Over the last `cool_down` of the training (a part of 1; the paper: 0) it also falls to 0 in a straight
-    line: after two hours the root is still high, where the paper's had twelve."""
+    equation 3). Over the last `cool_down` (a fraction of the training; 0 in the paper) it also falls linearly to 0:
+    after two hours the root is still high, while the paper trained for twelve."""
 
     d_model: int
     warm_up_steps: int

@@ -1,4 +1,4 @@
-"""What a model learns: a task makes batches from files, and says how good a model is at it. One for each family."""
+"""What a model learns: a task makes batches from files and evaluates a model. One for each family."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from model.transformer import Transformer
 
 @dataclass(frozen=True)
 class Batch:
-    """Inputs of a forward pass, and what should have come out: `targets` int64, −1 where nothing is asked."""
+    """Inputs of a forward pass and the expected outputs: `targets` int64, −1 where there is none."""
 
     inputs: tuple[Tensor, ...]
     targets: Tensor
@@ -35,20 +35,20 @@ class Batch:
 
 @dataclass(frozen=True)
 class Unseen:
-    """Texts that a model never saw, as ids (with a target in an encoder-decoder), and what they are, for the card."""
+    """Texts a model never saw, as ids (with a target in an encoder-decoder), and their description for the card."""
 
     samples: list[Sample]
     on: str
 
 
 class Task(Protocol):
-    """Made of a preset, the data folder and the tokenizer; raises `ValueError` where the data is too little."""
+    """Made from a preset, the data folder and the tokenizer. Raises `ValueError` if there is too little data."""
 
     metric: ClassVar[str]
-    """What `validate` measures, as it is called in `metrics.jsonl` and on the card."""
+    """What `validate` measures, by its name in `metrics.jsonl` and on the card."""
 
     learned_from: ClassVar[str]
-    """What `texts` are, for the card."""
+    """A description of `texts` for the card."""
 
     tokenizer: Tokenizer
 
@@ -56,28 +56,28 @@ class Task(Protocol):
 
     @staticmethod
     def texts(preset: Preset, data: Path) -> Iterator[str]:
-        """What the tokenizer is learned from."""
+        """The texts the tokenizer is learned from."""
         ...
 
     @staticmethod
     def unseen(preset: Preset, data: Path, tokenizer: Tokenizer, most: int) -> Unseen:
-        """Up to `most` of what is held out, spread evenly, each cut to the model's window."""
+        """Up to `most` held-out texts, evenly spaced, each cut to the model's window."""
         ...
 
     def batch(self, rng: np.random.Generator) -> Batch: ...
 
     def forward(self, model: Transformer, batch: Batch) -> Tensor:
-        """Logits [... class], a row for each of `batch.targets` [...]."""
+        """Logits [... class], one row for each of `batch.targets` [...]."""
         ...
 
     def validate(self, model: Transformer) -> float:
-        """The metric of the model (in eval mode) on what it never saw, or on a part of that: it is often asked."""
+        """The metric of the model (in eval mode) on held-out data, or on a part of it, because it is called often."""
         ...
 
     def evaluation(self, loaded: Checkpoint) -> dict[str, Any]:
-        """The card's figures: everything held out, on the weights as they ship."""
+        """The figures for the card: all held-out data, with the weights as shipped."""
         ...
 
     def samples(self, loaded: Checkpoint) -> list[dict[str, Any]]:
-        """What the model makes of some inputs, as it came out."""
+        """Unedited outputs of the model for some inputs."""
         ...

@@ -27,14 +27,14 @@ from model.training.task import Batch, Task
 from model.transformer import Transformer, build
 
 SHORT = 128
-"""Up to this window our own `attend` trains faster: the backward of torch's fused kernel costs more than it saves."""
+"""Up to this window, our own `attend` trains faster: the backward pass of the fused kernel costs more than it saves."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """Where and for how long to train. `steps` 0: as many as fit into `minutes`; `precision` None: the faster one.
+    """Where and how long to train. `steps` 0: as many as fit into `minutes`; `precision` None: the faster one.
 
-    `rate_scale` multiplies the preset's learning rates: a warm start wants lower ones than random weights do.
+    `rate_scale` multiplies the preset's learning rates: a warm start needs lower ones than random weights.
     """
 
     folder: Path
@@ -58,7 +58,7 @@ class Run:
             raise ValueError(f"unknown precision {self.precision!r}; known are {', '.join(PRECISIONS)}")
 
     def done(self, progress: Progress) -> float:
-        """The part of the run that lies behind, from 0 to 1."""
+        """The fraction of the run that is done, from 0 to 1."""
         part = progress.step / self.steps if self.steps else progress.seconds / (60 * self.minutes)
         return min(1.0, part)
 
@@ -67,7 +67,7 @@ Report = Callable[[dict[str, Any]], None]
 
 
 def train(preset: Preset, run: Run, report: Report = lambda metrics: None) -> Transformer:
-    """Train `preset`, or go on where `run.folder` stopped; returns the averaged model. `report` gets a dict a step.
+    """Train `preset`, or resume the run in `run.folder`. Returns the averaged model. `report` gets one dict per step.
 
     SIGTERM and Ctrl-C save first; a SIGKILL loses at most `save_every` seconds.
     """
@@ -78,13 +78,13 @@ def train(preset: Preset, run: Run, report: Report = lambda metrics: None) -> Tr
 
 
 def seed_everything(run: Run) -> None:
-    """Fix torch's seed; let denormals be zero: they make a CPU's backward pass 20 to 50 times slower."""
+    """Fix torch's seed and flush denormals to zero: they make a CPU's backward pass 20 to 50 times slower."""
     torch.manual_seed(run.seed)
     torch.set_flush_denormal(True)
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
-    """Matrices decay; gains and biases do not."""
+    """Weight decay applies to matrices, not to gains and biases."""
     matrices = [p for p in model.parameters() if p.dim() >= 2]
     vectors = [p for p in model.parameters() if p.dim() < 2]
     return [{"params": matrices, "weight_decay": weight_decay}, {"params": vectors, "weight_decay": 0.0}]
@@ -117,7 +117,7 @@ class Trainer:
         self.stopped = False
 
     def pick_precision(self) -> Precision:
-        """What the run began with, for it goes on bit for bit; else what was asked for; else what is faster here."""
+        """The precision the run began with (it resumes bit for bit), else the one asked for, else the faster one."""
         given = self.progress.precision or self.run.precision
         if given:
             return given
@@ -127,7 +127,7 @@ class Trainer:
         return precision
 
     def fit(self, report: Report) -> None:
-        """Steps until the run is done or someone stops it; validates and saves on the way."""
+        """Run steps until the run is done or stopped; validate and save on the way."""
         previous = [signal.signal(s, self._stop) for s in (signal.SIGTERM, signal.SIGINT)]
         saved = validated = self.progress.seconds
         try:
@@ -179,7 +179,7 @@ class Trainer:
         return cross_entropy(logits, batch.targets, self.preset.label_smoothing, self.preset.smoothing_form)
 
     def averaged_model(self) -> Transformer:
-        with torch.random.fork_rng(devices=[]):  # building draws from the generator that dropout draws from
+        with torch.random.fork_rng(devices=[]):  # building the model uses the generator that dropout uses
             model = build(self.preset.config).to(self.run.device).eval()
         checkpoint.load_weights(model, self.average.tensors)
         return model
@@ -188,7 +188,7 @@ class Trainer:
         save_state(self.state_file, self.model, self.average, self.optimizer, self.rng, self.progress)
 
     def log(self, metrics: dict[str, Any]) -> None:
-        """A line of JSON every 50 steps, and whenever there is a validation."""
+        """A line of JSON every 50 steps and at every validation."""
         if metrics["step"] % 50 == 0 or self.task.metric in metrics:
             with (self.run.folder / "metrics.jsonl").open("a") as file:
                 file.write(json.dumps(metrics) + "\n")

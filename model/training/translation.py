@@ -1,4 +1,4 @@
-"""To translate: pairs of sentences, the target predicted token by token after the source was read."""
+"""Translation: pairs of sentences; the target is predicted token by token, given the source."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PROBES = (
 
 
 def read_pairs(path: Path) -> list[Pair]:
-    """`source<TAB>target[<TAB>…]` lines, blank ones skipped; raises `ValueError` naming a line that is none."""
+    """`source<TAB>target[<TAB>…]` lines, blank ones skipped. Raises `ValueError` naming the first invalid line."""
     pairs = []
     for n, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), start=1):
         if not line.strip():
@@ -48,13 +48,13 @@ def read_pairs(path: Path) -> list[Pair]:
 
 
 def bare(sentence: str) -> str:
-    """A sentence without case, signs and spaces: two that agree in this are the same one."""
+    """A sentence without case, punctuation and spaces: two sentences with the same key count as the same."""
     return re.sub(r"[\W_]+", "", sentence.lower())
 
 
 def split_pairs(pairs: Sequence[Pair], fraction: float) -> tuple[list[Pair], list[Pair]]:
-    """Training and held-out pairs: by the source sentence's hash, all translations of a sentence on one side; a pair
-    whose target occurs among the held-out ones is dropped from training."""
+    """Training and held-out pairs, split by the hash of the source: all translations of a sentence are on one side.
+    A pair whose target occurs among the held-out ones is dropped from training."""
     held_out = [pair for pair in pairs if is_held_out(bare(pair[0]), fraction)]
     seen = {bare(target) for _, target in held_out}
     train = [pair for pair in pairs if not is_held_out(bare(pair[0]), fraction) and bare(pair[1]) not in seen]
@@ -80,7 +80,7 @@ class Translation:
             raise ValueError(
                 f"{source.file} has {len(self.train)} pairs to train on and {len(self.judged)} to hold out"
             )
-        # By the target's length first, for its side is the dearer; the source's breaks ties.
+        # By the length of the target first, whose side costs more; the length of the source breaks ties.
         self.buckets = LengthBuckets([len(t) + len(s) / limit for s, t in self.train], preset.batch_size)
 
     @staticmethod
@@ -92,7 +92,7 @@ class Translation:
 
     @staticmethod
     def unseen(preset: Preset, data: Path, tokenizer: Tokenizer, most: int) -> Unseen:
-        """Held-out pairs: the target as it is read, behind START and without END."""
+        """Held-out pairs: the target as the decoder reads it, after START and without END."""
         (source,) = preset.sources
         held_out = split_pairs(read_pairs(data / source.file), source.held_out)[1]
         limit, chosen = preset.config.max_seq_len, spread(held_out, most)
@@ -127,7 +127,7 @@ class Translation:
 
     @torch.inference_mode()
     def validate(self, model: Transformer) -> float:
-        """Mean −ln p of the held-out target tokens, END included: no smoothing here."""
+        """Mean −ln p of the held-out target tokens, END included, without smoothing."""
         pairs = sorted(self.judged, key=lambda pair: len(pair[1]))
         device, nats, n = next(model.parameters()).device, 0.0, 0
         for first in range(0, len(pairs), 64):
