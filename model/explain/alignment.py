@@ -1,15 +1,15 @@
 """Whether a cross-attention head aligns target with source: different target tokens look at different source tokens.
 
-The score is Cramér's V² (Cramér 1946, section 21.9) of the pattern, read as a table of how much target token i has to
-do with source token j:
+The score is Cramér's V² (Cramér 1946, section 21.9) of the pattern, read as a contingency table of target token i and
+source token j:
 
     V² = φ² / (m − 1),  φ² + 1 = Σ_ij N_ij² / (r_i c_j),  r_i = Σ_j N_ij,  c_j = Σ_i N_ij,  m = min(rows, keys).
 
-0 where all rows are the same, be it a sink, two sinks, or an even spread; 1 where each source token has target tokens
-of its own, in any order (Japanese turns English round) and however many (a word may be several tokens). The key that
-gets most is taken out first, so that a sink beside an alignment does not hide it; rows count by their weight that is
-left, `rows` being their effective number (Σ r)² / Σ r². V² sees that a head tells source tokens apart, not that it
-finds the right ones; `monotone` says beside it how far the order is kept.
+It is 0 if all rows are the same (one sink, two sinks, or an even spread), and 1 if each source token has its own target
+tokens, in any order (Japanese reverses English word order) and any number (a word may be several tokens). The key with
+the most weight is removed first, so that a sink does not hide an alignment. Rows count by their remaining weight;
+`rows` is their effective number (Σ r)² / Σ r². V² measures whether a head distinguishes source tokens, not whether it
+finds the right ones. `monotone` measures how far the order is kept.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from model.explain.head_scores import MIN_KEYS, HeadKind, Tally, first_tally, pr
 def cross_scores(
     pattern: Tensor, query_ids: Sequence[int], key_ids: Sequence[int], allowed: Tensor, *, pad_id: int = -1
 ) -> dict[HeadKind, Tally]:
-    """Tallies of a cross-attention: pattern [head query key], allowed bool [(head) query key], True = may attend."""
+    """Tallies of a cross-attention. pattern [head query key], allowed bool [(head) query key], True = may attend."""
     p, keys, first = prepare(pattern, query_ids, key_ids, allowed, pad_id)
     without = without_sink(p, keys)
     return {
@@ -36,7 +36,7 @@ def cross_scores(
 
 
 def without_sink(p: Tensor, keys: Tensor) -> Tensor:
-    """`keys` [head query key] but for the one key of each head that gets most."""
+    """`keys` [head query key] without the key that gets the most weight, for each head."""
     most = p.sum(-2, keepdim=True).argmax(-1, keepdim=True)  # head 1 1
     return keys & (torch.arange(p.shape[-1]) != most)
 
@@ -55,8 +55,8 @@ def alignment_tally(n: Tensor, keys: Tensor) -> Tally:
 
 
 def monotone(pattern: Tensor, allowed: Tensor) -> Tensor:
-    """Pearson's correlation of a target token's place with the mean place it looks at, sink taken out: [head] in
-    [−1, 1], 0 where nothing moves. No label comes of it: languages differ in order."""
+    """Pearson's correlation between a target token's position and the mean position it looks at, without the sink:
+    [head] in [−1, 1], 0 if nothing varies. It gives no label, because languages differ in word order."""
     p = pattern.double() * allowed
     p = p * without_sink(p, allowed.expand(p.shape))
     r = p.sum(-1)  # head query

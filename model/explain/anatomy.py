@@ -1,4 +1,4 @@
-"""What explanations share: a run's options, a model's parameters by name, the way from a last state to an answer."""
+"""What explanations share: the options of a run, parameters by name, and the path from a last state to an answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from model.transformer import Transformer
 
 
 class Options(TypedDict, total=False):
-    """What every explanation hands on to `model.trace.trace`."""
+    """Options that every explanation passes to `model.trace.trace`."""
 
     target: Sequence[int] | None
     use: Masks
@@ -31,7 +31,7 @@ def parameter(model: Transformer, name: str) -> Tensor:
 
 
 def unembedding(checkpoint: Checkpoint) -> tuple[Tensor, Tensor | None]:
-    """What turns a last state into logits: W_U [vocab|class d_model], and a classifier's bias [class]."""
+    """The weights that turn a last state into logits: W_U [vocab|class d_model], and a classifier's bias [class]."""
     names = checkpoint.description.logits.parameters
     w_u, bias = names["unembedding"], names["b_unembedding"]
     assert w_u is not None
@@ -39,7 +39,7 @@ def unembedding(checkpoint: Checkpoint) -> tuple[Tensor, Tensor | None]:
 
 
 def read(checkpoint: Checkpoint, stream: Tensor) -> Tensor:
-    """The stream [position d_model] read as if it were the last: [position vocab|class], float32 on the CPU."""
+    """The stream [position d_model] decoded as if it were the last: [position vocab|class], float32 on the CPU."""
     x = stream.to(checkpoint.device)
     norm = checkpoint.description.readout.final_norm
     x = x if norm is None else normalise(checkpoint.model, norm, x)
@@ -54,7 +54,7 @@ def normalise(model: Transformer, norm: Norm, x: Tensor) -> Tensor:
 
 
 def answer_logits(checkpoint: Checkpoint, logits: Tensor) -> Tensor:
-    """`logits` [.. vocab] with −∞ for the tokens that are never sampled (PAD, START); a classifier's as they are."""
+    """`logits` [.. vocab] with −∞ for tokens that are never sampled (PAD, START); a classifier's logits unchanged."""
     if checkpoint.description.predicts == "classes":
         return logits
     never = torch.tensor(checkpoint.tokenizer.never_sampled, device=logits.device)
@@ -62,7 +62,7 @@ def answer_logits(checkpoint: Checkpoint, logits: Tensor) -> Tensor:
 
 
 def rows_read(checkpoint: Checkpoint, ids: Sequence[int], target_ids: Sequence[int] | None) -> list[int]:
-    """The positions of the reading stack that have logits: [CLS] alone, or all but PADs. `ids` are a trace's."""
+    """The positions of the predicting stack that have logits: [CLS] only, or all but PADs. `ids` come from a trace."""
     if checkpoint.description.predicts == "classes":
         return [list(ids).index(checkpoint.tokenizer.first_id)]
     if target_ids is not None:
@@ -71,7 +71,7 @@ def rows_read(checkpoint: Checkpoint, ids: Sequence[int], target_ids: Sequence[i
 
 
 def pick_row(rows: Sequence[int], row: int | None) -> int:
-    """`row`, the last of `rows` by default. Raises `ValueError` for one that predicts nothing."""
+    """`row`, by default the last of `rows`. Raises `ValueError` for a row that predicts nothing."""
     if row is None:
         return rows[-1]
     if row not in rows:

@@ -1,9 +1,9 @@
-"""Direct contributions to a logit: what each part of the model wrote into the stream, read as the logit reads it.
+"""Direct logit attribution: what each component wrote to the residual stream, projected onto the logit.
 
-Elhage et al. 2021 ("A Mathematical Framework for Transformer Circuits"): the logit is linear in what was written into
-the stream, but for the LayerNorms on the way. Each of these divides by the standard deviation of its input: that scale
-is held fixed at the value it has here (the mean needs no such thing: it is linear). So the terms add up to the logit,
-but a part that was missing would also have changed the scales, and what later layers do.
+Elhage et al. 2021 ("A Mathematical Framework for Transformer Circuits"): the logit is linear in what was written to the
+stream, except for the LayerNorms on the way. Each divides by the standard deviation of its input; that scale is held
+fixed at its value in this run (the mean is linear). So the terms add up to the logit, but removing a component would
+also change the scales and what later layers do.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Part = Literal["embedding", "position", "head", "attention_bias", "ffn", "ffn_bi
 
 @dataclass(frozen=True)
 class Place:
-    """Where a term comes from. `path` is its module, or the tap of an embedding or of the logits; `attention` is an id;
+    """The source of a term. `path` is its module, or the tap of an embedding or of the logits; `attention` is an id;
     `layer`, `attention` and `head` are None where there is none."""
 
     part: Part
@@ -37,17 +37,17 @@ class Place:
 
 @dataclass(frozen=True)
 class Term(Place):
-    """What one part adds to the logit."""
+    """What one component adds to the logit."""
 
     value: float = 0.0
 
 
 @dataclass(frozen=True)
 class Contributions:
-    """The terms of logit[answer] (− logit[against]) at a row, in the order in which they are written.
+    """The terms of logit[answer] (− logit[against]) at a row, in the order in which they were written.
 
-    `logit` is the model's own (float32), `total` the terms' sum (float64), `error` = logit − total: rounding, unless an
-    intervention changed the stream itself. `scales`: 1/√(variance + ε) of each LayerNorm on the way, held fixed.
+    `logit` is the model's own (float32), `total` the sum of the terms (float64), and `error` = logit − total: rounding,
+    unless an intervention changed the stream itself. `scales`: the fixed 1/√(variance + ε) of each LayerNorm.
     """
 
     row: int
@@ -70,11 +70,11 @@ def contributions(
     against: int | None = None,
     **options: Unpack[Options],
 ) -> Contributions:
-    """Take logit[answer] at `row` (the last, or [CLS], by default) apart; with `against`, logit[answer] −
+    """Decompose logit[answer] at `row` (by default the last, or [CLS]); with `against`, logit[answer] −
     logit[against].
 
-    An answer is a token id, or a class of an encoder-only model. Raises what `trace` raises, and `ValueError` for a row
-    or an answer that is not there, and for a model whose attentions do not write as a sum over heads.
+    An answer is a token id, or a class of an encoder-only model. Raises what `trace` raises, and `ValueError` for an
+    unknown row or answer, and for a model whose attentions do not write a sum over heads.
     """
     description = checkpoint.description
     if not description.can["contributions"]:
@@ -101,7 +101,7 @@ def taps_needed(description: Description) -> list[str]:
 
 
 def writes_by_part(description: Description, part: AttentionSublayer | FfnSublayer) -> str:
-    """The tap of what a sublayer wrote, an attention's by heads."""
+    """The tap of what a sublayer wrote; for an attention, by heads."""
     if isinstance(part, FfnSublayer):
         return part.writes.tap
     return description.attention(part.attention).tap("head_out", part.layer)
@@ -110,7 +110,7 @@ def writes_by_part(description: Description, part: AttentionSublayer | FfnSublay
 def walk_back(
     checkpoint: Checkpoint, at_row: dict[str, Tensor], answer: int, against: int | None
 ) -> tuple[list[Term], dict[str, float]]:
-    """From the logit down to the embedding, with the direction g [d_model] in which the stream is read."""
+    """Goes from the logit down to the embedding, carrying the direction g [d_model] in which the stream is read."""
     description = checkpoint.description
     w_u, bias = (None if x is None else x.double().cpu() for x in unembedding(checkpoint))
     assert w_u is not None
@@ -131,7 +131,7 @@ def walk_back(
 
 
 class Way:
-    """The way back through the stream at one row: `g` [d_model] is what the stream is multiplied with at this place."""
+    """The walk back through the stream at one row; `g` [d_model] is what the stream is multiplied by at this point."""
 
     def __init__(self, checkpoint: Checkpoint, at_row: dict[str, Tensor], g: Tensor) -> None:
         self.description, self.model, self.at_row, self.g = checkpoint.description, checkpoint.model, at_row, g
@@ -139,11 +139,11 @@ class Way:
         self.scales: dict[str, float] = {}
 
     def past(self, part: AttentionSublayer | FfnSublayer) -> None:
-        """Back past one sublayer: its terms, and g as it is before it."""
+        """Step back over one sublayer: returns its terms and updates g."""
         g_out = self.g
-        if part.norm.place == "post":  # LayerNorm(x + f): both are read through the norm
+        if part.norm.place == "post":  # LayerNorm(x + f): both go through the norm
             g_out = self.g = self.through(part.norm, part.layer)
-        elif part.norm.place == "res-post":  # x + LayerNorm(f): f alone is
+        elif part.norm.place == "res-post":  # x + LayerNorm(f): only f does
             g_out = self.through(part.norm, part.layer)
         if isinstance(part, FfnSublayer):
             self.ffn(part, g_out)
@@ -151,13 +151,13 @@ class Way:
             self.attention(part, g_out)
 
     def ffn(self, part: FfnSublayer, g: Tensor) -> None:
-        """The terms of what an FFN wrote, read by g."""
+        """The terms of what an FFN wrote, projected onto g."""
         b_2 = self.parameter(part.parameters["b_2"])
         self.add(Place("ffn_bias", part.module, part.layer), b_2, g)
         self.add(Place("ffn", part.module, part.layer), self.at_row[part.writes.tap] - b_2, g)
 
     def attention(self, part: AttentionSublayer, g: Tensor) -> None:
-        """The terms of what the heads of an attention wrote, read by g."""
+        """The terms of what the heads of an attention wrote, projected onto g."""
         here = Place("head", part.module, part.layer, part.attention)
         b_o = self.parameter(self.description.attention(part.attention).parameters["b_o"][part.layer])
         self.add(replace(here, part="attention_bias"), b_o, g)
@@ -166,7 +166,7 @@ class Way:
             self.add(replace(here, head=head), heads[head], g)
 
     def through(self, norm: Norm, layer: int | None) -> Tensor:
-        """g as it is before a LayerNorm: y = (t − mean(t)) · scale · γ for every term t, and β, which is its own."""
+        """Step g back over a LayerNorm: y = (t − mean(t)) · scale · γ for every term t, plus a term β."""
         x = self.at_row[norm.roles["input"].tap]
         scale = 1 / (x.var(correction=0) + norm.eps).sqrt()
         self.scales[norm.module] = float(scale)
@@ -175,7 +175,7 @@ class Way:
         return read - read.mean()
 
     def add(self, place: Place, x: Tensor, g: Tensor | None = None) -> None:
-        """The term x·g of x [d_model]; read by `self.g` unless it is read elsewhere."""
+        """The term x·g of x [d_model], with `self.g` by default."""
         self.terms.append(Term(**vars(place), value=float(x @ (self.g if g is None else g))))
 
     def parameter(self, name: str) -> Tensor:

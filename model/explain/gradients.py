@@ -1,7 +1,7 @@
-"""How a chosen log-probability's gradient reaches each layer, with residual connections and without.
+"""How the gradient of a log-probability reaches each layer, with and without residual connections.
 
-He et al. 2016 ("Identity Mappings in Deep Residual Networks", equation 5): ∂(x + f(x))/∂x = 1 + ∂f/∂x, so that a
-gradient comes down undiminished beside whatever the layers do to it. Without the 1 it is a product of all of them.
+He et al. 2016 ("Identity Mappings in Deep Residual Networks", equation 5): ∂(x + f(x))/∂x = 1 + ∂f/∂x, so part of the
+gradient passes every layer unchanged. Without the 1, the gradient is a product over all layers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from model.transformer import Transformer
 
 
 class WithoutSkip(nn.Module):
-    """A residual connection without its connection: f(x) where there was x + f(x); its LayerNorm stays in its place."""
+    """A sublayer without its residual connection: f(x) instead of x + f(x). Its LayerNorm stays."""
 
     def __init__(self, residual: PreNormResidual, norm_order: NormOrder) -> None:
         super().__init__()
@@ -36,8 +36,8 @@ class WithoutSkip(nn.Module):
 
 @dataclass(frozen=True)
 class StackGradient:
-    """‖∂ ln p / ∂x‖ of one stack, float64 [depth position]; depth 0 is before the first layer, the last behind the
-    last. `total` [depth]: the same over all positions together (Frobenius)."""
+    """‖∂ ln p / ∂x‖ of one stack, float64 [depth position]; depth 0 is before the first layer, the last depth after the
+    last layer. `total` [depth]: the norm over all positions (Frobenius)."""
 
     stack: str
     taps: list[str]
@@ -47,9 +47,9 @@ class StackGradient:
 
 @dataclass(frozen=True)
 class Gradient:
-    """Of ln p(answer) at `row`, p the softmax over the classes, or over the tokens that can be sampled.
+    """Gradients of ln p(answer) at `row`; p is the softmax over the classes, or over the tokens that can be sampled.
 
-    `log_p` in nats, in this run: without residual connections it is in effect another model, which nobody trained.
+    `log_p` in nats, in this run. Without residual connections this is in effect a different, untrained model.
     """
 
     residuals: bool
@@ -62,11 +62,11 @@ class Gradient:
 def gradient_norms(
     checkpoint: Checkpoint, ids: Sequence[int], answer: int, *, row: int | None = None, **options: Unpack[Options]
 ) -> list[Gradient]:
-    """With residual connections, then without; `row` is the last (or [CLS]) by default.
+    """With residual connections, then without; `row` is by default the last (or [CLS]).
 
-    The shared model is neither changed nor made to need gradients: these start at the stream of layer 0, and
-    connections are cut in a copy whose parameters are the model's own tensors. Raises what `trace` raises, and
-    `ValueError` for a row or an answer that is not there, and for a token that is never sampled.
+    The shared model does not change and its parameters need no gradients: gradients start at the stream of layer 0,
+    and connections are cut in a copy that shares the model's tensors. Raises what `trace` raises, and `ValueError` for
+    an unknown row or answer, and for a token that is never sampled.
     """
     check_answer(checkpoint, answer)
     check_sampled(checkpoint, answer)
@@ -77,13 +77,13 @@ def gradient_norms(
 
 
 def check_sampled(checkpoint: Checkpoint, answer: int) -> None:
-    """Raises `ValueError` for a token without a probability, whose logarithm has no gradient."""
+    """Raise `ValueError` for a token without a probability: its logarithm has no gradient."""
     if checkpoint.description.predicts == "next" and answer in checkpoint.tokenizer.never_sampled:
         raise ValueError(f"token id {answer} is never sampled: it has no probability")
 
 
 def without_residuals(model: Transformer) -> Transformer:
-    """A copy of the modules, with the same parameters, in which no sublayer's input goes past it."""
+    """A copy of the modules, with the same parameters, without residual connections."""
     shared = {id(x): x for x in [*model.parameters(), *model.buffers()]}
     twin = copy.deepcopy(model, dict(shared))
     for parent in list(twin.modules()):
@@ -114,19 +114,19 @@ def gradient(
 
 
 def slopes(y: Tensor, xs: list[Tensor]) -> tuple[Tensor, ...]:
-    """∂y/∂x of each x, zeros where y does not depend on it (an edit may have cut the way)."""
+    """∂y/∂x for each x; zeros where y does not depend on it (an edit may have cut the path)."""
     if not y.requires_grad:
         return tuple(torch.zeros_like(x) for x in xs)
     return torch.autograd.grad(y, xs, allow_unused=True, materialize_grads=True)
 
 
 def leaf(edit: Edit | None) -> Edit:
-    """The edit that lets gradients begin at a tap, behind one that may be there."""
+    """An edit that starts gradients at a tap, after an edit that may already be there."""
     return lambda x, first: (edit(x, first) if edit else x).detach().clone().requires_grad_()
 
 
 def forward(checkpoint: Checkpoint, given: Trace, use: Masks) -> Tensor:
-    """The logits that a trace's ids give: [position vocab] or [class]."""
+    """The logits for the ids of a trace: [position vocab] or [class]."""
     token_ids = torch.tensor([given.ids], device=checkpoint.device)
     position_ids = torch.tensor([given.position_ids], device=checkpoint.device)
     is_pad = token_ids == checkpoint.tokenizer.pad_id

@@ -1,4 +1,4 @@
-"""A name for a head where one fits: scores with thresholds, and none where nothing reaches its own."""
+"""Labels for heads: each kind of head has a score and a threshold. A head below all thresholds has no label."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from model.explain.head_scores import HeadKind, Tally, self_scores
 from model.trace import Trace, trace
 
 RULES: dict[HeadKind, tuple[float, str]] = {
-    "previous": (1 / 3, "weight on the token just before, beside the first key, beyond chance"),
+    "previous": (1 / 3, "weight on the token just before, outside the first key, above chance"),
     "induction": (
         1 / 3,
-        "weight on tokens behind another occurrence of this token, beside the first key, beyond chance",
+        "weight on tokens after another occurrence of this token, outside the first key, above chance",
     ),
-    "same": (1 / 3, "weight on other occurrences of this token, beside the first key, beyond chance"),
-    "self": (1 / 3, "weight on the token itself, beside the first key, beyond chance"),
-    "alignment": (0.4, "target tokens look at source tokens of their own (Cramér's V²), the busiest key left out"),
-    "spread": (0.8, "how near the weights beside the sink are to an even spread (1 − total variation)"),
-    "first": (0.5, "weight on the first key, beyond what an even row has there"),
+    "same": (1 / 3, "weight on other occurrences of this token, outside the first key, above chance"),
+    "self": (1 / 3, "weight on the token itself, outside the first key, above chance"),
+    "alignment": (0.4, "target tokens look at source tokens of their own (Cramér's V²), busiest key excluded"),
+    "spread": (0.8, "how close the weights outside the sink are to an even spread (1 − total variation)"),
+    "first": (0.5, "weight on the first key, above an even share"),
 }
-"""Each kind's threshold and its rule in words, the more telling kinds first."""
+"""The threshold of each kind and its rule in words, the more specific kinds first."""
 MIN_SHARE = 0.1
-"""A habit is at least this part of a row's weight (mean over the rows that count): less is what a sink leaves over."""
+"""A label needs at least this share of a row's weight (mean over the counted rows). Less is what a sink leaves over."""
 MIN_ROWS = 2
 
 
 @dataclass(frozen=True)
 class HeadScore:
-    """One kind's score in [0, 1], over `rows` rows, speaking of `share` of their weight; `fits`: it makes a label."""
+    """The score of one kind in [0, 1], over `rows` rows and `share` of their weight; `fits`: it earns the label."""
 
     score: float
     share: float
@@ -44,7 +44,7 @@ class HeadScore:
 
 @dataclass(frozen=True)
 class Head:
-    """A head of an attention (by its id), its scores, and the kind that names it, if any."""
+    """A head of an attention (by its id), its scores, and its label, if any."""
 
     attention: str
     layer: int
@@ -56,7 +56,7 @@ class Head:
 def labels(checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]) -> list[Head]:
     """Every head of every attention that has an overview, on one sentence, in the model's order.
 
-    Raises what `trace` raises, and `ValueError` where no attention has one.
+    Raises what `trace` raises, and `ValueError` if no attention has one.
     """
     return name_heads(head_tallies(checkpoint, ids, **options))
 
@@ -64,7 +64,7 @@ def labels(checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options
 def head_tallies(
     checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]
 ) -> dict[tuple[str, int], dict[HeadKind, Tally]]:
-    """The tallies of each attention and layer; those of several texts can be added (`add_tallies`)."""
+    """The tallies of each attention and layer. `add_tallies` adds those of several texts."""
     found = [one for one in checkpoint.description.attentions if one.overview is not None and "mask" in one.roles]
     if not found:
         raise ValueError(f"{checkpoint.name} has no attention that shows who looks at whom")
@@ -75,7 +75,7 @@ def head_tallies(
 
 
 def scored(attention: Attention, layer: int) -> tuple[str, str]:
-    """The taps that scores are made of: who looks at whom, and who may."""
+    """The taps that scores are computed from: who looks at whom, and who may."""
     assert attention.overview is not None
     return attention.tap(attention.overview, layer), attention.tap("mask", layer)
 
@@ -93,7 +93,7 @@ def score(run: Trace, attention: Attention, layer: int, pad_id: int) -> dict[Hea
 def add_tallies(
     texts: Iterable[dict[tuple[str, int], dict[HeadKind, Tally]]],
 ) -> dict[tuple[str, int], dict[HeadKind, Tally]]:
-    """The tallies of several texts together: what a head does on a corpus."""
+    """The tallies of several texts added up: what a head does on a corpus."""
     sums: dict[tuple[str, int], dict[HeadKind, Tally]] = {}
     for text in texts:
         for place, kinds in text.items():
@@ -120,8 +120,8 @@ def head_scores_of(kind: HeadKind, one: Tally) -> list[HeadScore]:
 
 
 def pick_label(scores: dict[HeadKind, HeadScore]) -> HeadKind | None:
-    """The best score of those that fit; `first` only when nothing else does: a sink says nothing of what a head does
-    when it does something."""
+    """The best of the scores that fit. `first` counts only if no other does: a sink says nothing about what a head does
+    when it is active."""
     fitting = [kind for kind, one in scores.items() if one.fits and kind != "first"]
     if fitting:
         return max(fitting, key=lambda kind: scores[kind].score)

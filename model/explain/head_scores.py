@@ -1,15 +1,15 @@
-"""What a head does, from its pattern and the token ids alone: a score in [0, 1] for each known kind of head.
+"""What a head does, from its pattern and the token ids: a score in [0, 1] for each known kind of head.
 
-Two things must not pass for a habit. **An attention sink** (Xiao et al. 2024): a head with nothing to say rests its
-weight on one key. So that key is taken out first, and a score is a share of the weight that is left,
+Two effects must not be mistaken for behaviour. **An attention sink** (Xiao et al. 2024): an idle head puts its weight
+on one key. That key is removed first, and a score is a share of the remaining weight,
 
-    score = (hit − chance) / (rest − chance),  0 where negative,
+    score = (hit − chance) / (rest − chance),  0 if negative,
 
-with hit the weight on the keys that the kind asks for, rest all weight beside the sink, both summed over the rows that
-count: rows that rest on the sink say little, and weigh little. **A short row**: chance is what an even spread over the
-same keys would have put there, so that it scores 0. A row counts for a kind only if it has a key of that kind, and
-another one, beside the sink; PADs are neither rows nor keys. `first` is the sink's own score: the same formula with
-hit its weight, over rows of three keys or more.
+where hit is the weight on the keys that the kind asks for and rest is all weight outside the sink, both summed over the
+counted rows: rows on the sink say little and weigh little. **A short row**: chance is the weight that an even spread
+would put on the same keys, so an even spread scores 0. A row counts for a kind only if it has a key of that kind and
+another key, outside the sink. PADs are neither rows nor keys. `first` is the score of the sink itself: the same formula
+with its weight as hit, over rows of three keys or more.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ MIN_KEYS = 3
 
 @dataclass(frozen=True)
 class Tally:
-    """The sums behind a score, float64 [head] each; those of several texts add up."""
+    """The sums that make up a score, each float64 [head]. Sums of several texts can be added."""
 
     hit: Tensor
     chance: Tensor
     rest: Tensor
     rows: Tensor
-    """How many rows count."""
+    """The number of counted rows."""
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -42,22 +42,22 @@ class Tally:
 
     @property
     def score(self) -> Tensor:
-        """(hit − chance) / (rest − chance) in [0, 1]; 0 where no row counts: [head]"""
+        """(hit − chance) / (rest − chance) in [0, 1]; 0 if no row counts: [head]"""
         room = self.rest - self.chance
         return torch.where(room > 0, (self.hit - self.chance) / room.clamp(min=1e-30), 0.0).clamp(0, 1)
 
     @property
     def share(self) -> Tensor:
-        """The part of a row's weight that the score speaks of, mean over the rows that count: [head]"""
+        """The share of a row's weight that the score covers, mean over the counted rows: [head]"""
         return self.rest / self.rows.clamp(min=1)
 
 
 def self_scores(
     pattern: Tensor, ids: Sequence[int], allowed: Tensor, *, pad_id: int = -1, sink: bool = True
 ) -> dict[HeadKind, Tally]:
-    """Tallies of a self-attention: pattern [head query key], allowed bool [(head) query key], True = may attend.
+    """Tallies of a self-attention. pattern [head query key], allowed bool [(head) query key], True = may attend.
 
-    `sink=False` leaves the first key in: what the scores would be without the rule.
+    `sink=False` keeps the first key: the scores without the sink rule.
     """
     p, keys, first = prepare(pattern, ids, ids, allowed, pad_id)
     at_first = {"first": first_tally(p, keys, first & ~first.mT)}
@@ -69,7 +69,7 @@ def self_scores(
 def prepare(
     pattern: Tensor, query_ids: Sequence[int], key_ids: Sequence[int], allowed: Tensor, pad_id: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The pattern in float64, the cells that count, those of the first key that any query sees: [head query key]."""
+    """The pattern in float64, the counted cells, the cells of the first key that any query sees: [head query key]."""
     real = (torch.tensor(query_ids) != pad_id)[:, None] & (torch.tensor(key_ids) != pad_id)  # query key
     keys = (allowed & real).expand(pattern.shape)
     first = keys.any(-2, keepdim=True).to(torch.uint8).argmax(-1, keepdim=True)  # head 1 1
@@ -78,10 +78,10 @@ def prepare(
 
 
 def matches(ids: Tensor) -> dict[HeadKind, Tensor]:
-    """For each kind the cells that it asks for: bool [query key].
+    """The cells that each kind asks for: bool [query key].
 
-    previous: the key just before. self: the query's own. same: another one with the query's token. induction: one that
-    stands behind such another one (Olsson et al. 2022). Under a causal mask the other one is an earlier one.
+    previous: the key just before. self: the query itself. same: another occurrence of the query's token. induction: the
+    key after another occurrence (Olsson et al. 2022). Under a causal mask, the other occurrence is an earlier one.
     """
     n = len(ids)
     own = torch.eye(n, dtype=torch.bool)
@@ -93,7 +93,7 @@ def matches(ids: Tensor) -> dict[HeadKind, Tensor]:
 
 
 def tally(p: Tensor, keys: Tensor, match: Tensor) -> Tally:
-    """p, keys [head query key], match [query key]: the sums over the rows that have a match and a key that is none."""
+    """The sums over the rows with a matching key and another one. p, keys [head query key], match [query key]."""
     wanted = match & keys
     n_wanted, n = wanted.sum(-1), keys.sum(-1)  # head query
     counts = (n_wanted > 0) & (n_wanted < n)
@@ -103,8 +103,8 @@ def tally(p: Tensor, keys: Tensor, match: Tensor) -> Tally:
 
 
 def first_tally(p: Tensor, keys: Tensor, first: Tensor) -> Tally:
-    """The weight on the first key beyond what an even row has there; the first key's own row is left out (`first` is
-    False in it)."""
+    """The weight on the first key above an even share; the row of the first key itself is excluded (`first` is False in
+    it)."""
     n = keys.sum(-1)
     counts = (n >= MIN_KEYS) & (first & keys).any(-1)  # head query
     rest = p.sum(-1) * counts
@@ -113,7 +113,7 @@ def first_tally(p: Tensor, keys: Tensor, first: Tensor) -> Tally:
 
 
 def spread_tally(p: Tensor, keys: Tensor) -> Tally:
-    """1 − the distance from an even spread (total variation, over its largest value 1 − 1/n): 0 for one key alone."""
+    """1 − the distance from an even spread (total variation, divided by its maximum 1 − 1/n): 0 for a single key."""
     n = keys.sum(-1)  # head query
     counts = n >= MIN_KEYS
     rest = (p * keys).sum(-1) * counts

@@ -1,6 +1,6 @@
 """The logit lens (nostalgebraist 2020, "interpreting GPT: the logit lens"): what each layer's stream would predict.
 
-It is a lens, not the model's output: only the last layer was trained to be read this way.
+It is a lens, not the model's output: only the last layer was trained to be decoded this way.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ from model.trace import Trace, trace
 
 @dataclass(frozen=True)
 class Followed:
-    """One answer for each row, watched through the layers; id −1 (probability nan, rank −1) where there is none."""
+    """One answer per row, followed through the layers; id −1 (probability nan, rank −1) if there is none."""
 
     ids: Tensor
     """int64 [row]"""
     probability: Tensor
     """float64 [depth row]"""
     rank: Tensor
-    """int64 [depth row]: how many answers are likelier; 0 = it leads."""
+    """int64 [depth row]: how many answers are more likely; 0 = it leads."""
 
 
 @dataclass(frozen=True)
 class Lens:
     """Depth 0 is before the first layer, depth n + 1 after layer n; the last depth is the model's own output.
 
-    Answers are token ids, or the classes of an encoder-only model, which has the one row of [CLS].
+    Answers are token ids, or the classes of an encoder-only model, whose only row is [CLS].
     """
 
     taps: list[str]
-    """The stream read at each depth."""
+    """The tap that is decoded at each depth."""
     rows: list[int]
     """The position of each row; PADs have none."""
     top: Tensor
-    """int64 [depth row k]: the likeliest answers, best first."""
+    """int64 [depth row k]: the most likely answers, best first."""
     probability: Tensor
-    """float64 [depth row k]: theirs, of the whole vocabulary; what is never sampled (PAD, START) has 0."""
+    """float64 [depth row k]: their probabilities over the vocabulary; 0 for what is never sampled (PAD, START)."""
     final: Followed
-    """The model's own first choice at the end."""
+    """The model's final first choice."""
     next: Followed
-    """The token that does come next in the text; none behind the last, and none for classes."""
+    """The actual next token of the text; none after the last token, and none for classes."""
 
 
 @torch.inference_mode()
@@ -72,7 +72,7 @@ def logit_lens(checkpoint: Checkpoint, ids: Sequence[int], *, k: int = 5, **opti
 
 
 def next_ids(checkpoint: Checkpoint, run: Trace, rows: Sequence[int]) -> Tensor:
-    """What the text goes on with after each row: int64 [row], −1 for nothing."""
+    """The actual next token of each row: int64 [row], −1 if there is none."""
     if checkpoint.description.predicts == "classes":
         return torch.tensor([-1])
     ids = [*(run.ids if run.target_ids is None else run.target_ids), -1]
@@ -80,7 +80,7 @@ def next_ids(checkpoint: Checkpoint, run: Trace, rows: Sequence[int]) -> Tensor:
 
 
 def follow(p: Tensor, ids: Tensor) -> Followed:
-    """Watch `ids` [row] through p [depth row answer]."""
+    """Follow `ids` [row] through p [depth row answer]."""
     there = ids >= 0
     at = ids.clamp(min=0).expand(p.shape[:2])[..., None]  # depth row 1
     probability = p.gather(-1, at)  # depth row 1

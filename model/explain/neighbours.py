@@ -1,4 +1,4 @@
-"""The tokens whose embeddings lie nearest to one token's."""
+"""The tokens whose embeddings are nearest to that of a given token."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Measure = Literal["cosine", "dot"]
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The nearest first: ids int64 [k], and of each both scores, float64 [k], whichever ranked them."""
+    """Nearest first: ids int64 [k], and both scores of each, float64 [k], whichever measure ranked them."""
 
     id: int
     norm: float
@@ -26,13 +26,13 @@ class Neighbours:
     cosine: Tensor
     dot: Tensor
     mean_cosine: float
-    """Of two different tokens, over all but special ones: what a neighbour's cosine has to be seen against, for
-    embeddings all lean one way (Ethayarajh 2019)."""
+    """The mean over all pairs of different tokens, without special ones: the baseline for a neighbour's cosine,
+    because embeddings all lean one way (Ethayarajh 2019)."""
 
 
 @torch.inference_mode()
 def neighbours(checkpoint: Checkpoint, token_id: int, *, k: int = 10, measure: Measure = "cosine") -> Neighbours:
-    """The k tokens with the largest cosine (or dot product) with E[token_id]; itself and special tokens left out.
+    """The k tokens with the largest cosine (or dot product) with E[token_id], except itself and special tokens.
 
     A dot product favours tokens with long embeddings. Raises `ValueError` for an id that is not in the vocabulary,
     a k below 1 and an unknown measure.
@@ -65,6 +65,6 @@ def embeddings(checkpoint: Checkpoint) -> Tensor:
 
 
 def mean_cosine(unit: Tensor) -> float:
-    """The mean over all pairs of different rows of unit [n d_model], each of length 1."""
+    """The mean over all pairs of different rows of `unit` [n d_model], whose rows have length 1."""
     n = len(unit)
     return float((unit.sum(0).square().sum() - n) / (n * (n - 1)))

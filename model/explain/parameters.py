@@ -1,4 +1,4 @@
-"""Where a model's parameters are: counted by part, with a tied matrix once and as often as it is used."""
+"""Where a model's parameters are, counted by part. A tied matrix is counted both once and as often as it is used."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ PARTS = {
     "unembedding": "unembedding",
     "b_unembedding": "unembedding",
 }
-"""What a parameter is counted with, by its role; W_X and b_X are counted together as W_X."""
+"""The part that a parameter is counted with, by role; b_X is counted with W_X."""
 
 
 @dataclass(frozen=True)
 class Count:
-    """One part of one stack (None: of none; `layer` None: outside of the layers; `attention`: an id).
+    """One part of one stack (None: of no stack; `layer` None: outside the layers; `attention`: an id).
 
-    `tied`: the matrix is one that was counted before. `shapes` are those of its tensors, e.g. W [out in] and b [out].
+    `tied`: the matrix was counted before. `shapes`: the shapes of its tensors, e.g. W [out in] and b [out].
     """
 
     part: str
@@ -38,9 +38,9 @@ class Count:
 
 @dataclass(frozen=True)
 class Parameters:
-    """`total`: numbers that are stored and trained. `untied_total`: what the same shapes would hold without tying.
+    """`total`: numbers that are stored and trained. `untied_total`: the count if nothing were tied.
 
-    `position_table`: a sinusoid's numbers [position d_model], which are computed, not trained: in neither total.
+    `position_table`: the numbers of a sinusoid [position d_model], which are computed and in neither total.
     """
 
     counts: list[Count]
@@ -50,7 +50,7 @@ class Parameters:
 
 
 def count_parameters(model: Transformer) -> Parameters:
-    """Every parameter once for each place it stands in, grouped by part."""
+    """Every parameter, once for each place where it is used, grouped by part."""
     seen: set[int] = set()
     groups: dict[tuple[str, str | None, int | None, str | None], list[tuple[nn.Parameter, bool]]] = {}
     for name, one in parameters(model.config).items():

@@ -1,4 +1,4 @@
-"""The table of positions: its rows, how alike they are, and what there is beyond the length that was trained."""
+"""The position table: its rows, their similarity, and what follows after the trained length."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from model.explain.anatomy import parameter
 from model.positions import sinusoid
 
 MAX_TIMES = 8
-"""A sinusoid is continued to this many times the model's window at most."""
+"""A sinusoid is continued up to this many times the model's window."""
 
 
 @dataclass(frozen=True)
 class PositionTable:
-    """table float32 [position d_model] as it is added to the embeddings; similarity float64 [position position], the
-    cosine of each two rows.
+    """Table float32 [position d_model], as added to the embeddings. Similarity float64 [position position], the cosine
+    of every pair of rows.
 
-    `trained`: how many positions the model's window has (0 for kind `none`, which has no rows). `beyond`: a sinusoid
-    `continues` behind them, by its formula, though the model has never seen those rows; of learned positions there is
-    `nothing`, the table ends.
+    `trained`: the number of positions in the model's window (0 for kind `none`, which has no rows). `beyond`: a
+    sinusoid `continues` after them by its formula, although the model has never seen those rows; learned positions
+    have `nothing` there, because the table ends.
     """
 
     kind: PositionKind
@@ -39,8 +39,8 @@ class PositionTable:
 def position_table(checkpoint: Checkpoint, length: int | None = None, *, stack: str | None = None) -> PositionTable:
     """The first `length` rows (the model's window by default) of a stack's table (of the one that reads the source).
 
-    Raises `ValueError` for rows that there are not: of a learned table beyond the window, of a sinusoid beyond 8 times
-    it; `KeyError` for a stack that is not there.
+    Raises `ValueError` for rows that do not exist (learned: beyond the window; sinusoid: beyond 8 times the window) and
+    `KeyError` for an unknown stack.
     """
     description = checkpoint.description
     embedding = (description.stacks[0] if stack is None else description.stack(stack)).embedding
@@ -63,6 +63,6 @@ def position_table(checkpoint: Checkpoint, length: int | None = None, *, stack: 
 
 
 def cosines(x: Tensor) -> Tensor:
-    """cos of each two rows of x [n d]: [n n], float64."""
+    """The cosine of every pair of rows of x [n d]: [n n], float64."""
     x = F.normalize(x.double(), dim=-1)
     return x @ x.mT

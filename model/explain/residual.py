@@ -21,7 +21,7 @@ from model.transformer import Transformer
 class Written:
     """What one sublayer added to the stream, each [position], float64.
 
-    Post-norm: before the LayerNorm that follows; res-post-norm: behind the LayerNorm of its own, as it is added.
+    Post-norm: before the LayerNorm that follows. Res-post-norm: after its own LayerNorm, as it is added.
     """
 
     stack: str
@@ -31,7 +31,7 @@ class Written:
     relative: Tensor
     """‖f‖ / ‖x‖, x the stream it is added to."""
     cosine: Tensor
-    """cos(f, x): 1 repeats what is there, 0 is new, −1 takes it back."""
+    """cos(f, x): 1 repeats what is there, 0 is new, −1 cancels it."""
 
 
 @dataclass(frozen=True)
@@ -41,23 +41,23 @@ class Normed:
     path: str
     """The LayerNorm's module."""
     layer: int | None
-    """None for the last one, behind all layers."""
+    """None for the final one, after all layers."""
     mean: Tensor
     variance: Tensor
     norm_in: Tensor
     """‖x‖"""
     norm_hat: Tensor
-    """‖x̂‖: √d_model but for ε."""
+    """‖x̂‖: √d_model, up to ε."""
     norm_out: Tensor
     """‖out‖"""
     cos_in_out: Tensor
-    """cos(x, out): how far the direction stays."""
+    """cos(x, out): how much of the direction is kept."""
     cos_in_hat: Tensor
-    """cos(x, x̂): what is lost of it with the mean alone."""
+    """cos(x, x̂): the effect of subtracting the mean."""
     cos_hat_out: Tensor
-    """cos(x̂, out): what gain and bias change of it."""
+    """cos(x̂, out): the effect of gain and bias."""
     gain: tuple[float, float]
-    """The least and the largest γ."""
+    """The smallest and the largest γ."""
     bias_norm: float
     """‖β‖"""
 

@@ -1,8 +1,8 @@
-"""What changes when two tokens are swapped, with positions and without.
+"""What changes when two tokens are swapped, with and without positions.
 
-Without positions attention is a sum over a set: an encoder's outputs are then permuted as its inputs are, and nothing
-else (Vaswani et al. 2017, section 3.5, is why there are positions). A causal mask still tells an order, so a decoder's
-outputs change, positions or not.
+Without positions, attention is a sum over a set: an encoder's outputs are permuted like its inputs and otherwise
+unchanged (which is why there are positions: Vaswani et al. 2017, section 3.5). A causal mask still gives an order, so a
+decoder's outputs change even without positions.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from model.taps import Edit
 from model.trace import Padding, Trace, read_as, trace
 
 TOLERANCE = 1e-4
-"""Relative; float32 sums in another order differ by some 1e-6."""
+"""Relative; float32 sums in another order differ by about 1e-6."""
 
 
 @dataclass(frozen=True)
 class StackSwap:
     """One stack's stream, `change` float64 [depth position] = ‖x' − x‖ / ‖x‖, x the token's stream before and x' the
-    same token's after the swap, wherever it stands now. Depth 0 is before the first layer. PADs have 0."""
+    same token's after the swap, at its new position. Depth 0 is before the first layer. PADs have 0."""
 
     stack: str
     taps: list[str]
@@ -35,14 +35,14 @@ class StackSwap:
 
 @dataclass(frozen=True)
 class Swap:
-    """`order_only`: every change in every stream is below 1e-4, so that the swap did nothing but permute.
+    """`order_only`: every change in every stream is below 1e-4: the swap only permuted the tokens.
 
-    `prediction` float64 [row]: how far each prediction moved, from the token's row before to its row after: half of
-    Σ |p' − p| (total variation: 0 the same, 1 disjoint). `rows` are its positions before.
+    `prediction` float64 [row]: how far each prediction moved from the token's row before to its row after, as total
+    variation ½ Σ |p' − p| (0: the same, 1: disjoint). `rows` are its positions before the swap.
     """
 
     positions: bool
-    """Whether the model had its positions; off: the positional taps edited to zeros, before and after the swap."""
+    """Whether the model had its positions. Off: the positional taps are set to zero, before and after the swap."""
     stacks: list[StackSwap]
     rows: list[int]
     prediction: Tensor
@@ -52,10 +52,10 @@ class Swap:
 
 @torch.inference_mode()
 def swap_tokens(checkpoint: Checkpoint, ids: Sequence[int], i: int, j: int, **options: Unpack[Options]) -> list[Swap]:
-    """Swap source tokens i and j (counted as the model reads them, [CLS] included, PADs not): positions on, then off.
+    """Swap source tokens i and j (counted with [CLS], without PADs): first with positions, then without.
 
-    Raises what `trace` raises, and `ValueError` for a place that is not there, or [CLS]'s, and for two places with
-    the same token.
+    Raises what `trace` raises, and `ValueError` for a position that does not exist or is [CLS], and for two positions
+    with the same token.
     """
     read = read_as(checkpoint, ids)
     first = 1 if checkpoint.description.predicts == "classes" else 0
@@ -67,7 +67,7 @@ def swap_tokens(checkpoint: Checkpoint, ids: Sequence[int], i: int, j: int, **op
     swapped[i], swapped[j] = read[j], read[i]
     pad = options.get("pad", Padding())
     before = pad.count if pad.side == "left" else 0
-    order = list(range(len(read) + pad.count))  # order[p]: where p's token stands after the swap
+    order = list(range(len(read) + pad.count))  # order[p]: the position of p's token after the swap
     order[i + before], order[j + before] = j + before, i + before
     return [compare(checkpoint, read, swapped, order, on, options) for on in (True, False)]
 
@@ -102,11 +102,11 @@ def changes(checkpoint: Checkpoint, one: Trace, other: Trace, taps: list[str], o
 
 
 def predictions(checkpoint: Checkpoint, one: Trace, other: Trace, order: list[int] | None) -> tuple[list[int], Tensor]:
-    """The rows that predict, and how far each prediction moved."""
+    """The predicting rows, and how far each prediction moved."""
     logits = checkpoint.description.logits.tap
     p, q = (answer_logits(checkpoint, run.tensors[logits]).double().softmax(-1) for run in (one, other))
     rows = rows_read(checkpoint, one.ids, one.target_ids)
-    if p.dim() == 1:  # [CLS] has the one row there is
+    if p.dim() == 1:  # [CLS] is the only row
         return rows, (q - p).abs().sum()[None] / 2
     moved = rows if order is None else [order[t] for t in rows]
     return rows, (q[moved] - p[rows]).abs().sum(-1) / 2

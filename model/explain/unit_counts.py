@@ -1,6 +1,6 @@
-"""FFN units on a corpus sample: on how many tokens each fires, and the tokens it answers strongest, in their context.
+"""FFN units on a corpus sample: on how many tokens each fires, and its strongest tokens, in context.
 
-For a training's end: `count_units` reads the sample, `summary` is what the card keeps of it.
+Used at the end of training: `count_units` runs the sample, `summary` is what goes on the card.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from model.taps import record
 from model.trace import Masks, check_length, check_target, read_as, run, with_first
 
 Sample = tuple[Sequence[int], Sequence[int] | None]
-"""The ids of a text, and of an encoder-decoder's target: None in the other families."""
+"""The ids of a text and of an encoder-decoder's target; the target is None in other families."""
 Row = tuple[list[int], list[int]]
-"""A sample as the model reads it: [CLS] or START put before it, an empty target where there is none."""
+"""A sample as the model reads it: with [CLS] or START in front, and an empty target if there is none."""
 
 
 @dataclass(frozen=True)
 class UnitCounts:
-    """One FFN's units over `n_tokens` tokens. Of each unit, its `k` strongest tokens: `values` float32, `texts` (index
-    of the sample) and `positions` (in the row as the model reads it) int64, each [d_ff k]; −1 where there are fewer."""
+    """The units of one FFN over `n_tokens` tokens. The `k` strongest tokens of each: `values` float32, `texts` (index
+    of the sample) and `positions` (in the row as the model reads it) int64, each [d_ff k]; −1 if there are fewer."""
 
     path: str
     """The FFN's module, e.g. `decoder.layers.0.ffn`."""
@@ -44,7 +44,7 @@ class UnitCounts:
 
 @dataclass(frozen=True)
 class Example:
-    """A token that a unit answers to, with what stands before and behind it in its text."""
+    """A token on which a unit fires, with the text before and after it."""
 
     activation: float
     text: int
@@ -56,15 +56,15 @@ class Example:
 
 @torch.inference_mode()
 def count_units(checkpoint: Checkpoint, samples: Sequence[Sample], *, k: int = 5, batch: int = 8) -> list[UnitCounts]:
-    """Run the samples through the model, `batch` at a time, and count in every FFN; PADs do not count.
+    """Run the samples through the model, `batch` at a time, and count the units of every FFN, without PADs.
 
-    Raises `ValueError` for no sample, for one that is empty or longer than the window, and for a target that is
-    missing or too much.
+    Raises `ValueError` if there are no samples, if one is empty or longer than the window, and for a missing or
+    unexpected target.
     """
     if not samples:
         raise ValueError("there is no text to count units on")
     rows = [read_row(checkpoint, sample) for sample in samples]
-    order = sorted(range(len(rows)), key=lambda n: len(rows[n][0]))  # rows of a length together: fewer PADs
+    order = sorted(range(len(rows)), key=lambda n: len(rows[n][0]))  # rows of similar length together: fewer PADs
     ffns = [(stack.side, ffn) for stack in checkpoint.description.stacks for ffn in stack.ffns]
     counts = [empty(ffn, side, k) for side, ffn in ffns]
     for first in range(0, len(order), batch):
@@ -83,8 +83,8 @@ def empty(ffn: FfnSublayer, side: Side, k: int) -> UnitCounts:
 
 
 def plus(old: UnitCounts, post: Tensor, is_pad: Tensor, chosen: Tensor) -> UnitCounts:
-    """The count goes on: post [batch position d_ff], is_pad bool [batch position], chosen int64 [batch] (which samples
-    they are)."""
+    """Add a batch: post [batch position d_ff], is_pad bool [batch position], chosen int64 [batch] (the indices of the
+    samples)."""
     at = torch.nonzero(~is_pad)  # token 2
     new = post[~is_pad].T  # d_ff token
     k = old.values.shape[1]
@@ -130,7 +130,7 @@ def padded(rows: list[list[int]], pad_id: int) -> Tensor:
 def examples(
     checkpoint: Checkpoint, samples: Sequence[Sample], counts: UnitCounts, unit: int, *, around: int = 8
 ) -> Iterator[Example]:
-    """A unit's strongest tokens with `around` tokens on either side; `samples` are those that were counted."""
+    """The strongest tokens of a unit with `around` tokens on either side; `samples` are the counted ones."""
     columns = (counts.values[unit].tolist(), counts.texts[unit].tolist(), counts.positions[unit].tolist())
     for value, text, t in zip(*columns, strict=True):
         if value > 0:
@@ -139,7 +139,7 @@ def examples(
 
 
 def summary(counts: Sequence[UnitCounts]) -> dict[str, Any]:
-    """What a card keeps: for each FFN how many units are dead or always on over the sample, and which (JSON)."""
+    """For the card (JSON): how many units of each FFN are dead or always on over the sample, and which."""
     layers = []
     for one in counts:
         dead, always_on = extremes(one.fires, one.n_tokens)

@@ -1,4 +1,4 @@
-"""FFN units on one sentence: which fire, which never do, and what each token and each unit answer strongest."""
+"""FFN units on one sentence: which fire, which never do, and the strongest units and tokens."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from model.trace import trace
 
 @dataclass(frozen=True)
 class FfnUnits:
-    """One FFN. A unit fires on a token where `ffn.post` = max(0, pre) > 0. PADs are left out: `positions` are
-    those that count, of the sentence that `path`'s stack reads."""
+    """One FFN. A unit fires on a token if `ffn.post` = max(0, pre) > 0. PADs are excluded: `positions` are the counted
+    positions of the sentence that `path`'s stack reads."""
 
     path: str
     """The FFN's module, e.g. `decoder.layers.0.ffn`."""
@@ -26,19 +26,19 @@ class FfnUnits:
     layer: int
     positions: list[int]
     fires: Tensor
-    """int64 [d_ff]: on how many of them."""
+    """int64 [d_ff]: on how many positions each unit fires."""
     dead: list[int]
-    """Units that fire on none."""
+    """Units that fire on no position."""
     always_on: list[int]
-    """Units that fire on all."""
+    """Units that fire on every position."""
     top_units: Tensor
     """int64 [position k]: each token's strongest units, strongest first."""
     top_activations: Tensor
-    """float32 [position k]: theirs; 0 where fewer fire."""
+    """float32 [position k]: their values; 0 if fewer fire."""
     top_positions: Tensor
     """int64 [d_ff k]: each unit's strongest tokens, as positions."""
     top_values: Tensor
-    """float32 [d_ff k]: theirs; 0 where it does not fire."""
+    """float32 [d_ff k]: their values; 0 if the unit does not fire."""
 
 
 @torch.inference_mode()
@@ -58,7 +58,7 @@ def units(checkpoint: Checkpoint, ids: Sequence[int], *, k: int = 8, **options: 
 
 
 def count(ffn: FfnSublayer, stack: str, post: Tensor, positions: list[int], k: int) -> FfnUnits:
-    """post [position d_ff], of the positions that count."""
+    """post [position d_ff], at the counted positions."""
     n, d_ff = post.shape
     fires = (post > 0).sum(0)  # d_ff
     activations, top_units = post.topk(min(k, d_ff), dim=1)  # position k
@@ -70,7 +70,7 @@ def count(ffn: FfnSublayer, stack: str, post: Tensor, positions: list[int], k: i
 
 
 def extremes(fires: Tensor, n: int) -> tuple[list[int], list[int]]:
-    """The units that fire on none and on all of n tokens; fires [d_ff]. Of no token at all: none and none."""
+    """The units that fire on none and on all of n tokens; fires [d_ff]. Without tokens, both are empty."""
     if n == 0:
         return [], []
     return torch.nonzero(fires == 0).flatten().tolist(), torch.nonzero(fires == n).flatten().tolist()
