@@ -6,9 +6,10 @@
  * @typedef {{kind: "text"|"mark"|"byte", text: string}} Part
  */
 
-/** Tokens that stand for no text, as the field calls them. */
+/** Tokens that stand for no text, as the field calls them. @type {Record<string, string>} */
 const SPECIAL = { "<|pad|>": "PAD", "<|start|>": "START", "<|endoftext|>": "END" };
 
+/** @type {Record<string, string>} */
 const MARKS = { " ": "·", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽", "\u3000": "□" };
 
 /**
@@ -79,7 +80,7 @@ export function characterGroups(tokens) {
   const runs = [];
   for (const token of tokens) {
     const last = runs.at(-1)?.at(-1);
-    const shares = last && last.partial && token.partial && !token.special && token.start < last.end;
+    const shares = last?.partial && token.partial && !token.special && token.start < last.end;
     if (shares) runs.at(-1)?.push(token);
     else runs.push([token]);
   }

@@ -27,6 +27,7 @@ export function entropyBits(probabilities) {
   return probabilities.reduce((sum, p) => (p > 0 ? sum - p * Math.log2(p) : sum), 0);
 }
 
+/** @param {Float64Array} scores */
 function softmax(scores) {
   const most = scores.reduce((a, b) => Math.max(a, b), -Infinity);
   const powers = scores.map((x) => Math.exp(x - most));
@@ -34,17 +35,22 @@ function softmax(scores) {
   return powers.map((x) => x / sum);
 }
 
+/** @param {number} length @param {number} id */
 function oneHot(length, id) {
   const out = new Float64Array(length);
   out[id] = 1;
   return out;
 }
 
+/** The indices, the largest value first. @param {Float64Array} values */
 function ordered(values) {
   return Array.from(values.keys()).sort((a, b) => values[b] - values[a]);
 }
 
-/** The k likeliest, and of these the smallest set whose probability reaches top_p of theirs. */
+/**
+ * The k likeliest, and of these the smallest set whose probability reaches top_p of theirs.
+ * @param {Float64Array} values @param {number[]} order @param {{topK: number, topP: number}} limits @returns {boolean[]}
+ */
 function keptOf(values, order, { topK, topP }) {
   const kept = new Array(values.length).fill(false);
   const chosen = order.slice(0, topK || undefined).filter((id) => values[id] > 0);

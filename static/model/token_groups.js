@@ -8,6 +8,8 @@ import { wordBreaks } from "./words.js";
 
 /**
  * @typedef {"tokens"|"characters"|"words"} Unit
+ * @typedef {import("./labels.js").Token} Token
+ * @typedef {{tokens: Token[], start: number, end: number}} Character
  * @typedef {{start: number, end: number, label: string}} Group  tokens from `start` up to, not with, `end`
  * @typedef {{values: Float32Array|Uint8Array, shape: [number, number], forbidden: Uint8Array|null}} Cells
  */
@@ -17,16 +19,16 @@ export const UNITS = ["tokens", "characters", "words"];
 
 /**
  * Runs of tokens, each in one group and in their order. Special tokens (PAD, [CLS]) are always alone.
- * @param {import("./labels.js").Token[]} tokens @param {Unit} unit @returns {Group[]}
+ * @param {Token[]} tokens @param {Unit} unit @returns {Group[]}
  */
 export function groupsOf(tokens, unit) {
   if (unit === "tokens") return tokens.map((token, i) => ({ start: i, end: i + 1, label: tokenLabel(token) }));
-  let at = 0;
-  const characters = characterGroups(tokens).map((run) => ({
-    tokens: run.tokens,
-    start: at,
-    end: (at += run.tokens.length),
-  }));
+  let end = 0;
+  const characters = characterGroups(tokens).map((run) => {
+    const start = end;
+    end += run.tokens.length;
+    return { tokens: run.tokens, start, end };
+  });
   const runs = unit === "characters" ? characters.map((run) => [run]) : joined(characters);
   return runs.map((run) => {
     const inside = run.flatMap((part) => part.tokens);
@@ -34,8 +36,9 @@ export function groupsOf(tokens, unit) {
   });
 }
 
-/** Characters whose words are the same, side by side. */
+/** Characters whose words are the same, side by side. @param {Character[]} characters @returns {Character[][]} */
 function joined(characters) {
+  /** @type {Character[][]} */
   const runs = [];
   for (const part of characters) {
     const open = runs.at(-1);
@@ -45,11 +48,16 @@ function joined(characters) {
   return runs.flatMap((run) => (isSpecial(run[0]) ? [run] : cutIntoWords(run)));
 }
 
+/** @param {Character[]} run @returns {Character[][]} */
 function cutIntoWords(run) {
   const texts = run.map((part) => textOf(part.tokens));
   let length = 0;
-  const starts = texts.map((text) => (length += text.length) - text.length);
+  const starts = texts.map((text) => {
+    length += text.length;
+    return length - text.length;
+  });
   const breaks = wordBreaks(texts.join(""), new Set(starts));
+  /** @type {Character[][]} */
   const words = [];
   run.forEach((part, i) => {
     if (i === 0 || breaks.has(starts[i])) words.push([part]);
@@ -58,11 +66,12 @@ function cutIntoWords(run) {
   return words;
 }
 
+/** @param {Character} character */
 function isSpecial({ tokens }) {
   return tokens[0].special;
 }
 
-/** What they spell; bytes that are no character, as bytes. */
+/** What they spell; bytes that are no character, as bytes. @param {Token[]} tokens @param {Unit} unit */
 function labelOf(tokens, unit) {
   const text = textOf(tokens);
   if (tokens[0].special || (text.includes("\ufffd") && tokens.some(({ partial }) => partial)))
@@ -105,7 +114,7 @@ export function groupAt(groups, index) {
   );
 }
 
-/** Whether some tokens are only parts of a character. @param {import("./labels.js").Token[]} tokens */
+/** Whether some tokens are only parts of a character. @param {Token[]} tokens */
 export function sharesCharacters(tokens) {
   return characterGroups(tokens).some((run) => run.tokens.length > 1);
 }

@@ -30,9 +30,10 @@ export function whereOf({ written }, query) {
 /**
  * The token that the text really goes on with after the prediction's row: its rank and probability before the settings.
  * Beyond the list only a bound is known, and said.
- * @param {import("../data/model_trace.js").ModelTrace} trace @param {any} prediction
+ * @param {import("../data/model_trace.js").ModelTrace} trace  of a model that writes @param {any} prediction
  */
-export function actualOf({ written: { tokens, side } }, { position, candidates }) {
+export function actualOf({ written }, { position, candidates }) {
+  const { tokens, side } = /** @type {import("../model/sides.js").Side} */ (written);
   const token = tokens[position + 1];
   const goesOn = side === "target" ? "next.actual_target" : "next.actual";
   if (!token || isPad(token)) return null;

@@ -20,8 +20,9 @@ export function shareWords(share, exact) {
  * @param {import("../../stations/index.js").Actions} actions
  */
 export function drawChangedHeads(root, trace, state, actions) {
-  const changes = headChanges(trace.change, trace.model);
-  const exact = isExact(trace.change);
+  const compared = /** @type {import("../../data/model_trace.js").Change} */ (trace.change);
+  const changes = headChanges(compared, trace.model);
+  const exact = isExact(compared);
   const isOpen = (one) => one.attention === trace.attention.id && one.layer === state.layer && one.head === state.head;
   const first = [...changes].sort((a, b) => b.moved - a.moved).slice(0, SHOWN);
   const shown = first.some(isOpen) ? first : [...first, ...changes.filter(isOpen)];

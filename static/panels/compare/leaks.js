@@ -18,7 +18,7 @@ import { tokenText } from "../../ui/token_text.js";
  */
 export function drawLeaks(root, trace, state, actions) {
   const after = isTrained(state) ? trace.other : trace.detail;
-  const square = openSquare(trace, after);
+  const square = openSquare(trace, /** @type {import("../../data/model_trace.js").Detail} */ (after));
   const mean = leakOfHead(square);
   const of = h("span", { class: "dim" }, headTitle(trace.model, state));
   const title = h("h3", null, t("leak.title"), " ", of);

@@ -37,6 +37,7 @@ function withoutPads({ tokens, real, ...more }) {
 function nextGap({ written, model }, alone, padded, query) {
   if (!written) return largestGap(logSoftmax(alone.data, []), logSoftmax(padded.data, []));
   if (!inside(written.real, query)) return null;
-  const row = ({ data, shape }, at) => logSoftmax(data.subarray(at * shape[1], (at + 1) * shape[1]), model.never_sampled);
+  const row = ({ data, shape }, at) =>
+    logSoftmax(data.subarray(at * shape[1], (at + 1) * shape[1]), model.never_sampled);
   return largestGap(row(alone, query - written.real.start), row(padded, query));
 }

@@ -56,6 +56,10 @@ export function createPath(session, player, actions) {
   };
 }
 
+/**
+ * @param {ReturnType<typeof import("./session.js").createSession>} session @param {import("./paths.js").Path} path
+ * @param {number[]} undone @param {(index: number) => void} choose
+ */
 function tokensOf(session, { ids, nPrompt, typed }, undone, choose) {
   const kindOf = (index) => {
     if (index >= ids.length) return "undone";

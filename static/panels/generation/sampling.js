@@ -7,7 +7,9 @@ import { t } from "../../ui/i18n.js";
 /** What the address can hold. */
 const LARGEST_SEED = 999_999_999;
 
-/** `special`: the value that means something of its own, and the word for it. */
+/** @typedef {{name: string, low: number, high: number, step: number, special: [number, string]}} Slider */
+
+/** `special`: the value that means something of its own, and the word for it. @type {Slider[]} */
 const SLIDERS = [
   { name: "temperature", low: 0, high: 2, step: 0.05, special: [0, "generation.greedy"] },
   { name: "topK", low: 0, high: 100, step: 1, special: [0, "generation.off"] },
@@ -29,6 +31,7 @@ export function createSampling(actions) {
   };
 }
 
+/** @param {Slider} field @param {import("../../stations/index.js").Actions} actions */
 function slider({ name, low, high, step, special: [special, word] }, actions) {
   const text = (value) => (value === special ? t(word) : short(value));
   const readout = h("output", { class: "mono readout-short" });

@@ -17,7 +17,8 @@ export function barsRow(nHead) {
  * @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../state/store.js").State} state
  */
 export function drawHeadChanges(rows, trace, state) {
-  const shown = state.compare && trace.change !== null;
+  const { change } = trace;
+  const shown = state.compare && change !== null;
   for (const { bars } of rows) bars.hidden = !shown;
   if (!shown) {
     for (const { attention, layer, cells } of rows) {
@@ -25,9 +26,9 @@ export function drawHeadChanges(rows, trace, state) {
     }
     return;
   }
-  const exact = isExact(trace.change);
+  const exact = isExact(change);
   const rowOf = new Map(rows.map((row) => [`${row.attention} ${row.layer}`, row]));
-  for (const { attention, layer, head, moved, future, pad } of headChanges(trace.change, trace.model)) {
+  for (const { attention, layer, head, moved, future, pad } of headChanges(change, trace.model)) {
     const row = /** @type {import("./heads.js").Row} */ (rowOf.get(`${attention} ${layer}`));
     const bar = /** @type {HTMLElement} */ (row.bars.children[head + 1]);
     bar.style.setProperty("--share", String(moved));

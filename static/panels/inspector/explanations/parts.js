@@ -14,13 +14,13 @@ export const buildWhy = (names) =>
     const figures = h("dl", { class: "figures" });
     const made = names.map((name) => {
       const step = { line: h("div", { class: "why-line" }), more: h("div", null) };
-      return [name, { ...step, item: h("li", { dataset: { step: name } }, step.line, step.more) }];
+      return { name, step, item: h("li", { dataset: { step: name } }, step.line, step.more) };
     });
-    const steps = Object.fromEntries(made);
+    const steps = Object.fromEntries(made.map(({ name, step, item }) => [name, { ...step, item }]));
     const list = h(
       "ol",
       { class: "why-steps" },
-      made.map(([, { item }]) => item),
+      made.map(({ item }) => item),
     );
     const note = h("p", { class: "dim why-note" });
     root.append(title, figures, list, note);

@@ -1,6 +1,6 @@
 /** The arithmetic of one weight, again from the float32 q, k, mask and v of its head (Vaswani et al. 2017, equation 1). No DOM. */
 
-import { products, rowIn, sum } from "../../../model/matrix.js";
+import { columnIn, products, rowIn, sum } from "../../../model/matrix.js";
 
 /**
  * What leads from q and k to a weight, in float64.
@@ -47,7 +47,7 @@ export function handedOver({ pattern, v }, query, key) {
   const nKey = v.shape[0];
   const weights = pattern.data.subarray(query * nKey, (query + 1) * nKey);
   const part = Array.from(rowIn(v, key), (one) => weights[key] * one);
-  const z = part.map((_, d) => weights.reduce((total, weight, j) => total + weight * v.data[j * v.shape[1] + d], 0));
+  const z = part.map((_, d) => sum(products(weights, columnIn(v, d))));
   const whole = sum(products(z, z));
   return { part, z, share: whole === 0 ? 0 : sum(products(part, z)) / whole };
 }
