@@ -8,16 +8,26 @@ import pytest
 
 CATALOGUE = Path(__file__).parent.parent / "static/i18n/ja.json"
 WORDS = {
+    "交差注意": "クロス|交差アテンション",
+    "注意": "アテンション",
+    "ソース側": "原文",
+    "ターゲット側": "訳文",
+    "第 {layer} 層": r"(?<!第 )層 ?\{|(?<!第 )層 \d|第\S+層(?!ご)",
+    "ステップ {i}/{n}": r"歩|ステップ中|\} / \{",
+    "サンプリング": "引かれ|トークンを引|同じものを引|つ引",
+    "計算": "実行(?!でき)|演算",
+    "ステーション": "段階へ|隣の段階|ステージ",
+    "ウィンドウ": "窓",
     "サブ層": "副層|部分層|サブレイヤー",
-    "クロスアテンション": "交差注意|交差アテンション",
-    "注意": "(?<!クロス)アテンション",
     "バリュー V": "値 V",
     "アンエンベディング行列": "逆埋め込み|出力の行列",
     "分類器": "分類層",
-    "発火": "反応",
+    "発火": "反応|黙[っる]|死ん",
     "セル": "マス(?!ク)",
     "パラメーター": "パラメータ(?!ー)",
+    "手動": "手で",
 }
+PERSONS = "誰の|相手|尋ね|自ら|出会|預け|言うこと|考える"  # numbers and heads are computed: they neither ask nor meet
 
 
 @pytest.mark.parametrize("word", WORDS)
@@ -26,3 +36,8 @@ def test_no_other_word_stands_for_it(word: str) -> None:
     others = {key: text for key, text in known.items() if re.search(WORDS[word], text)}
     assert not others, f"{word}: {others}"
     assert any(word in text for text in known.values())
+
+
+def test_numbers_are_not_persons() -> None:
+    known: dict[str, str] = json.loads(CATALOGUE.read_text("utf-8"))
+    assert {key: text for key, text in known.items() if re.search(PERSONS, text)} == {}

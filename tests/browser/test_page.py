@@ -383,7 +383,7 @@ def test_japanese_page_keeps_the_state_and_is_remembered(page: "Page") -> None:
     ready(page)
     assert page.locator("#heads-title").inner_text().startswith("ヘッド")
     assert page.get_by_test_id("sentence").input_value() == TEXT
-    assert page.locator("[data-testid=head].on").get_attribute("title") == "層 2、ヘッド 3"
+    assert page.locator("[data-testid=head].on").get_attribute("title") == "第 2 層、ヘッド 3"
     page.goto("/")
     assert page.locator("html").get_attribute("lang") == "ja"
 
