@@ -132,6 +132,27 @@ def test_imports_only_go_down() -> None:
     assert upwards == []
 
 
+SPELLING = {"static/model/description.js", "static/data/version1.js"}
+"""Where the names of tensors and parameters come from; everybody else asks for a role."""
+PARTS = (
+    "q k v scores mask pattern z head_out attn_out input out pre post weight bias norm attn cross_attn ffn w_[qkvo12]"
+)
+
+
+def test_no_name_of_a_tensor_is_put_together_elsewhere() -> None:
+    part = "|".join(PARTS.split())
+    built = rf"""\}}\.(?:{part})\b(?=[.`$]) | ["'`](?:layers|encoder|decoder)\. | resid_(?:pre|mid|cross|post)
+        | endsWith\(["'`]\. | (?:final_norm|token_embedding|unembedding|classifier)\.(?:weight|bias|out|input)"""
+    found = mentions("static", f"(?x){built}")
+    assert {one for one in found if one.partition(":")[0] not in SPELLING} == set()
+
+
+def test_no_code_asks_for_a_family() -> None:
+    """A description says what follows from one: `predicts`, `writes`, `can`. Files of version 1 have only it."""
+    found = mentions("static", r"family\s*[!=]==?\s*[\"']|[\"'](?:de|en)coder-only[\"']\s*[!=]==?")
+    assert {one for one in found if one.partition(":")[0] not in SPELLING} == set()
+
+
 @pytest.mark.parametrize("folder", ["data", "model", "state"])
 def test_modules_below_ui_touch_no_dom(folder: str) -> None:
     dom = r"\b(?:document\b|window\.|localStorage|HTML\w*Element\b|querySelector|createElement)"

@@ -14,6 +14,7 @@ from app.services.languages import languages_of
 from app.services.weights import shapes
 from app.settings import Settings
 from model import checkpoint
+from model import describe as description
 from model.attentions import attentions
 from model.checkpoint import ZOO, Checkpoint
 from model.taps import tap_dims
@@ -122,6 +123,7 @@ def describe(loaded: Checkpoint) -> dict[str, Any]:
         "name": loaded.name,
         **{name: config[name] for name in (*shape, *kinds)},
         "attentions": [asdict(attention) for attention in attentions(loaded.config)],
+        "description": description.describe(loaded.config).to_json(),
         "classes": list(loaded.config.classes),
         "languages": languages_of(loaded),
         "d_head": loaded.config.d_head,

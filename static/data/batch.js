@@ -1,6 +1,7 @@
 /** Two sentences in one batch: each alone, and padded to the longer one's length, with the padding mask and without. No DOM. */
 
-import { attentionOf, tapOf } from "../model/attentions.js";
+import { answeringStack, attentionOf, overviewOf } from "../model/description.js";
+import { partOf } from "../model/places.js";
 import { trace as ask } from "./api.js";
 import { createLru } from "./lru.js";
 import { retrying } from "./retry.js";
@@ -25,7 +26,8 @@ const answers = createLru(12);
  * @returns {Promise<Member[]>}
  */
 export async function runBatch(model, sentences, causal) {
-  const want = [tapOf(attentionOf(model), "*", "pattern"), lastState(model)];
+  const attention = attentionOf(model);
+  const want = [...(attention.roles[overviewOf(attention) ?? ""]?.taps ?? []), answeringStack(model).leaves.tap];
   const run = (sentence, padding, count = 0) => {
     const pad = count ? { pad: { count, side: "right", follow: true } } : {};
     return once({ model: model.name, ...sentence, masks: { causal, padding }, ...pad, want, dtype: "float32" });
@@ -38,7 +40,7 @@ export async function runBatch(model, sentences, causal) {
       const padded = pads ? await Promise.all([true, false].map((padding) => run(sentences[i], padding, pads))) : [];
       const [masked = null, unmasked = null] = padded.map((one) => ({
         classes: one.meta.classes,
-        gaps: gapsOf(single, one),
+        gaps: gapsOf(model, single, one),
       }));
       return {
         tokens: ((await padded[0]) ?? single).meta.tokens,
@@ -49,11 +51,6 @@ export async function runBatch(model, sentences, causal) {
       };
     }),
   );
-}
-
-/** What the classifier reads: after the last norm where there is one. */
-function lastState({ taps, n_layer }) {
-  return taps.some(({ name }) => name === "final_norm.out") ? "final_norm.out" : `layers.${n_layer - 1}.resid_post`;
 }
 
 function once(request) {
@@ -67,13 +64,13 @@ function once(request) {
 }
 
 /** The largest differences on the sentence's own tokens; they stand first, the PADs on the right. @returns {Gaps} */
-function gapsOf(single, padded) {
+function gapsOf(model, single, padded) {
   const gaps = { classes: 0, state: 0, pattern: 0 };
   single.meta.classes.forEach(({ probability }, i) => {
     gaps.classes = Math.max(gaps.classes, Math.abs(probability - padded.meta.classes[i].probability));
   });
   for (const [name, tensor] of Object.entries(single.tensors)) {
-    const kind = name.endsWith(".pattern") ? "pattern" : "state";
+    const kind = partOf(model, name) ? "pattern" : "state";
     gaps[kind] = Math.max(gaps[kind], gapOf(tensor, padded.tensors[name], kind === "pattern"));
   }
   return { ...gaps, largest: Math.max(...Object.values(gaps)) };

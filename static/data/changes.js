@@ -1,8 +1,8 @@
 /** The two runs that are compared, as numbers, and what a padded one should equal. No DOM. */
 
-import { predictsTokens } from "../model/attentions.js";
 import { inside } from "../model/compare/measure.js";
 import { aloneOf, compared, offsetOf, otherOf } from "../model/compare/runs.js";
+import { predictsTokens } from "../model/description.js";
 import { rowOf } from "../model/selection.js";
 import { sidesOf } from "../model/sides.js";
 

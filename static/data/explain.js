@@ -1,5 +1,6 @@
 /** What the page asks of /api/explain/…: each question's own fields, out of the state and the trace. No DOM. */
 
+import { stackOf, stacksOf } from "../model/description.js";
 import { position, rowOf } from "../model/selection.js";
 import { requestOf } from "./request.js";
 
@@ -22,11 +23,12 @@ export const QUESTIONS = {
     return pair && { ...requestOf(state), ...pair };
   },
   neighbours: (state, trace) => ({ model: state.model, token_id: lookedUp(state, trace), k: N_NEIGHBOURS }),
-  positions: ({ model, step }, { queries, model: { family, position, max_seq_len: window } }) => ({
-    model,
-    prefix: family === "encoder-decoder" ? (queries.side === "target" ? "decoder." : "encoder.") : null,
-    length: position === "sinusoidal" && numbersAfter("positions", step)[0] === 2 * window ? 2 * window : null,
-  }),
+  positions({ model, step }, { attention, model: about }) {
+    const { id, embedding } = stackOf(about, attention);
+    const longer = 2 * about.description.max_seq_len;
+    const asked = embedding.positions === "sinusoidal" && numbersAfter("positions", step)[0] === longer;
+    return { model, prefix: stacksOf(about).length > 1 ? id : null, length: asked ? longer : null };
+  },
   parameters: ({ model }) => ({ model }),
 };
 
@@ -74,4 +76,4 @@ export function swapOf({ swap }, trace) {
 }
 
 /** The first token of the sentence that can be moved: [CLS] stays where it is. @param {import("./model_trace.js").ModelTrace} trace */
-export const movable = ({ model, sides: { source } }) => source.real.start + (model.family === "encoder-only" ? 1 : 0);
+export const movable = ({ classes, sides: { source } }) => source.real.start + (classes ? 1 : 0);

@@ -1,19 +1,18 @@
 /** A saved trace in the place of the server: the same questions, answered out of the file. */
 
-import { attentionOf, attentionsOf, partOf, predictsTokens, tapOf } from "../model/attentions.js";
+import { attentionOf, attentionsOf, overviewOf, predictsTokens, tapOf } from "../model/description.js";
+import { partOf } from "../model/places.js";
 import { distribution, entropyBits } from "../model/sampling.js";
-import { detailNames } from "./model_trace.js";
+import { detailNames, detailOf } from "./model_trace.js";
 import { N_CANDIDATES } from "./traces.js";
-
-const LOGITS = "logits";
-const PARTS = ["q", "k", "v", "scores", "mask", "pattern"];
 
 /**
  * @param {import("./wire.js").Decoded} decoded  checked by trace_file.js
  * @param {{key: string, name: string, known: any, namesOf: ReturnType<typeof import("./token_names.js").createNames>}} about
  */
 export function createFileTraces({ meta, tensors }, { key, name, known, namesOf }) {
-  const model = modelOf({ meta, tensors }, known);
+  const model = modelOf(meta, known);
+  const logitsOf = () => tensors[model.description.logits.tap];
   const overview = { meta, model, key, file: name, lacks, tensors: picturesOf(model, tensors) };
   /** @type {Map<string, any>} */
   const details = new Map();
@@ -22,25 +21,28 @@ export function createFileTraces({ meta, tensors }, { key, name, known, namesOf 
   function lacks(need) {
     if (need === "counts") return null;
     if (need.startsWith("tensor:")) return tensors[need.slice("tensor:".length)] ? null : "open.lacks_tensor";
-    if (need === "prediction") return tensors[LOGITS] && predictsTokens(model) ? null : "open.lacks_logits";
+    if (need === "prediction") return logitsOf() && predictsTokens(model) ? null : "open.lacks_logits";
     if (/^(weight|explain|rows):/.test(need)) return "open.lacks_model";
     if (need !== "detail" && need !== "heads") return "open.lacks_server";
-    const layers = Array.from({ length: model.n_layer }, (_, layer) => layer);
-    const there = attentionsOf(model).flatMap((one) => layers.flatMap((layer) => detailNames(one, layer)));
-    return there.every((one) => tensors[one]) ? null : "open.lacks_detail";
+    const layers = (n) => Array.from({ length: n }, (_, layer) => layer);
+    const names = attentionsOf(model).flatMap((one) => layers(one.n_layer).flatMap((layer) => detailNames(one, layer)));
+    return names.every((one) => tensors[one]) ? null : "open.lacks_detail";
   }
 
   function detail({ attention: id, layer, head }) {
     const attention = attentionOf(model, id);
     const at = `${attention.id}.${layer}.${head}`;
-    if (!details.has(at)) details.set(at, detailFrom(tensors, meta, attention, layer, head));
+    if (!details.has(at)) details.set(at, detailOf({ meta, tensors }, attention, layer, head));
     return details.get(at); // the same arrays for the same head: a picture is then not made anew
   }
 
-  const heads = async ({ attention: id, layer }) => tensors[tapOf(attentionOf(model, id), layer, "pattern")];
+  const heads = async ({ attention: id, layer }) => {
+    const attention = attentionOf(model, id);
+    return tensors[tapOf(attention, layer, overviewOf(attention) ?? "")];
+  };
 
   async function prediction({ temperature, topK, topP }, position) {
-    const { data, shape } = tensors[LOGITS];
+    const { data, shape } = logitsOf();
     const logits = /** @type {Float32Array} */ (data).subarray(position * shape[1], (position + 1) * shape[1]);
     const dist = distribution(logits, { temperature, topK, topP }, model.never_sampled);
     const words = await namesOf(dist.order.slice(0, N_CANDIDATES));
@@ -67,25 +69,10 @@ export function createFileTraces({ meta, tensors }, { key, name, known, namesOf 
   };
 }
 
-/** One head out of the tensors of all. @returns {import("./model_trace.js").Detail} */
-function detailFrom(tensors, meta, attention, layer, head) {
-  const detail = { attention: attention.id, layer, head, causal: meta.masks.causal };
-  for (const part of PARTS) {
-    const {
-      shape: [heads, rows, cols],
-      data,
-    } = tensors[tapOf(attention, layer, part)];
-    const from = Math.min(head, heads - 1) * rows * cols; // a mask that all heads share comes once
-    detail[part] = { shape: [rows, cols], data: data.subarray(from, from + rows * cols) };
-  }
-  return /** @type {any} */ (detail);
-}
-
 /** Weights as the bytes that a canvas is painted from; masks as they are. */
 function picturesOf(model, tensors) {
-  const wanted = Object.entries(tensors).filter(([name]) =>
-    ["pattern", "mask"].includes(partOf(model, name)?.part ?? ""),
-  );
+  const isPicture = (part) => part && ["mask", overviewOf(part.attention)].includes(part.role);
+  const wanted = Object.entries(tensors).filter(([name]) => isPicture(partOf(model, name)));
   const bytes = (data) => new Uint8Array(Uint8ClampedArray.from(data, (weight) => weight * 255).buffer); // rounds
   return Object.fromEntries(
     wanted.map(([name, tensor]) => [
@@ -95,29 +82,15 @@ function picturesOf(model, tensors) {
   );
 }
 
-/** The line of /api/models that the file would have: what its tensors say goes before everything else. */
-function modelOf({ meta, tensors }, known) {
-  const said = { family: meta.family ?? "decoder-only", attentions: attentionsOf(meta) };
-  const [main] = said.attentions;
-  const first = tensors[tapOf(main, 0, "pattern")];
-  const wide = (name, at) => tensors[name]?.shape[at];
-  const isLayer = (name) => partOf(said, name)?.part === "pattern" && partOf(said, name)?.attention === main;
-  const n_layer = Object.keys(tensors).filter(isLayer).length;
-  const config = meta.config ?? known ?? {};
+/** What /api/models/{name} would say of the file's model: what the file says goes before everything else. */
+function modelOf(meta, known) {
+  const { description } = meta;
+  const [{ n_layer, n_head, d_head }] = description.attentions;
+  const { classes, d_model, vocab_size, max_seq_len } = description;
   return {
-    classes: (meta.classes ?? []).map(({ name }) => name),
-    norm_order: tensors["final_norm.out"] ? "pre" : "post",
-    tie_embeddings: false,
     ...known,
-    ...config,
-    ...said,
-    name: meta.model,
-    n_layer,
-    n_head: first.shape[0],
-    d_head: wide(tapOf(main, 0, "q"), 2) ?? config.d_head ?? 0,
-    d_model: wide(main.path.replace("{layer}.attn", "0.resid_pre"), 1) ?? config.d_model ?? 0,
-    vocab_size: (predictsTokens(said) ? wide(LOGITS, 1) : undefined) ?? config.vocab_size ?? 0,
-    max_seq_len: meta.max_seq_len ?? meta.tokens.length,
+    ...meta.config,
+    ...{ name: meta.model, description, n_layer, n_head, d_head, classes, d_model, vocab_size, max_seq_len },
     pad_id: meta.pad_id ?? known?.pad_id ?? null,
     end_id: meta.end_id ?? known?.end_id ?? null,
     never_sampled: neverSampled(meta, known),

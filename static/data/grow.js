@@ -3,30 +3,30 @@
  * True under the causal mask only: there an old row cannot see the new column, and stays what it was.
  */
 
-import { partOf, writesTarget } from "../model/attentions.js";
 import { textOf } from "../model/labels.js";
+import { partOf } from "../model/places.js";
 
 const CAUSAL = 1;
 
 /** @typedef {{shape: number[], data: Uint8Array}} Rows  layer head key */
 
 /**
- * @param {import("./wire.js").Decoded} overview  patterns as round(255·a), and the masks' reasons
+ * @param {import("./wire.js").Decoded} overview  round(255·a) of every head, and the masks' reasons
  * @param {{token: import("../model/labels.js").Token, rows: Rows, cross_rows?: Rows|null, seconds: number}} step
  * @param {any} model
  * @returns {import("./wire.js").Decoded}
  */
 export function grow({ meta, tensors }, { token, rows, cross_rows: crossRows, seconds }, model) {
-  const writing = writesTarget(model) ? "target" : "source";
+  const writing = model.description.writes;
   /** @type {Object<string, import("./wire.js").Tensor>} */
   const grown = {};
   for (const [name, tensor] of Object.entries(tensors)) {
-    const { attention, layer, part } = /** @type {any} */ (partOf(model, name));
+    const { attention, layer, role } = /** @type {import("../model/places.js").Part} */ (partOf(model, name));
     const { queries, keys } = attention;
     const sent = keys === writing ? rows : crossRows;
     if (queries !== writing)
       grown[name] = tensor; // the encoder has read its sentence already
-    else if (part === "mask")
+    else if (role === "mask")
       grown[name] = extend(tensor, keys === writing, CAUSAL, (row) => maskRow(tensor, row, keys === writing));
     else grown[name] = extend(tensor, keys === writing, 0, (head) => rowOf(sent, layer, head));
   }

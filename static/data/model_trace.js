@@ -1,21 +1,21 @@
 /** The plain object that every view draws from. */
 
-import { attentionOf, attentionsOf, predictsTokens, tapOf } from "../model/attentions.js";
+import { attentionOf, attentionsOf, has, overviewOf, predictsTokens, tapOf } from "../model/description.js";
 import { sideOf, sidesOf } from "../model/sides.js";
 
 /**
- * @typedef {import("../model/attentions.js").Attention} Attention
+ * @typedef {import("../model/description.js").Attention} Attention
  * @typedef {{shape: number[], data: Float32Array|Uint8Array}} Matrix
  * @typedef {{attention: string, layer: number, head: number, causal: boolean, q: Matrix, k: Matrix, v: Matrix, scores: Matrix,
- *   mask: Matrix, pattern: Matrix}} Detail  one head, float32 (mask: uint8 reasons, 0 = allowed)
+ *   mask: Matrix, pattern: Matrix, overview: Matrix}} Detail  one head in float32: of these roles, and of all others that are
+ *   `head query key`, those that its attention has (`overview`: what its picture is drawn from; mask: uint8 reasons, 0 = allowed)
  * @typedef {import("../model/sides.js").Side} Side
  * @typedef {Object} Change  the two runs that are compared
  * @property {import("../model/compare/heads.js").Run} before @property {import("../model/compare/heads.js").Run} after
  * @property {{detail: Detail, logits: import("./wire.js").Tensor}|null} alone  what a padded run should equal
  * @property {any} otherPrediction  at the chosen position in the run that is not shown; null in the row of a PAD
  * @typedef {Object} ModelTrace
- * @property {any} model  its line of /api/models
- * @property {"decoder-only"|"encoder-only"|"encoder-decoder"} family
+ * @property {any} model  /api/models/{name}, or what the file says
  * @property {Attention[]} attentions  of the model, in the order of the forward pass
  * @property {Attention} attention  the open one
  * @property {{source: Side, target: Side|null}} sides
@@ -32,11 +32,13 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {boolean} causal  the causal mask of the stack that predicts, as this was traced
  * @property {{name: string, logit: number, probability: number}[]|null} classes  of an encoder-only model
  * @property {{code: string, language: string, trained: string[], models: string[]}[]} notes
- * @property {number} nLayer  of every attention
+ * @property {number} nLayer  of the open attention
  * @property {number} nHead
- * @property {(layer: number, head: number, id?: string) => {data: Uint8Array, n_query: number, n_key: number, scale: number}}
- *   pattern  weights of one head for a picture: round(255·a); `id`: of another attention than the open one
+ * @property {(layer: number, head: number, id?: string) => {data: Uint8Array, n_query: number, n_key: number, scale: number}|null}
+ *   picture  one head for a picture: round(255·a) of its overview; `id`: of another attention than the open one; null: it has none
  * @property {(layer: number, head: number, id?: string) => Uint8Array} mask  its reasons, in the same order: 0 = allowed
+ * @property {(role: string, layer: number) => import("./wire.js").Tensor|undefined} role  what the open attention has under
+ *   that name, where a view needed it ("role:z"): all heads, float32
  * @property {Detail|null} detail
  * @property {Matrix|null} heads  the weights of all heads of the open layer, float32: [head, query, key]
  * @property {Detail|null} other  the same head in the run that this one is compared with: see compare/runs.js
@@ -82,7 +84,6 @@ export function modelTrace({
   return {
     key,
     model,
-    family: model.family,
     attentions: attentionsOf(model),
     attention,
     sides,
@@ -99,11 +100,12 @@ export function modelTrace({
     causal: meta.masks.causal,
     classes: meta.classes ?? null,
     notes: meta.notes ?? [],
-    nLayer: model.n_layer,
-    nHead: model.n_head,
+    nLayer: attention.n_layer,
+    nHead: attention.n_head,
     ...picturesOf(overview, model, sides, attention.id),
     ...{ detail, heads, other, change, predictions, counts, explained },
     tensor: (name) => tensors.get(name),
+    role: (role, layer) => tensors.get(tapOf(attention, layer, role)),
     weight: (name) => weights.get(name),
     rows: (name) => rows[name],
     seconds: meta.seconds,
@@ -119,36 +121,51 @@ function picturesOf({ tensors }, model, sides, open) {
     const at = Math.min(head, heads - 1) * n_query * n_key;
     return data.subarray(at, at + n_query * n_key);
   };
-  return {
-    pattern(layer, head, id = open) {
-      const attention = attentionOf(model, id);
-      const tensor = tensors[tapOf(attention, layer, "pattern")];
-      const [n_query, n_key] = tensor.shape.slice(1);
-      return { data: slice(tensor, head), n_query, n_key, scale: 255 };
-    },
-    mask(layer, head, id = open) {
-      const attention = attentionOf(model, id);
-      return slice(tensors[tapOf(attention, layer, "mask")] ?? tensors[tapOf(attention, 0, "mask")], head);
-    },
+  const picture = (layer, head, id = open) => {
+    const attention = attentionOf(model, id);
+    const role = overviewOf(attention);
+    if (role === null) return null;
+    const tensor = tensors[tapOf(attention, layer, role)];
+    const [n_query, n_key] = tensor.shape.slice(1);
+    return { data: slice(tensor, head), n_query, n_key, scale: 255 };
   };
+  const mask = (layer, head, id = open) => {
+    const attention = attentionOf(model, id);
+    if (!has(attention, "mask")) return new Uint8Array(picture(layer, head, id)?.data.length ?? 0); // nothing is said to be forbidden
+    return slice(tensors[tapOf(attention, layer, "mask")] ?? tensors[tapOf(attention, 0, "mask")], head);
+  };
+  return { picture, mask };
 }
 
-const PARTS = ["q", "k", "v", "scores", "mask", "pattern"];
+/** The roles of a detail. @param {Attention} attention */
+export const detailRoles = ({ roles }) =>
+  Object.keys(roles).filter((role) => PROJECTED.has(role) || roles[role].dims === "head query key");
+const PROJECTED = new Set(["q", "k", "v"]);
 
 /** The names of the tensors behind a detail. @param {Attention} attention @param {number} layer */
-export function detailNames(attention, layer) {
-  return PARTS.map((part) => tapOf(attention, layer, part));
-}
+export const detailNames = (attention, layer) => detailRoles(attention).map((role) => tapOf(attention, layer, role));
 
 /**
+ * One head, out of an answer with this head alone or with all of them.
  * @param {import("./wire.js").Decoded} decoded @param {Attention} attention @param {number} layer @param {number} head
  * @returns {Detail}
  */
 export function detailOf({ meta, tensors }, attention, layer, head) {
+  /** @type {any} */
   const detail = { attention: attention.id, layer, head, causal: meta.masks.causal };
-  for (const part of PARTS) {
-    const { shape, data } = tensors[tapOf(attention, layer, part)];
-    detail[part] = { shape: shape.slice(1), data: data.subarray(0, shape[1] * shape[2]) }; // the one head asked for
+  for (const role of detailRoles(attention)) {
+    const [heads, rows, cols] = tensors[tapOf(attention, layer, role)].shape;
+    // One head may stand for several: a mask for all, keys and values for a group.
+    const from = Math.floor((head * heads) / attention.n_head) * rows * cols;
+    const at = meta.heads ? 0 : from;
+    detail[role] = {
+      shape: [rows, cols],
+      data: tensors[tapOf(attention, layer, role)].data.subarray(at, at + rows * cols),
+    };
   }
-  return /** @type {Detail} */ (detail);
+  const overview = overviewOf(attention);
+  if (overview) detail.overview = detail[overview];
+  if (overview && !detail.mask)
+    detail.mask = { shape: detail.overview.shape, data: new Uint8Array(detail.overview.data.length) };
+  return detail;
 }

@@ -38,10 +38,10 @@ export function createSources(live, api, modelNamed) {
      * @param {ArrayBuffer} buffer @param {string} name @throws {import("./trace_file.js").FileError}
      */
     open(buffer, name) {
-      const decoded = readTraceFile(buffer);
+      const decoded = readTraceFile(buffer, modelNamed);
       const { meta } = decoded;
       const same = modelNamed(meta.model);
-      const { shape = [] } = decoded.tensors.logits ?? {};
+      const { shape = [] } = decoded.tensors[meta.description.logits.tap] ?? {};
       const known = same && same.vocab_size === (shape[1] ?? same.vocab_size) ? same : undefined;
       const key = JSON.stringify({ file: name, opened: ++count });
       const traces = createFileTraces(decoded, { key, name, known, namesOf: createNames(api, meta, known) });

@@ -3,6 +3,8 @@
  * it has the model: its tokenizer is believed when it spells the file's own tokens as the file does.
  */
 
+import { writesTarget } from "../model/description.js";
+
 /** How many of the file's own tokens are compared. */
 const COMPARED = 64;
 
@@ -23,7 +25,7 @@ export function createNames(api, meta, known) {
   async function ask(ids) {
     const own = meta.tokens.filter((token) => token.id !== known.pad_id).slice(0, COMPARED);
     const token_ids = [...own.map((token) => token.id), ...ids];
-    const target = known.family === "encoder-decoder" ? { target_ids: own.slice(0, 1).map(({ id }) => id) } : {};
+    const target = writesTarget(known) ? { target_ids: own.slice(0, 1).map(({ id }) => id) } : {};
     const { meta: told } = await api.trace({ model: known.name, token_ids, ...target, want: [], dtype: "float32" });
     if (own.some(({ bytes }, i) => told.tokens[i].bytes !== bytes)) asking = false;
     else learn(told.tokens);

@@ -1,11 +1,13 @@
 /** A saved trace, read and checked: what is wrong with a file is said before anything of it is shown. */
 
-import { attentionsOf, partOf, tapOf } from "../model/attentions.js";
+import { attentionsOf, has, overviewOf, tapOf } from "../model/description.js";
+import { partOf, sideOfTap } from "../model/places.js";
+import { described } from "./version1.js";
 import { decode } from "./wire.js";
 
 /** Bytes. */
 export const LARGEST = 100e6;
-const VERSION = 1;
+const VERSION = 2;
 const SIZES = { F32: 4, F16: 2, U8: 1, I8: 1, BOOL: 1, I32: 4, I64: 8 };
 
 /** What is wrong with a file: `code` is `open.error.<code>` in the catalogue, `vars` fill it in. */
@@ -21,17 +23,21 @@ export class FileError extends Error {
 
 /**
  * @param {ArrayBuffer} buffer
- * @returns {import("./wire.js").Decoded} with `meta` of this version, patterns of all layers, and finite numbers
+ * @param {(name: string) => any} modelNamed  the server's model of this name, if it has one
+ * @returns {import("./wire.js").Decoded} with a description in `meta`, the overviews of all layers, and finite numbers
  * @throws {FileError}
  */
-export function readTraceFile(buffer) {
+export function readTraceFile(buffer, modelNamed) {
   const { header, start } = headerOf(buffer);
-  const meta = metaOf(header);
-  for (const [name, entry] of Object.entries(header)) {
-    if (name !== "__metadata__") checkEntry(name, entry, buffer.byteLength - start);
-  }
-  const decoded = decode(buffer);
+  const { __metadata__: about, ...entries } = header;
+  const meta = metaOf(about);
   checkTokens(meta);
+  meta.description ??= described({ meta, tensors: entries }, modelNamed(meta.model));
+  checkDescription(meta.description);
+  for (const [name, entry] of Object.entries(entries)) {
+    checkEntry(name, entry, buffer.byteLength - start, partOf(meta, name)?.role === "mask");
+  }
+  const decoded = { ...decode(buffer), meta };
   checkDims(decoded);
   checkLayers(decoded);
   checkFinite(decoded);
@@ -62,20 +68,22 @@ function parsed(text) {
   return value;
 }
 
-function metaOf(header) {
-  const text = header.__metadata__?.chumoku;
+function metaOf(about) {
+  const text = about?.chumoku;
   if (typeof text !== "string") throw new FileError("not_ours");
   const meta = parsed(text);
+  if (meta.version === 1) return { ...meta, description: undefined };
   if (meta.version !== VERSION) throw new FileError("version", { got: String(meta.version), known: VERSION });
+  if (!meta.description) throw new FileError("broken", { what: "description" });
   return meta;
 }
 
 /** A tensor's bytes must lie in the file, and be as many as its shape says. */
-function checkEntry(name, entry, length) {
+function checkEntry(name, entry, length, isMask) {
   const { dtype, shape, data_offsets: offsets } = entry ?? {};
   if (!isCounts(shape) || !isCounts(offsets) || offsets.length !== 2) throw new FileError("broken", { what: name });
   if (offsets[0] > offsets[1] || offsets[1] > length) throw new FileError("cut", { name });
-  if (dtype !== (name.endsWith(".mask") ? "U8" : "F32")) throw new FileError("dtype", { name, dtype: String(dtype) });
+  if (dtype !== (isMask ? "U8" : "F32")) throw new FileError("dtype", { name, dtype: String(dtype) });
   const bytes = shape.reduce((product, size) => product * size, SIZES[dtype]);
   if (bytes !== offsets[1] - offsets[0]) throw new FileError("shapes", { name, shape: shape.join(" × ") });
 }
@@ -108,10 +116,11 @@ function checkDims({ meta, tensors }) {
   /** @type {Object<string, number>} */
   const sizes = {};
   for (const [name, { shape, dims }] of Object.entries(tensors)) {
+    const isMask = partOf(meta, name)?.role === "mask";
     const tokens = tokensOf(meta, name, counts);
     const agrees = (size, i) => {
       const expected = tokens[dims[i]] ?? (sizes[dims[i]] ??= size);
-      return expected === size || (name.endsWith(".mask") && dims[i] === "head" && size === 1);
+      return expected === size || (isMask && dims[i] === "head" && size === 1);
     };
     if (dims.length !== shape.length || !shape.every(agrees))
       throw new FileError("shapes", { name, shape: shape.join(" × ") });
@@ -121,23 +130,33 @@ function checkDims({ meta, tensors }) {
 /** How many queries, keys and positions a tensor must have. */
 function tokensOf(meta, name, counts) {
   const part = partOf(meta, name);
-  if (!part) return { position: name.startsWith("encoder.") ? counts.source : counts.target };
+  if (!part) return { position: counts[sideOfTap(meta, name)] };
   const [query, key] = [counts[part.attention.queries], counts[part.attention.keys]];
-  return { query, key, position: part.part === "k" || part.part === "v" ? key : query };
+  return { query, key, position: part.role === "k" || part.role === "v" ? key : query };
 }
 
-/** The overview needs every layer and every head of each attention. */
+/** The overview needs every layer and every head of each attention that has one. */
 function checkLayers({ meta, tensors }) {
-  const names = Object.keys(tensors);
-  const layersOf = (attention) =>
-    names.map((name) => partOf(meta, name)).filter((at) => at?.attention === attention && at.part === "pattern").length;
-  const layers = attentionsOf(meta).map(layersOf);
-  if (layers.every((count) => count === 0)) throw new FileError("no_patterns");
-  const isThere = (part) => (one) =>
-    Array.from({ length: layers[0] }, (_, layer) => layer).every((layer) => tensors[tapOf(one, layer, part)]);
-  const whole = layers.every((count) => count === layers[0]) && attentionsOf(meta).every(isThere("pattern"));
-  if (!whole || (meta.heads ?? null) !== null) throw new FileError("part");
-  if (!attentionsOf(meta).every((one) => tensors[tapOf(one, 0, "mask")])) throw new FileError("no_mask");
+  const drawn = attentionsOf(meta).filter(overviewOf);
+  const taps = drawn.flatMap((one) => one.roles[overviewOf(one) ?? ""].taps);
+  if (drawn.length && !taps.some((tap) => tensors[tap])) throw new FileError("no_patterns");
+  if (!taps.every((tap) => tensors[tap]) || (meta.heads ?? null) !== null) throw new FileError("part");
+  const masked = attentionsOf(meta).filter((one) => has(one, "mask"));
+  if (!masked.every((one) => tensors[tapOf(one, 0, "mask")])) throw new FileError("no_mask");
+}
+
+/** Enough of it to look names up; what it names and the file lacks is said where it is needed. */
+function checkDescription({ attentions, stacks, logits }) {
+  const isList = (value) => Array.isArray(value) && value.length > 0;
+  const names = (taps) => isList(taps) && taps.every((tap) => typeof tap === "string");
+  const isRole = (role) => typeof role?.dims === "string" && names(role.taps);
+  const isAttention = (one) =>
+    ["id", "stack", "queries", "keys"].every((name) => typeof one?.[name] === "string") &&
+    Object.values(one.roles ?? {}).every((role) => isRole(role) && role.taps.length === one.n_layer) &&
+    (one.overview === null || isRole(one.roles?.[one.overview]));
+  const isStack = (one) => typeof one?.id === "string" && isList(one.layers) && typeof one.leaves?.tap === "string";
+  const fine = isList(attentions) && attentions.every(isAttention) && isList(stacks) && stacks.every(isStack);
+  if (!fine || typeof logits?.tap !== "string") throw new FileError("broken", { what: "description" });
 }
 
 function checkFinite({ tensors }) {

@@ -1,7 +1,7 @@
 /** What the page asks the server for, once each: see ask.js. */
 
-import { attentionOf, attentionsOf, tapOf } from "../model/attentions.js";
 import { isTrained } from "../model/compare/runs.js";
+import { attentionOf, attentionsOf, has, overviewOf, tapOf } from "../model/description.js";
 import { createAsker } from "./ask.js";
 import { fill } from "./bags.js";
 import { QUESTIONS } from "./explain.js";
@@ -54,15 +54,21 @@ export function createTraces(api, { modelNamed, onWait }) {
   /** @type {Bags} */ const models = createLru(2);
   const { ask, caches } = createAsker(KEPT, api.trace, onWait);
 
-  const taps = ({ model }, layer, part) => attentionsOf(modelNamed(model)).map((one) => tapOf(one, layer, part));
-  const overviewOf = (state) => {
-    const want = [...taps(state, "*", "pattern"), ...taps(state, 0, "mask")];
-    return { ...requestOf(state), want, dtype: "uint8" };
+  const all = ({ model }) => attentionsOf(modelNamed(model));
+  /** @param {import("../state/store.js").State} state @returns {string[]} */
+  const pictures = (state) => all(state).flatMap((one) => one.roles[overviewOf(one) ?? ""]?.taps ?? []);
+  const pictured = (state) => {
+    const masks = all(state).filter((one) => has(one, "mask"));
+    return {
+      ...requestOf(state),
+      want: [...pictures(state), ...masks.map((one) => tapOf(one, 0, "mask"))],
+      dtype: "uint8",
+    };
   };
 
   return {
-    /** All patterns as pictures, and the masks. @param {import("../state/store.js").State} state */
-    overview: (state) => ask("overview", overviewOf(state), whole),
+    /** Every head as a picture, and the masks. @param {import("../state/store.js").State} state */
+    overview: (state) => ask("overview", pictured(state), whole),
 
     /** One head in float32. @param {import("../state/store.js").State} state @param {"detail"|"other"|"alone"} [kind] */
     detail(state, kind = "detail") {
@@ -74,7 +80,8 @@ export function createTraces(api, { modelNamed, onWait }) {
 
     /** The weights of all heads of the open layer, in float32. @param {import("../state/store.js").State} state */
     heads(state) {
-      const name = tapOf(attentionOf(modelNamed(state.model), state.attention), state.layer, "pattern");
+      const attention = attentionOf(modelNamed(state.model), state.attention);
+      const name = tapOf(attention, state.layer, overviewOf(attention) ?? "");
       return ask("heads", { ...requestOf(state), want: [name], dtype: "float32" }, ({ tensors }) => tensors[name]);
     },
 
@@ -88,12 +95,14 @@ export function createTraces(api, { modelNamed, onWait }) {
      */
     weights(state, count, kind = "after_weights") {
       const dtype = count <= FLOAT32_TOKENS ? "float32" : "float16";
-      return ask(kind, { ...requestOf(state), want: taps(state, "*", "pattern"), dtype }, whole);
+      return ask(kind, { ...requestOf(state), want: pictures(state), dtype }, whole);
     },
 
     /** Every position's logits: 16 KiB each; of an encoder alone one row, its classes. @param {import("../state/store.js").State} state */
-    logits: (state, kind = "after_logits") =>
-      ask(kind, { ...requestOf(state), want: ["logits"], dtype: "float32" }, ({ tensors }) => tensors.logits),
+    logits(state, kind = "after_logits") {
+      const { tap } = modelNamed(state.model).description.logits;
+      return ask(kind, { ...requestOf(state), want: [tap], dtype: "float32" }, ({ tensors }) => tensors[tap]);
+    },
 
     /** Any tensors of the run, by name, in float32. @param {import("../state/store.js").State} state @param {string[]} names @param {"tensors"|"soon_tensors"} [kind] */
     tensors: (state, names, kind = "tensors") =>
@@ -130,9 +139,9 @@ export function createTraces(api, { modelNamed, onWait }) {
     learn(before, after, step) {
       if (!isTrained(before)) return; // generation is causal and has no PADs; else other rows change too
       caches.prediction.set(JSON.stringify(predictionOf(after, step.index)), Promise.resolve(step.prediction));
-      const shown = caches.overview.get(JSON.stringify(overviewOf(before)));
+      const shown = caches.overview.get(JSON.stringify(pictured(before)));
       if (!shown) return;
-      const key = JSON.stringify(overviewOf(after));
+      const key = JSON.stringify(pictured(after));
       const grown = shown.then((overview) => grow(overview, step, modelNamed(after.model)));
       caches.overview.set(key, grown);
       grown.catch(() => caches.overview.drop(key, grown));

@@ -1,6 +1,6 @@
 /** What a saved file is called, and what stands in it about where it comes from. No DOM. */
 
-import { trainedCausal } from "../model/attentions.js";
+import { trainedCausal } from "../model/description.js";
 import { headTitle } from "../ui/head_names.js";
 import { t } from "../ui/i18n.js";
 

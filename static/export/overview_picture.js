@@ -2,6 +2,7 @@
 
 import { cssColour, pixelTable } from "../chart/colour.js";
 import { paintHead } from "../chart/matrix/head_picture.js";
+import { overviewOf } from "../model/description.js";
 import { svg } from "../ui/dom.js";
 import { attentionName } from "../ui/head_names.js";
 import { label, sceneOf } from "./scene.js";
@@ -11,7 +12,7 @@ const SIDE = 96;
 const INDEX = 22;
 const NAME = 34; // above a group, where there are several
 
-/** @typedef {{id: string, name: string|null, top: number, pixels: number, w: number, h: number, width: number, height: number}} Group */
+/** @typedef {{id: string, name: string|null, layers: number, heads: number, top: number, pixels: number, w: number, h: number, width: number, height: number}} Group */
 
 /**
  * @param {import("../data/model_trace.js").ModelTrace} trace
@@ -25,51 +26,56 @@ export function overviewScene(trace, caption) {
 }
 
 /** Where each attention lies, one below the other. @returns {Group[]} */
-function groupsOf({ attentions, model, nLayer, nHead, pattern }) {
+function groupsOf({ attentions, model, picture }) {
   let below = 0;
-  return attentions.map(({ id }) => {
-    const { n_query, n_key } = pattern(0, 0, id);
+  return attentions.filter(overviewOf).map(({ id, n_layer, n_head }) => {
+    const { n_query, n_key } = picture(0, 0, id);
     const pixels = Math.max(1, Math.round(SIDE / Math.max(n_query, n_key))); // whole pixels a cell: sharp wherever it is shown
     const name = attentionName(model, id);
     const [w, h, top] = [pixels * n_key, pixels * n_query, below + (name ? NAME : 0)];
     const size = {
-      width: INDEX + nHead * (w + GAP) - GAP,
-      height: (name ? NAME : 0) + INDEX + nLayer * (h + GAP) - GAP,
+      width: INDEX + n_head * (w + GAP) - GAP,
+      height: (name ? NAME : 0) + INDEX + n_layer * (h + GAP) - GAP,
     };
     below += size.height;
-    return { id, name, top, pixels, w, h, ...size };
+    return { id, name, layers: n_layer, heads: n_head, top, pixels, w, h, ...size };
   });
 }
 
 /** @param {Group} group */
-function nodesOf(trace, { id, name, top, pixels, w, h, width }) {
+function nodesOf(trace, { id, name, layers, heads, top, pixels, w, h, width }) {
   const look = { size: 12, colour: "--ink-2", anchor: "middle" };
   const numbers = (count, place) => Array.from({ length: count }, (_, i) => label(String(i), { ...look, ...place(i) }));
   const [left, first] = [(i) => INDEX + i * (w + GAP), (i) => top + INDEX + i * (h + GAP)];
-  const size = { width: width - INDEX, height: trace.nLayer * (h + GAP) - GAP };
-  const tile = (i) => [left(i % trace.nHead), first(Math.floor(i / trace.nHead))];
-  const tiles = Array.from({ length: trace.nLayer * trace.nHead }, (_, i) => tile(i)).map(([x, y]) =>
+  const size = { width: width - INDEX, height: layers * (h + GAP) - GAP };
+  const tile = (i) => [left(i % heads), first(Math.floor(i / heads))];
+  const tiles = Array.from({ length: layers * heads }, (_, i) => tile(i)).map(([x, y]) =>
     svg("rect", { x, y, width: w, height: h, fill: "url(#hatch)", stroke: cssColour("--line") }),
   );
   return [
     name ? label(name, { x: 0, y: top - 8, size: 13, weight: 600 }) : [],
     tiles,
-    svg("image", { x: INDEX, y: top + INDEX, ...size, href: paintAll(trace, id, { pixels, w, h, ...size }) }),
-    numbers(trace.nHead, (i) => ({ x: left(i) + w / 2, y: top + INDEX - 7 })),
-    numbers(trace.nLayer, (i) => ({ x: INDEX / 2 - 3, y: first(i) + h / 2 + 4 })),
+    svg("image", {
+      x: INDEX,
+      y: top + INDEX,
+      ...size,
+      href: paintAll(trace, id, { layers, heads, pixels, w, h, ...size }),
+    }),
+    numbers(heads, (i) => ({ x: left(i) + w / 2, y: top + INDEX - 7 })),
+    numbers(layers, (i) => ({ x: INDEX / 2 - 3, y: first(i) + h / 2 + 4 })),
   ];
 }
 
 /** One canvas with all heads of an attention; forbidden cells are left see-through. @returns {string} a PNG as a data URL */
-function paintAll(trace, id, { pixels, w, h, width, height }) {
+function paintAll(trace, id, { layers, heads, pixels, w, h, width, height }) {
   const [sheet, one] = [document.createElement("canvas"), document.createElement("canvas")];
   Object.assign(sheet, { width, height });
   const context = /** @type {CanvasRenderingContext2D} */ (sheet.getContext("2d"));
   context.imageSmoothingEnabled = false;
   const table = pixelTable("weights");
-  for (let layer = 0; layer < trace.nLayer; layer++) {
-    for (let head = 0; head < trace.nHead; head++) {
-      paintHead(one, trace.pattern(layer, head, id), trace.mask(layer, head, id), table, [Infinity, Infinity]);
+  for (let layer = 0; layer < layers; layer++) {
+    for (let head = 0; head < heads; head++) {
+      paintHead(one, trace.picture(layer, head, id), trace.mask(layer, head, id), table, [Infinity, Infinity]);
       context.drawImage(one, head * (w + GAP), layer * (h + GAP), one.width * pixels, one.height * pixels);
     }
   }

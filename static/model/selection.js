@@ -40,11 +40,12 @@ function lastOf({ model, written }, { side, tokens, real }) {
 function strongestKey(trace, layer, head, query) {
   const detail = trace.detail;
   if (detail?.layer === layer && detail.head === head && detail.attention === trace.attention.id) {
-    return rowMaximum(detail.pattern, query);
+    return detail.overview ? rowMaximum(detail.overview, query) : Math.min(query, trace.keys.tokens.length - 1);
   }
   // Until another model's trace is here, its head is looked up in this one.
-  const { data, n_query, n_key } = trace.pattern(Math.min(layer, trace.nLayer - 1), Math.min(head, trace.nHead - 1));
-  return rowMaximum({ data, shape: [n_query, n_key] }, query);
+  const picture = trace.picture(Math.min(layer, trace.nLayer - 1), Math.min(head, trace.nHead - 1));
+  if (!picture) return Math.min(query, trace.keys.tokens.length - 1); // it says nowhere where it looks
+  return rowMaximum({ data: picture.data, shape: [picture.n_query, picture.n_key] }, query);
 }
 
 function rowMaximum({ data, shape }, query) {

@@ -1,7 +1,7 @@
 /** What a generation goes on with: the sentence itself, or an encoder-decoder's target. Pure. */
 
-import { attentionOf, writesTarget } from "./attentions.js";
 import { offsetOf } from "./compare/runs.js";
+import { attentionOf, writesTarget } from "./description.js";
 
 /** @typedef {import("../state/store.js").State} State  @typedef {import("./sides.js").Side} Side */
 

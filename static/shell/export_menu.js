@@ -4,7 +4,7 @@ import { picturesIn } from "../chart/pictures.js";
 import { exporterOf } from "../export/exporter.js";
 import { snippet } from "../export/snippet.js";
 import { nameOf } from "../export/station_picture.js";
-import { tapOf } from "../model/attentions.js";
+import { overviewOf, tapOf } from "../model/description.js";
 import { h, replace, setText } from "../ui/dom.js";
 import { errorText } from "../ui/error_text.js";
 import { t } from "../ui/i18n.js";
@@ -124,7 +124,7 @@ function traceItems(item, save, { attention, layer, head }) {
       snippet({
         format,
         file: save.traceName(format),
-        name: tapOf(attention, layer, "pattern"),
+        name: tapOf(attention, layer, overviewOf(attention) ?? "attn_out"),
         head,
         what: `layer ${layer}, head ${head}`,
       }),

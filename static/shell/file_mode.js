@@ -1,7 +1,7 @@
 /** A saved trace is shown as it is: what would need a new one from the server is out of reach until the reader goes back. */
 
 import { FileError, LARGEST } from "../data/trace_file.js";
-import { trainedCausal } from "../model/attentions.js";
+import { sizesOf, trainedCausal } from "../model/description.js";
 import { DEFAULTS } from "../state/store.js";
 
 /** What may change while a file is shown. */
@@ -52,8 +52,8 @@ export function createFileMode(store, sources) {
         },
         ...switchesOf(meta, model),
         attention: null,
-        layer: Math.min(state.layer, model.n_layer - 1),
-        head: Math.min(state.head, model.n_head - 1),
+        layer: Math.min(state.layer, sizesOf(model).layers - 1),
+        head: Math.min(state.head, sizesOf(model).heads - 1),
         file: key,
       });
     },

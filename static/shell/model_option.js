@@ -1,5 +1,6 @@
 /** What the model menu says of a family and of a model: its shape, its size, how good it is. */
 
+import { writesTarget } from "../model/description.js";
 import { h } from "../ui/dom.js";
 import { familyShape } from "../ui/family_shape.js";
 import { integer, millions, number, percent } from "../ui/format.js";
@@ -67,6 +68,7 @@ function qualityOf(model) {
 }
 
 /** "English → Japanese", or the languages that it reads. */
-function languagesOf({ family, languages = [] }) {
-  return languages.map(languageName).join(family === "encoder-decoder" ? " → " : t("compare.comma"));
+function languagesOf(model) {
+  const { languages = [] } = model;
+  return languages.map(languageName).join(writesTarget(model) ? " → " : t("compare.comma"));
 }

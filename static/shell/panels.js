@@ -1,5 +1,6 @@
 /** The opened panel with its stations, and the panels beside it: each is drawn when the trace has what it needs. */
 
+import { named } from "../model/needs.js";
 import { hasView } from "../stations/index.js";
 import { h, replace, setText } from "../ui/dom.js";
 import { errorText } from "../ui/error_text.js";
@@ -27,7 +28,7 @@ export function createPanels(views, sidePanels, actions, modelOf, drawn) {
     const view = openView(state);
     const model = modelOf(state);
     const beside = sides.filter((side) => {
-      const has = hasView(side.view, model);
+      const has = hasView(side.view, model, state);
       if (!has || !side.view.hides) side.panel.hidden = !has; // one that hides itself says so
       if (!has) side.panel.setAttribute("aria-busy", "false"); // nothing is on its way to it
       return has;
@@ -115,7 +116,8 @@ function sayWhatLacks(root, text) {
 
 /** @param {View} view @param {import("../state/store.js").State} state @param {any} model */
 function needsOf(view, state, model) {
-  return typeof view.needs === "function" ? view.needs(state, model) : view.needs;
+  const needs = typeof view.needs === "function" ? view.needs(state, model) : view.needs;
+  return needs.map((need) => named(need, state, model));
 }
 
 /** A panel of its own: the view's root lies inside, so that an error has a place beside it. @param {View} view */

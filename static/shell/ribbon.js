@@ -25,7 +25,7 @@ export function createRibbon(root, { actions, views, modelOf }) {
     const open = views.some((view) => view.id === state.view) ? state.view : views[0]?.id;
     const model = modelOf(state);
     views.forEach((view, i) => {
-      tabs[i].hidden = !hasView(view, model); // an encoder has no next token
+      tabs[i].hidden = !hasView(view, model, state); // an encoder has no next token
       tabs[i].setAttribute("aria-selected", String(view.id === open));
       tabs[i].tabIndex = view.id === open ? 0 : -1;
       if (view.id === open && open !== shown) reveal(root, tabs[i]);

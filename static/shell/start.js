@@ -1,7 +1,6 @@
 /** What the page begins with: the address, else the defaults, kept inside what the model has. */
 
-import { prefixOf } from "../model/anatomy.js";
-import { attentionOf, attentionsOf, trainedCausal, writesTarget } from "../model/attentions.js";
+import { attentionOf, attentionsOf, trainedCausal, writesTarget } from "../model/description.js";
 import { DEFAULTS, readUrl, same } from "../state/store.js";
 import { hasView, VIEWS } from "../stations/index.js";
 import { language } from "../ui/i18n.js";
@@ -59,7 +58,7 @@ export function fitted(before, patch, modelOf) {
   const open = attentionOf(model, state.attention);
   const was = attentionOf(modelOf(before), before.attention);
   const lost = (name, sides) => (name in asked || open[sides] === was[sides] ? {} : { [name]: null });
-  const sameFfn = state.layer === before.layer && prefixOf(open) === prefixOf(was);
+  const sameFfn = state.layer === before.layer && open.stack === was.stack;
   return {
     ...lost("query", "queries"),
     ...lost("key", "keys"),
@@ -68,9 +67,9 @@ export function fitted(before, patch, modelOf) {
     answer: isAnswer(model, state.answer) ? state.answer : null,
     ...(writesTarget(model) ? {} : { target: null, targetIds: null }),
     attention: open === attentionsOf(model).at(-1) ? null : open.id,
-    layer: Math.min(state.layer, model.n_layer - 1),
-    head: Math.min(state.head, model.n_head - 1),
+    layer: Math.min(state.layer, open.n_layer - 1),
+    head: Math.min(state.head, open.n_head - 1),
     causal: state.causal === trainedCausal(model) ? null : state.causal,
-    view: VIEWS.some((view) => view.id === state.view && !hasView(view, model)) ? DEFAULTS.view : state.view,
+    view: VIEWS.some((view) => view.id === state.view && !hasView(view, model, state)) ? DEFAULTS.view : state.view,
   };
 }

@@ -1,6 +1,6 @@
 /** The same sentence, read by another model. */
 
-import { writesTarget } from "../model/attentions.js";
+import { writesTarget } from "../model/description.js";
 import { DEFAULTS } from "../state/store.js";
 
 /**

@@ -2,8 +2,9 @@
  * The stations of the ribbon, in the order of the forward pass. To add one: a file with
  * `export default {id, needs, draw(root, trace, state, actions)}` and a line here. See ../README.md.
  *
- * @typedef {"detail"|"heads"|"other"|"prediction"|"change"|"counts"|string} Need  or "tensor:<tap>", "weight:<parameter>",
- *   "explain:<question>": what `trace.tensor(name)`, `trace.weight(name)` and `trace.explained` then have
+ * @typedef {"detail"|"heads"|"other"|"prediction"|"change"|"counts"|string} Need  or "role:<role>" of the open attention in the
+ *   open layer, "tensor:<tap>", "weight:<parameter>", "explain:<question>": what `trace.role(role, layer)`, `trace.tensor(name)`,
+ *   `trace.weight(name)` and `trace.explained` then have
  * @typedef {{set: (patch: Partial<import("../state/store.js").State>) => void,
  *   get: () => import("../state/store.js").State, t: typeof import("../ui/i18n.js").t,
  *   learn: ReturnType<typeof import("../data/traces.js").createTraces>["learn"],
@@ -17,11 +18,13 @@
  *   while it is open: a name of why/index.js; "weight" where nothing is said
  * @property {boolean} [saysWhatLacks]  it is drawn without what a saved trace can never have, and says so itself: by `trace.lacks`
  * @property {boolean} [hides]  of a panel: it hides its place itself, by what the state says
- * @property {(model: any) => boolean} [has]  whether a model (a line of /api/models) has this at all; by default every one
+ * @property {string[]} [roles]  that the open attention must have ("overview": whatever its pictures are drawn from)
+ * @property {(model: any) => boolean} [has]  whether a model has this at all; by default every one
  * @property {(root: HTMLElement, trace: import("../data/model_trace.js").ModelTrace,
  *   state: import("../state/store.js").State, actions: Actions) => void} draw  called again at every change: updates in place
  */
 
+import { hasRoles } from "../model/needs.js";
 import mask from "./attention/mask.js";
 import scores from "./attention/scores.js";
 import weights from "./attention/weights.js";
@@ -38,5 +41,5 @@ import tokens from "./tokens/tokens.js";
 /** @type {View[]} */
 export const VIEWS = [tokens, embedding, qkv, scores, mask, weights, av, ffn, residual, lens, prediction, computation];
 
-/** @param {View} view @param {any} model */
-export const hasView = (view, model) => view.has?.(model) ?? true;
+/** Whether a view is offered. @param {View} view @param {any} model @param {Pick<import("../state/store.js").State, "attention"|"layer">} state */
+export const hasView = (view, model, state) => (view.has?.(model) ?? true) && hasRoles(view.roles ?? [], model, state);

@@ -97,7 +97,7 @@ function tableText({ reasons, forbidden }, at, [string, vars]) {
 /**
  * What each row gives to later tokens and to PADs, for the margin; undefined where nothing leaks.
  * @param {import("../data/model_trace.js").ModelTrace} trace
- * @param {Pick<import("../data/model_trace.js").Detail, "pattern">} detail
+ * @param {Pick<import("../data/model_trace.js").Detail, "overview">} detail
  */
 export function leakMargin(trace, detail) {
   const { tokens, real } = trace.queries;
@@ -112,16 +112,16 @@ export function leakMargin(trace, detail) {
 
 /**
  * The weights of one head; `id` tells two of them apart.
- * @param {{id: string, title: string, detail: Pick<import("../data/model_trace.js").Detail, "pattern"|"mask">,
+ * @param {{id: string, title: string, detail: Pick<import("../data/model_trace.js").Detail, "overview"|"mask">,
  *   margin?: import("../chart/matrix/heatmap.js").Matrix["margin"]}} which
  */
 export function drawWeights(root, trace, state, actions, { id, title, detail, margin }) {
-  const { mask, pattern } = detail;
+  const { mask, overview } = detail;
   const n = trace.keys.tokens.length;
   drawSquare(root, trace, state, actions, {
     id,
     title,
-    values: pattern.data,
+    values: overview.data,
     forbidden: mask.data.some(Boolean) ? mask.data : null,
     reasons: mask.data,
     scale: weightScale(),
@@ -132,7 +132,7 @@ export function drawWeights(root, trace, state, actions, { id, title, detail, ma
       const reasons = mask.data[query * n + key];
       if (reasons === ABSENT) return ["matrix.reason.absent", {}];
       if (reasons) return ["matrix.forbidden", { reason: reasonOf(reasons) }];
-      return ["matrix.weight", { value: significant(pattern.data[query * n + key]) }];
+      return ["matrix.weight", { value: significant(overview.data[query * n + key]) }];
     },
   });
 }

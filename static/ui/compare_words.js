@@ -1,7 +1,7 @@
 /** What there is to say about the runs that are compared. No DOM: strings of the catalogue. */
 
-import { writesTarget } from "../model/attentions.js";
 import { causalIn, isTrained } from "../model/compare/runs.js";
+import { writesTarget } from "../model/description.js";
 import { t } from "./i18n.js";
 
 /**

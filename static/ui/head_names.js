@@ -1,6 +1,6 @@
 /** What a head is called: where a model has several attentions, with the one it belongs to. */
 
-import { attentionOf, attentionsOf } from "../model/attentions.js";
+import { attentionOf, attentionsOf } from "../model/description.js";
 import { hasString, t } from "./i18n.js";
 
 /** @typedef {{attention?: string|null, layer: number, head: number}} Head  `attention`: null is the model's last one */

@@ -1,6 +1,6 @@
 /** The way through the page, at most eight steps for any model: its words are `tour.<id>.title` and `tour.<id>.text`. */
 
-import { predictsTokens } from "../../model/attentions.js";
+import { predictsTokens } from "../../model/description.js";
 
 /**
  * @typedef {Object} Step

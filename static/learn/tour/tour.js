@@ -87,7 +87,7 @@ function leave({ target, defaultPrevented }, close) {
 function wordsFor(trace, state) {
   if (!trace) return {};
   const { query, key } = position(state, trace);
-  const { data, shape } = trace.detail?.pattern ?? {};
+  const { data, shape } = trace.detail?.overview ?? {};
   const [q, k] = [trace.queries.tokens[query], trace.keys.tokens[key]].map(tokenLabel);
   const weight = data ? significant(data[query * shape[1] + key], 3) : "…";
   return {
@@ -95,7 +95,7 @@ function wordsFor(trace, state) {
     key: k,
     weight,
     head: headLabel(trace.model, state),
-    n: trace.nLayer * trace.nHead * trace.attentions.length,
+    n: trace.attentions.reduce((sum, { n_layer, n_head }) => sum + n_layer * n_head, 0),
   };
 }
 

@@ -13,23 +13,23 @@ const placed = new WeakMap();
 /**
  * The weights and the mask of a run without PADs, laid where the sentence stands among the tokens of the other run.
  * @param {Detail} detail @param {{queries: Side, keys: Side}} sides  of the other run
- * @returns {Pick<Detail, "pattern"|"mask">} the same object for the same question
+ * @returns {Pick<Detail, "overview"|"mask">} the same object for the same question
  */
 export function laid(detail, { queries, keys }) {
-  const [nQuery, nKey] = detail.pattern.shape;
+  const [nQuery, nKey] = detail.overview.shape;
   const shape = [queries.tokens.length, keys.tokens.length];
   if (nQuery === shape[0] && nKey === shape[1]) return detail;
   const start = [queries.real.start, keys.real.start];
   const known = placed.get(detail);
-  if (known && same(known.pattern.shape, shape) && same(known.start, start)) return known;
-  const pattern = new Float32Array(shape[0] * shape[1]);
-  const mask = new Uint8Array(pattern.length).fill(ABSENT);
+  if (known && same(known.overview.shape, shape) && same(known.start, start)) return known;
+  const weights = new Float32Array(shape[0] * shape[1]);
+  const mask = new Uint8Array(weights.length).fill(ABSENT);
   for (let row = 0; row < nQuery; row++) {
     const at = (row + start[0]) * shape[1] + start[1];
-    pattern.set(detail.pattern.data.subarray(row * nKey, (row + 1) * nKey), at);
+    weights.set(detail.overview.data.subarray(row * nKey, (row + 1) * nKey), at);
     mask.set(detail.mask.data.subarray(row * nKey, (row + 1) * nKey), at);
   }
-  const made = { start, pattern: { shape, data: pattern }, mask: { shape, data: mask } };
+  const made = { start, overview: { shape, data: weights }, mask: { shape, data: mask } };
   placed.set(detail, /** @type {any} */ (made));
   return /** @type {any} */ (made);
 }
@@ -42,15 +42,15 @@ const subtracted = new WeakMap();
 /**
  * after − before. Empty (`forbidden`) where both forbid, and in the rows of PADs, which had no row before; a PAD's
  * column had no weight before.
- * @param {Pick<Detail, "pattern"|"mask">} before  laid @param {Pick<Detail, "pattern"|"mask">} after
+ * @param {Pick<Detail, "overview"|"mask">} before  laid @param {Pick<Detail, "overview"|"mask">} after
  * @param {Side} queries
  * @returns {{values: Float32Array, forbidden: Uint8Array}}
  */
 export function difference(before, after, { real }) {
-  const known = subtracted.get(after.pattern);
-  if (known?.before === before.pattern) return known.made;
-  const [, nKey] = after.pattern.shape;
-  const [was, is] = [before.pattern.data, after.pattern.data];
+  const known = subtracted.get(after.overview);
+  if (known?.before === before.overview) return known.made;
+  const [, nKey] = after.overview.shape;
+  const [was, is] = [before.overview.data, after.overview.data];
   const values = new Float32Array(is.length);
   const forbidden = new Uint8Array(is.length);
   for (let at = 0; at < values.length; at++) {
@@ -60,6 +60,6 @@ export function difference(before, after, { real }) {
     } else forbidden[at] = ABSENT;
   }
   const made = { values, forbidden };
-  subtracted.set(after.pattern, { before: before.pattern, made });
+  subtracted.set(after.overview, { before: before.overview, made });
   return made;
 }

@@ -1,6 +1,6 @@
 /** What changed in every head: the numbers behind the overview. */
 
-import { partOf } from "../attentions.js";
+import { attentionsOf, overviewOf } from "../description.js";
 import { sideOf } from "../sides.js";
 import { leakOfHead, movedShare } from "./measure.js";
 import { squareOf } from "./square.js";
@@ -23,12 +23,10 @@ const known = new WeakMap();
 export function headChanges({ before, after }, model) {
   const last = known.get(after.weights);
   if (last?.before === before.weights) return last.made;
-  const parts = Object.keys(after.weights.tensors).map((name) => ({ name, at: partOf(model, name) }));
-  const order = new Map(model.attentions?.map(({ id }, i) => [id, i]));
-  const made = parts.filter(({ at }) => at).flatMap((one) => layerChanges(one, before, after));
-  made.sort(
-    (a, b) => (order.get(a.attention) ?? 0) - (order.get(b.attention) ?? 0) || a.layer - b.layer || a.head - b.head,
-  );
+  const made = attentionsOf(model).flatMap((attention) => {
+    const taps = attention.roles[overviewOf(attention) ?? ""]?.taps ?? [];
+    return taps.flatMap((name, layer) => layerChanges(name, attention, layer, before, after));
+  });
   known.set(after.weights, { before: before.weights, made });
   return made;
 }
@@ -38,7 +36,7 @@ export function isExact({ before, after }) {
   return [before, after].every(({ weights }) => weights.meta.dtype === "float32");
 }
 
-function layerChanges({ name, at: { attention, layer } }, before, after) {
+function layerChanges(name, attention, layer, before, after) {
   const heads = after.weights.tensors[name].shape[0];
   return Array.from({ length: heads }, (_, head) => {
     const [was, is] = [headIn(before, name, head, attention), headIn(after, name, head, attention)];

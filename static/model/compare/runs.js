@@ -1,6 +1,6 @@
 /** Which runs the page sets beside each other. Pure: states in, states out. */
 
-import { trainedCausal } from "../attentions.js";
+import { trainedCausal } from "../description.js";
 
 /** @typedef {import("../../state/store.js").State} State */
 
@@ -47,7 +47,7 @@ export function offsetOf({ padCount, padSide }, side = "source") {
 /**
  * A change of the padding that leaves the chosen query and key on their tokens.
  * @param {State} state @param {Partial<State>} patch
- * @param {import("../attentions.js").Attention} attention  the open one
+ * @param {import("../description.js").Attention} attention  the open one
  * @returns {Partial<State>}
  */
 export function keepingPlace(state, patch, { queries, keys }) {

@@ -3,7 +3,7 @@
 /**
  * A leak is weight that training never allowed: on PADs; under a causal mask on what comes later.
  * @param {ArrayLike<number>} data  row after row
- * @param {import("../attentions.js").Attention} attention
+ * @param {import("../description.js").Attention} attention
  * @param {import("../sides.js").Side} queries @param {import("../sides.js").Side} keys
  * @returns {import("./measure.js").Square}
  */
@@ -11,7 +11,7 @@ export function squareOf(data, { causal }, queries, keys) {
   return { data, size: keys.tokens.length, real: keys.real, rows: queries.real, later: causal };
 }
 
-/** The open head's. @param {import("../../data/model_trace.js").ModelTrace} trace @param {{pattern: {data: ArrayLike<number>}}} detail */
-export function openSquare({ attention, queries, keys }, { pattern }) {
-  return squareOf(pattern.data, attention, queries, keys);
+/** The open head's. @param {import("../../data/model_trace.js").ModelTrace} trace @param {any} detail  a Detail of it */
+export function openSquare({ attention, queries, keys }, { overview }) {
+  return squareOf(overview.data, attention, queries, keys);
 }

@@ -1,6 +1,7 @@
 /** Two sentences of different length in one batch: what the padding mask is for, with the model's own numbers. */
 
 import { runBatch } from "../../data/batch.js";
+import { can } from "../../model/description.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { errorText } from "../../ui/error_text.js";
 import { t } from "../../ui/i18n.js";
@@ -45,7 +46,7 @@ const partsOf = perRoot((root) => {
 export default {
   id: "batch",
   hides: true,
-  has: (model) => model.family === "encoder-only",
+  has: (model) => model.description.predicts === "classes" && can(model, "batch"),
   needs: [],
   draw(root, trace, state, actions) {
     const panel = /** @type {HTMLElement} */ (root.parentElement);

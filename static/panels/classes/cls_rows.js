@@ -23,7 +23,7 @@ export function clsIndex({ model, sides }) {
 export function drawClsRows(root, trace, state, actions) {
   const at = clsIndex(trace);
   const rowOf = (layer, head) => {
-    const { data, n_key, scale } = trace.pattern(layer, head);
+    const { data, n_key, scale } = /** @type {any} */ (trace.picture(layer, head));
     return Array.from(data.subarray(at * n_key, (at + 1) * n_key), (weight) => weight / scale);
   };
   const layers = Array.from({ length: trace.nLayer }, (_, layer) => layer);

@@ -14,14 +14,15 @@ const partsOf = perRoot((root) => {
   const open = h("p", { class: "dim hint", "aria-live": "polite", dataset: { testid: "cls-open" } });
   const read = h("p", { class: "dim rest", dataset: { testid: "class-read" } });
   const title = h("h2", null, h("span", { class: "nowrap" }, t("classes.title")), about);
-  replace(root, title, list, read, h("h3", null, t("classes.rows")), rows, open);
-  return { list, rows, open, read };
+  const looks = h("div", null, h("h3", null, t("classes.rows")), rows, open);
+  replace(root, title, list, read, looks);
+  return { list, looks, rows, open, read };
 });
 
 export default {
   id: "classes",
   hides: true,
-  has: (model) => model.family === "encoder-only",
+  has: (model) => model.description.predicts === "classes",
   needs: ["detail"],
   draw(root, trace, state, actions) {
     const panel = /** @type {HTMLElement} */ (root.parentElement);
@@ -31,6 +32,8 @@ export default {
     const first = trace.model.first?.text ?? "[CLS]";
     drawBars(parts.list, trace.classes);
     setText(parts.read, t("classes.read", { first }));
+    parts.looks.hidden = trace.attention.overview === null;
+    if (parts.looks.hidden) return;
     keepingFocus(parts.rows, () => drawClsRows(parts.rows, trace, state, actions));
     replace(parts.open, openHead(trace, state));
   },
@@ -56,7 +59,7 @@ function drawBars(list, classes) {
 
 /** [CLS]'s strongest key in the open head, out of its float32 numbers. */
 function openHead(trace, { layer, head }) {
-  const { data, shape } = trace.detail.pattern;
+  const { data, shape } = trace.detail.overview;
   const at = clsIndex(trace);
   const row = data.subarray(at * shape[1], (at + 1) * shape[1]);
   const key = row.reduce((best, weight, i) => (weight > row[best] ? i : best), 0);

@@ -1,7 +1,7 @@
 /** What changed between two runs, in numbers: heads, leaks, the next token; and the single run beside a padded one. */
 
-import { predictsTokens } from "../../model/attentions.js";
 import { compared } from "../../model/compare/runs.js";
+import { predictsTokens } from "../../model/description.js";
 import { runWords } from "../../ui/compare_words.js";
 import { h, keepingFocus, perRoot, replace, setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";

@@ -18,7 +18,7 @@ export function verdictOf(trace, state) {
   const { alone, after } = trace.change;
   if (!alone) return null;
   const { attention, queries, keys } = trace;
-  const single = squareOf(alone.detail.pattern.data, attention, withoutPads(queries), withoutPads(keys));
+  const single = squareOf(alone.detail.overview.data, attention, withoutPads(queries), withoutPads(keys));
   const weights = largestDifference(single, openSquare(trace, trace.detail));
   const next = nextGap(trace, alone.logits, after.logits, rowOf(state, trace));
   const equal = Math.max(weights, next ?? 0) <= ROUNDING;

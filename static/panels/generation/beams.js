@@ -1,7 +1,7 @@
 /** Beam search: the targets that a few beams end with, and a click makes one the target. */
 
 import * as api from "../../data/api.js";
-import { writesTarget } from "../../model/attentions.js";
+import { writesTarget } from "../../model/description.js";
 import { writtenIds } from "../../model/written.js";
 import { h, keepingFocus, replace, setText, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/error_text.js";

@@ -1,6 +1,6 @@
 /** Which of the source's tokens the chosen target token looks at: the cross-attention row of the open head, as bars. */
 
-import { writesTarget } from "../../model/attentions.js";
+import { attentionsOf, writesTarget } from "../../model/description.js";
 import { isPad, tokenLabel } from "../../model/labels.js";
 import { queryAt } from "../../model/written.js";
 import { h, keepingFocus, replace } from "../../ui/dom.js";
@@ -26,26 +26,29 @@ export function createCrossRow(session, actions) {
   return {
     node,
     draw(trace, state) {
-      node.hidden = !writesTarget(trace?.model);
+      const cross = crossOf(trace?.model);
+      node.hidden = !writesTarget(trace?.model) || !cross;
       const path = session.path();
-      if (node.hidden || !path) return;
+      if (!cross || node.hidden || !path) return;
       const fits = isTrace(trace.written, path.ids);
       node.classList.toggle("stale", !fits); // it keeps its place until the new row is here
       if (!fits) return;
       const index = session.chosen(path);
       const { layer, head } = state;
-      const of = headWords(trace.model, { attention: "cross", layer, head });
+      const of = headWords(trace.model, { attention: cross.id, layer, head });
       const token = h("b", { class: "mono token-name q" }, tokenText(session.word(path.ids[index])));
       replace(about, phrase("generation.cross", { of, token, next: index + 1 }));
       row.setAttribute("aria-label", about.textContent ?? "");
-      const lit = trace.attention.id === "cross" ? state.key : null;
-      keepingFocus(row, () => replace(row, barsOf(trace, state, index, lit, choose)));
+      const lit = trace.attention === cross ? state.key : null;
+      keepingFocus(row, () => replace(row, barsOf(trace, trace.picture(layer, head, cross.id), index, lit, choose)));
     },
   };
 }
 
-function barsOf(trace, { layer, head }, index, lit, choose) {
-  const { data, n_key, scale } = trace.pattern(layer, head, "cross");
+/** The one in which a side looks at the other; null where there is none with a picture. */
+const crossOf = (model) => attentionsOf(model).find((one) => one.queries !== one.keys && one.overview) ?? null;
+
+function barsOf(trace, { data, n_key, scale }, index, lit, choose) {
   return trace.sides.source.tokens.map((token, key) => {
     const weight = data[index * n_key + key];
     const label = t("generation.cross_key", { token: tokenLabel(token), key });

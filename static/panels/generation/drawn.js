@@ -76,8 +76,8 @@ function placeOf(trace, { layer, head }, { ids }, query) {
   const { written, queries, keys } = trace;
   if (written !== queries || !isTrace(written, ids)) return null;
   const { start, end } = keys.real;
-  const from = (written.real.start + query) * detail.pattern.shape[1];
-  const row = detail.pattern.data.subarray(from + start, from + end);
+  const from = (written.real.start + query) * detail.overview.shape[1];
+  const row = detail.overview.data.subarray(from + start, from + end);
   const key = row.reduce((best, value, i) => (value > row[best] ? i : best), 0);
   const of = headWords(trace.model, { attention: detail.attention, layer, head });
   return { of, key, token: keys.tokens[start + key], weight: row[key] };

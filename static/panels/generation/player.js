@@ -6,7 +6,7 @@
 
 import { ApiError } from "../../data/api.js";
 import { N_CANDIDATES } from "../../data/traces.js";
-import { writesTarget } from "../../model/attentions.js";
+import { writesTarget } from "../../model/description.js";
 import { followsQuery, queryAt } from "../../model/written.js";
 import { same } from "../../state/store.js";
 import { stepsOf } from "./steps.js";

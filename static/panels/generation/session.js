@@ -4,8 +4,8 @@
  */
 
 import { requestOf } from "../../data/request.js";
-import { writesTarget } from "../../model/attentions.js";
 import { offsetOf } from "../../model/compare/runs.js";
+import { writesTarget } from "../../model/description.js";
 import { followsQuery, shown, writingSide } from "../../model/written.js";
 import { branchesOf, NO_PATHS, undone, visit } from "./paths.js";
 

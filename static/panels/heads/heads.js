@@ -42,7 +42,7 @@ export function createHeads(root, { actions }) {
 
   return (trace, state) => {
     if (!trace) return;
-    const shape = [trace.attentions.map(({ id }) => id), trace.nLayer, trace.nHead].join(" ");
+    const shape = trace.attentions.map(({ id, n_layer, n_head }) => [id, n_layer, n_head]).join(" ");
     if (shape !== built) {
       rows = build(root, trace);
       root.append(note);
@@ -60,19 +60,19 @@ export function createHeads(root, { actions }) {
 }
 
 /** @param {Element} root @param {import("../../data/model_trace.js").ModelTrace} trace @returns {Row[]} */
-function build(root, { model, attentions, nLayer, nHead }) {
+function build(root, { model, attentions }) {
   const numbers = (n) => Array.from({ length: n }, (_, i) => i);
-  const groups = attentions.map(({ id: attention }) => ({
-    attention,
-    rows: numbers(nLayer).map((layer) => {
-      const cells = numbers(nHead).map((head) => cell(model, { attention, layer, head }));
-      return { attention, layer, cells, bars: barsRow(nHead) };
+  const groups = attentions.map(({ id: attention, n_layer, n_head, overview }) => ({
+    ...{ attention, overview, n_head },
+    rows: numbers(n_layer).map((layer) => {
+      const cells = numbers(n_head).map((head) => cell(model, { attention, layer, head }));
+      return { attention, layer, cells, bars: barsRow(n_head) };
     }),
   }));
-  const top = () =>
-    numbers(nHead).map((n) => h("small", { role: "columnheader", "aria-label": t("heads.head", { n }) }, n));
+  const top = (n_head) =>
+    numbers(n_head).map((n) => h("small", { role: "columnheader", "aria-label": t("heads.head", { n }) }, n));
   const side = (n) => h("small", { role: "rowheader", "aria-label": t("heads.layer", { n }) }, n);
-  const grid = ({ attention, rows }) => {
+  const grid = ({ attention, overview, n_head, rows }) => {
     const name = attentionName(model, attention);
     const label = name ? `${name}: ${t("heads.grid")}` : t("heads.grid");
     return [
@@ -83,10 +83,11 @@ function build(root, { model, attentions, nLayer, nHead }) {
           name,
           h("small", { class: "dim" }, t(`attention.about.${attention}`)),
         ),
+      overview === null && h("p", { class: "dim", dataset: { testid: "no-overview" } }, t("heads.no_overview")),
       h(
         "div",
-        { class: "grid", role: "grid", "aria-label": label, dataset: { attention }, style: { "--heads": nHead } },
-        h("div", { role: "row" }, h("small", { role: "columnheader", "aria-hidden": true }), top()),
+        { class: "grid", role: "grid", "aria-label": label, dataset: { attention }, style: { "--heads": n_head } },
+        h("div", { role: "row" }, h("small", { role: "columnheader", "aria-hidden": true }), top(n_head)),
         rows.map(({ layer, cells, bars }) => [h("div", { role: "row" }, side(layer), cells.map(withMark)), bars]),
       ),
     ];
@@ -117,10 +118,12 @@ function paintAll(rows, trace) {
   let pooled = false;
   for (const { attention, layer, cells } of rows) {
     cells.forEach((canvas, head) => {
-      const pattern = trace.pattern(layer, head, attention);
-      const ratio = Math.min(MOST, Math.max(1 / MOST, pattern.n_key / pattern.n_query));
+      const picture = trace.picture(layer, head, attention);
+      canvas.classList.toggle("blank", picture === null);
+      if (!picture) return;
+      const ratio = Math.min(MOST, Math.max(1 / MOST, picture.n_key / picture.n_query));
       canvas.style.aspectRatio = ratio === 1 ? "" : String(ratio);
-      pooled = paintHead(canvas, pattern, trace.mask(layer, head, attention), table, [shown, shown / ratio]) || pooled;
+      pooled = paintHead(canvas, picture, trace.mask(layer, head, attention), table, [shown, shown / ratio]) || pooled;
     });
   }
   return pooled;

@@ -1,7 +1,7 @@
 /** PADs beside the sentence: how many, on which side, masked or not, and whether positions count them. */
 
-import { attentionOf, trainedCausal, writesTarget } from "../../model/attentions.js";
 import { causalIn, keepingPlace } from "../../model/compare/runs.js";
+import { attentionOf, trainedCausal, writesTarget } from "../../model/description.js";
 import { MOST_PADS } from "../../state/url_fields.js";
 import { h, setText, update } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";

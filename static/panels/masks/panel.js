@@ -1,9 +1,9 @@
 /** The masks panel: what a position may see, what stands beside the sentence, and the comparison with training. */
 
-import { trainedCausal, writesTarget } from "../../model/attentions.js";
 import { leakOfHead } from "../../model/compare/measure.js";
 import { causalIn, compared } from "../../model/compare/runs.js";
 import { openSquare } from "../../model/compare/square.js";
+import { trainedCausal, writesTarget } from "../../model/description.js";
 import { runWords } from "../../ui/compare_words.js";
 import { replace } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";

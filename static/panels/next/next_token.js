@@ -1,7 +1,7 @@
 /** Next token: row t predicts t+1. The likeliest of the whole vocabulary, before and after the sampling settings. */
 
 import { drawBars } from "../../chart/bars/bars.js";
-import { predictsTokens } from "../../model/attentions.js";
+import { predictsTokens } from "../../model/description.js";
 import { rowOf } from "../../model/selection.js";
 import { taken } from "../../model/take.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";

@@ -1,7 +1,7 @@
 /** The sentence bar: what is typed is traced as it is typed; what is wrong with it is said right under it. */
 
 import { keyOf } from "../../data/request.js";
-import { attentionsOf } from "../../model/attentions.js";
+import { attentionsOf } from "../../model/description.js";
 import { setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { createNotes } from "../notes.js";

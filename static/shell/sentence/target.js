@@ -1,7 +1,7 @@
 /** What an encoder-decoder writes: its own translation, or the reader's text, read as if the model had written it. */
 
 import { keyOf } from "../../data/request.js";
-import { writesTarget } from "../../model/attentions.js";
+import { writesTarget } from "../../model/description.js";
 import { setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { showProblem } from "../status.js";

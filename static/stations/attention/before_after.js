@@ -37,7 +37,8 @@ const partsOf = perRoot((root) => {
  */
 export function drawBoth(root, trace, state, actions) {
   const parts = partsOf(root);
-  const [first, after] = isTrained(state) ? [trace.detail, trace.other] : [trace.other, trace.detail];
+  const both = /** @type {import("../../data/model_trace.js").Detail[]} */ ([trace.detail, trace.other]);
+  const [first, after] = isTrained(state) ? both : both.toReversed();
   const before = laid(first, trace);
   const runs = compared(state, trace.model);
   setText(parts.before.about, runWords(runs.before, trace.model));
@@ -53,9 +54,9 @@ export function drawBoth(root, trace, state, actions) {
 }
 
 /** Only the sentence's rows have a sum before: there were no PADs. */
-function sumsOf({ queries: { real }, keys }, { pattern }) {
+function sumsOf({ queries: { real }, keys }, { overview }) {
   const size = keys.tokens.length;
-  const sum = (row) => pattern.data.subarray(row * size, (row + 1) * size).reduce((all, one) => all + one, 0);
+  const sum = (row) => overview.data.subarray(row * size, (row + 1) * size).reduce((all, one) => all + one, 0);
   return { title: "Σ", text: (row) => (inside(real, row) ? number(sum(row), 3) : "") };
 }
 
@@ -90,6 +91,6 @@ function movedOf(values, row, size) {
   return percent(cells.reduce((sum, value) => sum + Math.abs(value), 0) / 2, 0);
 }
 
-function weightOf({ pattern, mask }, at) {
-  return mask.data[at] ? lackOf(mask.data[at]) : significant(pattern.data[at]);
+function weightOf({ overview, mask }, at) {
+  return mask.data[at] ? lackOf(mask.data[at]) : significant(overview.data[at]);
 }

@@ -51,9 +51,9 @@ export function drawWeightLines(root, trace, state, actions) {
 /** Each head that is shown, in float32, as tokens or summed. */
 function weightsOf(trace, state, units) {
   const { detail } = trace;
-  const own = [{ name: t("lines.head", { head: state.head }), values: detail.pattern.data }];
+  const own = [{ name: t("lines.head", { head: state.head }), values: detail.overview.data }];
   const shown = shownHeads(trace, state);
-  const size = detail.pattern.data.length;
+  const size = detail.overview.data.length;
   const head = (index) => trace.heads.data.subarray(index * size, (index + 1) * size);
   const all = Array.from({ length: trace.nHead }, (_, index) => index);
   const series =

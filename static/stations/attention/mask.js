@@ -21,6 +21,7 @@ const TINTS = { causal: null, padding: "--warn", window: "--k", edited: "--q" };
 
 export default {
   id: "mask",
+  roles: ["mask"],
   needs: ["detail"],
   draw(root, trace, state, actions) {
     const parts = partsOf(root);

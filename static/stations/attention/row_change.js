@@ -23,7 +23,7 @@ export function rowChange(before, after, trace, query) {
   const parts = { query: h("b", { class: "q mono" }, labels[query]) };
   if (!inside(trace.queries.real, query)) return phrase("compare.pad_row", parts);
   const row = ({ data }) => data.subarray(query * size, (query + 1) * size);
-  const [from, to, reasons] = [row(before.pattern), row(after.pattern), row(before.mask)];
+  const [from, to, reasons] = [row(before.overview), row(after.overview), row(before.mask)];
   const gained = to.map((weight, key) => weight - from[key]);
   const most = Math.abs(gained[indexOfMost(gained.map(Math.abs))]);
   if (most < ROUNDING) return phrase("compare.row_same", { ...parts, gap: value(power(most)) });

@@ -12,6 +12,7 @@ const partsOf = perRoot(buildStation);
 
 export default {
   id: "scores",
+  roles: ["q", "k", "scores", "mask"],
   needs: ["detail"],
   draw(root, trace, state, actions) {
     const parts = partsOf(root);

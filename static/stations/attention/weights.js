@@ -26,6 +26,7 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "weights",
+  roles: ["overview"],
   needs: (state) => (state.compare ? ["detail", "other"] : ["detail", ...formNeeds(state)]),
   draw(root, trace, state, actions) {
     const parts = partsOf(root);

@@ -1,13 +1,9 @@
 /** A·V as numbers: one head's z, what each key hands over, and how much of it there is. No DOM. */
 
-import { attentionOf, tapOf } from "../../model/attentions.js";
 import { largest, lengthOf, rowIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 
 /** @typedef {{shape: number[], data: Float32Array}} Matrix */
-
-/** The tap of the open attention's z. @param {import("../../state/store.js").State} state @param {any} model */
-export const zTap = (state, model) => tapOf(attentionOf(model, state.attention), state.layer, "z");
 
 /** The chosen element: of the open query, the dimension that the state says; where it has no such one, the largest. @param {Matrix} z */
 export function elementOf(state, trace, z) {

@@ -12,7 +12,7 @@ import { math, mi, mo, row, sub } from "../../ui/mathml.js";
 import { nameOfPart, part, segment } from "../activation_parts.js";
 import { buildStation, drawHead } from "../opened_head.js";
 import { labelsOf, reasonOf } from "../query_key.js";
-import { elementOf, weighted, zTap } from "./data.js";
+import { elementOf, weighted } from "./data.js";
 import { drawShares, drawSum } from "./sum.js";
 
 const FEW = 14;
@@ -31,11 +31,12 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "av",
+  roles: ["pattern", "mask", "v", "z"],
   why: "z",
-  needs: (state, model) => ["detail", `tensor:${zTap(state, model)}`],
+  needs: ["detail", "role:z"],
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
-    const z = headIn(trace.tensor(zTap(state, trace.model)), state.head);
+    const z = headIn(trace.role("z", state.layer), state.head);
     const at = elementOf(state, trace, z);
     const note = t("av.note", { n: z.shape[0], m: trace.detail.v.shape[0], d_head: z.shape[1] });
     drawHead(parts, trace.model, state, { formula: formulas(), note });

@@ -1,7 +1,6 @@
 /** What comes out: the last state times the unembedding (of a classifier: its classes), and the softmax of that. */
 
-import { endsOf, outputOf } from "../../model/anatomy.js";
-import { predictsTokens } from "../../model/attentions.js";
+import { answeringStack, predictsTokens, tiesEmbeddings } from "../../model/description.js";
 import { tokenLabel } from "../../model/labels.js";
 import { columnsIn, rowIn, sum } from "../../model/matrix.js";
 import { className } from "../../ui/class_name.js";
@@ -11,9 +10,18 @@ import { asRow, once, transposed } from "./matrices.js";
 import { productPicture, productSum } from "./product.js";
 import { shareOf } from "./softmax.js";
 
-const last = (model) => (endsOf(model, "").finalNorm ? normed(mi("X")) : mi("X"));
-const unembedding = (model) =>
-  model.tie_embeddings && predictsTokens(model) ? flipped(mi("E")) : flipped(parameter("W", "u"));
+const last = (model) => (answeringStack(model).final_norm ? normed(mi("X")) : mi("X"));
+const unembedding = (model) => flipped(tiesEmbeddings(model) ? mi("E") : parameter("W", "u"));
+/** The names of what is read, what comes out, and what was learned for it. */
+function namesOf(model) {
+  const { tap, parameters } = model.description.logits;
+  return {
+    state: answeringStack(model).leaves.tap,
+    tap,
+    table: parameters.unembedding,
+    bias: parameters.b_unembedding,
+  };
+}
 
 /** The answers that are shown: the likeliest tokens, or all classes. @returns {{ids: number[], names: string[], p: number[]}} */
 function answersOf({ trace, query }) {
@@ -33,8 +41,8 @@ function answersOf({ trace, query }) {
 
 /** Logits of the answers, of every row; of a classifier the one row there is. */
 function shown(context) {
-  const { trace, query } = context;
-  const logits = trace.tensor("logits");
+  const { trace, model, query } = context;
+  const logits = trace.tensor(namesOf(model).tap);
   if (trace.classes) return { rows: [context.queries[classRow(trace)]], matrix: asRow(logits), whose: null, at: 0 };
   const { ids } = answersOf(context);
   return {
@@ -50,22 +58,23 @@ const classRow = (trace) => trace.real.start;
 export const logits = {
   why: "logit",
   needs(step, model) {
-    const { unembedding: table, unembeddingBias: bias } = endsOf(model, "");
-    const state = [`tensor:${outputOf(model, step.prefix)}`, "tensor:logits"];
+    const { state, tap, table, bias } = namesOf(model);
+    const needs = [`tensor:${state}`, `tensor:${tap}`];
+    const learned = bias ? [`weight:${bias}`] : [];
     return predictsTokens(model)
-      ? [...state, "prediction", `rows:${table}`]
-      : [...state, `weight:${table}`, `weight:${bias}`];
+      ? [...needs, "prediction", `rows:${table}`, ...learned]
+      : [...needs, `weight:${table}`, ...learned];
   },
   formula(step, { model }) {
-    const bias = endsOf(model, "").unembeddingBias ? [mo("+"), parameter("b", "u")] : [];
+    const bias = namesOf(model).bias ? [mo("+"), parameter("b", "u")] : [];
     return math(mi("logits"), mo("="), times(last(model), unembedding(model)), ...bias);
   },
   picture(context) {
-    const { trace, model, step } = context;
-    const { unembedding: table, unembeddingBias: bias } = endsOf(model, "");
+    const { trace, model } = context;
+    const { state, table, bias } = namesOf(model);
     const { rows, matrix, whose } = shown(context);
     const { ids, names } = answersOf(context);
-    const states = trace.tensor(outputOf(model, step.prefix));
+    const states = trace.tensor(state);
     const weight = transposed(trace.classes ? trace.weight(table) : trace.rows(table));
     const whole = trace.classes ? null : model.vocab_size;
     const picture = productPicture({
@@ -82,19 +91,20 @@ export const logits = {
     });
     return { ...picture, ids };
   },
-  explain: (context, picture, row_, col) => productSum(picture, row_, col, { label: String, tap: "logits" }),
+  explain: (context, picture, row_, col) =>
+    productSum(picture, row_, col, { label: String, tap: namesOf(context.model).tap }),
 };
 
 /** The row's logits over the whole vocabulary, −∞ for what is no candidate. */
 function wholeRow({ trace, model, query }) {
-  const tensor = trace.tensor("logits");
+  const tensor = trace.tensor(namesOf(model).tap);
   if (trace.classes) return Array.from(tensor.data);
   return Array.from(rowIn(tensor, query), (logit, id) => (model.never_sampled.includes(id) ? -Infinity : logit));
 }
 
 export const answer = {
   why: "logit",
-  needs: (step, model) => (predictsTokens(model) ? ["tensor:logits", "prediction"] : ["tensor:logits"]),
+  needs: (step, model) => [`tensor:${namesOf(model).tap}`, ...(predictsTokens(model) ? ["prediction"] : [])],
   formula: (step, { model, query }) => {
     const p = predictsTokens(model) ? sub(mi("p"), mn(query + 1)) : mi("p");
     return math(p, mo("="), mi("softmax"), row(mtext("("), mi("logits"), mtext(")")));
@@ -135,6 +145,6 @@ export const answer = {
     const exps = ids.map((id) => shares.terms.values[id]);
     const beyond = { n: shares.terms.values.length - ids.length, sum: sum(shares.terms.values) - sum(exps) };
     const terms = { ...shares.terms, a: exps, values: exps, label: (i) => names[i], beyond };
-    return { ...shares, terms, own: p[col], tap: "logits" };
+    return { ...shares, terms, own: p[col], tap: namesOf(context.model).tap };
   },
 };

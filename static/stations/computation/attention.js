@@ -4,6 +4,7 @@ import { cellIn, products, rowIn, sum } from "../../model/matrix.js";
 import { t } from "../../ui/i18n.js";
 import { frac, math, mi, mn, mo, row, sqrt } from "../../ui/mathml.js";
 import { reasonOf } from "../query_key.js";
+import { tapIn } from "./context.js";
 import { flippedKeys, ofHead, projected, rootOfD, times } from "./letters.js";
 import { headOf, mapped, once, transposed } from "./matrices.js";
 import { productPicture, productSum } from "./product.js";
@@ -32,7 +33,7 @@ export const scores = {
   explain: ({ step, trace }, picture, query, key) =>
     productSum(picture, query, key, {
       label: feature,
-      tap: `${step.sublayer.path}.scores`,
+      tap: tapIn(step, "scores"),
       times: Math.sqrt(trace.detail.q.shape[1]),
     }),
 };
@@ -40,13 +41,13 @@ export const scores = {
 export const scale = {
   why: "weight",
   needs: () => ["detail"],
-  formula: (step, { head, model }) =>
+  formula: (step, { head }) =>
     math(
       ofHead("S", head),
       mo("="),
       frac(dot(head), rootOfD()),
       mo("="),
-      frac(dot(head), sqrt(mn(model.d_model / model.n_head))),
+      frac(dot(head), sqrt(mn(step.attention.d_head))),
     ),
   picture({ trace: { detail }, head, queries, keys }) {
     const one = { whose: "query", rows: queries, cols: keys, lit: both };
@@ -68,7 +69,7 @@ export const scale = {
       lines,
       total: qk / root,
       own: cellIn(detail.scores, query, key),
-      tap: `${step.sublayer.path}.scores`,
+      tap: tapIn(step, "scores"),
     };
   },
 };
@@ -127,7 +128,7 @@ export const mask = {
 /** Z of a head = A V. */
 export const av = {
   why: "z",
-  needs: ({ sublayer }) => ["detail", `tensor:${sublayer.path}.z`],
+  needs: (step) => ["detail", `tensor:${tapIn(step, "z")}`],
   formula: (step, { head }) => math(ofHead("Z", head), mo("="), times(ofHead("A", head), projected("v", head))),
   picture({ trace, step, head, queries, keys }) {
     const { detail } = trace;
@@ -144,12 +145,12 @@ export const av = {
       b: { name: () => projected("v", head), matrix: detail.v, role: "v" },
       c: {
         name: perHead("Z", head),
-        matrix: headOf(trace.tensor(`${step.sublayer.path}.z`), head),
+        matrix: headOf(trace.tensor(tapIn(step, "z")), head),
         whose: "query",
         rows: queries,
       },
     });
   },
   explain: ({ step, keys }, picture, query, col) =>
-    productSum(picture, query, col, { label: (j) => `${keys[j]} ${j}`, tap: `${step.sublayer.path}.z` }),
+    productSum(picture, query, col, { label: (j) => `${keys[j]} ${j}`, tap: tapIn(step, "z") }),
 };

@@ -8,7 +8,7 @@ import { t } from "../../ui/i18n.js";
 import { followCells } from "./cells.js";
 import { choiceOf, chosenCell, whereOf } from "./choice.js";
 import { contextOf } from "./context.js";
-import { KINDS } from "./kinds.js";
+import { kindOf } from "./kinds.js";
 import { layoutOf } from "./layout.js";
 import { drawMats, light } from "./picture.js";
 import { drawNoSum, drawSum } from "./sum.js";
@@ -19,7 +19,7 @@ import { drawNoSum, drawSum } from "./sum.js";
  * @param {import("../../state/store.js").State} state @param {import("../index.js").Actions} actions
  */
 export function drawBoard(parts, context, state, actions) {
-  const picture = /** @type {any} */ (KINDS[context.step.kind]).picture(context);
+  const picture = /** @type {any} */ (kindOf(context.step)).picture(context);
   const one = parts.one ? { query: context.query, key: context.key } : null;
   const seen = [
     context.trace.key,
@@ -68,7 +68,7 @@ function show(parts, [row, col], hovered) {
   const { drawn, picture, context } = parts.board;
   light(drawn, row, col);
   if (col < 0) return drawNoSum(parts.sum, t("computation.none_chosen"));
-  const arithmetic = /** @type {any} */ (KINDS[context.step.kind]).explain(context, picture, row, col);
+  const arithmetic = /** @type {any} */ (kindOf(context.step)).explain(context, picture, row, col);
   drawSum(parts.sum, arithmetic, {
     mat: picture.result,
     alone: picture.rows === "row",

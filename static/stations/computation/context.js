@@ -1,6 +1,6 @@
 /** What a step is drawn from: the trace, the chosen head and tokens, and where its sublayer reads and writes. No DOM. */
 
-import { inputOf, outputOf, sublayersOf } from "../../model/anatomy.js";
+import { stacksOf, tapOf } from "../../model/description.js";
 import { tokenLabel } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
 
@@ -42,15 +42,25 @@ export function contextOf(trace, state, step) {
   };
 }
 
-/** Whether a block of the step's stack has cross-attention. */
-export const crosses = (model, { prefix, layer }) => sublayersOf(model, prefix, layer).length === 3;
+/** Whether Q, K or V is made from another stack's output. @param {string} name @param {import("./steps.js").Step} step */
+export const isForeign = (name, { attention }) =>
+  name !== "q" && attention !== null && attention.queries !== attention.keys;
 
-/** The tap that K and V are made from: in cross-attention the encoder's output. */
-export const readBy = (model, name, sublayer) =>
-  sublayer.kind === "cross_attn" && name !== "q" ? outputOf(model, "encoder.") : inputOf(model, sublayer);
+/** The tap that Q, K or V is made from: in cross-attention K and V from the other stack's output. */
+export function readBy(model, name, step) {
+  if (!isForeign(name, step)) return step.sublayer.input.tap;
+  return stacksOf(model).find(({ side }) => side === step.attention.keys)?.leaves.tap ?? step.sublayer.input.tap;
+}
+
+/** How many sublayers of the block the stream has gone through where a sublayer reads it. @param {import("./steps.js").Step} step */
+export const depthOf = ({ stack, layer, sublayer }) => stack.layers[layer].sublayers.indexOf(sublayer);
 
 /** The three of a residual connection: what was there, what is added, and their sum. */
-export function sumOf(model, { before, out, after, norm }) {
-  const added = model.norm_order === "res-post" ? `${norm}.out` : out;
-  return { before, added, sum: model.norm_order === "post" ? `${norm}.input` : after };
+export function sumOf({ reads, writes, leaves, norm }) {
+  const added = norm.place === "res-post" ? norm.roles.out : writes;
+  const sum = norm.place === "post" ? norm.roles.input : leaves;
+  return { before: reads.tap, added: added.tap, sum: sum.tap };
 }
+
+/** The tensor of the step's attention in its layer. @param {{attention: any, layer: number}} step @param {string} role */
+export const tapIn = ({ attention, layer }, role) => tapOf(attention, layer, role);

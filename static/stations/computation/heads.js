@@ -3,32 +3,33 @@
 import { cellIn } from "../../model/matrix.js";
 import { t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, mtext } from "../../ui/mathml.js";
+import { tapIn } from "./context.js";
 import { ofHead, projected } from "./letters.js";
 import { headOf, joined } from "./matrices.js";
 
 /** The first of a head's columns. */
-const first = (model, head) => (head * model.d_model) / model.n_head;
+const first = ({ attention }, head) => head * attention.d_head;
 
 /** Q, K, V of all heads, and below each the columns that are the open head's. */
 export const heads = {
   why: "weight",
-  needs: ({ sublayer }) => ["q", "k", "v"].map((name) => `tensor:${sublayer.path}.${name}`),
-  formula(step, { head, model }) {
+  needs: (step) => ["q", "k", "v"].map((name) => `tensor:${tapIn(step, name)}`),
+  formula(step, { head }) {
     const columns = () => [
       mtext("["),
       mo(":"),
       mo(","),
-      mn(first(model, head)),
+      mn(first(step, head)),
       mo("…"),
-      mn(first(model, head + 1) - 1),
+      mn(first(step, head + 1) - 1),
       mtext("]"),
     ];
     const one = (name) => [projected(name, head), mo("="), projected(name), columns()];
     return ["q", "k", "v"].map((name) => math(one(name)));
   },
-  picture({ trace, step: { sublayer }, head, queries, keys }) {
+  picture({ trace, step, head, queries, keys }) {
     const mats = ["q", "k", "v"].flatMap((name) => {
-      const tensor = trace.tensor(`${sublayer.path}.${name}`);
+      const tensor = trace.tensor(tapIn(step, name));
       const d = tensor.shape[2];
       const rows = name === "q" ? { whose: "query", rows: queries } : { whose: "key", rows: keys };
       const lit = (from) => (row, col) => ({ row: name === "q" ? row : undefined, col: from + col });
@@ -71,8 +72,8 @@ export const heads = {
 /** Z: the heads side by side. */
 export const concat = {
   why: "weight",
-  needs: ({ sublayer }) => [`tensor:${sublayer.path}.z`],
-  formula: (step, { model }) =>
+  needs: (step) => [`tensor:${tapIn(step, "z")}`],
+  formula: ({ attention }) =>
     math(
       mi("Z"),
       mo("="),
@@ -80,11 +81,11 @@ export const concat = {
       mtext("("),
       ofHead("Z", 0),
       mo(", …,"),
-      ofHead("Z", model.n_head - 1),
+      ofHead("Z", attention.n_head - 1),
       mtext(")"),
     ),
   picture({ trace, step, head, queries }) {
-    const tensor = trace.tensor(`${step.sublayer.path}.z`);
+    const tensor = trace.tensor(tapIn(step, "z"));
     const [n, , d] = tensor.shape;
     const one = { whose: "query", rows: queries };
     const inside = (at_, col) => (Math.floor(col / d) === head ? { row: at_, col: col % d } : {});
@@ -102,8 +103,8 @@ export const concat = {
     ];
     return { layout: "stack", mats, result: mats[1], rows: "query", cols: "feature" };
   },
-  explain({ model }, { result }, query, col) {
-    const d = model.d_model / model.n_head;
+  explain({ step }, { result }, query, col) {
+    const d = step.attention.d_head;
     const value = cellIn(result.matrix, query, col);
     return {
       terms: null,

@@ -1,11 +1,14 @@
 /** What each kind of step needs, shows and reckons. To add one: its object in a file beside, a line here, a place in steps.js. */
 
+import { t } from "../../ui/i18n.js";
 import { answer, logits } from "./answer.js";
 import { av, mask, scale, scores } from "./attention.js";
 import { concat, heads } from "./heads.js";
 import { final, norm } from "./norms.js";
 import { k, q, relu, v, w1, w2, wo } from "./projections.js";
+import { role } from "./role.js";
 import { softmaxStep } from "./softmax.js";
+import { roleOf } from "./steps.js";
 import { before, embed, residual, rest } from "./stream.js";
 import { tokens } from "./token_step.js";
 
@@ -17,8 +20,8 @@ import { tokens } from "./token_step.js";
  * @property {(context: import("./context.js").Context) => import("./product.js").Picture} [picture]
  * @property {(context: import("./context.js").Context, picture: import("./product.js").Picture, row: number, col: number) => import("./product.js").Arithmetic} [explain]
  * @property {(context: import("./context.js").Context, actions: import("../index.js").Actions) => Node} [list]  in place of a picture
- * @property {(model: any) => string|null} [note]  one more sentence about it
- * @property {(step: import("./steps.js").Step, model: any) => number} [leads]  the block that it leads to
+ * @property {(step: import("./steps.js").Step) => string|null} [note]  one more sentence about it
+ * @property {(step: import("./steps.js").Step) => number} [leads]  the block that it leads to
  */
 
 /** @type {Object<string, Kind>} */
@@ -43,3 +46,12 @@ export const KINDS = {
   },
   ...{ w1, relu, w2, rest, final, logits, answer },
 };
+
+/** The kind of a step; a role without one of its own is shown as it is. @param {import("./steps.js").Step} step @returns {Kind} */
+export const kindOf = ({ kind }) => KINDS[kind] ?? role;
+
+/** What a step is called; a role that only its mechanism knows, by its own name. @param {string} kind */
+export const stepName = (kind) => roleOf({ kind }) ?? t(`computation.step.${kind}`);
+
+/** @param {string} kind */
+export const aboutStep = (kind) => t(`computation.about.${roleOf({ kind }) === null ? kind : "role"}`);

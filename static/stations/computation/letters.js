@@ -24,16 +24,14 @@ export const ofHead = (letter, head) => sub(mi(letter), mn(head));
 
 /** The residual stream: X before the block's first sublayer, X′ behind it, X″ behind the next. */
 const PRIMES = ["", "′", "″", "‴"];
-const PLACES = { resid_pre: 0, resid_mid: 1, resid_cross: 2 };
 
-/** The stream that a tap names. @param {string} tap @param {boolean} crosses  whether the block has a third sublayer */
-export function stream(tap, crosses) {
-  const name = tap.slice(tap.lastIndexOf(".") + 1);
-  const primes = PRIMES[PLACES[name] ?? (crosses ? 3 : 2)];
+/** The stream after so many of the block's sublayers. @param {number} depth */
+export function stream(depth) {
+  const primes = PRIMES[depth] ?? `(${depth})`;
   return primes ? row(mi("X"), mtext(primes)) : mi("X");
 }
 
-/** What a sublayer adds. @param {"attn"|"cross_attn"|"ffn"} kind */
+/** What a sublayer adds. @param {"attention"|"ffn"} kind */
 export const written = (kind) => mi(kind === "ffn" ? "FFN" : "MultiHead");
 
 /** LN(X). @param {Node} x */

@@ -1,43 +1,45 @@
 /** LayerNorm: every row on its own. */
 
-import { endsOf } from "../../model/anatomy.js";
 import { cellIn, normalised, rowIn } from "../../model/matrix.js";
 import { frac, math, mi, mn, mo, row, sqrt, sup } from "../../ui/mathml.js";
+import { depthOf } from "./context.js";
 import { normed, written } from "./letters.js";
 import { asRow } from "./matrices.js";
 import { mat, stacked, streamName, sumName } from "./stream.js";
 
-/** A LayerNorm: `path` of its module, `input` and `output` name what goes in and comes out. */
-function normKind(path, input) {
+/** A LayerNorm: `of` a step, `input` names what goes in. */
+function normKind(of, input) {
   return {
     why: "norm",
-    needs: (step, model) =>
-      ["input", "out"]
-        .map((tap) => `tensor:${path(step, model)}.${tap}`)
-        .concat(["weight", "bias"].map((name) => `weight:${path(step, model)}.${name}`)),
-    formula(step, { model }) {
-      const [x, mean, spread] = [input(model, step), mi("μ"), sqrt(row(sup(mi("σ"), mn(2)), mo("+"), mi("ε")))];
+    needs(step) {
+      const { roles, parameters } = of(step);
+      const taps = [roles.input.tap, roles.out.tap].map((tap) => `tensor:${tap}`);
+      return [...taps, ...[parameters.gain, parameters.bias].map((name) => `weight:${name}`)];
+    },
+    formula(step) {
+      const [x, mean, spread] = [input(step), mi("μ"), sqrt(row(sup(mi("σ"), mn(2)), mo("+"), mi("ε")))];
       return math(normed(x()), mo("="), mi("γ"), mo("⊙"), frac(row(x(), mo("−"), mean), spread), mo("+"), mi("β"));
     },
-    picture({ trace, model, step, queries }) {
-      const name = path(step, model);
+    picture({ trace, step, queries }) {
+      const { roles, parameters } = of(step);
       const one = { learned: true, whose: null, rows: null, lit: (row, col) => ({ row: 0, col }) };
       return stacked([
-        mat("x", "", input(model, step), trace.tensor(`${name}.input`), queries, { lit: (row) => ({ row }) }),
-        mat("gain", "⊙", () => mi("γ"), asRow(trace.weight(`${name}.weight`)), queries, one),
-        mat("bias", "+", () => mi("β"), asRow(trace.weight(`${name}.bias`)), queries, one),
-        mat("c", "=", () => normed(input(model, step)()), trace.tensor(`${name}.out`), queries),
+        mat("x", "", input(step), trace.tensor(roles.input.tap), queries, { lit: (row) => ({ row }) }),
+        mat("gain", "⊙", () => mi("γ"), asRow(trace.weight(parameters.gain)), queries, one),
+        mat("bias", "+", () => mi("β"), asRow(trace.weight(parameters.bias)), queries, one),
+        mat("c", "=", () => normed(input(step)()), trace.tensor(roles.out.tap), queries),
       ]);
     },
-    explain({ model, step }, { mats: [x, gain, bias, c] }, query, col) {
+    explain({ step }, { mats: [x, gain, bias, c] }, query, col) {
+      const { eps, roles } = of(step);
       const values = rowIn(x.matrix, query);
-      const { mean, variance, hat } = normalised(values, col, model.layer_norm_eps);
+      const { mean, variance, hat } = normalised(values, col, eps);
       const [g, b] = [gain.matrix.data[col], bias.matrix.data[col]];
       const lines = [
         ["computation.line.x", {}, values[col]],
         ["computation.line.mean", { n: values.length }, mean],
         ["computation.line.variance", { n: values.length }, variance],
-        ["computation.line.hat", { eps: model.layer_norm_eps }, hat],
+        ["computation.line.hat", { eps }, hat],
         ["computation.line.gain", {}, g],
         ["computation.line.shift", {}, b],
       ];
@@ -46,20 +48,21 @@ function normKind(path, input) {
         lines,
         total: hat * g + b,
         own: cellIn(c.matrix, query, col),
-        tap: `${path(step, model)}.out`,
+        tap: roles.out.tap,
       };
     },
   };
 }
 
 /** What a block's LayerNorm reads. */
-function normInput(model, step) {
-  if (model.norm_order === "post") return sumName(model, step);
-  return model.norm_order === "pre" ? streamName(step.sublayer.before, model, step) : () => written(step.sublayer.kind);
+function normInput(step) {
+  const { norm, kind } = step.sublayer;
+  if (norm.place === "post") return sumName(step);
+  return norm.place === "pre" ? streamName(depthOf(step)) : () => written(kind);
 }
 
 export const norm = normKind(({ sublayer }) => sublayer.norm, normInput);
 export const final = normKind(
-  (step, model) => /** @type {string} */ (endsOf(model, step.prefix).finalNorm),
+  ({ stack }) => /** @type {import("../../model/description.js").Norm} */ (stack.final_norm),
   () => () => mi("X"),
 );

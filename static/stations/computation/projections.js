@@ -1,8 +1,8 @@
 /** Q, K, V, W_O, W₁ and W₂: a matrix of tokens times a matrix that was learned, plus a bias. */
 
-import { inputOf } from "../../model/anatomy.js";
+import { parameterOf } from "../../model/description.js";
 import { math, mi, mo, mtext, row } from "../../ui/mathml.js";
-import { crosses, readBy } from "./context.js";
+import { depthOf, isForeign, readBy, tapIn } from "./context.js";
 import { memory, normed, parameter, projected, stream, times, written } from "./letters.js";
 import { asRow, joined, transposed } from "./matrices.js";
 import { productPicture, productSum } from "./product.js";
@@ -10,31 +10,33 @@ import { productPicture, productSum } from "./product.js";
 const feature = (i) => String(i);
 
 /** The name of what a sublayer reads. @returns {() => Node} */
-const inputName = (model, sublayer, step) => () => {
-  const x = stream(sublayer.before, crosses(model, step));
-  return model.norm_order === "pre" ? normed(x) : x;
+const inputName = (step) => () => {
+  const x = stream(depthOf(step));
+  return step.sublayer.norm.place === "pre" ? normed(x) : x;
 };
 
 /**
- * A kind of step that is one Linear: what differs is said by `of(step, model)`: the taps `input` and `output`, the Linear's
- * `linear`, its letter's `index`, names, and whose rows they are.
+ * A kind of step that is one Linear: what differs is said by `of(step, model)`: the taps `input` and `output`, the parameters
+ * `weight` and `bias` (null: none), their letter's `index`, names, and whose rows they are.
  */
 function linearKind(of, why) {
   return {
     why,
     needs(step, model) {
-      const { input, output, linear } = of(step, model);
-      return [`tensor:${input}`, `tensor:${output}`, `weight:${linear}.weight`, `weight:${linear}.bias`];
+      const { input, output, weight, bias } = of(step, model);
+      return [`tensor:${input}`, `tensor:${output}`, `weight:${weight}`, ...(bias ? [`weight:${bias}`] : [])];
     },
     formula(step, { model }) {
-      const { index, inputOf: x, outputOf: y } = of(step, model);
-      return math(y(), mo("="), times(x(), parameter("W", index)), mo("+"), parameter("b", index));
+      const { index, bias, inputOf: x, outputOf: y } = of(step, model);
+      const shift = bias ? [mo("+"), parameter("b", index)] : [];
+      return math(y(), mo("="), times(x(), parameter("W", index)), ...shift);
     },
     picture({ trace, model, step, head, queries, keys }) {
       const {
         input,
         output,
-        linear,
+        weight,
+        bias,
         index,
         whose = "query",
         split,
@@ -43,7 +45,7 @@ function linearKind(of, why) {
         role = "",
       } = of(step, model);
       const rows = whose === "query" ? queries : keys;
-      const d = model.d_model / model.n_head;
+      const d = step.attention?.d_head ?? 0;
       const band = /** @type {[number, number]} */ ([head * d, (head + 1) * d]);
       const matrix = (name) =>
         trace.tensor(name).shape.length === 3 ? joined(trace.tensor(name)) : trace.tensor(name);
@@ -51,12 +53,12 @@ function linearKind(of, why) {
         a: { name: x, matrix: matrix(input), whose, rows, band: split === "in" ? band : undefined },
         b: {
           name: () => parameter("W", index),
-          matrix: transposed(trace.weight(`${linear}.weight`)),
+          matrix: transposed(trace.weight(weight)),
           role,
           learned: true,
           band: split === "out" ? band : undefined,
         },
-        bias: { name: () => parameter("b", index), matrix: asRow(trace.weight(`${linear}.bias`)), role },
+        bias: bias ? { name: () => parameter("b", index), matrix: asRow(trace.weight(bias)), role } : null,
         c: { name: y, matrix: matrix(output), role, whose, rows, band: split === "out" ? band : undefined },
       });
     },
@@ -68,20 +70,21 @@ function linearKind(of, why) {
 
 /** @param {"q"|"k"|"v"} name */
 const projection = (name) =>
-  linearKind(({ sublayer, ...step }, model) => {
-    const fromMemory = sublayer.kind === "cross_attn" && name !== "q";
-    return {
-      input: readBy(model, name, sublayer),
-      output: `${sublayer.path}.${name}`,
-      linear: `${sublayer.path}.w_${name}`,
+  linearKind(
+    (step, model) => ({
+      input: readBy(model, name, step),
+      output: tapIn(step, name),
+      weight: parameterOf(step.attention, step.layer, `w_${name}`),
+      bias: parameterOf(step.attention, step.layer, `b_${name}`),
       index: name,
       role: name,
       split: "out",
       whose: name === "q" ? "query" : "key",
-      inputOf: fromMemory ? memory : inputName(model, sublayer, step),
+      inputOf: isForeign(name, step) ? memory : inputName(step),
       outputOf: () => projected(name),
-    };
-  }, "weight");
+    }),
+    "weight",
+  );
 
 export const q = projection("q");
 export const k = projection("k");
@@ -89,35 +92,38 @@ export const v = projection("v");
 
 /** Concat(heads) · W_O + b_O */
 export const wo = linearKind(
-  ({ sublayer }) => ({
-    input: `${sublayer.path}.z`,
-    output: sublayer.out,
-    linear: `${sublayer.path}.w_o`,
+  (step) => ({
+    input: tapIn(step, "z"),
+    output: step.sublayer.writes.tap,
+    weight: parameterOf(step.attention, step.layer, "w_o"),
+    bias: parameterOf(step.attention, step.layer, "b_o"),
     index: "o",
     split: "in",
     inputOf: () => mi("Z"),
-    outputOf: () => written("attn"),
+    outputOf: () => written("attention"),
   }),
   "z",
 );
 
 export const w1 = linearKind(
-  ({ sublayer, ...step }, model) => ({
-    input: inputOf(model, sublayer),
-    output: `${sublayer.path}.pre`,
-    linear: `${sublayer.path}.w_1`,
+  (step) => ({
+    input: step.sublayer.input.tap,
+    output: step.sublayer.roles.pre.tap,
+    weight: step.sublayer.parameters.w_1,
+    bias: step.sublayer.parameters.b_1,
     index: 1,
-    inputOf: inputName(model, sublayer, step),
+    inputOf: inputName(step),
     outputOf: () => mi("pre"),
   }),
   "unit",
 );
 
 export const w2 = linearKind(
-  ({ sublayer }) => ({
-    input: `${sublayer.path}.post`,
-    output: sublayer.out,
-    linear: `${sublayer.path}.w_2`,
+  ({ sublayer: { roles, writes, parameters } }) => ({
+    input: roles.post.tap,
+    output: writes.tap,
+    weight: parameters.w_2,
+    bias: parameters.b_2,
     index: 2,
     inputOf: () => mi("post"),
     outputOf: () => written("ffn"),
@@ -128,7 +134,7 @@ export const w2 = linearKind(
 /** pre = X W₁ + b₁, post = max(0, pre). */
 export const relu = {
   why: "unit",
-  needs: ({ sublayer }) => [`tensor:${sublayer.path}.pre`, `tensor:${sublayer.path}.post`],
+  needs: ({ sublayer: { roles } }) => [`tensor:${roles.pre.tap}`, `tensor:${roles.post.tap}`],
   formula: () =>
     math(
       mi("post"),
@@ -140,11 +146,11 @@ export const relu = {
       row(mtext("("), mi("0"), mo(","), mi("pre"), mtext(")")),
     ),
   picture({ trace, step: { sublayer }, queries }) {
-    const one = (id, op, name, tap) => ({
+    const one = (id, op, name, role) => ({
       id,
       op,
       name,
-      matrix: trace.tensor(`${sublayer.path}.${tap}`),
+      matrix: trace.tensor(sublayer.roles[role].tap),
       whose: "query",
       rows: queries,
       lit: (row, col) => ({ row, col }),
@@ -163,7 +169,7 @@ export const relu = {
       lines,
       total: Math.max(0, pre),
       own: c.matrix.data[at * c.matrix.shape[1] + col],
-      tap: `${sublayer.path}.post`,
+      tap: sublayer.roles.post.tap,
     };
   },
 };

@@ -2,6 +2,7 @@
 
 import { cellIn, rowIn, sum } from "../../model/matrix.js";
 import { math, mi, mo, mtext, row } from "../../ui/mathml.js";
+import { tapIn } from "./context.js";
 import { ofHead } from "./letters.js";
 
 const masked = (head) => row(ofHead("S", head), mo("+"), mi("M"));
@@ -33,7 +34,7 @@ export const softmaxStep = {
     return {
       ...shareOf(scores, key, (j) => `${keys[j]} ${j}`),
       own: cellIn(detail.pattern, query, key),
-      tap: `${step.sublayer.path}.pattern`,
+      tap: tapIn(step, "pattern"),
     };
   },
 };

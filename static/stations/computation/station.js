@@ -8,7 +8,7 @@ import { headTitle } from "../../ui/head_names.js";
 import { t } from "../../ui/i18n.js";
 import { drawBoard } from "./board.js";
 import { contextOf } from "./context.js";
-import { KINDS } from "./kinds.js";
+import { aboutStep, kindOf, stepName } from "./kinds.js";
 import { opening, openStep, stepsOf } from "./steps.js";
 import { buildSum } from "./sum.js";
 import { buildWalk, drawWalk } from "./walk.js";
@@ -60,9 +60,9 @@ export default {
   saysWhatLacks: true, // the walk goes on without it
   needs(state, model) {
     const step = openOf(state, model);
-    return KINDS[step.kind].needs(step, model);
+    return kindOf(step).needs(step, model);
   },
-  why: (state, model) => KINDS[openOf(state, model).kind].why,
+  why: (state, model) => kindOf(openOf(state, model)).why,
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
     const steps = stepsOf(trace.model, state);
@@ -90,16 +90,12 @@ function walkOf(parts, actions) {
 function drawHeading(parts, context) {
   const { step, model, layer, head, trace } = context;
   setText(parts.title, headTitle(model, { attention: trace.attention.id, layer, head }));
-  const name = h("b", { class: "step-name" }, t(`computation.step.${step.kind}`));
-  replace(parts.formula, name, h("span", { class: "formulas" }, KINDS[step.kind].formula(step, context)));
+  const name = h("b", { class: "step-name" }, stepName(step.kind));
+  replace(parts.formula, name, h("span", { class: "formulas" }, kindOf(step).formula(step, context)));
   const crossed = step.group === "cross_attn" && ["q", "k", "v"].includes(step.kind);
   setText(
     parts.about,
-    [
-      t(`computation.about.${step.kind}`),
-      crossed && t(`computation.about.cross_${step.kind}`),
-      KINDS[step.kind].note?.(model),
-    ]
+    [aboutStep(step.kind), crossed && t(`computation.about.cross_${step.kind}`), kindOf(step).note?.(step)]
       .filter(Boolean)
       .join(" "),
   );
@@ -107,7 +103,7 @@ function drawHeading(parts, context) {
 
 /** One token or all; and where there is a block to enter, the way there. */
 function drawChoices(parts, { step, model }, actions) {
-  const leads = KINDS[step.kind].leads?.(step, model);
+  const leads = kindOf(step).leads?.(step);
   parts.leads.hidden = leads === undefined;
   if (leads !== undefined) setText(parts.leads, t("computation.leads", { layer: leads }));
   parts.leads.onclick = () => {
@@ -125,7 +121,7 @@ function drawChoices(parts, { step, model }, actions) {
 
 function drawBody(parts, context, state, actions) {
   const { step, trace, model } = context;
-  const { list, needs } = KINDS[step.kind];
+  const { list, needs } = kindOf(step);
   const lacks = needs(step, model).map(trace.lacks).find(Boolean);
   parts.lacks.hidden = !lacks;
   parts.list.hidden = !list;

@@ -1,21 +1,64 @@
 /** The steps of the walk: what a stack and one of its blocks do, in the order of the forward pass. No DOM. */
 
-import { endsOf, prefixOf, sublayersOf } from "../../model/anatomy.js";
-import { attentionOf, attentionsOf } from "../../model/attentions.js";
+import { answeringStack, attentionOf, has, stackOf, wordOf } from "../../model/description.js";
 
 /**
  * @typedef {Object} Step
  * @property {string} id  `${group}.${kind}`, as the address has it
  * @property {"in"|"attn"|"cross_attn"|"ffn"|"out"} group
- * @property {string} kind  what is done: a name of kinds.js
- * @property {string} prefix  of the stack
+ * @property {string} kind  what is done: a name of kinds.js, or a role that has none of its own there
+ * @property {import("../../model/description.js").Stack} stack
  * @property {number} layer  the open block
- * @property {import("../../model/anatomy.js").Sublayer|null} sublayer  that it belongs to
- * @property {import("../../model/attentions.js").Attention|null} attention  of that sublayer
+ * @property {any} sublayer  of the description, that it belongs to; null outside the block
+ * @property {import("../../model/description.js").Attention|null} attention  of that sublayer
  */
 
-const ATTENTION = ["q", "k", "v", "heads", "scores", "scale", "mask", "softmax", "av", "concat", "wo"];
+/** What is done in an attention, with the roles that it takes: one that the attention lacks is left out. */
+const ATTENTION = {
+  ...{
+    q: ["q"],
+    k: ["k"],
+    v: ["v"],
+    heads: ["q", "k", "v"],
+    scores: ["q", "k", "scores"],
+    scale: ["q", "k", "scores"],
+  },
+  ...{ mask: ["scores", "mask"], softmax: ["scores", "mask", "pattern"] },
+  ...{ av: ["pattern", "mask", "v", "z"], concat: ["z"], wo: ["z", "attn_out"] },
+};
+/** The steps that a Linear makes, with its parameter. */
+const LINEAR = { q: "w_q", k: "w_k", v: "w_v", wo: "w_o" };
+const SHOWN = new Set([...Object.values(ATTENTION).flat(), "head_out"]);
 const FFN = ["w1", "relu", "w2"];
+
+/** The steps of one attention: its own roles, which only it knows, stand before A·V. @param {import("../../model/description.js").Attention} attention */
+function kindsOf(attention) {
+  const { roles, parameters } = attention;
+  const can = (kind) =>
+    ATTENTION[kind].every((role) => has(attention, role)) && (!LINEAR[kind] || parameters[LINEAR[kind]]);
+  const kinds = Object.keys(ATTENTION).filter(can);
+  const own = Object.keys(roles).filter((role) => !SHOWN.has(role) && isMatrix(roles[role].dims));
+  const lone = ["scores", "mask", "pattern", "z"].filter((role) => has(attention, role) && !shows(kinds, role));
+  const at = kinds.findIndex((kind) => ["av", "concat", "wo"].includes(kind));
+  const more = [...lone, ...own].map((role) => `${ROLE}${role}`);
+  return kinds.toSpliced(at < 0 ? kinds.length : at, 0, ...more);
+}
+
+/** The step of a role that has none of its own is named by it. */
+const ROLE = "role-";
+
+/** Its role; null for a step with a name of its own. @param {{kind: string}} step @returns {string|any} */
+export const roleOf = ({ kind }) => (kind.startsWith(ROLE) ? kind.slice(ROLE.length) : null);
+
+/** What a role is shown as, where the walk is open at one. @param {any} model @param {Pick<import("../../state/store.js").State, "attention"|"layer"|"step"|"view">} state @returns {string|null} */
+export function shownRole(model, state) {
+  return state.view === "computation" ? roleOf(openStep(stepsOf(model, state), model, state)) : null;
+}
+
+/** Whether a known role comes up in one of the steps. */
+const shows = (kinds, role) => kinds.some((kind) => ATTENTION[kind].includes(role));
+/** Whether one head of it is a matrix. */
+const isMatrix = (dims) => dims.replace(/^(kv_)?head /, "").split(" ").length === 2;
 
 /** Where a sublayer's LayerNorm stands: before it, behind the sum, or before the sum (model/block.py). */
 const ORDERS = {
@@ -30,41 +73,36 @@ const ORDERS = {
  * @returns {Step[]}
  */
 export function stepsOf(model, { attention: id, layer }) {
-  const open = attentionOf(model, id);
-  const prefix = prefixOf(open);
+  const stack = stackOf(model, attentionOf(model, id));
   const step = (group, kind, sublayer = null, attention = null) => ({
     id: `${group}.${kind}`,
     group,
     kind,
-    prefix,
+    stack,
     layer,
     sublayer,
     attention,
   });
-  const block = sublayersOf(model, prefix, layer).flatMap((sublayer) => {
-    const kinds = (ORDERS[model.norm_order] ?? ORDERS.pre)(sublayer.kind === "ffn" ? FFN : ATTENTION);
-    return kinds.map((kind) => step(sublayer.kind, kind, sublayer, attentionIn(model, prefix, sublayer.kind)));
+  const block = stack.layers[layer].sublayers.flatMap((sublayer) => {
+    const attention = sublayer.kind === "attention" ? attentionOf(model, sublayer.attention) : null;
+    const kinds = ORDERS[sublayer.norm.place](attention ? kindsOf(attention) : FFN);
+    return kinds.map((kind) => step(wordOf(model, sublayer), kind, sublayer, attention));
   });
   const before = layer > 0 ? ["tokens", "embed", "before"] : ["tokens", "embed"];
   return [
     ...before.map((kind) => step("in", kind)),
     ...block,
-    ...endOf(model, prefix, layer).map((kind) => step("out", kind)),
+    ...endOf(model, stack, layer).map((kind) => step("out", kind)),
   ];
 }
 
 /** What follows the open block: the others, the last LayerNorm, and what comes out, if this stack is the one that answers. */
-function endOf(model, prefix, layer) {
-  const answers = prefixOf(attentionOf(model)) === prefix;
+function endOf(model, stack, layer) {
   return [
-    layer < model.n_layer - 1 && "rest",
-    endsOf(model, prefix).finalNorm && "final",
-    ...(answers ? ["logits", "answer"] : []),
+    layer < stack.layers.length - 1 && "rest",
+    stack.final_norm && "final",
+    ...(answeringStack(model) === stack ? ["logits", "answer"] : []),
   ].filter(Boolean);
-}
-
-function attentionIn(model, prefix, kind) {
-  return attentionsOf(model).find((one) => prefixOf(one) === prefix && one.path.endsWith(`.${kind}`)) ?? null;
 }
 
 /**

@@ -2,8 +2,8 @@
 
 import { cellIn } from "../../model/matrix.js";
 import { math, mi, mn, mo, mtext, row, sqrt, sub } from "../../ui/mathml.js";
-import { scalingWords } from "../embedding/scaling.js";
-import { crosses, sumOf } from "./context.js";
+import { isScaled, scalingWords } from "../embedding/scaling.js";
+import { depthOf, sumOf } from "./context.js";
 import { normed, stream, written } from "./letters.js";
 import { mapped } from "./matrices.js";
 
@@ -22,18 +22,17 @@ export const mat = (id, op, name, matrix, queries, more = {}) => ({
 });
 
 /** √d_model, where the model multiplies its embeddings with it. */
-const factor = (model) => (model.scale_embeddings ? Math.sqrt(model.d_model) : 1);
+const factor = ({ embedding }) => embedding.scale ?? 1;
+const first = ({ layers }) => layers[0].sublayers[0].reads.tap;
+const last = (list) => list[list.length - 1];
 
 export const embed = {
   why: "weight",
-  note: scalingWords,
-  needs: ({ prefix }) => [
-    `tensor:${prefix}embedding`,
-    `tensor:${prefix}positional`,
-    `tensor:${prefix}layers.0.resid_pre`,
-  ],
-  formula(step, { model }) {
-    const scaled = model.scale_embeddings ? [sqrt(sub(mi("d"), mi("model"))), mo("·")] : [];
+  note: ({ stack }) => scalingWords(stack),
+  needs: ({ stack }) =>
+    [...Object.values(stack.embedding.roles).map(({ tap }) => tap), first(stack)].map((tap) => `tensor:${tap}`),
+  formula({ stack }) {
+    const scaled = isScaled(stack) ? [sqrt(sub(mi("d"), mi("model"))), mo("·")] : [];
     return math(
       mi("X"),
       mo("="),
@@ -45,9 +44,10 @@ export const embed = {
       row(mtext("["), mi("pos"), mtext("]")),
     );
   },
-  picture({ trace, model, step: { prefix }, queries }) {
-    const times = factor(model);
-    const rows = mapped(trace.tensor(`${prefix}embedding`), "unscaled", (value) => value / times);
+  picture({ trace, step: { stack }, queries }) {
+    const times = factor(stack);
+    const { embedding, positional } = stack.embedding.roles;
+    const rows = mapped(trace.tensor(embedding.tap), "unscaled", (value) => value / times);
     const scaled =
       times === 1
         ? []
@@ -56,43 +56,37 @@ export const embed = {
               "scaled",
               "·√d =",
               () => row(sqrt(sub(mi("d"), mi("model"))), mi("E"), mtext("["), mi("id"), mtext("]")),
-              trace.tensor(`${prefix}embedding`),
+              trace.tensor(embedding.tap),
               queries,
             ),
           ];
     return stacked([
       mat("e", "", () => row(mi("E"), mtext("["), mi("id"), mtext("]")), rows, queries, { learned: true }),
       ...scaled,
-      mat(
-        "p",
-        "+",
-        () => row(mi("P"), mtext("["), mi("pos"), mtext("]")),
-        trace.tensor(`${prefix}positional`),
-        queries,
-        { learned: model.position === "learned" },
-      ),
-      mat("x", "=", () => mi("X"), trace.tensor(`${prefix}layers.0.resid_pre`), queries),
+      mat("p", "+", () => row(mi("P"), mtext("["), mi("pos"), mtext("]")), trace.tensor(positional.tap), queries, {
+        learned: stack.embedding.positions === "learned",
+      }),
+      mat("x", "=", () => mi("X"), trace.tensor(first(stack)), queries),
     ]);
   },
-  explain({ trace, model, step: { prefix } }, { mats, result }, query, col) {
-    const [e, p] = [cellIn(mats[0].matrix, query, col), cellIn(trace.tensor(`${prefix}positional`), query, col)];
+  explain({ trace, model, step: { stack } }, { mats, result }, query, col) {
+    const { positional } = stack.embedding.roles;
+    const [e, p] = [cellIn(mats[0].matrix, query, col), cellIn(trace.tensor(positional.tap), query, col)];
     const { tokens, positionIds } = trace.queries;
-    const scaled = model.scale_embeddings ? [["computation.line.scaled", { d: model.d_model }, e * factor(model)]] : [];
+    const scaled = isScaled(stack)
+      ? [["computation.line.scaled", { d: model.description.d_model }, e * factor(stack)]]
+      : [];
     const lines = [
-      [
-        model.scale_embeddings ? "computation.line.unscaled" : "computation.line.embedding",
-        { id: tokens[query].id, col },
-        e,
-      ],
+      [isScaled(stack) ? "computation.line.unscaled" : "computation.line.embedding", { id: tokens[query].id, col }, e],
       ...scaled,
       ["computation.line.position", { pos: positionIds[query], col }, p],
     ];
     return {
       terms: null,
       lines,
-      total: e * factor(model) + p,
+      total: e * factor(stack) + p,
       own: cellIn(result.matrix, query, col),
-      tap: `${prefix}layers.0.resid_pre`,
+      tap: first(stack),
     };
   },
 };
@@ -101,23 +95,23 @@ export const embed = {
 function skipped(from, to, of) {
   return {
     why: "weight",
-    needs: (step, model) => [`tensor:${from(step, model)}`, `tensor:${to(step, model)}`],
-    formula(step, { model }) {
-      const { first, last } = of(step, model);
+    needs: (step) => [`tensor:${from(step)}`, `tensor:${to(step)}`],
+    formula(step) {
+      const { first, last } = of(step);
       const block = (layer) => sub(mi("Block"), mn(layer));
       const inside = first === last ? [block(first)] : [block(last), mo("∘"), mo("…"), mo("∘"), block(first)];
       return math(mi("X"), mo("←"), ...inside, row(mtext("("), mi("X"), mtext(")")));
     },
-    picture({ trace, model, step, queries }) {
+    picture({ trace, step, queries }) {
       const named = (layer) => () => sub(mi("X"), mn(layer));
-      const { first, last } = of(step, model);
+      const { first, last } = of(step);
       return stacked([
-        mat("a", "", named(first), trace.tensor(from(step, model)), queries),
-        mat("c", "→", named(last + 1), trace.tensor(to(step, model)), queries),
+        mat("a", "", named(first), trace.tensor(from(step)), queries),
+        mat("c", "→", named(last + 1), trace.tensor(to(step)), queries),
       ]);
     },
-    explain({ model, step }, { mats: [a, c] }, query, col) {
-      const { first, last } = of(step, model);
+    explain({ step }, { mats: [a, c] }, query, col) {
+      const { first, last } = of(step);
       const [was, is] = [cellIn(a.matrix, query, col), cellIn(c.matrix, query, col)];
       const lines = [
         ["computation.line.before", { layer: first }, was],
@@ -126,49 +120,48 @@ function skipped(from, to, of) {
       return { terms: null, lines, total: is, own: null, tap: null, note: "computation.skipped" };
     },
     /** The walk through a neighbouring block. */
-    leads: (step, model) => of(step, model).leads,
+    leads: (step) => of(step).leads,
   };
 }
 
 export const before = skipped(
-  ({ prefix }) => `${prefix}layers.0.resid_pre`,
-  ({ prefix, layer }) => `${prefix}layers.${layer}.resid_pre`,
+  ({ stack }) => first(stack),
+  ({ stack, layer }) => stack.layers[layer].sublayers[0].reads.tap,
   ({ layer }) => ({ first: 0, last: layer - 1, leads: layer - 1 }),
 );
 
 export const rest = skipped(
-  ({ prefix, layer }) => `${prefix}layers.${layer}.resid_post`,
-  ({ prefix }, model) => `${prefix}layers.${model.n_layer - 1}.resid_post`,
-  ({ layer }, model) => ({ first: layer + 1, last: model.n_layer - 1, leads: layer + 1 }),
+  ({ stack, layer }) => last(stack.layers[layer].sublayers).leaves.tap,
+  ({ stack }) => last(last(stack.layers).sublayers).leaves.tap,
+  ({ stack, layer }) => ({ first: layer + 1, last: stack.layers.length - 1, leads: layer + 1 }),
 );
 
 /** @returns {() => Node} */
-export const streamName = (tap, model, step) => () => stream(tap, crosses(model, step));
-export const sumName = (model, step) => () =>
-  row(stream(step.sublayer.before, crosses(model, step)), mo("+"), written(step.sublayer.kind));
+export const streamName = (depth) => () => stream(depth);
+export const sumName = (step) => () => row(stream(depthOf(step)), mo("+"), written(step.sublayer.kind));
 const addedName =
-  (model, { sublayer }) =>
+  ({ sublayer: { kind, norm } }) =>
   () =>
-    model.norm_order === "res-post" ? normed(written(sublayer.kind)) : written(sublayer.kind);
+    norm.place === "res-post" ? normed(written(kind)) : written(kind);
 
 export const residual = {
   why: "weight",
-  needs: ({ sublayer }, model) => Object.values(sumOf(model, sublayer)).map((tap) => `tensor:${tap}`),
-  formula(step, { model }) {
-    const { before: x, after } = step.sublayer;
-    const sum_ = [streamName(x, model, step)(), mo("+"), addedName(model, step)()];
-    return model.norm_order === "post" ? math(...sum_) : math(streamName(after, model, step)(), mo("="), ...sum_);
+  needs: ({ sublayer }) => Object.values(sumOf(sublayer)).map((tap) => `tensor:${tap}`),
+  formula(step) {
+    const depth = depthOf(step);
+    const sum_ = [stream(depth), mo("+"), addedName(step)()];
+    return step.sublayer.norm.place === "post" ? math(...sum_) : math(stream(depth + 1), mo("="), ...sum_);
   },
-  picture({ trace, model, step, queries }) {
-    const taps = sumOf(model, step.sublayer);
-    const result = model.norm_order === "post" ? sumName(model, step) : streamName(step.sublayer.after, model, step);
+  picture({ trace, step, queries }) {
+    const [taps, depth] = [sumOf(step.sublayer), depthOf(step)];
+    const compound = step.sublayer.norm.place === "post";
     return stacked([
-      mat("a", "", streamName(step.sublayer.before, model, step), trace.tensor(taps.before), queries),
-      mat("b", "+", addedName(model, step), trace.tensor(taps.added), queries),
-      mat("c", "=", result, trace.tensor(taps.sum), queries, { compound: model.norm_order === "post" }),
+      mat("a", "", streamName(depth), trace.tensor(taps.before), queries),
+      mat("b", "+", addedName(step), trace.tensor(taps.added), queries),
+      mat("c", "=", compound ? sumName(step) : streamName(depth + 1), trace.tensor(taps.sum), queries, { compound }),
     ]);
   },
-  explain({ model, step }, { mats: [a, b, c] }, query, col) {
+  explain({ step }, { mats: [a, b, c] }, query, col) {
     const [x, y] = [cellIn(a.matrix, query, col), cellIn(b.matrix, query, col)];
     const lines = [
       ["computation.line.stream", {}, x],
@@ -179,7 +172,7 @@ export const residual = {
       lines,
       total: x + y,
       own: cellIn(c.matrix, query, col),
-      tap: sumOf(model, step.sublayer).sum,
+      tap: sumOf(step.sublayer).sum,
     };
   },
 };

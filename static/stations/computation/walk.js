@@ -2,7 +2,9 @@
 
 import { h, keepingFocus, replace, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { stepName } from "./kinds.js";
 import { createPlayer } from "./player.js";
+import { roleOf } from "./steps.js";
 
 /** Seconds that Play gives to a step. */
 const PACES = [0.5, 1, 2, 4, 8];
@@ -115,7 +117,7 @@ function groupsOf(walk, steps, { layer }) {
 }
 
 function stepButton(walk, { id, kind }) {
-  const name = t(`computation.step.${kind}`);
+  const name = stepName(kind);
   const role = ["q", "k", "v"].includes(kind) ? kind : null;
   const click = () => walk.jump(walk.steps.findIndex((step) => step.id === id));
   return h(
@@ -134,6 +136,7 @@ function stepButton(walk, { id, kind }) {
 
 /** W_O, W_1: with the index below, as in the formulas. */
 function shortName(kind) {
+  if (roleOf({ kind }) !== null) return roleOf({ kind });
   const [letter, index] = t(`computation.short.${kind}`).split("_");
   return index ? [letter, h("sub", null, index)] : letter;
 }

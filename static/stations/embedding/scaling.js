@@ -4,9 +4,12 @@ import { t } from "../../ui/i18n.js";
 
 /**
  * How E[id] was got from the tap, if it is not the tap; a file of an unknown model may not say.
- * @param {any} model @returns {string|null}
+ * @param {import("../../model/description.js").Stack} stack @returns {string|null}
  */
-export function scalingWords({ scale_embeddings: scales }) {
-  if (scales === undefined) return t("embedding.scaling_unknown");
-  return scales ? t("embedding.scaling") : null;
+export function scalingWords(stack) {
+  if (stack.embedding.scale === null) return t("embedding.scaling_unknown");
+  return isScaled(stack) ? t("embedding.scaling") : null;
 }
+
+/** @param {import("../../model/description.js").Stack} stack */
+export const isScaled = ({ embedding: { scale } }) => scale !== null && scale !== 1;

@@ -1,7 +1,6 @@
 /** Embedding + position: what the first layer reads, the positions, what they are for, and what lies near a token. */
 
-import { prefixOf } from "../../model/anatomy.js";
-import { attentionOf, attentionsOf, writesTarget } from "../../model/attentions.js";
+import { attentionOf, attentionsOf, stackOf, writesTarget } from "../../model/description.js";
 import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { buildPlainStation } from "../station.js";
@@ -12,7 +11,7 @@ import swap from "./swap.js";
 
 /**
  * @typedef {Object} Tab  a part of this station: its word is `embedding.tab.<name>`
- * @property {(prefix: string) => string[]} needs  of the stack that is shown
+ * @property {(stack: import("../../model/description.js").Stack) => string[]} needs  of the stack that is shown
  * @property {boolean} [sides]  there is one for the source and one for the target
  * @property {(place: HTMLElement, trace: any, state: any, actions: any) => {formula: any, note: any, legend?: any}} draw
  */
@@ -26,7 +25,7 @@ const tabOf = ({ step }) => {
   return Object.hasOwn(TABS, name) ? name : "sum";
 };
 
-const prefix = (state, model) => prefixOf(attentionOf(model, state.attention));
+const shownStack = (state, model) => stackOf(model, attentionOf(model, state.attention));
 
 const partsOf = perRoot((root) => {
   const places = Object.fromEntries(Object.keys(TABS).map((name) => [name, h("div", { dataset: { part: name } })]));
@@ -52,7 +51,7 @@ export default {
   // A saved trace has the tensors of the sum; of the rest nothing, and the tabs must stay to lead back.
   needs(state, model) {
     if (state.file !== null && tabOf(state) !== "sum") return [];
-    return TABS[tabOf(state)].needs(prefix(state, model));
+    return TABS[tabOf(state)].needs(shownStack(state, model));
   },
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
@@ -73,7 +72,7 @@ export default {
     const { formula, note, legend } = tab.draw(place, trace, state, {
       ...actions,
       redraw,
-      prefix: prefix(state, trace.model),
+      stack: shownStack(state, trace.model),
     });
     replace(
       parts.formula,

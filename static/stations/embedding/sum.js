@@ -2,7 +2,7 @@
 
 import { drawMatrix } from "../../chart/matrix/heatmap.js";
 import { legendOf } from "../../chart/matrix/scale.js";
-import { endsOf, sublayersOf } from "../../model/anatomy.js";
+import { stacksOf } from "../../model/description.js";
 import { largest, lengthOf, rowIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 import { checkOf } from "../../ui/agreement.js";
@@ -13,15 +13,13 @@ import { math, mi, mn, mo, row as side, sqrt, sub } from "../../ui/mathml.js";
 import { buildPager, counting, drawPager, pageOf, pageSize } from "../dimension_pages.js";
 import { labelsOf } from "../query_key.js";
 import { fullGap, sharedScales } from "./numbers.js";
-import { scalingWords } from "./scaling.js";
+import { isScaled, scalingWords } from "./scaling.js";
 
 const NAMES = /** @type {const} */ (["embedding", "position", "x"]);
 
-/** The taps behind the three, in their order. @param {any} model @param {string} prefix */
-const tapsOf = (model, prefix) => {
-  const { embedding, positional } = endsOf(model, prefix);
-  return [embedding, positional, sublayersOf(model, prefix, 0)[0].before];
-};
+/** The taps behind the three, in their order. @param {import("../../model/description.js").Stack} stack */
+const tapsOf = ({ embedding: { roles }, layers }) =>
+  [roles.embedding, roles.positional, layers[0].sublayers[0].reads].map(({ tap }) => tap);
 
 const partsOf = perRoot((place) => {
   const line = h("div", { class: "embedding-sum", "aria-live": "polite", dataset: { testid: "sum-of-cell" } });
@@ -61,10 +59,10 @@ function nameOf(name) {
 const token = () => [mi("E"), mo("["), mi("id"), mo("]")];
 
 export default {
-  needs: (prefix) => [`tensor:${prefix}embedding`, `tensor:${prefix}positional`, `tensor:${prefix}layers.0.resid_pre`],
+  needs: (stack) => tapsOf(stack).map((tap) => `tensor:${tap}`),
   draw(place, trace, state, actions) {
     const parts = partsOf(place);
-    const tensors = tapsOf(trace.model, actions.prefix).map((name) => trace.tensor(name));
+    const tensors = tapsOf(actions.stack).map((name) => trace.tensor(name));
     const [n, dModel] = tensors[2].shape;
     const { query: row } = position(state, trace);
     const asked = state.cell?.[1] ?? -1;
@@ -73,27 +71,33 @@ export default {
     const from = Math.floor(col / size) * size;
     parts.pager.turn = (by) => actions.set({ query: row, cell: [row, Math.min(dModel - 1, col + by * size)] }); // the choice comes along
     drawPager(parts.pager, from, size, dModel);
-    replace(parts.line, sumOf(trace, tensors, row, col));
+    replace(parts.line, sumOf(trace, actions.stack, tensors, row, col));
     const { scales, full } = sharedScales(tensors.map(({ data }) => data));
     parts.thirds.forEach((third, i) =>
       drawThird(third, tensors[i], scales[i], trace, { row, col, size, from }, actions),
     );
-    const formula = math(mi("X"), mo("="), ...scaled(trace.model, [...token()]), mo("+"), sub(mi("P"), mi("pos")));
+    const formula = math(
+      mi("X"),
+      mo("="),
+      ...scaled(actions.stack, dModel, [...token()]),
+      mo("+"),
+      sub(mi("P"), mi("pos")),
+    );
     const legend = full && h("span", { class: "legend" }, t("embedding.full", { full: significant(full, 2) }));
     return { formula, note: t("embedding.sum_note", { n, d_model: dModel }), legend };
   },
 };
 
 /** The row of the table, and what it is multiplied with (Vaswani et al. 2017, section 3.4). */
-function scaled({ scale_embeddings, d_model }, e) {
-  return scale_embeddings ? [sqrt(mn(d_model)), mo("·"), side(...e)] : e;
+function scaled(stack, dModel, e) {
+  return isScaled(stack) ? [sqrt(mn(dModel)), mo("·"), side(...e)] : e;
 }
 
 /** The chosen cell's sum, all the others, and how long the two parts of this row are. */
-function sumOf(trace, [e, p, x], row, col) {
+function sumOf(trace, stack, [e, p, x], row, col) {
   const at = row * x.shape[1] + col;
   const sum = Math.fround(e.data[at] + p.data[at]);
-  const { scale_embeddings: scales, d_model: dModel } = trace.model;
+  const [scales, dModel] = [isScaled(stack), trace.model.description.d_model];
   const value = (number, role = "") => h("b", { class: `mono ${role}` }, significant(number, 5));
   const where = {
     token: h("b", { class: "mono q" }, labelsOf(trace.queries.tokens)[row]),
@@ -129,7 +133,7 @@ function sumOf(trace, [e, p, x], row, col) {
       " ",
       allOf(e, p, x),
       " ",
-      scalingWords(trace.model),
+      scalingWords(stack),
     ),
   ];
 }
@@ -177,6 +181,6 @@ function drawThird({ name, size, legend, matrix }, tensor, scale, trace, at, act
     ],
     chosen: { row: at.row, col: at.col - at.from, span: "row", role: "q" },
     onChoose: (row, col) => actions.set({ query: row, cell: [row, at.from + col] }),
-    filename: ["chumoku", actions.prefix.replace(".", "-"), name].join("-").replace("--", "-"),
+    filename: ["chumoku", ...(stacksOf(trace.model).length > 1 ? [actions.stack.id] : []), name].join("-"),
   });
 }

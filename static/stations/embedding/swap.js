@@ -3,6 +3,9 @@
 import { drawMatrix } from "../../chart/matrix/heatmap.js";
 import { legendOf, weightScale } from "../../chart/matrix/scale.js";
 import { swapOf } from "../../data/explain.js";
+import { stacksOf } from "../../model/description.js";
+import { stackWith } from "../../model/places.js";
+import { sideOf } from "../../model/sides.js";
 import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
 import { cellWeight, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
@@ -76,7 +79,7 @@ function drawRuns(parts, trace, pair, actions) {
   const shape = runs.map(({ stacks }) => stacks.map(({ prefix }) => prefix).join()).join("|");
   if (parts.made !== shape) {
     parts.made = shape;
-    parts.places = runs.map((run) => runPlace(run));
+    parts.places = runs.map((run) => runPlace(trace.model, run));
     replace(
       parts.runs,
       parts.places.map(({ element }) => element),
@@ -98,14 +101,14 @@ function drawRuns(parts, trace, pair, actions) {
   });
 }
 
-function runPlace({ positions, stacks }) {
+function runPlace(model, { positions, stacks }) {
   const [said, verdict] = [
     h("p", { class: "embedding-said" }),
     h("p", { class: "embedding-verdict", dataset: { testid: `swap-${positions ? "on" : "off"}` } }),
   ];
   const places = stacks.map(({ prefix }) => {
     const [title, legend, matrix] = [
-      h("span", { class: "dim" }, prefix && t(`embedding.stack.${prefix.replace(".", "")}`)),
+      h("span", { class: "dim" }, stacksOf(model).length > 1 && t(`embedding.stack.${stackWith(model, prefix).id}`)),
       h("div", null),
       h("div", null),
     ];
@@ -141,7 +144,8 @@ function flat(rows) {
 
 function drawStack({ legend, matrix }, trace, { positions }, { prefix, change }, index, { most, at, redraw }) {
   const values = flat(change);
-  const side = prefix === "decoder." ? trace.sides.target : trace.sides.source;
+  const { id, side: name } = stackWith(trace.model, prefix);
+  const side = sideOf(trace.sides, name);
   const [depths, tokens] = [depthLabels(change.length), labelsOf(side.tokens)];
   const scale = {
     ...weightScale(),
@@ -158,7 +162,7 @@ function drawStack({ legend, matrix }, trace, { positions }, { prefix, change },
   ];
   replace(legend, legendOf(scale, { number: (one) => significant(one, 2) }));
   drawMatrix(matrix, {
-    id: `swap-${positions ? "on" : "off"}${prefix ? `-${prefix.replace(".", "")}` : ""}`,
+    id: `swap-${positions ? "on" : "off"}${stacksOf(trace.model).length > 1 ? `-${id}` : ""}`,
     label: t(positions ? "embedding.change_label_on" : "embedding.change_label_off", {
       rows: depths.length,
       cols: tokens.length,

@@ -1,5 +1,6 @@
 /** What a swap has changed, in words: what the numbers show, and why. */
 
+import { writesTarget } from "../../model/description.js";
 import { tokenLabel } from "../../model/labels.js";
 import { h } from "../../ui/dom.js";
 import { percent, power, significant } from "../../ui/format.js";
@@ -14,7 +15,7 @@ export function verdictOf(trace, { positions, largest, order_only: orderOnly, st
   if (orderOnly) return [h("b", null, t("embedding.order_only")), " ", t("embedding.order_gap", { gap: largestText })];
   const changed = [h("b", null, t("embedding.changed", { largest: largestText }))];
   if (positions) return changed;
-  const causal = trace.causal && trace.family !== "encoder-decoder";
+  const causal = trace.causal && !writesTarget(trace.model);
   const still = stacks[0].change[0].map((_, at) => stacks[0].change.every((depth) => depth[at] <= TOLERANCE));
   const { start, end } = trace.sides.source.real;
   const n = still.slice(start, end).filter(Boolean).length;

@@ -1,5 +1,6 @@
 /** Units that never fire and units that always do: over this sentence, and over the sample that the model's card keeps. */
 
+import { isIn } from "../../model/places.js";
 import { h, keepingFocus, replace } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
@@ -8,9 +9,9 @@ import { corpusOf, firingOf } from "./data.js";
 
 /** @param {ReturnType<typeof import("../activation_parts.js").part>} place */
 export function drawCounts(place, trace, { post, ffn, n, unit }, choose) {
-  const told = trace.explained.units.ffns.find(({ path }) => path === ffn.path);
+  const told = trace.explained.units.ffns.find(({ path }) => isIn(path, ffn.post));
   const own = firingOf(post, told.positions);
-  const corpus = corpusOf(trace.model, ffn.path);
+  const corpus = corpusOf(trace.model, ffn);
   nameOfPart(place, t("ffn.counts_title"), t("ffn.counts_about"));
   const here = {
     name: "here",

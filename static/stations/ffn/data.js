@@ -1,7 +1,7 @@
 /** The FFN of the open stack and layer as numbers: which units fire, in which order they stand, who is strongest. No DOM. */
 
-import { inputOf, prefixOf, sublayersOf } from "../../model/anatomy.js";
-import { attentionOf } from "../../model/attentions.js";
+import { attentionOf, ffnOf as ffnIn, stackOf } from "../../model/description.js";
+import { isIn } from "../../model/places.js";
 
 /** @typedef {{shape: number[], data: Float32Array}} Matrix */
 
@@ -10,12 +10,11 @@ import { attentionOf } from "../../model/attentions.js";
  * @param {import("../../state/store.js").State} state @param {any} model
  */
 export function ffnOf({ attention, layer }, model) {
-  const prefix = prefixOf(attentionOf(model, attention));
-  const ffn = /** @type {import("../../model/anatomy.js").Sublayer} */ (
-    sublayersOf(model, prefix, layer).find(({ kind }) => kind === "ffn")
+  const stack = stackOf(model, attentionOf(model, attention));
+  const { input, norm, roles, parameters } = /** @type {import("../../model/description.js").Ffn} */ (
+    ffnIn(model, stack.id, layer)
   );
-  const { path } = ffn;
-  return { prefix, path, input: inputOf(model, ffn), pre: `${path}.pre`, post: `${path}.post` };
+  return { stack: stack.id, place: norm.place, input: input.tap, pre: roles.pre.tap, post: roles.post.tap, parameters };
 }
 
 /**
@@ -50,8 +49,8 @@ export function firingOf({ shape: [, cols], data }, positions) {
   };
 }
 
-/** What the model's card says of this FFN over a corpus; null where none is stored. @param {any} model @param {string} path */
-export const corpusOf = ({ units }, path) => units?.layers?.find((one) => one.path === path) ?? null;
+/** What the model's card says of this FFN over a corpus; null where none is stored. @param {any} model @param {{post: string}} ffn */
+export const corpusOf = ({ units }, { post }) => units?.layers?.find(({ path }) => isIn(path, post)) ?? null;
 
 /**
  * What a pixel shows of the numbers under it: that which is furthest from 0, so that no peak gets lost.

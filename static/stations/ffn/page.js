@@ -37,9 +37,9 @@ export function drawPage(place, trace, shown, choose) {
   const [of, col] = [n, at - first];
   drawMatrix(place.place, {
     id: `ffn-${shown.shown}`,
-    title: `${shown.ffn.path}.${shown.shown}`,
+    title: shown.ffn[shown.shown],
     label: t("ffn.page_label", {
-      path: `${shown.ffn.path}.${shown.shown}`,
+      path: shown.ffn[shown.shown],
       rows: tokens.length,
       units: units.length,
       n: of,
@@ -55,7 +55,7 @@ export function drawPage(place, trace, shown, choose) {
     describe: (row, i) => describe(shown, row, units[i], tokens),
     chosen: { row: shown.query, col, span: "row", role: "q" },
     onChoose: (row, i) => choose({ query: row, ffnUnit: units[i] }),
-    filename: `chumoku-${shown.ffn.path}-${shown.shown}`,
+    filename: `chumoku-${shown.ffn[shown.shown]}`,
   });
 }
 

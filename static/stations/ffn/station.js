@@ -2,6 +2,7 @@
 
 import { rampStops } from "../../chart/colour.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
+import { stacksOf } from "../../model/description.js";
 import { largest, rowIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 import { h, perRoot } from "../../ui/dom.js";
@@ -42,7 +43,7 @@ export default {
     };
     parts.shown.show(parts.wish.shown, pick("shown"));
     parts.sort.show(parts.wish.sort, pick("sort"));
-    drawStrip(parts, titleOf(shown.ffn, state), stripOf(trace, shown));
+    drawStrip(parts, titleOf(trace.model, shown.ffn, state), stripOf(shown));
     const choose = (patch) => actions.set({ query: shown.query, ffnUnit: shown.unit, ...patch });
     drawMap(parts.map, shown, choose);
     drawPage(parts.page, trace, shown, choose);
@@ -94,10 +95,11 @@ function scaleOf({ data }, shown) {
 }
 
 /** "Layer 3 · FFN", "Decoder · Layer 1 · FFN". */
-const titleOf = ({ prefix }, { layer }) => t(prefix ? `ffn.title.${prefix.replace(".", "")}` : "ffn.title", { layer });
+const titleOf = (model, { stack }, { layer }) =>
+  t(stacksOf(model).length > 1 ? `ffn.title.${stack}` : "ffn.title", { layer });
 
-function stripOf(trace, { shown, post: { shape }, scale }) {
-  const normFirst = trace.model.norm_order === "pre";
+function stripOf({ ffn, shown, post: { shape }, scale }) {
+  const normFirst = ffn.place === "pre";
   const x = normFirst ? row(mi("LN"), mtext("("), mi("x"), mtext(")")) : mi("x");
   const inner = row(x, sub(mi("W"), mn(1)), mo("+"), sub(mi("b"), mn(1)));
   const out = math(mi("FFN"), mo("="), mi("post"), mtext("\u2009"), sub(mi("W"), mn(2)), mo("+"), sub(mi("b"), mn(2)));

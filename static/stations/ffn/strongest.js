@@ -52,7 +52,7 @@ export function drawTokensOf(place, trace, { post, query, unit, n, ffn }, choose
     onChoose: () => choose({ query: index }),
   }));
   drawBarList(place.place, { label: t("ffn.tokens_label", { n: bars.length, unit }), bars });
-  replace(place.said, inCorpus(corpusOf(trace.model, ffn.path), unit));
+  replace(place.said, inCorpus(corpusOf(trace.model, ffn), unit));
 }
 
 /** What the stored sample says of the unit. */

@@ -4,7 +4,7 @@
  */
 
 import { legendOf, weightScale } from "../../chart/matrix/scale.js";
-import { predictsTokens } from "../../model/attentions.js";
+import { answeringStack, predictsTokens, tiesEmbeddings } from "../../model/description.js";
 import { rowOf } from "../../model/selection.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
@@ -61,16 +61,16 @@ function placeOf({ rows }, trace, state) {
 }
 
 /** p = softmax(LN(x) · Eᵀ): of every layer's x what is meant for the last one's. */
-function formulaOf({ norm_order, tie_embeddings, family }) {
+function formulaOf(model) {
+  const classifies = !predictsTokens(model);
   const x = sup(mi("x"), row(mo("("), mi("ℓ"), mo(")")));
-  const read = norm_order !== "post" ? [mi("LN"), mo("("), x, mo(")")] : [x];
-  const out =
-    family === "encoder-only"
-      ? sub(mi("W"), mi("class"))
-      : tie_embeddings
-        ? transposed(sub(mi("W"), mi("E")))
-        : sub(mi("W"), mi("U"));
-  const last = family === "encoder-only" ? [mo("+"), mi("b")] : [];
+  const read = answeringStack(model).final_norm ? [mi("LN"), mo("("), x, mo(")")] : [x];
+  const out = classifies
+    ? sub(mi("W"), mi("class"))
+    : tiesEmbeddings(model)
+      ? transposed(sub(mi("W"), mi("E")))
+      : sub(mi("W"), mi("U"));
+  const last = classifies ? [mo("+"), mi("b")] : [];
   return math(
     sup(mi("p"), row(mo("("), mi("ℓ"), mo(")"))),
     mo("="),
@@ -84,5 +84,5 @@ function formulaOf({ norm_order, tie_embeddings, family }) {
 }
 
 /** Only where blocks end with a LayerNorm is there no last one (model/stack.py). */
-const noteOf = ({ norm_order, family }) =>
-  `lens.made_${family === "encoder-only" ? "classes_" : ""}${norm_order === "post" ? "post" : "pre"}`;
+const noteOf = (model) =>
+  `lens.made_${predictsTokens(model) ? "" : "classes_"}${answeringStack(model).final_norm ? "pre" : "post"}`;

@@ -1,5 +1,6 @@
 /** What the lens says in words: that its end is the model's own output, and where the answers come up. */
 
+import { tiesEmbeddings } from "../../model/description.js";
 import { h } from "../../ui/dom.js";
 import { power } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
@@ -41,5 +42,5 @@ function classGap({ top, probability }, classes) {
 /** What the tokens themselves do before the first layer: a model that ties its embeddings reads them off again. */
 export function ownWords({ rows, top }, { written: { tokens }, model }) {
   const own = rows.filter((row, i) => top[0][i][0] === tokens[row].id).length;
-  return own && model.tie_embeddings ? t("lens.own", { own, n: rows.length }) : "";
+  return own && tiesEmbeddings(model) ? t("lens.own", { own, n: rows.length }) : "";
 }

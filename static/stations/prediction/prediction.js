@@ -2,7 +2,7 @@
 
 import { drawBarPicture } from "../../chart/bars/bar_picture.js";
 import { cssColour } from "../../chart/colour.js";
-import { predictsTokens } from "../../model/attentions.js";
+import { answeringStack, predictsTokens, tiesEmbeddings } from "../../model/description.js";
 import { tokenLabel } from "../../model/labels.js";
 import { rowOf } from "../../model/selection.js";
 import { taken } from "../../model/take.js";
@@ -59,10 +59,10 @@ export default {
 };
 
 /** p_{t+1} = softmax(LN(x_t) · W_Eᵀ / T): the unembedding is the embedding, where the model ties them. */
-function formula({ tie_embeddings, norm_order }, query, temperature) {
+function formula(model, query, temperature) {
   const x = sub(mi("x"), mn(query));
-  const read = norm_order !== "post" ? row(mi("LN"), mo("("), x, mo(")")) : x;
-  const out = tie_embeddings ? transposed(sub(mi("W"), mi("E"))) : sub(mi("W"), mi("U"));
+  const read = answeringStack(model).final_norm ? row(mi("LN"), mo("("), x, mo(")")) : x;
+  const out = tiesEmbeddings(model) ? transposed(sub(mi("W"), mi("E"))) : sub(mi("W"), mi("U"));
   const divided = temperature > 0 && temperature !== 1 ? [mo("/"), mn(number(temperature, 2).replace(/0$/, ""))] : [];
   return math(sub(mi("p"), mn(query + 1)), mo("="), mi("softmax"), mo("("), read, out, ...divided, mo(")"));
 }

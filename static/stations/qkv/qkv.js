@@ -3,6 +3,7 @@
 import { drawMatrix } from "../../chart/matrix/heatmap.js";
 import { roomBeside } from "../../chart/matrix/layout.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
+import { placeOf, stackOf } from "../../model/description.js";
 import { position } from "../../model/selection.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
@@ -42,10 +43,11 @@ function third(name) {
 
 export default {
   id: "qkv",
+  roles: ["q", "k", "v"],
   needs: ["detail"],
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
-    const normFirst = trace.model.norm_order === "pre";
+    const normFirst = placeOf(stackOf(trace.model, trace.attention)) === "pre";
     const [n, dHead] = trace.detail.q.shape;
     const [m] = trace.detail.k.shape;
     const note = t(n === m ? "matrix.qkv_note" : "matrix.qkv_note_crossed", { n, m, d_head: dHead });

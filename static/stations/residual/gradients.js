@@ -70,8 +70,8 @@ function drawNothing(place) {
 }
 
 /** ‖∂ ln p / ∂x‖ at each depth, over all positions of the open stack or at the chosen one. */
-function valuesOf(run, { prefix, query }, wish) {
-  const stack = run.stacks.find((one) => one.prefix === prefix);
+function valuesOf(run, { isOpen, query }, wish) {
+  const stack = run.stacks.find(isOpen);
   return wish === "all" ? stack.total : stack.norm.map((row) => row[query]);
 }
 

@@ -1,5 +1,7 @@
 /** What each LayerNorm makes of the chosen token's vector: its length before and after, and how far it turns. */
 
+import { wordOf } from "../../model/description.js";
+import { isIn, normsOf } from "../../model/places.js";
 import { h, keepingFocus, replace } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
@@ -9,11 +11,11 @@ import { labelsOf } from "../query_key.js";
 const COLUMNS = ["where", "in", "hat", "out", "kept", "gain", "bias"];
 
 /** @param {ReturnType<typeof import("../activation_parts.js").part>} place */
-export function drawNorms(place, trace, { stream, query, layer }, actions) {
+export function drawNorms(place, trace, { stack, stream, query, layer }, actions) {
   const token = h("b", { class: "q mono" }, labelsOf(trace.queries.tokens)[query]);
   nameOfPart(place, phrase("residual.norms_title", { token }), t("residual.norms_about"));
   const head = COLUMNS.map((name) => h("th", { scope: "col" }, t(`residual.norm_${name}`)));
-  const rows = stream.norms.map((one) => rowOf(one, { query, layer }, actions));
+  const rows = stream.norms.map((one) => rowOf(one, placeIn(trace.model, stack, one), { query, layer }, actions));
   const table = h(
     "table",
     { class: "token-table norms", dataset: { testid: "norms" } },
@@ -24,10 +26,14 @@ export function drawNorms(place, trace, { stream, query, layer }, actions) {
   replace(place.said, t("residual.norms_said", { root: significant(Math.sqrt(trace.model.d_model), 4) }));
 }
 
-function rowOf(norm, { query, layer: open }, actions) {
-  const place = norm.path.match(/layers\.(\d+)\.(\w+)_residual/);
-  const layer = place ? Number(place[1]) : null;
-  const name = place ? t(`residual.norm_of.${place[2]}`, { layer: place[1] }) : t("residual.norm_of.final");
+/** Which of the stack's LayerNorms it is: its layer, and the word of its sublayer. */
+function placeIn(model, stack, { path }) {
+  const { layer, sublayer } = normsOf(stack).find(({ norm }) => isIn(path, norm.roles.input.tap)) ?? {};
+  return sublayer ? { layer, word: wordOf(model, sublayer) } : { layer: null, word: "final" };
+}
+
+function rowOf(norm, { layer, word }, { query, layer: open }, actions) {
+  const name = t(`residual.norm_of.${word}`, { layer: layer ?? 0 });
   const where =
     layer === null
       ? name

@@ -1,7 +1,7 @@
 /** The residual stream: how long it is, what each sublayer writes into it, what LayerNorm makes of it, why it is there. */
 
-import { prefixOf } from "../../model/anatomy.js";
-import { attentionOf, predictsTokens } from "../../model/attentions.js";
+import { attentionOf, placeOf, predictsTokens, stackOf, stacksOf } from "../../model/description.js";
+import { stackWith } from "../../model/places.js";
 import { position } from "../../model/selection.js";
 import { perRoot } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
@@ -32,14 +32,16 @@ export default {
   ],
   draw(root, trace, state, actions) {
     const { parts, ...station } = partsOf(root);
-    const prefix = prefixOf(attentionOf(trace.model, state.attention));
-    const stream = trace.explained.residual.streams.find((one) => one.prefix === prefix);
+    const stack = stackOf(trace.model, attentionOf(trace.model, state.attention));
+    const isOpen = ({ prefix }) => stackWith(trace.model, prefix) === stack;
+    const stream = trace.explained.residual.streams.find(isOpen);
     const { query } = position(state, trace);
-    const at = { prefix, stream, query, layer: state.layer };
+    const name = stacksOf(trace.model).length > 1 ? stack.id : null;
+    const at = { stack, name, isOpen, stream, query, layer: state.layer };
     const [depths, tokens] = [stream.norm.length - 1, stream.norm[0].length];
     const note = t("residual.note", { n_layer: depths, n: tokens, d_model: trace.model.d_model });
-    drawStrip(station, t(prefix ? `residual.title.${prefix.replace(".", "")}` : "residual.title"), {
-      formula: [formulaOf(trace.model)],
+    drawStrip(station, t(name ? `residual.title.${name}` : "residual.title"), {
+      formula: [formulaOf(placeOf(stack))],
       note,
     });
     drawStream(parts.stream, trace, at, actions);
@@ -50,13 +52,13 @@ export default {
 };
 
 /** x ← x + f(LN(x)), or where the norm stands otherwise. */
-function formulaOf({ norm_order: order }) {
+function formulaOf(place) {
   const of = (name, ...inside) => row(mi(name), mtext("("), ...inside, mtext(")"));
   const x = () => mi("x"); // an element has one place
   const right = {
     pre: () => [x(), mo("+"), of("f", of("LN", x()))],
     post: () => [of("LN", x(), mo("+"), of("f", x()))],
     "res-post": () => [x(), mo("+"), of("LN", of("f", x()))],
-  }[order];
+  }[place];
   return math(x(), mo("←"), ...right());
 }

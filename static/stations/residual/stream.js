@@ -4,6 +4,7 @@ import { rampStops } from "../../chart/colour.js";
 import { drawMatrix } from "../../chart/matrix/heatmap.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
 import { inside } from "../../model/compare/measure.js";
+import { placeOf } from "../../model/description.js";
 import { h, perRoot } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
@@ -36,16 +37,16 @@ export function drawStream(place, trace, at, actions) {
   const table = tableOf(at.stream, parts.wish);
   const scale = scaleOf(table.values, table.measure);
   nameOfPart(place, t(`residual.about_${table.kind}`), [
-    t(`residual.read_${readOf(table, trace.model)}`),
+    t(`residual.read_${readOf(table, placeOf(at.stack))}`),
     legendOf(scale, { number: (value) => number(value, 2) }),
   ]);
   drawTable(place, trace, at, parts, { ...table, scale }, actions);
 }
 
 /** What the numbers are: the length of what is added is a LayerNorm's doing where one stands behind the sublayer. */
-function readOf({ kind, measure }, { norm_order: order }) {
-  if (kind === "stream") return `stream.${order}`;
-  return measure === "norm" && order === "res-post" ? "norm_res-post" : measure;
+function readOf({ kind, measure }, place) {
+  if (kind === "stream") return `stream.${place}`;
+  return measure === "norm" && place === "res-post" ? "norm_res-post" : measure;
 }
 
 /** The numbers of what is shown, with the layer and the name of each row. */
@@ -113,7 +114,7 @@ function drawTable(place, trace, at, parts, table, actions) {
         value: h("b", { class: "mono" }, say(row, col)),
       }),
     ...choiceOf(parts, at, table, actions, () => drawTable(place, trace, at, parts, table, actions)),
-    filename: ["chumoku", at.prefix.replace(".", ""), "residual", kind, measure].filter(Boolean).join("-"),
+    filename: ["chumoku", at.name, "residual", kind, measure].filter(Boolean).join("-"),
   });
 }
 

@@ -16,6 +16,7 @@ export function askAttention(trace, state) {
   const { detail, keys, queries, attention } = trace;
   if (detail?.layer !== state.layer || detail.head !== state.head || detail.attention !== attention.id)
     return undefined;
+  if (!detail.overview) return null;
   const { query } = position(state, trace);
   const ranked = tellable(rankedKeys(detail, keys.real, query), ({ weight }) => weight, GAP);
   if (ranked.length < 2) return null;
@@ -45,11 +46,11 @@ export function askAttention(trace, state) {
 }
 
 /** What a query may look at, what it looks at most first. */
-function rankedKeys({ pattern, mask }, real, query) {
-  const n = pattern.shape[1];
+function rankedKeys({ overview, mask }, real, query) {
+  const n = overview.shape[1];
   const all = Array.from({ length: n }, (_, key) => ({
     key,
-    weight: pattern.data[query * n + key],
+    weight: overview.data[query * n + key],
     reasons: mask.data[query * n + key],
   }));
   return all.filter(({ key, reasons }) => reasons === 0 && inside(real, key)).sort((a, b) => b.weight - a.weight);

@@ -3,7 +3,7 @@
  * `placesOf` where it stands. A question covers what would give it away; it never changes a number.
  */
 
-import { predictsTokens } from "../../../model/attentions.js";
+import { predictsTokens } from "../../../model/description.js";
 import { askAttention } from "./attention.js";
 import { askClasses } from "./classes.js";
 import { askMask, canAskMask } from "./mask.js";

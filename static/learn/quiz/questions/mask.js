@@ -1,8 +1,7 @@
 /** The causal mask is switched over: whose row of the open head changes most? */
 
-import { prefixOf } from "../../../model/anatomy.js";
-import { predictsTokens, trainedCausal } from "../../../model/attentions.js";
 import { isTrained } from "../../../model/compare/runs.js";
+import { has, trainedCausal, writesTarget } from "../../../model/description.js";
 import { percent } from "../../../ui/format.js";
 import { headLabel } from "../../../ui/head_names.js";
 import { phrase, t } from "../../../ui/i18n.js";
@@ -17,10 +16,10 @@ export const canAskMask = (state) => state.file === null && isTrained(state) && 
 /** @type {import("./pieces.js").Ask} */
 export function askMask(trace, state) {
   const { model, detail, other, attention, queries } = trace;
-  if (!canAskMask(state) || isEncoders(model, attention)) return null;
+  if (!canAskMask(state) || !has(attention, "overview") || isReading(model, attention)) return null;
   const open = (run) => run?.layer === state.layer && run.head === state.head && run.attention === attention.id;
   if (!open(detail) || !open(other)) return undefined;
-  const ranked = tellable(rowsByChange(detail.pattern, other.pattern), ({ moved }) => moved, GAP);
+  const ranked = tellable(rowsByChange(detail.overview, other.overview), ({ moved }) => moved, GAP);
   if (ranked.length < 2) return null;
   const asked = spread(ranked).sort((a, b) => a.row - b.row);
   const name = (row) => tokenName(queries.tokens[row], "q", row);
@@ -51,7 +50,7 @@ export function askMask(trace, state) {
 }
 
 /** A translator's causal mask does nothing to the stack that reads. */
-const isEncoders = (model, attention) => predictsTokens(model) && prefixOf(attention) === "encoder.";
+const isReading = (model, { queries }) => writesTarget(model) && queries === "source";
 
 /** ½ Σ|after − before| of each row, the largest first. */
 function rowsByChange(before, after) {

@@ -1,6 +1,6 @@
 /** Which of four candidates does the model hold for the likeliest? */
 
-import { writesTarget } from "../../../model/attentions.js";
+import { writesTarget } from "../../../model/description.js";
 import { rowOf } from "../../../model/selection.js";
 import { integer, percent } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";

@@ -1,6 +1,6 @@
 /** How many units of the open layer's FFN stay silent for the whole text? The other numbers are those of other layers. */
 
-import { prefixOf } from "../../../model/anatomy.js";
+import { stackWith } from "../../../model/places.js";
 import { integer } from "../../../ui/format.js";
 import { phrase } from "../../../ui/i18n.js";
 import { figure } from "./pieces.js";
@@ -14,7 +14,7 @@ export function askUnits(trace, state) {
   const answer = trace.explained.units;
   if (!answer) return undefined;
   if (answer.refused) return null;
-  const ffns = answer.ffns.filter(({ prefix }) => prefix === prefixOf(trace.attention));
+  const ffns = answer.ffns.filter(({ prefix }) => stackWith(trace.model, prefix).id === trace.attention.stack);
   const open = ffns.find(({ layer }) => layer === state.layer);
   if (!open) return null;
   const [n, d_ff] = [open.dead.length, open.fires.length];

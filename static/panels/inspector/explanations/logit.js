@@ -1,8 +1,9 @@
 /** What a logit is made of: everything that was written into the residual stream, as far as it points to one answer. */
 
-import { attentionsOf, predictsTokens } from "../../../model/attentions.js";
+import { answeringStack, attentionsOf, can, predictsTokens } from "../../../model/description.js";
 import { tokenLabel } from "../../../model/labels.js";
 import { sum } from "../../../model/matrix.js";
+import { attentionAt, stackAt } from "../../../model/places.js";
 import { rowOf } from "../../../model/selection.js";
 import { checkOf } from "../../../ui/agreement.js";
 import { className } from "../../../ui/class_name.js";
@@ -27,6 +28,7 @@ const partsOf = perRoot((root) => {
 });
 
 export default {
+  has: (model) => can(model, "contributions"),
   needs: (state, model) =>
     predictsTokens(model) ? ["explain:contributions", "prediction"] : ["explain:contributions"],
   draw(root, trace, state, actions) {
@@ -100,7 +102,12 @@ function drawTerms(list, named, others, trace, actions) {
   const items = named.map((term) => {
     const open =
       term.part === "head"
-        ? () => actions.set({ attention: attentionAt(trace.model, term), layer: term.layer, head: term.head })
+        ? () =>
+            actions.set({
+              attention: attentionAt(trace.model, term.path, term.layer)?.id ?? null,
+              layer: term.layer,
+              head: term.head,
+            })
         : null;
     return item(wordOf(term, trace.model), term.value, reach, open);
   });
@@ -120,19 +127,19 @@ function item(name, amount, reach, open) {
   );
 }
 
-/** The attention whose module a term's path names. */
-function attentionAt(model, { path, layer }) {
-  return attentionsOf(model).find((one) => path.startsWith(one.path.replace("{layer}", String(layer))))?.id ?? null;
-}
-
 /** A term in words: "layer 2 · head 1". */
 function wordOf(term, model) {
   const several = attentionsOf(model).length > 1;
-  const where = several && term.layer !== null ? t(`why.stack_${stackOf(term)}`) : "";
+  const where = several && term.layer !== null ? t(`why.stack_${stackWord(term, model)}`) : "";
   const part = term.part === "norm_bias" && term.layer !== null ? "norm_bias_layer" : term.part;
   const name = t(`why.part_${part}`, { layer: term.layer ?? 0, head: term.head ?? 0 });
   return where ? t("why.in_stack", { stack: where, part: name }) : name;
 }
 
-const stackOf = ({ path }) =>
-  path.includes("cross_attn") ? "cross" : path.startsWith("encoder.") ? "encoder" : "decoder";
+/** Cross-attention has a word of its own. */
+function stackWord({ path, layer }, model) {
+  const attention = attentionAt(model, path, layer);
+  return attention && attention.queries !== attention.keys
+    ? attention.id
+    : (stackAt(model, path) ?? answeringStack(model)).id;
+}

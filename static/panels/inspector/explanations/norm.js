@@ -1,8 +1,7 @@
 /** The arithmetic of one LayerNorm on one token: mean, variance, then for one feature (x − mean)/√(variance + ε)·γ + β. */
 
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
-import { endsOf, prefixOf, sublayersOf } from "../../../model/anatomy.js";
-import { attentionOf } from "../../../model/attentions.js";
+import { attentionOf, stackOf, wordOf } from "../../../model/description.js";
 import { largest, normalised, rowIn } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
 import { opening, openStep, stepsOf } from "../../../stations/computation/steps.js";
@@ -20,12 +19,11 @@ const partsOf = perRoot((root) => {
   return { ...parts, choice, open: /** @type {string|null} */ (null) };
 });
 
-/** The LayerNorms of the open block, and the one behind the last block: [kind, path]. */
+/** The LayerNorms of the open block, and the one behind the last block: [word, norm]. @returns {[string, import("../../../model/description.js").Norm][]} */
 function normsOf(state, model) {
-  const prefix = prefixOf(attentionOf(model, state.attention));
-  const own = sublayersOf(model, prefix, state.layer).map(({ kind, norm }) => [kind, norm]);
-  const { finalNorm } = endsOf(model, prefix);
-  return finalNorm ? [...own, ["final", finalNorm]] : own;
+  const { layers, final_norm: last } = stackOf(model, attentionOf(model, state.attention));
+  const own = layers[state.layer].sublayers.map((one) => /** @type {[string, any]} */ ([wordOf(model, one), one.norm]));
+  return last ? [...own, ["final", last]] : own;
 }
 
 /** The step of the walk that a LayerNorm is. */
@@ -40,16 +38,16 @@ function openIn(norms, state, model, wish) {
 
 export default {
   needs: (state, model) =>
-    normsOf(state, model).flatMap(([, path]) => [
-      `tensor:${path}.input`,
-      `tensor:${path}.out`,
-      `weight:${path}.weight`,
-      `weight:${path}.bias`,
+    normsOf(state, model).flatMap(([, { roles, parameters }]) => [
+      `tensor:${roles.input.tap}`,
+      `tensor:${roles.out.tap}`,
+      `weight:${parameters.gain}`,
+      `weight:${parameters.bias}`,
     ]),
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
     const norms = normsOf(state, trace.model);
-    const [kind, path] = openIn(norms, state, trace.model, parts.open);
+    const [kind, norm] = openIn(norms, state, trace.model, parts.open);
     const walked = state.view === "computation";
     drawChoice(parts, norms, kind, (wish) => {
       if (walked) return walkTo(wish, trace.model, actions);
@@ -57,7 +55,7 @@ export default {
       this.draw(root, trace, state, actions);
     });
     const { query } = position(state, trace);
-    const part = (name) => rowIn(trace.tensor(`${path}.${name}`), query);
+    const part = (role) => rowIn(trace.tensor(norm.roles[role].tap), query);
     const [x, out] = [part("input"), part("out")];
     drawTitle(
       parts,
@@ -67,7 +65,7 @@ export default {
     const asked = state.cell?.[1] ?? Infinity;
     // Nothing is chosen: what the walk beside it then shows, or what stands out of the input.
     const d = asked < x.length ? asked : largest(walked ? out : x);
-    drawSteps(parts, trace, path, { x, out, d }, (to) => actions.set({ cell: [query, to] }));
+    drawSteps(parts, trace, norm, { x, out, d }, (to) => actions.set({ cell: [query, to] }));
   },
 };
 
@@ -85,9 +83,9 @@ function drawChoice(parts, norms, open, choose) {
   parts.choice.onchange = () => choose(parts.choice.value);
 }
 
-function drawSteps({ steps }, trace, path, { x, out, d }, onChoose) {
-  const [gain, bias] = [trace.weight(`${path}.weight`).data, trace.weight(`${path}.bias`).data];
-  const { mean, variance, deviation, hat } = normalised(x, d, trace.model.layer_norm_eps);
+function drawSteps({ steps }, trace, { parameters, eps }, { x, out, d }, onChoose) {
+  const [gain, bias] = [parameters.gain, parameters.bias].map((name) => trace.weight(name).data);
+  const { mean, variance, deviation, hat } = normalised(x, d, eps);
   const total = hat * gain[d] + bias[d];
   drawLine(steps.input, "why.norm_input", { n: x.length });
   drawTermBars(steps.input.more, {

@@ -14,10 +14,11 @@ const partsOf = buildWhy(["terms", "bias", "relu", "writes"]);
 
 /** The names of what an FFN reads, makes and has, of the open layer and the stack of the open attention. */
 function namesOf(state, model) {
-  const { path, input, pre, post } = ffnOf(state, model);
+  const { input, pre, post, parameters, place } = ffnOf(state, model);
   return {
     taps: { input, pre, post },
-    weights: { w1: `${path}.w_1.weight`, b1: `${path}.w_1.bias`, w2: `${path}.w_2.weight` },
+    weights: { w1: parameters.w_1, b1: parameters.b_1, w2: parameters.w_2 },
+    place,
   };
 }
 
@@ -31,7 +32,7 @@ export default {
   },
   draw(root, trace, state) {
     const parts = partsOf(root);
-    const { taps, weights } = namesOf(state, trace.model);
+    const { taps, weights, place } = namesOf(state, trace.model);
     const { query } = position(state, trace);
     const part = (name) => rowIn(trace.tensor(name), query);
     const [x, pre, post] = [part(taps.input), part(taps.pre), part(taps.post)];
@@ -53,7 +54,7 @@ export default {
       unit,
       pre: pre[unit],
       post: post[unit],
-      normFirst: trace.model.norm_order === "pre",
+      normFirst: place === "pre",
     });
     replace(parts.note, t("why.unit_note"));
   },

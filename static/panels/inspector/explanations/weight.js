@@ -1,7 +1,7 @@
 /** The arithmetic of one weight: q·k, ÷ √d_head, + M, exp, ÷ the row's sum; then what the weight does. */
 
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
-import { attentionOf, tapOf } from "../../../model/attentions.js";
+import { attentionOf, parameterOf, placeOf, stackOf } from "../../../model/description.js";
 import { rowIn } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
 import { reasonOf } from "../../../stations/query_key.js";
@@ -14,13 +14,15 @@ import { at, buildWhy, drawFigures, drawLine, drawTitle, named, value } from "./
 import { handedOver, moved, weightTerms } from "./weight_terms.js";
 
 const partsOf = buildWhy(["dot", "scaled", "mask", "exp", "weight", "part", "moves"]);
-/** What is added goes through a LayerNorm before it is in the stream, unless that stands before the sublayer. @param {string} key */
-const movesKey = (model, key) => (model.norm_order === "pre" ? key : `${key}_normed`);
-const outOf = (state, model) => tapOf(attentionOf(model, state.attention), state.layer, "w_o.weight");
+/** What is added goes through a LayerNorm before it is in the stream, unless that stands before the sublayer. @param {any} trace @param {string} key */
+const movesKey = ({ model, attention }, key) => (placeOf(stackOf(model, attention)) === "pre" ? key : `${key}_normed`);
+const outOf = (state, model) => parameterOf(attentionOf(model, state.attention), state.layer, "w_o");
 
 export default {
   // W_O is not in a saved trace: there the last step is left out.
-  needs: (state, model) => (state.file === null ? ["detail", `weight:${outOf(state, model)}`] : ["detail"]),
+  roles: ["q", "k", "v", "scores", "mask", "pattern"],
+  needs: (state, model) =>
+    state.file === null && outOf(state, model) ? ["detail", `weight:${outOf(state, model)}`] : ["detail"],
   draw(root, trace, state) {
     const parts = partsOf(root);
     const { query, key } = position(state, trace);
@@ -87,12 +89,12 @@ function drawEffect(parts, trace, state, { model }, query, key) {
   const wO = trace.weight(outOf(state, trace.model));
   const length = wO && significant(moved(part, wO, state.head));
   parts.steps.moves.item.hidden = !wO;
-  if (length) drawLine(parts.steps.moves, movesKey(trace.model, "why.moves"), { value: value(length) });
+  if (length) drawLine(parts.steps.moves, movesKey(trace, "why.moves"), { value: value(length) });
   const weightName = math(sub(mi("a"), side(mn(query), mo(","), mn(key))));
   const figures = [
     [[t("why.figure_weight"), " ", weightName], significant(model)],
     [t("why.figure_share"), percent(share)],
   ];
-  drawFigures(parts, length ? [...figures, [t(movesKey(trace.model, "why.figure_moves")), length]] : figures);
+  drawFigures(parts, length ? [...figures, [t(movesKey(trace, "why.figure_moves")), length]] : figures);
   replace(parts.note, t("why.share_note"));
 }

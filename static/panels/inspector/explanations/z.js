@@ -3,7 +3,7 @@
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
 import { tokenLabel } from "../../../model/labels.js";
 import { headIn, products, rowIn, sum } from "../../../model/matrix.js";
-import { elementOf, zTap } from "../../../stations/av/data.js";
+import { elementOf } from "../../../stations/av/data.js";
 import { checkOf } from "../../../ui/agreement.js";
 import { signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
@@ -12,11 +12,12 @@ import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
 const partsOf = buildWhy(["terms", "sum"]);
 
 export default {
-  needs: (state, model) => ["detail", `tensor:${zTap(state, model)}`],
+  roles: ["pattern", "v", "z"],
+  needs: ["detail", "role:z"],
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
     const { v, pattern } = trace.detail;
-    const z = headIn(trace.tensor(zTap(state, trace.model)), state.head);
+    const z = headIn(trace.role("z", state.layer), state.head);
     const { query, dimension: d } = elementOf(state, trace, z);
     const weights = rowIn(pattern, query);
     const column = Array.from(weights, (_, j) => v.data[j * v.shape[1] + d]);

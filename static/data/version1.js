@@ -1,0 +1,186 @@
+/**
+ * Traces saved before models described themselves (version 1): their description, made from the metadata and the tensors
+ * that are there. It knows the three families of that time; this file and model/description.js alone know names of tensors.
+ */
+
+/**
+ * @typedef {import("../model/description.js").Description} Description  @typedef {import("../model/description.js").Stack} Stack
+ * @typedef {import("../model/description.js").Sublayer} Sublayer
+ * @typedef {Object<string, {shape: number[]}>} Shapes  of the tensors of a file
+ * @typedef {{id: string, path: string, queries: "source"|"target", keys: "source"|"target", causal?: boolean}} Path  `path` holds `{layer}`
+ * @typedef {any} About  the configuration, the sizes, the family, and the place of the LayerNorms
+ */
+
+const STREAM = "position d_model";
+const HEADS = {
+  ...{ q: "head position d_head", k: "head position d_head", v: "head position d_head" },
+  ...{ scores: "head query key", mask: "head query key", pattern: "head query key" },
+  ...{ z: "head position d_head", head_out: "head position d_model", attn_out: STREAM },
+};
+const IDENTITIES = [
+  { op: "scaled_product", of: ["q", "k"], gives: "scores" },
+  { op: "masked_softmax", of: ["scores", "mask"], gives: "pattern" },
+  { op: "weighted_sum", of: ["pattern", "v"], gives: "z" },
+  { op: "sum_heads", of: ["head_out", "b_o"], gives: "attn_out" },
+];
+/** The attentions of a file that says nothing of them. @type {Path[]} */
+const DECODER = [{ id: "self", path: "layers.{layer}.attn", queries: "source", keys: "source", causal: true }];
+
+/** @param {string} tap */
+const stream = (tap) => ({ tap, dims: STREAM });
+/** @param {number} n */
+const numbers = (n) => Array.from({ length: n }, (_, i) => i);
+
+/**
+ * @param {{meta: any, tensors: Shapes}} decoded  of version 1
+ * @param {any} known  the configuration of the server's model of this name, for what such a file does not say
+ * @returns {Description}
+ */
+export function described({ meta, tensors }, known) {
+  const config = { ...known, ...meta.config };
+  const family = meta.family ?? "decoder-only";
+  /** @type {Path[]} */
+  const paths = meta.attentions?.length ? meta.attentions : DECODER;
+  const sizes = sizesOf(tensors, paths, config);
+  const about = {
+    ...config,
+    ...sizes,
+    family,
+    place: config.norm_order ?? (tensors["final_norm.out"] ? "pre" : "post"),
+  };
+  const prefixes = [...new Set(paths.map(prefixOf))];
+  const stacks = prefixes.map((prefix) => stackOf(prefix, paths, about));
+  const classifies = family === "encoder-only";
+  const translates = family === "encoder-decoder";
+  const outs = classifies
+    ? { unembedding: "classifier.weight", b_unembedding: "classifier.bias" }
+    : { unembedding: "unembedding.weight", b_unembedding: null };
+  return {
+    id: `version1 ${meta.model}`,
+    family,
+    predicts: classifies ? "classes" : "next",
+    writes: classifies ? null : translates ? "target" : "source",
+    sides: translates ? ["source", "target"] : ["source"],
+    classes: (meta.classes ?? []).map((/** @type {{name: string}} */ { name }) => name),
+    d_model: about.d_model,
+    vocab_size: (classifies ? undefined : tensors.logits?.shape[1]) ?? config.vocab_size ?? 0,
+    max_seq_len: meta.max_seq_len ?? meta.tokens.length,
+    can: {}, // nothing runs: a file is shown as it is
+    stacks,
+    logits: {
+      tap: "logits",
+      dims: classifies ? "class" : "position vocab",
+      stack: stacks[stacks.length - 1].id,
+      parameters: outs,
+    },
+    attentions: paths.map((one) => attentionOf(one, about)),
+  };
+}
+
+/** "", "encoder." or "decoder.": the stack that an attention's path is in. @param {{path: string}} attention */
+const prefixOf = ({ path }) => path.slice(0, path.indexOf("layers."));
+/** @param {string} prefix */
+const idOf = (prefix) => prefix.slice(0, -1) || "main";
+/** @param {string} path @param {number} layer */
+const at = (path, layer) => path.replace("{layer}", String(layer));
+
+/** What the tensors say goes before the configuration. @param {Shapes} tensors @param {Path[]} paths @param {any} config */
+function sizesOf(tensors, paths, config) {
+  const [{ path }] = paths;
+  const wide = (/** @type {string} */ name, /** @type {number} */ axis) => tensors[name]?.shape?.[axis];
+  const count = Object.keys(tensors).length;
+  const isThere = (/** @type {string} */ base) => Object.keys(HEADS).some((role) => tensors[`${base}.${role}`]);
+  const layersOf = (/** @type {Path} */ one) =>
+    numbers(count).findLastIndex((layer) => isThere(at(one.path, layer))) + 1;
+  return {
+    n_layer: count ? Math.max(...paths.map(layersOf)) : config.n_layer,
+    n_head: wide(`${at(path, 0)}.pattern`, 0) ?? config.n_head ?? 0,
+    d_head: wide(`${at(path, 0)}.q`, 2) ?? config.d_head ?? 0,
+    d_model: wide(`${at(path, 0).replace(/attn$/, "resid_pre")}`, 1) ?? config.d_model ?? 0,
+  };
+}
+
+/** @param {Path} path @param {About} about @returns {import("../model/description.js").Attention} */
+function attentionOf({ id, path, queries, keys, causal }, { n_layer, n_head, d_head }) {
+  const each = (/** @type {string} */ name) => numbers(n_layer).map((layer) => `${at(path, layer)}.${name}`);
+  const letters = ["q", "k", "v", "o"];
+  return {
+    ...{ id, kind: "softmax", stack: idOf(prefixOf({ path })), queries, keys, causal: causal ?? true },
+    ...{ n_layer, n_head, n_kv_head: n_head, d_head, scale: 1 / Math.sqrt(d_head) },
+    overview: "pattern",
+    roles: Object.fromEntries(Object.entries(HEADS).map(([role, dims]) => [role, { dims, taps: each(role) }])),
+    parameters: Object.fromEntries(
+      letters.flatMap((letter) => [
+        [`w_${letter}`, each(`w_${letter}.weight`)],
+        [`b_${letter}`, each(`w_${letter}.bias`)],
+      ]),
+    ),
+    parts: {},
+    identities: IDENTITIES,
+  };
+}
+
+/** @param {string} prefix @param {Path[]} paths @param {About} about @returns {Stack} */
+function stackOf(prefix, paths, about) {
+  const { n_layer, place, position } = about;
+  const own = paths.filter((one) => prefixOf(one) === prefix);
+  const layers = numbers(n_layer).map((layer) => ({ sublayers: sublayersOf(prefix, own, layer, about) }));
+  const last = layers.at(-1)?.sublayers.at(-1);
+  const ends = place !== "post"; // else the last block ends with a norm
+  const tables = {
+    embedding: `${prefix}token_embedding.weight`,
+    positions: position === "learned" ? `${prefix}positions.table.weight` : null,
+  };
+  return {
+    id: idOf(prefix),
+    side: own[0].queries,
+    embedding: {
+      roles: { embedding: stream(`${prefix}embedding`), positional: stream(`${prefix}positional`) },
+      scale: about.scale_embeddings === undefined ? null : about.scale_embeddings ? Math.sqrt(about.d_model) : 1,
+      positions: position ?? "learned",
+      parameters: tables,
+    },
+    layers,
+    final_norm: ends ? normOf(`${prefix}final_norm`, { ...about, place: "pre" }) : null,
+    leaves: ends || !last ? stream(`${prefix}final_norm.out`) : last.leaves,
+  };
+}
+
+/** @param {string} path @param {About} about */
+function normOf(path, { place, layer_norm_eps: eps = 1e-5 }) {
+  const roles = { input: stream(`${path}.input`), out: stream(`${path}.out`) };
+  return { kind: "layer_norm", eps, place, roles, parameters: { gain: `${path}.weight`, bias: `${path}.bias` } };
+}
+
+/** @param {string} prefix @param {Path[]} own @param {number} layer @param {About} about @returns {Sublayer[]} */
+function sublayersOf(prefix, own, layer, about) {
+  const block = `${prefix}layers.${layer}`;
+  const streams =
+    own.length > 1 ? ["resid_pre", "resid_mid", "resid_cross", "resid_post"] : ["resid_pre", "resid_mid", "resid_post"];
+  const paths = [...own.map(({ path }) => at(path, layer)), `${block}.ffn`];
+  return paths.map((path, i) => {
+    const norm = normOf(`${path}_residual.norm`, about);
+    const [reads, leaves] = [stream(`${block}.${streams[i]}`), stream(`${block}.${streams[i + 1]}`)];
+    const writes = stream(own[i] ? `${path}.attn_out` : `${path}.out`);
+    const around = { reads, writes, leaves, norm, input: about.place === "pre" ? norm.roles.out : reads };
+    if (own[i]) return { kind: /** @type {const} */ ("attention"), ...around, attention: own[i].id, layer };
+    const wide = (/** @type {string} */ tap) => ({ tap: `${path}.${tap}`, dims: "position d_ff" });
+    const roles = { pre: wide("pre"), post: wide("post"), out: writes };
+    const parameters = {
+      w_1: `${path}.w_1.weight`,
+      b_1: `${path}.w_1.bias`,
+      w_2: `${path}.w_2.weight`,
+      b_2: `${path}.w_2.bias`,
+    };
+    return {
+      kind: /** @type {const} */ ("ffn"),
+      ...around,
+      layer,
+      roles,
+      parameters,
+      activation: "relu",
+      gate: null,
+      d_ff: about.d_ff ?? 0,
+    };
+  });
+}

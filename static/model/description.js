@@ -1,0 +1,125 @@
+/**
+ * What a model is, as it says itself (model/describe.py): its stacks, its attentions, and which tensor plays which role.
+ * The names of tensors and parameters come from here alone; nobody else puts one together. No DOM.
+ *
+ * @typedef {"source"|"target"} SideName  the sentence that is read, and what an encoder-decoder writes
+ * @typedef {{tap: string, dims: string}} Tap
+ * @typedef {"pre"|"post"|"res-post"} Place  of a LayerNorm: before the sublayer, after the sum, or before the sum
+ * @typedef {{kind: string, eps: number, place: Place, roles: {input: Tap, out: Tap}, parameters: {gain: string, bias: string|null}}} Norm
+ * @typedef {{reads: Tap, writes: Tap, leaves: Tap, norm: Norm, input: Tap}} Stream  the residual stream before and after, what
+ *   the sublayer itself computed, and what its first matrices multiply
+ * @typedef {Stream & {kind: "attention", attention: string, layer: number}} AttentionSublayer
+ * @typedef {Stream & {kind: "ffn", roles: Object<string, Tap>, parameters: Object<string, string>, activation: string,
+ *   gate: string|null, d_ff: number}} Ffn
+ * @typedef {AttentionSublayer|Ffn} Sublayer
+ * @typedef {{roles: {embedding: Tap, positional: Tap}, scale: number|null, positions: "learned"|"sinusoidal"|"none",
+ *   parameters: {embedding: string, positions: string|null}}} Embedding  what is looked up is multiplied by `scale` (null: an old
+ *   file does not say)
+ * @typedef {{id: string, side: SideName, embedding: Embedding, layers: {sublayers: Sublayer[]}[], final_norm: Norm|null,
+ *   leaves: Tap}} Stack
+ * @typedef {{op: string, of: string[], gives: string}} Identity
+ * @typedef {Object} Attention
+ * @property {string} id
+ * @property {string} kind  its mechanism
+ * @property {string} stack  the id of the stack it is in
+ * @property {SideName} queries @property {SideName} keys
+ * @property {boolean} causal  as trained
+ * @property {number} n_layer @property {number} n_head @property {number} n_kv_head @property {number} d_head @property {number|null} scale
+ * @property {string|null} overview  the role that is `head query key` in [0, 1]; null: it has none
+ * @property {Object<string, {dims: string, taps: string[]}>} roles  a tap for each layer
+ * @property {Object<string, string[]>} parameters  one for each layer
+ * @property {Object<string, string[]>} parts  the roles that add up to a role
+ * @property {Identity[]} identities  what holds between its roles
+ * @typedef {Object} Description
+ * @property {string} id @property {string} family
+ * @property {"next"|"same"|"classes"|"none"} predicts
+ * @property {SideName|null} writes  the side that grows
+ * @property {SideName[]} sides @property {string[]} classes
+ * @property {number} d_model @property {number} vocab_size @property {number} max_seq_len
+ * @property {Object<string, boolean>} can
+ * @property {Stack[]} stacks
+ * @property {Tap & {stack: string, parameters: {unembedding: string, b_unembedding: string|null}}} logits
+ * @property {Attention[]} attentions  in the order of the forward pass
+ * @typedef {{description: Description, tie_embeddings?: boolean}} Model  /api/models/{name}, or what a saved trace says
+ */
+
+/** In the order of the forward pass; none while no model is known. @param {Model|null|undefined} model @returns {Attention[]} */
+export const attentionsOf = (model) => model?.description?.attentions ?? NONE;
+/** @type {Attention[]} */
+const NONE = [];
+
+/** The one called `id`; the model's last without it. @param {Model} model @param {string|null} [id] @returns {Attention} */
+export function attentionOf(model, id = null) {
+  const all = attentionsOf(model);
+  return all.find((one) => one.id === id) ?? all[all.length - 1];
+}
+
+/** @param {Attention} attention @param {string} role  or "overview", whatever that role is called here */
+export const has = (attention, role) =>
+  role === "overview" ? attention.overview !== null : Object.hasOwn(attention.roles, role);
+
+/** The tensor's name. @param {Attention} attention @param {number} layer @param {string} role */
+export function tapOf({ id, roles }, layer, role) {
+  const tap = roles[role]?.taps[layer];
+  if (tap === undefined) throw new Error(`attention ${id} has no ${role} in layer ${layer}`);
+  return tap;
+}
+
+/** The name of a parameter; null where this mechanism has none. @param {Attention} attention @param {number} layer @param {string} role */
+export const parameterOf = ({ parameters }, layer, role) => parameters[role]?.[layer] ?? null;
+
+/** What every head's picture is drawn from. @param {Attention} attention @returns {string|null} a role */
+export const overviewOf = ({ overview }) => overview;
+
+/** The equation that gives a role; null where none is stated. @param {Attention} attention @param {string} role */
+export const identityOf = ({ identities }, role) => identities.find(({ gives }) => gives === role) ?? null;
+
+/** @param {Model} model @returns {Stack[]} */
+export const stacksOf = ({ description }) => description.stacks;
+
+/** The stack of an attention, or the one with this id. @param {Model} model @param {Attention|string} of @returns {Stack} */
+export function stackOf({ description: { stacks } }, of) {
+  const id = typeof of === "string" ? of : of.stack;
+  return stacks.find((one) => one.id === id) ?? stacks[stacks.length - 1];
+}
+
+/** @param {Model} model @param {string} stack @param {number} layer @returns {Sublayer[]} in their order */
+export const sublayersOf = (model, stack, layer) => stackOf(model, stack).layers[layer].sublayers;
+
+/** @param {Model} model @param {string} stack @param {number} layer @returns {Ffn|null} */
+export const ffnOf = (model, stack, layer) =>
+  /** @type {Ffn|null} */ (sublayersOf(model, stack, layer).find(({ kind }) => kind === "ffn") ?? null);
+
+/** Where the LayerNorms of a stack stand. @param {Stack} stack @returns {Place} */
+export const placeOf = ({ layers }) => layers[0].sublayers[0].norm.place;
+
+/** The stack that the logits come from. @param {Model} model @returns {Stack} */
+export const answeringStack = (model) => stackOf(model, model.description.logits.stack);
+
+/** Whether the logits are made with the table that its tokens come from. @param {Model} model */
+export const tiesEmbeddings = (model) => model.tie_embeddings === true && predictsTokens(model);
+
+/** The widest of a model's attentions. @param {Model} model @returns {{layers: number, heads: number}} */
+export const sizesOf = (model) => ({
+  layers: Math.max(...attentionsOf(model).map(({ n_layer }) => n_layer)),
+  heads: Math.max(...attentionsOf(model).map(({ n_head }) => n_head)),
+});
+
+/** Whether it was trained under a causal mask. @param {Model} model */
+export const trainedCausal = (model) => attentionsOf(model).some(({ causal }) => causal);
+
+/** Whether row t of its logits is about token t+1. @param {Model|null|undefined} model */
+export const predictsTokens = (model) => model?.description?.predicts === "next";
+
+/** Whether it writes a target beside the sentence. @param {Model|null|undefined} model */
+export const writesTarget = (model) => model?.description?.writes === "target";
+
+/** @param {Model|null|undefined} model @param {string} what */
+export const can = (model, what) => model?.description?.can[what] ?? false;
+
+/** "attn", "cross_attn" or "ffn": the word of a sublayer in links and in the catalogue. @param {Model} model @param {Sublayer} sublayer */
+export function wordOf(model, sublayer) {
+  if (sublayer.kind === "ffn") return "ffn";
+  const { queries, keys } = attentionOf(model, sublayer.attention);
+  return queries === keys ? "attn" : "cross_attn";
+}

@@ -1,0 +1,78 @@
+/** What a description says must hold, for one element, in float64: its terms and their sum. No DOM. */
+
+import { cellIn, columnIn, products, rowIn, sum } from "./matrix.js";
+
+/**
+ * @typedef {import("./matrix.js").Matrix} Matrix
+ * @typedef {{a: ArrayLike<number>, b: ArrayLike<number>|null, values: number[], total: number}} Element  `b` null: the terms
+ *   are no products; `total` may be more than their sum (a factor, a division, a bias): what is to be held beside the tensor
+ * @typedef {{scale: number|null}} Constants  of the attention
+ */
+
+/** One head's matrices in, in the order of the identity's `of`. @type {Object<string, (of: any[], row: number, col: number, constants: Constants) => Element>} */
+const OPS = {
+  /** q · k, times the scale. */
+  scaled_product([q, k], row, col, { scale }) {
+    const [a, b] = [rowIn(q, row), rowIn(k, col)];
+    const values = products(a, b);
+    return { a, b, values, total: sum(values) * (scale ?? 1) };
+  },
+
+  /** e to the power of a score, over the sum of its row; 0 where a mask forbids it, and where it forbids the whole row. */
+  masked_softmax([scores, mask], row, col) {
+    const allowed = mask ? Array.from(rowIn(mask, row), (reasons) => reasons === 0) : null;
+    const own = Array.from(rowIn(scores, row), (score, i) => (allowed && !allowed[i] ? -Infinity : Number(score)));
+    const most = own.reduce((one, other) => Math.max(one, other), -Infinity);
+    const values = own.map((score) => (score === -Infinity ? 0 : Math.exp(score - most)));
+    const whole = sum(values);
+    return { a: values, b: null, values, total: whole === 0 ? 0 : values[col] / whole };
+  },
+
+  /** Σ weight · value, over the keys. */
+  weighted_sum([weights, v], row, col) {
+    const [a, b] = [rowIn(weights, row), columnIn(v, col)];
+    const values = products(a, b);
+    return { a, b, values, total: sum(values) };
+  },
+
+  /** What the heads write, and the bias. */
+  sum_heads([heads, bias], row, col) {
+    const [n, rows, cols] = heads.shape;
+    const a = Array.from({ length: n }, (_, head) => heads.data[(head * rows + row) * cols + col]);
+    return { a, b: null, values: a, total: sum(a) + (bias ? bias.data[col] : 0) };
+  },
+
+  /** The parts of a role. */
+  sum(parts, row, col) {
+    const a = parts.map((part) => cellIn(part, row, col));
+    return { a, b: null, values: a, total: sum(a) };
+  },
+};
+
+/** Those that take all heads at once. */
+const WHOLE = new Set(["sum_heads"]);
+
+/** Whether the page knows how to compute it. @param {import("./description.js").Identity|null} identity */
+export const isKnown = (identity) => identity !== null && Object.hasOwn(OPS, identity.op);
+
+/** One head of a tensor: several heads may share one (a mask; keys and values of a group). @param {any} tensor @param {number} head @param {number} count  heads of the attention */
+export function headOf(tensor, head, count) {
+  if (tensor.shape.length < 3) return tensor;
+  const [heads, rows, cols] = tensor.shape;
+  const from = Math.floor((head * heads) / count) * rows * cols;
+  return { shape: [rows, cols], data: tensor.data.subarray(from, from + rows * cols) };
+}
+
+/**
+ * One element of what an identity gives; null where the page does not know the operation, or lacks a tensor.
+ * @param {import("./description.js").Identity} identity @param {(name: string) => any} tensorOf  a role's tensor of all heads, or a parameter
+ * @param {{n_head: number, scale: number|null}} attention
+ * @param {{head: number, row: number, col: number}} at
+ * @returns {Element|null}
+ */
+export function elementOf({ op, of }, tensorOf, attention, { head, row, col }) {
+  const tensors = of.map(tensorOf);
+  if (!Object.hasOwn(OPS, op) || tensors.some((one) => one === undefined)) return null;
+  const own = WHOLE.has(op) ? tensors : tensors.map((one) => headOf(one, head, attention.n_head));
+  return OPS[op](own, row, col, attention);
+}

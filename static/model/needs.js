@@ -1,0 +1,17 @@
+/** What a view needs, by role: which roles its attention must have, and which tensors these are. No DOM. */
+
+import { attentionOf, has, tapOf } from "./description.js";
+
+/** @typedef {Pick<import("../state/store.js").State, "attention"|"layer">} Open */
+
+/** Whether the open attention has all of these roles. @param {string[]} roles @param {import("./description.js").Model} model @param {Open} state */
+export function hasRoles(roles, model, { attention }) {
+  const open = attentionOf(model, attention);
+  return roles.every((role) => has(open, role));
+}
+
+/** "role:z" is the open attention's tensor in the open layer: "tensor:<its name>". @param {string} need @param {Open} state @param {import("./description.js").Model} model */
+export function named(need, { attention, layer }, model) {
+  const [kind, role] = need.split(":");
+  return kind === "role" ? `tensor:${tapOf(attentionOf(model, attention), layer, role)}` : need;
+}

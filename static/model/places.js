@@ -1,0 +1,80 @@
+/** Where in a model a name belongs: the other way round from description.js. No DOM. */
+
+import { attentionsOf, stacksOf } from "./description.js";
+
+/**
+ * @typedef {import("./description.js").Model} Model  @typedef {import("./description.js").Attention} Attention
+ * @typedef {import("./description.js").Stack} Stack  @typedef {import("./description.js").Sublayer} Sublayer
+ * @typedef {{attention: Attention, layer: number, role: string}} Part
+ */
+
+/** @template T @param {(model: Model) => T} make @returns {(model: Model) => T} what `make` says of a description, once */
+function once(make) {
+  /** @type {WeakMap<object, T>} */
+  const known = new WeakMap();
+  return (model) => {
+    const made = known.get(model.description) ?? make(model);
+    known.set(model.description, made);
+    return made;
+  };
+}
+
+const partsByTap = once((model) => {
+  const parts = attentionsOf(model).flatMap((attention) =>
+    Object.entries(attention.roles).flatMap(([role, { taps }]) =>
+      taps.map((tap, layer) => /** @type {[string, Part]} */ ([tap, { attention, layer, role }])),
+    ),
+  );
+  return new Map(parts);
+});
+
+/** The attention, layer and role that a tensor belongs to; null for any other. @param {Model} model @param {string} name @returns {Part|null} */
+export const partOf = (model, name) => partsByTap(model).get(name) ?? null;
+
+const stacksByTap = once((model) => {
+  const own = stacksOf(model).flatMap((stack) =>
+    tapsOf(stack).map((tap) => /** @type {[string, Stack]} */ ([tap, stack])),
+  );
+  return new Map(own);
+});
+
+/** The tensors of a stack outside its attentions. @param {Stack} stack @returns {string[]} */
+function tapsOf({ embedding, layers, final_norm: last, leaves }) {
+  const within = layers
+    .flatMap(({ sublayers }) => sublayers)
+    .flatMap((one) => [
+      ...[one.reads, one.writes, one.leaves, one.input, ...Object.values(one.norm.roles)],
+      ...(one.kind === "ffn" ? Object.values(one.roles) : []),
+    ]);
+  return [...Object.values(embedding.roles), ...within, ...Object.values(last?.roles ?? {}), leaves].map(
+    ({ tap }) => tap,
+  );
+}
+
+/** The side whose tokens are the positions of a tensor outside the attentions. @param {Model} model @param {string} name */
+export const sideOfTap = (model, name) => stacksByTap(model).get(name)?.side ?? model.description.writes ?? "source";
+
+/** Whether a tensor or a parameter is a module's own; a tensor counts as a module of itself. @param {string} path @param {string|undefined} name */
+export const isIn = (path, name) => name !== undefined && (name === path || name.startsWith(`${path}.`));
+
+/** The attention whose module an explanation names. @param {Model} model @param {string} path @param {number} layer @returns {Attention|null} */
+export const attentionAt = (model, path, layer) =>
+  attentionsOf(model).find(({ roles }) => Object.values(roles).some(({ taps }) => isIn(path, taps[layer]))) ?? null;
+
+/** The stack whose module an explanation names. @param {Model} model @param {string} path @returns {Stack|null} */
+export const stackAt = (model, path) =>
+  stacksOf(model).find((stack) => tapsOf(stack).some((tap) => isIn(path, tap))) ?? null;
+
+/** The stack that an explanation names as a prefix of names: "encoder." @param {Model} model @param {string} prefix @returns {Stack} */
+export function stackWith(model, prefix) {
+  const all = stacksOf(model);
+  return all.find(({ id }) => prefix === `${id}.`) ?? all[all.length - 1];
+}
+
+/** The LayerNorms of a stack in their order, each with its place; the last one has none. @param {Stack} stack */
+export function normsOf({ layers, final_norm: last }) {
+  const own = layers.flatMap(({ sublayers }, layer) =>
+    sublayers.map((sublayer) => ({ norm: sublayer.norm, layer, sublayer })),
+  );
+  return last ? [...own, { norm: last, layer: null, sublayer: null }] : own;
+}

@@ -1,0 +1,29 @@
+"""The descriptions that the page's own tests read (tests/js/descriptions.json) are what this code says today."""
+
+import json
+import os
+from pathlib import Path
+
+from model.config import ModelConfig
+from model.describe import describe
+
+FIXTURE = Path(__file__).parent.parent / "js" / "descriptions.json"
+SIZE = {"vocab_size": 64, "n_layer": 2, "n_head": 2, "d_model": 8, "d_ff": 16, "max_seq_len": 32}
+CONFIGS = {
+    "decoder": ModelConfig(**SIZE),
+    "encoder": ModelConfig(**SIZE, family="encoder-only", classes=("no", "yes"), norm_order="res-post"),
+    "translator": ModelConfig(
+        **SIZE, family="encoder-decoder", norm_order="post", position="sinusoidal", scale_embeddings=True
+    ),
+}
+
+
+def test_the_page_is_tested_against_what_models_say_now() -> None:
+    """`CHUMOKU_WRITE_FIXTURES=1 pytest tests/model/test_description_fixture.py` writes them anew."""
+    now = {
+        name: {"config": config.to_json(), "description": describe(config).to_json()}
+        for name, config in CONFIGS.items()
+    }
+    if os.environ.get("CHUMOKU_WRITE_FIXTURES"):
+        FIXTURE.write_text(json.dumps(now, indent=1) + "\n", "utf-8")
+    assert json.loads(FIXTURE.read_text("utf-8")) == json.loads(json.dumps(now))
