@@ -6,8 +6,8 @@ import torch
 
 from benchmarks.measure import Row, side_by_side
 from model import checkpoint, masks
-from model.attention import fuse_attention
 from model.checkpoint import ZOO
+from model.mechanisms import fuse_attention
 from model.taps import record, tap_dims
 
 SEQ_LEN = 64

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from model.attention import MultiHeadAttention
 from model.config import ModelConfig
 from model.feedforward import FeedForward
-from model.kv_cache import LayerCache
+from model.mechanisms import MECHANISMS, MixerCache
+from model.positions import positions_from
 from model.taps import Tap
 
 Sublayer = Callable[[Tensor], Tensor]
@@ -63,7 +63,7 @@ class Block(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         residual = RESIDUALS[config.norm_order]
-        self.attn = MultiHeadAttention(config.d_model, config.n_head, config.dropout)
+        self.attn = MECHANISMS[config.mechanism].build(config)
         self.attn_residual = residual(config.d_model, config.layer_norm_eps, config.dropout)
         self.ffn = FeedForward(config.d_model, config.d_ff)
         self.ffn_residual = residual(config.d_model, config.layer_norm_eps, config.dropout)
@@ -71,23 +71,49 @@ class Block(nn.Module):
         self.resid_mid = Tap("position d_model")
         self.resid_post = Tap("position d_model")
 
-    def forward(self, x: Tensor, mask: Tensor, cache: LayerCache | None = None) -> Tensor:
-        """x [batch position d_model], mask of reasons [batch 1|head query key] → [batch position d_model]"""
-        x = self.resid_mid(self.attend(self.resid_pre(x), mask, cache))
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor,
+        positions: Tensor,
+        is_pad: Tensor | None = None,
+        cache: MixerCache | None = None,
+    ) -> Tensor:
+        """x [batch position d_model], mask of reasons [batch 1|head query key], positions int64 [1|batch position],
+        is_pad bool [batch position] → [batch position d_model]"""
+        x = self.resid_mid(self.attend(self.resid_pre(x), mask, positions, is_pad, cache))
         return self.resid_post(self.ffn_residual(x, self.ffn))  # type: ignore[no-any-return]
 
-    def attend(self, x: Tensor, mask: Tensor, cache: LayerCache | None) -> Tensor:
+    def attend(
+        self, x: Tensor, mask: Tensor, positions: Tensor, is_pad: Tensor | None, cache: MixerCache | None
+    ) -> Tensor:
         """The self-attention's part, residual included."""
-        return self.attn_residual(x, lambda x: self.attn(x, x, mask, cache))  # type: ignore[no-any-return]
+        return self.attn_residual(  # type: ignore[no-any-return]
+            x, lambda x: self.attn(x, x, mask, positions, positions, is_pad, cache)
+        )
 
 
 @dataclass(frozen=True)
 class Memory:
     """What a decoder reads beside its own stream: the encoder's output [batch key d_model] and a mask of reasons
-    [batch 1|head query key] over it. With a cache that has seen it already, `x` is empty: [batch 0 d_model]."""
+    [batch 1|head query key] over it; its positions int64 [1|batch key] (None: counted from 0), and which are PADs.
+    With a cache that has seen it already, nothing of it is read again: [batch 0 ..]."""
 
     x: Tensor
     mask: Tensor
+    positions: Tensor | None = None
+    is_pad: Tensor | None = None
+
+    def under(self, mask: Tensor, batch: int = 1) -> Memory:
+        """The same under another mask, once for each row of a batch."""
+        positions, is_pad = (x if x is None else x.expand(batch, -1) for x in (self.positions, self.is_pad))
+        return Memory(self.x.expand(batch, -1, -1), mask, positions, is_pad)
+
+    @property
+    def seen(self) -> Memory:
+        """The same, once a cache holds it."""
+        positions = None if self.positions is None else self.positions[:, :0]
+        return Memory(self.x[:, :0], self.mask, positions, None if self.is_pad is None else self.is_pad[:, :0])
 
 
 class CrossBlock(Block):
@@ -95,14 +121,24 @@ class CrossBlock(Block):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
-        self.cross_attn = MultiHeadAttention(config.d_model, config.n_head, config.dropout)
+        self.cross_attn = MECHANISMS[config.mechanism].build(config)
         self.cross_attn_residual = RESIDUALS[config.norm_order](config.d_model, config.layer_norm_eps, config.dropout)
         self.resid_cross = Tap("position d_model")
 
     def forward(  # type: ignore[override]
-        self, x: Tensor, mask: Tensor, memory: Memory, cache: LayerCache | None = None, cross: LayerCache | None = None
+        self,
+        x: Tensor,
+        mask: Tensor,
+        positions: Tensor,
+        memory: Memory,
+        is_pad: Tensor | None = None,
+        cache: MixerCache | None = None,
+        cross: MixerCache | None = None,
     ) -> Tensor:
-        """x [batch position d_model] → the same shape; `cross` keeps the memory's keys and values."""
-        x = self.resid_mid(self.attend(self.resid_pre(x), mask, cache))
-        x = self.cross_attn_residual(x, lambda x: self.cross_attn(x, memory.x, memory.mask, cross))
+        """x [batch position d_model] → the same shape; `cross` is the cache of what is read of the memory."""
+        x = self.resid_mid(self.attend(self.resid_pre(x), mask, positions, is_pad, cache))
+        keys = positions_from(memory.x) if memory.positions is None else memory.positions
+        x = self.cross_attn_residual(
+            x, lambda x: self.cross_attn(x, memory.x, memory.mask, positions, keys, memory.is_pad, cross)
+        )
         return self.resid_post(self.ffn_residual(self.resid_cross(x), self.ffn))  # type: ignore[no-any-return]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from model.cache import Cache
 from model.config import ModelConfig
-from model.kv_cache import KVCache
-from model.stack import Stack, init_weights, positions_from
+from model.positions import positions_from
+from model.stack import Stack, init_weights
 from model.taps import Tap, name_taps
 
 
@@ -23,17 +24,22 @@ class DecoderOnly(Stack):
             self.unembedding.weight = self.token_embedding.weight
 
     def forward(
-        self, token_ids: Tensor, mask: Tensor, position_ids: Tensor | None = None, cache: KVCache | None = None
+        self,
+        token_ids: Tensor,
+        mask: Tensor,
+        position_ids: Tensor | None = None,
+        cache: Cache | None = None,
+        is_pad: Tensor | None = None,
     ) -> Tensor:
-        """token_ids, position_ids int64 [batch position], mask of reasons [batch 1|head query key]
-        → logits [batch position vocab].
+        """token_ids, position_ids int64 [batch position], mask of reasons [batch 1|head query key], is_pad bool
+        [batch position] (None: no PADs that a mask hides) → logits [batch position vocab].
 
         With a cache, `token_ids` are the new positions only; `position_ids` default to counting on from the cache.
         """
-        first = 0 if cache is None else cache.seq_len
+        first = 0 if cache is None else cache.positions
         if position_ids is None:
             position_ids = positions_from(token_ids, first)
         x = self.embed(token_ids, position_ids, first)  # batch position d_model
         for i, layer in enumerate(self.layers):
-            x = layer(x, mask, cache.layers[i] if cache is not None else None)
+            x = layer(x, mask, position_ids, is_pad, cache.layers[i] if cache is not None else None)
         return self.logits(self.unembedding(self.final_norm(x)))  # type: ignore[no-any-return]

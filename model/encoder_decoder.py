@@ -5,28 +5,11 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from model.block import CrossBlock, Memory
+from model.cache import Cache, DecoderCache
 from model.config import ModelConfig
-from model.kv_cache import KVCache
-from model.stack import Stack, init_weights, positions_from
+from model.positions import positions_from
+from model.stack import Stack, init_weights
 from model.taps import Tap, name_taps
-
-
-class DecoderCache(KVCache):
-    """Keys and values of the target so far, and, in `cross`, those of the source, made once."""
-
-    def __init__(self, n_layer: int) -> None:
-        super().__init__(n_layer)
-        self.cross = KVCache(n_layer)
-
-    @property
-    def nbytes(self) -> int:
-        return super().nbytes + self.cross.nbytes
-
-    def select(self, rows: Tensor) -> None:
-        """Keep these rows of the batch, in this order: what beam search does with its beams."""
-        for layer in (*self.layers, *self.cross.layers):
-            if layer.k is not None and layer.v is not None:
-                layer.k, layer.v = layer.k[rows], layer.v[rows]
 
 
 class EncoderDecoder(nn.Module):
@@ -56,11 +39,20 @@ class EncoderDecoder(nn.Module):
         memory = Memory(self.encode(source_ids, source_mask), cross_mask)
         return self.decode(target_ids, target_mask, memory)
 
-    def encode(self, source_ids: Tensor, mask: Tensor, position_ids: Tensor | None = None) -> Tensor:
+    def new_cache(self) -> DecoderCache:
+        """For the target, and for what the decoder reads of the source."""
+        cross = Cache([one.cross_attn.new_cache() for one in self.decoder.layers if isinstance(one, CrossBlock)])
+        return DecoderCache(self.decoder.new_cache().layers, cross)
+
+    def encode(
+        self, source_ids: Tensor, mask: Tensor, position_ids: Tensor | None = None, is_pad: Tensor | None = None
+    ) -> Tensor:
         """source_ids, position_ids int64 [batch position] → what the decoder attends to [batch position d_model]"""
-        x = self.encoder.embed(source_ids, positions_from(source_ids) if position_ids is None else position_ids)
+        if position_ids is None:
+            position_ids = positions_from(source_ids)
+        x = self.encoder.embed(source_ids, position_ids)
         for layer in self.encoder.layers:
-            x = layer(x, mask)
+            x = layer(x, mask, position_ids, is_pad)
         return self.encoder.final_norm(x)  # type: ignore[no-any-return]
 
     def decode(
@@ -70,18 +62,19 @@ class EncoderDecoder(nn.Module):
         memory: Memory,
         position_ids: Tensor | None = None,
         cache: DecoderCache | None = None,
+        is_pad: Tensor | None = None,
     ) -> Tensor:
         """target_ids, position_ids int64 [batch position] → logits [batch position vocab].
 
         With a cache, `target_ids` are the new positions only, and the memory is read once.
         """
-        first = 0 if cache is None else cache.seq_len
+        first = 0 if cache is None else cache.positions
         if position_ids is None:
             position_ids = positions_from(target_ids, first)
-        if cache is not None and cache.cross.seq_len:
-            memory = Memory(memory.x[:, :0], memory.mask)
+        if cache is not None and cache.cross.positions:
+            memory = memory.seen
         x = self.decoder.embed(target_ids, position_ids, first)  # batch position d_model
         for i, layer in enumerate(self.decoder.layers):
             kept = (cache.layers[i], cache.cross.layers[i]) if cache is not None else (None, None)
-            x = layer(x, mask, memory, *kept)
+            x = layer(x, mask, position_ids, memory, is_pad, *kept)
         return self.logits(self.unembedding(self.decoder.final_norm(x)))  # type: ignore[no-any-return]

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from model.config import ModelConfig
-from model.stack import Stack, init_weights, positions_from
+from model.positions import positions_from
+from model.stack import Stack, init_weights
 from model.taps import Tap, name_taps
 
 
@@ -21,13 +22,20 @@ class EncoderOnly(Stack):
         init_weights(self, config)
 
     def forward(
-        self, token_ids: Tensor, mask: Tensor, position_ids: Tensor | None = None, cls_index: Tensor | None = None
+        self,
+        token_ids: Tensor,
+        mask: Tensor,
+        position_ids: Tensor | None = None,
+        cls_index: Tensor | None = None,
+        is_pad: Tensor | None = None,
     ) -> Tensor:
         """token_ids, position_ids int64 [batch position], mask of reasons [batch 1|head query key], the place of [CLS]
         int64 [batch] (0 by default; behind the PADs where they stand on the left) → logits [batch class]."""
-        x = self.embed(token_ids, positions_from(token_ids) if position_ids is None else position_ids)
+        if position_ids is None:
+            position_ids = positions_from(token_ids)
+        x = self.embed(token_ids, position_ids)
         for layer in self.layers:
-            x = layer(x, mask)
+            x = layer(x, mask, position_ids, is_pad)
         x = self.final_norm(x)  # batch position d_model
         if cls_index is None:
             cls_index = torch.zeros(len(x), dtype=torch.long, device=x.device)

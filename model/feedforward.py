@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from torch import Tensor, nn
 
 from model.taps import Tap
@@ -17,6 +19,10 @@ class FeedForward(nn.Module):
         self.pre = Tap("position d_ff")
         self.post = Tap("position d_ff")
         self.out = Tap("position d_model")
+
+    def writers(self) -> Iterator[nn.Linear]:
+        """The matrix that writes into the residual stream."""
+        yield self.w_2
 
     def forward(self, x: Tensor) -> Tensor:
         """[batch position d_model] → [batch position d_model]"""

@@ -47,6 +47,11 @@ class NoPositions(nn.Module):
         return torch.zeros(*position_ids.shape, self.d_model, device=position_ids.device)
 
 
+def positions_from(x: Tensor, start: int = 0) -> Tensor:
+    """start, start + 1, …: int64 [1 position], for as many positions as `x` [batch position ..] has."""
+    return torch.arange(start, start + x.shape[1], device=x.device)[None]
+
+
 def sinusoid(max_seq_len: int, d_model: int) -> Tensor:
     """The table PE of [position d_model], float32, computed in float64; an odd d_model ends with a sine."""
     pos = torch.arange(max_seq_len, dtype=torch.float64)[:, None]  # position 1

@@ -11,9 +11,8 @@ from torch import Tensor
 
 from model import masks
 from model.block import Memory
+from model.cache import Cache, DecoderCache
 from model.checkpoint import Checkpoint
-from model.encoder_decoder import DecoderCache
-from model.kv_cache import KVCache
 from model.run import Run
 from model.taps import record
 from model.trace import check_length, pad_ids, with_first
@@ -68,8 +67,8 @@ class DecoderSession:
             raise ValueError(f"a prompt needs 1 to {self.window} tokens, got {len(prompt)}")
         return prompt
 
-    def new_cache(self) -> KVCache:
-        return KVCache(self.checkpoint.config.n_layer)
+    def new_cache(self) -> Cache:
+        return self.checkpoint.decoder_only.new_cache()
 
     @torch.inference_mode()
     def step(self, ids: Sequence[int]) -> Forward:
@@ -88,7 +87,8 @@ class DecoderSession:
         mask = masks.decoder_mask(is_pad, use_causal=self.causal, use_padding=use.padding, query_len=new.shape[1])
         skipped = is_pad if self.run.pads_take_no_position else torch.zeros_like(is_pad)
         position_ids = masks.position_ids(skipped)[:, -new.shape[1] :]
-        return self.checkpoint.decoder_only(new, mask, position_ids, self.cache)  # type: ignore[no-any-return]
+        hidden = is_pad[:, -new.shape[1] :] if use.padding else None
+        return self.checkpoint.decoder_only(new, mask, position_ids, self.cache, hidden)  # type: ignore[no-any-return]
 
 
 class TargetSession(DecoderSession):
@@ -108,18 +108,18 @@ class TargetSession(DecoderSession):
         return prompt
 
     def new_cache(self) -> DecoderCache:
-        return DecoderCache(self.checkpoint.config.n_layer)
+        return self.model.new_cache()
 
     def read(self, new: Tensor) -> Tensor:
         nothing = torch.zeros(1, len(self.ids), dtype=torch.bool, device=new.device)
         mask = masks.decoder_mask(nothing, use_causal=self.causal, query_len=new.shape[1])  # 1 1 query key
         cross = masks.cross_mask(self.source_is_pad, new.shape[1], use_padding=self.run.use.padding)
-        return self.model.decode(new, mask, Memory(self.memory, cross), cache=self.cache)
+        return self.model.decode(new, mask, self.memory.under(cross), cache=self.cache)
 
 
 @torch.inference_mode()
-def read_source(checkpoint: Checkpoint, run: Run) -> tuple[Tensor, Tensor]:
-    """What the encoder makes of a run's source [1 key d_model], and which of its positions are PADs [1 key].
+def read_source(checkpoint: Checkpoint, run: Run) -> tuple[Memory, Tensor]:
+    """What the encoder makes of a run's source, seen by one query, and which of its positions are PADs [1 key].
 
     Raises `ValueError` when it is empty or longer than the window.
     """
@@ -129,5 +129,7 @@ def read_source(checkpoint: Checkpoint, run: Run) -> tuple[Tensor, Tensor]:
     mask = masks.encoder_mask(is_pad, use_padding=run.use.padding)
     positions = masks.position_ids(is_pad if run.pads_take_no_position else torch.zeros_like(is_pad))
     source = torch.tensor([padded], device=checkpoint.device)
+    hidden = is_pad if run.use.padding else None
     with record(edit=run.edit):
-        return checkpoint.encoder_decoder.encode(source, mask, positions), is_pad
+        x = checkpoint.encoder_decoder.encode(source, mask, positions, hidden)
+    return Memory(x, masks.cross_mask(is_pad, 1, use_padding=run.use.padding), positions, hidden), is_pad

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-import torch
 from torch import Tensor, nn
 
 from model.block import Block, LayerNorm
+from model.cache import Cache
 from model.config import ModelConfig
+from model.feedforward import FeedForward
+from model.mechanisms import Mixer, mixers
 from model.positions import build_positions
 from model.taps import Tap, begin_at
 
@@ -30,6 +32,10 @@ class Stack(nn.Module):
         self.embedding = Tap("position d_model")
         self.positional = Tap("position d_model")
 
+    def new_cache(self) -> Cache:
+        """For the positions of this stack."""
+        return Cache([layer.attn.new_cache() for layer in self.layers if isinstance(layer, Block)])
+
     def embed(self, token_ids: Tensor, position_ids: Tensor, first: int = 0) -> Tensor:
         """E[id] + position: [batch position d_model]. `first` positions are in a cache already."""
         begin_at(first)
@@ -38,11 +44,6 @@ class Stack(nn.Module):
             embedding = embedding * math.sqrt(self.config.d_model)
         x = self.embedding(embedding) + self.positional(self.positions(position_ids))
         return self.dropout(x)  # type: ignore[no-any-return]
-
-
-def positions_from(token_ids: Tensor, start: int = 0) -> Tensor:
-    """start, start + 1, …: int64 [1 position], for as many positions as `token_ids` [batch position] has."""
-    return torch.arange(start, start + token_ids.shape[1], device=token_ids.device)[None]
 
 
 def init_weights(model: nn.Module, config: ModelConfig) -> None:
@@ -65,10 +66,12 @@ def init_weights(model: nn.Module, config: ModelConfig) -> None:
         writers = list(residual_writers(stack))
         for writer in writers:
             nn.init.normal_(writer.weight, std=0.02 / math.sqrt(len(writers)))
+    for mixer in mixers(model):
+        mixer.init_weights()
 
 
 def residual_writers(stack: Stack) -> Iterator[nn.Linear]:
-    """The last matrix of every sublayer: W_O and W_2."""
-    for name, module in stack.named_modules():
-        if isinstance(module, nn.Linear) and name.endswith(("w_o", "w_2")):
-            yield module
+    """The last matrices of every sublayer."""
+    for module in stack.modules():
+        if isinstance(module, Mixer | FeedForward):
+            yield from module.writers()

@@ -100,18 +100,19 @@ def run(
     """The forward pass of the model's family: token_ids, position_ids, is_pad [batch position], target [batch query]
     → logits."""
     model, causal = checkpoint.model, checkpoint.config.is_causal if use.causal is None else use.causal
+    hidden = is_pad if use.padding else None
     if isinstance(model, EncoderDecoder):
         assert target is not None
         check_length(target.shape[1], checkpoint.config.max_seq_len, "target tokens, START included,")
-        memory = model.encode(token_ids, masks.encoder_mask(is_pad, use_padding=use.padding), position_ids)
-        mask = masks.decoder_mask(target == checkpoint.tokenizer.pad_id, use_causal=causal)
-        return model.decode(
-            target, mask, Memory(memory, masks.cross_mask(is_pad, target.shape[1], use_padding=use.padding))
-        )
+        x = model.encode(token_ids, masks.encoder_mask(is_pad, use_padding=use.padding), position_ids, hidden)
+        cross = masks.cross_mask(is_pad, target.shape[1], use_padding=use.padding)
+        target_is_pad = target == checkpoint.tokenizer.pad_id
+        mask = masks.decoder_mask(target_is_pad, use_causal=causal)
+        return model.decode(target, mask, Memory(x, cross, position_ids, hidden), is_pad=target_is_pad)
     mask = masks.decoder_mask(is_pad, use_causal=causal, use_padding=use.padding)
     if isinstance(model, EncoderOnly):
-        return model(token_ids, mask, position_ids, (~is_pad).long().argmax(-1))  # type: ignore[no-any-return]
-    return model(token_ids, mask, position_ids)  # type: ignore[no-any-return]
+        return model(token_ids, mask, position_ids, (~is_pad).long().argmax(-1), hidden)  # type: ignore[no-any-return]
+    return model(token_ids, mask, position_ids, is_pad=hidden)  # type: ignore[no-any-return]
 
 
 def read_as(checkpoint: Checkpoint, ids: Sequence[int]) -> list[int]:

@@ -9,9 +9,7 @@ import torch
 from torch import Tensor
 
 from model import masks
-from model.block import Memory
 from model.checkpoint import Checkpoint
-from model.encoder_decoder import DecoderCache
 from model.run import Run
 from model.session import read_source
 from model.taps import record
@@ -75,10 +73,10 @@ class BeamSearch:
             checkpoint.encoder_decoder, checkpoint.tokenizer, beams, alpha,
         )  # fmt: skip
         device, self.run = checkpoint.device, run
-        self.memory, self.source_is_pad = read_source(checkpoint, run)  # 1 key d_model, 1 key
+        self.memory, self.source_is_pad = read_source(checkpoint, run)
         self.causal = run.use.causal is not False
         cached = self.causal and not run.looks_ahead
-        self.cache = DecoderCache(checkpoint.config.n_layer) if cached else None
+        self.cache = self.model.new_cache() if cached else None
         self.ids = torch.full((1, 1), self.tokenizer.first_id, device=device)  # beam position
         self.log_p = torch.zeros(1, dtype=torch.float64, device=device)  # beam
         self.max_len = min(len(run.ids) + LONGER, checkpoint.config.max_seq_len - 1)
@@ -130,7 +128,7 @@ class BeamSearch:
         is_pad = torch.zeros_like(self.ids, dtype=torch.bool)
         mask = masks.decoder_mask(is_pad, use_causal=self.causal, query_len=new.shape[1])
         cross = masks.cross_mask(self.source_is_pad, new.shape[1], use_padding=self.run.use.padding)
-        memory = Memory(self.memory.expand(n_beam, -1, -1), cross)
+        memory = self.memory.under(cross, n_beam)
         with record(edit=self.run.edit):
             logits = self.model.decode(new, mask, memory, cache=self.cache)[:, -1].double()
         logits[:, self.tokenizer.never_sampled] = float("-inf")

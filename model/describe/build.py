@@ -167,7 +167,7 @@ def first_input(stream: TapRef, around: Norm) -> TapRef:
 
 def attention(config: ModelConfig, plan: StackPlan, one: Attends) -> Attention:
     paths = [f"{layer_path(plan, n)}{one.module}." for n in range(config.n_layer)]
-    mixer = MECHANISMS[config.mechanism](config)
+    mixer = MECHANISMS[config.mechanism].describe(config)
     return Attention(
         id=one.id,
         kind=config.mechanism,

@@ -49,11 +49,13 @@ def of_stack(config: ModelConfig, description: Description, stack: Stack) -> Ite
     for role, name in stack.embedding.parameters.items():
         if name is not None:
             yield ParameterRef(name, role, DIMS[role], stack.id)
+    mixer = MECHANISMS[config.mechanism].describe(config)
     for part in stack.sublayers:
         if isinstance(part, AttentionSublayer):
-            dims = {role: parameter.dims for role, parameter in MECHANISMS[config.mechanism](config).parameters.items()}
             for role, names in description.attention(part.attention).parameters.items():
-                yield ParameterRef(names[part.layer], role, dims[role], stack.id, part.layer, part.attention)
+                yield ParameterRef(
+                    names[part.layer], role, mixer.parameters[role].dims, stack.id, part.layer, part.attention
+                )
         else:
             for role, name in part.parameters.items():
                 yield ParameterRef(name, role, DIMS[role], stack.id, part.layer)

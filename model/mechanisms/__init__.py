@@ -1,14 +1,8 @@
 """The ways to attend, by name. A new one is one file in this folder, and one line here."""
 
-from __future__ import annotations
+from model.mechanisms.mixer import Mixer, MixerCache, fuse_attention, mixers
+from model.mechanisms.softmax import MultiHeadAttention
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+__all__ = ["MECHANISMS", "Mixer", "MixerCache", "fuse_attention", "mixers"]
 
-from model.mechanisms import softmax
-from model.mechanisms.mixer import MixerDescription
-
-if TYPE_CHECKING:
-    from model.config import ModelConfig
-
-MECHANISMS: dict[str, Callable[[ModelConfig], MixerDescription]] = {"softmax": softmax.describe}
+MECHANISMS: dict[str, type[Mixer]] = {"softmax": MultiHeadAttention}

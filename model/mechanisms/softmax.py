@@ -1,11 +1,18 @@
-"""Scaled dot-product attention (Vaswani et al. 2017, section 3.2)."""
+"""Scaled dot-product attention and its heads (Vaswani et al. 2017, section 3.2), with every intermediate tapped."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Self
 
-from model.mechanisms.mixer import Identity, MixerDescription, Parameter
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from model import masks
+from model.mechanisms.mixer import Identity, Mixer, MixerDescription, Parameter
+from model.taps import Tap
 
 if TYPE_CHECKING:
     from model.config import ModelConfig
@@ -27,19 +34,175 @@ IDENTITIES = (
     Identity("weighted_sum", ("pattern", "v"), "z"),
     Identity("sum_heads", ("head_out", "b_o"), "attn_out"),
 )
+LOWEST = torch.finfo(torch.float32).min / 2
 
 
-def describe(config: ModelConfig) -> MixerDescription:
-    """Roles, parameters and identities of one attention."""
-    matrices = {f"w_{x}": Parameter(f"w_{x}.weight", "d_model d_model") for x in "qkvo"}
-    biases = {f"b_{x}": Parameter(f"w_{x}.bias", "d_model") for x in "qkvo"}
-    return MixerDescription(
-        ROLES,
-        matrices | biases,
-        overview="pattern",
-        n_head=config.n_head,
-        n_kv_head=config.n_head,
-        d_head=config.d_head,
-        scale=1 / math.sqrt(config.d_head),
-        identities=IDENTITIES,
-    )
+def masked_softmax(scores: Tensor, allowed: Tensor) -> Tensor:
+    """softmax over the keys that are allowed: exactly 0 where they are not, and a row of zeros where none is.
+
+    softmax(scores + M) with M = 0 or, for −∞, a number so low that e to the power of it is 0 as well: a row of only
+    −∞ would be 0/0. Where `allowed` has 1 for all heads, only the sum and the product are as large as `scores`.
+    """
+    m = torch.where(allowed, 0.0, LOWEST)  # … 1|head query key
+    some = (m.amax(dim=-1, keepdim=True) == 0).to(scores.dtype)  # … 1|head query 1
+    return (scores + m).softmax(dim=-1) * some
+
+
+class KeyValueCache:
+    """Keys and values so far, each [batch head position d_head].
+
+    Concatenates instead of writing into a buffer: a trace may still hold the tensors of an earlier step.
+    """
+
+    def __init__(self, k: Tensor | None = None, v: Tensor | None = None) -> None:
+        self.k, self.v = k, v
+
+    def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Add the new positions' k, v; return those of all positions. None new: what is kept, as it is."""
+        if self.k is None or self.v is None:
+            self.k, self.v = k, v
+        elif k.shape[-2]:
+            self.k, self.v = torch.cat((self.k, k), dim=-2), torch.cat((self.v, v), dim=-2)
+        return self.k, self.v
+
+    @property
+    def positions(self) -> int:
+        return 0 if self.k is None else self.k.shape[-2]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(x.nbytes for x in (self.k, self.v) if x is not None)
+
+    def select(self, rows: Tensor) -> None:
+        if self.k is not None and self.v is not None:
+            self.k, self.v = self.k[rows], self.v[rows]
+
+    def copy(self) -> KeyValueCache:
+        return KeyValueCache(self.k, self.v)  # nothing is written in place: both may go on from the same tensors
+
+
+class MultiHeadAttention(Mixer):
+    """MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O, head_i = Attention(X W_i^Q, X' W_i^K, X' W_i^V).
+
+    X asks (`x_query`), X' answers (`x_key_value`): the same for self-attention, the encoder's output for
+    cross-attention.
+    """
+
+    def __init__(self, d_model: int, n_head: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.n_head = n_head
+        self.w_q = nn.Linear(d_model, d_model)
+        self.w_k = nn.Linear(d_model, d_model)
+        self.w_v = nn.Linear(d_model, d_model)
+        self.w_o = nn.Linear(d_model, d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.joined: tuple[Tensor, Tensor] | None = None  # weight [3 d_model, d_model] and bias: join_projections
+
+        self.q, self.k, self.v = Tap(ROLES["q"]), Tap(ROLES["k"]), Tap(ROLES["v"])
+        self.scores, self.mask, self.pattern = Tap(ROLES["scores"]), Tap(ROLES["mask"]), Tap(ROLES["pattern"])
+        self.z, self.head_out, self.attn_out = Tap(ROLES["z"]), Tap(ROLES["head_out"]), Tap(ROLES["attn_out"])
+
+    @staticmethod
+    def describe(config: ModelConfig) -> MixerDescription:
+        matrices = {f"w_{x}": Parameter(f"w_{x}.weight", "d_model d_model") for x in "qkvo"}
+        biases = {f"b_{x}": Parameter(f"w_{x}.bias", "d_model") for x in "qkvo"}
+        return MixerDescription(
+            ROLES,
+            matrices | biases,
+            overview="pattern",
+            n_head=config.n_head,
+            n_kv_head=config.n_head,
+            d_head=config.d_head,
+            scale=1 / math.sqrt(config.d_head),
+            identities=IDENTITIES,
+        )
+
+    @classmethod
+    def build(cls, config: ModelConfig) -> Self:
+        return cls(config.d_model, config.n_head, config.dropout)
+
+    def new_cache(self) -> KeyValueCache:
+        return KeyValueCache()
+
+    def writers(self) -> Iterator[nn.Linear]:
+        yield self.w_o
+
+    def forward(  # type: ignore[override]  # the order is in the stream already, and the PADs in the mask
+        self,
+        x_query: Tensor,
+        x_key_value: Tensor,
+        mask: Tensor,
+        query_positions: Tensor | None = None,
+        key_positions: Tensor | None = None,
+        is_pad: Tensor | None = None,
+        cache: KeyValueCache | None = None,
+    ) -> Tensor:
+        q, k, v = (self.split_heads(x) for x in self.project(x_query, x_key_value))
+        q = self.q(q)  # batch head query d_head
+        if cache is not None:
+            k, v = cache.append(k, v)
+        k, v = self.k(k), self.v(v)  # batch head key d_head
+        z = self.z(self.attend(q, k, v, mask))  # batch head query d_head
+        attn_out = self.w_o(z.transpose(1, 2).flatten(-2))  # batch query d_model
+        if self.head_out.wanted:
+            head_out = self.head_out(self.project_heads(z))
+            if self.head_out.edited:
+                attn_out = head_out.sum(dim=1) + self.w_o.bias
+        return self.attn_out(attn_out)  # type: ignore[no-any-return]
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+        """Attention(Q, K, V) = softmax(QKᵀ/√d_k + M) V (equation 1): [batch head query d_head].
+
+        The softmax is written out, for its weights are what we are here to see.
+        """
+        scores = self.scores(q @ k.mT / math.sqrt(q.shape[-1]))  # batch head query key
+        seen = self.mask(mask.expand_as(scores))
+        mask = seen if self.mask.edited else mask  # one matrix for all heads, unless someone has changed it for one
+        pattern = self.pattern(masked_softmax(scores, masks.allowed(mask)))
+        return (self.dropout(pattern) if self.training else pattern) @ v  # type: ignore[no-any-return]
+
+    def project(self, x_query: Tensor, x_key_value: Tensor) -> Sequence[Tensor]:
+        """X W^Q, X' W^K, X' W^V, of all heads: [batch position d_model] each."""
+        if self.joined is not None and x_query is x_key_value:
+            return F.linear(x_query, *self.joined).chunk(3, dim=-1)
+        return self.w_q(x_query), self.w_k(x_key_value), self.w_v(x_key_value)
+
+    def fuse(self) -> None:
+        self.attend = sdpa_attend  # type: ignore[method-assign]
+
+    def lay_out_for_reading(self) -> None:
+        self.join_projections()
+
+    def join_projections(self) -> None:
+        """Let W^Q, W^K, W^V be parts of one matrix, so that self-attention multiplies once where it did three times.
+
+        For a model that is only read: moved to another device or type, the four would no longer be one.
+        """
+        linears = (self.w_q, self.w_k, self.w_v)
+        weight = torch.cat([linear.weight.data for linear in linears]).T.contiguous().T  # laid out as in layout.py
+        bias = torch.cat([linear.bias.data for linear in linears])
+        for linear, w, b in zip(linears, weight.chunk(3), bias.chunk(3), strict=True):
+            linear.weight.data, linear.bias.data = w, b
+        self.joined = weight, bias
+
+    def split_heads(self, x: Tensor) -> Tensor:
+        """[batch position d_model] → [batch head position d_head]"""
+        batch, position, d_model = x.shape
+        return x.view(batch, position, self.n_head, d_model // self.n_head).transpose(1, 2)
+
+    def project_heads(self, z: Tensor) -> Tensor:
+        """What each head adds to the residual stream, z_i W_i^O: [batch head position d_model].
+
+        Their sum plus the bias is `attn_out`.
+        """
+        d_model = self.w_o.out_features
+        w_o = self.w_o.weight.view(d_model, self.n_head, -1)  # d_model head d_head
+        return z @ w_o.permute(1, 2, 0)
+
+
+def sdpa_attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    """`MultiHeadAttention.attend` by torch's fused kernel: no scores, no weights, nothing to look at.
+
+    Training uses it for speed; tests and benchmarks hold our own `attend` against it.
+    """
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=masks.allowed(mask))

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from model import checkpoint
-from model.attention import fuse_attention
+from model.mechanisms import fuse_attention
 from model.training.average import LastCheckpoints, MovingAverage
 from model.training.loss import cross_entropy
 from model.training.precision import PRECISIONS, Precision, faster, products_in

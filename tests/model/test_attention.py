@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from model import masks
-from model.attention import MultiHeadAttention, fuse_attention, masked_softmax, sdpa_attend
+from model.mechanisms import fuse_attention
+from model.mechanisms.softmax import MultiHeadAttention, masked_softmax, sdpa_attend
 from model.taps import name_taps, record
 from tests.model.helpers import causal_mask, close, randn, random_ids, randomise, tiny_model
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from model import masks
 from model.block import RESIDUALS, Block
 from model.config import ModelConfig
+from model.positions import positions_from
 from model.transformer import DecoderOnly, build
 from tests.model.helpers import (
     NORM_ORDERS,
@@ -56,7 +57,7 @@ def test_block_equals_torch(norm_order: str, causal: bool, padding: bool) -> Non
         src_mask=torch.ones(7, 7).triu(1).bool() if causal else None,  # True = forbidden
         src_key_padding_mask=IS_PAD if padding else None,
     )
-    close(block(x, mask), expected)
+    close(block(x, mask, positions_from(x)), expected)
 
 
 def torch_decoder(model: DecoderOnly, ids: Tensor) -> Tensor:

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from model import masks
 from model.block import Block, CrossBlock, Memory
 from model.config import ModelConfig
-from model.encoder_decoder import DecoderCache, EncoderDecoder
+from model.encoder_decoder import EncoderDecoder
+from model.positions import positions_from
 from model.stack import Stack
 from model.taps import record, tap_dims
 from model.transformer import build
@@ -68,7 +69,10 @@ def test_a_block_with_cross_attention_equals_torch(norm_order: str, padding: boo
         tgt_key_padding_mask=TARGET_PAD if padding else None, memory_key_padding_mask=SOURCE_PAD if padding else None,
     )  # fmt: skip
     mask = masks.decoder_mask(TARGET_PAD, use_padding=padding)
-    close(block(x, mask, Memory(memory, masks.cross_mask(SOURCE_PAD, 6, use_padding=padding))), expected)
+    close(
+        block(x, mask, positions_from(x), Memory(memory, masks.cross_mask(SOURCE_PAD, 6, use_padding=padding))),
+        expected,
+    )
 
 
 def torch_transformer(model: EncoderDecoder) -> nn.Transformer:
@@ -154,7 +158,7 @@ def test_res_post_norm_by_its_formula() -> None:
         stream = stream + layer_norm(written, block.ffn_residual.norm)
         mask = masks.causal(6, 6)[None, None]
         more = (Memory(memory, masks.nothing(6, 8)[None, None]),) if isinstance(block, CrossBlock) else ()
-        close(block(x, mask, *more)[0], stream)
+        close(block(x, mask, positions_from(x), *more)[0], stream)
 
 
 def test_one_embedding_three_ways_is_one_parameter() -> None:
@@ -183,12 +187,12 @@ def test_an_untrained_translator_is_no_wild_guesser(norm_order: str) -> None:
 def cached(model: EncoderDecoder, cuts: list[int]) -> Tensor:
     """The target's logits, computed in these parts; the memory is read in the first."""
     whole = masks.decoder_mask(TARGET_PAD)
-    memory, cache = model.encode(SOURCE, masks.encoder_mask(SOURCE_PAD)), DecoderCache(2)
+    memory, cache = model.encode(SOURCE, masks.encoder_mask(SOURCE_PAD)), model.new_cache()
     parts = []
     for start, end in pairwise(cuts):
         seen = Memory(memory, masks.cross_mask(SOURCE_PAD, end - start))
         parts.append(model.decode(TARGET[:, start:end], whole[:, :, start:end, :end], seen, cache=cache))
-        assert (cache.seq_len, cache.cross.seq_len) == (end, 8)
+        assert (cache.positions, cache.cross.positions) == (end, 8)
     return torch.cat(parts, 1)
 
 
@@ -206,7 +210,7 @@ def test_cached_decoding_equals_uncached_however_the_target_is_cut(norm_order: s
 def test_with_a_cache_the_source_is_read_once() -> None:
     """Later steps need no memory at all; their taps still show the keys and values of the whole source."""
     model = tiny_translator()
-    memory, cache = model.encode(SOURCE, masks.encoder_mask(SOURCE_PAD)), DecoderCache(2)
+    memory, cache = model.encode(SOURCE, masks.encoder_mask(SOURCE_PAD)), model.new_cache()
     cross = masks.cross_mask(SOURCE_PAD, 1)
     names = ["decoder.layers.1.cross_attn.k", "decoder.layers.1.cross_attn.pattern"]
     with record(names) as first:
@@ -222,7 +226,7 @@ def test_with_a_cache_the_source_is_read_once() -> None:
 
 def test_selected_rows_of_a_cache_go_on_as_they_would_alone() -> None:
     model = tiny_translator().double()
-    memory, cache = model.encode(SOURCE, masks.encoder_mask(SOURCE_PAD)), DecoderCache(2)
+    memory, cache = model.encode(SOURCE, masks.encoder_mask(SOURCE_PAD)), model.new_cache()
     seen = Memory(memory, masks.cross_mask(SOURCE_PAD, 2))
     nothing = torch.zeros(3, 3, dtype=torch.bool)
     model.decode(TARGET[:, :2], masks.decoder_mask(nothing[:2, :2]), seen, cache=cache)

@@ -11,7 +11,7 @@ from torch import Tensor
 from model import generate as generation
 from model.checkpoint import Checkpoint
 from model.generate import Generator, Step, generate
-from model.kv_cache import KVCache, LayerCache
+from model.mechanisms.softmax import KeyValueCache
 from model.run import Run
 from model.sampling import Settings, draw, uniform
 from model.session import DecoderSession
@@ -37,16 +37,16 @@ def generator_of(checkpoint: Checkpoint, ids: list[int], *, seed: int = 0, names
 @given(cuts=st.sets(st.integers(1, 19), max_size=6))
 def test_cached_logits_equal_uncached_however_the_text_is_cut(position: str, norm_order: str, cuts: set[int]) -> None:
     model = tiny_model(position=position, norm_order=norm_order).double()
-    ids, whole, cache = random_ids(2, 20), causal_mask(20), KVCache(2)
+    ids, whole, cache = random_ids(2, 20), causal_mask(20), model.new_cache()
     expected = model(ids, whole)
     for start, end in pairwise([0, *sorted(cuts), 20]):
         logits = model(ids[:, start:end], whole[:, :, start:end, :end], cache=cache)
         close(logits, expected[:, start:end])
-        assert cache.seq_len == end
+        assert cache.positions == end
 
 
 def test_a_cache_that_gets_nothing_new_gives_what_it_has_without_a_copy() -> None:
-    cache, k, v = LayerCache(), torch.ones(1, 3, 4, 5), torch.zeros(1, 3, 4, 5)
+    cache, k, v = KeyValueCache(), torch.ones(1, 3, 4, 5), torch.zeros(1, 3, 4, 5)
     cache.append(k, v)
     kept_k, kept_v = cache.append(k[:, :, :0], v[:, :, :0])
     assert kept_k is k

@@ -5,8 +5,8 @@ import copy
 import pytest
 import torch
 
-from model.attention import MultiHeadAttention
 from model.layout import lay_out_for_reading
+from model.mechanisms.softmax import MultiHeadAttention
 from tests.model.helpers import causal_mask, close, randn, random_ids, randomise, tiny_model
 
 

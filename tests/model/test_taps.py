@@ -8,8 +8,6 @@ from torch import Tensor
 
 from model import masks
 from model.block import Memory
-from model.encoder_decoder import DecoderCache
-from model.kv_cache import KVCache
 from model.taps import Tap, match_names, record, tap_dims, visit
 from model.transformer import DecoderOnly
 from tests.model.helpers import causal_mask, random_ids, tiny_model, tiny_translator
@@ -176,7 +174,7 @@ def test_every_edit_of_a_tap_matters(model: DecoderOnly) -> None:
 
 def test_an_edit_knows_where_its_queries_begin(model: DecoderOnly) -> None:
     """A cache holds the rows before: row 5 of the whole mask is row 0 of a step that reads token 5 alone."""
-    cache, seen = KVCache(2), []
+    cache, seen = model.new_cache(), []
     with record([], {"layers.1.attn.mask": lambda mask, first: seen.append((first, *mask.shape[-2:])) or mask}):
         for start, end in ((0, 4), (4, 5), (5, 7)):
             model(IDS[:, start:end], causal_mask(7)[:, :, start:end, :end], cache=cache)
@@ -186,7 +184,8 @@ def test_an_edit_knows_where_its_queries_begin(model: DecoderOnly) -> None:
 
 def test_each_stack_has_a_beginning_of_its_own() -> None:
     """Behind a decoder's cached steps an encoder begins at 0 again."""
-    model, cache, seen = tiny_translator(), DecoderCache(2), []
+    model, seen = tiny_translator(), []
+    cache = model.new_cache()
     note = {f"{stack}.layers.0.resid_pre": lambda x, first: seen.append(first) or x for stack in ("encoder", "decoder")}
     with record([], note):
         memory = Memory(model.encode(IDS, masks.nothing(7, 7)[None, None]), masks.nothing(1, 7)[None, None])

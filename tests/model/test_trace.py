@@ -11,13 +11,13 @@ import torch
 from torch import Tensor
 
 from model import masks
-from model.attention import masked_softmax
 from model.attentions import attentions
 from model.block import Block, CrossBlock, PostNormResidual, ResPostNormResidual
 from model.checkpoint import Checkpoint
 from model.config import Family
 from model.encoder_decoder import EncoderDecoder
 from model.encoder_only import EncoderOnly
+from model.mechanisms.softmax import masked_softmax
 from model.stack import Stack
 from model.taps import tap_dims
 from model.trace import Masks, Padding, Trace, trace

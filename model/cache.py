@@ -1,0 +1,52 @@
+"""What a model remembers of the positions before: a cache of its mixer's own kind for each layer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from model.mechanisms import MixerCache
+
+
+class Cache:
+    """A stack's: one `MixerCache` a layer. A fork goes on from a `copy`."""
+
+    def __init__(self, layers: Sequence[MixerCache]) -> None:
+        self.layers = list(layers)
+
+    @property
+    def positions(self) -> int:
+        """Positions kept so far."""
+        return self.layers[0].positions
+
+    @property
+    def nbytes(self) -> int:
+        return sum(layer.nbytes for layer in self.layers)
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these rows of the batch, in this order: what beam search does with its beams."""
+        for layer in self.layers:
+            layer.select(rows)
+
+    def copy(self) -> Cache:
+        return Cache([layer.copy() for layer in self.layers])
+
+
+class DecoderCache(Cache):
+    """A decoder's: of the target so far, and, in `cross`, of the source, which is read once."""
+
+    def __init__(self, layers: Sequence[MixerCache], cross: Cache) -> None:
+        super().__init__(layers)
+        self.cross = cross
+
+    @property
+    def nbytes(self) -> int:
+        return super().nbytes + self.cross.nbytes
+
+    def select(self, rows: Tensor) -> None:
+        super().select(rows)
+        self.cross.select(rows)
+
+    def copy(self) -> DecoderCache:
+        return DecoderCache(super().copy().layers, self.cross.copy())
