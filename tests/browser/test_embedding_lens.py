@@ -8,24 +8,21 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import checkpoint
 from model.explain.lens import Lens, logit_lens
 from model.explain.neighbours import neighbours
 from model.explain.positions import position_table
 from model.explain.swaps import swap_tokens
 from model.trace import trace
-from tests.browser.helpers import drawn, serious
+from tests.browser.helpers import drawn, loaded, serious
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
+pytestmark = pytest.mark.warm
+
 STORY = "The quick brown fox jumps"
 ENGLISH = "The weather is nice today."
 REVIEW = "A touching and funny film, but far too long."
-
-
-def zoo(name: str) -> checkpoint.Checkpoint:
-    return checkpoint.load(checkpoint.ZOO / name, "cpu")
 
 
 def open_station(page: "Page", view: str, **state: Any) -> None:
@@ -67,7 +64,7 @@ def same(shown: Tensor, expected: Tensor, tolerance: float = 1e-5) -> None:
 
 
 def test_a_decoders_embedding(page: "Page") -> None:
-    model = zoo("stories-gpt")
+    model = loaded("decoder-only")
     ids = model.tokenizer.encode(STORY)
     run = trace(model, ids, ["embedding", "positional", "layers.0.resid_pre"]).tensors
 
@@ -105,7 +102,7 @@ def test_a_decoders_embedding(page: "Page") -> None:
 
 
 def test_a_swap_in_a_decoder(page: "Page") -> None:
-    model = zoo("stories-gpt")
+    model = loaded("decoder-only")
     ids = model.tokenizer.encode(STORY)
     open_station(page, "embedding", text=STORY, step="swap")
     drawn(page)
@@ -128,7 +125,7 @@ def test_a_swap_in_a_decoder(page: "Page") -> None:
 
 
 def test_a_swap_in_an_encoder_is_nothing_but_the_order(page: "Page") -> None:
-    model = zoo("sentiment-encoder")
+    model = loaded("encoder-only")
     ids = model.tokenizer.encode(REVIEW)
     open_station(page, "embedding", model="sentiment-encoder", text=REVIEW, step="swap", swap="2.4")
     drawn(page)
@@ -142,7 +139,7 @@ def test_a_swap_in_an_encoder_is_nothing_but_the_order(page: "Page") -> None:
 
 
 def test_a_translators_sinusoid(page: "Page") -> None:
-    model = zoo("translate-enja")
+    model = loaded("encoder-decoder")
     taps = ["encoder.embedding", "encoder.positional", "encoder.layers.0.resid_pre"]
     run = trace(model, model.tokenizer.encode(ENGLISH), taps, target=[]).tensors
     open_station(page, "embedding", model="translate-enja", text=ENGLISH)
@@ -186,7 +183,7 @@ def rows_of(page: "Page", lens: Lens, at: int) -> None:
 
 
 def test_a_decoder_by_layer(page: "Page") -> None:
-    model = zoo("stories-gpt")
+    model = loaded("decoder-only")
     text = STORY + " over the lazy dog and then the little girl laughed and laughed until the sun went down."
     lens = logit_lens(model, model.tokenizer.encode(text))
     last = len(lens.rows) - 1
@@ -212,7 +209,7 @@ def test_a_decoder_by_layer(page: "Page") -> None:
 
 
 def test_a_translator_by_layer(page: "Page") -> None:
-    model = zoo("translate-enja")
+    model = loaded("encoder-decoder")
     open_station(page, "lens", model="translate-enja", text=ENGLISH, target="今日はいい天気だ。", attention="encoder")
     page.get_by_test_id("lens-row").first.wait_for()
     target = page.get_by_test_id("target-token").evaluate_all("(all) => all.map((one) => Number(one.dataset.id))")
@@ -227,7 +224,7 @@ def test_a_translator_by_layer(page: "Page") -> None:
 
 
 def test_a_classifier_by_layer(page: "Page") -> None:
-    model = zoo("sentiment-encoder")
+    model = loaded("encoder-only")
     lens = logit_lens(model, model.tokenizer.encode(REVIEW))
     open_station(page, "lens", model="sentiment-encoder", text=REVIEW)
     page.get_by_test_id("lens-class").first.wait_for()
