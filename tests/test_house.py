@@ -159,6 +159,13 @@ def test_modules_below_ui_touch_no_dom(folder: str) -> None:
     assert mentions(f"static/{folder}", dom) == set()
 
 
+def test_no_module_looks_for_elements_in_the_whole_document() -> None:
+    """Each is given its own, so that two pages fit in one document. But for main.js, and for a saved file's script."""
+    found = mentions("static", r"\b(?:document\.(?:querySelector\w*|getElement\w*)|data-testid)\b")
+    own = ("static/main.js", "static/export/offline_page.js")
+    assert {hit for hit in found if not hit.startswith(own)} == set()
+
+
 def test_views_never_fetch() -> None:
     assert mentions("static/stations", r"\b(?:fetch\s*\(|XMLHttpRequest\b|EventSource\b|WebSocket\b)") == set()
 

@@ -1,16 +1,27 @@
 /** The two runs that are compared, as numbers, and what a padded one should equal. No DOM. */
 
+import { compare } from "../model/compare/compare.js";
 import { inside } from "../model/compare/measure.js";
-import { aloneOf, compared, offsetOf, otherOf } from "../model/compare/runs.js";
+import { aloneOf, compared, otherOf } from "../model/compare/runs.js";
 import { predictsTokens } from "../model/description.js";
 import { rowOf } from "../model/selection.js";
 import { sidesOf } from "../model/sides.js";
+import { runOf } from "../state/run.js";
 
-/** Both runs as numbers, and what a padded one should equal. @returns {Promise<import("./model_trace.js").Change>} */
+/**
+ * @typedef {ReturnType<typeof import("./traces.js").createTraces>} Traces  @typedef {import("../state/store.js").State} State
+ * @typedef {import("./model_trace.js").ModelTrace} ModelTrace  @typedef {import("../model/sides.js").Side} Side
+ */
+
+/**
+ * Both runs as numbers, and what a padded one should equal.
+ * @param {Traces} traces @param {State} state @param {ModelTrace} trace @returns {Promise<import("./model_trace.js").Change>}
+ */
 export async function changeOf(traces, state, trace) {
   const { model, written } = trace;
   const { before, after } = compared(state, model);
   const most = Math.max(trace.sides.source.tokens.length, trace.sides.target?.tokens.length ?? 0);
+  /** @param {State} one @param {"before"|"after"} kind */
   const run = async (one, kind) => {
     const asked = [traces.weights(one, most, `${kind}_weights`), traces.logits(one, `${kind}_logits`)];
     const [weights, logits] = await Promise.all(asked);
@@ -20,21 +31,26 @@ export async function changeOf(traces, state, trace) {
     run(before, "before"),
     run(after, "after"),
     state.padCount && state.causal !== null ? aloneRun(traces, state) : null,
-    predictsTokens(model) ? predictionBeside(traces, state, trace, written) : null,
+    predictsTokens(model) && written ? predictionBeside(traces, state, trace, written) : null,
   ]);
   // As trained, but for PADs, the single run is the one before: "other", which is loaded first.
   const single = state.padCount && state.causal === null ? { detail: trace.other, logits: was.logits } : alone;
   return { before: was, after: is, alone: single, otherPrediction };
 }
 
-/** What the other run predicts after the same token; null where that run has no such row: it is a PAD's. */
+/**
+ * What the other run predicts after the same token; null where that run has no such row: it is a PAD's.
+ * @param {Traces} traces @param {State} state @param {ModelTrace} trace @param {Side} written
+ */
 async function predictionBeside(traces, state, trace, { side, real }) {
   const row = rowOf(state, trace);
   const other = otherOf(state, trace.model);
-  if (!inside(real, row)) return null;
-  return traces.prediction(other, row - offsetOf(state, side) + offsetOf(other, side), "other_prediction");
+  const { sides } = compare(runOf(state), runOf(other), { attentions: trace.attentions, written: side });
+  const there = inside(real, row) ? sides[side]?.at(row) : null;
+  return there == null ? null : traces.prediction(other, there, "other_prediction");
 }
 
+/** @param {Traces} traces @param {State} state */
 async function aloneRun(traces, state) {
   const alone = aloneOf(state);
   const [detail, logits] = await Promise.all([traces.detail(alone, "alone"), traces.logits(alone, "alone_logits")]);

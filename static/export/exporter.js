@@ -19,7 +19,8 @@ import { tokenScene } from "./token_picture.js";
 
 /**
  * @param {{trace: import("../data/model_trace.js").ModelTrace, state: import("../state/store.js").State,
- *   view: import("../stations/index.js").View, station: HTMLElement, pictures: import("../chart/pictures.js").Picture[]}} shown
+ *   view: import("../stations/index.js").View, station: HTMLElement, pictures: import("../chart/pictures.js").Picture[],
+ *   link: string}} shown
  */
 export function exporterOf(shown) {
   const { trace, state, view } = shown;
@@ -29,7 +30,7 @@ export function exporterOf(shown) {
   return { ...picturesOf(shown, name), ...numbersOf(shown, name, ofHead) };
 }
 
-function picturesOf({ trace, state, view, station, pictures }, name) {
+function picturesOf({ trace, state, view, station, pictures, link }, name) {
   const caption = captionOf(trace, state, titleOfView(trace, state, view, pictures));
   const open = () =>
     view.id === "tokens" ? tokenScene(tokensOf(trace), labelsOf(trace), caption) : stationScene(pictures, caption);
@@ -41,7 +42,7 @@ function picturesOf({ trace, state, view, station, pictures }, name) {
     png: () => png(open(), name("png")),
     svg: () => svg(open(), name("svg")),
     html: async () =>
-      saveText(await offlineHtml({ trace, state, station, pictures, caption }), "text/html", name("html")),
+      saveText(await offlineHtml({ trace, state, station, pictures, caption, link }), "text/html", name("html")),
     headsPng: () => png(heads(), ofHeads("png")),
     headsSvg: () => svg(heads(), ofHeads("svg")),
   };

@@ -11,10 +11,10 @@ import { legendMarkup } from "./station_picture.js";
 
 /**
  * @param {{trace: import("../data/model_trace.js").ModelTrace, state: import("../state/store.js").State, station: HTMLElement,
- *   pictures: import("../chart/pictures.js").Picture[], caption: {title: string, sentence: string, source: string}}} shown
+ *   pictures: import("../chart/pictures.js").Picture[], caption: {title: string, sentence: string, source: string}, link: string}} shown
  * @returns {Promise<string>}
  */
-export async function offlineHtml({ trace, state, station, pictures, caption }) {
+export async function offlineHtml({ trace, state, station, pictures, caption, link }) {
   const files = ["css/tokens.css", "css/tok.css", "css/offline.css", "export/offline_page.js"].map((name) =>
     read(`/static/${name}`),
   );
@@ -44,7 +44,7 @@ export async function offlineHtml({ trace, state, station, pictures, caption }) 
       [t("export.about_model"), caption.source],
       [t("export.about_date"), new Date().toLocaleString(language(), { dateStyle: "long", timeStyle: "short" })],
     ],
-    link: trace.file ? null : location.href, // a file has no address
+    link: trace.file ? null : link, // a file has no address
     words: { link: t("export.about_link"), strip: t("tokens.title") },
     legends: pictures.map((picture, i) => legendMarkup(picture, `ramp-${i}`)),
     data: { pictures: pictures.map((picture) => plainFigure(picture, colours)), sentence: caption.sentence },

@@ -8,9 +8,7 @@ const KEPT_FOR_MS = 60_000;
 export function saveBlob(blob, name) {
   const url = URL.createObjectURL(blob);
   const link = h("a", { href: url, download: name, hidden: true });
-  document.body.append(link);
-  link.click();
-  link.remove();
+  link.click(); // it need not be on the page
   setTimeout(() => URL.revokeObjectURL(url), KEPT_FOR_MS); // the browser may still be asking where to put it
   return name;
 }

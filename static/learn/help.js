@@ -1,6 +1,6 @@
 /** The list of keys, and the keys that work everywhere: `/` to the sentence, `?` for the list. */
 
-import { h, replace } from "../ui/dom.js";
+import { h, newId, replace } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { switchRow } from "../ui/switch_row.js";
 import { readingIsOn, setReading } from "./reading.js";
@@ -18,13 +18,15 @@ const KEYS = [
   [["?"], "help.question"],
 ];
 
-/** @param {HTMLDialogElement} dialog @returns {import("../controls.js").Draw} */
-export function createHelp(dialog) {
+/** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
+export function createHelp({ frame, ground, tour }) {
+  const dialog = /** @type {HTMLDialogElement} */ (frame.help);
   const close = h("button", { class: "btn", type: "button", on: { click: () => dialog.close() } }, t("help.close"));
+  const title = h("h2", { id: newId("help-title") }, t("help.title"));
   replace(
     dialog,
-    h("div", { class: "bar" }, h("h2", { id: "help-title" }, t("help.title")), h("span", { class: "grow" }), close),
-    h("div", { class: "help-more" }, readingRow(), tourButton(dialog)),
+    h("div", { class: "bar" }, title, h("span", { class: "grow" }), close),
+    h("div", { class: "help-more" }, readingRow(frame.root), tourButton(dialog, tour)),
     h(
       "dl",
       null,
@@ -43,15 +45,18 @@ export function createHelp(dialog) {
     ),
   );
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close()); // beside it
-  document.querySelector('[data-part="help"]')?.addEventListener("click", () => dialog.showModal());
-  document.addEventListener("keydown", (event) => onKey(event, dialog));
+  frame.header.help.addEventListener("click", () => dialog.showModal());
+  ground.addEventListener("keydown", (event) =>
+    onKey(/** @type {KeyboardEvent} */ (event), dialog, frame.sentence.input),
+  );
+  dialog.setAttribute("aria-labelledby", title.id);
   return () => {};
 }
 
-/** Whoever knows the page by heart needs no sentences under its titles. */
-function readingRow() {
+/** Whoever knows the page by heart needs no sentences under its titles. @param {HTMLElement} root  of the page */
+function readingRow(root) {
   const { row, set } = switchRow("reading", t("help.reading"), (on) => {
-    setReading(on);
+    setReading(root, on);
     show();
   });
   const show = () => set(readingIsOn(), t("help.reading_about"), "");
@@ -59,11 +64,11 @@ function readingRow() {
   return row;
 }
 
-/** @param {HTMLDialogElement} dialog */
-function tourButton(dialog) {
+/** @param {HTMLDialogElement} dialog @param {{start: () => void}} tour */
+function tourButton(dialog, tour) {
   const click = () => {
     dialog.close();
-    document.dispatchEvent(new CustomEvent("chumoku:tour"));
+    tour.start();
   };
   return h(
     "button",
@@ -72,8 +77,8 @@ function tourButton(dialog) {
   );
 }
 
-/** @param {KeyboardEvent} event @param {HTMLDialogElement} dialog */
-function onKey(event, dialog) {
+/** @param {KeyboardEvent} event @param {HTMLDialogElement} dialog @param {HTMLInputElement} input  the sentence */
+function onKey(event, dialog, input) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   const field = /** @type {HTMLElement} */ (event.target);
   if (field.matches?.("input:not([type=range]), textarea, select, [contenteditable]")) {
@@ -82,7 +87,6 @@ function onKey(event, dialog) {
   }
   if (event.key === "/") {
     event.preventDefault();
-    const input = /** @type {HTMLInputElement} */ (document.querySelector('[data-testid="sentence"]'));
     input.focus();
     input.select();
   } else if (event.key === "?" && !dialog.open) {

@@ -3,18 +3,15 @@
  * `reading.<id>.what` and `reading.<id>.how` in the catalogue; nobody else has to know of them.
  */
 
-import { h, setText, update } from "../ui/dom.js";
+import { h, newId, setText, update } from "../ui/dom.js";
 import { integer } from "../ui/format.js";
 import { hasString, t } from "../ui/i18n.js";
 import { keepInMind, remembered } from "../ui/remembered.js";
 
 /** @typedef {{node: HTMLElement, show: (model: any) => void}} Note */
 
-/** Panels that the server renders with their titles. */
-const RENDERED = { heads: "#heads-title", masks: "#masks-title" };
-
 /** Those whose second sentence the reader has opened. */
-const opened = new Set((remembered("reading.open") ?? "").split(" ").filter(Boolean));
+const opened = () => new Set((remembered("reading.open") ?? "").split(" ").filter(Boolean));
 
 /** @type {WeakMap<Element, Note>} */
 const notes = new WeakMap();
@@ -22,20 +19,21 @@ const notes = new WeakMap();
 /** Whether the sentences are shown at all. */
 export const readingIsOn = () => remembered("reading") !== "off";
 
-/** @param {boolean} on */
-export function setReading(on) {
+/** @param {HTMLElement} root  of the page @param {boolean} on */
+export function setReading(root, on) {
   keepInMind("reading", on ? "on" : "off");
-  update(document.documentElement, { "data-reading": on ? null : "off" });
+  update(root, { "data-reading": on ? null : "off" });
 }
 
-export function createReading() {
-  setReading(readingIsOn());
-  const rendered = Object.entries(RENDERED).map(([id, title]) => {
+/** Those parts that are no panels have their notes from the start. @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
+export function createReading({ frame: { root, side } }) {
+  setReading(root, readingIsOn());
+  const titled = Object.entries({ heads: side.headsTitle, masks: side.masksTitle }).map(([id, title]) => {
     const note = noteOf(id);
-    document.querySelector(title)?.after(note.node);
+    title.after(note.node);
     return note;
   });
-  return (trace) => trace && rendered.forEach((note) => note.show(trace.model));
+  return (trace) => trace && titled.forEach((note) => note.show(trace.model));
 }
 
 /**
@@ -57,10 +55,11 @@ export function placeReading(root, id, model) {
 /** @param {string} id @returns {Note} */
 function noteOf(id) {
   const what = h("span", { class: "what" });
-  const how = h("p", { class: "how", id: `reading-${id}` });
+  const how = h("p", { class: "how", id: newId(`reading-${id}`) });
   const toggle = () => {
-    if (!opened.delete(id)) opened.add(id);
-    keepInMind("reading.open", [...opened].join(" "));
+    const now = opened();
+    if (!now.delete(id)) now.add(id);
+    keepInMind("reading.open", [...now].join(" "));
     show();
   };
   const attrs = {
@@ -79,8 +78,9 @@ function noteOf(id) {
   );
 
   function show() {
-    how.hidden = !opened.has(id);
-    update(button, { "aria-expanded": opened.has(id) });
+    const on = opened().has(id);
+    how.hidden = !on;
+    update(button, { "aria-expanded": on });
   }
   show();
   return {

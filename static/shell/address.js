@@ -1,7 +1,9 @@
 /** The address bar: it always holds a link to what is shown, and Back goes back to what was opened before. */
 
 import { isEmpty } from "../model/selection.js";
-import { DEFAULTS, readUrl, same, urlOf } from "../state/store.js";
+import { linkOf, readLink } from "../state/link.js";
+import { sameValue } from "../state/own.js";
+import { DEFAULTS } from "../state/store.js";
 
 /** Changes that open something: each is a step for Back. Everything else only rewrites the address. */
 const STEPS = [
@@ -15,6 +17,7 @@ const STEPS = [
   "padSide",
   "padMask",
   "padFollow",
+  "interventions",
   "compare",
 ];
 /** Steps that follow each other this fast (arrow keys through the heads) are one. */
@@ -22,8 +25,11 @@ const ONE_STEP_MS = 700;
 /** Browsers refuse more than about 100 rewrites in 30 seconds: typing writes when it pauses. */
 const WRITE_AFTER_MS = 250;
 
-/** @param {ReturnType<typeof import("../state/store.js").createStore>} store */
-export function mirrorUrl(store) {
+/**
+ * @param {ReturnType<typeof import("../state/store.js").createStore>} store
+ * @param {import("../state/own.js").Declared[]} declared  by the views
+ */
+export function mirrorUrl(store, declared) {
   let timer = 0;
   let lastStep = -Infinity; // performance.now() counts from the page's own start: the first step may come at once
   let following = false; // the store is being set from the address: do not write it back
@@ -32,14 +38,14 @@ export function mirrorUrl(store) {
     clearTimeout(timer);
     timer = 0;
     if (store.get().file !== null) return;
-    history.replaceState(null, "", urlOf(store.get()));
+    history.replaceState(null, "", linkOf(store.get(), declared));
   };
 
   /** A file has no address: the bar keeps that of the live page, and Back leaves the file. */
   const stay = (live) => {
     clearTimeout(timer);
-    history.replaceState(null, "", urlOf(live));
-    history.pushState(null, "", urlOf(live));
+    history.replaceState(null, "", linkOf(live, declared));
+    history.pushState(null, "", linkOf(live, declared));
   };
 
   store.subscribe((state, previous) => {
@@ -57,8 +63,8 @@ export function mirrorUrl(store) {
     const now = performance.now();
     if (now - lastStep > ONE_STEP_MS) {
       clearTimeout(timer);
-      history.replaceState(null, "", urlOf(previous)); // what Back returns to
-      history.pushState(null, "", urlOf(state));
+      history.replaceState(null, "", linkOf(previous, declared)); // what Back returns to
+      history.pushState(null, "", linkOf(state, declared));
     } else write();
     lastStep = now;
   });
@@ -67,15 +73,33 @@ export function mirrorUrl(store) {
     clearTimeout(timer);
     const { model, theme, type, lang } = store.get();
     following = true;
-    store.set({ ...DEFAULTS, model, theme, type, lang, ...readUrl(location) });
+    store.replace({ ...DEFAULTS, model, theme, type, lang, ...readLink(location.search, declared) });
     following = false;
   });
   addEventListener("pagehide", () => timer && write());
-  return { flush: write };
+  return {
+    /** Write what has not been written yet. */
+    flush: write,
+    /** A link to what is shown. */
+    link() {
+      write();
+      return location.href;
+    },
+  };
+}
+
+/**
+ * The links of a page that does not own the address bar.
+ * @param {ReturnType<typeof import("../state/store.js").createStore>} store
+ * @param {import("../state/own.js").Declared[]} declared  by the views
+ * @returns {ReturnType<typeof mirrorUrl>}
+ */
+export function linksOnly(store, declared) {
+  return { flush() {}, link: () => new URL(linkOf(store.get(), declared), location.href).href };
 }
 
 /** @param {import("../state/store.js").State} state @param {import("../state/store.js").State} previous */
 function isStep(state, previous) {
   if (previous.model === null) return false; // the start, not a choice
-  return isEmpty(state) !== isEmpty(previous) || STEPS.some((name) => !same(state[name], previous[name]));
+  return isEmpty(state) !== isEmpty(previous) || STEPS.some((name) => !sameValue(state[name], previous[name]));
 }

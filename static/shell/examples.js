@@ -1,22 +1,25 @@
 /** The page without a sentence: what this is, and sentences worth opening (static/examples.json). */
 
 import { isEmpty } from "../model/selection.js";
-import { DEFAULTS, urlOf } from "../state/store.js";
+import { linkOf } from "../state/link.js";
+import { DEFAULTS } from "../state/store.js";
 import { h, replace } from "../ui/dom.js";
 import { language, t } from "../ui/i18n.js";
 
-/** @param {HTMLElement} root @param {import("../controls.js").Context} context @returns {import("../controls.js").Draw} */
-export function createExamples(root, { actions, examples, models }) {
+/** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
+export function createExamples({ actions, examples, models, frame }) {
+  const { welcome: root, offer, opened } = frame;
   const isLoaded = ({ model }) => !model || models.some(({ name }) => name === model);
   replace(
     root,
     h("h1", null, t("welcome.title")),
     h("p", { class: "about" }, t("welcome.about")),
+    offer,
     h("h2", null, t("welcome.start")),
     h(
       "div",
       { class: "cards" },
-      examples.examples.filter(isLoaded).map((example) => card(example, actions)),
+      examples.examples.filter(isLoaded).map((example) => card(example, actions, opened)),
     ),
   );
   return (trace, state) => {
@@ -24,14 +27,14 @@ export function createExamples(root, { actions, examples, models }) {
   };
 }
 
-/** The change that shows an example, whatever was shown. @returns {Partial<import("../state/store.js").State>} */
+/** The change that shows an example, whatever was shown. @returns {import("../state/store.js").Patch} */
 export function patchOf({ see, at_least: claim, ...opened }) {
   const { theme, type, lang, file, quiz, ...fresh } = DEFAULTS; // all but what is the reader's own
-  return { ...fresh, ...opened }; // an example is made of parts of the state
+  return { ...fresh, own: null, ...opened }; // an example is made of parts of the state
 }
 
 /** A card is a link, so that it can be opened beside the page too. */
-function card(example, actions) {
+function card(example, actions, opened) {
   const { see } = example;
   const patch = patchOf(example);
   const { model, text, layer, head } = patch;
@@ -39,13 +42,22 @@ function card(example, actions) {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     actions.set(patch);
-    /** @type {HTMLElement} */ (document.querySelector("#opened")).focus({ preventScroll: true });
+    opened.focus({ preventScroll: true });
   };
   return h(
     "a",
-    { class: "card", href: urlOf({ ...DEFAULTS, ...patch }), dataset: { testid: "example" }, on: { click: open } },
+    {
+      class: "card",
+      href: linkOf({ ...DEFAULTS, ...patch, own: {} }, []),
+      dataset: { testid: "example" },
+      on: { click: open },
+    },
     h("span", { class: "text", lang: "en" }, text),
     h("span", { class: "see" }, see[language()]),
-    h("span", { class: "role" }, [model, t("welcome.open", { layer, head })].filter(Boolean).join(" · ")),
+    h(
+      "span",
+      { class: "role" },
+      [model, t("welcome.open", { layer: layer ?? 0, head: head ?? 0 })].filter(Boolean).join(" · "),
+    ),
   );
 }

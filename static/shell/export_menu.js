@@ -14,9 +14,9 @@ import { copy } from "./share.js";
 /** A picture may still be on its way when the menu is opened. */
 const [LOOKS, LOOK_MS] = [20, 150];
 
-/** @param {HTMLElement} root @param {import("../controls.js").Context} context @returns {import("../controls.js").Draw} */
-export function createExport(root, { chooseFile, views, url }) {
-  const button = /** @type {HTMLButtonElement} */ (root.querySelector("button"));
+/** @param {HTMLElement} root @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
+export function createExport(root, { chooseFile, views, address, openStation }) {
+  const button = /** @type {HTMLButtonElement} */ (root.firstElementChild);
   const items = h("div", { class: "export-items" });
   const said = h("p", { class: "said", role: "status", dataset: { testid: "export-said" } });
   const attrs = { class: "btn wide", type: "button", dataset: { testid: "open-file" } };
@@ -44,8 +44,9 @@ export function createExport(root, { chooseFile, views, url }) {
 
   /** What there is; a picture that is still being drawn is looked for again. @param {number} looks */
   function list(looks) {
-    replace(items, ...sectionsOf(shown, { run, views, url }));
-    const isDrawn = items.querySelector('[data-testid="export-svg"]');
+    const station = openStation();
+    replace(items, ...sectionsOf(shown, { run, views, address, station }));
+    const isDrawn = shown[1]?.view === "tokens" || (station && picturesIn(station).length > 0);
     if (!isDrawn && looks > 0)
       setTimeout(() => panel.hidden || items.contains(document.activeElement) || list(looks - 1), LOOK_MS);
   }
@@ -69,13 +70,12 @@ export function createExport(root, { chooseFile, views, url }) {
 }
 
 /** What can be taken away at this moment, in sections. */
-function sectionsOf([trace, state, error], { run, views, url }) {
+function sectionsOf([trace, state, error], { run, views, address, station }) {
   if (!trace || error) return [h("p", { class: "dim" }, t(error ? "export.after_error" : "export.nothing"))];
-  const station = /** @type {HTMLElement} */ (document.querySelector('[data-panel="opened"] > .station:not([hidden])'));
   const view = views.find(({ id }) => id === state.view) ?? views[0];
   const pictures = station ? picturesIn(station) : [];
-  url.flush();
-  const save = exporterOf({ trace, state, view, station, pictures });
+  address.flush();
+  const save = exporterOf({ trace, state, view, station, pictures, link: address.link() });
   const item = (name, what, file = name) => itemOf(name, file, () => run(what));
   const table = (picture) => item("csv", () => save.csv(picture), t("export.csv_of", { name: nameOf(picture) }));
   const tables = view.id === "tokens" ? [item("csv", save.tokens)] : pictures.map(table);

@@ -12,7 +12,7 @@ const VIEWING = [
   "query",
   "key",
   "view",
-  "step",
+  "own",
   "cell",
   "ffnUnit",
   "quiz",
@@ -64,7 +64,7 @@ export function createFileMode(store, sources) {
       store.set({ ...before, view, theme, lang, file: null });
     },
 
-    /** The part of a change that a file allows. @param {Partial<import("../state/store.js").State>} patch */
+    /** The part of a change that a file allows. @param {import("../state/store.js").Patch} patch @returns {import("../state/store.js").Patch} */
     allowed(patch) {
       if (store.get().file === null) return patch;
       return Object.fromEntries(Object.entries(patch).filter(([name]) => VIEWING.includes(name)));

@@ -1,6 +1,6 @@
 /** The model menu: a button that opens a list box (the ARIA pattern: the button keeps its place, the list the focus). */
 
-import { h, replace, update } from "../ui/dom.js";
+import { h, newId, replace, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { byFamily, familyHead, optionOf, shapeOf } from "./model_option.js";
 
@@ -26,7 +26,7 @@ export function createModelMenu(root, { models: loaded, choose }) {
   );
   replace(root, button, list);
   function groupOf({ family, models: own }) {
-    const id = `family-${family}`;
+    const id = newId(`family-${family}`);
     const items = own.map((model) => options[models.indexOf(model)]);
     return h(
       "li",

@@ -1,7 +1,7 @@
 /** What the model menu says of a family and of a model: its shape, its size, how good it is. */
 
 import { writesTarget } from "../model/description.js";
-import { h } from "../ui/dom.js";
+import { h, newId } from "../ui/dom.js";
 import { familyShape } from "../ui/family_shape.js";
 import { integer, millions, number, percent } from "../ui/format.js";
 import { hasString, t } from "../ui/i18n.js";
@@ -38,7 +38,7 @@ export function optionOf(model, index) {
   const good = qualityOf(model);
   return h(
     "li",
-    { role: "option", id: `model-${index}`, dataset: { model: model.name } },
+    { role: "option", id: newId(`model-${index}`), dataset: { model: model.name } },
     h("span", { class: "name" }, model.name),
     good && h("span", { class: "role" }, good),
     h("small", null, shapeOf(model)),

@@ -4,7 +4,7 @@ import { h, replace } from "../ui/dom.js";
 import { language, phrase, t } from "../ui/i18n.js";
 import { switchedTo } from "./switched.js";
 
-/** @param {HTMLElement} root @param {import("../controls.js").Context} context */
+/** @param {HTMLElement} root @param {import("../page.js").Context} context */
 export function createNotes(root, { actions, models }) {
   const open = (name) =>
     actions.set(

@@ -5,12 +5,10 @@ import { errorText } from "../ui/error_text.js";
 import { integer } from "../ui/format.js";
 import { hasString, phrase, t } from "../ui/i18n.js";
 
-/** What needs the server, and so waits until the reader goes back. */
-const LOCKED = ['[data-control="masks"]', '[data-panel="generation"]', '[data-part="model"]', '[data-part="share"]'];
-
-/** @param {HTMLElement} root @param {import("../controls.js").Context} context @returns {import("../controls.js").Draw} */
-export function createOpen(root, context) {
-  const { files, status } = context;
+/** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
+export function createOpen(context) {
+  const { files, status, frame, ground } = context;
+  const root = frame.files;
   const input = h("input", { type: "file", accept: ".safetensors", hidden: true, dataset: { testid: "file-input" } });
   const about = h("p", { dataset: { testid: "file-banner" } });
   const back = h(
@@ -43,13 +41,13 @@ export function createOpen(root, context) {
     await open([...input.files]);
     input.value = ""; // the same file may be chosen again
   });
-  followDrops(open);
+  followDrops(frame.root, ground, open);
 
   let said = "";
   return (trace, state) => {
     const shown = state.file !== null && trace?.file ? trace : null;
     banner.hidden = state.file === null;
-    lock(state.file !== null);
+    lock(frame, state.file !== null);
     if (shown && shown.key !== said) {
       replace(about, ...aboutOf(shown));
       status.say(about.textContent);
@@ -83,41 +81,42 @@ function problemBox() {
   return { node, show };
 }
 
-/** Parts of the page that cannot do anything for a file: they rest, and say why. @param {boolean} locked */
-function lock(locked) {
-  for (const selector of LOCKED) {
-    const part = /** @type {HTMLElement} */ (document.querySelector(selector));
+/** What needs the server rests until the reader goes back, and says why. @param {import("./frame.js").Frame} frame @param {boolean} locked */
+function lock({ header, panels, side, sentence: { input } }, locked) {
+  for (const part of [side.masks, panels.generation, header.model, header.share]) {
     if (part.inert === locked) continue;
     part.inert = locked;
     part.title = locked ? t("open.locked") : "";
-    if (locked && part.matches("[data-control], [data-panel]"))
+    if (locked && [side.masks, panels.generation].includes(part))
       part.before(h("p", { class: "locked-note" }, t("open.locked")));
     else if (part.previousElementSibling?.matches(".locked-note")) part.previousElementSibling.remove();
   }
-  const sentence = /** @type {HTMLInputElement} */ (document.querySelector('[data-part="input"]'));
-  sentence.readOnly = locked;
-  sentence.title = locked ? t("open.locked_sentence") : "";
+  input.readOnly = locked;
+  input.title = locked ? t("open.locked_sentence") : "";
 }
 
-/** A file that is dragged over the page: anywhere will do. @param {(files: File[]) => void} open */
-function followDrops(open) {
+/** A file that is dragged over the page: anywhere will do. @param {HTMLElement} root @param {EventTarget} ground @param {(files: File[]) => void} open */
+function followDrops(root, ground, open) {
   const target = h(
     "div",
     { class: "drop-here", hidden: true, dataset: { testid: "drop" } },
     h("p", null, t("open.drop")),
   );
-  document.body.append(target);
+  root.append(target);
   const isFile = (event) => event.dataTransfer?.types.includes("Files");
-  document.addEventListener("dragover", (event) => {
+  ground.addEventListener("dragover", (event) => {
     if (!isFile(event)) return;
     event.preventDefault();
     target.hidden = false;
   });
-  document.addEventListener("dragleave", (event) => (target.hidden ||= event.relatedTarget === null));
-  document.addEventListener("drop", (event) => {
+  ground.addEventListener(
+    "dragleave",
+    (event) => (target.hidden ||= /** @type {DragEvent} */ (event).relatedTarget === null),
+  );
+  ground.addEventListener("drop", (event) => {
     target.hidden = true;
     if (!isFile(event)) return;
     event.preventDefault(); // or the browser leaves the page for the file
-    open([.../** @type {DataTransfer} */ (event.dataTransfer).files]);
+    open([.../** @type {DataTransfer} */ (/** @type {DragEvent} */ (event).dataTransfer).files]);
   });
 }

@@ -13,13 +13,14 @@ import { t } from "../ui/i18n.js";
  * @param {View[]} sidePanels
  * @param {import("../stations/index.js").Actions} actions
  * @param {(state: import("../state/store.js").State) => any} modelOf
+ * @param {import("./frame.js").Frame} frame
  * @param {(root: HTMLElement, id: string, model: any) => void} drawn  called when a view has drawn
  */
-export function createPanels(views, sidePanels, actions, modelOf, drawn) {
-  const opened = /** @type {HTMLElement} */ (document.querySelector('[data-panel="opened"]'));
+export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) {
+  const { opened } = frame;
   /** @type {Map<View, HTMLElement>} one element a station, made when it is first opened */
   const stations = new Map();
-  const sides = sidePanels.map(sideOf);
+  const sides = sidePanels.map((view) => sideOf(view, frame.panels[view.id]));
   /** @type {WeakMap<HTMLElement, Set<string>>} the loading that each root was drawn in: once is enough */
   const drawnIn = new WeakMap();
 
@@ -43,11 +44,13 @@ export function createPanels(views, sidePanels, actions, modelOf, drawn) {
       opened.append(/** @type {HTMLElement} */ (stations.get(view)));
     }
     for (const [other, root] of stations) root.hidden = other !== view;
-    opened.setAttribute("aria-labelledby", `tab-${view.id}`);
     return /** @type {HTMLElement} */ (stations.get(view));
   }
 
   return {
+    /** The element of the open station. @param {import("../state/store.js").State} state */
+    station: (state) => stations.get(openView(state)),
+
     /** What the visible panels need. @returns {Set<string>} */
     needs: (state) => new Set(visible(state).flatMap(({ view }) => needsOf(view, state, modelOf(state)))),
 
@@ -120,9 +123,11 @@ function needsOf(view, state, model) {
   return needs.map((need) => named(need, state, model));
 }
 
-/** A panel of its own: the view's root lies inside, so that an error has a place beside it. @param {View} view */
-function sideOf(view) {
-  const panel = /** @type {HTMLElement} */ (document.querySelector(`[data-panel="${view.id}"]`));
+/**
+ * A panel of its own: the view's root lies inside, so that an error has a place beside it.
+ * @param {View} view @param {HTMLElement} panel
+ */
+function sideOf(view, panel) {
   const root = h("div", { class: "station", dataset: { station: view.id } });
   replace(panel, root);
   return { view, panel, root };

@@ -1,12 +1,13 @@
 /** The ribbon: the stations of the forward pass as tabs of the opened panel. */
 
 import { hasView } from "../stations/index.js";
-import { h, replace } from "../ui/dom.js";
+import { h, newId, replace } from "../ui/dom.js";
 import { phrase, t } from "../ui/i18n.js";
 
-/** @param {HTMLElement} root @param {import("../controls.js").Context} context @returns {import("../controls.js").Draw} */
-export function createRibbon(root, { actions, views, modelOf }) {
-  const tabs = views.map((view) => tabOf(view, actions));
+/** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
+export function createRibbon({ actions, views, modelOf, frame }) {
+  const root = frame.ribbon;
+  const tabs = views.map((view) => tabOf(view, frame.opened.id, actions));
   replace(root, h("div", { class: "stations", role: "tablist", "aria-label": t("ribbon.label") }, tabs));
 
   root.addEventListener("keydown", (event) => {
@@ -28,20 +29,21 @@ export function createRibbon(root, { actions, views, modelOf }) {
       tabs[i].hidden = !hasView(view, model, state); // an encoder has no next token
       tabs[i].setAttribute("aria-selected", String(view.id === open));
       tabs[i].tabIndex = view.id === open ? 0 : -1;
+      if (view.id === open) frame.opened.setAttribute("aria-labelledby", tabs[i].id);
       if (view.id === open && open !== shown) reveal(root, tabs[i]);
     });
     if (open !== shown && root.offsetWidth) shown = open; // asked for its width, the browser lays the whole page out
   };
 }
 
-function tabOf(view, actions) {
+function tabOf(view, opened, actions) {
   return h(
     "button",
     {
       type: "button",
       role: "tab",
-      id: `tab-${view.id}`,
-      "aria-controls": "opened",
+      id: newId(`tab-${view.id}`),
+      "aria-controls": opened,
       dataset: { testid: "station", view: view.id },
       on: { click: () => actions.set({ view: view.id }) },
     },

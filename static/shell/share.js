@@ -4,13 +4,12 @@ import { t } from "../ui/i18n.js";
 
 const SAID_FOR_MS = 2200;
 
-/** @param {HTMLButtonElement} button @param {Pick<import("../controls.js").Context, "url"|"status">} context */
-export function createShare(button, { url, status }) {
+/** @param {HTMLButtonElement} button @param {Pick<import("../page.js").Context, "address"|"status">} context */
+export function createShare(button, { address, status }) {
   const label = button.textContent;
   let timer = 0;
   button.addEventListener("click", async () => {
-    url.flush();
-    const said = t((await copy(location.href)) ? "header.shared" : "header.share_failed");
+    const said = t((await copy(address.link())) ? "header.shared" : "header.share_failed");
     button.style.minWidth = `${button.offsetWidth}px`; // the other buttons stay where they are
     button.textContent = said;
     status.say(said);

@@ -1,7 +1,9 @@
 /** What the page begins with: the address, else the defaults, kept inside what the model has. */
 
 import { attentionOf, attentionsOf, trainedCausal, writesTarget } from "../model/description.js";
-import { DEFAULTS, readUrl, same } from "../state/store.js";
+import { readLink } from "../state/link.js";
+import { anotherSentence, mergedOwn, sameValue as same } from "../state/own.js";
+import { DEFAULTS } from "../state/store.js";
 import { hasView, VIEWS } from "../stations/index.js";
 import { language } from "../ui/i18n.js";
 import { chosenType } from "./large_type.js";
@@ -10,25 +12,25 @@ import { chosenTheme } from "./theme.js";
 /** @typedef {import("../state/store.js").State} State */
 
 /** What was chosen in another model's numbers. */
-const UNCHOSEN = { cell: null, ffnUnit: null, answer: null, swap: null };
+const UNCHOSEN = { cell: null, ffnUnit: null, answer: null };
 
 /**
  * @param {{default: string, models: any[]}} list  /api/models
  * @param {{start?: {layer: number, head: number}}} examples
+ * @param {import("../state/own.js").Declared[]} declared  by the views
  * @returns {{state: State, replaced: string|null}} `replaced`: the model that the link names and that is not here
  */
-export function initialState(list, examples) {
-  const asked = readUrl(location);
+export function initialState(list, examples, declared) {
+  const asked = readLink(location.search, declared);
   const missing = asked.model !== undefined && !list.models.some((model) => model.name === asked.model);
   const model = missing || asked.model === undefined ? list.default : asked.model;
   const reader = { theme: chosenTheme(), type: chosenType(), lang: language() };
   const start = model === list.default ? examples.start : {}; // a head worth opening first, of that model
   const state = { ...DEFAULTS, ...start, ...asked, model, ...reader };
   const replaced = missing ? /** @type {string} */ (asked.model) : null;
-  return {
-    state: { ...state, ...fitted(state, state, (one) => list.models.find((m) => m.name === one.model)) },
-    replaced,
-  };
+  const modelOf = (one) => list.models.find(({ name }) => name === one.model);
+  const { own, ...patch } = fitted(state, state, modelOf, declared);
+  return { state: { ...state, ...patch }, replaced };
 }
 
 /** Whether the model can answer this: a class, or a token that can be sampled. */
@@ -39,11 +41,12 @@ const isAnswer = ({ classes, vocab_size, never_sampled }, id) =>
  * `patch` kept inside what its model has, so that a link or another model never asks for what is not there. Another model
  * forgets what belonged to the tokens of the one before; another attention forgets the choice on a side that it has not.
  * @param {State} before
- * @param {Partial<State>} patch
+ * @param {import("../state/store.js").Patch} patch
  * @param {(state: State) => any} modelOf
- * @returns {Partial<State>}
+ * @param {import("../state/own.js").Declared[]} declared  by the views
+ * @returns {import("../state/store.js").Patch}
  */
-export function fitted(before, patch, modelOf) {
+export function fitted(before, patch, modelOf, declared) {
   const changed = patch.model !== undefined && patch.model !== before.model;
   const fresh = changed
     ? { query: null, key: null, causal: null, target: null, targetIds: null, attention: null, ...UNCHOSEN }
@@ -51,8 +54,10 @@ export function fitted(before, patch, modelOf) {
   const another = ["text", "ids", "target", "targetIds"].some(
     (name) => name in patch && !same(patch[name], before[name]),
   );
-  const asked = { ...fresh, ...(another && { answer: null, swap: null }), ...patch };
-  const state = { ...before, ...asked };
+  const own =
+    (changed || another) && patch.own !== null ? { own: mergedOwn(anotherSentence(declared), patch.own ?? {}) } : {};
+  const asked = { ...fresh, ...(another && { answer: null }), ...patch, ...own };
+  const state = { ...before, ...asked, own: before.own };
   const model = modelOf(state);
   if (!model) return asked;
   const open = attentionOf(model, state.attention);

@@ -1,5 +1,5 @@
 /**
- * What the page is doing: `body[data-state]` for the styles and the tests, a polite voice for those who do not see the
+ * What the page is doing: `data-state` of its root for the styles and the tests, a polite voice for those who do not see the
  * pictures, a banner when the server is away, a line under the sentence when the text is the problem.
  */
 
@@ -8,35 +8,33 @@ import { errorText } from "../ui/error_text.js";
 import { duration } from "../ui/format.js";
 import { hasString, t } from "../ui/i18n.js";
 
-const voice = () => /** @type {HTMLElement} */ (document.querySelector('[data-control="status"]'));
-const banner = () => /** @type {HTMLElement} */ (document.querySelector('[data-part="banner"]'));
-
-export function createStatus() {
+/** @param {{root: HTMLElement, voice: HTMLElement, banner: HTMLElement}} parts  of a page */
+export function createStatus({ root, voice, banner }) {
   let countdown = 0;
 
   const notice = (text) => {
-    banner().hidden = !text;
-    setText(banner(), text);
+    banner.hidden = !text;
+    setText(banner, text);
   };
 
   return {
     /** @param {"loading"|"ready"|"error"|"empty"} state */
     show(state) {
-      document.body.dataset.state = state;
+      root.dataset.state = state;
     },
     /** Read out. @param {string} text */
-    say: (text) => setText(voice(), text),
+    say: (text) => setText(voice, text),
     /** Something to know that hinders nothing. @param {string} text */
     notice,
     /** The server is away or full: count down to the next try. @param {import("../data/retry.js").Waiting} waiting */
     waiting(waiting) {
       clearInterval(countdown);
       if (waiting === null) {
-        if (banner().dataset.waiting) notice("");
-        delete banner().dataset.waiting;
+        if (banner.dataset.waiting) notice("");
+        delete banner.dataset.waiting;
         return;
       }
-      banner().dataset.waiting = waiting.code;
+      banner.dataset.waiting = waiting.code;
       const key = waiting.code === "unreachable" ? "error.unreachable" : "error.full";
       let left = Math.ceil(waiting.seconds);
       const tell = () => notice(left > 0 ? t(key, { seconds: left }) : t("error.trying"));
@@ -45,7 +43,7 @@ export function createStatus() {
     },
     /** The page could not start at all. @param {Error} error */
     failed(error) {
-      document.body.dataset.state = "error";
+      root.dataset.state = "error";
       const known = hasString("error.no_start");
       notice(known ? t("error.no_start", { message: error.message }) : `Chumoku could not start: ${error.message}`);
     },

@@ -2,8 +2,8 @@
 
 import { remember } from "../ui/cookies.js";
 
-const system = matchMedia("(prefers-color-scheme: dark)");
-const systemTheme = () => (system.matches ? "dark" : "light");
+const system = () => matchMedia("(prefers-color-scheme: dark)");
+const systemTheme = () => (system().matches ? "dark" : "light");
 
 /** What was chosen: by this visit's address or an earlier click. @returns {"system"|"light"|"dark"} */
 export function chosenTheme() {
@@ -24,7 +24,7 @@ export function switchTheme() {
 
 /** Follow the system when it changes and nothing was chosen here. @param {() => void} changed */
 export function onSystemTheme(changed) {
-  system.addEventListener("change", () => {
+  system().addEventListener("change", () => {
     if (chosenTheme() !== "system") return;
     document.documentElement.dataset.theme = systemTheme();
     changed();

@@ -1,10 +1,7 @@
 /** What the stations of activations are built from: a choice of a few, a part with its own heading, bars with numbers. */
 
-import { prepare } from "../chart/matrix/heatmap.js";
 import { h, keepingFocus, replace, setText, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
-
-prepare();
 
 /**
  * A row of choices of which one is on.

@@ -5,14 +5,15 @@
  * @typedef {"detail"|"heads"|"other"|"prediction"|"change"|"counts"|string} Need  or "role:<role>" of the open attention in the
  *   open layer, "tensor:<tap>", "weight:<parameter>", "explain:<question>": what `trace.role(role, layer)`, `trace.tensor(name)`,
  *   `trace.weight(name)` and `trace.explained` then have
- * @typedef {{set: (patch: Partial<import("../state/store.js").State>) => void,
- *   get: () => import("../state/store.js").State, t: typeof import("../ui/i18n.js").t,
+ * @typedef {{set: (patch: import("../state/store.js").Patch) => void,
+ *   get: () => import("../state/store.js").State, page: HTMLElement, isLoading: () => boolean, t: typeof import("../ui/i18n.js").t,
  *   learn: ReturnType<typeof import("../data/traces.js").createTraces>["learn"],
  *   predict: ReturnType<typeof import("../data/traces.js").createTraces>["prediction"],
  *   soon: (patches: Partial<import("../state/store.js").State>[]) => Promise<void>}} Actions  `soon`: fetch what the page
  *   will need after any of these changes
  * @typedef {Object} View
  * @property {string} id  its word in the catalogue is `ribbon.<id>`
+ * @property {import("../state/own.js").Declared} [own]  its own state: see ../state/own.js
  * @property {Need[]|((state: import("../state/store.js").State, model: any) => Need[])} needs  `draw` is only called with a trace that has them
  * @property {string|((state: import("../state/store.js").State, model: any) => string)} [why]  what the inspector explains
  *   while it is open: a name of why/index.js; "weight" where nothing is said

@@ -1,11 +1,8 @@
 /** What the stations of the opened head have in common: the title bar, and the strip with formula and legend. */
 
-import { prepare } from "../chart/matrix/heatmap.js";
 import { h, replace, setText } from "../ui/dom.js";
 import { headChip } from "../ui/head_chip.js";
 import { headTitle } from "../ui/head_names.js";
-
-prepare();
 
 /**
  * The fixed parts of a station, in their order.

@@ -1,9 +1,6 @@
 /** The fixed parts of a station that shows no head: its title, tools beside it, the strip with the formula, and what it draws. */
 
-import { prepare } from "../chart/matrix/heatmap.js";
 import { h } from "../ui/dom.js";
-
-prepare();
 
 /** @param {HTMLElement} root @param {string} title @param {...Node} tools */
 export function buildPlainStation(root, title, ...tools) {

@@ -9,7 +9,7 @@ import { t } from "./i18n.js";
  * @param {import("../model/compare/runs.js").State} state @param {any} model
  */
 export function runWords(state, model) {
-  const { padCount, padSide, padMask, padFollow } = state;
+  const { padCount, padSide, padMask, padFollow, interventions } = state;
   const on = causalIn(state, model) ? "causal_on" : "causal_off";
   const words = [t(`compare.run.${on}${writesTarget(model) ? "_target" : ""}`)];
   if (padCount) {
@@ -17,6 +17,7 @@ export function runWords(state, model) {
     words.push(t(padMask ? "compare.run.mask_on" : "compare.run.mask_off"));
     words.push(t(padMask && padFollow ? "compare.run.follow" : "compare.run.count"));
   } else words.push(t("compare.run.no_pad"));
+  if (interventions.length) words.push(t("compare.run.edits", { n: interventions.length }));
   const all = words.join(t("compare.comma"));
   return isTrained(state) ? t("compare.run.trained", { run: all }) : all;
 }

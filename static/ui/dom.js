@@ -57,6 +57,16 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+/** @type {Map<string, number>} how often each id was made */
+const ids = new Map();
+
+/** An id that nothing else in the document has: `name`, or with a number where there is one already. @param {string} name */
+export function newId(name) {
+  const count = (ids.get(name) ?? 0) + 1;
+  ids.set(name, count);
+  return count === 1 ? name : `${name}-${count}`;
+}
+
 /**
  * One value for each root element, made at its first use: how a view keeps what it built between two draws.
  * @template T

@@ -2,29 +2,24 @@
 
 import { h, setText } from "./dom.js";
 
-let label = "";
-let about = "";
-
 /** @type {HTMLElement[]} */
 const chips = [];
 
-/** A chip for a title bar: it says what is known of the open head, and later what becomes known. */
+/** A chip for a title bar: empty until it is set. */
 export function headChip() {
-  const chip = h("span", { class: "role", dataset: { testid: "head-chip" } });
+  const chip = h("span", { class: "role", hidden: true, dataset: { testid: "head-chip" } });
   chips.push(chip);
-  show(chip);
   return chip;
 }
 
-/** @param {string} words  "" where no label fits @param {string} [title] */
-export function setHeadChips(words, title = "") {
-  [label, about] = [words, title];
-  chips.forEach(show);
-}
-
-/** @param {HTMLElement} chip */
-function show(chip) {
-  chip.hidden = label === "";
-  chip.title = about;
-  setText(chip, label);
+/**
+ * @param {HTMLElement} page  whose chips
+ * @param {string} words  "" where no label fits @param {string} [title]
+ */
+export function setHeadChips(page, words, title = "") {
+  for (const chip of chips.filter((one) => page.contains(one))) {
+    chip.hidden = words === "";
+    chip.title = title;
+    setText(chip, words);
+  }
 }

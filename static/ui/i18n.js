@@ -3,8 +3,8 @@
 /** @type {Object<string, string>} */
 let catalogue = {};
 
-/** The languages that have a catalogue, by their own names. */
-export const LANGUAGES = { en: "English", ja: "日本語" };
+/** The languages that have a catalogue, as the header writes them. */
+export const LANGUAGE_SIGNS = { en: "EN", ja: "日本語" };
 
 /** The page's language, as the server rendered it. @returns {"en"|"ja"} */
 export function language() {

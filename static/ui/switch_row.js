@@ -1,13 +1,13 @@
 /** A switch that says what it means, and what it does right now. */
 
-import { h, setText } from "./dom.js";
+import { h, newId, setText } from "./dom.js";
 
 /**
  * @param {string} name @param {string} label @param {(on: boolean) => void} change
  * @returns {{row: HTMLElement, set: (on: boolean, about: string, now: string) => void}}
  */
 export function switchRow(name, label, change) {
-  const about = h("small", { id: `${name}-about` });
+  const about = h("small", { id: newId(`${name}-about`) });
   const now = h("small", { class: "now", "aria-live": "polite", dataset: { testid: `${name}-now` } });
   const toggle = h("button", {
     class: "toggle",

@@ -1,7 +1,7 @@
 """What more than one of the page's tests needs."""
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -49,3 +49,10 @@ def drawn(page: "Page") -> None:
       const frames = [...document.querySelectorAll('[data-testid=matrix]')].filter((f) => f.clientWidth > 0);
       return frames.length > 0 && frames.every((f) => f.ariaBusy === 'false');
     }""")
+
+
+def wait_for_run(page: "Page", condition: str) -> dict[str, Any]:
+    """Wait until the run in the address satisfies a condition in JavaScript about `run`; the run."""
+    run = "JSON.parse(new URL(location).searchParams.get('run') ?? '{}')"
+    page.wait_for_function(f"() => {{ const run = {run}; return {condition}; }}")
+    return page.evaluate(f"() => {run}")

@@ -89,7 +89,7 @@ def test_a_batch_agrees_with_single_runs_under_the_padding_mask(
 ) -> None:
     open_classes(page, model, first)
     page.get_by_test_id("batch-text").fill(second)
-    page.wait_for_url(re.compile("text2="))
+    page.wait_for_url(re.compile(r"batch\.text="))
     page.locator('[data-testid=batch-verdict][data-run="unmasked"]').wait_for()
 
     shorter = [first, second].index(SHORT)

@@ -14,7 +14,7 @@ from model import checkpoint
 from model.attentions import attentions
 from model.trace import Masks, Padding, Trace, trace
 from model.translate import beam_search
-from tests.browser.helpers import loaded, serious
+from tests.browser.helpers import loaded, serious, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -172,7 +172,7 @@ def test_a_translation_is_stepped(page: "Page", translator: checkpoint.Checkpoin
     page.get_by_test_id("gen-branch").first.wait_for()  # what was undone is kept
     page.get_by_test_id("gen-back").click()
     page.wait_for_function("() => document.querySelectorAll('[data-testid=target-token]').length === 3")
-    page.wait_for_function("() => new URL(location).searchParams.get('target_ids')?.split('.').length === 3")
+    wait_for_run(page, "run.target_ids?.length === 3")
 
     page.get_by_test_id("target-own").click()
     settled(page)
@@ -212,7 +212,7 @@ def test_the_reader_may_write_the_target(
     written = text_of(translator.tokenizer, greedy(translator))
     assert field.input_value() == written.replace("\n", "").replace("\r", "")  # as a field of one line has it
     field.fill(TARGET)
-    page.wait_for_function("(text) => new URL(location).searchParams.get('target') === text", arg=TARGET)
+    wait_for_run(page, f"run.target === '{TARGET}'")
     settled(page)
     assert ids_in(page, "target-token")[1:] == translator.tokenizer.encode(TARGET)
     assert "teacher forcing" in page.get_by_test_id("target-about").inner_text()
@@ -268,7 +268,7 @@ def test_an_encoder_has_classes_and_no_next_token(page: "Page", classifier: chec
     )
 
     switch.click()
-    page.wait_for_function("() => new URL(location).searchParams.get('causal') === 'on'")
+    wait_for_run(page, "run.masks?.causal === true")
     settled(page)
     causal = traced(classifier, [tap], use=Masks(causal=True)).tensors[tap][HEAD]
     torch.testing.assert_close(numbers(page, "weights"), causal, atol=1e-6, rtol=0)

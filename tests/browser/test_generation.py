@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.helpers import wait_for_run
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Request
 
@@ -260,7 +262,7 @@ def test_the_grown_overview_is_the_traced_one(page: "Page", prompt: list[int]) -
     show(page)
     for n in range(1, 4):
         press(page, "step", len(prompt) + n)
-    page.wait_for_url("**ids=**")
+    wait_for_run(page, "run.input?.token_ids")
     grown = [overview(page, layer, HEAD) for layer in range(6)]
     page.reload()
     settled(page, len(prompt) + 3)
@@ -384,7 +386,7 @@ def test_a_link_replays_and_draws_nothing(page: "Page", prompt: list[int]) -> No
     press(page, "step", len(prompt) + 1)
     press(page, "step", len(prompt) + 2)
     ids = ids_of(page)
-    page.wait_for_url(f"**ids={'.'.join(map(str, ids))}**")
+    wait_for_run(page, f"run.input?.token_ids.join() === '{','.join(map(str, ids))}'")
     with requests_of(page) as asked:
         page.goto(page.url.replace("temperature", "ignored") + "&seed=99")
         settled(page, len(ids))

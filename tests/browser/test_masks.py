@@ -12,7 +12,7 @@ from torch import Tensor
 
 from model import checkpoint
 from model.trace import Masks, Padding, Trace, trace
-from tests.browser.helpers import drawn
+from tests.browser.helpers import drawn, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -248,14 +248,16 @@ def test_padding_by_hand_and_in_the_address(page: "Page", model: checkpoint.Chec
     page.wait_for_function(
         "() => document.querySelector('[data-testid=token] .place:last-child').dataset.position === '0'"
     )
-    page.wait_for_url(re.compile("positions=count"))
+    wait_for_run(page, "run.pad?.follow === false")
     drawn(page)
     assert positions(page) == list(range(n + 2))
     page.get_by_test_id("switch-padding").click()
     page.get_by_test_id("pads-right").click()
-    page.wait_for_url(re.compile("pad_side=right"))
+    run = wait_for_run(page, "run.pad?.side === 'right'")
     drawn(page)
-    assert [name in page.url for name in ("pad=2", "padding=off", "positions=count", "query=3")] == [True] * 4
+    assert run["pad"] == {"count": 2, "side": "right", "follow": False}
+    assert run["masks"] == {"padding": False}
+    assert "query=3" in page.url
     assert positions(page) == list(range(n + 2))
 
     page.reload()
@@ -266,18 +268,16 @@ def test_padding_by_hand_and_in_the_address(page: "Page", model: checkpoint.Chec
         assert page.get_by_test_id(f"switch-{name}").get_attribute("aria-checked") == "false"
     for _ in range(2):
         page.get_by_test_id("pads-fewer").click()
-    page.wait_for_url(re.compile("^(?!.*pad=)"))
+    wait_for_run(page, "!run.pad?.count")
     assert page.get_by_test_id("pads-fewer").is_disabled()
 
 
 def test_generation_reads_the_sentence_without_pads(page: "Page", model: checkpoint.Checkpoint) -> None:
     open_page_at(page, pad=2)
     page.get_by_test_id("gen-step").click()
-    page.wait_for_url(re.compile(r"ids="))
+    run = wait_for_run(page, "run.input?.token_ids")
     drawn(page)
-    ids = re.search(r"ids=([\d.]+)", page.url)
-    assert ids
-    assert [int(i) for i in ids[1].split(".")][:-1] == model.tokenizer.encode(TEXT)
+    assert run["input"]["token_ids"][:-1] == model.tokenizer.encode(TEXT)
     assert "reads the sentence without them" in page.get_by_test_id("gen-note").inner_text()
     newest = page.locator("[data-testid=gen-token].now")
     assert newest.get_attribute("class") == page.locator("[data-testid=gen-token].q").get_attribute("class")

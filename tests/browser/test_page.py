@@ -12,6 +12,8 @@ from urllib.request import Request, urlopen
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.helpers import wait_for_run
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
 
@@ -257,7 +259,7 @@ def test_ids_in_the_address_are_replayed(page: "Page", server_url: str) -> None:
 
     type_text(page, "Anew")
     assert strip_ids(page) == [t["id"] for t in post(server_url, "/api/tokenize", {"text": "Anew"})["tokens"]]
-    page.wait_for_function("() => !location.search.includes('ids=')")
+    wait_for_run(page, "!run.input?.token_ids")
 
 
 def test_back_closes_the_head(page: "Page") -> None:

@@ -12,7 +12,7 @@ from model.explain.head_labels import RULES, labels
 from model.explain.units import units
 from model.sampling import Settings, distribution
 from model.trace import Masks, trace
-from tests.browser.helpers import drawn, serious
+from tests.browser.helpers import drawn, serious, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -158,7 +158,7 @@ def test_the_tour_is_offered_taken_left_and_taken_again(page: "Page") -> None:
             assert serious(page, "dialog.tour") == []
         if step == 4:  # the page can be used meanwhile, and the keys stay with who has the focus
             page.get_by_test_id("switch-causal").click()
-            page.wait_for_url(re.compile("causal=off"))
+            wait_for_run(page, "run.masks?.causal === false")
             drawn(page)
             tour.get_by_test_id("tour-next").focus()
         page.keyboard.press("Enter" if step % 2 else "ArrowRight")

@@ -14,10 +14,11 @@ import { createSpot } from "./card.js";
 import { placesOf, QUESTIONS } from "./questions/index.js";
 import { addGuess } from "./score.js";
 
-const SELECTOR = { masks: '[data-part="masks-quiz"]' };
-
-/** @param {HTMLButtonElement} button  in the header @param {import("../../controls.js").Context} context @returns {import("../../controls.js").Draw} */
-export function createQuiz(button, { actions, modelOf }) {
+/** @param {import("../../page.js").Context} context @returns {import("../../page.js").Draw} */
+export function createQuiz({ actions, modelOf, frame }) {
+  const button = frame.header.quiz;
+  /** @type {Object<string, HTMLElement>} where a question can stand */
+  const hosts = { ...frame.panels, opened: frame.opened, masks: frame.side.masksQuiz };
   /** @type {Map<string, import("./card.js").Answer>} by the key of the question: what was guessed stays open */
   const answers = new Map();
   /** @type {Map<string, ReturnType<typeof createSpot>>} */
@@ -57,17 +58,14 @@ export function createQuiz(button, { actions, modelOf }) {
     const isOpen = (name) => ask(name) !== null && !answers.has(ask(name)?.key ?? "");
     const open = new Set();
     for (const [place, asked] of Object.entries(places)) {
-      const host = /** @type {HTMLElement|null} */ (
-        document.querySelector(SELECTOR[place] ?? `[data-panel="${place}"]`)
-      );
-      if (!host) continue;
+      const host = hosts[place];
       if (!spots.has(place)) spots.set(place, createSpot(place, on));
       const question = state.quiz && asked && !(asked.after && isOpen(asked.after)) ? ask(asked.name) : null;
       const answer = question ? answers.get(question.key) : undefined;
       if (asked && question !== null && !answer) open.add(asked.name);
       spots.get(place)?.draw(host, { question, asked, answer });
     }
-    document.body.dataset.guess = [...open].join(" "); // the styles cover what else would tell
+    frame.root.dataset.guess = [...open].join(" "); // the styles cover what else would tell
   }
 
   replace(button, icon(), h("span", { class: "word" }, t("guess.button")));

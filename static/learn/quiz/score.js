@@ -2,16 +2,18 @@
 
 const NAME = "chumoku.quiz";
 
-let score = read();
+/** @type {{right: number, n: number}|null} null: not read yet */
+let score = null;
 /** @type {(() => void)[]} */
 const listeners = [];
 
 /** @returns {{right: number, n: number}} */
-export const scoreNow = () => score;
+export const scoreNow = () => (score ??= read());
 
 /** @param {boolean} right */
 export function addGuess(right) {
-  score = { right: score.right + (right ? 1 : 0), n: score.n + 1 };
+  const before = scoreNow();
+  score = { right: before.right + (right ? 1 : 0), n: before.n + 1 };
   try {
     sessionStorage.setItem(NAME, JSON.stringify(score));
   } catch {

@@ -3,16 +3,16 @@
  * of a slide show; Escape works from anywhere on the page.
  */
 
-import { h, replace, setText } from "../../ui/dom.js";
+import { h, newId, replace, setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { place, reveal } from "./place.js";
 
-/** @param {{go: (by: number) => void, close: () => void}} on */
-export function createCard(on) {
+/** @param {HTMLElement} root  of the page @param {{go: (by: number) => void, close: () => void}} on */
+export function createCard(root, on) {
   const button = (name, attrs, click) =>
     h("button", { class: "btn", type: "button", dataset: { testid: `tour-${name}` }, ...attrs, on: { click } });
-  const title = h("h2", { id: "tour-title" });
-  const text = h("p", { id: "tour-text" });
+  const title = h("h2", { id: newId("tour-title") });
+  const text = h("p", { id: newId("tour-text") });
   const dots = h("span", { class: "dots", "aria-hidden": "true" });
   const count = h("span", { class: "sr-only" });
   const back = button("back", {}, () => on.go(-1));
@@ -31,7 +31,7 @@ export function createCard(on) {
     body,
   );
   const ring = h("div", { class: "tour-ring", hidden: true, "aria-hidden": "true" });
-  document.body.append(ring, card);
+  root.append(ring, card);
   setText(back, t("tour.back"));
 
   card.addEventListener("keydown", (event) => onKey(event, on));
@@ -60,7 +60,7 @@ export function createCard(on) {
       if (!card.open) card.show();
       next.focus({ preventScroll: true });
       watch.disconnect();
-      for (const one of [at, document.body]) watch.observe(one);
+      for (const one of [at, root]) watch.observe(one);
       reveal(at, card);
       follow();
     },

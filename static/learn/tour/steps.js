@@ -5,7 +5,7 @@ import { predictsTokens } from "../../model/description.js";
 /**
  * @typedef {Object} Step
  * @property {string} id
- * @property {string} at  what it shows
+ * @property {(frame: import("../../shell/frame.js").Frame) => HTMLElement} at  what it shows
  * @property {string} [view]  the station that must be open
  * @property {(model: any) => boolean} [has]  whether a model has this at all
  */
@@ -14,21 +14,18 @@ const classifies = (model) => !predictsTokens(model);
 
 /** @type {Step[]} */
 const STEPS = [
-  { id: "sentence", at: ".sentence" },
-  { id: "heads", at: '.side [data-control="heads"]' },
-  { id: "opened", at: "#opened", view: "weights" },
-  { id: "why", at: '[data-panel="why"]', view: "weights" },
-  { id: "masks", at: '.side [data-control="masks"]' },
-  { id: "next", at: '[data-panel="next_token"]', has: predictsTokens },
-  { id: "classes", at: '[data-panel="classes"]', has: classifies },
-  { id: "generation", at: '[data-panel="generation"]', has: predictsTokens },
-  { id: "batch", at: '[data-panel="batch"]', has: classifies },
-  { id: "ribbon", at: ".ribbon" },
+  { id: "sentence", at: ({ sentence }) => sentence.element },
+  { id: "heads", at: ({ side }) => side.heads },
+  { id: "opened", at: ({ opened }) => opened, view: "weights" },
+  { id: "why", at: ({ panels }) => panels.why, view: "weights" },
+  { id: "masks", at: ({ side }) => side.masks },
+  { id: "next", at: ({ panels }) => panels.next_token, has: predictsTokens },
+  { id: "classes", at: ({ panels }) => panels.classes, has: classifies },
+  { id: "generation", at: ({ panels }) => panels.generation, has: predictsTokens },
+  { id: "batch", at: ({ panels }) => panels.batch, has: classifies },
+  { id: "ribbon", at: ({ ribbon }) => ribbon },
 ];
 
-/** @param {any} model @returns {Step[]} */
-export const stepsOf = (model) =>
-  STEPS.filter(({ has, at }) => (has?.(model) ?? true) && targetOf(at)?.checkVisibility());
-
-/** @param {string} at @returns {HTMLElement|null} */
-export const targetOf = (at) => document.querySelector(at);
+/** @param {any} model @param {import("../../shell/frame.js").Frame} frame @returns {Step[]} */
+export const stepsOf = (model, frame) =>
+  STEPS.filter(({ has, at }) => (has?.(model) ?? true) && at(frame).checkVisibility());

@@ -12,13 +12,15 @@ import { headLabel } from "../../ui/head_names.js";
 import { t } from "../../ui/i18n.js";
 import { keepInMind, remembered } from "../../ui/remembered.js";
 import { createCard } from "./card.js";
-import { stepsOf, targetOf } from "./steps.js";
+import { stepsOf } from "./steps.js";
 
-/** @param {HTMLButtonElement} button  in the header @param {import("../../controls.js").Context} context @returns {import("../../controls.js").Draw} */
-export function createTour(button, { actions, examples, modelOf }) {
+/** @param {import("../../page.js").Context} context @returns {import("../../page.js").Draw} */
+export function createTour({ actions, examples, modelOf, frame, ground, tour: startable }) {
+  const { root } = frame;
+  const button = frame.header.tour;
   const tour = { at: -1, steps: [], trace: null, waiting: false, from: /** @type {Element|null} */ (null) };
-  const offers = createOffers(button, start);
-  const card = createCard({ go, close });
+  const offers = createOffers(button, frame.offer, start);
+  const card = createCard(root, { go, close });
 
   function start() {
     offers.seen();
@@ -32,9 +34,9 @@ export function createTour(button, { actions, examples, modelOf }) {
 
   /** As soon as all of it is drawn: only then is it known which places there are. */
   function begin() {
-    if (!tour.waiting || !tour.trace || document.body.dataset.state !== "ready") return;
+    if (!tour.waiting || !tour.trace || root.dataset.state !== "ready") return;
     tour.waiting = false;
-    tour.steps = stepsOf(modelOf(actions.get()));
+    tour.steps = stepsOf(modelOf(actions.get()), frame);
     tour.at = 0;
     show();
   }
@@ -49,8 +51,7 @@ export function createTour(button, { actions, examples, modelOf }) {
 
   function show() {
     const step = tour.steps[tour.at];
-    const at = targetOf(step.at);
-    if (!at) return close();
+    const at = step.at(frame);
     if (step.view && actions.get().view !== step.view) actions.set({ view: step.view });
     card.show(step, at, tour.at, tour.steps.length, wordsFor(tour.trace, actions.get()));
   }
@@ -68,19 +69,25 @@ export function createTour(button, { actions, examples, modelOf }) {
     if (inside) back.focus({ preventScroll: true });
   }
 
-  new MutationObserver(begin).observe(document.body, { attributeFilter: ["data-state"] });
-  document.addEventListener("keydown", (event) => event.key === "Escape" && leave(event, close));
-  document.addEventListener("chumoku:tour", start); // from the list of keys (controls/help.js)
+  new MutationObserver(begin).observe(root, { attributeFilter: ["data-state"] });
+  ground.addEventListener(
+    "keydown",
+    (event) => /** @type {KeyboardEvent} */ (event).key === "Escape" && leave(event, frame.help, close),
+  );
+  startable.start = start;
   return (trace, state) => {
     tour.trace = trace;
     if (isEmpty(state)) close();
   };
 }
 
-/** Escape leaves the tour, but first a field or what lies over it. @param {KeyboardEvent} event @param {() => void} close */
-function leave({ target, defaultPrevented }, close) {
+/**
+ * Escape leaves the tour, but first a field or what lies over it.
+ * @param {Event} event @param {HTMLDialogElement} over @param {() => void} close
+ */
+function leave({ target, defaultPrevented }, over, close) {
   const field = /** @type {HTMLElement} */ (target).matches?.("input:not([type=range]), textarea, select");
-  if (!field && !defaultPrevented && !document.querySelector("dialog:modal")) close();
+  if (!field && !defaultPrevented && !over.open) close();
 }
 
 /** What the steps say about the picture that is open. */
@@ -100,7 +107,8 @@ function wordsFor(trace, state) {
 }
 
 /** The header's button, which invites as long as the tour is new; and the same on the page without a sentence. */
-function createOffers(button, start) {
+/** @param {HTMLButtonElement} button @param {HTMLElement} offer  on the page without a sentence @param {() => void} start */
+function createOffers(button, offer, start) {
   const words = h("span", { class: "word" });
   replace(button, icon(), words);
   const not = (testid) =>
@@ -116,14 +124,7 @@ function createOffers(button, start) {
     { class: "btn primary", type: "button", dataset: { testid: "tour-take" }, on: { click: start } },
     t("tour.take"),
   );
-  const welcome = h(
-    "div",
-    { class: "tour-offer", dataset: { testid: "tour-offer" } },
-    h("p", null, t("tour.offer")),
-    take,
-    not("tour-decline"),
-  );
-  document.querySelector(".welcome .about")?.after(welcome);
+  replace(offer, h("p", null, t("tour.offer")), take, not("tour-decline"));
   button.addEventListener("click", start);
 
   function show() {
@@ -131,7 +132,7 @@ function createOffers(button, start) {
     setText(words, t(fresh ? "tour.take" : "tour.button"));
     update(button, { title: t("tour.about"), class: fresh ? "btn with-icon primary" : "btn with-icon" });
     decline.hidden = !fresh;
-    welcome.hidden = !fresh;
+    offer.hidden = !fresh;
   }
   const seen = () => {
     keepInMind("tour", "seen");

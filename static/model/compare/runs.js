@@ -1,17 +1,19 @@
-/** Which runs the page sets beside each other. Pure: states in, states out. */
+/** Which runs the page sets beside each other today: as trained, and as it is. Pure: states in, states out. */
 
+import { runOf } from "../../state/run.js";
 import { trainedCausal } from "../description.js";
+import { startOf } from "./compare.js";
 
 /** @typedef {import("../../state/store.js").State} State */
 
-/** Whether the sentence is read as the model was trained to read it: then the other padding switches mean nothing. */
-export function isTrained({ causal, padCount }) {
-  return causal === null && padCount === 0;
+/** Whether the sentence is read as the model was trained to read it: then the other padding switches mean nothing. @param {State} state */
+export function isTrained({ causal, padCount, interventions }) {
+  return causal === null && padCount === 0 && interventions.length === 0;
 }
 
 /** The state with the sentence read as in training. @param {State} state @returns {State} */
 export function trainedOf(state) {
-  return { ...state, causal: null, padCount: 0 };
+  return { ...state, causal: null, padCount: 0, interventions: [] };
 }
 
 /**
@@ -37,12 +39,10 @@ export function aloneOf(state) {
 }
 
 /**
- * How far PADs move a side: the index of its first token. A target has none.
- * @param {Pick<State, "padCount"|"padSide">} state @param {"source"|"target"} [side]
+ * How far PADs move a side: the index of its first token.
+ * @param {State} state @param {"source"|"target"} [side]
  */
-export function offsetOf({ padCount, padSide }, side = "source") {
-  return padSide === "left" && side === "source" ? padCount : 0;
-}
+export const offsetOf = (state, side = "source") => startOf(runOf(state), side);
 
 /**
  * A change of the padding that leaves the chosen query and key on their tokens.
@@ -51,6 +51,7 @@ export function offsetOf({ padCount, padSide }, side = "source") {
  * @returns {Partial<State>}
  */
 export function keepingPlace(state, patch, { queries, keys }) {
+  /** @param {number|null} index @param {import("../description.js").SideName} side */
   const move = (index, side) => {
     const offset = offsetOf({ ...state, ...patch }, side);
     const moved = index === null ? -1 : index - offsetOf(state, side) + offset;

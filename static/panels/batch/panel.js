@@ -2,10 +2,14 @@
 
 import { runBatch } from "../../data/batch.js";
 import { can } from "../../model/description.js";
-import { h, perRoot, replace, setText } from "../../ui/dom.js";
+import { text } from "../../state/fields.js";
+import { ownState } from "../../state/own.js";
+import { h, newId, perRoot, replace, setText } from "../../ui/dom.js";
 import { errorText } from "../../ui/error_text.js";
 import { t } from "../../ui/i18n.js";
 import { drawMember } from "./member.js";
+
+const own = ownState("batch", { text: text("") });
 
 /** Typing is over when nothing came for so long. */
 const PAUSE_MS = 350;
@@ -14,11 +18,11 @@ const partsOf = perRoot((root) => {
   const parts = { turn: 0, timer: 0, actions: null, asked: "" };
   const typed = () => {
     clearTimeout(parts.timer);
-    parts.timer = setTimeout(() => parts.actions.set({ text2: input.value }), PAUSE_MS);
+    parts.timer = setTimeout(() => parts.actions.set(own.patch({ text: input.value })), PAUSE_MS);
   };
   const attrs = {
     type: "text",
-    id: "batch-text",
+    id: newId("batch-text"),
     autocomplete: "off",
     spellcheck: false,
     placeholder: t("batch.placeholder"),
@@ -36,7 +40,7 @@ const partsOf = perRoot((root) => {
   replace(
     root,
     title,
-    h("label", { class: "batch-input", for: "batch-text" }, h("span", null, t("batch.second")), input),
+    h("label", { class: "batch-input", for: input.id }, h("span", null, t("batch.second")), input),
     said,
     box,
   );
@@ -45,6 +49,7 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "batch",
+  own,
   hides: true,
   has: (model) => model.description.predicts === "classes" && can(model, "batch"),
   needs: [],
@@ -54,12 +59,13 @@ export default {
     if (panel.hidden) return;
     const parts = partsOf(root);
     parts.actions = actions;
-    if (document.activeElement !== parts.input) parts.input.value = state.text2;
+    const second = own.of(state).text;
+    if (document.activeElement !== parts.input) parts.input.value = second;
     const first = state.ids ? { token_ids: state.ids } : { text: state.text };
-    const asked = JSON.stringify([trace.model.name, first, state.text2, state.causal]);
+    const asked = JSON.stringify([trace.model.name, first, second, state.causal]);
     if (asked === parts.asked) return;
     parts.asked = asked;
-    if (state.text2.trim()) return void load(parts, trace.model, [first, { text: state.text2 }], state.causal);
+    if (second.trim()) return void load(parts, trace.model, [first, { text: second }], state.causal);
     parts.turn++;
     parts.box.hidden = true;
     setText(parts.said, t("batch.empty"));

@@ -1,9 +1,11 @@
 /** How the next token's distribution moved: before and after, KL over the whole vocabulary, Δ log p of one token. */
 
+import { compare } from "../../model/compare/compare.js";
 import { klBits, logSoftmax } from "../../model/compare/measure.js";
-import { compared, isTrained, offsetOf } from "../../model/compare/runs.js";
+import { compared, isTrained } from "../../model/compare/runs.js";
 import { isPad } from "../../model/labels.js";
 import { rowOf } from "../../model/selection.js";
+import { runOf } from "../../state/run.js";
 import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
 import { integer, number, percent, power, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
@@ -57,7 +59,8 @@ function movedOf(trace, state, query) {
   const runs = compared(state, trace.model);
   const row = ({ logits: { data, shape } }, at) =>
     logSoftmax(/** @type {any} */ (data).subarray(at * shape[1], (at + 1) * shape[1]), trace.model.never_sampled);
-  const at = (run) => query - offsetOf(state, side) + offsetOf(run, side);
+  const shape = { attentions: trace.attentions, written: side };
+  const at = (run) => compare(runOf(state), runOf(run), shape).sides[side]?.at(query) ?? query;
   const [p, q] = [row(before, at(runs.before)), row(after, at(runs.after))];
   const own = trace.predictions[query];
   const [was, is] = isTrained(state) ? [own, otherPrediction] : [otherPrediction, own];

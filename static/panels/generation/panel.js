@@ -36,7 +36,7 @@ function createPanel(root, actions) {
   /** @type {import("../../data/model_trace.js").ModelTrace|null} */
   let trace = null;
   const session = createSession(actions);
-  const player = createPlayer(session, { get: actions.get, onChange: draw, isDrawn });
+  const player = createPlayer(session, { get: actions.get, onChange: draw, isDrawn: () => !actions.isLoading() });
   const parts = {
     buttons: createButtons(session, player),
     sampling: createSampling(actions),
@@ -71,11 +71,6 @@ function createPanel(root, actions) {
       draw();
     },
   };
-}
-
-/** Whether the whole page shows what the store says. */
-function isDrawn() {
-  return document.body.dataset.state !== "loading";
 }
 
 function layout({ title, buttons, sampling, reach, path, cross, drawn, beams, count, notes, problem }) {

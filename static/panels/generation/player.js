@@ -8,7 +8,7 @@ import { ApiError } from "../../data/api.js";
 import { N_CANDIDATES } from "../../data/traces.js";
 import { writesTarget } from "../../model/description.js";
 import { followsQuery, queryAt } from "../../model/written.js";
-import { same } from "../../state/store.js";
+import { sameValue as same } from "../../state/own.js";
 import { stepsOf } from "./steps.js";
 
 const FRAME = 16;

@@ -4,23 +4,28 @@ import { currentTheme, pixelTable } from "../../chart/colour.js";
 import { paintHead } from "../../chart/matrix/head_picture.js";
 import { keyOf } from "../../data/request.js";
 import { h, replace } from "../../ui/dom.js";
+import { setHeadChips } from "../../ui/head_chip.js";
 import { attentionName, headWords } from "../../ui/head_names.js";
 import { t } from "../../ui/i18n.js";
 import { barsRow, drawHeadChanges } from "./changes.js";
-import { forgetLabels } from "./labels.js";
+import { forgetLabels, markLabels } from "./labels.js";
 
 /** @typedef {{attention: string, layer: number, cells: HTMLCanvasElement[], bars: HTMLElement}} Row  one layer of one attention */
 
 /** A picture is at most so many times as wide as high, or as high as wide. */
 const MOST = 2.5;
 
-/** @param {HTMLElement} root @param {import("../../controls.js").Context} context @returns {import("../../controls.js").Draw} */
-export function createHeads(root, { actions }) {
+/**
+ * @param {HTMLElement} root @param {import("../../stations/index.js").Actions} actions
+ * @returns {(trace: import("../../data/model_trace.js").ModelTrace|null, state: import("../../state/store.js").State) => void}
+ */
+export function createHeads(root, actions) {
   /** @type {Row[]} in the order of the forward pass */
   let rows = [];
   let built = "";
   let drawn = "";
-  let labelled = ""; // the sentence whose labels (controls/labels.js) may stand beside the pictures
+  let labelled = ""; // the sentence whose labels may stand beside the pictures
+  let marked = null; // the labels that do
   const note = h("p", { class: "dim pooled", hidden: true }, t("heads.pooled"));
 
   const step = (event) => {
@@ -50,8 +55,14 @@ export function createHeads(root, { actions }) {
     }
     const content = `${trace.key} ${currentTheme()}`;
     if (content !== drawn) note.hidden = !paintAll(rows, trace);
-    if (trace.key !== labelled) forgetLabels(rows.flatMap(({ cells }) => cells));
-    labelled = trace.key;
+    const found = trace.explained.heads?.heads ?? null;
+    if (trace.key !== labelled) {
+      forgetLabels(rows);
+      setHeadChips(actions.page, "");
+      marked = null;
+    }
+    if (found && found !== marked) markLabels(rows, found);
+    [labelled, marked] = [trace.key, found];
     drawn = content;
     drawHeadChanges(rows, trace, state);
     light(rows, trace.attention.id, state);

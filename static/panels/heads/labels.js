@@ -14,9 +14,6 @@ import { nameHead } from "./changes.js";
  * @typedef {Object<string, {threshold: number, words: string}>} Rules
  */
 
-/** @type {Labelled[]|null} whose marks stand in the overview */
-let marked = null;
-
 const partsOf = perRoot((root) => {
   const said = h("p", { class: "label-said", dataset: { testid: "head-label" } });
   const counts = h("p", { class: "label-counts dim", dataset: { testid: "label-counts" } });
@@ -36,15 +33,13 @@ const partsOf = perRoot((root) => {
 export default {
   id: "labels",
   needs: ["explain:heads"],
-  draw(root, trace, state) {
+  draw(root, trace, state, actions) {
     const { heads, rules } = trace.explained.heads;
     const parts = partsOf(root);
     const isOpen = ({ attention, layer, head }) =>
       attention === trace.attention.id && layer === state.layer && head === state.head;
     const open = heads.find(isOpen);
-    if (heads !== marked) mark(heads);
-    marked = heads;
-    setHeadChips(open?.label ? nameOf(open.label) : "", t("labels.about"));
+    setHeadChips(actions.page, open?.label ? nameOf(open.label) : "", t("labels.about"));
     replace(parts.counts, countsOf(heads));
     if (!open) return;
     replace(parts.said, saidOf(open, rules, headLabel(trace.model, { ...state, attention: trace.attention.id })));
@@ -105,11 +100,11 @@ function countsOf(heads) {
   return [t("labels.counts", { n: labelled.length, all: heads.length }), " ", items];
 }
 
-/** A mark beside each picture of the overview whose head has a label. @param {Labelled[]} heads */
-function mark(heads) {
+/** A mark beside each picture of the overview whose head has a label. @param {import("./heads.js").Row[]} rows @param {Labelled[]} heads */
+export function markLabels(rows, heads) {
+  const rowOf = new Map(rows.map((row) => [`${row.attention} ${row.layer}`, row]));
   for (const { attention, layer, head, label } of heads) {
-    const which = `[data-testid="head"][data-attention="${attention}"][data-layer="${layer}"][data-head="${head}"]`;
-    const canvas = /** @type {HTMLElement|null} */ (document.querySelector(which));
+    const canvas = rowOf.get(`${attention} ${layer}`)?.cells[head];
     const place = canvas?.nextElementSibling;
     if (!canvas || !place) continue;
     if (canvas.dataset.label !== (label ?? undefined)) replace(place, label && markOf(label));
@@ -119,12 +114,10 @@ function mark(heads) {
   }
 }
 
-/** The labels of another sentence are none of this one's. @param {HTMLElement[]} canvases */
-export function forgetLabels(canvases) {
-  for (const canvas of canvases) {
+/** The labels of another sentence are none of this one's. @param {import("./heads.js").Row[]} rows */
+export function forgetLabels(rows) {
+  for (const canvas of rows.flatMap(({ cells }) => cells)) {
     delete canvas.dataset.label;
     canvas.nextElementSibling?.replaceChildren();
   }
-  marked = null;
-  setHeadChips("");
 }

@@ -3,12 +3,14 @@
 import { VIEWS } from "../../stations/index.js";
 import { h, replace } from "../../ui/dom.js";
 import { EXPLANATIONS, explanationOf } from "./explanations/index.js";
+import { own } from "./own.js";
 
 /** @type {WeakMap<HTMLElement, Map<any, HTMLElement>>} each explanation keeps an element of its own */
 const places = new WeakMap();
 
 export default {
   id: "why",
+  own,
   needs(state, model) {
     const { needs } = explanationOf(VIEWS, state, model);
     return typeof needs === "function" ? needs(state, model) : needs;

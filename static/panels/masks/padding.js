@@ -2,7 +2,7 @@
 
 import { causalIn, keepingPlace } from "../../model/compare/runs.js";
 import { attentionOf, trainedCausal, writesTarget } from "../../model/description.js";
-import { MOST_PADS } from "../../state/url_fields.js";
+import { MOST_PADS } from "../../state/run.js";
 import { h, setText, update } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";

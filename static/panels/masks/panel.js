@@ -11,8 +11,12 @@ import { t } from "../../ui/i18n.js";
 import { switchRow } from "../../ui/switch_row.js";
 import { createPadding } from "./padding.js";
 
-/** @param {HTMLElement} root @param {import("../../controls.js").Context} context @returns {import("../../controls.js").Draw} */
-export function createMasks(root, { actions, modelOf }) {
+/**
+ * @param {HTMLElement} root @param {import("../../stations/index.js").Actions} actions
+ * @param {(state: import("../../state/store.js").State) => any} modelOf
+ * @returns {(trace: import("../../data/model_trace.js").ModelTrace|null, state: import("../../state/store.js").State) => void}
+ */
+export function createMasks(root, actions, modelOf) {
   const model = () => modelOf(actions.get());
   const causal = switchRow("causal", t("masks.causal"), (on) =>
     actions.set({ causal: on === trainedCausal(model()) ? null : on }),

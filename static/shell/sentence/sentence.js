@@ -10,16 +10,16 @@ import { createStrip } from "./strip.js";
 import { createTarget } from "./target.js";
 import { createTyping } from "./typing.js";
 
-/** @param {HTMLElement} root @param {import("../../controls.js").Context} context @returns {import("../../controls.js").Draw} */
-export function createSentence(root, context) {
-  const { actions, status } = context;
-  const part = (name) => /** @type {any} */ (root.querySelector(`[data-part="${name}"]`));
-  const [input, took] = [part("input"), part("took")];
-  const drawStrip = createStrip(part("strip"), actions, "source");
-  const drawTarget = createTarget(part, context);
-  const drawNotes = createNotes(part("notes"), context);
+/** @param {import("../../page.js").Context} context @returns {import("../../page.js").Draw} */
+export function createSentence(context) {
+  const { actions, status, frame, early } = context;
+  const parts = frame.sentence;
+  const { input, took } = parts;
+  const drawStrip = createStrip(parts.strip, actions, "source");
+  const drawTarget = createTarget(parts, context);
+  const drawNotes = createNotes(parts.notes, context);
   const typing = createTyping(input, (text) => actions.set({ text, ids: null, nPrompt: null, targetIds: null }));
-  typing.takeEarly();
+  if (early !== null) typing.takeEarly(early);
   let said = "";
 
   return (trace, state, error) => {
@@ -27,17 +27,17 @@ export function createSentence(root, context) {
     const text = written && trace ? trace.text : state.text;
     if (!typing.pending() && input.value !== text) input.value = text;
     const isTarget = String(/** @type {any} */ (error)?.where ?? "").startsWith("target");
-    showProblem(part("problem"), input, isTarget ? null : error);
+    showProblem(parts.problem, input, isTarget ? null : error);
     drawStrip(trace, state);
     drawTarget(trace, state, isTarget ? error : null);
     drawNotes(trace, error);
-    root.classList.toggle("stale", error !== null || trace?.key !== keyOf(state));
+    parts.element.classList.toggle("stale", error !== null || trace?.key !== keyOf(state));
     const shown = trace && !error;
     setText(took, shown ? tookText(trace) : "");
     if (shown && trace.key !== said) {
       said = trace.key;
       status.say(drawnWords(trace));
-      document.body.dataset.traced = trace.key;
+      frame.root.dataset.traced = trace.key;
     }
   };
 }

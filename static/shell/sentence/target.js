@@ -8,10 +8,10 @@ import { showProblem } from "../status.js";
 import { createStrip } from "./strip.js";
 import { createTyping } from "./typing.js";
 
-/** @param {(name: string) => any} part  of the sentence bar @param {import("../../controls.js").Context} context */
-export function createTarget(part, { actions, modelOf }) {
-  const [row, input, about, own] = [part("target-row"), part("target"), part("target-about"), part("target-own")];
-  const drawStrip = createStrip(part("target-strip"), actions, "target");
+/** @param {import("./parts.js").SentenceParts} parts @param {import("../../page.js").Context} context */
+export function createTarget(parts, { actions, modelOf }) {
+  const { targetRow: row, target: input, targetAbout: about, targetOwn: own } = parts;
+  const drawStrip = createStrip(parts.targetStrip, actions, "target");
   const typing = createTyping(input, (target) => actions.set({ target, targetIds: null }));
   own.addEventListener("click", () => {
     actions.set({ target: null, targetIds: null, ...atEnd(actions.get(), modelOf) });
@@ -26,8 +26,8 @@ export function createTarget(part, { actions, modelOf }) {
     const shown = trace?.sides.target ? trace : null;
     row.hidden = !writesTarget(modelOf(state));
     drawStrip(row.hidden ? null : shown, state);
-    part("target-strip").hidden = row.hidden || !shown;
-    showProblem(part("target-problem"), input, row.hidden ? null : error);
+    parts.targetStrip.hidden = row.hidden || !shown;
+    showProblem(parts.targetProblem, input, row.hidden ? null : error);
     if (row.hidden) return;
     const isOwn = state.target === null && state.targetIds === null;
     const text = state.target ?? shown?.targetText ?? "";

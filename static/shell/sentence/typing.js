@@ -31,10 +31,11 @@ export function createTyping(input, trace) {
   return {
     /** Whether there is text in the field that the state does not know yet. */
     pending: () => timer !== 0,
-    /** What was typed before the page was ready (or kept by the browser on reload) is not thrown away. */
-    takeEarly() {
-      const early = input.value;
-      if (early && document.activeElement === input) queueMicrotask(() => trace(early));
+    /** What was typed before the page was here is not thrown away. @param {string} early */
+    takeEarly(early) {
+      input.value = early;
+      input.focus();
+      if (early) queueMicrotask(() => trace(early));
     },
   };
 }

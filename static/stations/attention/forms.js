@@ -6,13 +6,15 @@ import { t } from "../../ui/i18n.js";
 import { drawGroupedWeights } from "./grouped.js";
 import { drawLineHeads, sample, shownHeads } from "./line_heads.js";
 import { drawWeightLines } from "./lines.js";
+import { own } from "./own.js";
 import { canSumCharacters, unitOf } from "./unit_cells.js";
 
-const FORMS = ["matrix", "lines"];
+const FORMS = /** @type {const} */ (["matrix", "lines"]);
 
 /** What is needed besides the open head's detail. @param {import("../../state/store.js").State} state */
 export function formNeeds(state) {
-  return !state.compare && state.drawAs === "lines" && state.lineHeads !== null ? ["heads"] : [];
+  const { as, heads } = own.of(state);
+  return !state.compare && as === "lines" && heads !== null ? ["heads"] : [];
 }
 
 /** @param {HTMLElement} tools @param {HTMLElement} body */
@@ -47,11 +49,11 @@ export function buildForms(tools, body) {
  * @returns {boolean} whether it did: then the matrix rests
  */
 export function drawForms(parts, trace, state, actions) {
-  const [form, unit] = [state.compare ? "matrix" : state.drawAs, unitOf(trace, state)];
+  const [form, unit] = [state.compare ? "matrix" : own.of(state).as, unitOf(trace, state)];
   for (const name of FORMS) {
     update(parts.forms[name], { "aria-pressed": form === name });
     parts.forms[name].onclick = () =>
-      actions.set(name === "lines" ? { drawAs: name, compare: false } : { drawAs: name });
+      actions.set({ ...own.patch({ as: name }), ...(name === "lines" && { compare: false }) });
   }
   for (const name of UNITS) {
     const none = name === "characters" && !canSumCharacters(trace);
@@ -60,7 +62,7 @@ export function drawForms(parts, trace, state, actions) {
       disabled: none,
       title: none ? t("groups.no_characters") : null,
     });
-    parts.units[name].onclick = () => actions.set({ unit: name });
+    parts.units[name].onclick = () => actions.set(own.patch({ unit: name }));
   }
   const [lines, grouped] = [form === "lines", form === "matrix" && unit !== "tokens" && !state.compare];
   parts.options.hidden = state.compare;
@@ -77,7 +79,7 @@ export function drawForms(parts, trace, state, actions) {
 
 /** The legend of lines: each head's colour and dash, and what their opacity means; null: no lines are drawn. */
 export function linesLegend(trace, state) {
-  if (state.compare || state.drawAs !== "lines") return null;
+  if (state.compare || own.of(state).as !== "lines") return null;
   const shown = shownHeads(trace, state);
   const names = Array.isArray(shown) ? shown.map((head) => t("lines.head", { head })) : [];
   const samples = names.map((name, i) => h("span", { class: "sample-of" }, sample(i, names.length), name));

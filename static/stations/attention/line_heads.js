@@ -3,14 +3,16 @@
 import { colourName, DASHES } from "../../chart/lines/svg.js";
 import { h, keepingFocus, perRoot, replace, svg } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { own } from "./own.js";
 
 /** So many colours can be told apart. */
 export const MOST_HEADS = DASHES.length;
 
 /** What is shown of what was asked for: null (the open head), "mean", or heads that the model has. */
-export function shownHeads({ nHead }, { lineHeads }) {
-  if (!Array.isArray(lineHeads)) return nHead > 1 ? lineHeads : null;
-  const there = lineHeads.filter((head) => head < nHead).slice(0, MOST_HEADS);
+export function shownHeads({ nHead }, state) {
+  const { heads } = own.of(state);
+  if (!Array.isArray(heads)) return nHead > 1 ? heads : null;
+  const there = heads.filter((head) => head < nHead).slice(0, MOST_HEADS);
   return there.length ? there : null;
 }
 
@@ -28,6 +30,7 @@ export function drawLineHeads(root, trace, state, actions) {
   root.hidden = trace.nHead < 2;
   const several = Array.isArray(shown);
   const some = [0, 1, 2].map((i) => (state.head + i) % trace.nHead);
+  /** @type {Object<string, [null|"mean"|number[], boolean]>} */
   const modes = {
     open: [null, shown === null],
     several: [[...new Set(some)].sort((a, b) => a - b), several],
@@ -36,8 +39,8 @@ export function drawLineHeads(root, trace, state, actions) {
   keepingFocus(root, () => {
     replace(
       parts.modes,
-      Object.entries(modes).map(([name, [lineHeads, on]]) =>
-        modeButton(name, on, () => on || actions.set({ lineHeads })),
+      Object.entries(modes).map(([name, [heads, on]]) =>
+        modeButton(name, on, () => on || actions.set(own.patch({ heads }))),
       ),
     );
     parts.heads.hidden = !several;
@@ -68,7 +71,7 @@ function chip(head, shown, actions) {
     disabled: full || (on && shown.length === 1),
     title: full ? t("lines.most", { n: MOST_HEADS }) : null,
     dataset: { testid: "line-head", head, focus: `head${head}` },
-    on: { click: () => actions.set({ lineHeads: toggled }) },
+    on: { click: () => actions.set(own.patch({ heads: toggled })) },
   };
   return h("button", attrs, on && sample(at, shown.length), t("lines.head", { head }));
 }

@@ -3,6 +3,7 @@
 import { characterGroups } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
 import { groupAt, groupsOf, sharesCharacters, summed } from "../../model/token_groups.js";
+import { own } from "./own.js";
 
 /** @type {WeakMap<object[], Map<string, any>>} */
 const known = new WeakMap();
@@ -19,7 +20,8 @@ function groupedTokens(tokens, unit) {
 }
 
 /** The unit that is shown: characters are nothing of their own where each token has its own. */
-export function unitOf(trace, { unit }) {
+export function unitOf(trace, state) {
+  const { unit } = own.of(state);
   return unit === "characters" && !canSumCharacters(trace) ? "tokens" : unit;
 }
 

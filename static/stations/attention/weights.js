@@ -9,6 +9,7 @@ import { drawBoth } from "./before_after.js";
 import { buildForms, drawForms, formNeeds, linesLegend } from "./forms.js";
 import * as formulas from "./formulas.js";
 import { blindRows, nothingWords } from "./mask_words.js";
+import { own } from "./own.js";
 import { unitSize } from "./unit_cells.js";
 
 const partsOf = perRoot((root) => {
@@ -27,6 +28,7 @@ const partsOf = perRoot((root) => {
 export default {
   id: "weights",
   roles: ["overview"],
+  own,
   needs: (state) => (state.compare ? ["detail", "other"] : ["detail", ...formNeeds(state)]),
   draw(root, trace, state, actions) {
     const parts = partsOf(root);

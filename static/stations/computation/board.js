@@ -10,6 +10,7 @@ import { choiceOf, chosenCell, whereOf } from "./choice.js";
 import { contextOf } from "./context.js";
 import { kindOf } from "./kinds.js";
 import { layoutOf } from "./layout.js";
+import { own } from "./own.js";
 import { drawMats, light } from "./picture.js";
 import { drawNoSum, drawSum } from "./sum.js";
 
@@ -20,7 +21,7 @@ import { drawNoSum, drawSum } from "./sum.js";
  */
 export function drawBoard(parts, context, state, actions) {
   const picture = /** @type {any} */ (kindOf(context.step)).picture(context);
-  const one = parts.one ? { query: context.query, key: context.key } : null;
+  const one = own.of(state).way === "one" ? { query: context.query, key: context.key } : null;
   const seen = [
     context.trace.key,
     context.step.id,

@@ -3,26 +3,25 @@
  * computes, and for any element of a result the row and the column that made it.
  */
 
-import { h, keepingFocus, perRoot, replace, setText, update } from "../../ui/dom.js";
+import { h, keepingFocus, newId, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { headTitle } from "../../ui/head_names.js";
 import { t } from "../../ui/i18n.js";
 import { drawBoard } from "./board.js";
 import { contextOf } from "./context.js";
 import { aboutStep, kindOf, stepName } from "./kinds.js";
+import { own } from "./own.js";
 import { opening, openStep, stepsOf } from "./steps.js";
 import { buildSum } from "./sum.js";
 import { buildWalk, drawWalk } from "./walk.js";
 
 const openOf = (state, model) => openStep(stepsOf(model, state), model, state);
 
-let counted = 0;
-
 const partsOf = perRoot((root) => {
-  const id = `computation-${counted++}`;
+  const id = newId("computation");
   const way = (name) =>
     h("button", { type: "button", dataset: { testid: `way-${name}` } }, t(`computation.way_${name}`));
   const parts = {
-    ...{ id, one: true, width: 0 }, // one token's way: this reader's wish, no part of the link
+    ...{ id, width: 0 },
     title: h("h1", { dataset: { testid: "opened-title" } }),
     ways: { one: way("one"), all: way("all") },
     place: h("div"),
@@ -57,6 +56,7 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "computation",
+  own,
   saysWhatLacks: true, // the walk goes on without it
   needs(state, model) {
     const step = openOf(state, model);
@@ -73,7 +73,7 @@ export default {
     walkOf(parts, actions);
     drawWalk(parts.walk, steps, step, trace.model);
     drawHeading(parts, context);
-    drawChoices(parts, context, actions);
+    drawChoices(parts, context, state, actions);
     drawBody(parts, context, state, actions);
     parts.walk.player.drawn();
     prefetch(steps, step, actions);
@@ -102,7 +102,7 @@ function drawHeading(parts, context) {
 }
 
 /** One token or all; and where there is a block to enter, the way there. */
-function drawChoices(parts, { step, model }, actions) {
+function drawChoices(parts, { step, model }, state, actions) {
   const leads = kindOf(step).leads?.(step);
   parts.leads.hidden = leads === undefined;
   if (leads !== undefined) setText(parts.leads, t("computation.leads", { layer: leads }));
@@ -111,11 +111,8 @@ function drawChoices(parts, { step, model }, actions) {
     actions.set({ layer: leads, ...opening(into) });
   };
   for (const [way, button] of Object.entries(parts.ways)) {
-    update(button, { "aria-pressed": (way === "one") === parts.one });
-    button.onclick = () => {
-      parts.one = way === "one";
-      parts.again();
-    };
+    update(button, { "aria-pressed": way === own.of(state).way });
+    button.onclick = () => actions.set(own.patch({ way: /** @type {any} */ (way) }));
   }
 }
 

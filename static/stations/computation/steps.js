@@ -1,6 +1,7 @@
 /** The steps of the walk: what a stack and one of its blocks do, in the order of the forward pass. No DOM. */
 
 import { answeringStack, attentionOf, has, stackOf, wordOf } from "../../model/description.js";
+import { own } from "./own.js";
 
 /**
  * @typedef {Object} Step
@@ -50,7 +51,7 @@ const ROLE = "role-";
 /** Its role; null for a step with a name of its own. @param {{kind: string}} step @returns {string|any} */
 export const roleOf = ({ kind }) => (kind.startsWith(ROLE) ? kind.slice(ROLE.length) : null);
 
-/** What a role is shown as, where the walk is open at one. @param {any} model @param {Pick<import("../../state/store.js").State, "attention"|"layer"|"step"|"view">} state @returns {string|null} */
+/** What a role is shown as, where the walk is open at one. @param {any} model @param {Pick<import("../../state/store.js").State, "attention"|"layer"|"own"|"view">} state @returns {string|null} */
 export function shownRole(model, state) {
   return state.view === "computation" ? roleOf(openStep(stepsOf(model, state), model, state)) : null;
 }
@@ -108,10 +109,12 @@ function endOf(model, stack, layer) {
 /**
  * The open step. A head that is opened is that of the open attention: what was being looked at in another one of its
  * stack is then looked at in this one.
- * @param {Step[]} steps @param {any} model @param {Pick<import("../../state/store.js").State, "attention"|"step">} state
+ * @param {Step[]} steps @param {any} model @param {Pick<import("../../state/store.js").State, "attention"|"own">} state
  * @returns {Step}
  */
-export function openStep(steps, model, { step, attention }) {
+export function openStep(steps, model, state) {
+  const { step } = own.of(state);
+  const { attention } = state;
   const kind = step?.split(".")[1];
   const group = step?.split(".")[0];
   const inAttention = group === "attn" || group === "cross_attn";
@@ -124,5 +127,5 @@ export function openStep(steps, model, { step, attention }) {
 
 /** What the state needs to say so that `step` is open. @param {Step} step */
 export function opening({ id, attention }) {
-  return attention ? { step: id, attention: attention.id } : { step: id };
+  return { ...own.patch({ step: id }), ...(attention && { attention: attention.id }) };
 }

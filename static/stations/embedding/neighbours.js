@@ -1,6 +1,6 @@
 /** The tokens whose embeddings point the same way as one token's, beside what any two tokens have in common. */
 
-import { chosenToken } from "../../data/explain.js";
+import { chosenToken, own } from "../../data/embedding.js";
 import { tokenLabel } from "../../model/labels.js";
 import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
@@ -66,7 +66,7 @@ function whoOf({ id, norm, tokens }, chosen, actions) {
       class: "btn",
       type: "button",
       dataset: { testid: "neighbours-back" },
-      on: { click: () => actions.set({ step: "neighbours" }) },
+      on: { click: () => actions.set(own.patch({ neighbour: null })) },
     },
     "◀ ",
     tokenText(chosen),
@@ -94,7 +94,7 @@ function rowOf({ tokens, cosine, dot, mean_cosine: mean }, id, i, chosen, action
         title: t("embedding.neighbour", vars),
         "aria-label": t("embedding.neighbour", vars),
         dataset: { testid: "neighbour", id, cosine: cosine[i], focus: `neighbour-${i}` },
-        on: { click: () => actions.set({ step: `neighbours.${chosen.id}.${id}` }) },
+        on: { click: () => actions.set(own.patch({ neighbour: [chosen.id, id] })) },
       },
       h("span", { class: "tokname" }, tokenText(token)),
       h(

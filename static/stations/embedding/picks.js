@@ -1,6 +1,6 @@
 /** The sentence as buttons, of which two are picked to change places: a click replaces the pick that is older. */
 
-import { movable } from "../../data/explain.js";
+import { movable, own } from "../../data/embedding.js";
 import { tokenLabel } from "../../model/labels.js";
 import { h, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
@@ -27,7 +27,7 @@ function pick(token, tokens, pair, actions) {
   const useless = pair === null || (!picked && tokens[pair.j].id === id);
   const label = t(picked ? "embedding.picked" : "embedding.pick", { token: tokenLabel(token), i: index });
   const other = pair && (index === pair.j ? pair.i : pair.j); // which pick stays
-  const choose = () => !useless && pair && actions.set({ swap: [other, index] });
+  const choose = () => !useless && pair && actions.set(own.patch({ swap: [other, index] }));
   return h(
     "button",
     {

@@ -2,7 +2,7 @@
 
 import { drawMatrix } from "../../chart/matrix/heatmap.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
-import { numbersAfter } from "../../data/explain.js";
+import { own } from "../../data/embedding.js";
 import { position } from "../../model/selection.js";
 import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
@@ -77,13 +77,13 @@ function lookAt({ at }, { table: { shape } }, trace, state) {
 
 function drawLengths({ lengths, seg }, { beyond, trained }, state, actions) {
   seg.hidden = beyond !== "continues";
-  const longer = numbersAfter("positions", state.step)[0] === 2 * trained;
+  const longer = own.of(state).length === 2 * trained;
   setText(lengths.window, t("embedding.length_window", { n: trained }));
   setText(lengths.beyond, t("embedding.length_beyond", { n: 2 * trained }));
   update(lengths.window, { "aria-pressed": !longer });
   update(lengths.beyond, { "aria-pressed": longer });
-  lengths.window.onclick = () => actions.set({ step: "positions" });
-  lengths.beyond.onclick = () => actions.set({ step: `positions.${2 * trained}` });
+  lengths.window.onclick = () => actions.set(own.patch({ length: null }));
+  lengths.beyond.onclick = () => actions.set(own.patch({ length: 2 * trained }));
 }
 
 function drawTable({ table, at, pager }, place, found, trace, actions) {

@@ -1,5 +1,6 @@
 /** Embedding + position: what the first layer reads, the positions, what they are for, and what lies near a token. */
 
+import { own } from "../../data/embedding.js";
 import { attentionOf, attentionsOf, stackOf, writesTarget } from "../../model/description.js";
 import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
@@ -19,11 +20,8 @@ import swap from "./swap.js";
 /** @type {Object<string, Tab>} */
 const TABS = { sum, positions, swap, neighbours };
 
-/** The tab that the step names; else the first. @param {import("../../state/store.js").State} state */
-const tabOf = ({ step }) => {
-  const name = (step ?? "").split(".")[0];
-  return Object.hasOwn(TABS, name) ? name : "sum";
-};
+/** @param {import("../../state/store.js").State} state */
+const tabOf = (state) => own.of(state).tab;
 
 const shownStack = (state, model) => stackOf(model, attentionOf(model, state.attention));
 
@@ -48,6 +46,7 @@ const segButton = (testid, word) => h("button", { type: "button", dataset: { tes
 
 export default {
   id: "embedding",
+  own,
   // A saved trace has the tensors of the sum; of the rest nothing, and the tabs must stay to lead back.
   needs(state, model) {
     if (state.file !== null && tabOf(state) !== "sum") return [];
@@ -87,7 +86,7 @@ export default {
 function drawTools({ tabs, sides, sidesBox }, open, trace, actions) {
   for (const [name, button] of Object.entries(tabs)) {
     update(button, { "aria-pressed": name === open });
-    button.onclick = () => actions.set({ step: name === "sum" ? null : name });
+    button.onclick = () => actions.set(own.patch({ tab: /** @type {any} */ (name) }));
   }
   sidesBox.hidden = !writesTarget(trace.model) || TABS[open].sides === false;
   for (const [side, button] of Object.entries(sides)) {

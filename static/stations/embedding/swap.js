@@ -2,7 +2,7 @@
 
 import { drawMatrix } from "../../chart/matrix/heatmap.js";
 import { legendOf, weightScale } from "../../chart/matrix/scale.js";
-import { swapOf } from "../../data/explain.js";
+import { swapOf } from "../../data/embedding.js";
 import { stacksOf } from "../../model/description.js";
 import { stackWith } from "../../model/places.js";
 import { sideOf } from "../../model/sides.js";

@@ -5,6 +5,8 @@ import { legendOf, signedScale } from "../../chart/matrix/scale.js";
 import { stacksOf } from "../../model/description.js";
 import { largest, rowIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
+import { choice } from "../../state/fields.js";
+import { ownState } from "../../state/own.js";
 import { h, perRoot } from "../../ui/dom.js";
 import { integer, number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
@@ -23,12 +25,14 @@ const partsOf = perRoot((root) => {
   const [map, page, units, tokens, counts] = ["map", "page", "units", "tokens", "counts"].map(part);
   const pair = h("div", { class: "act-halves" }, units.element, tokens.element);
   parts.body.append(map.element, page.element, pair, counts.element);
-  // How the reader wants it drawn: no part of the link.
-  return { ...parts, shown, sort, map, page, units, tokens, counts, wish: { shown: "post", sort: "id" } };
+  return { ...parts, shown, sort, map, page, units, tokens, counts };
 });
+
+const own = ownState("ffn", { shown: choice("post", "pre"), sort: choice("id", "activation") });
 
 export default {
   id: "ffn",
+  own,
   why: "unit",
   needs(state, model) {
     const { pre, post } = ffnOf(state, model);
@@ -37,12 +41,9 @@ export default {
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
     const shown = shownOf(parts, trace, state);
-    const pick = (name) => (value) => {
-      parts.wish[name] = value;
-      this.draw(root, trace, state, actions);
-    };
-    parts.shown.show(parts.wish.shown, pick("shown"));
-    parts.sort.show(parts.wish.sort, pick("sort"));
+    const pick = (name) => (value) => actions.set(own.patch({ [name]: value }));
+    parts.shown.show(shown.shown, pick("shown"));
+    parts.sort.show(shown.sort, pick("sort"));
     drawStrip(parts, titleOf(trace.model, shown.ffn, state), stripOf(shown));
     const choose = (patch) => actions.set({ query: shown.query, ffnUnit: shown.unit, ...patch });
     drawMap(parts.map, shown, choose);
@@ -57,7 +58,8 @@ export default {
  * Everything that is drawn, and what is chosen in it.
  * @param {ReturnType<typeof partsOf>} parts
  */
-function shownOf({ wish, page }, trace, state) {
+function shownOf({ page }, trace, state) {
+  const wish = own.of(state);
   const ffn = ffnOf(state, trace.model);
   const [pre, post] = [trace.tensor(ffn.pre), trace.tensor(ffn.post)];
   const { query } = position(state, trace);

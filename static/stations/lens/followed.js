@@ -3,11 +3,15 @@
 import { drawBarPicture } from "../../chart/bars/bar_picture.js";
 import { cssColour, inkOn, rampColour, rgb } from "../../chart/colour.js";
 import { tokenLabel } from "../../model/labels.js";
+import { choice } from "../../state/fields.js";
+import { ownState } from "../../state/own.js";
 import { h, keepingFocus, perRoot, replace, update } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { tokenText } from "../../ui/token_text.js";
 import { depthLabels } from "../depths.js";
+
+export const own = ownState("lens", { axis: choice("linear", "log") });
 
 const partsOf = perRoot((root) => {
   const choice = (name) => h("button", { type: "button", dataset: { testid: `lens-${name}` } }, t(`next.axis_${name}`));
@@ -21,7 +25,7 @@ const partsOf = perRoot((root) => {
   const seg = h("div", { class: "seg", role: "group", "aria-label": t("next.axis") }, Object.values(choices));
   const hint = h("p", { class: "dim hint" }, t("lens.hint"));
   root.append(h("div", { class: "lens-head" }, title, h("span", { class: "grow" }), legend, seg), bars, table, hint);
-  return { title, legend, bars, table, choices, hint, log: false }; // this reader's wish, no part of the link
+  return { title, legend, bars, table, choices, hint };
 });
 
 /**
@@ -30,6 +34,7 @@ const partsOf = perRoot((root) => {
  */
 export function drawFollowed(root, found, trace, at, state, actions) {
   const parts = partsOf(root);
+  const { axis } = own.of(state);
   const final = found.tokens[found.final.ids[at]];
   const next = found.next.same[at] ? null : (found.tokens[found.next.ids[at]] ?? null);
   const series = seriesOf(final, next);
@@ -43,13 +48,13 @@ export function drawFollowed(root, found, trace, at, state, actions) {
     ]),
   );
   for (const [which, button] of Object.entries(parts.choices)) {
-    update(button, { "aria-pressed": (which === "log") === parts.log });
-    button.onclick = () => {
-      parts.log = which === "log";
-      drawFollowed(root, found, trace, at, actions.get(), actions);
-    };
+    update(button, { "aria-pressed": which === axis });
+    button.onclick = () => actions.set(own.patch({ axis: /** @type {any} */ (which) }));
   }
-  drawBarPicture(parts.bars, barsOf(found, at, series, { final, next, log: parts.log, vocab: trace.model.vocab_size }));
+  drawBarPicture(
+    parts.bars,
+    barsOf(found, at, series, { final, next, log: axis === "log", vocab: trace.model.vocab_size }),
+  );
   update(parts.table, { "aria-label": t("lens.table_label", { row: found.rows[at] }) });
   keepingFocus(parts.table, () => replace(parts.table, tableOf(found, at, state, actions)));
 }

@@ -2,7 +2,7 @@
 
 import { inkOn, rampColour, rgb } from "../../chart/colour.js";
 import { tokenLabel } from "../../model/labels.js";
-import { h, perRoot, replace, update } from "../../ui/dom.js";
+import { h, newId, perRoot, replace, update } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { tokenText } from "../../ui/token_text.js";
@@ -20,10 +20,8 @@ const MOVES = {
 /** What lies between two columns, and before the first. */
 const GAP = 4;
 
-let counted = 0;
-
 const partsOf = perRoot((root) => {
-  const id = `lens-readout-${counted++}`;
+  const id = newId("lens-readout");
   const box = h("div", {
     class: "lens-box",
     tabindex: 0,

@@ -12,7 +12,7 @@ import { t } from "../../ui/i18n.js";
 import { math, mi, mo, row, sub, sup, transposed } from "../../ui/mathml.js";
 import { buildPlainStation } from "../station.js";
 import { drawClassDepths } from "./classes.js";
-import { drawFollowed } from "./followed.js";
+import { drawFollowed, own } from "./followed.js";
 import { drawGrid } from "./grid.js";
 import { checkWords, ownWords } from "./words.js";
 
@@ -27,6 +27,7 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "lens",
+  own,
   why: "logit",
   // What the model really says, to hold the last depth against; a classifier's classes come with the trace.
   needs: (state, model) => (predictsTokens(model) ? ["explain:lens", "prediction"] : ["explain:lens"]),

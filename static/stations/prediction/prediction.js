@@ -6,6 +6,8 @@ import { answeringStack, predictsTokens, tiesEmbeddings } from "../../model/desc
 import { tokenLabel } from "../../model/labels.js";
 import { rowOf } from "../../model/selection.js";
 import { taken } from "../../model/take.js";
+import { choice } from "../../state/fields.js";
+import { ownState } from "../../state/own.js";
 import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { integer, number, percent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
@@ -13,10 +15,11 @@ import { math, mi, mn, mo, row, sub, transposed } from "../../ui/mathml.js";
 import { actualOf, restOf, unsureOf, whereOf } from "../../ui/next_words.js";
 import { tokenText } from "../../ui/token_text.js";
 
+const own = ownState("prediction", { axis: choice("linear", "log") });
+
 const partsOf = perRoot((root) => {
   const choice = (name) => h("button", { type: "button", dataset: { testid: `axis-${name}` } }, t(`next.axis_${name}`));
   const parts = {
-    log: false, // this reader's wish, no part of the link
     choices: { linear: choice("linear"), log: choice("log") },
     where: h("span", { class: "dim" }),
     formula: h("div", { class: "formula" }),
@@ -33,6 +36,7 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "prediction",
+  own,
   why: "logit",
   has: predictsTokens,
   needs: ["prediction"],
@@ -41,18 +45,16 @@ export default {
     const query = rowOf(state, trace);
     const prediction = trace.predictions[query];
     const actual = actualOf(trace, prediction);
-    for (const name of ["linear", "log"]) {
-      update(parts.choices[name], { "aria-pressed": (name === "log") === parts.log });
-      parts.choices[name].onclick = () => {
-        parts.log = name === "log";
-        this.draw(root, trace, actions.get(), actions);
-      };
+    const { axis } = own.of(state);
+    for (const name of /** @type {const} */ (["linear", "log"])) {
+      update(parts.choices[name], { "aria-pressed": name === axis });
+      parts.choices[name].onclick = () => actions.set(own.patch({ axis: name }));
     }
     const take =
       !trace.file && query + 1 < trace.model.max_seq_len ? (id) => actions.set(taken(trace, state, query, id)) : null;
     setText(parts.where, whereOf(trace, query));
     replace(parts.formula, formula(trace.model, query, state.temperature), legend(trace.model));
-    drawBarPicture(parts.picture, barsOf(prediction, { actual, take, log: parts.log, state }));
+    drawBarPicture(parts.picture, barsOf(prediction, { actual, take, log: axis === "log", state }));
     replace(parts.said, saidOf(trace, prediction, actual));
     replace(parts.body, rowsOf(prediction, actual, take));
   },

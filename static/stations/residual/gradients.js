@@ -9,6 +9,7 @@ import { number, percent, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { nameOfPart, scrolling, segment } from "../activation_parts.js";
 import { labelsOf } from "../query_key.js";
+import { OVER, own } from "./own.js";
 
 const partsOf = perRoot((root) => {
   const [chart, legend, table] = [
@@ -20,10 +21,10 @@ const partsOf = perRoot((root) => {
   return { chart, legend, table };
 });
 const toolsOf = perRoot((root) => {
-  const over = segment("residual.over", ["all", "token"]);
+  const over = segment("residual.over", [...OVER]);
   const answer = h("select", { dataset: { testid: "answer" } });
   root.append(h("label", { class: "answer" }, t("residual.answer"), " ", answer), over.box);
-  return { over, answer, wish: "all" };
+  return { over, answer };
 });
 
 /** @param {ReturnType<typeof import("../activation_parts.js").part>} place */
@@ -33,15 +34,13 @@ export function drawGradients(place, trace, state, at, actions) {
   if (place.place.hidden) return drawNothing(place);
   const { runs } = trace.explained.gradients;
   drawAnswers(tools.answer, trace, state, actions);
-  tools.over.show(tools.wish, (name) => {
-    tools.wish = name;
-    drawGradients(place, trace, state, at, actions);
-  });
+  const { over } = own.of(state);
+  tools.over.show(over, (name) => actions.set(own.patch({ over: /** @type {any} */ (name) })));
   const token = h("b", { class: "q mono" }, labelsOf(trace.queries.tokens)[at.query]);
-  nameOfPart(place, t("residual.gradients_title"), phrase(`residual.gradients_about_${tools.wish}`, { token }));
+  nameOfPart(place, t("residual.gradients_title"), phrase(`residual.gradients_about_${over}`, { token }));
   const lines = runs.map((run) => ({
     name: t(run.residuals ? "residual.on" : "residual.off"),
-    values: valuesOf(run, at, tools.wish),
+    values: valuesOf(run, at, over),
   }));
   replace(
     parts.legend,

@@ -9,6 +9,7 @@ import { math, mi, mo, mtext, row } from "../../ui/mathml.js";
 import { buildLayerStation, drawStrip, part } from "../activation_parts.js";
 import { drawGradients } from "./gradients.js";
 import { drawNorms } from "./norms.js";
+import { own } from "./own.js";
 import { drawParameters } from "./parameters.js";
 import { drawStream } from "./stream.js";
 
@@ -23,6 +24,7 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "residual",
+  own,
   why: "norm",
   needs: (state, model) => [
     "explain:residual",
@@ -44,7 +46,7 @@ export default {
       formula: [formulaOf(placeOf(stack))],
       note,
     });
-    drawStream(parts.stream, trace, at, actions);
+    drawStream(parts.stream, trace, state, at, actions);
     drawNorms(parts.norms, trace, at, actions);
     drawGradients(parts.gradients, trace, state, at, actions);
     drawParameters(parts.parameters, trace);

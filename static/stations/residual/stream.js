@@ -10,31 +10,26 @@ import { number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { nameOfPart, segment } from "../activation_parts.js";
 import { labelsOf } from "../query_key.js";
-
-const WHAT = ["stream", "attn", "cross_attn", "ffn"];
-const MEASURES = ["norm", "relative", "cosine"];
+import { MEASURES, own, WHAT } from "./own.js";
 
 const partsOf = perRoot((root) => {
-  const [what, measure] = [segment("residual.what", WHAT), segment("residual.measure", MEASURES)];
+  const [what, measure] = [segment("residual.what", [...WHAT]), segment("residual.measure", [...MEASURES])];
   root.append(what.box, measure.box);
   // Depth 0 and depth 1 belong to the same layer: which of them was chosen is no part of the page's state.
-  return { what, measure, wish: { what: "stream", measure: "norm" }, depth: /** @type {number|null} */ (null) };
+  return { what, measure, depth: /** @type {number|null} */ (null) };
 });
 
 /** @param {ReturnType<typeof import("../activation_parts.js").part>} place */
-export function drawStream(place, trace, at, actions) {
+export function drawStream(place, trace, state, at, actions) {
   const parts = partsOf(place.tools);
-  const again = () => drawStream(place, trace, at, actions);
   const kinds = new Set(["stream", ...at.stream.written.map(({ sublayer }) => sublayer.kind)]);
-  if (!kinds.has(parts.wish.what)) parts.wish.what = "stream";
-  const pick = (name) => (value) => {
-    parts.wish[name] = value;
-    again();
-  };
-  parts.what.show(parts.wish.what, pick("what"), (name) => kinds.has(name));
-  parts.measure.show(parts.wish.measure, pick("measure"));
-  parts.measure.box.hidden = parts.wish.what === "stream";
-  const table = tableOf(at.stream, parts.wish);
+  const asked = own.of(state);
+  const wish = kinds.has(asked.what) ? asked : { ...asked, what: WHAT[0] };
+  const pick = (name) => (value) => actions.set(own.patch({ [name]: value }));
+  parts.what.show(wish.what, pick("what"), (name) => kinds.has(name));
+  parts.measure.show(wish.measure, pick("measure"));
+  parts.measure.box.hidden = wish.what === "stream";
+  const table = tableOf(at.stream, wish);
   const scale = scaleOf(table.values, table.measure);
   nameOfPart(place, t(`residual.about_${table.kind}`), [
     t(`residual.read_${readOf(table, placeOf(at.stack))}`),

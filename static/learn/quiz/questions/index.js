@@ -4,6 +4,7 @@
  */
 
 import { predictsTokens } from "../../../model/description.js";
+import { own as walk } from "../../../stations/computation/own.js";
 import { askAttention } from "./attention.js";
 import { askClasses } from "./classes.js";
 import { askMask, canAskMask } from "./mask.js";
@@ -47,7 +48,9 @@ const EXPLAINED = { weight: "attention", z: "attention", logit: "end" };
  * @param {import("../../../state/store.js").State} state @param {any} model @param {string} explains  what the inspector explains meanwhile
  * @returns {Object<string, Asked|null>}
  */
-export function placesOf({ view, step }, model, explains) {
+export function placesOf(state, model, explains) {
+  const { view } = state;
+  const { step } = walk.of(state);
   const end = predictsTokens(model) ? "next" : "classes";
   const place = view === "computation" ? `computation.${step?.split(".")[1]}` : view;
   const told = LOOKING.has(place) ? "attention" : ENDING.has(place) ? end : null;

@@ -9,6 +9,7 @@ import { checkOf } from "../../../ui/agreement.js";
 import { h, perRoot, replace, update } from "../../../ui/dom.js";
 import { signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
+import { own } from "../own.js";
 import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
 
 const builtOf = buildWhy(["input", "mean", "hat", "out"]);
@@ -16,7 +17,7 @@ const partsOf = perRoot((root) => {
   const parts = builtOf(root);
   const choice = h("select", { "aria-label": t("why.norm_choose"), dataset: { testid: "norm-choice" } });
   parts.figures.before(h("p", null, choice));
-  return { ...parts, choice, open: /** @type {string|null} */ (null) };
+  return { ...parts, choice };
 });
 
 /** The LayerNorms of the open block, and the one behind the last block: [word, norm]. @returns {[string, import("../../../model/description.js").Norm][]} */
@@ -47,12 +48,11 @@ export default {
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
     const norms = normsOf(state, trace.model);
-    const [kind, norm] = openIn(norms, state, trace.model, parts.open);
+    const [kind, norm] = openIn(norms, state, trace.model, own.of(state).norm);
     const walked = state.view === "computation";
     drawChoice(parts, norms, kind, (wish) => {
-      if (walked) return walkTo(wish, trace.model, actions);
-      parts.open = wish;
-      this.draw(root, trace, state, actions);
+      if (walked) walkTo(wish, trace.model, actions);
+      else actions.set(own.patch({ norm: wish }));
     });
     const { query } = position(state, trace);
     const part = (role) => rowIn(trace.tensor(norm.roles[role].tap), query);

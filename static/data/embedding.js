@@ -1,0 +1,48 @@
+/** What the embedding station shows beside the sum, and which tokens it asks about. No DOM. */
+
+import { position } from "../model/selection.js";
+import { choice, index, pair } from "../state/fields.js";
+import { ownState } from "../state/own.js";
+
+/** `length`: of the table of positions, null: the trained window; `neighbour`: [chosen token, the one reached from it]. */
+export const own = ownState("embedding", {
+  tab: choice("sum", "positions", "swap", "neighbours"),
+  length: index(null),
+  neighbour: pair(),
+  swap: { ...pair(), until: "sentence" },
+});
+
+/** The token of the open query. @param {import("../state/store.js").State} state @param {import("./model_trace.js").ModelTrace} trace */
+export const chosenToken = (state, trace) => trace.queries.tokens[position(state, trace).query];
+
+/**
+ * The token whose neighbours are shown: the chosen one, or the one that was reached from it.
+ * @param {import("../state/store.js").State} state @param {import("./model_trace.js").ModelTrace} trace
+ */
+export function lookedUp(state, trace) {
+  const { id } = chosenToken(state, trace);
+  const [from, to] = own.of(state).neighbour ?? [];
+  return from === id && to !== undefined && to < trace.model.vocab_size ? to : id;
+}
+
+/**
+ * The two places of the sentence that change places: those chosen, else the first two neighbours that differ; null where
+ * there are no two tokens that differ.
+ * @param {import("../state/store.js").State} state @param {import("./model_trace.js").ModelTrace} trace
+ * @returns {{i: number, j: number}|null}
+ */
+export function swapOf(state, trace) {
+  const { swap } = own.of(state);
+  const { tokens, real } = trace.sides.source;
+  const first = movable(trace);
+  /** @param {number} at */
+  const inside = (at) => at >= first && at < real.end;
+  /** @param {number} i @param {number} j */
+  const differ = (i, j) => tokens[i].id !== tokens[j].id;
+  if (swap && swap.every(inside) && differ(swap[0], swap[1])) return { i: swap[0], j: swap[1] };
+  for (let i = first; i + 1 < real.end; i++) if (differ(i, i + 1)) return { i, j: i + 1 };
+  return null;
+}
+
+/** The first token of the sentence that can be moved: [CLS] stays where it is. @param {import("./model_trace.js").ModelTrace} trace */
+export const movable = ({ classes, sides: { source } }) => source.real.start + (classes ? 1 : 0);

@@ -1,0 +1,78 @@
+/**
+ * Two runs beside each other: which of their tokens are the same, what can be compared, and why the rest cannot. Any two
+ * will do; before and after a mask is one case.
+ *
+ * @typedef {import("../../state/run.js").Run} Run
+ * @typedef {"source"|"target"} SideName
+ * @typedef {"other_model"|"other_source"|"other_target"} Reason
+ * @typedef {{at: (index: number) => number|null}} Alignment  from an index in A to the same token's in B; null: not there
+ * @typedef {{what: "weights", attention: string, reason: Reason|null}|{what: "logits", reason: Reason|null}} Pair
+ * @typedef {{sides: {source: Alignment|null, target: Alignment|null}, pairs: Pair[]}} Comparison
+ */
+
+/** The index of a side's first token: PADs on the left move the source. A target has none. @param {Pick<Run, "pad">} run @param {SideName} side */
+export const startOf = ({ pad }, side) => (side === "source" && pad.side === "left" ? pad.count : 0);
+
+/**
+ * @param {Run} a @param {Run} b
+ * @param {{attentions: {id: string, queries: SideName, keys: SideName}[], written: SideName|null}} model  of run A
+ * @returns {Comparison}
+ */
+export function compare(a, b, { attentions, written }) {
+  const sides = { source: sourceAlignment(a, b), target: targetAlignment(a, b) };
+  /** @param {(SideName|null)[]} needed @returns {Reason|null} */
+  const reasonOf = (needed) => {
+    if (a.model !== b.model) return "other_model";
+    const missing = needed.find((side) => side !== null && sides[side] === null);
+    return missing ? `other_${missing}` : null;
+  };
+  return {
+    sides,
+    pairs: [
+      ...attentions.map(
+        ({ id, queries, keys }) =>
+          /** @type {Pair} */ ({ what: "weights", attention: id, reason: reasonOf([queries, keys]) }),
+      ),
+      { what: "logits", reason: reasonOf([written]) },
+    ],
+  };
+}
+
+/** The same text; or the same ids, in whatever order. @param {Run} a @param {Run} b @returns {Alignment|null} */
+function sourceAlignment(a, b) {
+  const [from, to] = [startOf(a, "source"), startOf(b, "source")];
+  if (JSON.stringify(a.input) === JSON.stringify(b.input)) return shifted(from, to);
+  if (!("token_ids" in a.input && "token_ids" in b.input)) return null;
+  const places = permutation(a.input.token_ids, b.input.token_ids);
+  return places && { at: (index) => placed(places[index - from], to) };
+}
+
+/** A target that nobody gave is the model's own: the same for the same sentence, whatever its masks and PADs. @param {Run} a @param {Run} b */
+function targetAlignment(a, b) {
+  const same = sameTarget(a, b) && (a.target !== null || a.target_ids !== null || sameInput(a, b));
+  return same ? shifted(0, 0) : null;
+}
+
+/** @param {Run} a @param {Run} b */
+const sameTarget = (a, b) => a.target === b.target && JSON.stringify(a.target_ids) === JSON.stringify(b.target_ids);
+/** @param {Run} a @param {Run} b */
+const sameInput = (a, b) => JSON.stringify(a.input) === JSON.stringify(b.input);
+
+/** @param {number} from @param {number} to @returns {Alignment} */
+const shifted = (from, to) => ({ at: (index) => (index < from ? null : index - from + to) });
+
+/** @param {number|undefined} place @param {number} start */
+const placed = (place, start) => (place === undefined ? null : place + start);
+
+/**
+ * Where each of `ids` stands in `others`, of equal ones in their order; null if they are not the same ids.
+ * @param {number[]} ids @param {number[]} others @returns {number[]|null}
+ */
+function permutation(ids, others) {
+  if (ids.length !== others.length) return null;
+  /** @type {Map<number, number[]>} */
+  const free = new Map();
+  others.forEach((id, i) => free.set(id, [...(free.get(id) ?? []), i]));
+  const places = ids.map((id) => free.get(id)?.shift());
+  return places.includes(undefined) ? null : /** @type {number[]} */ (places);
+}

@@ -1,0 +1,183 @@
+/**
+ * A page: its elements below one root, drawn from one store. On every change it loads what the visible panels need, then
+ * draws them. Two pages fit in one document; one of them may own it (the address bar, the theme, the keys that work everywhere).
+ *
+ * @typedef {ReturnType<typeof import("./state/store.js").createStore>} Store
+ * @typedef {import("./state/store.js").State} State
+ * @typedef {Object} Context  what every control is given
+ * @property {import("./stations/index.js").Actions} actions
+ * @property {import("./shell/frame.js").Frame} frame  the page's own elements
+ * @property {any[]} models  the lines of /api/models
+ * @property {any} examples  static/examples.json
+ * @property {(state: State) => any} modelOf  the model of what is shown, of a file too
+ * @property {import("./stations/index.js").View[]} views
+ * @property {import("./state/own.js").Declared[]} declared  the views' own state
+ * @property {(() => HTMLElement|undefined)} openStation  the element of the station that is open
+ * @property {ReturnType<typeof import("./shell/address.js").mirrorUrl>} address
+ * @property {ReturnType<typeof import("./shell/status.js").createStatus>} status
+ * @property {ReturnType<typeof import("./shell/file_mode.js").createFileMode>} files
+ * @property {() => void} chooseFile  set by shell/open.js
+ * @property {EventTarget} ground  where keys and files that are meant for the page arrive
+ * @property {{start: () => void}} tour  set by learn/tour/tour.js
+ * @property {string|null} early  what was typed before the page was here
+ *
+ * @typedef {(trace: import("./data/model_trace.js").ModelTrace|null, state: State,
+ *   error: import("./data/api.js").ApiError|null) => void} Draw  called at every change, with the trace that is there (null: none yet)
+ */
+
+import * as api from "./data/api.js";
+import { createLoader } from "./data/loader.js";
+import { keyOf } from "./data/request.js";
+import { createSources } from "./data/sources.js";
+import { createTraces } from "./data/traces.js";
+import { createHelp } from "./learn/help.js";
+import quizBar from "./learn/quiz/bar.js";
+import { createQuiz } from "./learn/quiz/quiz.js";
+import { createReading, placeReading } from "./learn/reading.js";
+import { createTour } from "./learn/tour/tour.js";
+import { isEmpty } from "./model/selection.js";
+import { createHeads } from "./panels/heads/heads.js";
+import { PANELS } from "./panels/index.js";
+import { createMasks } from "./panels/masks/panel.js";
+import { linksOnly } from "./shell/address.js";
+import { createExamples } from "./shell/examples.js";
+import { createFileMode } from "./shell/file_mode.js";
+import { buildFrame } from "./shell/frame.js";
+import { createHeader } from "./shell/header.js";
+import { createOpen } from "./shell/open.js";
+import { createPanels } from "./shell/panels.js";
+import { createRibbon } from "./shell/ribbon.js";
+import { createSentence } from "./shell/sentence/sentence.js";
+import { fitted } from "./shell/start.js";
+import { createStatus } from "./shell/status.js";
+import { mergedOwn } from "./state/own.js";
+import { VIEWS } from "./stations/index.js";
+import { t } from "./ui/i18n.js";
+
+/** @type {import("./stations/index.js").View[]} */
+const SIDE = [...PANELS, quizBar];
+
+/** The views' own state: what a link can say beside the run. */
+export const DECLARED = [...VIEWS, ...SIDE].flatMap(({ own }) => own ?? []);
+
+/** @type {((context: Context) => Draw)[]} */
+const CONTROLS = [
+  createOpen,
+  createHeader,
+  createSentence,
+  createExamples,
+  createRibbon,
+  ({ frame, actions }) => createHeads(frame.side.heads, actions),
+  ({ frame, actions, modelOf }) => createMasks(frame.side.masks, actions, modelOf),
+  createTour,
+  createHelp,
+  createQuiz,
+  createReading,
+];
+
+/**
+ * Makes a page below `root`, in place of what is there. The catalogue must be loaded.
+ * @param {HTMLElement} root
+ * @param {Store} store
+ * @param {{models: any[], examples: any, address?: Context["address"], early?: string|null}} options  `address`: of the page
+ *   that owns the document
+ */
+export function mount(root, store, { models, examples, address, early = null }) {
+  const frame = buildFrame(root, { owner: address !== undefined });
+  const status = createStatus({ root, voice: frame.sentence.status, banner: frame.sentence.banner });
+  /** @param {string|null} name */
+  const modelNamed = (name) => models.find((model) => model.name === name);
+  const traces = createSources(createTraces(api, { modelNamed, onWait: status.waiting }), api, modelNamed);
+  const files = createFileMode(store, traces);
+  const loader = createLoader(traces, modelNamed);
+
+  /** @type {import("./stations/index.js").Actions} */
+  const actions = {
+    set: (change) => store.set(fitted(store.get(), files.allowed(change), traces.model, DECLARED)),
+    get: store.get,
+    page: root,
+    isLoading: () => root.dataset.state === "loading",
+    learn: traces.learn,
+    predict: traces.prediction,
+    soon: (patches) => loader.soon(store.get(), needsAfter(patches)),
+    t,
+  };
+  const panels = createPanels(VIEWS, SIDE, actions, traces.model, frame, placeReading);
+
+  /** What the page will need after one of these changes; an explanation is asked for when it is seen. @param {import("./state/store.js").Patch[]} patches */
+  function needsAfter(patches) {
+    const after = patches.map((patch) => ({
+      ...store.get(),
+      ...patch,
+      own: mergedOwn(store.get().own, patch.own ?? {}),
+    }));
+    const needs = new Set(after.flatMap((state) => [...panels.needs(state)]));
+    return [...needs].filter((need) => !/^(explain:|change$)/.test(need));
+  }
+
+  /** @type {Context} */
+  const context = {
+    ...{
+      actions,
+      frame,
+      models,
+      examples,
+      modelOf: traces.model,
+      views: VIEWS,
+      declared: DECLARED,
+      status,
+      files,
+      early,
+    },
+    address: address ?? linksOnly(store, DECLARED),
+    openStation: () => panels.station(store.get()),
+    chooseFile: () => {},
+    tour: { start: () => {} },
+    ground: address ? document : root,
+  };
+  const draws = CONTROLS.map((create) => create(context));
+  const page = {
+    loader,
+    panels,
+    status,
+    trace: null,
+    controls: /** @type {Draw} */ ((...now) => draws.forEach((draw) => draw(...now))),
+  };
+  store.subscribe((state) => refresh(page, state));
+  const redraw = () => refresh(page, store.get());
+  return { status, redraw, drawn: redraw() };
+}
+
+/**
+ * Show `state`: the controls at once, with the trace that is there; the rest as it arrives.
+ * @param {{loader: ReturnType<typeof createLoader>, panels: ReturnType<typeof createPanels>, status: Context["status"],
+ *   controls: Draw, trace: import("./data/model_trace.js").ModelTrace|null}} page
+ * @param {State} state
+ */
+async function refresh(page, state) {
+  const { loader, panels, controls, status } = page;
+  if (isEmpty(state)) {
+    loader.cancel();
+    page.trace = null;
+    status.show("empty");
+    controls(null, state, null);
+    return;
+  }
+  status.show("loading");
+  controls(page.trace, state, null);
+  if (page.trace?.key !== keyOf(state)) panels.busy(true);
+  try {
+    const newest = await loader.load(state, panels.needs(state), (trace, have) => {
+      page.trace = trace;
+      controls(trace, state, null);
+      panels.draw(trace, state, have);
+    });
+    if (newest) status.show("ready");
+  } catch (error) {
+    if (/** @type {any} */ (error).name === "AbortError") return; // given up for something newer
+    if (!(error instanceof api.ApiError)) console.error(error);
+    status.show("error");
+    controls(page.trace, state, /** @type {any} */ (error));
+    panels.busy(false);
+  }
+}

@@ -1,0 +1,6 @@
+/** The LayerNorm that is explained, by its kind; null: the first of the open block. */
+
+import { text } from "../../state/fields.js";
+import { ownState } from "../../state/own.js";
+
+export const own = ownState("why", { norm: text(null) });

@@ -1,0 +1,50 @@
+/** The elements of the sentence bar: the field, the target's, what is wrong with either, and what the page is doing. */
+
+import { h, newId } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
+
+/** @typedef {ReturnType<typeof buildSentence>} SentenceParts */
+
+export function buildSentence() {
+  const problem = problemLine("sentence-problem", "problem");
+  const targetProblem = problemLine("target-problem", "target-problem");
+  const about = h("span", { class: "dim about", id: newId("target-about"), dataset: { testid: "target-about" } });
+  const parts = {
+    input: field("sentence", { "aria-describedby": problem.id, autocapitalize: "sentences" }),
+    took: h("span", { class: "dim took", dataset: { testid: "took" } }),
+    problem,
+    notes: h("div", { class: "notes", role: "status", hidden: true, dataset: { testid: "notes" } }),
+    strip: h("div", { class: "strip" }),
+    target: field("target", { "aria-describedby": `${about.id} ${targetProblem.id}` }),
+    targetAbout: about,
+    targetOwn: h(
+      "button",
+      { class: "btn", type: "button", hidden: true, dataset: { testid: "target-own" } },
+      t("target.own"),
+    ),
+    targetProblem,
+    targetStrip: h("div", { class: "strip target-strip", hidden: true }),
+    status: h("p", { class: "sr-only", role: "status", "aria-live": "polite" }),
+    banner: h("p", { class: "banner", role: "alert", hidden: true, dataset: { testid: "banner" } }),
+  };
+  const row = h("div", { class: "row" }, parts.input, parts.took);
+  const targetRow = h("div", { class: "row target", hidden: true }, parts.target, about, parts.targetOwn);
+  const element = h(
+    "section",
+    { class: "sentence", "aria-label": t("sentence.label") },
+    ...[row, problem, parts.notes, parts.strip],
+    ...[targetRow, targetProblem, parts.targetStrip, parts.status, parts.banner],
+  );
+  return { element, targetRow, ...parts };
+}
+
+/** @param {"sentence"|"target"} name @param {object} attrs @returns {HTMLInputElement} */
+function field(name, attrs) {
+  const words = { "aria-label": t(`${name}.label`), placeholder: t(`${name}.placeholder`) };
+  const plain = { type: "text", autocomplete: "off", spellcheck: "false" };
+  return h("input", { ...plain, ...words, ...attrs, dataset: { testid: name } });
+}
+
+/** @param {string} id @param {string} testid @returns {HTMLElement} */
+const problemLine = (id, testid) =>
+  h("p", { class: "problem", id: newId(id), role: "alert", hidden: true, dataset: { testid } });

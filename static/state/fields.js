@@ -1,0 +1,73 @@
+/** How values are written in a link. What cannot be read is `undefined`, and is left out. */
+
+/**
+ * @template T
+ * @typedef {Object} Field
+ * @property {T} initial  left out of a link
+ * @property {(text: string) => T|undefined} read
+ * @property {(value: any) => string} write
+ * @property {"sentence"} [until]  back to `initial` when another sentence or model is opened
+ */
+
+/** @param {string} text */
+export const readIndex = (text) => (/^\d{1,9}$/.test(text) ? Number(text) : undefined);
+
+/** Numbers joined with "." or ",". @param {string} text */
+export function readIds(text) {
+  const ids = text.split(/[.,]/).filter(Boolean).map(readIndex);
+  return ids.length && !ids.includes(undefined) ? /** @type {number[]} */ (ids) : undefined;
+}
+
+/** @param {string} text @returns {boolean|undefined} */
+export const readSwitch = (text) => /** @type {any} */ ({ on: true, off: false, 1: true, 0: false })[text];
+
+/** @param {number[]} ids */
+const joined = (ids) => ids.join(".");
+
+/** @template {string|null} [T=string|null] @param {T} initial @returns {Field<T|string>} */
+export const text = (initial) => ({ initial, read: String, write: String });
+
+/** A whole number from 0 on. @template {number|null} T @param {T} initial @returns {Field<T|number>} */
+export const index = (initial) => ({ initial, read: readIndex, write: String });
+
+/** @param {number} initial @param {number} low @param {number} high @returns {Field<number>} */
+export const number = (initial, low, high) => ({
+  initial,
+  read: (text) => (text.trim() && Number(text) >= low && Number(text) <= high ? Number(text) : undefined),
+  write: String,
+});
+
+/** One of some words; at first the first one. @template {string} T @param {...T} words @returns {Field<T>} */
+export const choice = (...words) => ({
+  initial: words[0],
+  read: (text) => words.find((word) => word === text),
+  write: String,
+});
+
+/** @param {boolean} initial @returns {Field<boolean>} */
+export const onOff = (initial) => ({ initial, read: readSwitch, write: (on) => (on ? "on" : "off") });
+
+/** Two indices. @returns {Field<number[]|null>} */
+export const pair = () => ({
+  initial: null,
+  read(text) {
+    const two = readIds(text);
+    return two?.length === 2 ? two : undefined;
+  },
+  write: joined,
+});
+
+/** Some indices in their order, each once; or one of some words. @template {string} T @param {...T} words @returns {Field<null|T|number[]>} */
+export const indices = (...words) => ({
+  initial: null,
+  read(text) {
+    const word = words.find((one) => one === text);
+    return (
+      word ??
+      readIds(text)
+        ?.filter((id, i, all) => all.indexOf(id) === i)
+        .sort((a, b) => a - b)
+    );
+  },
+  write: (value) => (Array.isArray(value) ? joined(value) : value),
+});

@@ -1,0 +1,100 @@
+/**
+ * A link reproduces the picture. `model` and `text` are written as they are; a run that is more than these is one JSON
+ * (`run`). The rest is what is looked at, and each view's own state as `view.name`.
+ */
+
+import { fromOldLink } from "./old_links.js";
+import { sameValue } from "./own.js";
+import { PAGE_FIELDS } from "./page_fields.js";
+import { isPlain, RUN_DEFAULTS, runOf, shortRun, stateOf } from "./run.js";
+
+/** @typedef {import("./store.js").State} State  @typedef {import("./own.js").Declared} Declared */
+
+/**
+ * What a link says. What is missing, or cannot be read, is left out.
+ * @param {string} search  of the address @param {Declared[]} declared  by the views
+ * @returns {Partial<State>}
+ */
+export function readLink(search, declared) {
+  const params = fromOldLink(new URLSearchParams(search));
+  const own = ownIn(params, declared);
+  return { ...runIn(params), ...pageIn(params), ...(Object.keys(own).length ? { own } : {}) };
+}
+
+/** The path and query that reproduce `state`. Language and theme stay with the reader. @param {State} state @param {Declared[]} declared */
+export function linkOf(state, declared) {
+  const params = new URLSearchParams();
+  writeRun(params, state);
+  for (const [name, [param, field]] of Object.entries(PAGE_FIELDS)) {
+    const value = /** @type {any} */ (state)[name];
+    if (!sameValue(value, field.initial)) params.set(param, field.write(value));
+  }
+  for (const { view, fields } of declared) {
+    for (const [name, field] of Object.entries(fields)) {
+      const value = state.own[view]?.[name] ?? field.initial;
+      if (!sameValue(value, field.initial)) params.set(`${view}.${name}`, field.write(value));
+    }
+  }
+  const query = params.toString();
+  return query ? `/?${query}` : "/";
+}
+
+/** @param {URLSearchParams} params @param {State} state */
+function writeRun(params, state) {
+  const run = runOf(state);
+  if (!isPlain(run)) params.set("run", JSON.stringify(shortRun(run)));
+  else if (state.model !== null) params.set("model", state.model);
+  // Beside token ids, the text is only what was typed.
+  if ((isPlain(run) || state.ids) && state.text) params.set("text", state.text);
+}
+
+/** @param {URLSearchParams} params @returns {Partial<State>} */
+function runIn(params) {
+  /** @type {Partial<State>} */
+  const found = {};
+  const asked = Object.entries(stateOf(parsed(params.get("run"))));
+  for (const [name, value] of asked) {
+    if (!sameValue(value, /** @type {any} */ (RUN_DEFAULTS)[name])) /** @type {any} */ (found)[name] = value;
+  }
+  const [model, text] = [params.get("model"), params.get("text")];
+  return { ...found, ...(model !== null && { model }), ...(text !== null && { text }) };
+}
+
+/** @param {string|null} json @returns {unknown} */
+function parsed(json) {
+  try {
+    return JSON.parse(json ?? "null");
+  } catch {
+    return null;
+  }
+}
+
+/** @param {URLSearchParams} params @returns {Partial<State>} */
+function pageIn(params) {
+  /** @type {Object<string, unknown>} */
+  const found = {};
+  for (const [name, [param, field]] of Object.entries(PAGE_FIELDS)) {
+    const value = read(params, param, field);
+    if (value !== undefined) found[name] = value;
+  }
+  return found;
+}
+
+/** @param {URLSearchParams} params @param {Declared[]} declared */
+function ownIn(params, declared) {
+  /** @type {import("./own.js").OwnValues} */
+  const own = {};
+  for (const { view, fields } of declared) {
+    for (const [name, field] of Object.entries(fields)) {
+      const value = read(params, `${view}.${name}`, field);
+      if (value !== undefined) own[view] = { ...own[view], [name]: value };
+    }
+  }
+  return own;
+}
+
+/** @param {URLSearchParams} params @param {string} param @param {import("./fields.js").Field<any>} field */
+function read(params, param, field) {
+  const text = params.get(param);
+  return text === null ? undefined : field.read(text);
+}

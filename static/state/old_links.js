@@ -1,0 +1,72 @@
+/**
+ * Links made before a run was one value, and before each view named its own state. Nothing else knows these parameters;
+ * a parameter of today wins over the old one beside it.
+ */
+
+import { readIds, readIndex, readSwitch } from "./fields.js";
+import { MOST_PADS } from "./run.js";
+
+/** A view's own state, by its old name. @type {Object<string, string>} */
+const RENAMED = {
+  as: "weights.as",
+  heads: "weights.heads",
+  unit: "weights.unit",
+  text2: "batch.text",
+  swap: "embedding.swap",
+};
+
+/** Parts of the run, by their old names: from text to a part; undefined where it cannot be read. @type {Object<string, (text: string) => object|undefined>} */
+const RUN_PARTS = {
+  ids: (text) => given(readIds(text), (ids) => ({ input: { token_ids: ids } })),
+  target: (text) => ({ target: text }),
+  target_ids: (text) => given(readIds(text), (ids) => ({ target_ids: ids })),
+  causal: (text) => given(readSwitch(text), (on) => ({ masks: { causal: on } })),
+  padding: (text) => given(readSwitch(text), (on) => ({ masks: { padding: on } })),
+  pad: (text) => given(readIndex(text), (count) => (count <= MOST_PADS ? { pad: { count } } : undefined)),
+  pad_side: (text) => (["left", "right"].includes(text) ? { pad: { side: text } } : undefined),
+  positions: (text) => (["follow", "count"].includes(text) ? { pad: { follow: text === "follow" } } : undefined),
+};
+
+/**
+ * The same link as it is written today.
+ * @param {URLSearchParams} old @returns {URLSearchParams}
+ */
+export function fromOldLink(old) {
+  const params = new URLSearchParams();
+  /** @type {Object<string, any>} */
+  let run = {};
+  for (const [name, value] of old) {
+    const part = RUN_PARTS[name]?.(value);
+    if (part) run = laidOver(run, part);
+    else if (name === "step") putStep(params, value);
+    else params.set(RENAMED[name] ?? name, value);
+  }
+  if (Object.keys(run).length && !params.has("run")) params.set("run", JSON.stringify(withText(run, params)));
+  return params;
+}
+
+/** A run that has no ids is about the text beside it. @param {any} run @param {URLSearchParams} params */
+function withText(run, params) {
+  const model = params.get("model");
+  const text = params.get("text");
+  return { ...(model && { model }), ...(text && { input: { text } }), ...run };
+}
+
+/** `step` served three views. @param {URLSearchParams} params @param {string} value */
+function putStep(params, value) {
+  const [tab, ...rest] = value.split(".");
+  const more = { positions: "embedding.length", neighbours: "embedding.neighbour" }[tab];
+  if (!["positions", "neighbours", "swap"].includes(tab)) return params.set("computation.step", value);
+  params.set("embedding.tab", tab);
+  if (more && rest.length) params.set(more, rest.join("."));
+}
+
+/** @param {any} run @param {any} part */
+function laidOver(run, part) {
+  const [[name, value]] = Object.entries(part);
+  const inside = name === "masks" || name === "pad";
+  return { ...run, [name]: inside ? { ...run[name], .../** @type {object} */ (value) } : value };
+}
+
+/** @template T @param {T|undefined} value @param {(value: T) => object|undefined} make */
+const given = (value, make) => (value === undefined ? undefined : make(value));

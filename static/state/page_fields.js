@@ -1,0 +1,26 @@
+/**
+ * What a link says beside the run: what is looked at, and how. A view's own switches are not here: the view declares them
+ * (own.js).
+ */
+
+import { index, number, onOff, pair, text } from "./fields.js";
+
+/** By name in the state: its name in a link, and how it is written there. */
+export const PAGE_FIELDS = {
+  nPrompt: /** @type {const} */ (["prompt", index(null)]),
+  attention: /** @type {const} */ (["attention", text(null)]),
+  layer: /** @type {const} */ (["layer", index(0)]),
+  head: /** @type {const} */ (["head", index(0)]),
+  query: /** @type {const} */ (["query", index(null)]),
+  key: /** @type {const} */ (["key", index(null)]),
+  view: /** @type {const} */ (["view", text("weights")]),
+  cell: /** @type {const} */ (["cell", pair()]),
+  ffnUnit: /** @type {const} */ (["unit_id", index(null)]),
+  answer: /** @type {const} */ (["answer", index(null)]),
+  quiz: /** @type {const} */ (["quiz", onOff(false)]),
+  compare: /** @type {const} */ (["compare", onOff(false)]),
+  temperature: /** @type {const} */ (["temperature", number(0.8, 0, 10)]),
+  topK: /** @type {const} */ (["top_k", index(20)]),
+  topP: /** @type {const} */ (["top_p", number(0.95, 0.01, 1)]),
+  seed: /** @type {const} */ (["seed", index(7)]),
+};

@@ -1,0 +1,120 @@
+/**
+ * What was asked, as a value: the same JSON in the API, a saved trace and a link. The state holds its parts flat, so that a
+ * control changes one of them without knowing the rest.
+ *
+ * @typedef {Object<string, any>} Intervention  {kind, where: {attention?, layer, role, head?, query?, key?}, …}
+ * @typedef {Object} Run
+ * @property {string|null} model  null: the server's default
+ * @property {{text: string}|{token_ids: number[]}} input
+ * @property {string|null} target  an encoder-decoder's, as text; null with `target_ids` null: what the model writes greedily
+ * @property {number[]|null} target_ids
+ * @property {{causal: boolean|null, padding: boolean}} masks  causal null: as the model was trained
+ * @property {{count: number, side: "left"|"right", follow: boolean}} pad
+ * @property {Intervention[]} interventions  applied in this order
+ *
+ * @typedef {Pick<import("./store.js").State, "model"|"text"|"ids"|"target"|"targetIds"|"causal"|"padCount"|"padSide"|"padMask"|
+ *   "padFollow"|"interventions">} RunState
+ */
+
+/** The most PADs that the page puts beside a sentence. */
+export const MOST_PADS = 8;
+
+/** @type {RunState} */
+export const RUN_DEFAULTS = Object.freeze({
+  model: null,
+  text: "",
+  ids: null,
+  target: null,
+  targetIds: null,
+  causal: null,
+  padCount: 0,
+  padSide: "left",
+  padMask: true,
+  padFollow: true,
+  interventions: [],
+});
+
+/** @param {RunState} state @returns {Run} */
+export function runOf({
+  model,
+  text,
+  ids,
+  target,
+  targetIds,
+  causal,
+  padCount,
+  padSide,
+  padMask,
+  padFollow,
+  interventions,
+}) {
+  return {
+    model,
+    input: ids ? { token_ids: ids } : { text },
+    target: targetIds ? null : target,
+    target_ids: targetIds,
+    masks: { causal, padding: padMask },
+    pad: { count: padCount, side: padSide, follow: padFollow },
+    interventions,
+  };
+}
+
+/**
+ * The change that opens `run`. A run may come from anywhere (a link, a file): what is missing or invalid is as by default.
+ * @param {any} run @returns {RunState}
+ */
+export function stateOf(run) {
+  const { model, input, target, target_ids: targetIds, masks, pad, interventions } = run ?? {};
+  return {
+    model: isText(model) ? model : null,
+    text: isText(input?.text) ? input.text : "",
+    ids: isIds(input?.token_ids) && input.token_ids.length ? input.token_ids : null,
+    target: isText(target) && !isIds(targetIds) ? target : null,
+    targetIds: isIds(targetIds) && targetIds.length ? targetIds : null,
+    causal: isBoolean(masks?.causal) ? masks.causal : null,
+    padCount: isIndex(pad?.count) && pad.count <= MOST_PADS ? pad.count : 0,
+    padSide: pad?.side === "right" ? "right" : "left",
+    padMask: isBoolean(masks?.padding) ? masks.padding : true,
+    padFollow: isBoolean(pad?.follow) ? pad.follow : true,
+    interventions: Array.isArray(interventions) ? interventions.filter(isIntervention) : [],
+  };
+}
+
+/**
+ * The run without what it has by default: {} says that nothing was asked.
+ * @param {Run} run @returns {Partial<Run>}
+ */
+export function shortRun(run) {
+  return /** @type {any} */ (without(run, runOf(RUN_DEFAULTS)));
+}
+
+/** Whether a run is a model and a text, nothing more. @param {Run} run */
+export const isPlain = (run) => Object.keys(shortRun({ ...run, model: null, input: emptied(run.input) })).length === 0;
+
+/** @param {Run["input"]} input */
+const emptied = (input) => ("text" in input ? { text: "" } : input);
+
+/** @param {any} value @param {any} initial @returns {any} */
+function without(value, initial) {
+  /** @type {Object<string, any>} */
+  const left = {};
+  for (const [name, own] of Object.entries(value)) {
+    const known = initial?.[name];
+    if (JSON.stringify(own) === JSON.stringify(known)) continue;
+    left[name] = isObject(own) && isObject(known) ? without(own, known) : own;
+  }
+  return left;
+}
+
+/** @param {any} value */
+const isText = (value) => typeof value === "string";
+/** @param {any} value */
+const isBoolean = (value) => typeof value === "boolean";
+/** @param {any} value */
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+/** @param {any} value */
+const isIndex = (value) => Number.isInteger(value) && value >= 0 && value < 1e9;
+/** @param {any} value */
+const isIds = (value) => Array.isArray(value) && value.every(isIndex);
+/** @param {any} value */
+const isIntervention = (value) => isObject(value) && isText(value.kind) && isObject(value.where);

@@ -1,0 +1,6 @@
+/** Where the walk is, and whose way it shows: one token's, or all of them. `step` null: the first. */
+
+import { choice, text } from "../../state/fields.js";
+import { ownState } from "../../state/own.js";
+
+export const own = ownState("computation", { step: text(null), way: choice("one", "all") });

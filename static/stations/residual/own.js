@@ -1,0 +1,14 @@
+/** What is shown of the stream, by which measure, and whose gradients. */
+
+import { choice } from "../../state/fields.js";
+import { ownState } from "../../state/own.js";
+
+export const WHAT = /** @type {const} */ (["stream", "attn", "cross_attn", "ffn"]);
+export const MEASURES = /** @type {const} */ (["norm", "relative", "cosine"]);
+export const OVER = /** @type {const} */ (["all", "token"]);
+
+export const own = ownState("residual", {
+  what: choice(...WHAT),
+  measure: choice(...MEASURES),
+  over: choice(...OVER),
+});

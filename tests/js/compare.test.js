@@ -1,0 +1,75 @@
+/** Any two runs beside each other. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { compare } from "../../static/model/compare/compare.js";
+import { RUN_DEFAULTS, runOf } from "../../static/state/run.js";
+
+/** @typedef {import("../../static/state/run.js").RunState} RunState */
+const SOURCE = /** @type {const} */ ("source");
+const TARGET = /** @type {const} */ ("target");
+const DECODER = { attentions: [{ id: "self", queries: SOURCE, keys: SOURCE }], written: SOURCE };
+const TRANSLATOR = {
+  attentions: [
+    { id: "encoder", queries: SOURCE, keys: SOURCE },
+    { id: "decoder", queries: TARGET, keys: TARGET },
+    { id: "cross", queries: TARGET, keys: SOURCE },
+  ],
+  written: TARGET,
+};
+/** @param {Partial<RunState>} state */
+const run = (state) => runOf({ ...RUN_DEFAULTS, model: "tiny", text: "The cat", ...state });
+/** @param {import("../../static/model/compare/compare.js").Comparison} comparison */
+const reasons = ({ pairs }) =>
+  Object.fromEntries(pairs.map((pair) => [pair.what === "logits" ? "logits" : pair.attention, pair.reason]));
+/** @param {import("../../static/model/compare/compare.js").Alignment|null} side @param {number} n */
+const places = (side, n) => side && Array.from({ length: n }, (_, i) => side.at(i));
+
+test("masks alone leave every token where it is, and everything can be compared", () => {
+  const found = compare(run({}), run({ causal: false }), DECODER);
+  assert.deepEqual(places(found.sides.source, 3), [0, 1, 2]);
+  assert.deepEqual(reasons(found), { self: null, logits: null });
+});
+
+test("PADs on the left move the sentence, and are nowhere else", () => {
+  const found = compare(run({ padCount: 2 }), run({}), DECODER);
+  assert.deepEqual(places(found.sides.source, 4), [null, null, 0, 1]);
+  const back = compare(run({}), run({ padCount: 2 }), DECODER);
+  assert.deepEqual(places(back.sides.source, 2), [2, 3]);
+});
+
+test("PADs on the right move nothing", () => {
+  assert.deepEqual(places(compare(run({ padCount: 2, padSide: "right" }), run({}), DECODER).sides.source, 2), [0, 1]);
+});
+
+test("the same ids in another order are the same tokens, equal ones in their order", () => {
+  const found = compare(run({ ids: [4, 7, 4, 9] }), run({ ids: [9, 4, 4, 7], padCount: 1 }), DECODER);
+  assert.deepEqual(places(found.sides.source, 4), [2, 4, 3, 1]);
+  assert.deepEqual(reasons(found), { self: null, logits: null });
+});
+
+test("another sentence, another number of tokens, another model: the reasons are told", () => {
+  assert.deepEqual(reasons(compare(run({}), run({ text: "A dog" }), DECODER)), {
+    self: "other_source",
+    logits: "other_source",
+  });
+  assert.equal(compare(run({ ids: [1, 2] }), run({ ids: [1, 2, 3] }), DECODER).sides.source, null);
+  assert.equal(compare(run({ ids: [1, 2] }), run({ ids: [1, 3] }), DECODER).sides.source, null);
+  const found = compare(run({}), run({ model: "other" }), DECODER);
+  assert.deepEqual(reasons(found), { self: "other_model", logits: "other_model" });
+});
+
+test("another target leaves the encoder to compare", () => {
+  const found = compare(run({ target: "So" }), run({ target: "Also" }), TRANSLATOR);
+  assert.deepEqual(reasons(found), {
+    encoder: null,
+    decoder: "other_target",
+    cross: "other_target",
+    logits: "other_target",
+  });
+});
+
+test("the model's own targets are the same for the same sentence", () => {
+  assert.notEqual(compare(run({}), run({ padCount: 2 }), TRANSLATOR).sides.target, null);
+  assert.equal(compare(run({}), run({ text: "A dog" }), TRANSLATOR).sides.target, null);
+});

@@ -1,0 +1,146 @@
+/** A link reproduces the picture, and those made earlier still do. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { choice, index, indices, pair, text } from "../../static/state/fields.js";
+import { linkOf, readLink } from "../../static/state/link.js";
+import { anotherSentence, mergedOwn, ownState } from "../../static/state/own.js";
+import { createStore, DEFAULTS } from "../../static/state/store.js";
+
+const weights = ownState("weights", {
+  as: choice("matrix", "lines"),
+  heads: indices("mean"),
+  unit: choice("tokens", "words"),
+});
+const embedding = ownState("embedding", {
+  tab: choice("sum", "positions", "swap", "neighbours"),
+  length: index(null),
+  neighbour: pair(),
+  swap: { ...pair(), until: /** @type {const} */ ("sentence") },
+});
+const computation = ownState("computation", { step: text(null) });
+const DECLARED = [weights, embedding, computation, ownState("batch", { text: text("") })];
+
+/** @param {string} search */
+const read = (search) => readLink(search, DECLARED);
+/** @param {Partial<import("../../static/state/store.js").State>} state */
+const write = (state) => linkOf({ ...DEFAULTS, ...state }, DECLARED);
+
+test("a model and a text are written as they are", () => {
+  assert.equal(write({ model: "tiny", text: "The cat", layer: 2 }), "/?model=tiny&text=The+cat&layer=2");
+  assert.equal(write({}), "/");
+});
+
+test("a run that is more is one JSON", () => {
+  const params = new URL(write({ model: "tiny", text: "Hi", causal: false, query: 3 }), "http://x").searchParams;
+  assert.deepEqual(JSON.parse(params.get("run") ?? ""), {
+    model: "tiny",
+    input: { text: "Hi" },
+    masks: { causal: false },
+  });
+  assert.deepEqual([...params.keys()], ["run", "query"]);
+});
+
+test("every part of the state comes back from its link", () => {
+  const state = {
+    ...DEFAULTS,
+    ...{ model: "tiny", text: "typed", ids: [3, 4, 5], nPrompt: 2, targetIds: [1, 7], causal: true, padCount: 2 },
+    ...{
+      padSide: /** @type {const} */ ("right"),
+      padMask: false,
+      padFollow: false,
+      attention: "cross",
+      layer: 1,
+      head: 2,
+    },
+    ...{ query: 3, key: 0, view: "ffn", cell: [3, 17], ffnUnit: 9, answer: 11, quiz: true, compare: true },
+    ...{ temperature: 0, topK: 5, topP: 0.5, seed: 8 },
+    interventions: [{ kind: "ablate", where: { layer: 0, role: "z", head: 1 } }],
+    own: { weights: { as: "lines", heads: [0, 3] }, computation: { step: "attn.q" }, batch: { text: "so & so" } },
+  };
+  const link = linkOf(state, DECLARED);
+  assert.deepEqual({ ...DEFAULTS, ...read(new URL(link, "http://x").search) }, state);
+});
+
+test("what cannot be read is left out", () => {
+  assert.deepEqual(read("?run={no&layer=x&weights.as=clouds&embedding.swap=1&nobody.knows=1&top_p=7"), {});
+});
+
+const OLD = {
+  "model=tiny": { model: "tiny" },
+  "text=Hi": { text: "Hi" },
+  "ids=3.4": { ids: [3, 4] },
+  "ids=3,4&text=Hi": { ids: [3, 4], text: "Hi" },
+  "prompt=1": { nPrompt: 1 },
+  "target=": { target: "" },
+  "target=So": { target: "So" },
+  "target_ids=1.2": { targetIds: [1, 2] },
+  "attention=cross": { attention: "cross" },
+  "layer=1": { layer: 1 },
+  "head=2": { head: 2 },
+  "query=3": { query: 3 },
+  "key=0": { key: 0 },
+  "view=ffn": { view: "ffn" },
+  "causal=off": { causal: false },
+  "causal=1": { causal: true },
+  "pad=2": { padCount: 2 },
+  "pad=9": {},
+  "pad_side=right": { padSide: "right" },
+  "padding=off": { padMask: false },
+  "positions=count": { padFollow: false },
+  "as=lines": { own: { weights: { as: "lines" } } },
+  "heads=3.0": { own: { weights: { heads: [0, 3] } } },
+  "heads=mean": { own: { weights: { heads: "mean" } } },
+  "unit=words": { own: { weights: { unit: "words" } } },
+  "text2=Bye": { own: { batch: { text: "Bye" } } },
+  "step=attn.softmax": { own: { computation: { step: "attn.softmax" } } },
+  "step=positions": { own: { embedding: { tab: "positions" } } },
+  "step=positions.512": { own: { embedding: { tab: "positions", length: 512 } } },
+  "step=neighbours.3.9": { own: { embedding: { tab: "neighbours", neighbour: [3, 9] } } },
+  "step=swap": { own: { embedding: { tab: "swap" } } },
+  "swap=1.3": { own: { embedding: { swap: [1, 3] } } },
+  "cell=1.2": { cell: [1, 2] },
+  "unit_id=4": { ffnUnit: 4 },
+  "answer=5": { answer: 5 },
+  "quiz=on": { quiz: true },
+  "compare=on": { compare: true },
+  "temperature=0.5": { temperature: 0.5 },
+  "top_k=3": { topK: 3 },
+  "top_p=0.5": { topP: 0.5 },
+  "seed=1": { seed: 1 },
+};
+for (const [search, opens] of Object.entries(OLD)) {
+  test(`an old link with ${search} opens what it opened`, () => assert.deepEqual(read(`?${search}`), opens));
+}
+
+test("an old link's parts of one run come together", () => {
+  const search = "?model=tiny&text=Hi&pad=2&pad_side=right&padding=off&positions=count&causal=off";
+  const run = {
+    model: "tiny",
+    text: "Hi",
+    padCount: 2,
+    padSide: "right",
+    padMask: false,
+    padFollow: false,
+    causal: false,
+  };
+  assert.deepEqual(read(search), run);
+});
+
+test("a view's own state is laid over, and forgotten where it belonged to a sentence", () => {
+  const store = createStore({ ...DEFAULTS, own: { weights: { as: "lines" } } });
+  store.set(embedding.patch({ swap: [1, 2], tab: "swap" }));
+  assert.deepEqual(weights.of(store.get()), { as: "lines", heads: null, unit: "tokens" });
+  store.set({ own: mergedOwn(anotherSentence(DECLARED), {}) });
+  assert.deepEqual(embedding.of(store.get()), { tab: "swap", length: null, neighbour: null, swap: null });
+  store.set({ own: null });
+  assert.deepEqual(store.get().own, {});
+});
+
+test("setting what is there already wakes nobody", () => {
+  const store = createStore({ ...DEFAULTS, cell: [1, 2], own: { weights: { heads: [1] } } });
+  let woken = 0;
+  store.subscribe(() => woken++);
+  store.set({ cell: [1, 2], layer: 0, ...weights.patch({ heads: [1] }) });
+  assert.equal(woken, 0);
+});
