@@ -16,6 +16,8 @@ from urllib.request import urlopen
 import pytest
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from playwright.sync_api import Browser, BrowserContext, Page
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -63,6 +65,24 @@ def torch_as_it_was() -> Iterator[None]:
         yield
     torch.set_flush_denormal(False)
     torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="session")
+def toy_mechanisms() -> Iterator[None]:
+    """The mechanisms of tests/toys/mechanism.py are known while this lasts."""
+    from tests.toys.mechanism import registered
+
+    with registered():
+        yield
+
+
+@pytest.fixture(scope="session")
+def toy_models(toy_mechanisms: None, tmp_path_factory: pytest.TempPathFactory) -> "Path":
+    """A folder of models without scores and pattern, for `Settings.models_dir`: `toy-gated-mean`, `toy-hidden-mean`
+    (which has no overview) and `toy-translator`."""
+    from tests.toys.models import write_toys
+
+    return write_toys(tmp_path_factory.mktemp("toys"))
 
 
 @pytest.fixture(scope="session")

@@ -11,12 +11,13 @@ import torch
 from torch import Tensor
 
 from model import masks
-from model.attentions import attentions
 from model.block import Block, CrossBlock, PostNormResidual, ResPostNormResidual
 from model.checkpoint import Checkpoint
 from model.config import Family
+from model.describe import Attention
 from model.encoder_decoder import EncoderDecoder
 from model.encoder_only import EncoderOnly
+from model.identities import gaps
 from model.mechanisms.softmax import masked_softmax
 from model.stack import Stack
 from model.taps import tap_dims
@@ -46,9 +47,10 @@ def traced(request: pytest.FixtureRequest, zoo: Checkpoint) -> tuple[Checkpoint,
     return zoo, trace_text(zoo, **OPTIONS[request.param])
 
 
-def check_attention(t: dict[str, Tensor], attn: str) -> None:
-    q, k, v, scores, mask, pattern, z, head_out = (
-        t[f"{attn}.{part}"] for part in ("q", "k", "v", "scores", "mask", "pattern", "z", "head_out")
+def check_attention(t: dict[str, Tensor], one: Attention, layer: int) -> None:
+    """By hand, beside what the attention says of itself: the identities could be wrong together with their checker."""
+    q, k, v, scores, mask, pattern, z, head_out, attn_out = (
+        t[one.tap(role, layer)] for role in ("q", "k", "v", "scores", "mask", "pattern", "z", "head_out", "attn_out")
     )
     assert scores.isfinite().all()
     close(scores, q @ k.mT / math.sqrt(q.shape[-1]), 1e-4)
@@ -58,13 +60,16 @@ def check_attention(t: dict[str, Tensor], attn: str) -> None:
     assert (pattern[mask != 0] == 0).all()
     close(pattern.sum(-1), (mask == 0).any(-1).float(), 1e-5)
     close(z, pattern @ v, 1e-5)
-    assert head_out.shape == (len(q), *t[f"{attn}.attn_out"].shape)
+    assert head_out.shape == (len(q), *attn_out.shape)
 
 
 def check_attentions(checkpoint: Checkpoint, t: dict[str, Tensor]) -> None:
-    for one in attentions(checkpoint.config):
-        for n in range(checkpoint.config.n_layer):
-            check_attention(t, one.path.format(layer=n))
+    for one in checkpoint.description.attentions:
+        for n in range(one.n_layer):
+            check_attention(t, one, n)
+            found = list(gaps(one, n, t, checkpoint.model.get_parameter))
+            assert [gap.op for gap in found] == ["scaled_product", "masked_softmax", "weighted_sum", "sum_heads"]
+            assert [gap for gap in found if gap.absolute > 1e-4] == []
 
 
 def test_softmax_of_the_scores_is_the_pattern_and_pattern_times_v_is_z(traced: tuple[Checkpoint, Trace]) -> None:
@@ -181,11 +186,11 @@ def test_the_causal_mask_is_in_the_stack_that_predicts_and_as_trained_unless_tol
     causal: bool | None, family: Checkpoint
 ) -> None:
     run = trace_text(family, use=Masks(causal=causal))
-    *others, last = (one for one in attentions(family.config) if one.id != "cross")
+    *others, last = (one for one in family.description.attentions if one.id != "cross")
     in_force = family.config.is_causal if causal is None else causal
-    mask = run.tensors[last.tap(1, "mask")]
+    mask = run.tensors[last.tap("mask", 1)]
     assert torch.equal(mask[0], (masks.causal if in_force else masks.nothing)(*mask.shape[1:]))
-    assert not any(run.tensors[one.tap(1, "mask")].any() for one in others), "the encoder beside a decoder stays"
+    assert not any(run.tensors[one.tap("mask", 1)].any() for one in others), "the encoder beside a decoder stays"
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
@@ -194,8 +199,8 @@ def test_pads_are_in_the_source_and_seen_by_nobody(side: str, family: Checkpoint
     is_pad = torch.tensor(run.ids) == family.tokenizer.pad_id
     assert is_pad.sum() == 3
     assert is_pad[:3].all() if side == "left" else is_pad[-3:].all()
-    for one in attentions(family.config):
-        mask, pattern = run.tensors[one.tap(0, "mask")], run.tensors[one.tap(0, "pattern")]
+    for one in family.description.attentions:
+        mask, pattern = run.tensors[one.tap("mask", 0)], run.tensors[one.tap("pattern", 0)]
         assert (pattern[mask != 0] == 0).all()
         if one.keys == "source":
             assert (mask[..., is_pad] & masks.PADDING).all()
@@ -297,8 +302,8 @@ def check_threads(checkpoint: Checkpoint, rounds: int) -> None:
     """8 threads, different sentences and edits: every tensor is what a trace alone gives, bit for bit."""
 
     def job(n: int) -> Trace:
-        path = attentions(checkpoint.config)[-1].path.format(layer=n % checkpoint.config.n_layer)
-        edit = {f"{path}.z": lambda z, _: z * 0} if n % 3 == 0 else None
+        last = checkpoint.description.attentions[-1]
+        edit = {last.tap("z", n % last.n_layer): lambda z, _: z * 0} if n % 3 == 0 else None
         return trace(checkpoint, ids[n], names, edit=edit, **target_of(checkpoint, ids[7 - n]))
 
     ends = ("pattern", "z", "attn_out", "resid_post", "logits")

@@ -1,0 +1,62 @@
+"""What an attention says must hold between its tensors, checked on a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import add, mul
+
+from torch import Tensor
+
+from model import masks
+from model.describe import Attention
+from model.mechanisms.softmax import masked_softmax
+
+
+@dataclass(frozen=True)
+class Gap:
+    """How far a tensor of a trace is from what an identity makes of others: the largest difference, absolutely and
+    relative to the largest number of the tensor."""
+
+    attention: str
+    layer: int
+    op: str
+    gives: str
+    absolute: float
+    relative: float
+
+
+Op = Callable[[Attention, list[Tensor]], Tensor]
+OPS: dict[str, Op] = {
+    "scaled_product": lambda attention, x: x[0] @ x[1].mT * (attention.scale or 1.0),
+    "masked_softmax": lambda _, x: masked_softmax(x[0], masks.allowed(x[1])),
+    "weighted_sum": lambda _, x: x[0] @ x[1],
+    "sum_heads": lambda _, x: reduce(add, x[1:], x[0].sum(0)),
+    "product": lambda _, x: reduce(mul, x),
+    "sum": lambda _, x: reduce(add, x),
+}
+"""What the operations of identities compute. Tensors have no batch dimension."""
+
+
+def gaps(
+    attention: Attention, layer: int, tensors: Mapping[str, Tensor], parameter: Callable[[str], Tensor]
+) -> Iterator[Gap]:
+    """One gap for each identity of an attention, and for each role that is the sum of its parts.
+
+    `tensors` are a trace's, by tap; `parameter` gives one by its name. Raises `KeyError` for a tensor that is not there
+    and for an operation that is not known.
+    """
+    claims = [(one.op, one.of, one.gives) for one in attention.identities]
+    claims += [("sum", parts, role) for role, parts in attention.parts.items()]
+
+    def tensor(role: str) -> Tensor:
+        if role in attention.roles:
+            return tensors[attention.tap(role, layer)]
+        return parameter(attention.parameters[role][layer])
+
+    for op, of, gives in claims:
+        expected, found = OPS[op](attention, [tensor(role) for role in of]), tensor(gives)
+        absolute = float((expected - found).abs().max())
+        size = float(found.abs().max())
+        yield Gap(attention.id, layer, op, gives, absolute, absolute / size if size else absolute)
