@@ -6,9 +6,11 @@
 import { createLru } from "./lru.js";
 import { retrying } from "./retry.js";
 
+/** @typedef {(request: any, options: {signal: AbortSignal}) => Promise<any>} Send */
+
 /**
  * @param {Object<string, number>} kept  the kinds of questions, and how many answers of each are kept
- * @param {(request: any, options: any) => Promise<any>} trace  sends what names no other way
+ * @param {Send} trace  sends what names no other way
  * @param {(waiting: import("./retry.js").Waiting) => void} [onWait]
  */
 export function createAsker(kept, trace, onWait) {
@@ -16,6 +18,10 @@ export function createAsker(kept, trace, onWait) {
   /** @type {Object<string, {controller: AbortController, giveUp: () => void}>} */
   const open = {};
 
+  /**
+   * @param {string} kind @param {object} request @param {(answer: any) => any} read  what is kept of an answer
+   * @param {Send} [send] @returns {Promise<any>}
+   */
   function ask(kind, request, read, send = trace) {
     const key = JSON.stringify(request);
     const known = caches[kind].get(key);

@@ -9,11 +9,15 @@ import { retrying } from "./retry.js";
 /** So near to its single run a padded one is the same: what float32 rounds away. */
 export const SAME = 1e-5;
 
-/** Answers by their requests: 4 MB each at the longest. */
+/** Answers by their requests: 4 MB each at the longest. @type {ReturnType<typeof createLru<Promise<Decoded>>>} */
 const answers = createLru(12);
 
 /**
- * @typedef {{classes: {name: string, logit: number, probability: number}[], gaps: Gaps|null}} Run
+ * @typedef {import("./wire.js").Decoded} Decoded
+ * @typedef {import("./wire.js").Tensor} Tensor
+ * @typedef {{text?: string, token_ids?: number[]}} Sentence
+ * @typedef {{name: string, logit: number, probability: number}[]} Classes
+ * @typedef {{classes: Classes, gaps: Gaps|null}} Run
  * @typedef {{classes: number, state: number, pattern: number, largest: number}} Gaps  to the single run, over its own tokens
  * @typedef {{tokens: import("../model/labels.js").Token[], pads: number, alone: Run, masked: Run|null, unmasked: Run|null}} Member
  *   `masked`, `unmasked`: null where the sentence needs no PAD
@@ -21,13 +25,14 @@ const answers = createLru(12);
 
 /**
  * @param {any} model  a line of /api/models
- * @param {{text?: string, token_ids?: number[]}[]} sentences  two of them
+ * @param {Sentence[]} sentences  two of them
  * @param {boolean|null} causal
  * @returns {Promise<Member[]>}
  */
 export async function runBatch(model, sentences, causal) {
   const attention = attentionOf(model);
   const want = [...(attention.roles[overviewOf(attention) ?? ""]?.taps ?? []), answeringStack(model).leaves.tap];
+  /** @param {Sentence} sentence @param {boolean} padding */
   const run = (sentence, padding, count = 0) => {
     const pad = count ? { pad: { count, side: "right", follow: true } } : {};
     return once({ model: model.name, ...sentence, masks: { causal, padding }, ...pad, want, dtype: "float32" });
@@ -53,6 +58,7 @@ export async function runBatch(model, sentences, causal) {
   );
 }
 
+/** @param {object} request @returns {Promise<Decoded>} */
 function once(request) {
   const key = JSON.stringify(request);
   const known = answers.get(key);
@@ -63,10 +69,13 @@ function once(request) {
   return answer;
 }
 
-/** The largest differences on the sentence's own tokens; they stand first, the PADs on the right. @returns {Gaps} */
+/**
+ * The largest differences on the sentence's own tokens; they stand first, the PADs on the right.
+ * @param {any} model @param {Decoded} single @param {Decoded} padded @returns {Gaps}
+ */
 function gapsOf(model, single, padded) {
   const gaps = { classes: 0, state: 0, pattern: 0 };
-  single.meta.classes.forEach(({ probability }, i) => {
+  /** @type {Classes} */ (single.meta.classes).forEach(({ probability }, i) => {
     gaps.classes = Math.max(gaps.classes, Math.abs(probability - padded.meta.classes[i].probability));
   });
   for (const [name, tensor] of Object.entries(single.tensors)) {
@@ -76,7 +85,7 @@ function gapsOf(model, single, padded) {
   return { ...gaps, largest: Math.max(...Object.values(gaps)) };
 }
 
-/** Row by row: a padded tensor has more rows, and as weights longer ones. */
+/** Row by row: a padded tensor has more rows, and as weights longer ones. @param {Tensor} tensor @param {Tensor} other @param {boolean} square */
 function gapOf({ data, shape }, other, square) {
   const [rows, width] = shape.slice(-2);
   const [otherRows, otherWidth] = other.shape.slice(-2);
@@ -84,7 +93,8 @@ function gapOf({ data, shape }, other, square) {
   for (let at = 0, block = 0; at < data.length; block++) {
     for (let row = 0; row < rows; row++) {
       const there = (block * otherRows + row) * (square ? otherWidth : width);
-      for (let col = 0; col < width; col++, at++) gap = Math.max(gap, Math.abs(data[at] - other.data[there + col]));
+      for (let col = 0; col < width; col++, at++)
+        gap = Math.max(gap, Math.abs(Number(data[at]) - Number(other.data[there + col])));
     }
   }
   return gap;

@@ -7,6 +7,11 @@ import { detailNames, detailOf } from "./model_trace.js";
 import { N_CANDIDATES } from "./traces.js";
 
 /**
+ * @typedef {import("./wire.js").Tensor} Tensor
+ * @typedef {import("../state/store.js").State} State
+ */
+
+/**
  * @param {import("./wire.js").Decoded} decoded  checked by trace_file.js
  * @param {{key: string, name: string, known: any, namesOf: ReturnType<typeof import("./token_names.js").createNames>}} about
  */
@@ -24,11 +29,13 @@ export function createFileTraces({ meta, tensors }, { key, name, known, namesOf 
     if (need === "prediction") return logitsOf() && predictsTokens(model) ? null : "open.lacks_logits";
     if (/^(weight|explain|rows):/.test(need)) return "open.lacks_model";
     if (need !== "detail" && need !== "heads") return "open.lacks_server";
+    /** @param {number} n */
     const layers = (n) => Array.from({ length: n }, (_, layer) => layer);
     const names = attentionsOf(model).flatMap((one) => layers(one.n_layer).flatMap((layer) => detailNames(one, layer)));
     return names.every((one) => tensors[one]) ? null : "open.lacks_detail";
   }
 
+  /** @param {State} state @returns {import("./model_trace.js").Detail} */
   function detail({ attention: id, layer, head }) {
     const attention = attentionOf(model, id);
     const at = `${attention.id}.${layer}.${head}`;
@@ -36,11 +43,13 @@ export function createFileTraces({ meta, tensors }, { key, name, known, namesOf 
     return details.get(at); // the same arrays for the same head: a picture is then not made anew
   }
 
+  /** @param {State} state */
   const heads = async ({ attention: id, layer }) => {
     const attention = attentionOf(model, id);
     return tensors[tapOf(attention, layer, overviewOf(attention) ?? "")];
   };
 
+  /** @param {State} state @param {number} position */
   async function prediction({ temperature, topK, topP }, position) {
     const { data, shape } = logitsOf();
     const logits = /** @type {Float32Array} */ (data).subarray(position * shape[1], (position + 1) * shape[1]);
@@ -64,15 +73,23 @@ export function createFileTraces({ meta, tensors }, { key, name, known, namesOf 
 
   const bag = new Map(Object.entries(tensors));
   return {
-    ...{ model, overview: async () => overview, detail: async (state) => detail(state), heads, prediction },
+    ...{
+      model,
+      overview: async () => overview,
+      detail: async (/** @type {State} */ state) => detail(state),
+      heads,
+      prediction,
+    },
     ...{ counts: async () => null, tensors: async () => bag },
   };
 }
 
-/** Weights as the bytes that a canvas is painted from; masks as they are. */
+/** Weights as the bytes that a canvas is painted from; masks as they are. @param {any} model @param {Record<string, Tensor>} tensors */
 function picturesOf(model, tensors) {
+  /** @param {ReturnType<typeof partOf>} part */
   const isPicture = (part) => part && ["mask", overviewOf(part.attention)].includes(part.role);
   const wanted = Object.entries(tensors).filter(([name]) => isPicture(partOf(model, name)));
+  /** @param {Float32Array} data */
   const bytes = (data) => new Uint8Array(Uint8ClampedArray.from(data, (weight) => weight * 255).buffer); // rounds
   return Object.fromEntries(
     wanted.map(([name, tensor]) => [
@@ -82,7 +99,7 @@ function picturesOf(model, tensors) {
   );
 }
 
-/** What /api/models/{name} would say of the file's model: what the file says goes before everything else. */
+/** What /api/models/{name} would say of the file's model: what the file says goes before everything else. @param {any} meta @param {any} known */
 function modelOf(meta, known) {
   const { description } = meta;
   const [{ n_layer, n_head, d_head }] = description.attentions;
@@ -97,7 +114,7 @@ function modelOf(meta, known) {
   };
 }
 
-/** The ids that no text goes on with. Older files do not list them: then all special tokens that they name, but END. */
+/** The ids that no text goes on with. Older files do not list them: then all special tokens that they name, but END. @param {any} meta @param {any} known */
 function neverSampled(meta, known) {
   if (meta.never_sampled) return meta.never_sampled;
   const special = [...meta.tokens, ...(meta.target_tokens ?? [])].filter((token) => token.special).map(({ id }) => id);

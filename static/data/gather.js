@@ -16,7 +16,9 @@ export function createGathering(show) {
   };
   return {
     /** There is something new to show. */
-    add: () => void (timer ||= setTimeout(now)),
+    add() {
+      timer ||= setTimeout(now);
+    },
     /** Show what is new at once: nothing more is on its way. What went wrong on the way is thrown now. */
     end() {
       if (timer) now();

@@ -28,8 +28,9 @@ export async function generate(request, { signal, onEvent }) {
   return end;
 }
 
-/** The attention rows of a step out of base64. */
+/** The attention rows of a step out of base64. @param {Record<string, any>} content */
 function withRows(content) {
+  /** @param {{data: string}} rows */
   const read = (rows) => ({ ...rows, data: Uint8Array.from(atob(rows.data), (character) => character.charCodeAt(0)) });
   const names = ["rows", "cross_rows"].filter((name) => content[name]);
   return { ...content, ...Object.fromEntries(names.map((name) => [name, read(content[name])])) };

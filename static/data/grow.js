@@ -8,11 +8,14 @@ import { partOf } from "../model/places.js";
 
 const CAUSAL = 1;
 
-/** @typedef {{shape: number[], data: Uint8Array}} Rows  layer head key */
+/**
+ * @typedef {{shape: number[], data: Uint8Array}} Rows  layer head key
+ * @typedef {import("../model/labels.js").Token} Token
+ */
 
 /**
  * @param {import("./wire.js").Decoded} overview  round(255·a) of every head, and the masks' reasons
- * @param {{token: import("../model/labels.js").Token, rows: Rows, cross_rows?: Rows|null, seconds: number}} step
+ * @param {{token: Token, rows: Rows, cross_rows?: Rows|null, seconds: number}} step
  * @param {any} model
  * @returns {import("./wire.js").Decoded}
  */
@@ -23,7 +26,7 @@ export function grow({ meta, tensors }, { token, rows, cross_rows: crossRows, se
   for (const [name, tensor] of Object.entries(tensors)) {
     const { attention, layer, role } = /** @type {import("../model/places.js").Part} */ (partOf(model, name));
     const { queries, keys } = attention;
-    const sent = keys === writing ? rows : crossRows;
+    const sent = /** @type {Rows} */ (keys === writing ? rows : crossRows);
     if (queries !== writing)
       grown[name] = tensor; // the encoder has read its sentence already
     else if (role === "mask")
@@ -34,12 +37,14 @@ export function grow({ meta, tensors }, { token, rows, cross_rows: crossRows, se
   return { meta: { ...meta, ...told, seconds }, tensors: grown };
 }
 
+/** @param {{tokens: Token[], position_ids: number[]}} meta @param {Token} token */
 function longerSource({ tokens, position_ids }, token) {
   const all = [...tokens, token];
   const text = textOf(all);
   return { tokens: all, text, n_characters: [...text].length, position_ids: [...position_ids, position_ids.length] };
 }
 
+/** @param {{target_tokens: Token[], target_position_ids?: number[]}} meta @param {Token} token */
 function longerTarget({ target_tokens, target_position_ids }, token) {
   const all = [...target_tokens, token];
   const places = target_position_ids && [...target_position_ids, target_position_ids.length];
@@ -51,17 +56,20 @@ function longerTarget({ target_tokens, target_position_ids }, token) {
   };
 }
 
-/** @param {Rows} rows */
+/** @param {Rows} rows @param {number} layer @param {number} head */
 function rowOf({ shape: [, nHead, nKey], data }, layer, head) {
   const from = (layer * nHead + head) * nKey;
   return data.subarray(from, from + nKey);
 }
 
-/** The new token sees everything that goes on, and of the source what the row above sees. */
+/**
+ * The new token sees everything that goes on, and of the source what the row above sees.
+ * @param {import("./wire.js").Tensor} mask @param {number} head @param {boolean} isSelf
+ */
 function maskRow({ shape: [, nQuery, nKey], data }, head, isSelf) {
   if (isSelf) return new Uint8Array(nKey + 1);
   const from = (head * nQuery + nQuery - 1) * nKey;
-  return data.subarray(from, from + nKey);
+  return /** @type {Uint8Array} */ (data).subarray(from, from + nKey);
 }
 
 /**

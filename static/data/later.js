@@ -5,6 +5,7 @@ const LATER = new Set(["explain:heads"]);
 /** For so long nothing newer must have been wanted: nothing is asked for between two letters. */
 const PAUSE_MS = 150;
 
+/** @param {string} need */
 const questionOf = (need) => need.slice("explain:".length);
 
 /** @param {ReturnType<typeof import("./traces.js").createTraces>} traces */
@@ -12,10 +13,14 @@ export function createLater(traces) {
   /** @type {{key: string, explained: Object<string, any>}} of the last sentence for which it came */
   let late = { key: "", explained: {} };
 
-  /** If it fails, its place says so. */
+  /**
+   * If it fails, its place says so.
+   * @param {import("../state/store.js").State} state @param {import("./model_trace.js").ModelTrace} trace
+   * @param {string} need @param {import("./loader.js").Arrive} arrive
+   */
   async function ask(state, trace, need, arrive) {
     const what = questionOf(need);
-    const answer = await traces.explain(state, trace, what).catch((error) => {
+    const answer = await traces.explain(state, trace, what).catch((/** @type {any} */ error) => {
       if (error.name === "AbortError") return null;
       if (!error.code) console.error(error); // no answer of the server's
       return { refused: error };

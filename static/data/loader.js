@@ -9,6 +9,14 @@ import { modelTrace } from "./model_trace.js";
 import { keyOf } from "./request.js";
 
 /**
+ * @typedef {import("../state/store.js").State} State
+ * @typedef {import("./model_trace.js").ModelTrace} ModelTrace
+ * @typedef {Parameters<typeof modelTrace>[0]} Parts
+ * @typedef {(need: string|string[], fields: Partial<Parts>) => void} Arrive  these needs are met: by these parts
+ * @typedef {(state: State, trace: ModelTrace, arrive: Arrive, names: string[], soon?: ""|"soon_") => Promise<unknown>} Fetch
+ */
+
+/**
  * @param {ReturnType<typeof import("./traces.js").createTraces>} traces
  * @param {(name: string|null) => any} modelNamed  a line of /api/models
  */
@@ -31,11 +39,13 @@ export function createLoader(traces, modelNamed) {
       if (mine !== turn) return false;
       const { model = modelNamed(overview.meta.model) } = overview; // a file brings its own
       const key = keyOf(state);
+      /** @type {Parts} */
       const parts = { key, model, overview, attention: state.attention, explained: later.known(key) };
       const pinned = withTarget(state, overview.meta);
       /** @type {Set<string>} */
-      const have = new Set(asNeeds("explain", Object.keys(parts.explained)));
+      const have = new Set(asNeeds("explain", Object.keys(parts.explained ?? {})));
       const shown = createGathering(() => mine === turn && onTrace(modelTrace(parts), have));
+      /** @type {Arrive} */
       const arrive = (need, fields) => {
         if (mine !== turn) return;
         Object.assign(parts, fields, { explained: { ...parts.explained, ...fields.explained } });
@@ -45,6 +55,7 @@ export function createLoader(traces, modelNamed) {
       shown.add(); // what is cached is then drawn together with the overview
       const possible = [...needs].filter((need) => modelTrace(parts).lacks(need) === null && !have.has(need));
       const can = possible.filter((need) => !later.waits(need));
+      /** @param {string[]} some */
       const fetchAll = (some) =>
         Promise.all(
           byKind(some).map(([kind, names]) => fetchers[kind](pinned, modelTrace(parts), arrive, names)),
@@ -62,7 +73,7 @@ export function createLoader(traces, modelNamed) {
     return mine === turn;
   }
 
-  /** By the kind of need; `names` is what follows its colon, of all of that kind. */
+  /** By the kind of need; `names` is what follows its colon, of all of that kind. @type {Record<string, Fetch>} */
   const fetchers = {
     detail: async (state, trace, arrive) => arrive("detail", { detail: await traces.detail(state) }),
     heads: async (state, trace, arrive) => arrive("heads", { heads: await traces.heads(state) }),
@@ -81,7 +92,7 @@ export function createLoader(traces, modelNamed) {
       arrive(asNeeds("weight", names), { weights: await traces.parameters(state, names, `${soon}parameters`) }),
     // "rows:<parameter>": those of the prediction's candidates; a vocabulary is never sent whole.
     rows: async (state, trace, arrive, names) => {
-      const ids = (await traces.prediction(state, rowOf(state, trace))).candidates.map(({ id }) => id);
+      const ids = (await traces.prediction(state, rowOf(state, trace))).candidates.map(idOf);
       const found = names.map(async (name) => [name, { ids, ...(await traces.rows(state, name, ids)) }]);
       arrive(asNeeds("rows", names), { rows: Object.fromEntries(await Promise.all(found)) });
     },
@@ -131,6 +142,10 @@ function byKind(needs) {
   return [...kinds];
 }
 
+/** @param {{id: number}} token */
+const idOf = ({ id }) => id;
+
+/** @param {string} kind @param {string[]} names */
 const asNeeds = (kind, names) => names.map((name) => `${kind}:${name}`);
 
 /** An explanation that there cannot be is told in its place, and takes nothing else with it. @param {any} error */
@@ -145,5 +160,5 @@ function refusal(error) {
  */
 function withTarget(state, { target_tokens: tokens }) {
   if (!tokens || state.file !== null || state.targetIds) return state;
-  return { ...state, target: null, targetIds: tokens.map(({ id }) => id) };
+  return { ...state, target: null, targetIds: tokens.map(idOf) };
 }

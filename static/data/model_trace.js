@@ -6,6 +6,9 @@ import { sideOf, sidesOf } from "../model/sides.js";
 /**
  * @typedef {import("../model/description.js").Attention} Attention
  * @typedef {{shape: number[], data: Float32Array|Uint8Array}} Matrix
+ * @typedef {import("./wire.js").Tensor} Tensor
+ * @typedef {import("./wire.js").Decoded & {model?: any, file?: string|null, lacks?: (need: string) => string|null}} Overview  of a
+ *   saved trace with its model, its name and what it lacks
  * @typedef {{attention: string, layer: number, head: number, causal: boolean, q: Matrix, k: Matrix, v: Matrix, scores: Matrix,
  *   mask: Matrix, pattern: Matrix, overview: Matrix}} Detail  one head in float32: of these roles, and of all others that are
  *   `head query key`, those that its attention has (`overview`: what its picture is drawn from; mask: uint8 reasons, 0 = allowed)
@@ -56,7 +59,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  */
 
 /**
- * @param {{key: string, model: any, overview: import("./wire.js").Decoded, attention?: string|null, detail?: Detail|null,
+ * @param {{key: string, model: any, overview: Overview, attention?: string|null, detail?: Detail|null,
  *   heads?: Matrix|null, other?: Detail|null, change?: Change|null, predictions?: Object<number, any>, counts?: any[]|null,
  *   tensors?: Map<string, any>, weights?: Map<string, any>, rows?: Object<string, any>, explained?: Object<string, any>}} parts
  * @returns {ModelTrace}
@@ -102,7 +105,7 @@ export function modelTrace({
     notes: meta.notes ?? [],
     nLayer: attention.n_layer,
     nHead: attention.n_head,
-    ...picturesOf(overview, model, sides, attention.id),
+    ...picturesOf(overview, model, attention.id),
     ...{ detail, heads, other, change, predictions, counts, explained },
     tensor: (name) => tensors.get(name),
     role: (role, layer) => tensors.get(tapOf(attention, layer, role)),
@@ -114,13 +117,19 @@ export function modelTrace({
   };
 }
 
-/** Weights and reasons of any head, out of the overview's tensors. */
-function picturesOf({ tensors }, model, sides, open) {
+/**
+ * Weights and reasons of any head, out of the overview's tensors.
+ * @param {Overview} overview @param {any} model @param {string} open  the id of the open attention
+ * @returns {Pick<ModelTrace, "picture"|"mask">}
+ */
+function picturesOf({ tensors }, model, open) {
+  /** @param {Tensor} tensor @param {number} head @returns {Uint8Array} */
   const slice = ({ data, shape: [heads, n_query, n_key] }, head) => {
     // A mask that is the same for every head comes with one: the last head of the tensor stands for all.
     const at = Math.min(head, heads - 1) * n_query * n_key;
-    return data.subarray(at, at + n_query * n_key);
+    return /** @type {Uint8Array} */ (data).subarray(at, at + n_query * n_key);
   };
+  /** @type {ModelTrace["picture"]} */
   const picture = (layer, head, id = open) => {
     const attention = attentionOf(model, id);
     const role = overviewOf(attention);
@@ -129,6 +138,7 @@ function picturesOf({ tensors }, model, sides, open) {
     const [n_query, n_key] = tensor.shape.slice(1);
     return { data: slice(tensor, head), n_query, n_key, scale: 255 };
   };
+  /** @type {ModelTrace["mask"]} */
   const mask = (layer, head, id = open) => {
     const attention = attentionOf(model, id);
     if (!has(attention, "mask")) return new Uint8Array(picture(layer, head, id)?.data.length ?? 0); // nothing is said to be forbidden

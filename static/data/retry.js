@@ -18,7 +18,8 @@ export async function retrying(run, { signal, onWait = () => {} }) {
       const answer = await run();
       onWait(null);
       return answer;
-    } catch (error) {
+    } catch (thrown) {
+      const error = /** @type {import("./api.js").ApiError} */ (thrown);
       const seconds = secondsToWait(error, attempt);
       if (seconds === 0 || signal?.aborted) {
         if (!signal?.aborted) onWait(null); // the server does answer: with an error of its own
@@ -31,7 +32,7 @@ export async function retrying(run, { signal, onWait = () => {} }) {
   }
 }
 
-/** @param {any} error @param {number} attempt @returns {number} 0: do not try again */
+/** @param {import("./api.js").ApiError} error @param {number} attempt @returns {number} 0: do not try again */
 function secondsToWait(error, attempt) {
   if (error.code === "unreachable") return Math.min(LONGEST, 2 ** attempt);
   return error.status === 503 ? error.retryAfter : 0;

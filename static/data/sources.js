@@ -17,10 +17,12 @@ export function createSources(live, api, modelNamed) {
   let count = 0;
   /** @type {{key: string, traces: ReturnType<typeof createFileTraces>}|null} */
   let opened = null;
+  /** @param {Pick<import("../state/store.js").State, "file">} state */
   const fileOf = (state) => (opened && state.file === opened.key ? opened.traces : null);
   const asked = Object.keys(live).map((name) => [
     name,
-    (state, ...more) => {
+    (/** @type {import("../state/store.js").State} */ state, /** @type {unknown[]} */ ...more) => {
+      /** @type {Record<string, any>} */
       const source = fileOf(state) ?? live;
       if (!source[name]) throw new Error(`a saved trace has no "${name}"`); // `lacks` says so before anyone asks
       return source[name](state, ...more);

@@ -5,7 +5,9 @@
  * @returns {AsyncGenerator<{event: string, data: string}>} one item for each event that has data
  */
 export async function* events(body) {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  // TypeScript's TextDecoderStream takes more kinds of bytes than a fetch body's chunks are.
+  const decoder = /** @type {ReadableWritablePair<string, Uint8Array>} */ (new TextDecoderStream());
+  const reader = body.pipeThrough(decoder).getReader();
   let rest = "";
   let message = emptyMessage();
   try {
@@ -31,6 +33,7 @@ function emptyMessage() {
   return { event: "message", data: /** @type {string[]} */ ([]) };
 }
 
+/** @param {ReturnType<typeof emptyMessage>} message @param {string} line */
 function readLine(message, line) {
   if (line.startsWith(":")) return; // a comment: the server's sign of life
   const [, field, value] = line.match(/^([^:]*):? ?(.*)$/s) ?? [];

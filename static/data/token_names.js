@@ -5,6 +5,8 @@
 
 import { writesTarget } from "../model/description.js";
 
+/** @typedef {Pick<import("../model/labels.js").Token, "id"|"text"|"bytes"|"partial"|"special">} Word */
+
 /** How many of the file's own tokens are compared. */
 const COMPARED = 64;
 
@@ -14,16 +16,21 @@ const COMPARED = 64;
  * @param {any} known  the server's model of this name, if it has one
  */
 export function createNames(api, meta, known) {
-  /** @type {Map<number, any>} */
+  /** @type {Map<number, Word>} */
   const words = new Map();
-  const learn = (tokens) => tokens.forEach((token) => words.has(token.id) || words.set(token.id, token));
+  /** @param {Word[]} tokens */
+  const learn = (tokens) => {
+    for (const token of tokens) if (!words.has(token.id)) words.set(token.id, token);
+  };
   learn(meta.tokens);
   learn(meta.target_tokens ?? []);
   for (const { candidates } of meta.predictions ?? []) learn(candidates);
   let asking = known !== undefined;
 
+  /** @param {number[]} ids */
   async function ask(ids) {
-    const own = meta.tokens.filter((token) => token.id !== known.pad_id).slice(0, COMPARED);
+    /** @type {Word[]} */
+    const own = meta.tokens.filter((/** @type {Word} */ token) => token.id !== known.pad_id).slice(0, COMPARED);
     const token_ids = [...own.map((token) => token.id), ...ids];
     const target = writesTarget(known) ? { target_ids: own.slice(0, 1).map(({ id }) => id) } : {};
     const { meta: told } = await api.trace({ model: known.name, token_ids, ...target, want: [], dtype: "float32" });
@@ -31,10 +38,14 @@ export function createNames(api, meta, known) {
     else learn(told.tokens);
   }
 
-  /** @param {number[]} ids @returns {Promise<any[]>} a word for each; an id where nobody knows one */
+  /** @param {number[]} ids @returns {Promise<Word[]>} a word for each; an id where nobody knows one */
   return async function namesOf(ids) {
     const missing = ids.filter((id) => !words.has(id));
-    if (missing.length && asking) await ask(missing).catch(() => (asking = false)); // a nicety: ids say it too
+    if (missing.length && asking) {
+      await ask(missing).catch(() => {
+        asking = false; // a nicety: ids say it too
+      });
+    }
     return ids.map((id) => words.get(id) ?? { id, text: `#${id}`, bytes: "", partial: false, special: true });
   };
 }

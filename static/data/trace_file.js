@@ -8,7 +8,6 @@ import { decode } from "./wire.js";
 /** Bytes. */
 export const LARGEST = 100e6;
 const VERSION = 2;
-const SIZES = { F32: 4, F16: 2, U8: 1, I8: 1, BOOL: 1, I32: 4, I64: 8 };
 
 /** What is wrong with a file: `code` is `open.error.<code>` in the catalogue, `vars` fill it in. */
 export class FileError extends Error {
@@ -44,6 +43,7 @@ export function readTraceFile(buffer, modelNamed) {
   return decoded;
 }
 
+/** @param {ArrayBuffer} buffer */
 function headerOf(buffer) {
   if (buffer.byteLength > LARGEST) throw new FileError("too_large", { limit: LARGEST / 1e6 });
   const [p, k] = new Uint8Array(buffer, 0, Math.min(2, buffer.byteLength));
@@ -68,6 +68,7 @@ function parsed(text) {
   return value;
 }
 
+/** @param {any} about  the header's __metadata__ */
 function metaOf(about) {
   const text = about?.chumoku;
   if (typeof text !== "string") throw new FileError("not_ours");
@@ -78,28 +79,36 @@ function metaOf(about) {
   return meta;
 }
 
-/** A tensor's bytes must lie in the file, and be as many as its shape says. */
+/**
+ * A tensor's bytes must lie in the file, and be as many as its shape says.
+ * @param {string} name @param {any} entry @param {number} length  of all tensors @param {boolean} isMask
+ */
 function checkEntry(name, entry, length, isMask) {
   const { dtype, shape, data_offsets: offsets } = entry ?? {};
   if (!isCounts(shape) || !isCounts(offsets) || offsets.length !== 2) throw new FileError("broken", { what: name });
   if (offsets[0] > offsets[1] || offsets[1] > length) throw new FileError("cut", { name });
   if (dtype !== (isMask ? "U8" : "F32")) throw new FileError("dtype", { name, dtype: String(dtype) });
-  const bytes = shape.reduce((product, size) => product * size, SIZES[dtype]);
+  const bytes = shape.reduce((product, size) => product * size, isMask ? 1 : 4);
   if (bytes !== offsets[1] - offsets[0]) throw new FileError("shapes", { name, shape: shape.join(" × ") });
 }
 
+/** @param {unknown} value @returns {value is number[]} */
 function isCounts(value) {
   return Array.isArray(value) && value.every((item) => Number.isSafeInteger(item) && item >= 0);
 }
 
+/** @param {any} meta */
 function checkTokens({ tokens, target_tokens: written, text, model, masks, attentions }) {
+  /** @param {any} token @param {number} i */
   const fine = (token, i) =>
     token?.index === i &&
     Number.isSafeInteger(token.id) &&
     typeof token.text === "string" &&
     /^([0-9a-f]{2})*$/.test(token.bytes);
+  /** @param {unknown} row */
   const isRow = (row) => Array.isArray(row) && row.length > 0 && row.every(fine);
   if (!isRow(tokens) || !isRow(written ?? tokens)) throw new FileError("broken", { what: "tokens" });
+  /** @param {any} one */
   const known = (one) => ["path", "queries", "keys"].every((name) => typeof one?.[name] === "string");
   if (attentions !== undefined && !(Array.isArray(attentions) && attentions.every(known)))
     throw new FileError("broken", { what: "attentions" });
@@ -110,6 +119,7 @@ function checkTokens({ tokens, target_tokens: written, text, model, masks, atten
 /**
  * What has the same name has the same size in every tensor; what is counted in tokens, as many as there are tokens: of the
  * side that asks, or of the one that is looked at.
+ * @param {import("./wire.js").Decoded} decoded
  */
 function checkDims({ meta, tensors }) {
   const counts = { source: meta.tokens.length, target: meta.target_tokens?.length ?? meta.tokens.length };
@@ -118,16 +128,23 @@ function checkDims({ meta, tensors }) {
   for (const [name, { shape, dims }] of Object.entries(tensors)) {
     const isMask = partOf(meta, name)?.role === "mask";
     const tokens = tokensOf(meta, name, counts);
+    /** @param {number} size @param {number} i */
     const agrees = (size, i) => {
-      const expected = tokens[dims[i]] ?? (sizes[dims[i]] ??= size);
-      return expected === size || (isMask && dims[i] === "head" && size === 1);
+      const dim = dims[i];
+      if (tokens[dim] === undefined) sizes[dim] ??= size;
+      const expected = tokens[dim] ?? sizes[dim];
+      return expected === size || (isMask && dim === "head" && size === 1);
     };
     if (dims.length !== shape.length || !shape.every(agrees))
       throw new FileError("shapes", { name, shape: shape.join(" × ") });
   }
 }
 
-/** How many queries, keys and positions a tensor must have. */
+/**
+ * How many queries, keys and positions a tensor must have.
+ * @param {any} meta @param {string} name @param {Record<import("../model/description.js").SideName, number>} counts
+ * @returns {Record<string, number>}
+ */
 function tokensOf(meta, name, counts) {
   const part = partOf(meta, name);
   if (!part) return { position: counts[sideOfTap(meta, name)] };
@@ -135,7 +152,7 @@ function tokensOf(meta, name, counts) {
   return { query, key, position: part.role === "k" || part.role === "v" ? key : query };
 }
 
-/** The overview needs every layer and every head of each attention that has one. */
+/** The overview needs every layer and every head of each attention that has one. @param {import("./wire.js").Decoded} decoded */
 function checkLayers({ meta, tensors }) {
   const drawn = attentionsOf(meta).filter(overviewOf);
   const taps = drawn.flatMap((one) => one.roles[overviewOf(one) ?? ""].taps);
@@ -145,20 +162,26 @@ function checkLayers({ meta, tensors }) {
   if (!masked.every((one) => tensors[tapOf(one, 0, "mask")])) throw new FileError("no_mask");
 }
 
-/** Enough of it to look names up; what it names and the file lacks is said where it is needed. */
+/** Enough of it to look names up; what it names and the file lacks is said where it is needed. @param {any} description */
 function checkDescription({ attentions, stacks, logits }) {
+  /** @param {unknown} value */
   const isList = (value) => Array.isArray(value) && value.length > 0;
-  const names = (taps) => isList(taps) && taps.every((tap) => typeof tap === "string");
+  /** @param {any} taps */
+  const names = (taps) => isList(taps) && taps.every((/** @type {unknown} */ tap) => typeof tap === "string");
+  /** @param {any} role */
   const isRole = (role) => typeof role?.dims === "string" && names(role.taps);
+  /** @param {any} one */
   const isAttention = (one) =>
     ["id", "stack", "queries", "keys"].every((name) => typeof one?.[name] === "string") &&
     Object.values(one.roles ?? {}).every((role) => isRole(role) && role.taps.length === one.n_layer) &&
     (one.overview === null || isRole(one.roles?.[one.overview]));
+  /** @param {any} one */
   const isStack = (one) => typeof one?.id === "string" && isList(one.layers) && typeof one.leaves?.tap === "string";
   const fine = isList(attentions) && attentions.every(isAttention) && isList(stacks) && stacks.every(isStack);
   if (!fine || typeof logits?.tap !== "string") throw new FileError("broken", { what: "description" });
 }
 
+/** @param {import("./wire.js").Decoded} decoded */
 function checkFinite({ tensors }) {
   for (const [name, { data }] of Object.entries(tensors)) {
     if (data instanceof Float32Array && !data.every(Number.isFinite)) throw new FileError("not_finite", { name });

@@ -42,8 +42,16 @@ const FLOAT32_TOKENS = 64;
 
 /** @typedef {ReturnType<typeof createLru<import("./bags.js").Bag>>} Bags  named tensors, by what they are of */
 
-/** An answer as it came. */
+/** An answer as it came. @template T @param {T} answer @returns {T} */
 const whole = (answer) => answer;
+
+/** @typedef {import("../state/store.js").State} State  @typedef {import("./wire.js").Decoded} Decoded */
+
+/** The one tensor of an answer that was asked for. @param {string} name */
+const tensorCalled =
+  (name) =>
+  (/** @type {Decoded} */ { tensors }) =>
+    tensors[name];
 
 /**
  * @param {Pick<typeof import("./api.js"), "trace"|"tokenize"|"weights"|"explain">} api
@@ -54,9 +62,11 @@ export function createTraces(api, { modelNamed, onWait }) {
   /** @type {Bags} */ const models = createLru(2);
   const { ask, caches } = createAsker(KEPT, api.trace, onWait);
 
+  /** @param {Pick<State, "model">} state */
   const all = ({ model }) => attentionsOf(modelNamed(model));
   /** @param {import("../state/store.js").State} state @returns {string[]} */
   const pictures = (state) => all(state).flatMap((one) => one.roles[overviewOf(one) ?? ""]?.taps ?? []);
+  /** @param {State} state */
   const pictured = (state) => {
     const masks = all(state).filter((one) => has(one, "mask"));
     return {
@@ -75,19 +85,19 @@ export function createTraces(api, { modelNamed, onWait }) {
       const { layer, head } = state;
       const attention = attentionOf(modelNamed(state.model), state.attention);
       const request = { ...requestOf(state), want: detailNames(attention, layer), heads: [head], dtype: "float32" };
-      return ask(kind, request, (decoded) => detailOf(decoded, attention, layer, head));
+      return ask(kind, request, (/** @type {Decoded} */ decoded) => detailOf(decoded, attention, layer, head));
     },
 
     /** The weights of all heads of the open layer, in float32. @param {import("../state/store.js").State} state */
     heads(state) {
       const attention = attentionOf(modelNamed(state.model), state.attention);
       const name = tapOf(attention, state.layer, overviewOf(attention) ?? "");
-      return ask("heads", { ...requestOf(state), want: [name], dtype: "float32" }, ({ tensors }) => tensors[name]);
+      return ask("heads", { ...requestOf(state), want: [name], dtype: "float32" }, tensorCalled(name));
     },
 
     /** What comes after `position`. @param {import("../state/store.js").State} state @param {number} position */
     prediction: (state, position, kind = "prediction") =>
-      ask(kind, predictionOf(state, position), ({ meta }) => meta.predictions[0]),
+      ask(kind, predictionOf(state, position), (/** @type {Decoded} */ { meta }) => meta.predictions[0]),
 
     /**
      * All heads' weights as numbers, of `count` tokens.
@@ -101,7 +111,7 @@ export function createTraces(api, { modelNamed, onWait }) {
     /** Every position's logits: 16 KiB each; of an encoder alone one row, its classes. @param {import("../state/store.js").State} state */
     logits(state, kind = "after_logits") {
       const { tap } = modelNamed(state.model).description.logits;
-      return ask(kind, { ...requestOf(state), want: [tap], dtype: "float32" }, ({ tensors }) => tensors[tap]);
+      return ask(kind, { ...requestOf(state), want: [tap], dtype: "float32" }, tensorCalled(tap));
     },
 
     /** Any tensors of the run, by name, in float32. @param {import("../state/store.js").State} state @param {string[]} names @param {"tensors"|"soon_tensors"} [kind] */
@@ -113,8 +123,7 @@ export function createTraces(api, { modelNamed, onWait }) {
       fill(models, model ?? "", names, (want) => ask(kind, { model, want }, whole, api.weights)),
 
     /** Some rows of one parameter. @param {import("../state/store.js").State} state @param {string} name @param {number[]} rows */
-    rows: ({ model }, name, rows) =>
-      ask("rows", { model, want: [name], rows }, ({ tensors }) => tensors[name], api.weights),
+    rows: ({ model }, name, rows) => ask("rows", { model, want: [name], rows }, tensorCalled(name), api.weights),
 
     /**
      * An explanation of the run: one of `QUESTIONS`.
@@ -128,7 +137,12 @@ export function createTraces(api, { modelNamed, onWait }) {
 
     /** How many tokens of `text` other tokenizers make. @param {import("../state/store.js").State} state @param {string} text */
     counts: ({ model }, text) =>
-      ask("counts", { model, text, compare: true }, ({ encodings }) => encodings, api.tokenize),
+      ask(
+        "counts",
+        { model, text, compare: true },
+        (/** @type {{encodings: any[]}} */ { encodings }) => encodings,
+        api.tokenize,
+      ),
 
     /**
      * A step of a generation brought the overview's next row and the next prediction: nobody needs to ask for them.
@@ -142,13 +156,14 @@ export function createTraces(api, { modelNamed, onWait }) {
       const shown = caches.overview.get(JSON.stringify(pictured(before)));
       if (!shown) return;
       const key = JSON.stringify(pictured(after));
-      const grown = shown.then((overview) => grow(overview, step, modelNamed(after.model)));
+      const grown = shown.then((/** @type {Decoded} */ overview) => grow(overview, step, modelNamed(after.model)));
       caches.overview.set(key, grown);
       grown.catch(() => caches.overview.drop(key, grown));
     },
   };
 }
 
+/** @param {State} state @param {number} position */
 function predictionOf(state, position) {
   const { temperature, topK: top_k, topP: top_p } = state;
   const predict = { positions: [position], n: N_CANDIDATES, temperature, top_k, top_p };

@@ -25,6 +25,7 @@ export function decode(buffer) {
   return { meta, tensors };
 }
 
+/** @type {Record<string, any>} constructors of typed arrays */
 const ARRAYS = {
   F32: Float32Array,
   U8: Uint8Array,

@@ -1,6 +1,6 @@
 /** What follows from the state and the trace together. */
 
-/** @typedef {import("../data/model_trace.js").ModelTrace} ModelTrace  @typedef {import("../state/store.js").State} State */
+/** @typedef {import("../data/model_trace.js").ModelTrace} ModelTrace  @typedef {import("../state/store.js").State} State  @typedef {import("./sides.js").Side} Side */
 
 /**
  * The chosen (query, key) of the open attention: what the state says, kept inside the trace; without a choice the last
@@ -29,14 +29,14 @@ export function rowOf(state, trace) {
   return lastOf(trace, written);
 }
 
-/** The last token of its own; of a target that has ended, the one before its end; where one token says the class, that. */
+/** The last token of its own; of a target that has ended, the one before its end; where one token says the class, that. @param {ModelTrace} trace @param {Side} row */
 function lastOf({ model, written }, { side, tokens, real }) {
   if (written === null) return real.start;
   const ended = side === "target" && real.end > 1 && tokens[real.end - 1].id === model.end_id;
   return real.end - (ended ? 2 : 1);
 }
 
-/** The key with the largest weight in a row; the earliest of equals. */
+/** The key with the largest weight in a row; the earliest of equals. @param {ModelTrace} trace @param {number} layer @param {number} head @param {number} query */
 function strongestKey(trace, layer, head, query) {
   const detail = trace.detail;
   if (detail?.layer === layer && detail.head === head && detail.attention === trace.attention.id) {
@@ -48,6 +48,7 @@ function strongestKey(trace, layer, head, query) {
   return rowMaximum({ data: picture.data, shape: [picture.n_query, picture.n_key] }, query);
 }
 
+/** @param {import("../data/model_trace.js").Matrix} matrix @param {number} query */
 function rowMaximum({ data, shape }, query) {
   const row = data.subarray(query * shape[1], (query + 1) * shape[1]);
   let best = 0;

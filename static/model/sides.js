@@ -18,7 +18,7 @@ export function sidesOf(meta) {
   const { tokens, position_ids: positionIds, target_tokens: written, target_position_ids: places } = meta;
   const { count, side } = meta.pad ?? { count: 0, side: "left" };
   const real = side === "left" ? { start: count, end: tokens.length } : { start: 0, end: tokens.length - count };
-  const positions = places ?? written?.map((_, i) => i);
+  const positions = places ?? written?.map((/** @type {unknown} */ _, /** @type {number} */ i) => i);
   const target = written && {
     side: /** @type {const} */ ("target"),
     tokens: written,

@@ -25,6 +25,6 @@ export function shown(state, model, ids, nPrompt) {
   return writesTarget(model) ? { target: null, targetIds: ids, ...chosen } : { ids, nPrompt, ...chosen };
 }
 
-/** The ids of a hypothesis that a decoder reads: END is predicted by the last row, and never read. */
+/** The ids of a hypothesis that a decoder reads: END is predicted by the last row, and never read. @param {{id: number}[]} tokens @param {number|null} end */
 export const writtenIds = (tokens, end) =>
   tokens.map(({ id }) => id).filter((id, i) => i < tokens.length - 1 || id !== end);

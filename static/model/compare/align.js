@@ -7,7 +7,9 @@ export const ABSENT = 16;
 
 /** @typedef {import("../../data/model_trace.js").Detail} Detail  @typedef {import("../sides.js").Side} Side */
 
-/** @type {WeakMap<Detail, Detail>} */
+/** @typedef {Pick<Detail, "overview"|"mask"> & {start: number[]}} Laid */
+
+/** @type {WeakMap<Detail, Laid>} */
 const placed = new WeakMap();
 
 /**
@@ -30,10 +32,11 @@ export function laid(detail, { queries, keys }) {
     mask.set(detail.mask.data.subarray(row * nKey, (row + 1) * nKey), at);
   }
   const made = { start, overview: { shape, data: weights }, mask: { shape, data: mask } };
-  placed.set(detail, /** @type {any} */ (made));
-  return /** @type {any} */ (made);
+  placed.set(detail, made);
+  return made;
 }
 
+/** @param {number[]} a @param {number[]} b */
 const same = (a, b) => a[0] === b[0] && a[1] === b[1];
 
 /** @type {WeakMap<object, {before: object, made: any}>} */

@@ -31,11 +31,15 @@ export function headChanges({ before, after }, model) {
   return made;
 }
 
-/** Whether the numbers are the model's own float32: of a long text they travel as float16. */
+/** Whether the numbers are the model's own float32: of a long text they travel as float16. @param {{before: Run, after: Run}} change */
 export function isExact({ before, after }) {
   return [before, after].every(({ weights }) => weights.meta.dtype === "float32");
 }
 
+/**
+ * @param {string} name  of the tensor @param {import("../description.js").Attention} attention @param {number} layer
+ * @param {Run} before @param {Run} after
+ */
 function layerChanges(name, attention, layer, before, after) {
   const heads = after.weights.tensors[name].shape[0];
   return Array.from({ length: heads }, (_, head) => {
@@ -44,7 +48,7 @@ function layerChanges(name, attention, layer, before, after) {
   });
 }
 
-/** @param {Run} run @param {string} name @param {number} head */
+/** @param {Run} run @param {string} name @param {number} head @param {import("../description.js").Attention} attention */
 function headIn({ weights, sides }, name, head, attention) {
   const {
     data,
