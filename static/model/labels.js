@@ -55,6 +55,12 @@ export function tokenLabel(token) {
     .join("");
 }
 
+/** A token in a sentence: one of signs alone stands in quotation marks, or "looks most at ," would be no sentence. @param {Parameters<typeof tokenLabel>[0]} token */
+export function tokenName(token) {
+  const label = tokenLabel(token);
+  return /[\p{L}\p{N}]/u.test(label) ? label : `“${label}”`;
+}
+
 /** @param {string} character @returns {["text"|"mark", string]} */
 function markOf(character) {
   if (character in MARKS) return ["mark", MARKS[character]];

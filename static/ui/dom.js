@@ -52,6 +52,11 @@ export function keepingFocus(root, draw) {
   if (again) again.focus({ preventScroll: true });
 }
 
+/** Let a button be as wide as the other word that it may say, so that nothing moves when it does. @param {HTMLElement} button @param {string} other */
+export function keepWidth(button, other) {
+  button.dataset.alsoSays = other;
+}
+
 /** Write text only when it differs: an aria-live region would read it again. @param {Node} node @param {string} text */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;

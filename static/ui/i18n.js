@@ -25,12 +25,14 @@ export async function loadCatalogue() {
  * @returns {string}
  */
 export function t(key, vars = {}) {
-  const text = (vars.n === 1 && catalogue[`${key}.one`]) || catalogue[key];
-  if (text === undefined) {
-    console.warn(`no string "${key}" in ${language()}.json`);
-    return key;
-  }
-  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in vars ? String(vars[name]) : whole));
+  return patternOf(key, vars.n).replace(/\{(\w+)\}/g, (whole, name) => (name in vars ? String(vars[name]) : whole));
+}
+
+/** The string before anything is filled in. @param {string} key @param {unknown} n  1, or "1" as the page writes it */
+function patternOf(key, n) {
+  const text = (String(n) === "1" && catalogue[`${key}.one`]) || catalogue[key];
+  if (text === undefined) console.warn(`no string "${key}" in ${language()}.json`);
+  return text ?? key;
 }
 
 /** Whether the catalogue has `key`. @param {string} key */
@@ -46,7 +48,7 @@ export function hasString(key) {
  * @returns {(Node|string)[]}
  */
 export function phrase(key, parts) {
-  return t(key)
+  return patternOf(key, parts.n)
     .split(/(\{\w+\})/)
     .filter(Boolean)
     .map((piece) => {

@@ -3,7 +3,7 @@
  * both as numbers beside them. Rows are kept between two draws, so that the keyboard's place is, too.
  */
 
-import { tokenLabel } from "../../model/labels.js";
+import { tokenName } from "../../model/labels.js";
 import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
@@ -92,7 +92,7 @@ function showRow({ row, button, name, pale, solid, before, after }, candidate, {
 /** A row in words, with more digits than there is room for. @param {Candidate} candidate @param {boolean} actual */
 function labelOf(candidate, actual) {
   const { id, before, after, kept } = candidate;
-  const vars = { token: tokenLabel(candidate), id, before: percent(before, 3), after: percent(after, 3) };
+  const vars = { token: tokenName(candidate), id, before: percent(before, 3), after: percent(after, 3) };
   const said = t(kept ? "next.candidate" : "next.candidate_cut", vars);
   return actual ? `${said}, ${t("next.is_actual")}` : said;
 }

@@ -3,7 +3,7 @@
  * without a sentence does.
  */
 
-import { tokenLabel } from "../../model/labels.js";
+import { tokenName } from "../../model/labels.js";
 import { isEmpty, position } from "../../model/selection.js";
 import { patchOf } from "../../shell/examples.js";
 import { h, replace, setText, svg, update } from "../../ui/dom.js";
@@ -95,7 +95,7 @@ function wordsFor(trace, state) {
   if (!trace) return {};
   const { query, key } = position(state, trace);
   const { data, shape } = trace.detail?.overview ?? {};
-  const [q, k] = [trace.queries.tokens[query], trace.keys.tokens[key]].map(tokenLabel);
+  const [q, k] = [trace.queries.tokens[query], trace.keys.tokens[key]].map(tokenName);
   const weight = data ? significant(data[query * shape[1] + key], 3) : "…";
   return {
     query: q,

@@ -1,6 +1,6 @@
 /** [CLS]'s attention row in every head, as small bars over the tokens: a row of pictures for each layer. */
 
-import { tokenLabel } from "../../model/labels.js";
+import { tokenName } from "../../model/labels.js";
 import { h, replace, svg } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
@@ -54,7 +54,7 @@ export function drawClsRows(root, trace, state, actions) {
 function cellOf(trace, row, { at, layer, head, full }, state, actions) {
   const on = layer === state.layer && head === state.head;
   const best = row.reduce((most, weight, i) => (weight > row[most] ? i : most), 0);
-  const words = t("classes.cell", { layer, head, key: tokenLabel(trace.keys.tokens[best]), at: best });
+  const words = t("classes.cell", { layer, head, key: tokenName(trace.keys.tokens[best]), at: best });
   const attrs = {
     type: "button",
     class: on ? "cls-row on" : "cls-row",

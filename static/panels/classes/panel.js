@@ -1,6 +1,6 @@
 /** What a classifier says: its classes, what they are read off, and where [CLS] looks in every head. */
 
-import { tokenLabel } from "../../model/labels.js";
+import { tokenName } from "../../model/labels.js";
 import { className } from "../../ui/class_name.js";
 import { h, keepingFocus, perRoot, replace, setText } from "../../ui/dom.js";
 import { percent, signed, significant } from "../../ui/format.js";
@@ -63,7 +63,7 @@ function openHead(trace, { layer, head }) {
   const at = clsIndex(trace);
   const row = data.subarray(at * shape[1], (at + 1) * shape[1]);
   const key = row.reduce((best, weight, i) => (weight > row[best] ? i : best), 0);
-  const name = (index) => h("b", { class: "mono" }, tokenLabel(trace.keys.tokens[index]));
+  const name = (index) => h("b", { class: "mono" }, tokenName(trace.keys.tokens[index]));
   return phrase("classes.looks", {
     layer,
     head,

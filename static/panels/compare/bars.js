@@ -1,6 +1,6 @@
 /** Tokens with two bars each: their probability before, and after. */
 
-import { tokenLabel } from "../../model/labels.js";
+import { tokenName } from "../../model/labels.js";
 import { h } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
@@ -25,7 +25,7 @@ export function pairOfBars(candidates, chosen, choose) {
 }
 
 function rowOf({ id, token, before, after }, full, isChosen, choose) {
-  const label = t("compare.choose", { token: tokenLabel(token), before: percent(before, 3), after: percent(after, 3) });
+  const label = t("compare.choose", { token: tokenName(token), before: percent(before, 3), after: percent(after, 3) });
   const bar = (name, share) => h("span", { class: `bar-${name}`, style: { width: `${(share / full) * 100}%` } });
   return h(
     "button",

@@ -3,7 +3,7 @@
  * under the finger would drop the keyboard's focus.
  */
 
-import { h, setText, update } from "../../ui/dom.js";
+import { h, keepWidth, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 
 /**
@@ -14,8 +14,11 @@ export function createButtons(session, player) {
   /** @type {(() => void)[]} */
   const shows = [];
 
-  /** `why`: what keeps it from working now, or null; `face`: its word, which is also its test id. */
-  function button(face, why, act) {
+  /**
+   * `why`: what keeps it from working now, or null; `face`: its word, which is also its test id; `other`: the word that it
+   * changes to.
+   */
+  function button(face, why, act, other = /** @type {(() => string)|null} */ (null)) {
     const click = () => why() === null && act();
     const node = h("button", { type: "button", on: { click } });
     shows.push(() => {
@@ -24,6 +27,7 @@ export function createButtons(session, player) {
       update(node, { "aria-disabled": reason === null ? null : "true" });
       node.title = reason ?? t(`generation.${name}_about`);
       node.dataset.testid = `gen-${name}`;
+      if (other) keepWidth(node, t(`generation.${other()}`));
     });
     return node;
   }
@@ -54,6 +58,7 @@ export function createButtons(session, player) {
       () => (playing() ? "pause" : "play"),
       () => (playing() ? null : end()),
       () => (playing() ? player.pause() : player.play()),
+      () => (playing() ? "play" : "pause"),
     ),
   );
   return { node, draw: () => shows.forEach((show) => show()) };

@@ -1,7 +1,7 @@
 /** Which of the source's tokens the chosen target token looks at: the cross-attention row of the open head, as bars. */
 
 import { attentionsOf, writesTarget } from "../../model/description.js";
-import { isPad, tokenLabel } from "../../model/labels.js";
+import { isPad, tokenName } from "../../model/labels.js";
 import { queryAt } from "../../model/written.js";
 import { h, keepingFocus, replace } from "../../ui/dom.js";
 import { headWords } from "../../ui/head_names.js";
@@ -51,7 +51,7 @@ const crossOf = (model) => attentionsOf(model).find((one) => one.queries !== one
 function barsOf(trace, { data, n_key, scale }, index, lit, choose) {
   return trace.sides.source.tokens.map((token, key) => {
     const weight = data[index * n_key + key];
-    const label = t("generation.cross_key", { token: tokenLabel(token), key });
+    const label = t("generation.cross_key", { token: tokenName(token), key });
     const attrs = {
       class: `look${key === lit ? " k" : ""}${isPad(token) ? " pad" : ""}`,
       type: "button",

@@ -1,5 +1,6 @@
 /** How the chosen token was drawn, where it looks in the open head, and what the KV cache did for it. */
 
+import { tokenLabel, tokenName } from "../../model/labels.js";
 import { followsQuery } from "../../model/written.js";
 import { h, replace, setText } from "../../ui/dom.js";
 import { byteSize, number, percent } from "../../ui/format.js";
@@ -94,5 +95,6 @@ function looksOf({ of, key, token, weight }, query) {
 }
 
 function nameOf(word, role = "") {
-  return h("b", { class: `mono token-name ${role}` }, tokenText(word));
+  const [before, after] = tokenName(word) === tokenLabel(word) ? ["", ""] : ["“", "”"];
+  return h("b", { class: `mono token-name ${role}` }, before, tokenText(word), after);
 }

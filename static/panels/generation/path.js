@@ -1,6 +1,6 @@
 /** The path so far: the prompt, what was generated, what was undone; and the branches that were left. */
 
-import { tokenLabel } from "../../model/labels.js";
+import { tokenLabel, tokenName } from "../../model/labels.js";
 import { followsQuery, queryAt } from "../../model/written.js";
 import { h, replace, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
@@ -69,7 +69,7 @@ function tokensOf(session, { ids, nPrompt, typed }, undone, choose) {
   return [...ids, ...undone].map((id, index) => {
     const kind = kindOf(index);
     const word = session.word(id);
-    const about = t(`generation.token_${kind.split(" ").at(-1) || "prompt"}`, { index, label: tokenLabel(word), id });
+    const about = t(`generation.token_${kind.split(" ").at(-1) || "prompt"}`, { index, label: tokenName(word), id });
     const attrs = { class: `tok ${kind}`, type: "button", title: about, "aria-label": about };
     const on = { click: () => choose(index) };
     return h("button", { ...attrs, on, dataset: { testid: "gen-token", index, id } }, tokenText(word));

@@ -95,11 +95,26 @@ function placeOf({ tokens, real, positionIds }, { index }) {
 
 /** Scroll the strip, never the page. @param {HTMLElement|undefined} button */
 function bringIntoSight(button) {
-  const strip = button?.closest(".tokens");
+  const strip = /** @type {HTMLElement|null|undefined} */ (button?.closest(".tokens"));
   if (!button || !strip || strip.scrollHeight <= strip.clientHeight) return;
+  wholeRows(strip);
   const [inside, outside] = [button.getBoundingClientRect(), strip.getBoundingClientRect()];
   if (inside.top < outside.top) strip.scrollTop -= outside.top - inside.top + 4;
   else if (inside.bottom > outside.bottom) strip.scrollTop += inside.bottom - outside.bottom + 4;
+}
+
+/** How many rows a strip shows before it scrolls. */
+const ROWS = 3;
+
+/** A strip that scrolls is as high as its rows: none is cut. @param {HTMLElement} strip */
+function wholeRows(strip) {
+  const tops = Array.from(strip.querySelectorAll("button"), (button) => button.getBoundingClientRect().top);
+  const second = tops.findIndex((top) => top > tops[0]);
+  if (second < 0) return;
+  const zoom = strip.getBoundingClientRect().width / strip.offsetWidth;
+  const { rowGap, paddingTop, paddingBottom } = getComputedStyle(strip);
+  const around = parseFloat(paddingTop) + parseFloat(paddingBottom) - parseFloat(rowGap);
+  strip.style.maxHeight = `${(ROWS * (tops[second] - tops[0])) / zoom + around}px`;
 }
 
 /** @param {HTMLElement} button @param {number} index @param {{query: number|null, key: number|null}} at */

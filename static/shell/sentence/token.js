@@ -1,6 +1,6 @@
 /** One token of a strip, and what is said below all of them. */
 
-import { bytesLabel, isPad, tokenLabel } from "../../model/labels.js";
+import { bytesLabel, isPad, tokenName } from "../../model/labels.js";
 import { h } from "../../ui/dom.js";
 import { integer } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
@@ -11,7 +11,7 @@ import { tokenText } from "../../ui/token_text.js";
  * @param {(index: number, asKey: boolean) => void} choose
  */
 export function tokenButton(side, token, generated, place, choose) {
-  const name = t("sentence.token", { index: token.index, label: tokenLabel(token), id: token.id });
+  const name = t("sentence.token", { index: token.index, label: tokenName(token), id: token.id });
   const label = place === null ? name : `${name}, ${t("sentence.position_id", { position: place })}`;
   return h(
     "button",

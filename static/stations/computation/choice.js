@@ -1,28 +1,41 @@
 /** Which element of a result is chosen, what choosing one says about the page's tokens, and what it is called. No DOM but its words. */
 
 import { largest, rowIn } from "../../model/matrix.js";
+import { chosenUnit } from "../../model/units.js";
 import { h } from "../../ui/dom.js";
 import { phrase } from "../../ui/i18n.js";
 
+/** Whether the columns of a step's result are FFN units. */
+const hasUnits = ({ kind }) => ["w1", "relu"].includes(kind);
+
 /**
- * The chosen token's row; its key, its answer, or the column that was chosen last, else the one furthest from 0.
+ * The chosen token's row; its key, its answer, its FFN unit, or the column that was chosen last, else the one furthest
+ * from 0. Where the columns are those of all heads, one of the open head.
  * @param {import("./context.js").Context} context @param {import("./product.js").Picture} picture
  * @param {import("../../state/store.js").State} state @returns {[number, number]}  column −1: the answer that is asked about is none of these
  */
-export function chosenCell({ query, key, answer }, { result: { matrix }, rows, cols, ids = [] }, { cell }) {
+export function chosenCell({ query, key, answer, step }, { result: { matrix, band }, rows, cols, ids = [] }, state) {
   const row = rows === "query" ? query : rows === "key" ? key : 0;
   if (cols === "key") return [row, key];
   if (cols === "answer") return [row, answer === null ? 0 : ids.indexOf(answer)];
-  const col = cell?.[1] ?? Infinity;
-  return [row, col < matrix.shape[1] ? col : largest(rowIn(matrix, row))];
+  const values = rowIn(matrix, row);
+  if (hasUnits(step)) return [row, chosenUnit(state, values)];
+  const [from, to] = band ?? [0, matrix.shape[1]]; // the open head's columns, where the matrix holds all heads
+  const col = state.cell?.[1] ?? -1;
+  return [row, col >= from && col < to ? col : from + largest(values.slice(from, to))];
 }
 
-/** What the state then says. @param {[number, number]} cell @returns {Partial<import("../../state/store.js").State>} */
-export function choiceOf({ step }, { rows, cols, ids = [] }, [row, col]) {
+/** A column of another head opens that head. @param {number} col @param {[number, number]} [band]  the open head's columns */
+const headAt = (col, [from, to] = [0, Infinity]) =>
+  col >= from && col < to ? {} : { head: Math.floor(col / (to - from)) };
+
+/** What the state then says. @param {import("./context.js").Context} context @param {import("./product.js").Picture} picture
+ * @param {[number, number]} cell @returns {Partial<import("../../state/store.js").State>} */
+export function choiceOf({ step }, { rows, cols, ids = [], result }, [row, col]) {
   const token = rows === "query" ? { query: row } : rows === "key" ? { key: row } : {};
   const other = { key: { key: col }, answer: { answer: ids[col] }, feature: {} }[cols];
-  const unit = ["w1", "relu"].includes(step.kind) ? { ffnUnit: col } : {};
-  return { cell: [row, col], ...token, ...other, ...unit };
+  const unit = hasUnits(step) ? { ffnUnit: col } : {};
+  return { cell: [row, col], ...token, ...other, ...unit, ...headAt(col, result.band) };
 }
 
 /** "of ·fox 3, feature 17". @returns {(Node|string)[]} */
@@ -35,7 +48,7 @@ export function whereOf({ queries, keys, step }, { rows, cols, result }, row, co
       : rows === "key"
         ? name(keys[row], row, "k")
         : name(result.rows?.[row] ?? "", null, "q");
-  const kind = cols === "feature" && ["w1", "relu"].includes(step.kind) ? "unit" : cols;
+  const kind = hasUnits(step) ? "unit" : cols;
   const column =
     cols === "key"
       ? name(keys[col], col, "k")

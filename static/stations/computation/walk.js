@@ -1,6 +1,6 @@
 /** The steps as a list to walk along: Previous, Next, Play, the arrow keys, or a jump. */
 
-import { h, keepingFocus, replace, setText, update } from "../../ui/dom.js";
+import { h, keepingFocus, keepWidth, replace, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { stepName } from "./kinds.js";
 import { createPlayer } from "./player.js";
@@ -48,6 +48,7 @@ function buttonsOf(parts, player, jump) {
   const previous = button("previous", () => jump(parts.open - 1));
   const next = button("next", () => jump(parts.open + 1));
   const play = button("play", () => (player.playing ? player.stop() : player.play()), "btn primary");
+  keepWidth(play, t("computation.pause"));
   const options = PACES.map((seconds) =>
     h("option", { value: seconds, selected: seconds === player.pace }, t("computation.seconds", { n: seconds })),
   );
@@ -99,7 +100,9 @@ export function drawWalk(walk, steps, open, model) {
 }
 
 function showPlay({ play, player }) {
-  setText(play, t(player.playing ? "computation.pause" : "computation.play"));
+  const [now, other] = player.playing ? ["pause", "play"] : ["play", "pause"];
+  setText(play, t(`computation.${now}`));
+  keepWidth(play, t(`computation.${other}`));
 }
 
 /** The steps of the block stand in a group for each sublayer. */

@@ -1,7 +1,7 @@
 /** The tokens whose embeddings point the same way as one token's, beside what any two tokens have in common. */
 
 import { chosenToken, own } from "../../data/embedding.js";
-import { tokenLabel } from "../../model/labels.js";
+import { tokenName } from "../../model/labels.js";
 import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
@@ -81,7 +81,7 @@ function meanWords({ cosine, mean_cosine: mean }) {
 
 function rowOf({ tokens, cosine, dot, mean_cosine: mean }, id, i, chosen, actions) {
   const token = tokens[id];
-  const vars = { token: tokenLabel(token), id, cosine: number(cosine[i], 4), dot: number(dot[i], 3) };
+  const vars = { token: tokenName(token), id, cosine: number(cosine[i], 4), dot: number(dot[i], 3) };
   const width = (share) => `${Math.max(0, Math.min(1, share)) * 100}%`;
   return h(
     "li",

@@ -1,7 +1,7 @@
 /** The sentence as buttons, of which two are picked to change places: a click replaces the pick that is older. */
 
 import { movable, own } from "../../data/embedding.js";
-import { tokenLabel } from "../../model/labels.js";
+import { tokenName } from "../../model/labels.js";
 import { h, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { tokenText } from "../../ui/token_text.js";
@@ -25,7 +25,7 @@ function pick(token, tokens, pair, actions) {
   const picked = pair !== null && (index === pair.i || index === pair.j);
   // With its own like it cannot change places.
   const useless = pair === null || (!picked && tokens[pair.j].id === id);
-  const label = t(picked ? "embedding.picked" : "embedding.pick", { token: tokenLabel(token), i: index });
+  const label = t(picked ? "embedding.picked" : "embedding.pick", { token: tokenName(token), i: index });
   const other = pair && (index === pair.j ? pair.i : pair.j); // which pick stays
   const choose = () => !useless && pair && actions.set(own.patch({ swap: [other, index] }));
   return h(

@@ -1,7 +1,7 @@
 /** What a swap has changed, in words: what the numbers show, and why. */
 
 import { writesTarget } from "../../model/description.js";
-import { tokenLabel } from "../../model/labels.js";
+import { tokenName } from "../../model/labels.js";
 import { h } from "../../ui/dom.js";
 import { percent, power, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
@@ -32,5 +32,5 @@ export function movedWords(trace, { rows, prediction }) {
   const most = prediction.reduce((best, one, i) => (one > prediction[best] ? i : best), 0);
   const share = prediction[most] < 1e-4 ? power(prediction[most]) : percent(prediction[most]);
   if (trace.written === null) return t("embedding.moved_class", { share });
-  return t("embedding.moved", { share, token: tokenLabel(trace.written.tokens[rows[most]]), row: rows[most] });
+  return t("embedding.moved", { share, token: tokenName(trace.written.tokens[rows[most]]), row: rows[most] });
 }

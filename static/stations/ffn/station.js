@@ -3,8 +3,9 @@
 import { rampStops } from "../../chart/colour.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
 import { stacksOf } from "../../model/description.js";
-import { largest, rowIn } from "../../model/matrix.js";
+import { rowIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
+import { chosenUnit } from "../../model/units.js";
 import { choice } from "../../state/fields.js";
 import { ownState } from "../../state/own.js";
 import { h, perRoot } from "../../ui/dom.js";
@@ -64,7 +65,7 @@ function shownOf({ page }, trace, state) {
   const [pre, post] = [trace.tensor(ffn.pre), trace.tensor(ffn.post)];
   const { query } = position(state, trace);
   const n = post.shape[1];
-  const unit = Math.min(state.ffnUnit ?? largest(rowIn(post, query)), n - 1);
+  const unit = chosenUnit(state, rowIn(post, query));
   const order = orderOf(wish.sort, rowIn(pre, query));
   const size = pageSize(page.element.clientWidth);
   const at = order.indexOf(unit);

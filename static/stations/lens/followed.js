@@ -2,7 +2,7 @@
 
 import { drawBarPicture } from "../../chart/bars/bar_picture.js";
 import { cssColour, inkOn, rampColour, rgb } from "../../chart/colour.js";
-import { tokenLabel } from "../../model/labels.js";
+import { tokenName } from "../../model/labels.js";
 import { choice } from "../../state/fields.js";
 import { ownState } from "../../state/own.js";
 import { h, keepingFocus, perRoot, replace, update } from "../../ui/dom.js";
@@ -61,9 +61,9 @@ export function drawFollowed(root, found, trace, at, state, actions) {
 
 /** The model's answer, and what the text really goes on with, where that is another. */
 function seriesOf(final, next) {
-  const answer = { name: t("lens.series_final", { token: tokenLabel(final) }), colour: cssColour("--bar-solid") };
+  const answer = { name: t("lens.series_final", { token: tokenName(final) }), colour: cssColour("--bar-solid") };
   return next
-    ? [answer, { name: t("lens.series_next", { token: tokenLabel(next) }), colour: cssColour("--bar-pale") }]
+    ? [answer, { name: t("lens.series_next", { token: tokenName(next) }), colour: cssColour("--bar-pale") }]
     : [answer];
 }
 
@@ -73,13 +73,13 @@ function barsOf(found, at, series, { final, next, log, vocab }) {
   const words = (token, who, depth) =>
     t("lens.bar", {
       depth: labels[depth],
-      token: tokenLabel(token),
+      token: tokenName(token),
       p: percent(value(who, depth), 3),
       rank: integer(found[who].rank[depth][at] + 1),
       n: integer(vocab),
     });
   return {
-    label: t("lens.bars_label", { token: tokenLabel(final), row: found.rows[at] }),
+    label: t("lens.bars_label", { token: tokenName(final), row: found.rows[at] }),
     rows: labels.map((label, depth) => ({
       label,
       hover: words(final, "final", depth) + (next ? ` · ${words(next, "next", depth)}` : ""),
@@ -130,7 +130,7 @@ function chip(found, depth, at, id, i, state, actions) {
   const p = found.probability[depth][at][i];
   const colour = rampColour("weights", p);
   const final = found.final.ids[at];
-  const label = t("lens.chip", { token: tokenLabel(found.tokens[id]), p: percent(p, 2), id });
+  const label = t("lens.chip", { token: tokenName(found.tokens[id]), p: percent(p, 2), id });
   return h(
     "button",
     {

@@ -3,7 +3,7 @@
 import { drawBarPicture } from "../../chart/bars/bar_picture.js";
 import { cssColour } from "../../chart/colour.js";
 import { answeringStack, predictsTokens, tiesEmbeddings } from "../../model/description.js";
-import { tokenLabel } from "../../model/labels.js";
+import { tokenLabel, tokenName } from "../../model/labels.js";
 import { rowOf } from "../../model/selection.js";
 import { taken } from "../../model/take.js";
 import { choice } from "../../state/fields.js";
@@ -78,7 +78,7 @@ function legend({ vocab_size }) {
 function barsOf({ candidates, position: query }, { actual, take, log, state }) {
   const words = (candidate) => {
     const { before, after, id } = candidate;
-    const vars = { token: tokenLabel(candidate), id, before: percent(before, 3), after: percent(after, 3) };
+    const vars = { token: tokenName(candidate), id, before: percent(before, 3), after: percent(after, 3) };
     return t(candidate.kept ? "next.candidate" : "next.candidate_cut", vars);
   };
   return {

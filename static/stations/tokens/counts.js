@@ -13,7 +13,7 @@ export function buildCounts() {
   const head = h(
     "tr",
     null,
-    COLUMNS.map((name) => h("th", { scope: "col", class: name }, t(`counts.${name}`))),
+    COLUMNS.map((name) => h("th", { scope: "col" }, t(`counts.${name}`))),
   );
   const table = h("table", { class: "token-table" }, h("thead", null, head), body);
   const why = h("p", { class: "about" }, t("counts.why"));
@@ -38,7 +38,8 @@ export function drawCounts(
   element.hidden = counts === null;
   if (counts === null) return;
   const bytes = new TextEncoder().encode(text).length;
-  replace(size, t("counts.size", { characters: integer(nCharacters), bytes: integer(bytes) }));
+  const characters = t("sentence.characters", { n: integer(nCharacters) });
+  replace(size, t("counts.size", { characters, bytes: t("counts.bytes", { n: integer(bytes) }) }));
   const ours = { name: t("counts.ours", { model: model.name }), available: true, n_tokens: real.end - real.start };
   replace(
     body,

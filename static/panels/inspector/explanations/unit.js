@@ -1,8 +1,9 @@
 /** The arithmetic of one FFN unit on one token: which inputs drive it, what ReLU leaves, what it writes. */
 
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
-import { columnIn, largest, lengthOf, products, rowIn, sum } from "../../../model/matrix.js";
+import { columnIn, lengthOf, products, rowIn, sum } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
+import { chosenUnit } from "../../../model/units.js";
 import { ffnOf } from "../../../stations/ffn/data.js";
 import { checkOf } from "../../../ui/agreement.js";
 import { replace } from "../../../ui/dom.js";
@@ -36,7 +37,7 @@ export default {
     const { query } = position(state, trace);
     const part = (name) => rowIn(trace.tensor(name), query);
     const [x, pre, post] = [part(taps.input), part(taps.pre), part(taps.post)];
-    const unit = Math.min(state.ffnUnit ?? largest(post), pre.length - 1);
+    const unit = chosenUnit(state, post);
     drawTitle(
       parts,
       "why.title_unit",

@@ -1,7 +1,7 @@
 /** The arithmetic of one element of z = A·V: what each key hands over in one dimension, weighted, and their sum. */
 
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
-import { tokenLabel } from "../../../model/labels.js";
+import { tokenName } from "../../../model/labels.js";
 import { headIn, products, rowIn, sum } from "../../../model/matrix.js";
 import { elementOf } from "../../../stations/av/data.js";
 import { checkOf } from "../../../ui/agreement.js";
@@ -33,7 +33,7 @@ export default {
       label: t("why.z_label", { d, n: terms.length }),
       words: (j) =>
         t("why.z_term", {
-          key: tokenLabel(trace.keys.tokens[j]),
+          key: tokenName(trace.keys.tokens[j]),
           j,
           a: significant(weights[j]),
           v: signed(column[j], 3),

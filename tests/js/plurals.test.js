@@ -1,0 +1,33 @@
+/** What the catalogue says for one of a thing (static/ui/i18n.js), and how a token is named in a sentence (static/model/labels.js). */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { tokenName } from "../../static/model/labels.js";
+import { loadCatalogue, phrase, t } from "../../static/ui/i18n.js";
+
+const words = { tokens: "{n} tokens", "tokens.one": "1 token", keys: "{n} keys" };
+Object.assign(globalThis, {
+  document: { documentElement: { lang: "en" } },
+  Node: class {},
+  fetch: async () => ({ ok: true, json: async () => words }),
+});
+await loadCatalogue();
+
+test("one is one, as a number and as the page writes it", () => {
+  assert.equal(t("tokens", { n: 1 }), "1 token");
+  assert.equal(t("tokens", { n: "1" }), "1 token");
+  assert.equal(phrase("tokens", { n: 1 }).join(""), "1 token");
+  assert.equal(t("tokens", { n: 11 }), "11 tokens");
+  assert.equal(t("keys", { n: 1 }), "1 keys", "where the catalogue has no string of its own");
+});
+
+for (const [text, name] of [
+  [",", "“,”"],
+  [" cat", "·cat"],
+  [" .", "“·.”"],
+  ["猫", "猫"],
+  ["7", "7"],
+])
+  test(`${text} is named ${name}`, () => {
+    assert.equal(tokenName({ text, bytes: "", partial: false, special: false }), name);
+  });
