@@ -1,9 +1,9 @@
 /** The pictures that are on the page: whoever draws one says so here, and whoever takes one away finds it here. */
 
 /**
- * @typedef {{kind: "matrix", content: import("./matrix/heatmap.js").Matrix, plot: HTMLElement}
+ * @typedef {{kind: "matrix", content: import("./matrix/matrix.js").Matrix, size: import("./matrix/layout.js").Size, plot: HTMLElement}
  *   | {kind: "bars", content: import("./bars/bar_picture.js").Bars, plot: HTMLElement}
- *   | {kind: "lines", content: any, plot: SVGSVGElement}} Picture  see lib/lines_picture.js
+ *   | {kind: "lines", content: any, plot: SVGSVGElement}} Picture  see lines/picture.js
  */
 
 /** @type {WeakMap<Element, () => Picture|null>} */

@@ -20,13 +20,6 @@ export function load() {
   return loading;
 }
 
-/** Load the library when the browser has nothing better to do: the first picture then comes at once. */
-export function preload() {
-  const quietly = () => void load().catch(() => {}); // whoever draws gets the error
-  if ("requestIdleCallback" in window) requestIdleCallback(quietly, { timeout: 500 });
-  else setTimeout(quietly, 100);
-}
-
 function fetchScript() {
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");
@@ -49,22 +42,12 @@ export async function react(root, data, layout, config) {
   return (await load()).react(root, data, layout, config);
 }
 
-/** Change some of the layout, e.g. `{"xaxis.range": [0, 4]}`. @param {HTMLElement} root @param {object} change */
-export async function relayout(root, change) {
-  return (await load()).relayout(root, change);
-}
-
 /**
  * Hear of `plotly_click`, `plotly_hover`, `plotly_unhover`, `plotly_relayout` …; only after the first `react`.
  * @param {any} root @param {string} event @param {(detail: any) => void} listener
  */
 export function on(root, event, listener) {
   root.on(event, listener);
-}
-
-/** Take a picture down and free what it holds. @param {HTMLElement} root */
-export async function purge(root) {
-  return (await load()).purge(root);
 }
 
 /** The picture as a data URL. @param {HTMLElement} root @param {{format: "png"|"svg", scale?: number}} options */
@@ -91,16 +74,6 @@ export async function source() {
  */
 export async function download(root, options) {
   return (await load()).downloadImage(root, options);
-}
-
-/**
- * Where the axes are now, after zooming too; null before the first `react`.
- * @param {any} root
- * @returns {{x: [number, number], y: [number, number]}|null}
- */
-export function ranges(root) {
-  const layout = root._fullLayout; // the library has no public word for it
-  return layout?.xaxis?.range ? { x: [...layout.xaxis.range], y: [...layout.yaxis.range] } : null;
 }
 
 /**

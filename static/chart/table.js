@@ -25,7 +25,7 @@ const partsOf = perRoot((root) => {
   return parts;
 });
 
-/** Keep the table under a picture true; closed, it costs nothing. @param {HTMLElement} root @param {import("./matrix/heatmap.js").Matrix} matrix */
+/** Keep the table under a picture true; closed, it costs nothing. @param {HTMLElement} root @param {import("./matrix/matrix.js").Matrix} matrix */
 export function drawTable(root, matrix) {
   const parts = partsOf(root);
   const moved = parts.matrix?.chosen.row !== matrix.chosen.row || parts.matrix?.shape[0] !== matrix.shape[0];
@@ -64,7 +64,7 @@ function empty({ box }) {
   return null;
 }
 
-/** @param {import("./matrix/heatmap.js").Matrix} matrix @param {number} page */
+/** @param {import("./matrix/matrix.js").Matrix} matrix @param {number} page */
 function tableOf(matrix, page) {
   const { rows, cols, label, shape } = matrix;
   const indices = Array.from({ length: shape[0] }, (_, row) => row).slice(page * PAGE, (page + 1) * PAGE);

@@ -35,7 +35,7 @@ export function shortest32(value) {
 
 /**
  * Token labels in the first row and the first column, the numbers between them.
- * @param {Pick<import("../chart/matrix/heatmap.js").Matrix, "values"|"shape"|"rows"|"cols">} matrix
+ * @param {Pick<import("../chart/matrix/matrix.js").Matrix, "values"|"shape"|"rows"|"cols">} matrix
  */
 export function matrixCsv({ values, shape: [nRows, nCols], rows, cols }) {
   const exact = values instanceof Float32Array ? shortest32 : Number;

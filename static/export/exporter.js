@@ -1,5 +1,6 @@
 /** What the export menu can do, one function each: makes a file, saves it, and returns its name. */
 
+import { pngOf } from "../chart/raster.js";
 import { download } from "../data/api.js";
 import { requestOf } from "../data/request.js";
 import { N_CANDIDATES } from "../data/traces.js";
@@ -8,12 +9,11 @@ import { rowOf } from "../model/selection.js";
 import { headParts } from "../ui/head_names.js";
 import { t } from "../ui/i18n.js";
 import { whereOf } from "../ui/next_words.js";
+import { saveBlob, saveText } from "../ui/save.js";
 import { barsCsv, matrixCsv, tokensCsv } from "./csv.js";
 import { captionOf, fileName, titleOf } from "./names.js";
 import { offlineHtml } from "./offline_file.js";
 import { overviewScene } from "./overview_picture.js";
-import { pngOf } from "./raster.js";
-import { saveBlob, saveText } from "./save.js";
 import { nameOf, stationScene } from "./station_picture.js";
 import { tokenScene } from "./token_picture.js";
 

@@ -1,35 +1,44 @@
-/** What is drawn, as plain data for a file: figures with their hovers written out, and all labels of their axes. */
+/** What is drawn, as plain data for a file: a matrix with all its words, a plot with what draws it. */
 
+import { cssColour } from "../chart/colour.js";
 import { linesFigure } from "../chart/lines/figure.js";
-import { coloured, escapeText, figure } from "../chart/plotly.js";
+import { lookOf } from "../chart/matrix/labels.js";
+import { figure } from "../chart/plotly.js";
 import { nameOf } from "./station_picture.js";
 
-/** @param {import("../chart/pictures.js").Picture} picture @param {Object<string, string>} colours  of the roles */
-export function plainFigure(picture, colours) {
+/** @param {import("../chart/pictures.js").Picture} picture */
+export function plainFigure(picture) {
   const { kind, content } = picture;
   const common = { kind, name: nameOf(picture), label: content.label };
+  if (kind === "matrix") return { ...common, ...matrixData(content, picture.size) };
   if (kind === "lines") return { ...common, ...linesFigure(content) };
   const { data, layout } = figure(picture.plot);
-  if (kind === "bars") return { ...common, data, layout: { ...layout, dragmode: "zoom" } };
-  const hover = () => ({ hoverinfo: "text", hovertext: hovers(content) });
-  const traces = data.map((trace) => (trace.type === "heatmap" ? { ...trace, ...hover() } : trace));
-  return { ...common, data: traces, layout: { ...layout, dragmode: "zoom" }, axes: axesOf(content, colours) };
+  return { ...common, data, layout: { ...layout, dragmode: "zoom" } };
 }
 
-/** In the page lib/heatmap_tip.js shows these, one at a time; a file has them all. @param {import("../chart/matrix/heatmap.js").Matrix} matrix */
-function hovers({ shape: [rows, cols], hover }) {
-  const words = (row, col) => hover(row, col).map(escapeText).join("<br>");
-  return Array.from({ length: rows }, (_, row) => Array.from({ length: cols }, (_, col) => words(row, col)));
+/**
+ * Its numbers (null where forbidden), what it says of each cell, and all labels: more of them fit into a closer look.
+ * @param {import("../chart/matrix/matrix.js").Matrix} matrix @param {import("../chart/matrix/layout.js").Size} size
+ */
+function matrixData(
+  { values, forbidden, shape, hover, rows, cols, chosen, square },
+  { width, height, box, cell, view, font, type, angle, rowText, colText },
+) {
+  const cells = Array.from(values, (value, at) => (forbidden?.[at] ? null : value));
+  const words = cells.map((_, at) => hover(Math.floor(at / shape[1]), at % shape[1]).join("\n"));
+  return {
+    ...{ shape, square: Boolean(square), values: cells, words },
+    size: { width, height, box, cell, view, font, type, angle },
+    axes: { row: axisOf(rows, rowText, chosen.row), col: axisOf(cols, colText, chosen.col) },
+  };
 }
 
-/** @param {import("../chart/matrix/heatmap.js").Matrix} matrix */
-function axesOf({ rows, cols, chosen }, colours) {
-  const axis = ({ labels, role, hidden }, index) => ({
-    chosen: index,
-    labels: labels.map((text, i) => {
-      if (hidden) return "";
-      return i === index ? `<b>${coloured(text, colours[role] ?? colours.ink)}</b>` : escapeText(text);
-    }),
+/** @param {import("../chart/matrix/matrix.js").Axis} axis @param {string[]} texts  cut to their room */
+function axisOf(axis, texts, chosen) {
+  const look = lookOf(axis, chosen);
+  const labels = texts.map((text, i) => {
+    const { fill, "font-weight": weight = 400 } = /** @type {any} */ (look.of(i));
+    return { text, fill: cssColour(fill), weight };
   });
-  return { xaxis: axis(cols, chosen.col), yaxis: axis(rows, chosen.row) };
+  return { labels: axis.hidden ? [] : labels, always: look.always };
 }

@@ -29,9 +29,10 @@ const POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsaf
 
 /**
  * @param {{lang: string, theme: string, caption: {title: string, sentence: string, source: string},
- *   tokens: {label: string, id: number|string, role: string}[], formula: string, legends: string[], about: [string, string][], link: string|null,
- *   words: {link: string, strip: string}, data: {pictures: any[]}, plotly: string, script: string, style: string}} page
- *   `formula` (MathML) and `legends` (SVG) are markup that a serialiser wrote; `about` are lines of name and value
+ *   tokens: {label: string, id: number|string, role: string}[], formula: string, legends: string[], drawings: string[], about: [string, string][], link: string|null,
+ *   words: {link: string, strip: string}, data: {pictures: any[], sentence: string}, plotly: string, script: string, style: string}} page
+ *   `formula` (MathML), `legends` and `drawings` (SVG; "" where plotly.js draws) are markup that a serialiser wrote; `about` are lines of name and
+ *   value; `plotly` is "" where nothing needs it
  * @returns {string}
  */
 export function offlinePage(page) {
@@ -53,14 +54,14 @@ export function offlinePage(page) {
 <p class="sentence">${escapeHtml(caption.sentence)}</p>
 <div class="tokens" role="list" aria-label="${escapeHtml(page.words.strip)}">${page.tokens.map(tokenHtml).join("")}</div>
 ${page.formula ? `<div class="formula">${page.formula}</div>` : ""}
-${data.pictures.map((picture, i) => pictureHtml(picture, page.legends[i], i)).join("\n")}
+${data.pictures.map((picture, i) => pictureHtml(picture, page.legends[i], page.drawings[i], i)).join("\n")}
 <footer>
 <dl>${page.about.map(lineHtml).join("")}</dl>
 ${page.link === null ? "" : `<p><a href="${escapeHtml(page.link)}" rel="noreferrer">${escapeHtml(page.words.link)}</a></p>`}
 </footer>
 </main>
 <script type="application/json" id="data">${safeJson(data)}</script>
-<script>${inlineScript(page.plotly)}</script>
+${page.plotly && `<script>${inlineScript(page.plotly)}</script>`}
 <script>${inlineScript(page.script)}</script>
 </body>
 </html>
@@ -71,8 +72,8 @@ function tokenHtml({ label, id, role }) {
   return `<span class="tok ${role}" role="listitem">${escapeHtml(label)}<i>${id}</i></span>`;
 }
 
-function pictureHtml({ name, label }, legend, index) {
-  const plot = `<div class="plot" id="picture-${index}" role="img" aria-label="${escapeHtml(label)}"></div>`;
+function pictureHtml({ name, label }, legend, drawing, index) {
+  const plot = `<div class="plot" id="picture-${index}" role="img" aria-label="${escapeHtml(label)}">${drawing}</div>`;
   return `<section><h2>${escapeHtml(name)}${legend}</h2><div class="scroll">${plot}</div></section>`;
 }
 

@@ -1,13 +1,13 @@
 /** Everything that goes into a saved HTML file, gathered from the page. */
 
-import { cssColour, currentTheme } from "../chart/colour.js";
+import { currentTheme } from "../chart/colour.js";
 import { source } from "../chart/plotly.js";
 import { tokenLabel } from "../model/labels.js";
 import { position } from "../model/selection.js";
 import { language, t } from "../ui/i18n.js";
 import { plainFigure } from "./figures.js";
 import { offlinePage } from "./offline.js";
-import { legendMarkup } from "./station_picture.js";
+import { legendMarkup, matrixMarkup } from "./station_picture.js";
 
 /**
  * @param {{trace: import("../data/model_trace.js").ModelTrace, state: import("../state/store.js").State, station: HTMLElement,
@@ -18,7 +18,8 @@ export async function offlineHtml({ trace, state, station, pictures, caption, li
   const files = ["css/tokens.css", "css/tok.css", "css/offline.css", "export/offline_page.js"].map((name) =>
     read(`/static/${name}`),
   );
-  const [tokensCss, tokCss, offlineCss, script, plotly] = await Promise.all([...files, source()]);
+  const library = pictures.some(({ kind }) => kind !== "matrix") ? source() : "";
+  const [tokensCss, tokCss, offlineCss, script, plotly] = await Promise.all([...files, library]);
   const { query, key } = position(state, trace);
   const roles = ({ index }, side) => [
     side === trace.queries && index === query && "q",
@@ -31,7 +32,6 @@ export async function offlineHtml({ trace, state, station, pictures, caption, li
       role: roles(token, side).filter(Boolean).join(" "),
     }));
   const arrow = { label: "→", id: "", role: "arrow" };
-  const colours = { q: cssColour("--q"), k: cssColour("--k"), v: cssColour("--v"), ink: cssColour("--ink") };
   return offlinePage({
     lang: language(),
     theme: currentTheme(),
@@ -47,7 +47,8 @@ export async function offlineHtml({ trace, state, station, pictures, caption, li
     link: trace.file ? null : link, // a file has no address
     words: { link: t("export.about_link"), strip: t("tokens.title") },
     legends: pictures.map((picture, i) => legendMarkup(picture, `ramp-${i}`)),
-    data: { pictures: pictures.map((picture) => plainFigure(picture, colours)), sentence: caption.sentence },
+    drawings: pictures.map((picture, i) => (picture.kind === "matrix" ? matrixMarkup(picture, `matrix-${i}`) : "")),
+    data: { pictures: pictures.map((picture) => plainFigure(picture)), sentence: caption.sentence },
     plotly,
     script,
     style: `${tokensCss}\n${tokCss}\n${offlineCss}`,

@@ -42,7 +42,7 @@ function groupsOf({ attentions, model, picture }) {
   });
 }
 
-/** @param {Group} group */
+/** @param {import("../data/model_trace.js").ModelTrace} trace @param {Group} group */
 function nodesOf(trace, { id, name, layers, heads, top, pixels, w, h, width }) {
   const look = { size: 12, colour: "--ink-2", anchor: "middle" };
   const numbers = (count, place) => Array.from({ length: count }, (_, i) => label(String(i), { ...look, ...place(i) }));

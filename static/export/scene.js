@@ -5,20 +5,12 @@
 
 import { cssColour } from "../chart/colour.js";
 import { svg } from "../ui/dom.js";
+import { xmlText } from "../ui/xml.js";
 
 const EDGE = 16;
 const MOST_LINES = 3;
 const LEAST_WIDTH = 420;
-/** Characters that XML cannot hold; and line ends, which it would swallow. */
-const NO_XML =
-  /[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
-
-/** @typedef {{svg: string, width: number, height: number}} Scene */
-
-/** @param {string} text */
-export function xmlText(text) {
-  return text.replace(NO_XML, "\ufffd");
-}
+/** @typedef {import("../chart/raster.js").Drawing} Scene */
 
 /**
  * @param {{title: string, sentence: string, source: string}} caption
@@ -61,6 +53,7 @@ export function label(text, { x, y, size = 12, weight = 400, colour = "--ink", f
   return svg("text", { ...attrs, fill: cssColour(colour), style: { "white-space": "pre" } }, xmlText(text));
 }
 
+/** @type {CanvasRenderingContext2D|null} */
 let pen = null;
 
 /** @param {string} text @param {number} size */

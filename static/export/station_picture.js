@@ -2,11 +2,13 @@
 
 import { cssColour } from "../chart/colour.js";
 import { lookedAs } from "../chart/lines/figure.js";
+import { fileNode } from "../chart/matrix/nodes.js";
 import { toImage } from "../chart/plotly.js";
 import { svg } from "../ui/dom.js";
 import { number } from "../ui/format.js";
 import { t } from "../ui/i18n.js";
-import { label, sceneOf, textWidth, xmlText } from "./scene.js";
+import { xmlText } from "../ui/xml.js";
+import { label, sceneOf, textWidth } from "./scene.js";
 
 /** Room above each picture, for its name and its legend. */
 const HEAD = 30;
@@ -26,9 +28,9 @@ export async function stationScene(pictures, caption) {
   const boxes = pictures.map(({ plot }) => plot.getBoundingClientRect());
   const left = Math.min(...boxes.map((box) => box.left));
   const top = Math.min(...boxes.map((box) => box.top)) - HEAD;
-  const drawn = await Promise.all(pictures.map(drawnAs));
+  const drawn = await Promise.all(pictures.map((picture, i) => drawnAs(picture, `picture-${i}`)));
   const nodes = pictures.map((picture, i) => {
-    const at = `translate(${boxes[i].left - left} ${boxes[i].top - top})`;
+    const at = `translate(${Math.round(boxes[i].left - left)} ${Math.round(boxes[i].top - top)})`; // edges stay sharp
     const name = pictures.length > 1 ? nameOf(picture) : ""; // of one alone the caption says it
     return svg("g", { transform: at }, headOf(picture, name, `ramp-${i}`, boxes[i].width), drawn[i]);
   });
@@ -37,10 +39,11 @@ export async function stationScene(pictures, caption) {
   return sceneOf(caption, { width, height, nodes });
 }
 
-/** A plot as an SVG element of this document. @param {Picture} picture */
-async function drawnAs({ kind, plot }) {
-  if (kind === "lines") return lookedAs(/** @type {any} */ (plot));
-  const url = await toImage(plot, { format: "svg" });
+/** A picture as an SVG element of this document. @param {Picture} picture @param {string} id  unique in its file */
+async function drawnAs(picture, id) {
+  if (picture.kind === "matrix") return fileNode(picture.content, picture.size, id);
+  if (picture.kind === "lines") return lookedAs(picture.plot);
+  const url = await toImage(picture.plot, { format: "svg" });
   const text = xmlText(decodeURIComponent(url.slice(url.indexOf(",") + 1)));
   const root = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
   if (root.nodeName !== "svg") throw new Error(t("export.no_svg"));
@@ -59,6 +62,13 @@ export function legendMarkup(picture, id) {
   const { nodes, width } = legendOf(picture, id);
   const size = { width: Math.ceil(width), height: 14, viewBox: `0 -11 ${Math.ceil(width)} 14` };
   return new XMLSerializer().serializeToString(svg("svg", { ...size, "aria-hidden": true }, nodes));
+}
+
+/** A matrix as markup that a serialiser wrote. @param {Extract<Picture, {kind: "matrix"}>} picture @param {string} id */
+export function matrixMarkup({ content, size }, id) {
+  const { width, height } = size;
+  const node = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}` }, fileNode(content, size, id));
+  return new XMLSerializer().serializeToString(node);
 }
 
 function legendOf({ kind, content }, id) {

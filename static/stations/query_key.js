@@ -1,6 +1,6 @@
 /** A query × key matrix of a head: what is the same for weights, scores and mask. */
 
-import { drawMatrix } from "../chart/matrix/heatmap.js";
+import { drawMatrix } from "../chart/matrix/matrix.js";
 import { weightScale } from "../chart/matrix/scale.js";
 import { ABSENT } from "../model/compare/align.js";
 import { inside, leakOfRow } from "../model/compare/measure.js";
@@ -41,7 +41,7 @@ function namesOf(reasons, area) {
 /**
  * Draw values by query and key. `own` says what is particular: `words(row, col)` is what a cell holds, as a string of
  * the catalogue with what fills it; `reasons` is the mask, where it says why a cell has no number; the rest is as in
- * lib/heatmap.js.
+ * chart/matrix/matrix.js.
  * @param {HTMLElement} root
  * @param {import("../data/model_trace.js").ModelTrace} trace
  * @param {import("../state/store.js").State} state
@@ -113,7 +113,7 @@ export function leakMargin(trace, detail) {
 /**
  * The weights of one head; `id` tells two of them apart.
  * @param {{id: string, title: string, detail: Pick<import("../data/model_trace.js").Detail, "overview"|"mask">,
- *   margin?: import("../chart/matrix/heatmap.js").Matrix["margin"]}} which
+ *   margin?: import("../chart/matrix/matrix.js").Matrix["margin"]}} which
  */
 export function drawWeights(root, trace, state, actions, { id, title, detail, margin }) {
   const { mask, overview } = detail;

@@ -4,7 +4,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
     from model.checkpoint import Checkpoint
 
@@ -56,3 +56,22 @@ def wait_for_run(page: "Page", condition: str) -> dict[str, Any]:
     run = "JSON.parse(new URL(location).searchParams.get('run') ?? '{}')"
     page.wait_for_function(f"() => {{ const run = {run}; return {condition}; }}")
     return page.evaluate(f"() => {run}")
+
+
+def matrix_shown(frame: "Locator") -> dict[str, Any]:
+    """What a matrix holds and draws: values (None where forbidden), colours, the part in view, numbers in its cells."""
+    shown: dict[str, Any] = frame.evaluate("""async frame => {
+      const { picturesIn } = await import('/static/chart/pictures.js');
+      const { numbersOf } = await import('/static/chart/matrix/numbers.js');
+      const [{ content, size }] = picturesIn(frame.parentElement);
+      const [rows, cols] = content.shape;
+      const value = (at) => (content.forbidden?.[at] ? null : content.values[at]);
+      const { numbers } = numbersOf(content, size);
+      const texts = (name) => [...frame.querySelectorAll(`.${name}-label`)].map((one) => one.textContent);
+      return {
+        z: Array.from({ length: rows }, (_, row) => Array.from({ length: cols }, (_, col) => value(row * cols + col))),
+        range: [content.scale.min, content.scale.max], colours: content.scale.stops, view: size.view, cell: size.cell,
+        numbers: numbers.length ? numbers.map(({ text }) => text) : null, sums: content.sums ? texts('sum') : null,
+      };
+    }""")
+    return shown

@@ -15,7 +15,7 @@ from model.explain.parameters import count_parameters
 from model.explain.residual import streams
 from model.explain.units import units
 from model.trace import Padding, trace
-from tests.browser.helpers import drawn
+from tests.browser.helpers import drawn, matrix_shown
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -48,7 +48,7 @@ def part(page: "Page", name: str) -> "Locator":
 
 def values(page: "Page", name: str) -> torch.Tensor:
     """What a picture holds; a forbidden cell is NaN."""
-    z = page.locator(f'[data-matrix="{name}"]').evaluate("frame => frame.querySelector('.js-plotly-plot').data[0].z")
+    z = matrix_shown(page.locator(f'[data-matrix="{name}"]'))["z"]
     return torch.tensor([[math.nan if x is None else x for x in row] for row in z])
 
 

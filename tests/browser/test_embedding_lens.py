@@ -13,7 +13,7 @@ from model.explain.neighbours import neighbours
 from model.explain.positions import position_table
 from model.explain.swaps import swap_tokens
 from model.trace import trace
-from tests.browser.helpers import drawn, loaded, serious
+from tests.browser.helpers import drawn, loaded, matrix_shown, serious
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -33,7 +33,7 @@ def open_station(page: "Page", view: str, **state: Any) -> None:
 def values(page: "Page", name: str) -> Tensor:
     """What the picture of a matrix holds."""
     frame = page.locator(f'[data-matrix="{name}"][aria-busy="false"]')
-    return torch.tensor(frame.evaluate("frame => frame.querySelector('.js-plotly-plot').data[0].z"))
+    return torch.tensor(matrix_shown(frame)["z"])
 
 
 def open_tab(page: "Page", name: str) -> "Locator":

@@ -14,7 +14,7 @@ from model import checkpoint
 from model.attentions import attentions
 from model.trace import Masks, Padding, Trace, trace
 from model.translate import beam_search
-from tests.browser.helpers import loaded, serious, wait_for_run
+from tests.browser.helpers import loaded, matrix_shown, serious, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -69,10 +69,8 @@ def ids_in(page: "Page", testid: str) -> list[int]:
 
 
 def numbers(page: "Page", matrix: str) -> torch.Tensor:
-    rows = page.locator(f'[data-matrix="{matrix}"]:visible').evaluate(
-        "frame => frame.querySelector('.js-plotly-plot').data[0].z.map((row) => Array.from(row, (one) => one ?? 0))"
-    )
-    return torch.tensor(rows, dtype=torch.float32)
+    rows = matrix_shown(page.locator(f'[data-matrix="{matrix}"]:visible'))["z"]
+    return torch.tensor([[one or 0 for one in row] for row in rows], dtype=torch.float32)
 
 
 def opened(page: "Page") -> str:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from model import checkpoint
 from model.trace import trace
-from tests.browser.helpers import loaded
+from tests.browser.helpers import loaded, matrix_shown
 from tests.test_colours import MACHADO, contrast, linear, palette, seen
 
 if TYPE_CHECKING:
@@ -235,10 +235,7 @@ def test_words_are_sums_of_keys_and_means_of_queries(page: "Page", model: checkp
     page.get_by_test_id("lines-matrix").click()
     frame = page.locator('[data-matrix="weights-words"][aria-busy="false"]')
     frame.wait_for()
-    shown = frame.evaluate("""frame => {
-      const { data, layout } = frame.querySelector('.js-plotly-plot');
-      return { z: data[0].z, sums: layout.yaxis2.ticktext };
-    }""")
+    shown = matrix_shown(frame)
     for row, cells in enumerate(shown["z"]):
         for col, cell in enumerate(cells):
             if col > row:
@@ -246,7 +243,7 @@ def test_words_are_sums_of_keys_and_means_of_queries(page: "Page", model: checkp
             else:
                 assert cell == pytest.approx(whole[row, col].item(), abs=1e-6)
     assert shown["sums"] == ["1.000"] * len(words)
-    titles = frame.locator(".annotation-text").all_text_contents()
+    titles = frame.locator(".title").all_text_contents()
     assert titles[:2] == ["key: words (sum over their tokens) →", "← query: words (mean over their tokens)"]
 
 

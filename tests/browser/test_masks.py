@@ -12,7 +12,7 @@ from torch import Tensor
 
 from model import checkpoint
 from model.trace import Masks, Padding, Trace, trace
-from tests.browser.helpers import drawn, wait_for_run
+from tests.browser.helpers import drawn, matrix_shown, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -42,9 +42,7 @@ def open_page_at(page: "Page", **state: Any) -> None:
 
 def cells(page: "Page", name: str) -> list[list[float | None]]:
     """The numbers behind a picture; null where nothing is drawn."""
-    rows: list[list[float | None]] = page.locator(f'[data-matrix="{name}"]').evaluate(
-        "frame => frame.querySelector('.js-plotly-plot').data[0].z"
-    )
+    rows: list[list[float | None]] = matrix_shown(page.locator(f'[data-matrix="{name}"]'))["z"]
     return rows
 
 

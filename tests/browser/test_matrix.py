@@ -3,25 +3,27 @@
 import math
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from model import checkpoint
 from model.trace import Masks, trace
-from tests.browser.helpers import drawn
+from tests.browser.helpers import drawn, matrix_shown
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page, Route
+    from playwright.sync_api import Locator, Page
 
 TEXT = "May the force be with you."
 STORY = "Once upon a time there was a little girl named Lily. She loved to play in the park with her red ball. "
 LAYER, HEAD = 3, 5
 CAUSAL = "forbidden: the key comes after the query (causal mask)"
-PLOT = "document.querySelector('[data-matrix=weights] .js-plotly-plot')"
 READ_OUT = "row => document.querySelector('[data-matrix=weights] ~ [data-testid=readout]').dataset.query === `${row}`"
 
 pytestmark = pytest.mark.warm
@@ -70,31 +72,58 @@ def legend(page: "Page") -> "Locator":
 
 
 def picture(page: "Page", name: str) -> dict[str, Any]:
-    """What the drawing library holds: values, labels, and what lies around them."""
-    return matrix(page, name).evaluate("""frame => {
-      const { data, layout } = frame.querySelector('.js-plotly-plot');
-      return {
-        z: data[0].z, numbers: data.find((d) => d.mode === 'text')?.text ?? null, colours: data[0].colorscale,
-        range: [data[0].zmin, data[0].zmax], x: layout.xaxis.ticktext, y: layout.yaxis.ticktext,
-        xvals: layout.xaxis.tickvals, yvals: layout.yaxis.tickvals, sums: layout.yaxis2?.ticktext ?? null,
-        view: [layout.xaxis.range, layout.yaxis.range], images: layout.images.map((i) => decodeURIComponent(i.source)),
-        shapes: layout.shapes,
-      };
-    }""")
+    """What a matrix holds and draws."""
+    return matrix_shown(matrix(page, name))
 
 
 def labels(page: "Page", name: str, axis: str) -> list[str]:
-    """The tick labels as a person reads them."""
-    return matrix(page, name).locator(f".{axis}tick text").all_text_contents()
+    """The labels of the rows or columns as a person reads them."""
+    return matrix(page, name).locator(f".{axis}-label").all_text_contents()
+
+
+def box(page: "Page", name: str, mark: str) -> list[float]:
+    """A mark upon the cells: its first row and column and how many of each it covers, as numbers that may be broken."""
+    found = matrix(page, name).evaluate(
+        """(frame, mark) => {
+          const cells = frame.querySelector('.sheet').getBoundingClientRect();
+          const one = frame.querySelector(`rect.${mark.replace(' ', '.')}`).getBoundingClientRect();
+          return [one.y - cells.y, one.x - cells.x, one.height, one.width];
+        }""",
+        mark,
+    )
+    cell = picture(page, name)["cell"]
+    return [found[0] / cell["h"], found[1] / cell["w"], found[2] / cell["h"], found[3] / cell["w"]]
+
+
+def colours(page: "Page", name: str, shape: Sequence[int], across: float = 0.5, down: float = 0.5) -> Any:
+    """The canvas's colour at one place of each cell, [row col rgba]: 0.5 is the middle."""
+    return matrix(page, name).evaluate(
+        """(frame, [rows, cols, across, down]) => {
+          const sheet = frame.querySelector('.sheet');
+          const pen = sheet.getContext('2d');
+          const [w, h] = [sheet.width / cols, sheet.height / rows];
+          const at = (row, col) => pen.getImageData(Math.floor((col + across) * w), Math.floor((row + down) * h), 1, 1);
+          const one = (row, col) => [...at(row, col).data];
+          return Array.from({ length: rows }, (_, row) => Array.from({ length: cols }, (_, col) => one(row, col)));
+        }""",
+        [*shape, across, down],
+    )
+
+
+def mixed(stops: list[str], place: float) -> list[int]:
+    """A ramp's colour, straight between its stops."""
+    colour = np.array([[int(stop[i : i + 2], 16) for i in (1, 3, 5)] for stop in stops])
+    at = np.linspace(0, 1, len(stops))
+    return [round(float(np.interp(place, at, channel))) for channel in colour.T]
 
 
 def point(page: "Page", name: str, shape: Sequence[int], row: int, col: int) -> tuple[float, float]:
     """The middle of a cell on the screen."""
-    area = matrix(page, name).locator(".nsewdrag").first
+    area = matrix(page, name).locator(".sheet")
     area.scroll_into_view_if_needed()
-    box = area.bounding_box()
-    assert box
-    return box["x"] + box["width"] * (col + 0.5) / shape[1], box["y"] + box["height"] * (row + 0.5) / shape[0]
+    place = area.bounding_box()
+    assert place
+    return place["x"] + place["width"] * (col + 0.5) / shape[1], place["y"] + place["height"] * (row + 0.5) / shape[0]
 
 
 def same(shown: list[list[float | None]], expected: Tensor, forbidden: Tensor | None = None) -> None:
@@ -124,6 +153,41 @@ def test_weights_are_the_traces(page: "Page", model: checkpoint.Checkpoint) -> N
     assert page.locator("[data-testid=opened-title]:visible").first.inner_text() == f"Layer {LAYER} · Head {HEAD}"
 
 
+def test_a_cell_has_the_colour_of_its_weight_and_its_number_in_it(page: "Page", model: checkpoint.Checkpoint) -> None:
+    open_head(page)
+    pattern, mask = head_of(model, TEXT, "pattern"), head_of(model, TEXT, "mask")
+
+    stops = picture(page, "weights")["colours"]
+    quarter, middle = (colours(page, "weights", pattern.shape, across, 0.25) for across in (0.25, 0.5))
+    for row, col in (mask == 0).nonzero().tolist():
+        assert quarter[row][col][:3] == pytest.approx(mixed(stops, pattern[row, col].item()), abs=1), (row, col)
+        assert middle[row][col] == quarter[row][col], "a cell has one colour"
+    inked = {
+        (row, col): {tuple(colours(page, "weights", pattern.shape, x / 40, 0.5)[row][col]) for x in range(10, 31)}
+        for row, col in [(0, 0), (4, 2)]
+    }
+    assert all(len(found) > 2 for found in inked.values()), "a number stands in it"
+    assert all(tone[3] == 255 for row in quarter for tone in row[:1])
+
+
+@pytest.mark.cold  # everything that a page loads
+def test_opening_heads_loads_no_library(page: "Page") -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    open_head(page)
+    page.locator('[data-testid="head"][data-layer="1"][data-head="2"]').click()
+    page.wait_for_url(re.compile("layer=1"))
+    for view in ["qkv", "scores", "mask"]:
+        page.locator(f"#tab-{view}").click()
+        page.wait_for_selector(f'[data-station="{view}"] [data-testid="matrix"][aria-busy="false"]')
+    page.wait_for_load_state("networkidle")
+    assert [url for url in asked if "plotly.min.js" in url] == []
+
+    page.locator("#tab-prediction").click()
+    page.wait_for_selector('[data-station="prediction"] .main-svg')
+    assert len([url for url in asked if "plotly.min.js" in url]) == 1, "bars need it"
+
+
 def test_a_cell_says_its_number(page: "Page", model: checkpoint.Checkpoint) -> None:
     pattern, tokens = head_of(model, TEXT, "pattern"), labels_of(model, TEXT)
     open_head(page, query=2, key=1)
@@ -147,10 +211,15 @@ def test_forbidden_cells_are_empty_hatched_and_say_why(page: "Page", model: chec
     open_head(page, query=1, key=4)
 
     assert readout(page).inner_text() == f"query {tokens[1]} 1, key {tokens[4]} 4: {CAUSAL}"
-    hatching = picture(page, "weights")["images"][0]
-    assert "<pattern" in hatching
-    assert "stroke=" in hatching
-    assert matrix(page, "weights").locator(".layer-below image").count() == 1
+    tones = colours(page, "weights", mask.shape)
+    hatched = [
+        {tuple(colours(page, "weights", mask.shape, x / 20, 0.5)[row][col]) for x in range(2, 19)}
+        for row, col in [(0, 3), (2, 6)]
+    ]
+    assert all(len(found) > 2 and any(tone[3] == 0 for tone in found) for found in hatched), (
+        "lines, and nothing between"
+    )
+    assert all(tones[row][col][3] == 255 for row, col in (mask == 0).nonzero().tolist())
     assert "forbidden" in legend(page).inner_text()
     page.mouse.move(*point(page, "weights", mask.shape, 0, 3))
     hovered(page).wait_for()
@@ -158,7 +227,7 @@ def test_forbidden_cells_are_empty_hatched_and_say_why(page: "Page", model: chec
 
     open_head(page, causal="off")
     assert all(cell is not None for row in picture(page, "weights")["z"] for cell in row)
-    assert matrix(page, "weights").locator(".layer-below image").count() == 0
+    assert all(tone[3] == 255 for row in colours(page, "weights", mask.shape, 0.3, 0.2) for tone in row)
     assert "forbidden" not in legend(page).inner_text()
 
 
@@ -194,9 +263,7 @@ def test_queries_keys_and_values_are_the_traces(page: "Page", model: checkpoint.
     for name, row in [("q", 2), ("k", 1), ("v", 1)]:
         tensor, shown = head_of(model, TEXT, name), picture(page, name)
         same(shown["z"], tensor)
-        chosen = shown["shapes"][0]
-        assert [chosen["y0"], chosen["y1"]] == [row - 0.5, row + 0.5], "the chosen row is lit"
-        assert [chosen["x0"], chosen["x1"]] == [-0.5, tensor.shape[1] - 0.5]
+        assert box(page, name, "chosen row") == pytest.approx([row, 0, 1, tensor.shape[1]], abs=0.2), "its row is lit"
         value = float(readout(page, name).inner_text().rsplit(" ", 1)[1].replace("\u2212", "-"))
         assert value == pytest.approx(tensor[row, 0].item(), rel=1e-4)
 
@@ -252,8 +319,8 @@ def test_a_token_that_occurs_twice_has_two_rows(page: "Page", model: checkpoint.
     same(picture(page, "weights")["z"], pattern, mask)
     tokens = labels_of(model, text)
     assert len(set(tokens)) < len(tokens)
-    assert labels(page, "weights", "y") == tokens
-    assert labels(page, "weights", "x") == tokens
+    assert labels(page, "weights", "row") == tokens
+    assert labels(page, "weights", "col") == tokens
 
 
 @pytest.mark.cold  # it puts something into the page
@@ -262,7 +329,7 @@ def test_labels_are_never_markup(page: "Page") -> None:
     open_head(page)
     page.evaluate(
         """async (labels) => {
-          const { drawMatrix } = await import('/static/chart/matrix/heatmap.js');
+          const { drawMatrix } = await import('/static/chart/matrix/matrix.js');
           const { weightScale } = await import('/static/chart/matrix/scale.js');
           const root = document.body.insertBefore(document.createElement('div'), document.body.firstChild);
           const n = labels.length;
@@ -278,12 +345,12 @@ def test_labels_are_never_markup(page: "Page") -> None:
     )
     page.wait_for_selector('[data-matrix="hostile"][aria-busy="false"]')
 
-    for axis in "xy":
+    for axis in ("row", "col"):
         shown = [text.rstrip("…") for text in labels(page, "hostile", axis)]
         assert all(full.startswith(text) for text, full in zip(shown, hostile, strict=True)), shown
         assert "<b>x</b>" in shown
     assert matrix(page, "hostile").locator("a[href], a[*|href]").count() == 0
-    assert matrix(page, "hostile").locator(".annotation-text").first.text_content() == "<br>"
+    assert matrix(page, "hostile").locator(".title").first.text_content() == "<br>"
     page.mouse.move(*point(page, "hostile", [len(hostile)] * 2, 5, 6))
     page.wait_for_selector('[data-matrix="hostile"] .hovertext')
     assert hostile[5] in "".join(matrix(page, "hostile").locator(".hovertext").all_text_contents())
@@ -294,7 +361,7 @@ def test_typed_markup_appears_as_it_was_typed(page: "Page", model: checkpoint.Ch
     text = "<b>x</b> &amp; <br> $x$"
     open_head(page, text)
 
-    assert "".join(labels(page, "weights", "y")).replace("·", " ") == text
+    assert "".join(labels(page, "weights", "row")).replace("·", " ") == text
 
 
 # --- choosing -------------------------------------------------------------------------------------------------------
@@ -313,10 +380,9 @@ def test_arrow_keys_move_the_choice(page: "Page", model: checkpoint.Checkpoint) 
         drawn(page)
         assert readout(page).inner_text().endswith(f"weight {written(pattern[row, col])}")
         assert readout(page).get_attribute("aria-live") == "polite"
-        outline = picture(page, "weights")["shapes"][-1]
-        assert [outline["x0"], outline["y0"]] == pytest.approx([col - 0.5, row - 0.5], abs=0.05)
-        bold = frame.locator(".ytick tspan[style*='fill']").all_text_contents()
-        assert bold == [labels(page, "weights", "y")[row]], "the chosen row's label is lit"
+        assert box(page, "weights", "chosen") == pytest.approx([row, col, 1, 1], abs=0.1)
+        bold = frame.locator(".row-label[font-weight='700']").all_text_contents()
+        assert bold == [labels(page, "weights", "row")[row]], "the chosen row's label is lit"
     page.keyboard.press("ArrowLeft")  # there is nothing further to the left
     assert page.evaluate("document.activeElement.dataset.testid") == "matrix"
     assert "key=0" in page.url
@@ -337,10 +403,23 @@ def test_a_click_chooses_and_drives_every_panel(page: "Page", model: checkpoint.
     assert readout(page, "scores").get_attribute("data-key") == "4"
 
 
+@pytest.mark.cold  # it listens to what canvases are told
 def test_hover_draws_nothing_anew(page: "Page", model: checkpoint.Checkpoint) -> None:
     n = len(labels_of(model, TEXT))
     open_head(page)
-    page.evaluate(f"() => {{ window.redraws = 0; {PLOT}.on('plotly_afterplot', () => window.redraws++); }}")
+    page.evaluate("""() => {
+      window.redraws = 0;
+      const counted = (name) => {
+        const real = CanvasRenderingContext2D.prototype[name];
+        CanvasRenderingContext2D.prototype[name] = function (...all) {
+          window.redraws++;
+          return real.apply(this, all);
+        };
+      };
+      ['putImageData', 'drawImage', 'fillRect', 'fillText'].forEach(counted);
+      const overlay = document.querySelector('[data-matrix=weights] .overlay');
+      new MutationObserver(() => window.redraws++).observe(overlay, { childList: true, subtree: true });
+    }""")
     for step in range(n):
         page.mouse.move(*point(page, "weights", [n, n], step, step))
         page.wait_for_function(READ_OUT, arg=step)
@@ -351,22 +430,20 @@ def test_a_cell_is_found_and_said_at_once_zoomed_or_not(page: "Page", model: che
     pattern = head_of(model, STORY, "pattern")
     open_head(page, STORY, query=12, key=6)
     for _ in range(2):
-        left, right = picture(page, "weights")["view"][0]
-        bottom, top = picture(page, "weights")["view"][1]
-        shape = [round(bottom - top), round(right - left)]
-        x, y = point(page, "weights", shape, 2, 1)
+        view = picture(page, "weights")["view"]
+        x, y = point(page, "weights", [view["rows"], view["cols"]], 2, 1)
         said = page.evaluate(
             """([clientX, clientY]) => {
-              const move = new MouseEvent('mousemove', { bubbles: true, clientX, clientY });
+              const move = new PointerEvent('pointermove', { bubbles: true, clientX, clientY });
               document.elementFromPoint(clientX, clientY).dispatchEvent(move);
               return document.querySelector('[data-matrix=weights] > .hovertext').textContent;
             }""",
             [x, y],
         )
-        row, col = round(top + 0.5) + 2, round(left + 0.5) + 1
+        row, col = view["row"] + 2, view["col"] + 1
         assert said.endswith(f"weight {written(pattern[row, col])}"), (row, col)
         page.mouse.move(5, 5)
-        matrix(page, "weights").locator(".modebar-btn").nth(2).focus()
+        matrix(page, "weights").get_by_role("button").nth(2).focus()
         page.keyboard.press("Enter")
         drawn(page)
 
@@ -381,7 +458,7 @@ def test_one_token(page: "Page") -> None:
     assert shown["z"] == [[1]]
     assert shown["numbers"] == ["1.00"]
     assert shown["sums"] == ["1.000"]
-    assert labels(page, "weights", "y") == ["One"]
+    assert labels(page, "weights", "row") == ["One"]
 
 
 def test_many_tokens_have_as_many_labels_as_fit_and_more_when_zoomed(
@@ -395,13 +472,14 @@ def test_many_tokens_have_as_many_labels_as_fit_and_more_when_zoomed(
 
     shown = picture(page, "weights")
     same(shown["z"], head_of(model, text, "pattern"), head_of(model, text, "mask"))
-    assert labels(page, "weights", "y") == [tokens[i] for i in shown["yvals"]]
-    assert 101 in shown["yvals"]
-    assert 57 in shown["xvals"]
-    assert len(shown["yvals"]) < 60
+    for axis, chosen in [("row", 101), ("col", 57)]:
+        named = labels(page, "weights", axis)
+        assert 10 < len(named) < 60
+        assert tokens[chosen] in named
+        assert is_in_order(named, tokens)
     assert shown["numbers"] is None
 
-    buttons = matrix(page, "weights").locator(".modebar-btn")
+    buttons = matrix(page, "weights").get_by_role("button")
     assert [button.get_attribute("aria-label") for button in buttons.all()] == [
         "Save as PNG",
         "Save as SVG",
@@ -412,36 +490,64 @@ def test_many_tokens_have_as_many_labels_as_fit_and_more_when_zoomed(
     for _ in range(math.ceil(math.log2(len(ids) / 18))):
         buttons.nth(2).focus()
         page.keyboard.press("Enter")
-        drawn(page)
-    page.wait_for_function(f"() => {PLOT}.data.some((d) => d.mode === 'text')")
     zoomed = picture(page, "weights")
-    left, right = zoomed["view"][0]
-    assert zoomed["xvals"] == list(range(math.ceil(left), math.ceil(right))), "all labels of what is seen"
-    assert labels(page, "weights", "x") == [tokens[i] for i in zoomed["xvals"]]
-    assert 57 in zoomed["xvals"]
+    assert zoomed["numbers"]
+    view = zoomed["view"]
+    seen = range(view["col"], view["col"] + view["cols"])
+    assert 57 in seen
+    assert labels(page, "weights", "col") == [tokens[i] for i in seen], "all labels of what is seen"
+    pattern = head_of(model, text, "pattern")
+    tones = colours(page, "weights", [view["rows"], view["cols"]], 0.2, 0.2)
+    for row, col in [(0, 0), (view["rows"] - 1, 2)]:
+        weight = pattern[view["row"] + row, view["col"] + col].item()
+        assert tones[row][col][:3] == pytest.approx(mixed(zoomed["colours"], weight), abs=1)
 
     buttons.nth(4).focus()
     page.keyboard.press("Enter")
-    page.wait_for_function(f"() => {PLOT}.layout.xaxis.range[0] === -0.5")
-    assert picture(page, "weights")["view"] == [[-0.5, len(ids) - 0.5], [len(ids) - 0.5, -0.5]]
+    assert picture(page, "weights")["view"] == {"row": 0, "col": 0, "rows": len(ids), "cols": len(ids)}
+
+
+def is_in_order(some: list[str], of: list[str]) -> bool:
+    """Whether `some` are items of `of`, in its order."""
+    rest = iter(of)
+    return all(one in rest for one in some)
 
 
 @pytest.mark.cold  # it begins with the whole: another test leaves a zoom
-def test_a_double_click_shows_the_whole(page: "Page") -> None:
+def test_a_drag_comes_closer_and_a_double_click_shows_the_whole(page: "Page") -> None:
     open_head(page, STORY, query=2, key=1)
     n = len(picture(page, "weights")["z"])
     start, end = (point(page, "weights", [n, n], *cell) for cell in ((8, 1), (16, 9)))
     page.mouse.move(*start)
     page.mouse.down()
     page.mouse.move((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
+    assert matrix(page, "weights").locator(".zoom-band").is_visible()
     page.mouse.move(*end, steps=3)
     page.mouse.up()
-    page.wait_for_function(f"() => {PLOT}.layout.xaxis.range[1] < 12")
-    left, right = picture(page, "weights")["view"][0]
-    assert [left % 1, right % 1] == [0.5, 0.5], "no cell is cut"
+    assert picture(page, "weights")["view"] == {"row": 8, "col": 1, "rows": 9, "cols": 9}
+    assert "query=2" in page.url, "a drag chooses nothing"
 
     page.mouse.dblclick(*start)
-    page.wait_for_function(f"n => {PLOT}.layout.xaxis.range[1] === n - 0.5", arg=n)
+    assert picture(page, "weights")["view"] == {"row": 0, "col": 0, "rows": n, "cols": n}
+
+
+@pytest.mark.cold  # it begins with the whole
+def test_the_wheel_comes_closer_with_ctrl_and_scrolls_without(page: "Page") -> None:
+    open_head(page, STORY)
+    n = len(picture(page, "weights")["z"])
+    page.mouse.move(*point(page, "weights", [n, n], 12, 6))
+    page.mouse.wheel(0, -100)
+    assert picture(page, "weights")["view"]["rows"] == n
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -100)
+    page.keyboard.up("Control")
+    page.wait_for_function("n => document.querySelectorAll('[data-matrix=weights] .row-label').length < n", arg=n)
+    view = picture(page, "weights")["view"]
+    assert view["rows"] < n
+    assert view["row"] <= 12 < view["row"] + view["rows"]
+    matrix(page, "weights").focus()
+    page.keyboard.press("0")
+    assert picture(page, "weights")["view"]["rows"] == n
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -451,7 +557,7 @@ def test_legend_has_the_colours_of_the_cells(open_page: "Callable[..., Page]", s
     for name in ["weights", "scores"]:
         page.locator(f"#tab-{name}").click()
         page.wait_for_selector(f'[data-matrix="{name}"][aria-busy="false"]')
-        stops = [colour for _, colour in picture(page, name)["colours"]]
+        stops = picture(page, name)["colours"]
         ramp = page.locator(f'[data-station="{name}"] .ramp')
         gradient = ramp.evaluate("ramp => getComputedStyle(ramp).backgroundImage")
         legend = [tuple(map(int, rgb)) for rgb in re.findall(r"rgb\((\d+), (\d+), (\d+)\)", gradient)]
@@ -479,36 +585,41 @@ def test_japanese(page: "Page", model: checkpoint.Checkpoint) -> None:
     open_head(page, query=2, key=1, lang="ja")
 
     assert readout(page).inner_text() == f"クエリ {tokens[2]} 2、キー {tokens[1]} 1：重み {written(pattern[2, 1])}"
-    titles = matrix(page, "weights").locator(".annotation-text").all_text_contents()
+    titles = matrix(page, "weights").locator(".title").all_text_contents()
     assert titles == ["キー：見られる側のトークン →", "← クエリ：見る側のトークン", "Σ"]
 
 
 @pytest.mark.cold  # it is the library's first loading
 def test_a_missing_library_is_told_and_tried_again(page: "Page", page_errors: list[str]) -> None:
-    def refuse(route: "Route") -> None:
-        route.abort()
-
-    page.route("**/plotly.min.js", refuse)
-    page.goto("/?" + urlencode({"text": TEXT, "layer": LAYER, "head": HEAD}))
+    page.route("**/plotly.min.js", lambda route: route.abort())
+    page.goto("/?" + urlencode({"text": TEXT, "view": "prediction"}))
     alert = page.locator(".matrix-error")
     alert.wait_for()
     assert "plotly.js could not be loaded from /static/vendor/plotly.min.js" in alert.inner_text()
 
     page.unroute("**/plotly.min.js")
     alert.get_by_role("button").click()
-    drawn(page)
-    assert picture(page, "weights")["z"][0][0] == 1
+    page.wait_for_selector(".bar-picture .main-svg")
     assert page.locator(".matrix-error").count() == 0
     page_errors.clear()
 
 
-def test_a_picture_can_be_saved(page: "Page") -> None:
+def test_a_picture_can_be_saved(page: "Page", tmp_path: Path) -> None:
     open_head(page)
     for button, ending in [(0, "png"), (1, "svg")]:
         with page.expect_download() as download:
-            matrix(page, "weights").locator(".modebar-btn").nth(button).focus()
+            matrix(page, "weights").get_by_role("button").nth(button).focus()
             page.keyboard.press("Enter")
         assert download.value.suggested_filename == f"chumoku-layer{LAYER}-head{HEAD}-weights.{ending}"
+        download.value.save_as(tmp_path / ending)
+    drawing = ElementTree.parse(tmp_path / "svg").getroot()
+    cells = drawing.findall(".//{*}rect[@class='cell']")
+    shown = picture(page, "weights")
+    assert len(cells) == sum(value is not None for row in shown["z"] for value in row), "forbidden cells have none"
+    assert [one.text for one in drawing.findall(".//{*}text[@class='number']")] == shown["numbers"]
+    png = (tmp_path / "png").read_bytes()
+    assert png.startswith(b"\x89PNG")
+    assert int.from_bytes(png[16:20], "big") == 2 * int(drawing.attrib["width"])
 
 
 def test_rows_sum_to_one_in_float32(model: checkpoint.Checkpoint) -> None:

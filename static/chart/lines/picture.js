@@ -6,9 +6,9 @@
 import { h, keepingFocus, perRoot, replace, svg, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { cssColour } from "../colour.js";
-import { typeScale } from "../matrix/layout.js";
 import { announce } from "../pictures.js";
 import { drawTable } from "../table.js";
+import { typeScale } from "../type.js";
 import { linesOf } from "./data.js";
 import { bringIntoSight, followTokens, keepTitles } from "./input.js";
 import { layoutOf } from "./layout.js";

@@ -1,65 +1,102 @@
 /** Pointer and keys on a matrix: they look at a cell, choose one, or come closer. */
 
-import * as plotly from "../plotly.js";
-import { cellAt } from "./place.js";
+import { h, update } from "../../ui/dom.js";
+import { zoom } from "./buttons.js";
+import { movedBy } from "./keys.js";
+import { boxOf, cellAt, nearestCell } from "./place.js";
+import { showReadout } from "./readout.js";
+import { between, zoomed } from "./view.js";
 
-const DOUBLE_CLICK = 350; // milliseconds
+/** @typedef {import("./matrix.js").Parts} Parts */
 
-const MOVES = {
-  ArrowUp: [-1, 0],
-  ArrowDown: [1, 0],
-  ArrowLeft: [0, -1],
-  ArrowRight: [0, 1],
-  PageUp: [-10, 0],
-  PageDown: [10, 0],
-  Home: [0, -Infinity],
-  End: [0, Infinity],
-};
+/** A pointer that moved no further than this, in pixels, clicked. */
+const STILL = 6;
 
-/** Arrow keys choose the neighbour; Home and End the first and the last of the row, Page keys ten rows on. */
-export function followKeys(frame, parts) {
+/** Arrow keys choose the neighbour; Home and End the first and the last of the row, Page keys ten rows on; + − 0 zoom. @param {Parts} parts */
+export function followKeys(parts) {
+  const { frame } = parts;
   frame.addEventListener("keydown", (event) => {
-    const move = MOVES[event.key];
-    if (!move || !parts.matrix || event.target !== frame || event.altKey || event.ctrlKey || event.metaKey) return;
+    const { matrix } = parts;
+    if (!matrix || event.target !== frame) return;
+    const zooming = { "+": () => zoom(parts, 0.5), "-": () => zoom(parts, 2), 0: () => parts.lookAt(null) }[event.key];
+    const cell = movedBy(event, matrix.chosen, matrix.shape);
+    if (zooming && !event.ctrlKey && !event.metaKey && !event.altKey) zooming();
+    else if (!cell) return;
+    else if (cell.row !== matrix.chosen.row || cell.col !== matrix.chosen.col) matrix.onChoose(cell.row, cell.col);
     event.preventDefault();
-    const { chosen, shape, onChoose } = parts.matrix;
-    const row = clamp(chosen.row + move[0], shape[0]);
-    const col = clamp(chosen.col + move[1], shape[1]);
-    if (row !== chosen.row || col !== chosen.col) onChoose(row, col);
   });
 }
 
-function clamp(index, count) {
-  return Math.min(count - 1, Math.max(0, index));
+/** Pointing looks, a click chooses, a double click shows the whole. @param {Parts} parts */
+export function followPointer(parts) {
+  const { plot, frame } = parts;
+  plot.addEventListener("pointermove", (event) => event.pointerType !== "touch" && look(parts, under(parts, event)));
+  plot.addEventListener("pointerleave", () => look(parts, null));
+  plot.addEventListener("click", (event) => {
+    const cell = under(parts, event);
+    if (!cell || parts.dragged) return;
+    frame.focus({ preventScroll: true });
+    parts.matrix?.onChoose(cell.row, cell.col);
+  });
+  plot.addEventListener("dblclick", () => parts.lookAt(null));
 }
 
-/**
- * Pointing looks, a click chooses, a drag comes closer, a double click shows the whole. The picture must have been drawn
- * once.
- * @param {any} parts
- * @param {(cell: {row: number, col: number}|null) => void} hover  null: the pointer has left
- */
-export function followPointer(parts, hover) {
-  const cellOf = ({ points }) => ({ row: points[0].y, col: points[0].x });
-  let clicked = -Infinity;
-  plotly.on(parts.plot, "plotly_click", (event) => {
-    const { row, col } = cellOf(event);
-    // The redraw between two clicks makes the library forget the first: count here, or a double click is lost.
-    if (event.event.timeStamp - clicked < DOUBLE_CLICK) parts.lookAt(null);
-    clicked = event.event.timeStamp;
-    parts.frame.focus({ preventScroll: true });
-    parts.matrix.onChoose(row, col);
+function look(parts, cell) {
+  if (cell?.row !== parts.hovered?.row || cell?.col !== parts.hovered?.col) showReadout(parts, cell);
+}
+
+/** A drag comes closer to what lies in it; with Ctrl, or two fingers on a touchpad, the wheel does. @param {Parts} parts */
+export function followZoom(parts) {
+  const { plot } = parts;
+  const band = h("div", { class: "zoom-band", hidden: true });
+  plot.append(band);
+  /** @type {{x: number, y: number}|null} */
+  let start = null;
+  plot.addEventListener("pointerdown", (event) => {
+    parts.dragged = false;
+    if (event.button !== 0 || event.pointerType === "touch" || !under(parts, event)) return; // a finger scrolls the page
+    start = pointOf(parts, event);
+    plot.setPointerCapture(event.pointerId);
   });
-  parts.plot.addEventListener("mousemove", ({ clientX, clientY }) => {
-    const { left, top } = parts.plot.getBoundingClientRect();
-    const cell = cellAt({ x: clientX - left, y: clientY - top }, parts.size);
-    if (cell?.row !== parts.hovered?.row || cell?.col !== parts.hovered?.col) hover(cell);
+  plot.addEventListener("pointermove", (event) => {
+    if (!start || !parts.size) return;
+    const point = pointOf(parts, event);
+    parts.dragged ||= Math.hypot(point.x - start.x, point.y - start.y) > STILL;
+    if (parts.dragged) showBand(band, parts.size, nearestCell(start, parts.size), nearestCell(point, parts.size));
   });
-  parts.plot.addEventListener("mouseleave", () => hover(null));
-  plotly.on(parts.plot, "plotly_relayout", (change) => {
-    const moved = Object.keys(change).some((name) => /axis\d*\.(range|autorange)/.test(name));
-    if (moved) parts.lookAt(plotly.ranges(parts.plot));
+  plot.addEventListener("pointerup", (event) => {
+    const from = start && parts.dragged && parts.size ? nearestCell(start, parts.size) : null;
+    [start, band.hidden] = [null, true];
+    if (!from || !parts.matrix || !parts.size) return;
+    const to = nearestCell(pointOf(parts, event), parts.size);
+    parts.lookAt(between(from, to, parts.matrix.shape, Boolean(parts.matrix.square)));
   });
-  plotly.on(parts.plot, "plotly_doubleclick", () => parts.lookAt(null));
-  return true;
+  plot.addEventListener("pointercancel", () => ([start, band.hidden] = [null, true]));
+  plot.addEventListener("wheel", (event) => wheel(parts, event), { passive: false });
+}
+
+function wheel(parts, event) {
+  const cell = under(parts, event);
+  if (!event.ctrlKey || !cell) return; // without Ctrl the page scrolls
+  event.preventDefault();
+  parts.lookAt(zoomed(parts.size.view, event.deltaY < 0 ? 0.8 : 1.25, cell, parts.matrix.shape));
+}
+
+/** Around whole cells: what will be seen. */
+function showBand(band, size, a, b) {
+  const [from, to] = [boxOf(a, size), boxOf(b, size)];
+  const [x, y] = [Math.min(from.x, to.x), Math.min(from.y, to.y)];
+  const [right, bottom] = [Math.max(from.x, to.x) + size.cell.w, Math.max(from.y, to.y) + size.cell.h];
+  band.hidden = false;
+  update(band, { style: { left: `${x}px`, top: `${y}px`, width: `${right - x}px`, height: `${bottom - y}px` } });
+}
+
+/** @param {Parts} parts @param {{clientX: number, clientY: number}} event */
+function pointOf({ plot }, { clientX, clientY }) {
+  const { left, top } = plot.getBoundingClientRect();
+  return { x: clientX - left, y: clientY - top };
+}
+
+function under(parts, event) {
+  return parts.size ? cellAt(pointOf(parts, event), parts.size) : null;
 }

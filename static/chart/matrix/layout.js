@@ -1,115 +1,117 @@
 /** How large a matrix is drawn: its cells, its labels, and the margins that these need. All in CSS pixels. */
 
-import { cssColour } from "../colour.js";
+import { typeScale, widthOf } from "../type.js";
 
 const LARGE = 64; // a cell is no larger than this,
 const VERY_LARGE = 96; // or than this, with up to three tokens
 const MAX_HEIGHT = 780;
 const TITLE = 22; // a line along an axis that says what it is; more of it where type is large
-const BUTTONS = 26; // where nothing can hover they are always there, and need a line of their own
-const ANGLE = (52 * Math.PI) / 180;
+const BUTTONS = 30; // where nothing can hover they are always there, and need a line of their own
+const TILT = 52; // degrees
 
 /**
  * @typedef {Object} Size
  * @property {number} width @property {number} height  of the whole picture
- * @property {{l: number, r: number, t: number, b: number}} margin
+ * @property {{x: number, y: number, w: number, h: number}} box  of the cells that are seen
  * @property {{w: number, h: number}} cell  as it is seen now, zoomed or not
  * @property {import("./view.js").View} view
- * @property {number} leftOfCells  room for row labels and title
- * @property {number} buttons  room for the buttons above the title
+ * @property {number} left  of the rows' title
+ * @property {number} top  of the columns' title
  * @property {number} font  of the labels
  * @property {number} type  how much larger than usual letters are
  * @property {number} angle  of the column labels, in degrees
+ * @property {number} dpr  pixels of the screen for one of CSS
  * @property {string[]} rowText @property {string[]} colText  labels, cut to the room they have
+ *
+ * @typedef {Object} Room
+ * @property {number} width  what there is
+ * @property {import("./view.js").View} view  the cells that are seen
+ * @property {number} type @property {number} dpr  as in Size
+ * @property {boolean} touch  nothing can hover
+ * @property {(text: string, font: number) => number} [wide]  how wide a text is
  */
 
-/**
- * @param {import("./heatmap.js").Matrix} matrix
- * @param {number} width  what there is
- * @param {import("./view.js").View} view  the cells that are seen
- * @returns {Size}
- */
-export function measure(matrix, width, view) {
+/** @param {import("./matrix.js").Matrix} matrix @param {Room} room @returns {Size} */
+export function measure(matrix, { width, view, type, dpr, touch, wide = widthOf }) {
   const [rows, cols] = matrix.shape;
   const narrow = width < 480;
-  const buttons = matchMedia("(hover: none)").matches ? BUTTONS : 0;
-  const type = typeScale();
   const font = (narrow ? 11.5 : 13) * type;
-  const rowText = matrix.rows.hidden ? [] : cut(matrix.rows.labels, longest(narrow) * type, font);
-  const side = {
-    l: matrix.rows.hidden ? 8 : roomBeside(rowText, font),
-    r: matrix.sums ? (narrow ? 44 : 56) * type : 12,
-  };
-  const cell = cellOf(matrix, width - side.l - side.r, narrow);
-  const colText = cut(matrix.cols.labels, longest(narrow) * type, font);
-  const head = headOf(colText, cell.w, font);
-  const spare = Math.max(0, width - side.l - side.r - cell.w * cols) / 2;
+  const rowText = matrix.rows.hidden ? [] : cut(matrix.rows.labels, longest(narrow) * type, font, wide);
+  const colText = cut(matrix.cols.labels, longest(narrow) * type, font, wide);
+  const beside = matrix.rows.hidden ? 8 : roomBeside(rowText, font, type, wide);
+  const sums = matrix.sums ? (narrow ? 44 : 56) * type : 12;
+  const cell = cellOf(matrix, width - beside - sums, narrow, dpr);
+  const head = widest(colText, font, wide);
+  const spare = Math.floor(Math.max(0, width - beside - sums - cell.w * cols) / 2);
+  const top = touch ? BUTTONS : 0;
+  const x = Math.round(spare + beside);
+  const y = Math.round(top + TITLE * type + headHeight(head, cell.w, font) + 10);
   // A title stands beside the rows, and may be longer than these are high.
-  const below = matrix.rows.hidden ? 0 : widthOf(matrix.rows.title, 12 * type) - cell.h * rows;
-  const top = buttons + TITLE * type + head.height + 10;
-  const margin = { l: side.l + spare, r: side.r + spare, t: top, b: Math.max(10, below) };
-  const height = top + cell.h * rows + margin.b;
-  const seen = { w: (cell.w * cols) / (view.x[1] - view.x[0]), h: (cell.h * rows) / (view.y[0] - view.y[1]) };
-  const place = { width, height, margin, buttons, leftOfCells: side.l };
-  return { ...place, cell: seen, view, font, type, angle: head.angle, rowText, colText };
+  const below = matrix.rows.hidden ? 0 : wide(matrix.rows.title, 12 * type) - cell.h * rows;
+  const seen = seenCell(cell, matrix, view, dpr);
+  return {
+    width,
+    height: Math.ceil(y + cell.h * rows + Math.max(10, below)),
+    box: { x, y, w: seen.w * view.cols, h: seen.h * view.rows },
+    cell: seen,
+    view,
+    left: x - beside,
+    top,
+    ...{ font, type, dpr, rowText, colText },
+    angle: angleOf(head, seen.w),
+  };
 }
-
-/** How much larger than usual letters are: css/tokens.css. */
-export const typeScale = () => Number(cssColour("--type")) || 1;
 
 const longest = (narrow) => (narrow ? 64 : 96);
 
 /** What row labels and their title need on the left. @param {string[]} labels as they are shown */
-export function roomBeside(labels, font = 13 * typeScale()) {
-  const type = typeScale();
-  return TITLE * type + widest(cut(labels, longest(false) * type, font), font) + 14;
+export function roomBeside(labels, font = 13 * typeScale(), type = typeScale(), wide = widthOf) {
+  return TITLE * type + widest(cut(labels, longest(false) * type, font, wide), font, wide) + 14;
 }
 
-function cellOf({ shape: [rows, cols], square }, room, narrow) {
+/** @param {import("./matrix.js").Matrix} matrix @param {number} room @param {boolean} narrow @param {number} dpr */
+function cellOf({ shape: [rows, cols], square }, room, narrow, dpr) {
   const most = rows <= 3 ? VERY_LARGE : LARGE;
-  const w = whole(Math.min(most, room / cols, square ? MAX_HEIGHT / rows : most));
+  const w = whole(Math.min(most, room / cols, square ? MAX_HEIGHT / rows : most), dpr);
   if (square) return { w, h: w };
-  return { w, h: whole(Math.min(narrow ? 18 : 24, MAX_HEIGHT / rows)) };
+  return { w, h: whole(Math.min(narrow ? 18 : 24, MAX_HEIGHT / rows), dpr) };
 }
 
-/** Whole pixels where that costs little: edges are then sharp. */
-function whole(size) {
-  return size >= 8 ? Math.floor(size) : size;
+/** A closer look has the room of the whole: fewer cells, and larger. @param {{w: number, h: number}} cell @param {import("./matrix.js").Matrix} matrix */
+function seenCell(cell, { shape: [rows, cols], square }, view, dpr) {
+  const [w, h] = [(cell.w * cols) / view.cols, (cell.h * rows) / view.rows];
+  const one = Math.min(w, h);
+  return square ? { w: whole(one, dpr), h: whole(one, dpr) } : { w: whole(w, dpr), h: whole(h, dpr) };
+}
+
+/** Whole pixels of the screen where that costs little: edges are then sharp. */
+function whole(size, dpr) {
+  return size >= 8 ? Math.floor(size * dpr + 1e-6) / dpr : size;
 }
 
 /** Column labels lie flat where they fit, else they lean, else they stand. */
-function headOf(labels, cellWidth, font) {
-  const width = widest(labels, font);
-  if (width + 8 <= cellWidth) return { angle: 0, height: font + 4 };
-  if (cellWidth >= 16) return { angle: -52, height: width * Math.sin(ANGLE) + font * Math.cos(ANGLE) };
-  return { angle: -90, height: width };
+function angleOf(widestLabel, cellWidth) {
+  if (widestLabel + 8 <= cellWidth) return 0;
+  return cellWidth >= 16 ? -TILT : -90;
 }
 
-let pen = null;
-const widths = new Map();
-
-/** How wide a label is. @param {string} text @param {number} font */
-function widthOf(text, font) {
-  const key = `${font} ${text}`;
-  if (!widths.has(key)) {
-    if (widths.size > 20_000) widths.clear();
-    pen ??= document.createElement("canvas").getContext("2d");
-    pen.font = `${font}px ${cssColour("--mono")}`;
-    widths.set(key, pen.measureText(text).width);
-  }
-  return widths.get(key);
+function headHeight(widestLabel, cellWidth, font) {
+  const angle = angleOf(widestLabel, cellWidth);
+  if (angle === 0) return font + 4;
+  const tilt = (-angle * Math.PI) / 180;
+  return widestLabel * Math.sin(tilt) + font * Math.cos(tilt);
 }
 
-function widest(labels, font) {
-  return labels.reduce((width, label) => Math.max(width, widthOf(label, font)), 0);
+function widest(labels, font, wide) {
+  return labels.reduce((most, label) => Math.max(most, wide(label, font)), 0);
 }
 
 /** Labels cut to `room` pixels: the ellipsis says so, the hover has them in full. */
-function cut(labels, room, font) {
+function cut(labels, room, font, wide) {
   return labels.map((label) => {
-    if (widthOf(label, font) <= room) return label;
+    if (wide(label, font) <= room) return label;
     const characters = [...label];
-    while (characters.length > 1 && widthOf(`${characters.join("")}…`, font) > room) characters.pop();
+    while (characters.length > 1 && wide(`${characters.join("")}…`, font) > room) characters.pop();
     return `${characters.join("")}…`;
   });
 }

@@ -1,16 +1,33 @@
-/** Where on the picture a cell lies, and which cell lies there: asking the drawing library would take its 50 ms. */
-
-/** The middle of a cell, in pixels of the picture. @param {import("./layout.js").Size} size */
-export function middleOf({ row, col }, { margin, view, cell }) {
-  return { x: margin.l + (col - view.x[0]) * cell.w, y: margin.t + (row - view.y[1]) * cell.h };
-}
+/** Where in the picture a cell lies, and which cell lies there. Pixels of the picture; no DOM. */
 
 /**
- * The cell that is seen at a pixel of the picture, or null beside the cells.
- * @param {{x: number, y: number}} place @param {import("./layout.js").Size} size
+ * @typedef {import("./view.js").Cell} Cell
+ * @typedef {Pick<import("./layout.js").Size, "box"|"cell"|"view">} Place
  */
-export function cellAt({ x, y }, { margin, view, cell }) {
-  const [across, down] = [(x - margin.l) / cell.w, (y - margin.t) / cell.h];
-  const inside = across >= 0 && down >= 0 && across < view.x[1] - view.x[0] && down < view.y[0] - view.y[1];
-  return inside ? { row: Math.floor(view.y[1] + 0.5 + down), col: Math.floor(view.x[0] + 0.5 + across) } : null;
+
+/** The box of a cell. @param {Cell} at @param {Place} size */
+export function boxOf({ row, col }, { box, cell, view }) {
+  return { x: box.x + (col - view.col) * cell.w, y: box.y + (row - view.row) * cell.h, w: cell.w, h: cell.h };
+}
+
+/** The middle of a cell. @param {Cell} at @param {Place} size */
+export function middleOf(at, size) {
+  const { x, y, w, h } = boxOf(at, size);
+  return { x: x + w / 2, y: y + h / 2 };
+}
+
+/** The cell that is seen at a point, or null beside the cells. @param {{x: number, y: number}} point @param {Place} size @returns {Cell|null} */
+export function cellAt({ x, y }, { box, cell, view }) {
+  const [row, col] = [Math.floor((y - box.y) / cell.h), Math.floor((x - box.x) / cell.w)];
+  if (row < 0 || col < 0 || row >= view.rows || col >= view.cols) return null;
+  return { row: view.row + row, col: view.col + col };
+}
+
+/** The cell at a point, or the nearest one. @param {{x: number, y: number}} point @param {Place} size @returns {Cell} */
+export function nearestCell({ x, y }, { box, cell, view }) {
+  const inside = (index, count) => Math.min(count - 1, Math.max(0, Math.floor(index)));
+  return {
+    row: view.row + inside((y - box.y) / cell.h, view.rows),
+    col: view.col + inside((x - box.x) / cell.w, view.cols),
+  };
 }

@@ -52,26 +52,22 @@ function extremes(values) {
   return [low, high];
 }
 
-/** The scale's colours for the drawing library: [share, colour]. @param {Scale} scale @returns {[number, string][]} */
-export function colourScale({ stops, steps }) {
-  const n = stops.length - 1;
-  if (!steps) return stops.map((stop, i) => [i / n, stop]);
-  // Each whole number has a colour of its own: from half a step below it to half a step above.
-  const edge = (i) => Math.min(1, Math.max(0, i / n));
-  return stops.flatMap((stop, i) => [
-    [edge(i - 0.5), stop],
-    [edge(i + 0.5), stop],
-  ]);
+/** The colour of one value. @param {Scale} scale @param {number} value @returns {[number, number, number]} */
+export function colourAt({ stops, min, max, steps }, value) {
+  const place = Math.min(1, Math.max(0, (value - min) / (max - min))) * (stops.length - 1);
+  const [red, green, blue] = rgbaAt(stops, steps ? Math.round(place) : place);
+  return [red, green, blue];
 }
 
-/** The colour of one value. @param {Scale} scale @param {number} value @returns {[number, number, number]} */
-export function colourAt({ stops, min, max }, value) {
-  const place = Math.min(1, Math.max(0, (value - min) / (max - min))) * (stops.length - 1);
+/** The colour at `place` (0: the first stop, 1: the second …), straight between two stops in sRGB. @param {string[]} stops  "#rrggbb" or "#rrggbbaa" */
+export function rgbaAt(stops, place) {
   const low = Math.min(Math.floor(place), stops.length - 2);
-  const channels = (stop) => [1, 3, 5].map((at) => parseInt(stop.slice(at, at + 2), 16));
-  const [from, to] = [channels(stops[low]), channels(stops[low + 1])];
+  const [from, to] = [channelsOf(stops[low]), channelsOf(stops[low + 1])];
   return from.map((channel, i) => Math.round(channel + (to[i] - channel) * (place - low)));
 }
+
+/** @param {string} hex */
+const channelsOf = (hex) => [1, 3, 5, 7].map((at) => parseInt(hex.slice(at, at + 2) || "ff", 16));
 
 /**
  * The piece of the scale that is used, as CSS: stops may lie before 0 % and after 100 %.

@@ -11,20 +11,21 @@ export function makeTip() {
 
 /** Show the words and light the labels of `cell`, or (null) none. @param {{row: number, col: number}|null} cell */
 export function showTip(tip, cell, { matrix, size }) {
-  update(tip.words, { hidden: !cell });
-  update(tip.row, { hidden: !cell || matrix.rows.hidden });
-  update(tip.col, { hidden: !cell });
-  if (!cell) return;
+  const shown = cell && size;
+  update(tip.words, { hidden: !shown });
+  update(tip.row, { hidden: !shown || matrix.rows.hidden });
+  update(tip.col, { hidden: !shown });
+  if (!shown) return;
   const { x, y } = middleOf(cell, size);
-  place(tip.row, matrix.rows, cell.row, { top: `${y}px`, right: `${size.width - size.margin.l + 3}px` });
-  place(tip.col, matrix.cols, cell.col, { left: `${x}px`, bottom: `${size.height - size.margin.t + 5}px` });
+  place(tip.row, matrix.rows, cell.row, { top: `${y}px`, right: `${size.width - size.box.x + 3}px` });
+  place(tip.col, matrix.cols, cell.col, { left: `${x}px`, bottom: `${size.height - size.box.y + 5}px` });
   setText(tip.words, matrix.hover(cell.row, cell.col).join("\n"));
   update(tip.words, { style: { top: `${y}px`, ...beside(x, size) } });
 }
 
 /** On the side of the cell where there is more room. */
 function beside(x, { width, cell }) {
-  const away = Math.abs(cell.w) / 2 + 6;
+  const away = cell.w / 2 + 6;
   const right = x < width / 2;
   return { left: right ? `${x + away}px` : "auto", right: right ? "auto" : `${width - x + away}px` };
 }

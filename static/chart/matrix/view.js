@@ -1,50 +1,62 @@
 /**
- * Which part of a matrix is seen: two stretches of axes, in units of cells. y runs downwards, so it begins with the
- * larger. A view always begins and ends between two cells.
+ * Which part of a matrix is seen, in whole cells. No DOM.
  *
- * @typedef {{x: [number, number], y: [number, number]}} View
+ * @typedef {{row: number, col: number, rows: number, cols: number}} View  the first row and column, and how many
+ * @typedef {[rows: number, cols: number]} Shape
+ * @typedef {{row: number, col: number}} Cell
  */
 
-/** The whole matrix. @param {[number, number]} shape rows, columns @returns {View} */
-export function wholeOf([rows, cols]) {
-  return { x: [-0.5, cols - 0.5], y: [rows - 0.5, -0.5] };
-}
+/** A closer look ends with so many cells. */
+const FEWEST = 3;
 
-/** `view` moved to the nearest edges of cells: no number is cut in half. @param {View} view @returns {View} */
-export function snapped({ x, y }) {
-  const edge = (place) => Math.round(place + 0.5) - 0.5;
-  const cells = (from, to) => Math.max(1, Math.round(Math.abs(to - from)));
-  const snap = ([from, to]) => stretch(edge(Math.min(from, to)), cells(from, to), from > to);
-  return { x: snap(x), y: snap(y) };
+/** The whole matrix. @param {Shape} shape @returns {View} */
+export function wholeOf([rows, cols]) {
+  return { row: 0, col: 0, rows, cols };
 }
 
 /**
- * `factor` times as many cells, with the chosen one in the middle, but never more than there are.
- * @param {View} view @param {number} factor @param {{row: number, col: number}} chosen @param {[number, number]} shape
+ * `factor` times as many cells, never more than there are. The cell `at` stays where it is in the picture, so that the
+ * pointer keeps its cell; `middle` puts it in the middle.
+ * @param {View} view @param {number} factor @param {Cell} at @param {Shape} shape @returns {View}
  */
-export function zoomed({ x, y }, factor, { row, col }, [rows, cols]) {
-  const around = ([from, to], place, count) => {
-    const length = Math.min(count, Math.max(3, Math.abs(to - from) * factor));
-    return stretch(inside(place - length / 2, length, count), length, from > to);
+export function zoomed(view, factor, at, shape, middle = false) {
+  const [rows, row] = stretch(view.row, view.rows, factor, at.row, shape[0], middle);
+  const [cols, col] = stretch(view.col, view.cols, factor, at.col, shape[1], middle);
+  return { row, col, rows, cols };
+}
+
+/** @returns {[number, number]} how many, and the first of them */
+function stretch(first, count, factor, at, all, middle) {
+  const next = Math.min(all, Math.max(Math.min(FEWEST, all), Math.round(count * factor)));
+  const share = middle ? 0.5 : (at + 0.5 - first) / count;
+  return [next, inside(Math.round(at + 0.5 - share * next), next, all)];
+}
+
+/**
+ * What lies between two cells. Where cells are square it grows on its shorter side, so that the picture stays full.
+ * @param {Cell} a @param {Cell} b @param {Shape} shape @param {boolean} square @returns {View}
+ */
+export function between(a, b, shape, square) {
+  const counts = [Math.abs(a.row - b.row) + 1, Math.abs(a.col - b.col) + 1];
+  const share = square ? Math.max(counts[0] / shape[0], counts[1] / shape[1]) : 0;
+  const [rows, cols] = counts.map((count, i) => Math.max(count, Math.round(share * shape[i])));
+  return {
+    row: inside(Math.min(a.row, b.row), rows, shape[0]),
+    col: inside(Math.min(a.col, b.col), cols, shape[1]),
+    rows,
+    cols,
   };
-  return snapped({ x: around(x, col, cols), y: around(y, row, rows) });
 }
 
-/** `view` moved as little as it takes to see the chosen cell. @param {View} view */
-export function following({ x, y }, { row, col }, [rows, cols]) {
-  const follow = ([from, to], place, count) => {
-    const [low, length] = [Math.min(from, to), Math.abs(to - from)];
-    const start = Math.max(place + 0.5 - length, Math.min(low, place - 0.5));
-    return stretch(inside(start, length, count), length, from > to);
-  };
-  return { x: follow(x, col, cols), y: follow(y, row, rows) };
+/** `view` moved as little as it takes to see the chosen cell. @param {View} view @param {Cell} chosen @param {Shape} shape @returns {View} */
+export function following({ row, col, rows, cols }, chosen, shape) {
+  const follow = (first, count, at, all) => inside(Math.max(at - count + 1, Math.min(first, at)), count, all);
+  return { row: follow(row, rows, chosen.row, shape[0]), col: follow(col, cols, chosen.col, shape[1]), rows, cols };
 }
 
-function inside(start, length, count) {
-  return Math.min(count - 0.5 - length, Math.max(-0.5, start));
-}
+/** Whether nothing lies outside it. @param {View} view @param {Shape} shape */
+export const isWhole = ({ rows, cols }, shape) => rows === shape[0] && cols === shape[1];
 
-/** @returns {[number, number]} */
-function stretch(start, length, backwards) {
-  return backwards ? [start + length, start] : [start, start + length];
+function inside(first, count, all) {
+  return Math.min(all - count, Math.max(0, first));
 }

@@ -1,6 +1,6 @@
 /** The matrix of the open head over characters or words: keys summed, queries averaged, and said on its axes. */
 
-import { drawMatrix } from "../../chart/matrix/heatmap.js";
+import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { weightScale } from "../../chart/matrix/scale.js";
 import { h } from "../../ui/dom.js";
 import { cellWeight, significant } from "../../ui/format.js";

@@ -1,7 +1,7 @@
 /** A·V: what the open head hands to each token, as the sum of the values it looks at, each by its weight. */
 
-import { drawMatrix } from "../../chart/matrix/heatmap.js";
 import { roomBeside } from "../../chart/matrix/layout.js";
+import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
 import { headIn, lengthOf, rowIn } from "../../model/matrix.js";
 import { h, perRoot } from "../../ui/dom.js";

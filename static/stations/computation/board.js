@@ -1,7 +1,7 @@
 /** The matrices of the open step on the page, and the one element of its result that is looked at. */
 
 import { currentTheme } from "../../chart/colour.js";
-import { typeScale } from "../../chart/matrix/layout.js";
+import { typeScale } from "../../chart/type.js";
 import { setText } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";

@@ -1,16 +1,16 @@
 /** The matrices of a step, drawn to one scale, each with its name, its real size and its real extremes. */
 
-import { inkOn } from "../../chart/colour.js";
-import { colourAt, legendOf } from "../../chart/matrix/scale.js";
+import { legendOf } from "../../chart/matrix/scale.js";
+import { drawSheet } from "../../chart/matrix/sheet.js";
 import { shortLabel } from "../../model/labels.js";
 import { h, replace, update } from "../../ui/dom.js";
 import { cellWeight, integer, number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { math } from "../../ui/mathml.js";
-import { paint, scaleOf } from "./paint.js";
+import { scaleOf } from "./scales.js";
 
 /** Cells at least so wide have their numbers in them: "13.1", "13.07". */
-const WIDE = { weight: 26, signed: 34, fine: 42 };
+const WIDE = { weights: 26, signed: 34, fine: 42 };
 /** Rows at least so high have their names beside them. */
 const LEGIBLE = 13;
 
@@ -27,8 +27,7 @@ export function drawMats(root, picture, layout) {
   let pooled = false;
   const drawn = picture.mats.map((mat, i) => {
     const one = buildMat(mat, layout.boxes[i], hasLabels(layout, i) ? layout.labels : 0, mat === picture.result);
-    pooled =
-      paint(one.canvas, mat, one.box, [one.box.width * devicePixelRatio, one.box.height * devicePixelRatio]) || pooled;
+    pooled = drawSheet(one.canvas, sheetOf(mat), placeOf(mat, one.box)) || pooled;
     return one;
   });
   root.className = `mats ${layout.arrangement}`;
@@ -57,7 +56,6 @@ function buildMat(mat, box, labels, isResult) {
     high: number(scale.seen[1], 3),
   });
   const canvas = h("canvas", {
-    class: mat.forbidden ? "hatched" : null,
     role: "img",
     "aria-label": words,
     style: { width: `${box.width}px`, height: `${box.height}px` },
@@ -69,13 +67,11 @@ function buildMat(mat, box, labels, isResult) {
       class: "band",
       style: { left: `${(mat.band[0] / cols) * 100}%`, width: `${((mat.band[1] - mat.band[0]) / cols) * 100}%` },
     });
-  const numbers = h("div", { class: "numbers", "aria-hidden": true }, numbersIn(mat, box, scale));
   const colName = isResult ? h("span", { class: "col-name" }) : null;
   const frame = h(
     "div",
     { class: `frame ${mat.role ?? ""}`, style: { width: `${box.width}px`, height: `${box.height}px` } },
     canvas,
-    numbers,
     band,
     lit,
     colName,
@@ -119,23 +115,26 @@ function namesOf({ rows }, { from, count, step, height }) {
   return rows.slice(from, from + count).map((label, row) => h("span", { style: at(row) }, shortLabel(label, 11)));
 }
 
-/** Numbers in the cells, where there is room for them. */
-function numbersIn({ matrix: { shape, data }, forbidden, ramp, legend }, { from, count, width, step }, scale) {
-  const unit = width / shape[1];
-  const isWeight = ramp === "weights";
-  if (step < LEGIBLE || legend || unit < (isWeight ? WIDE.weight : WIDE.signed)) return null;
-  return Array.from({ length: count * shape[1] }, (_, i) => {
-    const [row, col, value] = [Math.floor(i / shape[1]), i % shape[1], data[from * shape[1] + i]];
-    if (forbidden?.[from * shape[1] + i]) return null;
-    const style = {
-      left: `${col * unit}px`,
-      top: `${row * step}px`,
-      width: `${unit}px`,
-      height: `${step}px`,
-      color: inkOn(colourAt(scale, value)),
-    };
-    return h("span", { style }, isWeight ? cellWeight(value) : number(value, unit < WIDE.fine ? 1 : 2));
-  });
+/** What the canvas shows: numbers too, where rows are high and cells wide enough. @param {import("./product.js").Mat} mat @returns {import("../../chart/matrix/sheet.js").Drawable} */
+function sheetOf(mat) {
+  const { matrix, ramp = "signed", forbidden = null, legend } = mat;
+  const cellText = (value, { w, h }) => {
+    if (legend || h < LEGIBLE || w < WIDE[ramp]) return "";
+    return ramp === "weights" ? cellWeight(value) : number(value, w < WIDE.fine ? 1 : 2);
+  };
+  const shape = /** @type {[number, number]} */ (matrix.shape);
+  return { values: matrix.data, shape, forbidden, scale: scaleOf(mat), numbers: true, cellText };
+}
+
+/** Where its cells lie within its frame. @param {import("./product.js").Mat} mat @param {import("./layout.js").Box} box @returns {import("../../chart/matrix/place.js").Place & {dpr: number}} */
+export function placeOf({ matrix }, { from, count, width, height, step }) {
+  const cols = matrix.shape[1];
+  return {
+    box: { x: 0, y: 0, w: width, h: height },
+    cell: { w: width / cols, h: step },
+    view: { row: from, col: 0, rows: count, cols },
+    dpr: devicePixelRatio,
+  };
 }
 
 /**
@@ -157,18 +156,21 @@ export function light(drawn, row, col) {
   }
 }
 
+/** @param {HTMLElement|null} element @param {import("./product.js").Mat} mat @param {import("./layout.js").Box} box @param {number|null} inside @param {number|undefined} row */
 function nameRow(element, { rows, whose }, box, inside, row) {
   if (!element) return;
-  const known = inside === null ? box.count === 1 && box.from : row;
-  element.hidden = known === false || known === undefined;
-  if (element.hidden) return;
-  element.textContent = shortLabel(rows[known] ?? "", 11);
+  const alone = box.count === 1 ? box.from : undefined;
+  const known = inside === null ? alone : row;
+  element.hidden = known === undefined;
+  if (known === undefined) return;
+  element.textContent = shortLabel(rows?.[known] ?? "", 11);
   element.className = `row-name ${whose === "key" ? "k" : "q"}`;
   element.style.top = `${((inside ?? 0) + 0.5) * box.step}px`;
 }
 
+/** @param {HTMLElement} element @param {import("./product.js").Mat} mat @param {number|undefined} col @param {number} middle @param {number} width */
 function nameCol(element, { cols }, col, middle, width) {
-  element.textContent = cols ? shortLabel(cols[col] ?? "", 14) : String(col);
+  element.textContent = cols ? shortLabel(cols[col ?? -1] ?? "", 14) : String(col);
   const half = element.offsetWidth / 2; // it never sticks out
   element.style.left = `${width > 2 * half ? Math.max(half, Math.min(middle, width - half)) : Math.max(half, middle)}px`;
 }

@@ -1,6 +1,6 @@
 /** The table of positions: its rows, how alike they are, and what there is beyond the trained length. */
 
-import { drawMatrix } from "../../chart/matrix/heatmap.js";
+import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
 import { own } from "../../data/embedding.js";
 import { position } from "../../model/selection.js";

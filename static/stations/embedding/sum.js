@@ -1,6 +1,6 @@
-/** E[id] + position = X: three heatmaps, and the sum of one of their cells beside the model's own. */
+/** E[id] + position = X: three matrices, and the sum of one of their cells beside the model's own. */
 
-import { drawMatrix } from "../../chart/matrix/heatmap.js";
+import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { legendOf } from "../../chart/matrix/scale.js";
 import { stacksOf } from "../../model/description.js";
 import { largest, lengthOf, rowIn } from "../../model/matrix.js";

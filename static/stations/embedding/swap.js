@@ -1,6 +1,6 @@
 /** What two tokens that change places change, with positions and without: without them, attention sees a set. */
 
-import { drawMatrix } from "../../chart/matrix/heatmap.js";
+import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { legendOf, weightScale } from "../../chart/matrix/scale.js";
 import { swapOf } from "../../data/embedding.js";
 import { stacksOf } from "../../model/description.js";

@@ -51,21 +51,3 @@ export function firingOf({ shape: [, cols], data }, positions) {
 
 /** What the model's card says of this FFN over a corpus; null where none is stored. @param {any} model @param {{post: string}} ffn */
 export const corpusOf = ({ units }, { post }) => units?.layers?.find(({ path }) => isIn(path, post)) ?? null;
-
-/**
- * What a pixel shows of the numbers under it: that which is furthest from 0, so that no peak gets lost.
- * @param {Matrix} matrix @param {number[]} order  of its columns @param {number} width @param {number} height  in pixels
- */
-export function pooled({ shape: [rows, cols], data }, order, width, height) {
-  const [across, down] = [Math.min(cols, width), Math.min(rows, height)];
-  const out = new Float32Array(across * down);
-  for (let row = 0; row < rows; row++) {
-    const line = Math.floor((row * down) / rows) * across;
-    for (let i = 0; i < cols; i++) {
-      const at = line + Math.floor((i * across) / cols);
-      const value = data[row * cols + order[i]];
-      if (Math.abs(value) > Math.abs(out[at])) out[at] = value;
-    }
-  }
-  return { shape: [down, across], data: out };
-}

@@ -1,11 +1,13 @@
 /** All units of an FFN at once, as a strip of pixels: a row for each token; the frame says which of them stand below. */
 
-import { colourAt } from "../../chart/matrix/scale.js";
+import { tableOf } from "../../chart/matrix/pixels.js";
+import { nearestCell } from "../../chart/matrix/place.js";
+import { paintCells } from "../../chart/matrix/sheet.js";
+import { columnsIn } from "../../model/matrix.js";
 import { h, perRoot, setText, update } from "../../ui/dom.js";
 import { integer, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { nameOfPart } from "../activation_parts.js";
-import { pooled } from "./data.js";
 
 /** A token's row is so many pixels high, all of them together no more than that. */
 const [ROW, LEAST, MOST] = [9, 48, 220];
@@ -18,7 +20,18 @@ const partsOf = perRoot((root) => {
   const box = h("div", { class: "ffn-map" }, canvas, line, unit, frame);
   const said = h("p", { class: "dim map-said" });
   root.append(box, said);
-  const parts = { root, box, canvas, frame, line, unit, said, drawn: /** @type {any} */ (null), width: 0 };
+  const parts = {
+    root,
+    box,
+    canvas,
+    frame,
+    line,
+    unit,
+    said,
+    drawn: /** @type {any} */ (null),
+    width: 0,
+    pooled: false,
+  };
   box.addEventListener("pointermove", (event) => point(parts, event));
   box.addEventListener("pointerleave", () => setText(said, restOf(parts)));
   box.addEventListener("click", (event) => {
@@ -50,16 +63,9 @@ function paint(parts) {
   const { box, canvas, drawn } = parts;
   if (box.clientWidth === 0) return;
   parts.width = box.clientWidth;
-  const scale = window.devicePixelRatio || 1;
-  const {
-    shape: [down, across],
-    data,
-  } = pooled(drawn.matrix, drawn.order, Math.round(parts.width * scale), Math.round(box.clientHeight * scale));
-  [canvas.width, canvas.height] = [across, down];
-  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
-  const image = context.createImageData(across, down);
-  data.forEach((value, i) => image.data.set([...colourAt(drawn.scale, value), 255], 4 * i));
-  context.putImageData(image, 0, 0);
+  const { data, shape } = columnsIn(drawn.matrix, drawn.order);
+  const room = /** @type {[number, number]} */ ([box.clientHeight, parts.width].map((side) => side * devicePixelRatio));
+  parts.pooled = paintCells(canvas, { values: data, shape: [shape[0], shape[1]] }, tableOf(drawn.scale), { room });
   placeMarks(parts);
   setText(parts.said, restOf(parts));
 }
@@ -85,15 +91,16 @@ function placeMarks({ frame, line, unit, drawn }) {
 /** The cell under the pointer: the first of those that share its pixel. */
 function under({ box, drawn }, { clientX, clientY }) {
   const { left, top, width, height } = box.getBoundingClientRect();
-  const {
-    order,
-    matrix: {
-      shape: [rows, n],
-    },
-  } = drawn;
-  const inside = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
-  const row = inside((clientY - top) / height, rows);
-  return { row, unit: order[inside((clientX - left) / width, n)] };
+  const [rows, cols] = drawn.matrix.shape;
+  const [cell, view] = [
+    { w: width / cols, h: height / rows },
+    { row: 0, col: 0, rows, cols },
+  ];
+  const at = nearestCell(
+    { x: clientX - left, y: clientY - top },
+    { box: { x: 0, y: 0, w: width, h: height }, cell, view },
+  );
+  return { row: at.row, unit: drawn.order[at.col] };
 }
 
 function point(parts, event) {
@@ -106,7 +113,4 @@ function point(parts, event) {
 }
 
 /** Whether a pixel stands for several numbers. */
-function restOf({ canvas, drawn }) {
-  const [rows, n] = drawn.matrix.shape;
-  return t(canvas.width < n || canvas.height < rows ? "ffn.map_pooled" : "ffn.map_rest");
-}
+const restOf = ({ pooled }) => t(pooled ? "ffn.map_pooled" : "ffn.map_rest");

@@ -1,6 +1,6 @@
 /** A page of units as a matrix: tokens × 64 units, with every number to be read. */
 
-import { drawMatrix } from "../../chart/matrix/heatmap.js";
+import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { inside } from "../../model/compare/measure.js";
 import { columnsIn } from "../../model/matrix.js";
 import { h, perRoot, replace, update } from "../../ui/dom.js";
@@ -45,7 +45,7 @@ export function drawPage(place, trace, shown, choose) {
       n: of,
     }),
     values: values.data,
-    shape: values.shape,
+    shape: [tokens.length, units.length],
     forbidden: null,
     rows: { labels: tokens, title: t("ffn.token_rows"), role: "q", faded: (row) => !inside(trace.queries.real, row) },
     cols: { labels: units.map(String), title: t(`ffn.unit_axis_${shown.sort}`), role: "" },

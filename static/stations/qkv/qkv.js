@@ -1,7 +1,7 @@
 /** Q, K and V of one head: for each token what it asks for, what it offers, and what it hands over. */
 
-import { drawMatrix } from "../../chart/matrix/heatmap.js";
 import { roomBeside } from "../../chart/matrix/layout.js";
+import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
 import { placeOf, stackOf } from "../../model/description.js";
 import { position } from "../../model/selection.js";

@@ -1,7 +1,7 @@
 /** The stream's length at each depth and token, and what each kind of sublayer adds to it: a matrix, one at a time. */
 
 import { rampStops } from "../../chart/colour.js";
-import { drawMatrix } from "../../chart/matrix/heatmap.js";
+import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
 import { inside } from "../../model/compare/measure.js";
 import { placeOf } from "../../model/description.js";

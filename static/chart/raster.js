@@ -3,7 +3,9 @@
 /** A canvas is no larger than this in any browser that we know. */
 const MOST = 16_384;
 
-/** @param {import("./scene.js").Scene} scene @returns {Promise<Blob>} a PNG, two pixels for one where that is possible */
+/** @typedef {{svg: string, width: number, height: number}} Drawing  an SVG file and its size in CSS pixels */
+
+/** @param {Drawing} drawing @returns {Promise<Blob>} a PNG, two pixels for one where that is possible */
 export async function pngOf({ svg, width, height }) {
   const scale = Math.min(2, MOST / width, MOST / height);
   const image = new Image(width, height);

@@ -1,0 +1,29 @@
+/** What a key does to the choice of a cell. No DOM. */
+
+/** @type {Object<string, [rows: number, cols: number]>} */
+const MOVES = {
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+  PageUp: [-10, 0],
+  PageDown: [10, 0],
+  Home: [0, -Infinity],
+  End: [0, Infinity],
+};
+/** With Shift an arrow goes on by so many columns: there are 1,024 of them in an FFN. */
+const FAR = 16;
+
+/**
+ * The cell that a key leads to; null: the key means nothing here.
+ * @param {{key: string, shiftKey?: boolean, altKey?: boolean, ctrlKey?: boolean, metaKey?: boolean}} event
+ * @param {import("./view.js").Cell} from @param {import("./view.js").Shape} shape
+ * @returns {import("./view.js").Cell|null}
+ */
+export function movedBy({ key, shiftKey, altKey, ctrlKey, metaKey }, from, [rows, cols]) {
+  const move = MOVES[key];
+  if (!move || altKey || ctrlKey || metaKey) return null;
+  const far = shiftKey ? FAR : 1;
+  const inside = (index, count) => Math.min(count - 1, Math.max(0, index));
+  return { row: inside(from.row + move[0], rows), col: inside(from.col + move[1] * far, cols) };
+}

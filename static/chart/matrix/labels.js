@@ -1,0 +1,110 @@
+/** What stands around the cells: labels, sums and titles, each as a shape of svg.js. No DOM. */
+
+import { number } from "../../ui/format.js";
+import { middleOf } from "./place.js";
+
+/** @typedef {import("./matrix.js").Matrix} Matrix  @typedef {import("./layout.js").Size} Size  @typedef {import("./svg.js").Shape} Shape */
+
+/** The least room, in pixels, for one label before the next: less along a line of text that lies across the axis. */
+const ROOM = 14;
+/** Between a label and the cells. */
+const AWAY = 7;
+
+/** @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
+export function labelShapes(matrix, size) {
+  const { rows, cols, sums } = matrix;
+  return [
+    ...(cols.hidden ? [] : columnLabels(matrix, size)),
+    ...(rows.hidden ? [] : rowLabels(matrix, size)),
+    ...(sums ? sumLabels(matrix, size) : []),
+    ...titles(matrix, size),
+  ];
+}
+
+function columnLabels(matrix, size) {
+  const look = lookOf(matrix.cols, matrix.chosen.col);
+  const { box, font, angle } = size;
+  const flat = angle === 0;
+  return placesOf("col", size, look.always).map((col) => {
+    const x =
+      middleOf({ row: 0, col }, size).x + (flat ? 0 : font * 0.35 * Math.abs(Math.sin((angle * Math.PI) / 180)));
+    const y = box.y - AWAY;
+    const turn = flat ? { "text-anchor": "middle" } : { transform: `rotate(${angle} ${round(x)} ${round(y)})` };
+    return text(size.colText[col], { class: "col-label", x, y, "font-size": font, ...look.of(col), ...turn });
+  });
+}
+
+function rowLabels(matrix, size) {
+  const look = lookOf(matrix.rows, matrix.chosen.row);
+  const { box, font } = size;
+  return placesOf("row", size, look.always).map((row) => {
+    const y = middleOf({ row, col: 0 }, size).y + font * 0.35;
+    const place = { x: box.x - AWAY, y, "text-anchor": "end" };
+    return text(size.rowText[row], { class: "row-label", "font-size": font, ...place, ...look.of(row) });
+  });
+}
+
+/** How labels look: the chosen one is lit, and what else the axis is asked to show. @param {import("./matrix.js").Axis} axis @param {number} chosen */
+export function lookOf({ role, also, faded }, chosen) {
+  const lit = new Map([[chosen, role ? `--${role}` : "--ink"]]);
+  if (also && !lit.has(also.index)) lit.set(also.index, `--${also.role}`);
+  const plain = (index) => ({ fill: faded?.(index) ? "--ink-3" : "--ink" });
+  const of = (index) => (lit.has(index) ? { fill: lit.get(index), "font-weight": 700 } : plain(index));
+  return { always: [...lit.keys()], of };
+}
+
+/** The sum of each row, as it comes out of its float32 numbers, or what else is on the margin. @param {Matrix} matrix @param {Size} size */
+function sumLabels({ values, shape: [, cols], margin, chosen }, size) {
+  const sum = (row) =>
+    /** @type {Float32Array} */ (values.subarray(row * cols, (row + 1) * cols)).reduce(
+      (total, value) => total + value,
+      0,
+    );
+  const textOf = margin ? margin.text : (row) => number(sum(row), 3);
+  const { box, font } = size;
+  return placesOf("row", size, [chosen.row]).map((row) => {
+    const y = middleOf({ row, col: 0 }, size).y + font * 0.35;
+    return text(textOf(row), {
+      class: "sum-label",
+      x: box.x + box.w + AWAY,
+      y,
+      "font-size": font - 1,
+      fill: "--ink-3",
+    });
+  });
+}
+
+/** What the axes are, in their colours, beginning at the corner where both begin. @param {Matrix} matrix @param {Size} size */
+function titles({ rows, cols, sums, margin }, { box, top, left, type }) {
+  const size = 12 * type;
+  const title = (words, role, place) =>
+    text(words, {
+      class: "title",
+      "font-family": "--font",
+      "font-size": size,
+      fill: role ? `--${role}` : "--ink-2",
+      ...place,
+    });
+  const [x, y] = [left + size, box.y];
+  const upright = { x, y, "text-anchor": "end", transform: `rotate(-90 ${round(x)} ${round(y)})` };
+  return [
+    title(cols.title, cols.role, { x: box.x, y: top + 17 * type }),
+    ...(rows.hidden ? [] : [title(rows.title, rows.also ? "" : rows.role, upright)]),
+    ...(sums ? [title(margin?.title ?? "Σ", "", { x: box.x + box.w + AWAY, y: box.y - AWAY })] : []),
+  ];
+}
+
+/** The rows or columns that get a label: all in `always`, and of the others that are seen as many as fit. @param {"row"|"col"} axis */
+export function placesOf(axis, { view, cell, type }, always) {
+  const [from, count] = [view[axis], axis === "col" ? view.cols : view.rows];
+  const step = Math.max(1, Math.ceil((ROOM * type) / (axis === "col" ? cell.w : cell.h)));
+  const free = (i) => i % step === 0 && always.every((one) => Math.abs(i - one) >= step);
+  return Array.from({ length: count }, (_, i) => from + i).filter((i) => always.includes(i) || free(i));
+}
+
+/** @param {string} words @returns {Shape} */
+function text(words, { x, y, ...attrs }) {
+  return { tag: "text", attrs: { "font-family": "--mono", ...attrs, x: round(x), y: round(y) }, children: [words] };
+}
+
+const round = (value) => Math.round(value * 100) / 100;

@@ -1,0 +1,142 @@
+/**
+ * One labelled matrix: a picture, a readout below it, and the pointer and keys that choose a cell. The cells are a
+ * canvas; what lies around and upon them is SVG above it. It is drawn at once: nothing has to be loaded for it.
+ */
+
+import { h, perRoot, replace, svg, update } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
+import { announce } from "../pictures.js";
+import { drawTable } from "../table.js";
+import { typeScale } from "../type.js";
+import { buttonsOf } from "./buttons.js";
+import { followKeys, followPointer, followZoom } from "./input.js";
+import { measure } from "./layout.js";
+import { pageNodes } from "./nodes.js";
+import { showReadout } from "./readout.js";
+import { drawSheet } from "./sheet.js";
+import { overlayShapes } from "./svg.js";
+import { makeTip, showTip } from "./tip.js";
+import { following, isWhole, wholeOf } from "./view.js";
+
+/**
+ * @typedef {Object} Axis
+ * @property {string[]} labels  in full; the picture shortens and thins them
+ * @property {string} title
+ * @property {"q"|"k"|"v"|""} role  whose colour it has
+ * @property {boolean} [hidden]  a neighbour shows the same labels
+ * @property {{index: number, role: string}} [also]  another label to light, for such a neighbour
+ * @property {(index: number) => boolean} [faded]  labels that only fill a place
+ *
+ * @typedef {Object} Matrix
+ * @property {string} id  `data-matrix`, and part of an export's file name
+ * @property {string} label  what it is, for those who do not see it
+ * @property {string} [title]  what a saved file calls it
+ * @property {Float32Array|Uint8Array} values  row after row
+ * @property {[number, number]} shape  rows, columns
+ * @property {Uint8Array|null} forbidden  not 0: no colour there, the hatching shows
+ * @property {boolean} [hatched]  hatch also where a see-through colour lies: by default where cells are forbidden
+ * @property {string} [ink]  of the numbers in the cells: by default what can be read on each
+ * @property {Axis} rows
+ * @property {Axis} cols
+ * @property {import("./scale.js").Scale} scale
+ * @property {(value: number, cell: {w: number, h: number}) => string} cellText  a value, for a small cell; "": none
+ * @property {(row: number, col: number) => string[]} hover  one cell, in lines
+ * @property {(row: number, col: number) => string} [tableText]  one cell of the table: by default its number
+ * @property {(row: number, col: number) => (Node|string)[]} describe  one cell in a sentence
+ * @property {{row: number, col: number, span: "cell"|"row", role: "q"|"k"|"v"}} chosen
+ * @property {(row: number, col: number) => void} onChoose
+ * @property {boolean} [square]  cells as wide as high
+ * @property {boolean} [numbers]  in the cells, where there is room: by default in square ones
+ * @property {boolean} [sums]  the sum of each row, on the margin
+ * @property {{title: string, text: (row: number) => string}} [margin]  something else on that margin
+ * @property {{row?: number, col?: number}} [edges]  a dashed line behind so many rows, or columns
+ * @property {string} filename
+ *
+ * @typedef {Object} Parts  of one matrix on the page
+ * @property {HTMLElement} root @property {HTMLElement} frame @property {HTMLElement} plot @property {HTMLCanvasElement} sheet
+ * @property {SVGSVGElement} overlay @property {ReturnType<typeof makeTip>} tip @property {HTMLElement} readout
+ * @property {Matrix|null} matrix  the newest
+ * @property {Matrix|null} drawn  null until somebody sees it
+ * @property {import("./layout.js").Size|null} size
+ * @property {import("./view.js").View|null} view  null: the whole
+ * @property {import("./view.js").Cell|null} hovered
+ * @property {boolean} dragged  the pointer's last way was no click
+ * @property {(view: import("./view.js").View|null) => void} lookAt  shows a part of the matrix, or (null) the whole
+ */
+
+const partsOf = perRoot((root) => build(/** @type {HTMLElement} */ (root)));
+
+/** Draw `matrix` into `root`, or change what is there. @param {HTMLElement} root @param {Matrix} matrix */
+export function drawMatrix(root, matrix) {
+  const parts = partsOf(root);
+  parts.matrix = matrix;
+  const label = `${matrix.label}. ${t("matrix.keys")}`;
+  update(parts.frame, { "aria-label": label, dataset: { matrix: matrix.id } });
+  showReadout(parts, null);
+  paint(parts);
+  drawTable(root, matrix);
+  update(parts.frame, { "aria-busy": false });
+}
+
+let counted = 0;
+
+/** The elements of one matrix, empty, and their listeners. @param {HTMLElement} root @returns {Parts} */
+function build(root) {
+  const id = `readout-${counted++}`;
+  const sheet = h("canvas", { class: "sheet", "aria-hidden": true });
+  const overlay = svg("svg", { class: "overlay", "aria-hidden": true });
+  const plot = h("div", { class: "matrix-plot" }, sheet, overlay);
+  const tip = makeTip();
+  const frame = h(
+    "div",
+    { class: "matrix", tabindex: 0, role: "application", "aria-describedby": id, dataset: { testid: "matrix" } },
+    plot,
+    Object.values(tip),
+  );
+  const readout = h("p", { class: "readout", id, "aria-live": "polite", dataset: { testid: "readout" } });
+  root.append(frame, readout);
+  /** @type {Parts} */
+  const parts = {
+    ...{ root, frame, plot, sheet, overlay, tip, readout },
+    ...{ matrix: null, drawn: null, size: null, view: null, hovered: null, dragged: false },
+    lookAt: (view) => lookAt(parts, view),
+  };
+  frame.append(buttonsOf(parts));
+  followKeys(parts);
+  followPointer(parts);
+  followZoom(parts);
+  announce(frame, () => parts.drawn && parts.size && { kind: "matrix", content: parts.drawn, size: parts.size, plot });
+  new ResizeObserver(() => parts.matrix && root.clientWidth !== parts.size?.width && paint(parts)).observe(root);
+  return parts;
+}
+
+/** @param {Parts} parts */
+function paint(parts) {
+  const { matrix, plot, root, sheet, overlay } = parts;
+  const width = root.clientWidth;
+  if (!matrix || width === 0) return void (parts.size = null); // nobody sees it: drawn when it has a width again
+  parts.view = viewOf(parts.view, parts.drawn, matrix);
+  parts.drawn = matrix;
+  const view = parts.view ?? wholeOf(matrix.shape);
+  const touch = matchMedia("(hover: none)").matches;
+  const size = measure(matrix, { width, view, touch, type: typeScale(), dpr: devicePixelRatio });
+  parts.size = size;
+  drawSheet(sheet, matrix, size);
+  const { box } = size;
+  update(sheet, { style: { left: `${box.x}px`, top: `${box.y}px`, width: `${box.w}px`, height: `${box.h}px` } });
+  update(plot, { style: { height: `${size.height}px` } });
+  replace(overlay, pageNodes(overlayShapes(matrix, size)));
+  showTip(parts.tip, parts.hovered, parts); // where the cells are now
+}
+
+function lookAt(parts, view) {
+  parts.view = view && !isWhole(view, parts.matrix.shape) ? view : null;
+  paint(parts);
+}
+
+/** A zoom outlives another head and follows another choice; another text is shown whole. */
+function viewOf(view, before, { shape, chosen }) {
+  if (!view || before.shape.some((count, i) => count !== shape[i])) return null;
+  const moved = before.chosen.row !== chosen.row || before.chosen.col !== chosen.col;
+  return moved ? following(view, chosen, shape) : view;
+}

@@ -1,0 +1,54 @@
+/** Shapes as SVG elements: on the page colours follow the theme, in a file they are written out. */
+
+import { svg } from "../../ui/dom.js";
+import { xmlText } from "../../ui/xml.js";
+import { cssColour } from "../colour.js";
+import { tableOf } from "./pixels.js";
+import { paintCells } from "./sheet.js";
+import { fileShape } from "./svg.js";
+
+/** @typedef {import("./svg.js").Shape} Shape */
+
+/** For the page. @param {Shape[]} shapes @returns {SVGElement[]} */
+export const pageNodes = (shapes) => shapes.map((shape) => nodeOf(shape, (name) => `var(${name})`));
+
+/**
+ * A whole picture for a file. `id` is unique in that file.
+ * @param {import("./matrix.js").Matrix} matrix @param {import("./layout.js").Size} size @param {string} id
+ * @returns {SVGElement}
+ */
+export function fileNode(matrix, size, id) {
+  const image = () => imageOf(matrix, size);
+  return nodeOf(fileShape(matrix, size, { id, image }), cssColour);
+}
+
+/** The picture alone as an SVG file. @param {import("./matrix.js").Matrix} matrix @param {import("./layout.js").Size} size */
+export function drawingOf(matrix, size) {
+  const { width, height } = size;
+  const attrs = { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` };
+  const paper = svg("rect", { width, height, fill: cssColour("--panel") });
+  const root = svg("svg", attrs, svg("title", null, xmlText(matrix.label)), paper, fileNode(matrix, size, "m"));
+  return { svg: new XMLSerializer().serializeToString(root), width, height };
+}
+
+/** @param {Shape} shape @param {(name: string) => string} valueOf  of a custom property @returns {SVGElement} */
+function nodeOf({ tag, attrs, children = [] }, valueOf) {
+  const look = Object.entries(attrs).map(([name, value]) => [
+    name,
+    String(value).startsWith("--") ? valueOf(String(value)) : value,
+  ]);
+  const inside = children.map((child) => (typeof child === "string" ? xmlText(child) : nodeOf(child, valueOf)));
+  return svg(tag, Object.fromEntries(look), inside);
+}
+
+/** The cells as a PNG, with whole pixels for each: sharp in a program that smooths images, too. */
+function imageOf(matrix, { view, cell, dpr }) {
+  const [one, sheet] = [document.createElement("canvas"), document.createElement("canvas")];
+  paintCells(one, matrix, tableOf(matrix.scale), { view });
+  const each = Math.max(1, Math.ceil(Math.max(2, dpr) * Math.max(cell.w, cell.h)));
+  [sheet.width, sheet.height] = [view.cols * each, view.rows * each];
+  const pen = /** @type {CanvasRenderingContext2D} */ (sheet.getContext("2d"));
+  pen.imageSmoothingEnabled = false;
+  pen.drawImage(one, 0, 0, sheet.width, sheet.height);
+  return sheet.toDataURL("image/png");
+}

@@ -1,0 +1,45 @@
+/** The numbers that stand in the cells, where there are few cells and room for them. No DOM. */
+
+import { inkOn } from "../colour.js";
+import { middleOf } from "./place.js";
+import { colourAt } from "./scale.js";
+
+/** Up to so many rows and columns in view the cells say their values. */
+const TALKATIVE = 20;
+const [SMALLEST, LARGEST] = [6.5, 13]; // pixels: a smaller number cannot be read
+/** The width of a digit of the page's monospaced face, for a size of 1. */
+const DIGIT = 0.6;
+/** The share of a cell that stays free beside its number. */
+const MARGIN = 0.15;
+
+/** @typedef {{row: number, col: number, x: number, y: number, text: string, ink: string}} CellNumber */
+
+/**
+ * Each in an ink that can be read on its cell.
+ * @param {import("./sheet.js").Drawable} matrix @param {import("./place.js").Place} size
+ * @returns {{size: number, numbers: CellNumber[]}}
+ */
+export function numbersOf(matrix, size) {
+  const { view, cell } = size;
+  if (!(matrix.numbers ?? matrix.square) || view.rows > TALKATIVE || view.cols > TALKATIVE)
+    return { size: 0, numbers: [] };
+  const numbers = cellsIn(view)
+    .map(({ row, col }) => ({ row, col, at: row * matrix.shape[1] + col }))
+    .filter(({ at }) => !matrix.forbidden?.[at])
+    .map(({ row, col, at }) => numberOf(matrix, size, { row, col }, matrix.values[at]))
+    .filter(({ text }) => text !== "");
+  const longest = Math.max(4, ...numbers.map(({ text }) => text.length));
+  const font = Math.min(LARGEST, (cell.w * (1 - MARGIN)) / (longest * DIGIT));
+  return font < SMALLEST ? { size: 0, numbers: [] } : { size: font, numbers };
+}
+
+/** @returns {CellNumber} */
+function numberOf(matrix, size, cell, value) {
+  const ink = matrix.ink ?? inkOn(colourAt(matrix.scale, value));
+  return { ...cell, ...middleOf(cell, size), text: matrix.cellText(value, size.cell), ink };
+}
+
+/** Each cell of a part of a matrix. @param {import("./view.js").View} view @returns {import("./view.js").Cell[]} */
+export function cellsIn({ row, col, rows, cols }) {
+  return Array.from({ length: rows * cols }, (_, i) => ({ row: row + Math.floor(i / cols), col: col + (i % cols) }));
+}

@@ -1,0 +1,292 @@
+/** The parts of a matrix's picture that need no browser: its size, its colours, where its cells lie, what stands around them. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { movedBy } from "../../static/chart/matrix/keys.js";
+import { labelShapes, placesOf } from "../../static/chart/matrix/labels.js";
+import { measure } from "../../static/chart/matrix/layout.js";
+import { markShapes } from "../../static/chart/matrix/marks.js";
+import { numbersOf } from "../../static/chart/matrix/numbers.js";
+import { pixelsOf, tableOf } from "../../static/chart/matrix/pixels.js";
+import { boxOf, cellAt, middleOf, nearestCell } from "../../static/chart/matrix/place.js";
+import { cellShapes, fileShape } from "../../static/chart/matrix/svg.js";
+import { between, following, wholeOf, zoomed } from "../../static/chart/matrix/view.js";
+
+const GREY = { stops: ["#000000", "#ffffff"], min: 0, max: 1, seen: /** @type {[number, number]} */ ([0, 1]) };
+const SIGNED = { ...GREY, stops: ["#ff0000", "#ffffff", "#0000ff"], min: -2, max: 2 };
+
+/** A matrix of `rows` × `cols` whose value is its index. @returns {any} */
+function matrixOf(rows, cols, more = {}) {
+  const labels = (count) => Array.from({ length: count }, (_, i) => `t${i}`);
+  const values = Float32Array.from({ length: rows * cols }, (_, i) => i / (rows * cols));
+  return {
+    values,
+    shape: [rows, cols],
+    forbidden: null,
+    rows: { labels: labels(rows), title: "query", role: "q" },
+    cols: { labels: labels(cols), title: "key", role: "k" },
+    scale: GREY,
+    cellText: (value) => value.toFixed(2),
+    chosen: { row: 0, col: 0, span: "cell", role: "q" },
+    square: true,
+    ...more,
+  };
+}
+
+/** Letters are six pixels wide for ten of size. */
+const wide = (text, font) => [...text].length * font * 0.6;
+
+function sizeOf(matrix, { width = 700, view = wholeOf(matrix.shape), type = 1, dpr = 1 } = {}) {
+  return measure(matrix, { width, view, type, dpr, touch: false, wide });
+}
+
+const texts = (shapes, name) => shapes.filter(({ attrs }) => attrs.class === name).map(({ children }) => children[0]);
+const bytesOf = (word) => [...new Uint8Array(Uint32Array.of(word).buffer)];
+
+test("a matrix fits its room, and its cells are square and whole pixels of the screen", () => {
+  for (const [n, width, dpr] of [
+    [9, 700, 1],
+    [49, 700, 2],
+    [20, 360, 1.25],
+    [64, 1000, 3],
+  ]) {
+    const matrix = matrixOf(n, n);
+    const { box, cell } = sizeOf(matrix, { width, dpr });
+    assert.equal(cell.w, cell.h);
+    assert.ok(box.x + box.w <= width, `${n} tokens in ${width} pixels`);
+    if (cell.w >= 8) assert.ok(Math.abs(cell.w * dpr - Math.round(cell.w * dpr)) < 1e-9);
+  }
+});
+
+test("large type makes letters larger, and leaves them their room", () => {
+  const [usual, large] = [1, 1.25].map((type) => sizeOf(matrixOf(9, 9), { type }));
+  assert.equal(large.font, 1.25 * usual.font);
+  assert.ok(large.box.y > usual.box.y);
+});
+
+test("column labels lie flat where they fit, lean where they do not, and stand over thin columns", () => {
+  const angle = (cols, label) => {
+    const matrix = matrixOf(cols, cols);
+    matrix.cols.labels = matrix.cols.labels.map(() => label);
+    return sizeOf(matrix).angle;
+  };
+  assert.equal(angle(9, "the"), 0);
+  assert.equal(angle(25, "something"), -52);
+  assert.equal(angle(90, "something"), -90);
+});
+
+test("the cell at the middle of a cell is that cell, zoomed or not", () => {
+  const matrix = matrixOf(40, 30);
+  for (const view of [wholeOf([40, 30]), { row: 7, col: 5, rows: 12, cols: 9 }]) {
+    const size = sizeOf(matrix, { view });
+    for (const cell of [
+      { row: view.row, col: view.col },
+      { row: view.row + 11, col: view.col + 8 },
+    ]) {
+      assert.deepEqual(cellAt(middleOf(cell, size), size), cell);
+      const { x, y, w, h } = boxOf(cell, size);
+      assert.deepEqual(cellAt({ x: x + 0.01, y: y + 0.01 }, size), cell);
+      assert.deepEqual(cellAt({ x: x + w - 0.01, y: y + h - 0.01 }, size), cell);
+    }
+    const { box } = size;
+    assert.equal(cellAt({ x: box.x - 1, y: box.y + 1 }, size), null);
+    assert.equal(cellAt({ x: box.x + 1, y: box.y + box.h + 1 }, size), null);
+    assert.deepEqual(nearestCell({ x: 0, y: 1e6 }, size), { row: view.row + view.rows - 1, col: view.col });
+  }
+});
+
+test("values become the colours of their scale: its ends, its stops, and between them", () => {
+  const cells = { values: [-2, -1, 0, 1, 2], shape: /** @type {[number, number]} */ ([1, 5]) };
+  const { pixels } = pixelsOf(cells, tableOf(SIGNED));
+  const colours = [...pixels].map(bytesOf);
+  assert.deepEqual(colours, [
+    [255, 0, 0, 255],
+    [255, 128, 128, 255],
+    [255, 255, 255, 255], // 0 is paper, exactly
+    [128, 128, 255, 255],
+    [0, 0, 255, 255],
+  ]);
+});
+
+test("each of 256 weights has its own shade, the one that lies on the ramp", () => {
+  const cells = {
+    values: Uint8Array.from({ length: 256 }, (_, i) => i),
+    shape: /** @type {[number, number]} */ ([16, 16]),
+  };
+  const { pixels } = pixelsOf(cells, tableOf({ ...GREY, max: 255 }));
+  assert.deepEqual(
+    [...pixels].map((word) => bytesOf(word)[0]),
+    [...cells.values],
+  );
+});
+
+test("a scale of steps has a colour for each whole number, see-through ones too", () => {
+  const steps = { stops: ["#102030", "#ffffff00", "#0000ff80"], min: 0, max: 2, seen: [0, 2], steps: true };
+  const { pixels } = pixelsOf({ values: [0, 1, 2], shape: [1, 3] }, tableOf(/** @type {any} */ (steps)));
+  assert.deepEqual([...pixels].map(bytesOf), [
+    [16, 32, 48, 255],
+    [255, 255, 255, 0],
+    [0, 0, 255, 128],
+  ]);
+});
+
+test("a forbidden cell is see-through, whatever it holds", () => {
+  const cells = { values: [1, 1, 1, 1], shape: /** @type {[number, number]} */ ([2, 2]), forbidden: [0, 1, 0, 8] };
+  assert.deepEqual(
+    [...pixelsOf(cells, tableOf(GREY)).pixels].map((word) => bytesOf(word)[3]),
+    [255, 0, 255, 0],
+  );
+});
+
+test("where pixels are fewer than cells each shows the value furthest from 0, of those that are allowed", () => {
+  const values = [0, 1, -2, 0, 0.5, 0, 0, 0];
+  const table = tableOf(SIGNED);
+  const shade = (value) => pixelsOf({ values: [value], shape: [1, 1] }, table).pixels[0];
+  const { pixels, rows, cols, pooled } = pixelsOf({ values, shape: [2, 4] }, table, undefined, [1, 2]);
+  assert.deepEqual([rows, cols, pooled], [1, 2, true]);
+  assert.deepEqual([...pixels], [shade(1), shade(-2)]);
+  const forbidden = [0, 1, 1, 1, 0, 0, 1, 1];
+  assert.deepEqual(
+    [...pixelsOf({ values, shape: [2, 4], forbidden }, table, undefined, [1, 2]).pixels],
+    [shade(0.5), 0],
+  );
+});
+
+test("a part of a matrix has that part's pixels", () => {
+  const { values, shape } = matrixOf(5, 4);
+  const table = tableOf(GREY);
+  const whole = pixelsOf({ values, shape }, table).pixels;
+  const part = pixelsOf({ values, shape }, table, { row: 2, col: 1, rows: 2, cols: 2 }).pixels;
+  assert.deepEqual(
+    [...part],
+    [9, 10, 13, 14].map((at) => whole[at]),
+  );
+});
+
+test("a closer look keeps the cell under the pointer, or puts the chosen one in the middle, and never leaves the matrix", () => {
+  const shape = /** @type {[number, number]} */ ([100, 100]);
+  const at = { row: 25, col: 75 };
+  assert.deepEqual(zoomed(wholeOf(shape), 0.5, at, shape), { row: 13, col: 38, rows: 50, cols: 50 });
+  assert.deepEqual(zoomed(wholeOf(shape), 0.5, at, shape, true), { row: 1, col: 50, rows: 50, cols: 50 });
+  assert.deepEqual(zoomed({ row: 0, col: 97, rows: 3, cols: 3 }, 0.5, at, shape).rows, 3, "no closer than three");
+  assert.deepEqual(zoomed({ row: 90, col: 90, rows: 10, cols: 10 }, 100, at, shape), wholeOf(shape));
+});
+
+test("a drag shows what lies in it; of square cells as many across and down as the picture has", () => {
+  const shape = /** @type {[number, number]} */ ([40, 40]);
+  assert.deepEqual(between({ row: 16, col: 9 }, { row: 8, col: 1 }, shape, true), { row: 8, col: 1, rows: 9, cols: 9 });
+  assert.deepEqual(between({ row: 0, col: 0 }, { row: 3, col: 9 }, shape, true), {
+    row: 0,
+    col: 0,
+    rows: 10,
+    cols: 10,
+  });
+  assert.deepEqual(between({ row: 0, col: 30 }, { row: 3, col: 39 }, shape, false), {
+    row: 0,
+    col: 30,
+    rows: 4,
+    cols: 10,
+  });
+});
+
+test("a view follows the choice as little as it must", () => {
+  const view = { row: 10, col: 10, rows: 5, cols: 5 };
+  assert.deepEqual(following(view, { row: 12, col: 14 }, [50, 50]), view);
+  assert.deepEqual(following(view, { row: 15, col: 9 }, [50, 50]), { row: 11, col: 9, rows: 5, cols: 5 });
+});
+
+test("keys move the choice and stay inside", () => {
+  const move = (key, more = {}) => movedBy({ key, ...more }, { row: 2, col: 3 }, [5, 40]);
+  assert.deepEqual(move("ArrowDown"), { row: 3, col: 3 });
+  assert.deepEqual(move("ArrowRight", { shiftKey: true }), { row: 2, col: 19 });
+  assert.deepEqual(
+    [move("Home"), move("End")],
+    [
+      { row: 2, col: 0 },
+      { row: 2, col: 39 },
+    ],
+  );
+  assert.deepEqual(
+    [move("PageUp"), move("PageDown")],
+    [
+      { row: 0, col: 3 },
+      { row: 4, col: 3 },
+    ],
+  );
+  assert.equal(move("a"), null);
+  assert.equal(move("ArrowDown", { ctrlKey: true }), null);
+});
+
+test("as many labels as fit, the chosen one always, and none so near it that they would touch", () => {
+  const size = { view: wholeOf([200, 200]), cell: { w: 4, h: 4 }, type: 1 };
+  const places = placesOf("row", /** @type {any} */ (size), [101]);
+  assert.ok(places.includes(101));
+  assert.ok(places.every((place, i) => i === 0 || place - places[i - 1] >= 4));
+  assert.ok(places.length > 40);
+});
+
+test("rows that sum to 1 say so, and the chosen row and column are lit", () => {
+  const matrix = matrixOf(3, 3, { sums: true, values: Float32Array.of(1, 0, 0, 0.25, 0.75, 0, 0.5, 0.25, 0.25) });
+  matrix.chosen = { row: 2, col: 1, span: "cell", role: "q" };
+  const shapes = labelShapes(matrix, sizeOf(matrix));
+  assert.deepEqual(texts(shapes, "sum-label"), ["1.000", "1.000", "1.000"]);
+  const lit = shapes.filter(({ attrs }) => attrs["font-weight"] === 700);
+  assert.deepEqual(
+    lit.map(({ attrs, children }) => [children?.[0], attrs.fill]),
+    [
+      ["t1", "--k"],
+      ["t2", "--q"],
+    ],
+  );
+  assert.deepEqual(texts(shapes, "title"), ["key", "query", "Σ"]);
+});
+
+test("the chosen cell has a frame; in small cells also the way there; out of view nothing", () => {
+  const names = (matrix, how) => markShapes(matrix, sizeOf(matrix, how)).map(({ attrs }) => attrs.class);
+  assert.deepEqual(names(matrixOf(9, 9)), ["chosen"]);
+  assert.deepEqual(names(matrixOf(90, 90)), ["way", "way", "chosen"]);
+  assert.deepEqual(names(matrixOf(90, 90), { view: { row: 5, col: 5, rows: 9, cols: 9 } }), []);
+  assert.deepEqual(names(matrixOf(9, 9, { edges: { row: 4 } })), ["edge", "chosen"]);
+});
+
+test("numbers stand in the cells where there are few, and none in a forbidden one", () => {
+  const few = matrixOf(3, 3, { forbidden: Uint8Array.of(0, 1, 1, 0, 0, 1, 0, 0, 0) });
+  assert.deepEqual(
+    numbersOf(few, sizeOf(few)).numbers.map(({ text }) => text),
+    ["0.00", "0.33", "0.44", "0.67", "0.78", "0.89"],
+  );
+  assert.deepEqual(
+    numbersOf(few, sizeOf(few))
+      .numbers.map(({ ink }) => ink)
+      .slice(0, 1),
+    ["#ffffff"],
+    "on black",
+  );
+  const many = matrixOf(21, 21);
+  assert.deepEqual(numbersOf(many, sizeOf(many)).numbers, []);
+});
+
+test("a file has a rectangle for each cell, in its colour or hatched", () => {
+  const matrix = matrixOf(2, 2, { forbidden: Uint8Array.of(0, 1, 0, 0), values: Float32Array.of(1, 0, 0, 0.5) });
+  const size = sizeOf(matrix);
+  assert.deepEqual(
+    cellShapes(matrix, size, "lines").map(({ attrs }) => [attrs.class, attrs.fill]),
+    [
+      ["cell", "rgb(255,255,255)"],
+      ["hatching", "lines"],
+      ["cell", "rgb(0,0,0)"],
+      ["cell", "rgb(128,128,128)"],
+    ],
+  );
+  const text = JSON.stringify(fileShape(matrix, size, { id: "a", image: () => "" }));
+  assert.ok(text.includes("url(#a-hatch)"));
+  assert.ok(!JSON.stringify(fileShape(matrixOf(2, 2), size, { id: "a", image: () => "" })).includes("-hatch"));
+});
+
+test("a file has very many cells as one image, enlarged without smoothing", () => {
+  const matrix = matrixOf(100, 100);
+  const text = JSON.stringify(fileShape(matrix, sizeOf(matrix), { id: "a", image: () => "data:cells" }));
+  assert.ok(text.includes('"href":"data:cells"'));
+  assert.ok(text.includes("pixelated"));
+});
