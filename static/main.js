@@ -1,10 +1,11 @@
 /** Starts the page that owns the document: its first state is the address's, and the address follows it. */
 
 import * as api from "./data/api.js";
+import { createModels } from "./data/models.js";
 import { retrying } from "./data/retry.js";
 import { DECLARED, mount } from "./page.js";
 import { mirrorUrl } from "./shell/address.js";
-import { initialState } from "./shell/start.js";
+import { fitted, initialState } from "./shell/start.js";
 import { createStatus } from "./shell/status.js";
 import { onSystemTheme } from "./shell/theme.js";
 import { createStore } from "./state/store.js";
@@ -19,14 +20,16 @@ const waiting = createStatus({ root, voice: banner, banner });
 
 async function start() {
   const [examples] = await Promise.all([loadExamples(), loadCatalogue()]);
-  const list = await retrying(() => api.models(), { onWait: waiting.waiting });
+  const models = createModels(await retrying(() => api.models(), { onWait: waiting.waiting }), api);
   // A link that chose the language is remembered: the address forgets it with the first change.
   if (new URLSearchParams(location.search).has("lang")) remember("lang", language());
 
-  const { state, replaced } = initialState(list, examples, DECLARED);
+  const { state, replaced } = initialState(models, examples, DECLARED);
+  const model = await models.load(state.model ?? models.first, waiting.waiting);
   const store = createStore(state);
+  store.set(fitted(state, state, () => model, DECLARED));
   const early = document.activeElement === field ? field.value : null;
-  const page = mount(root, store, { models: list.models, examples, address: mirrorUrl(store, DECLARED), early });
+  const page = mount(root, store, { models, examples, address: mirrorUrl(store, DECLARED), early });
   if (replaced) page.status.notice(t("error.unknown_model_replaced", { name: replaced, used: state.model ?? "" }));
   onSystemTheme(page.redraw); // the same pictures in other colours
   await page.drawn;

@@ -7,7 +7,7 @@
  * @typedef {Object} Context  what every control is given
  * @property {import("./stations/index.js").Actions} actions
  * @property {import("./shell/frame.js").Frame} frame  the page's own elements
- * @property {any[]} models  the lines of /api/models
+ * @property {any[]} models  in short: the lines of /api/models
  * @property {any} examples  static/examples.json
  * @property {(state: State) => any} modelOf  the model of what is shown, of a file too
  * @property {import("./stations/index.js").View[]} views
@@ -40,6 +40,7 @@ import { createHeads } from "./panels/heads/heads.js";
 import { PANELS } from "./panels/index.js";
 import { createMasks } from "./panels/masks/panel.js";
 import { linksOnly } from "./shell/address.js";
+import { createChanges } from "./shell/changes.js";
 import { createExamples } from "./shell/examples.js";
 import { createFileMode } from "./shell/file_mode.js";
 import { buildFrame } from "./shell/frame.js";
@@ -48,7 +49,6 @@ import { createOpen } from "./shell/open.js";
 import { createPanels } from "./shell/panels.js";
 import { createRibbon } from "./shell/ribbon.js";
 import { createSentence } from "./shell/sentence/sentence.js";
-import { fitted } from "./shell/start.js";
 import { createStatus } from "./shell/status.js";
 import { mergedOwn } from "./state/own.js";
 import { VIEWS } from "./stations/index.js";
@@ -79,24 +79,27 @@ const CONTROLS = [
  * Makes a page below `root`, in place of what is there. The catalogue must be loaded.
  * @param {HTMLElement} root
  * @param {Store} store
- * @param {{models: any[], examples: any, address?: Context["address"], early?: string|null}} options  `address`: of the page
+ * @param {{models: import("./data/models.js").Models, examples: any, address?: Context["address"], early?: string|null}} options  `address`: of the page
  *   that owns the document
  */
 export function mount(root, store, { models, examples, address, early = null }) {
   const frame = buildFrame(root, { owner: address !== undefined });
   const status = createStatus({ root, voice: frame.sentence.status, banner: frame.sentence.banner });
-  /** @param {string|null} name */
-  const modelNamed = (name) => models.find((model) => model.name === name);
-  const traces = createSources(createTraces(api, { modelNamed, onWait: status.waiting }), api, modelNamed);
-  const files = createFileMode(store, traces);
-  const loader = createLoader(traces, modelNamed);
+  const live = createTraces(api, { modelNamed: models.named, onWait: status.waiting });
+  const traces = createSources(live, api, models.named);
+  const loader = createLoader(traces, models.named);
+  // A file may be of any model.
+  const ready = () => Promise.all(models.list.map(({ name }) => models.load(name, status.waiting)));
+  const files = createFileMode(store, { open: traces.open, ready });
+  const changes = createChanges(store, { models, modelOf: traces.model, files, status, declared: DECLARED });
 
   /** @type {import("./stations/index.js").Actions} */
   const actions = {
-    set: (change) => store.set(fitted(store.get(), files.allowed(change), traces.model, DECLARED)),
+    set: changes.set,
+    openModel: changes.openModel,
     get: store.get,
     page: root,
-    isLoading: () => root.dataset.state === "loading",
+    isLoading: () => status.now() === "loading",
     learn: traces.learn,
     predict: traces.prediction,
     soon: (patches) => loader.soon(store.get(), needsAfter(patches)),
@@ -120,7 +123,7 @@ export function mount(root, store, { models, examples, address, early = null }) 
     ...{
       actions,
       frame,
-      models,
+      models: models.list,
       examples,
       modelOf: traces.model,
       views: VIEWS,
@@ -143,8 +146,11 @@ export function mount(root, store, { models, examples, address, early = null }) 
     trace: null,
     controls: /** @type {Draw} */ ((...now) => draws.forEach((draw) => draw(...now))),
   };
-  store.subscribe((state) => refresh(page, state));
-  const redraw = () => refresh(page, store.get());
+  /** @param {State} state  Back may bring a model that is not known yet */
+  const show = (state) =>
+    traces.model(state) ? refresh(page, state) : changes.settle(() => refresh(page, store.get()));
+  store.subscribe(show);
+  const redraw = () => show(store.get());
   return { status, redraw, drawn: redraw() };
 }
 

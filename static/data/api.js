@@ -23,6 +23,10 @@ export class ApiError extends Error {
 /** @returns {Promise<{default: string, models: any[]}>} */
 export const models = async (options = {}) => (await send("GET", "/api/models", undefined, options)).json();
 
+/** What there is to know about one model. @param {string} name @returns {Promise<any>} */
+export const model = async (name, options = {}) =>
+  (await send("GET", `/api/models/${encodeURIComponent(name)}`, undefined, options)).json();
+
 /** @param {{model?: string, text: string}} request */
 export const tokenize = async (request, options = {}) => (await send("POST", "/api/tokenize", request, options)).json();
 

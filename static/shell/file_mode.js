@@ -26,7 +26,7 @@ const VIEWING = [
 
 /**
  * @param {ReturnType<typeof import("../state/store.js").createStore>} store
- * @param {{open: (buffer: ArrayBuffer, name: string) => {key: string, meta: any, model: any}}} sources
+ * @param {{ready: () => Promise<any>, open: (buffer: ArrayBuffer, name: string) => {key: string, meta: any, model: any}}} sources
  */
 export function createFileMode(store, sources) {
   /** @type {Partial<import("../state/store.js").State>} what was shown live */
@@ -36,6 +36,7 @@ export function createFileMode(store, sources) {
     /** @param {File} file @throws {FileError} and nothing has changed */
     async open(file) {
       if (file.size > LARGEST) throw new FileError("too_large", { limit: LARGEST / 1e6 });
+      await sources.ready();
       const { key, meta, model } = sources.open(await file.arrayBuffer(), file.name);
       const state = store.get();
       if (state.file === null) before = state;

@@ -6,21 +6,13 @@ import { createExport } from "./export_menu.js";
 import { createLargeType } from "./large_type.js";
 import { createModelMenu } from "./model_menu.js";
 import { createShare } from "./share.js";
-import { switchedTo } from "./switched.js";
 import { switchTheme } from "./theme.js";
 
 /** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
 export function createHeader(context) {
   const { actions, models, address, status, declared, frame } = context;
   const { header } = frame;
-  const choose = (name) =>
-    actions.set(
-      switchedTo(
-        models.find((model) => model.name === name),
-        actions.get(),
-      ),
-    );
-  const drawMenu = createModelMenu(header.model, { models, choose });
+  const drawMenu = createModelMenu(header.model, { models, choose: actions.openModel });
   createShare(header.share, { address, status });
   const drawExport = createExport(header.export, context);
   if (header.type) createLargeType(header.type, (type) => actions.set({ type }));

@@ -2,17 +2,9 @@
 
 import { h, replace } from "../ui/dom.js";
 import { language, phrase, t } from "../ui/i18n.js";
-import { switchedTo } from "./switched.js";
 
 /** @param {HTMLElement} root @param {import("../page.js").Context} context */
-export function createNotes(root, { actions, models }) {
-  const open = (name) =>
-    actions.set(
-      switchedTo(
-        models.find((model) => model.name === name),
-        actions.get(),
-      ),
-    );
+export function createNotes(root, { actions }) {
   let drawn = "";
   /** @param {import("../data/model_trace.js").ModelTrace|null} trace @param {Error|null} error */
   return (trace, error) => {
@@ -23,7 +15,7 @@ export function createNotes(root, { actions, models }) {
     drawn = content;
     replace(
       root,
-      notes.map((note) => h("p", null, wordsOf(note, trace, open))),
+      notes.map((note) => h("p", null, wordsOf(note, trace, actions.openModel))),
     );
   };
 }

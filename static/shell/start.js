@@ -15,22 +15,21 @@ import { chosenTheme } from "./theme.js";
 const UNCHOSEN = { cell: null, ffnUnit: null, answer: null };
 
 /**
- * @param {{default: string, models: any[]}} list  /api/models
+ * What the address says, over the defaults; not yet kept inside what its model has.
+ * @param {import("../data/models.js").Models} models
  * @param {{start?: {layer: number, head: number}}} examples
  * @param {import("../state/own.js").Declared[]} declared  by the views
  * @returns {{state: State, replaced: string|null}} `replaced`: the model that the link names and that is not here
  */
-export function initialState(list, examples, declared) {
+export function initialState(models, examples, declared) {
   const asked = readLink(location.search, declared);
-  const missing = asked.model !== undefined && !list.models.some((model) => model.name === asked.model);
-  const model = missing || asked.model === undefined ? list.default : asked.model;
+  const missing = asked.model !== undefined && !models.list.some(({ name }) => name === asked.model);
+  const model = missing || !asked.model ? models.first : asked.model;
   const reader = { theme: chosenTheme(), type: chosenType(), lang: language() };
-  const start = model === list.default ? examples.start : {}; // a head worth opening first, of that model
+  const start = model === models.first ? examples.start : {}; // a head worth opening first, of that model
   const state = { ...DEFAULTS, ...start, ...asked, model, ...reader };
   const replaced = missing ? /** @type {string} */ (asked.model) : null;
-  const modelOf = (one) => list.models.find(({ name }) => name === one.model);
-  const { own, ...patch } = fitted(state, state, modelOf, declared);
-  return { state: { ...state, ...patch }, replaced };
+  return { state, replaced };
 }
 
 /** Whether the model can answer this: a class, or a token that can be sampled. */
@@ -49,7 +48,16 @@ const isAnswer = ({ classes, vocab_size, never_sampled }, id) =>
 export function fitted(before, patch, modelOf, declared) {
   const changed = patch.model !== undefined && patch.model !== before.model;
   const fresh = changed
-    ? { query: null, key: null, causal: null, target: null, targetIds: null, attention: null, ...UNCHOSEN }
+    ? {
+        query: null,
+        key: null,
+        causal: null,
+        target: null,
+        targetIds: null,
+        attention: null,
+        interventions: [],
+        ...UNCHOSEN,
+      }
     : {};
   const another = ["text", "ids", "target", "targetIds"].some(
     (name) => name in patch && !same(patch[name], before[name]),

@@ -18,6 +18,8 @@ export function createStatus({ root, voice, banner }) {
   };
 
   return {
+    /** @returns {any} */
+    now: () => root.dataset.state,
     /** @param {"loading"|"ready"|"error"|"empty"} state */
     show(state) {
       root.dataset.state = state;

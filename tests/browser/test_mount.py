@@ -14,12 +14,14 @@ SCRIPTS = {"main.js", "theme.js", "export/offline_page.js"}  # those that are me
 MOUNT_ANOTHER = """async (text) => {
   const { mount } = await import('/static/page.js');
   const { createStore, DEFAULTS } = await import('/static/state/store.js');
-  const list = await (await fetch('/api/models')).json();
+  const api = await import('/static/data/api.js');
+  const { createModels } = await import('/static/data/models.js');
+  const models = createModels(await api.models(), api);
   const root = document.createElement('div');
   root.className = 'page';
   document.body.append(root);
-  window.another = createStore({ ...DEFAULTS, model: list.default, text });
-  await mount(root, window.another, { models: list.models, examples: { examples: [] } }).drawn;
+  window.another = createStore({ ...DEFAULTS, model: models.first, text });
+  await mount(root, window.another, { models, examples: { examples: [] } }).drawn;
 }"""
 TRACED = """() => [document.body, document.querySelector('div.page')].map((root) => {
   const { state, traced } = root.dataset;

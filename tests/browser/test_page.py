@@ -250,6 +250,41 @@ def test_address_reproduces_the_state(page: "Page") -> None:
     assert seen() == before
 
 
+def test_a_model_is_described_when_it_is_first_needed(page: "Page") -> None:
+    asked: list[str] = []
+    whole: dict[str, Any] = {}
+
+    def listed(route: "Route") -> None:
+        answer = route.fetch().json()
+        whole.update({line["name"]: dict(line) for line in answer["models"]})
+        for line in answer["models"]:
+            line.pop("description", None)
+        route.fulfill(json=answer)
+
+    def one(route: "Route") -> None:
+        name = route.request.url.rsplit("/", 1)[1]
+        asked.append(name)
+        if "description" in whole[name]:
+            route.fulfill(json=whole[name])
+        else:
+            route.continue_()
+
+    page.route("**/api/models", listed)
+    page.route("**/api/models/*", one)
+    show(page, "model=stories-gpt&text=" + TEXT)
+    assert asked == ["stories-gpt"]
+    page.locator(".model-button").click()
+    page.locator('[role=option][data-model="translate-enja"]').click()
+    page.wait_for_selector('[data-testid="target-token"]')
+    page.wait_for_selector('body[data-state="ready"]')
+    assert asked == ["stories-gpt", "translate-enja"]
+    page.go_back()
+    page.wait_for_selector('[data-testid="target-token"]', state="detached")
+    page.wait_for_selector('body[data-state="ready"]')
+    assert strip_ids(page)
+    assert asked == ["stories-gpt", "translate-enja"], "what is known is not asked for again"
+
+
 def test_ids_in_the_address_are_replayed(page: "Page", server_url: str) -> None:
     ids = [token["id"] for token in post(server_url, "/api/tokenize", {"text": TEXT})["tokens"]]
     unusual = [*ids[:2], ids[0], *ids[2:]]  # ids that no tokenizer gives for any text

@@ -1,0 +1,48 @@
+/** The server's models: all of them in short, and what there is to know of one as soon as it is first needed. No DOM. */
+
+import { retrying } from "./retry.js";
+
+/** @typedef {ReturnType<typeof createModels>} Models */
+
+/**
+ * @param {{default: string, models: any[]}} listed  /api/models
+ * @param {{model: (name: string) => Promise<any>}} api
+ */
+export function createModels(listed, api) {
+  /** @type {Map<string, any>} a line with its description is whole */
+  const whole = new Map(listed.models.filter(({ description }) => description).map((line) => [line.name, line]));
+  /** @type {Map<string, Promise<any>>} */
+  const coming = new Map();
+
+  return {
+    /** The name of the server's own choice. */
+    first: listed.default,
+    /** In short: names, shapes and cards. */
+    list: listed.models,
+
+    /** What has been loaded of a model. @param {string|null} name */
+    named: (name) => whole.get(name ?? listed.default),
+
+    /**
+     * Everything about a model, asked for once; undefined where the server has none of this name.
+     * @param {string} name @param {(waiting: import("./retry.js").Waiting) => void} [onWait]
+     * @returns {Promise<any>}
+     */
+    async load(name, onWait) {
+      const short = listed.models.find((line) => line.name === name);
+      if (!short || whole.has(name)) return whole.get(name);
+      if (!coming.has(name))
+        coming.set(
+          name,
+          retrying(() => api.model(name), { onWait }),
+        );
+      try {
+        const line = { ...short, ...(await coming.get(name)) };
+        if (!whole.has(name)) whole.set(name, line);
+        return whole.get(name);
+      } finally {
+        coming.delete(name); // after a failure the next one asks again
+      }
+    },
+  };
+}

@@ -1,0 +1,56 @@
+/** A model's description comes when it is first needed. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createModels } from "../../static/data/models.js";
+
+const LISTED = {
+  default: "a",
+  models: [
+    { name: "a", n_layer: 1 },
+    { name: "b", n_layer: 2, description: { id: "whole" } },
+  ],
+};
+
+/** A server that fails so many times, and counts. @param {number} failures */
+function server(failures = 0) {
+  const asked = /** @type {string[]} */ ([]);
+  return {
+    asked,
+    async model(/** @type {string} */ name) {
+      asked.push(name);
+      if (asked.length <= failures) throw new Error("no");
+      return { name, description: { id: name } };
+    },
+  };
+}
+
+test("a model is loaded once, whoever asks, and then known", async () => {
+  const api = server();
+  const models = createModels(LISTED, api);
+  assert.equal(models.named("a"), undefined);
+  const [one, two] = await Promise.all([models.load("a"), models.load("a")]);
+  assert.deepEqual(one, { name: "a", n_layer: 1, description: { id: "a" } });
+  assert.equal(one, two);
+  assert.equal(models.named("a"), one);
+  assert.equal(models.named(null), one);
+  assert.deepEqual(api.asked, ["a"]);
+});
+
+test("a line that is whole is not asked for", async () => {
+  const api = server();
+  assert.equal(await createModels(LISTED, api).load("b"), LISTED.models[1]);
+  assert.deepEqual(api.asked, []);
+});
+
+test("what the server does not list is not asked for", async () => {
+  const api = server();
+  assert.equal(await createModels(LISTED, api).load("other"), undefined);
+  assert.deepEqual(api.asked, []);
+});
+
+test("after a failure it is asked for again", async () => {
+  const models = createModels(LISTED, server(1));
+  await assert.rejects(models.load("a"), /no/);
+  assert.equal((await models.load("a")).description.id, "a");
+});
