@@ -1,1 +1,1 @@
-"""The Transformer, its taps and its training: torch, and nothing of HTTP."""
+"""The Transformer, its taps and its training: plain torch, no HTTP."""

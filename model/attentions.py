@@ -1,4 +1,4 @@
-"""Where a model attends: one entry for each kind of attention it has, with the path of its taps and who asks whom."""
+"""Where a model attends: one entry per attention, with the path of its taps and its query and key sides."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Literal
 from model.config import Family, ModelConfig
 
 Side = Literal["source", "target"]
-"""The sentence that is read, in every family, and what an encoder-decoder writes."""
+"""The sentence that is read (in every family), and what an encoder-decoder writes."""
 
 
 @dataclass(frozen=True)
 class Attention:
-    """One attention of every layer: `path` holds `{layer}`, its taps follow (`….pattern`); `causal`: as trained."""
+    """An attention of each layer. Its taps begin with `path`, which has a `{layer}`; `causal`: as trained."""
 
     id: str
     path: str

@@ -48,7 +48,7 @@ class PostNormResidual(PreNormResidual):
 
 
 class ResPostNormResidual(PreNormResidual):
-    """x + Dropout(LayerNorm(Sublayer(x))): what is written is normalised, the stream is not (Liu et al. 2022)."""
+    """x + Dropout(LayerNorm(Sublayer(x))): normalises what is added, not the stream (Liu et al. 2022)."""
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         return x + self.dropout(self.norm(sublayer(x)))  # type: ignore[no-any-return]
@@ -87,7 +87,7 @@ class Block(nn.Module):
     def attend(
         self, x: Tensor, mask: Tensor, positions: Tensor, is_pad: Tensor | None, cache: MixerCache | None
     ) -> Tensor:
-        """The self-attention's part, residual included."""
+        """The self-attention sublayer, residual included."""
         return self.attn_residual(  # type: ignore[no-any-return]
             x, lambda x: self.attn(x, x, mask, positions, positions, is_pad, cache)
         )
@@ -95,9 +95,9 @@ class Block(nn.Module):
 
 @dataclass(frozen=True)
 class Memory:
-    """What a decoder reads beside its own stream: the encoder's output [batch key d_model] and a mask of reasons
-    [batch 1|head query key] over it; its positions int64 [1|batch key] (None: counted from 0), and which are PADs.
-    With a cache that has seen it already, nothing of it is read again: [batch 0 ..]."""
+    """What a decoder reads besides its own stream: the encoder's output [batch key d_model], a mask of reasons
+    [batch 1|head query key] over it, its positions int64 [1|batch key] (None: counted from 0), and which are PADs.
+    With a cache that already holds it, it is empty: [batch 0 ..]."""
 
     x: Tensor
     mask: Tensor
@@ -105,19 +105,19 @@ class Memory:
     is_pad: Tensor | None = None
 
     def under(self, mask: Tensor, batch: int = 1) -> Memory:
-        """The same under another mask, once for each row of a batch."""
+        """The same with another mask, repeated for each row of a batch."""
         positions, is_pad = (x if x is None else x.expand(batch, -1) for x in (self.positions, self.is_pad))
         return Memory(self.x.expand(batch, -1, -1), mask, positions, is_pad)
 
     @property
     def seen(self) -> Memory:
-        """The same, once a cache holds it."""
+        """The same, when a cache already holds it."""
         positions = None if self.positions is None else self.positions[:, :0]
         return Memory(self.x[:, :0], self.mask, positions, None if self.is_pad is None else self.is_pad[:, :0])
 
 
 class CrossBlock(Block):
-    """A block that also attends to an encoder's output, between self-attention and FFN, with weights of its own."""
+    """A block that also attends to an encoder's output, between self-attention and FFN, with its own weights."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
@@ -135,7 +135,7 @@ class CrossBlock(Block):
         cache: MixerCache | None = None,
         cross: MixerCache | None = None,
     ) -> Tensor:
-        """x [batch position d_model] → the same shape; `cross` is the cache of what is read of the memory."""
+        """x [batch position d_model] → the same shape; `cross` is the cache for the memory."""
         x = self.resid_mid(self.attend(self.resid_pre(x), mask, positions, is_pad, cache))
         keys = positions_from(memory.x) if memory.positions is None else memory.positions
         x = self.cross_attn_residual(

@@ -1,4 +1,4 @@
-"""What a model remembers of the positions before: a cache of its mixer's own kind for each layer."""
+"""What a model keeps of earlier positions: for each layer, the kind of cache its mixer uses."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from model.mechanisms import MixerCache
 
 
 class Cache:
-    """A stack's: one `MixerCache` a layer. A fork goes on from a `copy`."""
+    """The cache of a stack: one `MixerCache` per layer. A fork continues from a `copy`."""
 
     def __init__(self, layers: Sequence[MixerCache]) -> None:
         self.layers = list(layers)
 
     @property
     def positions(self) -> int:
-        """Positions kept so far."""
+        """The number of positions kept so far."""
         return self.layers[0].positions
 
     @property
@@ -25,7 +25,7 @@ class Cache:
         return sum(layer.nbytes for layer in self.layers)
 
     def select(self, rows: Tensor) -> None:
-        """Keep these rows of the batch, in this order: what beam search does with its beams."""
+        """Keep these rows of the batch, in this order, as beam search does with its beams."""
         for layer in self.layers:
             layer.select(rows)
 
@@ -34,7 +34,7 @@ class Cache:
 
 
 class DecoderCache(Cache):
-    """A decoder's: of the target so far, and, in `cross`, of the source, which is read once."""
+    """The cache of a decoder: for the target so far and, in `cross`, for the source, which is read once."""
 
     def __init__(self, layers: Sequence[MixerCache], cross: Cache) -> None:
         super().__init__(layers)

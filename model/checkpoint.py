@@ -28,7 +28,7 @@ ZOO = Path(__file__).parent / "zoo"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A loaded model with what belongs to it; the model is in eval mode, in float32."""
+    """A loaded model with its tokenizer and card; in eval mode, in float32."""
 
     name: str
     model: Transformer
@@ -68,7 +68,7 @@ class Checkpoint:
 
 
 def find_models(*folders: Path) -> dict[str, Path]:
-    """The models in `folders` by name, sorted; where two share a name the first folder's stands."""
+    """The models in `folders` by name, sorted. If two have the same name, the first folder wins."""
     found: dict[str, Path] = {}
     for folder in folders:
         for config in sorted(folder.glob("*/config.json")):
@@ -77,13 +77,13 @@ def find_models(*folders: Path) -> dict[str, Path]:
 
 
 def pick_device(name: str) -> torch.device:
-    """`auto` (cuda, mps or cpu, the first there is), or a device by name. Raises `ValueError` when it is not there."""
+    """`auto` (the first available of cuda, mps, cpu), or a device by name. Raises `ValueError` if unavailable."""
     available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if name == "auto":
         return torch.device(next(device for device, there in available.items() if there))
     if not available.get(name, False):
         there = ", ".join(device for device, there in available.items() if there)
-        raise ValueError(f"device {name!r} is not available here; there is auto, {there}")
+        raise ValueError(f"device {name!r} is not available here; available: auto, {there}")
     return torch.device(name)
 
 
@@ -122,7 +122,7 @@ def save(folder: Path, model: Transformer, ranks_file: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     weights_file = folder / "weights.safetensors"
     save_file({name: x.half() for name, x in weights(model).items()}, weights_file)
-    weights_file.chmod(0o644)  # safetensors leaves it readable by its owner only
+    weights_file.chmod(0o644)  # safetensors makes it readable by its owner only
     (folder / "config.json").write_text(json.dumps(model.config.to_json(), indent=2) + "\n")
     target = folder / "tokenizer.tiktoken"
     if ranks_file.resolve() != target.resolve():
@@ -130,12 +130,12 @@ def save(folder: Path, model: Transformer, ranks_file: Path) -> None:
 
 
 def weights(model: nn.Module) -> dict[str, Tensor]:
-    """The parameters by name on the CPU, a tied pair once."""
+    """The parameters by name, on the CPU; a tied pair once."""
     return {name: x.detach().cpu().contiguous() for name, x in model.named_parameters()}
 
 
 def load_weights(model: nn.Module, tensors: dict[str, Tensor]) -> None:
-    """Copy `tensors` into the parameters of the same names. Raises `ValueError` naming what is missing or too much."""
+    """Copy `tensors` into the parameters of the same names. Raises `ValueError` naming missing and unknown ones."""
     parameters = dict(model.named_parameters())
     if parameters.keys() != tensors.keys():
         raise ValueError(

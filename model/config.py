@@ -19,11 +19,10 @@ CHOICES = {"family": Family, "position": PositionKind, "norm_order": NormOrder, 
 class ModelConfig:
     """Everything needed to build a model with `transformer.build`.
 
-    The names are the field's own: `d_ff` is the inner width of the FFN, `max_seq_len` the longest sequence in tokens
-    (of an encoder-decoder: on either side), `n_layer` the layers of each stack. `classes` are what an encoder-only
-    model tells apart; `text_form` is how text is written before it is cut into tokens (`text_form.py`);
-    `mechanism` is how its attentions attend (`mechanisms/`).
-    Raises `ValueError` when the numbers cannot form a model.
+    The names are the usual ones: `d_ff` is the inner width of the FFN, `max_seq_len` the longest sequence in tokens
+    (in an encoder-decoder: on either side), `n_layer` the layers of each stack. `classes` are the classes of an
+    encoder-only model; `text_form` is how text is normalised before tokenizing (`text_form.py`); `mechanism` is how
+    its attentions attend (`mechanisms/`). Raises `ValueError` if the numbers do not make a model.
     """
 
     vocab_size: int
@@ -53,11 +52,11 @@ class ModelConfig:
         if self.mechanism not in MECHANISMS:
             raise ValueError(f"unknown mechanism {self.mechanism!r}; known are {', '.join(MECHANISMS)}")
         if self.d_model % self.n_head:
-            raise ValueError(f"d_model={self.d_model} does not divide into n_head={self.n_head} equal heads")
+            raise ValueError(f"d_model={self.d_model} is not divisible by n_head={self.n_head}")
         if not 0.0 <= self.dropout < 1.0:
-            raise ValueError(f"dropout must lie in [0, 1), got {self.dropout}")
+            raise ValueError(f"dropout must be in [0, 1), got {self.dropout}")
         if len(self.classes) < 2 if self.family == "encoder-only" else self.classes:
-            raise ValueError(f"an encoder-only model has two classes or more, the others none; got {self.classes!r}")
+            raise ValueError(f"only encoder-only models have classes, and at least two; got {self.classes!r}")
 
     @property
     def d_head(self) -> int:
@@ -66,7 +65,7 @@ class ModelConfig:
 
     @property
     def is_causal(self) -> bool:
-        """Whether the model was trained under a causal mask (of an encoder-decoder: its decoder)."""
+        """Whether the model was trained with a causal mask (in an encoder-decoder: in the decoder)."""
         return self.family != "encoder-only"
 
     def to_json(self) -> dict[str, Any]:
@@ -74,7 +73,7 @@ class ModelConfig:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        """Build from `config.json`'s `model` part; unknown keys raise `ValueError` and list the known ones."""
+        """Build from the `model` part of `config.json`. Unknown keys raise `ValueError` listing the known ones."""
         known = [field.name for field in dataclasses.fields(cls)]
         unknown = sorted(set(data) - set(known))
         if unknown:

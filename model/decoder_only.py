@@ -32,9 +32,9 @@ class DecoderOnly(Stack):
         is_pad: Tensor | None = None,
     ) -> Tensor:
         """token_ids, position_ids int64 [batch position], mask of reasons [batch 1|head query key], is_pad bool
-        [batch position] (None: no PADs that a mask hides) → logits [batch position vocab].
+        [batch position] (None: no masked PADs) → logits [batch position vocab].
 
-        With a cache, `token_ids` are the new positions only; `position_ids` default to counting on from the cache.
+        With a cache, `token_ids` are only the new positions; `position_ids` continue from the cache by default.
         """
         first = 0 if cache is None else cache.positions
         if position_ids is None:

@@ -40,7 +40,7 @@ class EncoderDecoder(nn.Module):
         return self.decode(target_ids, target_mask, memory)
 
     def new_cache(self) -> DecoderCache:
-        """For the target, and for what the decoder reads of the source."""
+        """For the target, and for the decoder's reading of the source."""
         cross = Cache([one.cross_attn.new_cache() for one in self.decoder.layers if isinstance(one, CrossBlock)])
         return DecoderCache(self.decoder.new_cache().layers, cross)
 
@@ -66,7 +66,7 @@ class EncoderDecoder(nn.Module):
     ) -> Tensor:
         """target_ids, position_ids int64 [batch position] → logits [batch position vocab].
 
-        With a cache, `target_ids` are the new positions only, and the memory is read once.
+        With a cache, `target_ids` are only the new positions, and the memory is read once.
         """
         first = 0 if cache is None else cache.positions
         if position_ids is None:

@@ -1,4 +1,4 @@
-"""BERT's shape: one stack in which every token sees every other, and a class read off the first."""
+"""BERT's shape: one stack in which every token sees every other; the class is read from the first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from model.taps import Tap, name_taps
 
 
 class EncoderOnly(Stack):
-    """A classifier (Devlin et al. 2019): [CLS] stands first, and its last state says the class of the whole text."""
+    """A classifier (Devlin et al. 2019): [CLS] comes first, and its last state gives the class of the whole text."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
@@ -30,7 +30,7 @@ class EncoderOnly(Stack):
         is_pad: Tensor | None = None,
     ) -> Tensor:
         """token_ids, position_ids int64 [batch position], mask of reasons [batch 1|head query key], the place of [CLS]
-        int64 [batch] (0 by default; behind the PADs where they stand on the left) → logits [batch class]."""
+        int64 [batch] (0 by default; after the PADs if they are on the left) → logits [batch class]."""
         if position_ids is None:
             position_ids = positions_from(token_ids)
         x = self.embed(token_ids, position_ids)

@@ -1,4 +1,4 @@
-"""How good a language model is on text: bits per byte, which no choice of tokenizer can flatter."""
+"""The quality of a language model on text: bits per byte, which does not depend on the tokenizer."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from model.transformer import DecoderOnly
 def bits_per_byte(model: DecoderOnly, tokenizer: Tokenizer, documents: Iterable[str]) -> float:
     """−log2 p(document) / bytes(document), over all documents together.
 
-    Each document is read from its start, behind an END. One that is longer than the model's window is read in windows
-    that overlap by half, so that every token but those of the first window has at least half a window of context; every
-    token, and so every byte, is counted once. Raises `ValueError` when there is no text.
+    Each document is read from its start, after an END. A document longer than the model's window is read in windows
+    that overlap by half, so that every token after the first window has at least half a window of context. Every
+    token, and so every byte, is counted once. Raises `ValueError` if there is no text.
     """
     nats, n_bytes = 0.0, 0
     for document in documents:
@@ -33,7 +33,7 @@ def bits_per_byte(model: DecoderOnly, tokenizer: Tokenizer, documents: Iterable[
 
 
 def window_losses(model: DecoderOnly, ids: Tensor) -> Iterable[Tensor]:
-    """Σ −ln p(token) of the tokens that each window is the first to score; ids [position]."""
+    """Σ −ln p(token) over the tokens that each window is the first to score; ids [position]."""
     window = model.config.max_seq_len
     scored = 0
     for start in range(0, max(1, len(ids) - 1), max(1, window // 2)):

@@ -1,4 +1,4 @@
-"""How good a classifier is on labelled sentences: accuracy, and what it takes for what."""
+"""The quality of a classifier on labelled sentences: accuracy and the confusion matrix."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ BATCH = 64
 
 
 def read_labelled(path: Path) -> list[tuple[str, int]]:
-    """`sentence<TAB>label` lines after a header line, blank ones skipped; raises `ValueError` naming a line that is
-    none."""
+    """`sentence<TAB>label` lines after a header line, blank ones skipped. Raises `ValueError` naming the first invalid
+    line."""
     rows = []
     for n, line in enumerate(path.read_text(encoding="utf-8").split("\n")[1:], start=2):
         if not line.strip():
@@ -32,7 +32,7 @@ def read_labelled(path: Path) -> list[tuple[str, int]]:
 
 @torch.inference_mode()
 def classify_all(model: EncoderOnly, tokenizer: Tokenizer, texts: Sequence[str]) -> Tensor:
-    """Logits [text class] on the CPU; a text beyond the model's window is cut at its end."""
+    """Logits [text class] on the CPU; a text longer than the model's window is cut at the end."""
     device, limit = next(model.parameters()).device, model.config.max_seq_len
     rows = [[tokenizer.first_id, *tokenizer.encode(text)][:limit] for text in texts]
     order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
@@ -47,18 +47,18 @@ def classify_all(model: EncoderOnly, tokenizer: Tokenizer, texts: Sequence[str])
 
 
 def confusion(logits: Tensor, labelled: Sequence[tuple[str, int]]) -> list[list[int]]:
-    """table[true][predicted]: how often."""
+    """table[true][predicted]: counts."""
     n = logits.shape[-1]
     table = [[0] * n for _ in range(n)]
     for predicted, (text, label) in zip(logits.argmax(-1).tolist(), labelled, strict=True):
         if not 0 <= label < n:
-            raise ValueError(f"label {label} of {text!r} is none of the model's classes 0 to {n - 1}")
+            raise ValueError(f"label {label} of {text!r} is not one of the model's classes 0 to {n - 1}")
         table[label][predicted] += 1
     return table
 
 
 def accuracy(checkpoint: Checkpoint, labelled: Sequence[tuple[str, int]]) -> float:
-    """The part of `labelled` that the model gets right. Raises `ValueError` when there is nothing to evaluate on."""
+    """The fraction of `labelled` that the model gets right. Raises `ValueError` if there is nothing to evaluate on."""
     if not labelled:
         raise ValueError("there is no sentence to evaluate on")
     logits = classify_all(checkpoint.encoder_only, checkpoint.tokenizer, [text for text, _ in labelled])

@@ -1,4 +1,4 @@
-"""How good translations are: chrF (Popović 2015) and BLEU on characters (Papineni et al. 2002), by sacrebleu."""
+"""The quality of translations: chrF (Popović 2015) and BLEU on characters (Papineni et al. 2002), by sacrebleu."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from model.translate import translate
 def chrf_and_bleu(checkpoint: Checkpoint, pairs: Sequence[tuple[str, str]], *, beams: int = 4) -> dict[str, float]:
     """{"chrf", "bleu"}, 0 to 100, of the translations of (source, reference) pairs.
 
-    Raises `ValueError` when there is no pair, or where a source cannot be translated.
+    Raises `ValueError` if there are no pairs or a source cannot be translated.
     """
-    from sacrebleu.metrics.bleu import BLEU  # of the extra `train`
+    from sacrebleu.metrics.bleu import BLEU  # from the extra `train`
     from sacrebleu.metrics.chrf import CHRF
 
     if not pairs:
@@ -25,7 +25,7 @@ def chrf_and_bleu(checkpoint: Checkpoint, pairs: Sequence[tuple[str, str]], *, b
 
 
 def best(checkpoint: Checkpoint, source: str, beams: int) -> str:
-    """The best translation's text; an error says whose it is."""
+    """The text of the best translation; errors name the source."""
     try:
         return translate(checkpoint, source, beams=beams)[0].text(checkpoint.tokenizer)
     except ValueError as error:

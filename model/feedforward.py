@@ -21,7 +21,7 @@ class FeedForward(nn.Module):
         self.out = Tap("position d_model")
 
     def writers(self) -> Iterator[nn.Linear]:
-        """The matrix that writes into the residual stream."""
+        """The matrix that writes to the residual stream."""
         yield self.w_2
 
     def forward(self, x: Tensor) -> Tensor:

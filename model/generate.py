@@ -1,4 +1,4 @@
-"""Generation, one token a step, with a KV cache and with everything a trace can show."""
+"""Generation, one token per step, with a KV cache and everything a trace can show."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from model.session import DecoderSession, Forward, Session
 
 @dataclass(frozen=True)
 class Step:
-    """One forward pass of a generation: over the prompt first, then over each new token.
+    """One forward pass of a generation: first over the prompt, then over each new token.
 
     `ids` are all tokens so far. `drawn` is the distribution that the newest was drawn from, `u` the random number that
-    drew it (both None for the prompt); `next` is the distribution of the token to come. `tensors` are the taps asked
+    drew it (both None for the prompt); `next` is the distribution of the next token. `tensors` are the requested taps,
     for, without batch dimension: the queries are the `computed` newest positions, the keys all positions.
     """
 
@@ -32,7 +32,7 @@ class Step:
 
 
 class Generator:
-    """A generation that goes on when asked: `prefill`, then `step` after `step`. `banned` ids are never drawn."""
+    """A generation that advances on request: `prefill`, then `step` by `step`. `banned` ids are never drawn."""
 
     def __init__(self, session: Session, settings: Settings, banned: Sequence[int]) -> None:
         self.session, self.settings, self.banned = session, settings, banned
@@ -51,7 +51,7 @@ class Generator:
         return self._took(self.session.step(self.session.prompt), None, None)
 
     def step(self) -> Step:
-        """Draw the next token and read it. Raises `ValueError` when the window is full."""
+        """Draw the next token and read it. Raises `ValueError` if the window is full."""
         if self.full:
             raise ValueError(f"the model's window of {self.session.window} tokens is full")
         drawn, u = self.next, uniform(self.settings.seed, len(self.ids))
@@ -69,7 +69,7 @@ def generate(
     max_new_tokens: int,
     names: Sequence[str] = (),
 ) -> Iterator[Step]:
-    """The prompt's step, then up to `max_new_tokens` more; stops after an END and where the window is full."""
+    """The prompt's step, then up to `max_new_tokens` more; stops after an END or when the window is full."""
     run = ids if isinstance(ids, Run) else Run(ids)
     session = DecoderSession(checkpoint, run, names)
     yield from steps(Generator(session, settings, checkpoint.tokenizer.never_sampled), checkpoint, max_new_tokens)

@@ -1,4 +1,4 @@
-"""How a model's matrices lie in memory once they are only read."""
+"""The memory layout of a model's matrices once they are only read."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from model.mechanisms import Mixer
 
 
 def lay_out_for_reading(model: nn.Module) -> None:
-    """Let mixers arrange their matrices, and each other be contiguous along its longer side; shapes and values stay.
+    """Let mixers arrange their matrices; make all others contiguous along their longer side. Shapes and values stay.
 
-    A token alone is a row times each matrix: nearly all the time goes into reading these, and the CPU's BLAS reads
-    short rows at a third of the speed of long ones (W [4096 256]: 0.45 ms, as its transpose 0.15 ms).
+    A single token is one row times each matrix: nearly all the time goes into reading the matrices, and the CPU's BLAS
+    reads short rows at a third of the speed of long ones (W [4096 256]: 0.45 ms, as its transpose 0.15 ms).
     """
     for module in model.modules():
         if isinstance(module, Mixer):

@@ -1,7 +1,7 @@
 """Masks as matrices of reasons.
 
-A mask is a uint8 matrix `query key`: 0 means the query may attend to the key, any other value says why not, one bit
-for each reason. What `attend` needs is a bool; **True = may attend**, the convention of
+A mask is a uint8 matrix `query key`: 0 means that the query may attend to the key, any other value says why not, one
+bit per reason. `attend` needs a bool: **True = may attend**, the convention of
 `torch.nn.functional.scaled_dot_product_attention` (`nn.MultiheadAttention` means the opposite).
 """
 
@@ -17,7 +17,7 @@ PADDING = 2
 WINDOW = 4
 """The key is too far from the query."""
 EDITED = 8
-"""Someone forbade this cell by hand."""
+"""The cell was forbidden by hand."""
 
 REASONS = {"causal": CAUSAL, "padding": PADDING, "window": WINDOW, "edited": EDITED}
 
@@ -29,7 +29,7 @@ def nothing(query_len: int, key_len: int, device: torch.device | None = None) ->
 
 def causal(query_len: int, key_len: int, device: torch.device | None = None) -> Tensor:
     """No query sees a later key: [query key], uint8. The queries are the last `query_len` of the `key_len` positions,
-    as they are when a KV cache holds the earlier ones (Vaswani et al. 2017, section 3.2.3)."""
+    as with a KV cache that holds the earlier ones (Vaswani et al. 2017, section 3.2.3)."""
     forbidden = torch.ones(query_len, key_len, dtype=torch.uint8, device=device)
     return forbidden.triu(diagonal=key_len - query_len + 1) * CAUSAL
 
@@ -42,7 +42,7 @@ def padding(is_pad: Tensor) -> Tensor:
 def decoder_mask(is_pad: Tensor, *, use_causal: bool = True, use_padding: bool = True, query_len: int = 0) -> Tensor:
     """The mask of a decoder's self-attention: bool [batch key] → reasons [batch 1 query key], uint8.
 
-    `query_len` is the number of newest positions that ask (0: all of them); the 1 spans the heads.
+    `query_len` is the number of newest positions that are queries (0: all of them); the 1 spans the heads.
     """
     key_len = is_pad.shape[-1]
     query_len = query_len or key_len
@@ -54,21 +54,21 @@ def decoder_mask(is_pad: Tensor, *, use_causal: bool = True, use_padding: bool =
 
 
 def allowed(reasons: Tensor) -> Tensor:
-    """The bool that `attend` gets: True where there is no reason against it."""
+    """The bool that `attend` gets: True where no reason forbids it."""
     return reasons == 0
 
 
 def position_ids(is_pad: Tensor) -> Tensor:
-    """Positions counted over real tokens only, so that padding moves nobody: bool [batch position] → int64, same shape.
+    """Positions counted over real tokens only, so padding shifts nothing: bool [batch position] → int64, same shape.
 
-    A PAD itself gets the position of the last real token before it, 0 at the start: it must be some row of the table.
+    A PAD gets the position of the last real token before it (0 at the start), because it needs some row of the table.
     """
     return (~is_pad).long().cumsum(dim=-1).sub(1).clamp(min=0)
 
 
 def encoder_mask(is_pad: Tensor, *, use_causal: bool = False, use_padding: bool = True) -> Tensor:
-    """The mask of an encoder's self-attention: bool [batch key] → reasons [batch 1 key key]. Nothing trained is causal
-    here; it can be switched on to see what that breaks."""
+    """The mask of an encoder's self-attention: bool [batch key] → reasons [batch 1 key key]. No encoder is trained with
+    a causal mask; it can be switched on to see what it breaks."""
     return decoder_mask(is_pad, use_causal=use_causal, use_padding=use_padding)
 
 

@@ -1,4 +1,4 @@
-"""Positions: what tells a Transformer the order of its tokens. Each maps ids [batch position] to
+"""Position modules: they give a Transformer the order of its tokens. Each maps ids [batch position] to
 [batch position d_model], to be added to the embeddings."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class SinusoidalPositions(nn.Module):
 
 
 class NoPositions(nn.Module):
-    """Zeros: nothing but the causal mask tells the order."""
+    """Zeros: only the causal mask gives an order."""
 
     def __init__(self, d_model: int) -> None:
         super().__init__()

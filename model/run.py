@@ -1,4 +1,4 @@
-"""A run as a model takes it: what is read, under which masks, with which edits. A trace is a pure function of it."""
+"""A run as a model sees it: the ids, the masks and the edits. A trace is a pure function of a run."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from model.trace import Masks, Padding
 
 @dataclass(frozen=True)
 class Run:
-    """`ids` are read (PADs are not among them), `target` is an encoder-decoder's beginning, START included or not.
+    """`ids` are read (without PADs); `target` is the beginning of an encoder-decoder's target, with or without START.
 
-    `looks_ahead`: an edit lets an earlier query see a later key, so that what was computed before does not hold when
-    the text grows.
+    `looks_ahead`: an edit lets an earlier query see a later key, so earlier results become invalid when the text grows.
     """
 
     ids: Sequence[int]
@@ -26,7 +25,7 @@ class Run:
 
     @property
     def is_pad(self) -> list[bool]:
-        """Which positions are PADs, by where they were put: a PAD's id may have other uses."""
+        """Which positions are PADs, by where they were added: the PAD id may have other uses."""
         pads, rest = [True] * self.pad.count, [False] * len(self.ids)
         return [*pads, *rest] if self.pad.side == "left" else [*rest, *pads]
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Settings:
-    """How to sample. temperature 0 is greedy; top_k 0 and top_p 1 cut nothing. Raises `ValueError` out of range."""
+    """Sampling settings. temperature 0 is greedy; top_k 0 and top_p 1 cut nothing. Raises `ValueError` out of range."""
 
     temperature: float = 1.0
     top_k: int = 0
@@ -26,7 +26,7 @@ class Settings:
         if self.top_k < 0:
             raise ValueError(f"top_k must be 0 (off) or more, got {self.top_k}")
         if not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p must lie in (0, 1], got {self.top_p}")
+            raise ValueError(f"top_p must be in (0, 1], got {self.top_p}")
         if self.seed < 0:
             raise ValueError(f"seed must be 0 or more, got {self.seed}")
 
@@ -36,7 +36,7 @@ class Distribution:
     """The next token's probabilities, each [vocab], float64, on the CPU.
 
     `before`: the model's own, softmax(logits) over the whole vocabulary; `after`: what is sampled from, 0 where cut;
-    `kept`: bool, what top-k and top-p leave; `mass_cut`: the probability, at the temperature set, of all that was cut.
+    `kept`: bool, what top-k and top-p keep; `mass_cut`: the probability of all that was cut, at the given temperature.
     """
 
     before: Tensor
@@ -62,13 +62,13 @@ def distribution(logits: Tensor, settings: Settings, banned: Sequence[int] = ())
     logits = logits.detach().to("cpu", torch.float64, copy=True)  # vocab
     logits[list(banned)] = float("-inf")
     before = logits.softmax(-1)
-    # Without the subtraction a temperature near 0 makes infinities, and their softmax NaN.
+    # Without the subtraction, a temperature near 0 gives infinities, whose softmax is NaN.
     tempered = ((logits - logits.max()) / settings.temperature).softmax(-1) if settings.temperature else greedy(logits)
 
     order = likeliest(tempered, settings.top_k or len(tempered))  # rank
     ordered = tempered[order]
     keep = ordered > 0
-    # The smallest set of tokens whose probability reaches top_p: a token stays if those before it do not reach it yet.
+    # The smallest set of tokens whose probability reaches top_p: a token stays if the ones before it do not reach it.
     if settings.top_p < 1:
         keep &= ordered.cumsum(-1) - ordered < settings.top_p * ordered.sum()
     kept = torch.zeros_like(logits, dtype=torch.bool)
@@ -78,29 +78,29 @@ def distribution(logits: Tensor, settings: Settings, banned: Sequence[int] = ())
 
 
 def likeliest(p: Tensor, n: int) -> Tensor:
-    """The ids of the `n` largest of p [vocab], from the largest down (fewer where there are fewer), ties by the lower
+    """The ids of the `n` largest of p [vocab], largest first (fewer if there are fewer); ties go to the lower
     id."""
     if n > len(p) // 2:
         return p.argsort(descending=True, stable=True)[:n]
-    ids = (p >= p.topk(n).values[-1]).nonzero().flatten()  # more than n where there are ties; sorts few, not all
+    ids = (p >= p.topk(n).values[-1]).nonzero().flatten()  # more than n if there are ties; sorts only these
     return ids[p[ids].argsort(descending=True, stable=True)[:n]]
 
 
 def greedy(logits: Tensor) -> Tensor:
-    """All probability on the largest logit, the limit of temperature → 0."""
+    """All probability on the largest logit: the limit of temperature → 0."""
     one_hot = torch.zeros_like(logits)
     one_hot[logits.argmax()] = 1.0
     return one_hot
 
 
 def uniform(seed: int, index: int) -> float:
-    """The random number in [0, 1) that picks the token at `index`: a function of the two alone, so a step can be
+    """The random number in [0, 1) that picks the token at `index`: a function of seed and index, so any step can be
     replayed."""
     return float(np.random.default_rng([seed, index]).random())
 
 
 def draw(dist: Distribution, u: float) -> int:
-    """The token whose share of [0, 1) holds `u`, shares laid side by side from the likeliest down."""
+    """The token whose share of [0, 1) contains `u`; shares lie side by side, the most likely first."""
     order = likeliest(dist.after, dist.n_kept)
     place = int(torch.searchsorted(dist.after[order].cumsum(-1), u, right=True))
     return int(order[min(place, len(order) - 1)])

@@ -1,4 +1,4 @@
-"""A text that grows: what was read before is kept in a cache, as long as it holds."""
+"""A text that grows. What was read before is kept in a cache as long as it is valid."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from model.trace import check_length, pad_ids, with_first
 
 @dataclass(frozen=True)
 class Forward:
-    """One forward pass: the logits [vocab] of the token to come, and the taps asked for, without batch dimension.
+    """One forward pass: the logits [vocab] of the next token, and the requested taps without batch dimension.
 
-    Their queries are the `computed` newest positions, their keys all of them.
+    Their queries are the `computed` newest positions, their keys all positions.
     """
 
     logits: Tensor
@@ -35,21 +35,21 @@ class Session(Protocol):
     """A text that grows."""
 
     prompt: list[int]
-    """What there is to begin with, PADs and START included."""
+    """The initial ids, PADs and START included."""
     ids: list[int]
-    """What was read so far."""
+    """The ids read so far."""
     window: int
 
     def step(self, ids: Sequence[int]) -> Forward:
-        """Read these ids behind those before."""
+        """Read these ids after the earlier ones."""
         ...
 
 
 class DecoderSession:
-    """A decoder-only model writes on under a run's masks, PADs and edits.
+    """A decoder-only model continues a text under a run's masks, PADs and edits.
 
-    Where a key may follow its query (the causal mask is off, or a cell of the future is allowed), a new token changes
-    the rows before it: then each step reads everything anew, without a cache.
+    If a query may see a later key (the causal mask is off, or a cell of the future is allowed), a new token changes
+    earlier rows: then each step reads everything again, without a cache.
     """
 
     def __init__(self, checkpoint: Checkpoint, run: Run, names: Sequence[str] = ()) -> None:
@@ -61,7 +61,7 @@ class DecoderSession:
         self.cache = self.new_cache() if self.causal and not run.looks_ahead else None
 
     def begin(self) -> list[int]:
-        """Raises `ValueError` when the prompt is empty or longer than the window."""
+        """Raises `ValueError` if the prompt is empty or longer than the window."""
         prompt = pad_ids(self.run.ids, self.run.pad, self.checkpoint.tokenizer.pad_id)
         if not 0 < len(prompt) <= self.window:
             raise ValueError(f"a prompt needs 1 to {self.window} tokens, got {len(prompt)}")
@@ -80,7 +80,7 @@ class DecoderSession:
         return Forward(logits, tensors, len(new), 0 if self.cache is None else self.cache.nbytes)
 
     def read(self, new: Tensor) -> Tensor:
-        """The newest of `self.ids`, int64 [1 query] → [1 query vocab]"""
+        """The newest of `self.ids`, int64 [1 query] → logits [1 query vocab]."""
         is_pad = torch.zeros(1, len(self.ids), dtype=torch.bool, device=new.device)  # 1 key
         is_pad[0, : len(self.run.is_pad)] = torch.tensor(self.run.is_pad)[: len(self.ids)]
         use = self.run.use
@@ -92,10 +92,10 @@ class DecoderSession:
 
 
 class TargetSession(DecoderSession):
-    """An encoder-decoder's target grows. The source, which may have PADs, is read once.
+    """The target of an encoder-decoder grows. The source, which may have PADs, is read once.
 
     `names` are taps of the decoder: its self-attention's keys are all target positions, its cross-attention's the whole
-    source. Raises `ValueError` for a model that is no encoder-decoder, and for a source or target that is too long.
+    source. Raises `ValueError` for a model that is not an encoder-decoder, and for a source or target that is too long.
     """
 
     cache: DecoderCache | None
@@ -119,9 +119,9 @@ class TargetSession(DecoderSession):
 
 @torch.inference_mode()
 def read_source(checkpoint: Checkpoint, run: Run) -> tuple[Memory, Tensor]:
-    """What the encoder makes of a run's source, seen by one query, and which of its positions are PADs [1 key].
+    """The encoder's output for a run's source, seen by one query, and which of its positions are PADs [1 key].
 
-    Raises `ValueError` when it is empty or longer than the window.
+    Raises `ValueError` if the source is empty or longer than the window.
     """
     padded = pad_ids(run.ids, run.pad, checkpoint.tokenizer.pad_id)
     check_length(len(run.ids) and len(padded), checkpoint.config.max_seq_len, "source tokens")

@@ -1,4 +1,4 @@
-"""A stack: embeddings and positions at the bottom, blocks above, each family's encoder or decoder."""
+"""A stack: embeddings and positions, then blocks. Every encoder and decoder is one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from model.taps import Tap, begin_at
 
 
 class Stack(nn.Module):
-    """E[id] + position → `n_layer` blocks → a last LayerNorm where the stream itself was never normalised."""
+    """E[id] + position → `n_layer` blocks → a final LayerNorm if the stream itself was never normalised."""
 
     def __init__(self, config: ModelConfig, block: type[Block] = Block) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Stack(nn.Module):
         return Cache([layer.attn.new_cache() for layer in self.layers if isinstance(layer, Block)])
 
     def embed(self, token_ids: Tensor, position_ids: Tensor, first: int = 0) -> Tensor:
-        """E[id] + position: [batch position d_model]. `first` positions are in a cache already."""
+        """E[id] + position: [batch position d_model]. `first` positions are already in a cache."""
         begin_at(first)
         embedding = self.token_embedding(token_ids)
         if self.config.scale_embeddings:  # Vaswani et al. 2017, section 3.4
@@ -49,10 +49,10 @@ class Stack(nn.Module):
 def init_weights(model: nn.Module, config: ModelConfig) -> None:
     """Random weights that train well from the first step; gains stay 1, biases become 0.
 
-    Post-norm: Xavier (Glorot & Bengio 2010), and embeddings of std 1/√d_model, so that scaled by √d_model they have the
-    size of the positions. Else GPT-2's: std 0.02, and what writes into the residual stream smaller by
-    √(its number of writers), since nothing else keeps the stream from growing with depth. torch's default std of 1 for
-    embeddings would make tied logits huge, and training slow.
+    Post-norm: Xavier (Glorot & Bengio 2010), with embeddings of std 1/√d_model, which scaled by √d_model have the size
+    of the positions. Otherwise as GPT-2: std 0.02, and matrices that write to the residual stream smaller by √(number
+    of writers), because nothing else keeps the stream from growing with depth. torch's default std of 1 for embeddings
+    would make tied logits huge and training slow.
     """
     post = config.norm_order == "post"
     for module in model.modules():

@@ -1,9 +1,9 @@
-"""Capture: a forward pass visits a name for each tensor it makes; `record()` keeps, or edits, the ones asked for.
+"""Capture: a forward pass visits a name for each tensor it computes; `record()` keeps or edits the requested ones.
 
-A `Tap` is our module for that; the adapter of somebody else's model calls `visit` itself.
+A `Tap` is our module for this; an adapter for another library's model calls `visit` itself.
 
-A tap reads a `ContextVar`, so two threads that trace one shared model never see each other's tensors. Hooks that are
-registered per request on a shared model would: they belong to the module, not to the request.
+A tap reads a `ContextVar`, so two threads that trace one shared model never see each other's tensors. Hooks registered
+per request would mix them up, because they belong to the module, not to the request.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import torch
 from torch import Tensor, nn
 
 Edit = Callable[[Tensor, int], Tensor]
-"""What a tensor becomes: it gets a copy, and the absolute index of the first query of this forward pass (0 unless a
-cache holds the positions before it)."""
+"""Returns what a tensor becomes. It gets a copy, and the absolute index of the first query of this forward pass (0
+unless a cache holds earlier positions)."""
 
 
 class Recording:
-    """The tensors that one `record()` block has kept, by tap name, each as it was: same storage, batch first."""
+    """The tensors that one `record()` block kept, by tap name, unchanged: same storage, batch first."""
 
     def __init__(self, names: frozenset[str], edits: Mapping[str, Edit]) -> None:
         self.names = names
@@ -43,13 +43,13 @@ _recording: ContextVar[Recording | None] = ContextVar("chumoku_recording", defau
 
 
 def visit(name: str, x: Tensor) -> Tensor:
-    """What a forward pass does with each tensor that has a name: what it returns is what the pass goes on with."""
+    """Called by a forward pass for each named tensor. The pass continues with the returned tensor."""
     recording = None if torch.compiler.is_compiling() else _recording.get()
     return x if recording is None else recording.visit(name, x)
 
 
 def begin_at(first_query: int) -> None:
-    """Say where a stack's queries begin from here on: at 0, or behind the positions that a cache holds."""
+    """Set where the queries of a stack begin from here on: at 0, or after the positions in a cache."""
     recording = None if torch.compiler.is_compiling() else _recording.get()
     if recording is not None:
         recording.first_query = first_query
@@ -68,7 +68,7 @@ class Tap(nn.Module):
 
     @property
     def wanted(self) -> bool:
-        """Whether the current `record()` names this tap: lets a module skip a tensor made only to be looked at."""
+        """Whether the current `record()` names this tap: lets a module skip a tensor computed only to be recorded."""
         if torch.compiler.is_compiling():
             return False
         recording = _recording.get()
@@ -81,7 +81,7 @@ class Tap(nn.Module):
         return recording is not None and self.name in recording.edits
 
     def __call__(self, x: Tensor) -> Any:
-        """In place of nn.Module's, which also looks for hooks: a model calls a hundred taps for every token."""
+        """Replaces nn.Module's, which also looks for hooks: a model calls a hundred taps per token."""
         return visit(self.name, x)
 
     forward = __call__
@@ -98,14 +98,14 @@ def name_taps(model: nn.Module) -> None:
 
 
 def tap_dims(model: nn.Module) -> dict[str, str]:
-    """All taps of `model` in the order of the modules: name → dimensions."""
+    """All taps of `model`, in module order: name → dimensions."""
     return {module.name: module.dims for module in model.modules() if isinstance(module, Tap)}
 
 
 def match_names(patterns: Iterable[str], known: Iterable[str]) -> list[str]:
     """The `known` names that any pattern (`*` and `?` as in a shell) matches, in the order of `known`.
 
-    Raises `KeyError` naming the pattern that matches nothing, and the names there are.
+    Raises `KeyError` naming the pattern that matches nothing, and listing the known names.
     """
     known = list(known)
     patterns = list(patterns)

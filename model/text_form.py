@@ -1,4 +1,4 @@
-"""How text is written before it is cut into tokens: as people type it, or as a corpus has it."""
+"""How text is normalised before tokenizing: not at all, or as in a corpus."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from model.config import TextForm
 QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "–": "-", "—": "--", "…": "..."})
 BRACKETS = {"-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]"}
 
-# What stands alone, in this order: n't (with what it is glued to cut off), other contractions, a run of dots, a run of
-# dashes that joins no word, any other sign. Dashes and dots inside words and numbers stay where they are.
+# Separated, in this order: n't (cut off from its verb), other contractions, a run of dots, a run of
+# dashes that joins no words, any other punctuation. Dashes and dots inside words and numbers stay.
 PIECES = re.compile(
     r"n't\b|'(?:s|m|d|re|ve|ll)\b|\.{2,}|-{2,}"
     r"|(?:(?!n't\b)\w)+(?:[-.,](?=\w)(?:(?!n't\b)\w)+)*|[^\w\s]"
@@ -19,9 +19,9 @@ PIECES = re.compile(
 
 
 def treebank(text: str) -> str:
-    """Lower-cased, every sign and contraction on its own, as the Penn Treebank has it: "It's GOOD." → "it 's good ."
+    """Lower-cased, with punctuation and contractions separated as in the Penn Treebank: "It's GOOD." → "it 's good ."
 
-    Text that is written so already stays the same: treebank(treebank(x)) = treebank(x).
+    Text that is already in this form does not change: treebank(treebank(x)) = treebank(x).
     """
     text = text.lower().translate(QUOTES)
     for name, bracket in BRACKETS.items():

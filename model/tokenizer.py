@@ -1,8 +1,8 @@
 """Text to tokens and back: a byte-level BPE (Sennrich et al. 2016; on bytes as in GPT-2), run by tiktoken.
 
-A tokenizer is a file of ranks, `tokenizer.tiktoken` (one `base64 rank` a line, tiktoken's own format). The special ids
-follow the ranks: END, which separates documents and ends a translation, PAD, and what the family of the model needs
-beside them. None can be typed: text that spells one is plain text.
+A tokenizer is a file of ranks, `tokenizer.tiktoken` (one `base64 rank` per line, tiktoken's own format). The special
+ids follow the ranks: END, which separates documents and ends a translation, PAD, and [CLS] or START if the family needs
+one. None can be typed: text that spells one is plain text.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from model.text_form import TEXT_FORMS
 END = "<|endoftext|>"
 PAD = "<|pad|>"
 START = "<|start|>"
-"""What a target begins with: row 0 of a decoder predicts its first token."""
+"""The first token of a target: row 0 of a decoder predicts the token after it."""
 CLS = "[CLS]"
-"""What an encoder's text begins with: its last state says the class."""
+"""The first token of an encoder-only model's text: the class is read from its last state."""
 
 SPECIAL: dict[Family, tuple[str, ...]] = {
     "decoder-only": (END, PAD),
@@ -29,7 +29,7 @@ SPECIAL: dict[Family, tuple[str, ...]] = {
     "encoder-decoder": (END, PAD, START),
 }
 
-# GPT-2's split (Radford et al. 2019), but digit by digit: contractions, words, digits, punctuation, space.
+# GPT-2's split (Radford et al. 2019), except that digits are separate: contractions, words, digits, punctuation, space.
 SPLIT = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 
 
@@ -37,7 +37,7 @@ SPLIT = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\
 class Token:
     """One token of a text.
 
-    `start` and `end` are character offsets: text[start:end] holds every character that the token has a byte of.
+    `start` and `end` are character offsets: text[start:end] contains every character of which the token has a byte.
     `partial` says that its bytes begin or end inside a character; `text` then shows � for the broken ends.
     """
 
@@ -52,7 +52,7 @@ class Token:
 
 
 class Tokenizer:
-    """A `tiktoken.Encoding` with special tokens, and tokens that know their place in the text."""
+    """A `tiktoken.Encoding` with special tokens, and tokens with their offsets in the text."""
 
     def __init__(self, encoding: tiktoken.Encoding, text_form: TextForm = "natural") -> None:
         self.encoding = encoding
@@ -65,7 +65,7 @@ class Tokenizer:
 
     @property
     def never_sampled(self) -> list[int]:
-        """The special ids that no text goes on with: all but END."""
+        """The special ids that can never come next: all except END."""
         return sorted(set(self.special_ids.values()) - {self.end_id})
 
     @property
@@ -73,7 +73,7 @@ class Tokenizer:
         return self.encoding.n_vocab
 
     def encode(self, text: str) -> list[int]:
-        """The ids of `text`, written in the model's text form first; no special ones.
+        """The ids of `text`, normalised to the model's text form first; never special ids.
 
         Raises `ValueError` for a lone surrogate, which has no bytes in UTF-8.
         """
@@ -81,21 +81,21 @@ class Tokenizer:
         try:
             return self.encoding.encode_ordinary(TEXT_FORMS[self.text_form](text))
         except BaseException as error:
-            if type(error).__name__ != "PanicException":  # pyo3's, which is no Exception
+            if type(error).__name__ != "PanicException":  # pyo3's, which is not an Exception
                 raise
             raise ValueError("the text has a run of white space that is too long to split into words") from None
 
     def decode(self, ids: list[int]) -> str:
-        """The text of `ids`; bytes that are no UTF-8 become �."""
+        """The text of `ids`; bytes that are not valid UTF-8 become �."""
         return self.encoding.decode(ids, errors="replace")
 
     def tokens(self, ids: list[int]) -> list[Token]:
-        """Each id with its bytes and its place in the decoded text. Special tokens stand between characters.
+        """Each id with its bytes and its offsets in the decoded text. Special tokens are between characters.
 
         Raises `ValueError` for an id that is not in the vocabulary.
         """
         special = set(self.special_ids.values())
-        piece = {i: self.token_bytes(i) for i in set(ids)}  # each id once: a long text has it a thousand times
+        piece = {i: self.token_bytes(i) for i in set(ids)}  # each id once: a long text repeats them
         shown = {i: (p, p.decode("utf-8", errors="replace")) for i, p in piece.items()}
         partial = {i for i, p in piece.items() if is_partial(p)}
         starts, ends = character_spans([b"" if i in special else piece[i] for i in ids])
@@ -105,7 +105,7 @@ class Tokenizer:
         ]
 
     def token_bytes(self, token_id: int) -> bytes:
-        """The bytes of one id; of a special one, its name."""
+        """The bytes of one id; for a special token, its name."""
         if not 0 <= token_id < self.vocab_size:
             raise ValueError(f"token id {token_id} is not in the vocabulary: ids run from 0 to {self.vocab_size - 1}")
         return self.encoding.decode_single_token_bytes(token_id)
@@ -117,7 +117,7 @@ def check_encodable(text: str) -> None:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"character {error.start} (U+{ord(text[error.start]):04X}) is a lone surrogate: half a character, no text"
+            f"character {error.start} (U+{ord(text[error.start]):04X}) is a lone surrogate: half a character"
         ) from None
 
 
@@ -132,7 +132,7 @@ def is_partial(piece: bytes) -> bool:
 
 def character_spans(pieces: list[bytes]) -> tuple[list[int], list[int]]:
     """First and one-past-last character of each piece, in the text that the joined bytes decode to."""
-    # The character that each byte belongs to; the bytes of one � are those that the decoder replaces together.
+    # The character that each byte belongs to; the bytes of one � are the ones that the decoder replaces together.
     char_of_byte: list[int] = []
     rest, n = b"".join(pieces), 0
     while rest:
@@ -158,7 +158,7 @@ def character_spans(pieces: list[bytes]) -> tuple[list[int], list[int]]:
 def from_ranks(
     ranks: dict[bytes, int], name: str, family: Family = "decoder-only", text_form: TextForm = "natural"
 ) -> Tokenizer:
-    """A tokenizer of these BPE ranks; the special tokens of the family get the ids after them."""
+    """A tokenizer with these BPE ranks; the special tokens of the family get the ids after them."""
     special = {token: len(ranks) + n for n, token in enumerate(SPECIAL[family])}
     encoding = tiktoken.Encoding(name, pat_str=SPLIT, mergeable_ranks=ranks, special_tokens=special)
     return Tokenizer(encoding, text_form)
@@ -170,5 +170,5 @@ def load(path: Path, family: Family = "decoder-only", text_form: TextForm = "nat
         lines = [line.split() for line in path.read_bytes().splitlines() if line]
         ranks = {base64.b64decode(piece, validate=True): int(rank) for piece, rank in lines}
     except ValueError as error:
-        raise ValueError(f"{path} is no file of `base64 rank` lines: {error}") from None
+        raise ValueError(f"{path} is not a file of `base64 rank` lines: {error}") from None
     return from_ranks(ranks, f"chumoku-{path.parent.name}", family, text_form)

@@ -1,4 +1,4 @@
-"""A trace: one sentence through one model, with the tensors asked for."""
+"""A trace: one sentence through one model, with the requested tensors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from model.taps import Edit, record, tap_dims
 
 @dataclass(frozen=True)
 class Masks:
-    """Which masks a run applies. Causal: in the stack that predicts; None is as the model was trained. Padding:
+    """The masks of a run. Causal: in the stack that predicts; None means as trained. Padding:
     wherever there are PADs."""
 
     causal: bool | None = None
@@ -28,8 +28,8 @@ class Masks:
 
 @dataclass(frozen=True)
 class Padding:
-    """PAD tokens put beside a sentence (an encoder-decoder's source); `follow` lets position ids follow the padding
-    mask: padding moves nobody."""
+    """PAD tokens beside a sentence (in an encoder-decoder: the source). With `follow`, position ids skip masked PADs,
+    so that padding shifts nothing."""
 
     count: int = 0
     side: Literal["left", "right"] = "left"
@@ -38,7 +38,7 @@ class Padding:
 
 @dataclass(frozen=True)
 class Trace:
-    """What one forward pass made. Tensors have no batch dimension and are on the CPU; `dims` names theirs.
+    """The result of one forward pass. Tensors are on the CPU, without batch dimension; `dims` names their dimensions.
 
     `ids` include the PADs and, in an encoder-only model, [CLS]; an encoder-decoder's are the source's, and `target_ids`
     (None in the other families) begin with START. Row t of a decoder's `logits` is about token t+1.
@@ -64,10 +64,10 @@ def trace(
 ) -> Trace:
     """Run `ids` through the model and keep the taps called `names` (all of them by default), in the model's order.
 
-    [CLS] and START are put where they are missing. An encoder-decoder reads `target` as if it had written it itself
-    (teacher forcing). Position ids skip the PADs as long as the padding mask is on and `pad.follow`; else a PAD counts
-    like any token. Raises `ValueError` when there is no token or more than the model's window, and for a target that is
-    missing or too much; `KeyError` for an unknown tap.
+    [CLS] and START are added if missing. An encoder-decoder reads `target` as if it had written it (teacher forcing).
+    Position ids skip PADs while the padding mask is on and `pad.follow` is set; otherwise a PAD counts like any token.
+    Raises `ValueError` for no tokens, more than the model's window, or a missing or unexpected target, and `KeyError`
+    for an unknown tap.
     """
     dims = tap_dims(checkpoint.model)
     wanted = list(dims) if names is None else list(names)
@@ -116,20 +116,20 @@ def run(
 
 
 def read_as(checkpoint: Checkpoint, ids: Sequence[int]) -> list[int]:
-    """`ids` as the model reads a sentence: an encoder-only model's begin with [CLS]. Raises `ValueError` for none."""
+    """`ids` as the model reads them: [CLS] first in an encoder-only model. Raises `ValueError` if there are none."""
     check_length(len(ids), checkpoint.config.max_seq_len)
     is_classifier = checkpoint.description.predicts == "classes"
     return with_first(ids, checkpoint.tokenizer.first_id) if is_classifier else list(ids)
 
 
 def check_target(checkpoint: Checkpoint, target: Sequence[int] | None) -> None:
-    """Raise `ValueError` for a target that is missing or too much."""
+    """Raise `ValueError` for a missing or unexpected target."""
     if (target is None) == ("target" in checkpoint.description.sides):
         raise ValueError(f"{checkpoint.name} is {checkpoint.config.family}: a target is for an encoder-decoder, always")
 
 
 def with_first(ids: Sequence[int], first_id: int) -> list[int]:
-    """`ids` behind `first_id`, unless they begin with it."""
+    """`ids` with `first_id` in front, unless they begin with it."""
     return list(ids) if ids and ids[0] == first_id else [first_id, *ids]
 
 
@@ -140,7 +140,7 @@ def pad_ids(ids: Sequence[int], pad: Padding, pad_id: int) -> list[int]:
 
 
 def check_length(n_tokens: int, max_seq_len: int, what: str = "tokens") -> None:
-    """Raise `ValueError` for no token, or for more than the window holds."""
+    """Raise `ValueError` for no tokens, or for more than fit the window."""
     if n_tokens == 0:
         raise ValueError("there is no token to trace")
     if n_tokens > max_seq_len:

@@ -1,4 +1,4 @@
-"""The families of models by name. A new one is one class in a file of its own, and one line in FAMILIES."""
+"""The model families by name. A new one is one class in its own file and one line in FAMILIES."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Translation by beam search: the likeliest target that a few beams find (Graves 2012; Wu et al. 2016, section 7)."""
+"""Translation by beam search: the most likely targets among a few beams (Graves 2012; Wu et al. 2016, section 7)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from model.trace import check_length
 
 MAX_BEAMS = 16
 LONGER = 50
-"""A target may be this much longer than its source (Vaswani et al. 2017, section 6.1)."""
+"""A target can be this much longer than its source (Vaswani et al. 2017, section 6.1)."""
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A target that a beam ended with. `ids` begin behind START and hold an END if `ended`; `log_p` = ln p(target |
-    source), in nats; `score` = log_p / length penalty, by which hypotheses are ranked."""
+    """The target of a finished beam. `ids` begin after START and include END if `ended`. `log_p` = ln p(target |
+    source) in nats; `score` = log_p / length penalty ranks hypotheses."""
 
     ids: list[int]
     log_p: float
@@ -36,12 +36,12 @@ class Hypothesis:
 
 
 def length_penalty(n: int, alpha: float) -> float:
-    """lp(Y) = ((5 + |Y|) / 6)^α (Wu et al. 2016, equation 14): without it (α = 0) short targets win."""
+    """lp(Y) = ((5 + |Y|) / 6)^α (Wu et al. 2016, equation 14). Without it (α = 0), short targets win."""
     return float(((5 + n) / 6) ** alpha)
 
 
 def translate(checkpoint: Checkpoint, text: str, *, beams: int = 4, alpha: float = 0.6) -> list[Hypothesis]:
-    """The hypotheses for `text`, best first, at most `beams`; one beam is greedy decoding."""
+    """At most `beams` hypotheses for `text`, best first. One beam is greedy decoding."""
     return beam_search(checkpoint, checkpoint.tokenizer.encode(text), beams=beams, alpha=alpha)
 
 
@@ -49,14 +49,14 @@ def translate(checkpoint: Checkpoint, text: str, *, beams: int = 4, alpha: float
 def beam_search(
     checkpoint: Checkpoint, source_ids: Sequence[int], *, beams: int = 4, alpha: float = 0.6
 ) -> list[Hypothesis]:
-    """Follow the `beams` likeliest targets, a token a step, until no open one can still win.
+    """Follow the `beams` most likely targets, one token per step, until no open one can still win.
 
-    Raises `ValueError` for an empty or too long source, and for beams or an alpha out of range.
+    Raises `ValueError` for an empty or too long source, and for `beams` or `alpha` out of range.
     """
     if not 1 <= beams <= MAX_BEAMS:
         raise ValueError(f"a search has 1 to {MAX_BEAMS} beams, got {beams}")
     if not 0 <= alpha <= 10:
-        raise ValueError(f"the length penalty's alpha must lie in [0, 10], got {alpha}")
+        raise ValueError(f"the length penalty's alpha must be in [0, 10], got {alpha}")
     check_length(len(source_ids), checkpoint.config.max_seq_len)
     search = BeamSearch(checkpoint, Run(source_ids), beams, alpha)
     while search.open:
@@ -65,10 +65,10 @@ def beam_search(
 
 
 class BeamSearch:
-    """The open beams, [beam] each, and the hypotheses that have ended."""
+    """The open beams, each [beam], and the finished hypotheses."""
 
     def __init__(self, checkpoint: Checkpoint, run: Run, beams: int, alpha: float) -> None:
-        """Read the source of `run`; its masks, PADs and edits hold while the search goes on, its target is not read."""
+        """Read the source of `run`. Its masks, PADs and edits apply to the whole search; its target is ignored."""
         self.model, self.tokenizer, self.beams, self.alpha = (
             checkpoint.encoder_decoder, checkpoint.tokenizer, beams, alpha,
         )  # fmt: skip
@@ -84,7 +84,7 @@ class BeamSearch:
 
     @property
     def open(self) -> bool:
-        """Whether a beam is left that could end better than the worst hypothesis kept."""
+        """Whether an open beam could still beat the worst hypothesis kept."""
         if not len(self.ids):
             return False
         if len(self.ended) < self.beams:
@@ -93,14 +93,14 @@ class BeamSearch:
 
     @property
     def best(self) -> list[Hypothesis]:
-        """The hypotheses that have ended, best first, as many as there are beams."""
+        """The finished hypotheses, best first, as many as there are beams."""
         return sorted(self.ended, key=lambda h: h.score, reverse=True)[: self.beams]
 
     def step(self) -> None:
-        """Each open beam with every next token: the likeliest go on, those that end are put aside."""
+        """Extend each open beam by every next token: the most likely continue, those that end are finished."""
         log_p = self.log_p[:, None] + self.next_log_p()  # beam vocab
         n_vocab = log_p.shape[1]
-        # Twice as many as there are beams: even if all beams end now, as many go on.
+        # Twice as many as there are beams: enough to continue even if all beams end now.
         best, at = log_p.flatten().topk(min(2 * self.beams, log_p.numel()))
         rows, tokens = at // n_vocab, at % n_vocab
         ids = torch.cat((self.ids[rows], tokens[:, None]), dim=1)  # candidate position
@@ -111,7 +111,7 @@ class BeamSearch:
         for i in torch.nonzero(in_beam & possible & (ending | full)).flatten().tolist():
             self.put_aside(ids[i, 1:].tolist(), float(best[i]))
         goes_on = torch.nonzero(possible & ~ending).flatten()[: 0 if full else self.beams]
-        if self.beams == 1 and self.ended:  # greedy stops at the first end
+        if self.beams == 1 and self.ended:  # greedy stops at the first END
             goes_on = goes_on[:0]
         self.ids, self.log_p = ids[goes_on], best[goes_on]
         if self.cache is not None:
@@ -122,7 +122,7 @@ class BeamSearch:
         self.ended.append(Hypothesis(ids, log_p, log_p / length_penalty(len(ids), self.alpha), ended))
 
     def next_log_p(self) -> Tensor:
-        """ln p(next token | beam): [beam vocab], float64; what is never sampled has −∞."""
+        """ln p(next token | beam): [beam vocab], float64; −∞ for tokens that are never sampled."""
         n_beam, n_target = self.ids.shape
         new = self.ids if n_target == 1 or self.cache is None else self.ids[:, -1:]
         is_pad = torch.zeros_like(self.ids, dtype=torch.bool)

@@ -1,4 +1,4 @@
-"""A translation token by token: an encoder-decoder's generation, which can be stopped, sampled and looked into."""
+"""A translation token by token: the generation of an encoder-decoder, which can be stopped, sampled and inspected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from model.session import TargetSession
 def target_generator(
     checkpoint: Checkpoint, source: Sequence[int] | Run, settings: Settings, names: Sequence[str] = ()
 ) -> Generator:
-    """A target that grows when asked; `ids` are the target's, START first. Raises what `TargetSession` raises."""
+    """A target that grows on request; `ids` are the target's, START first. Raises what `TargetSession` raises."""
     run = source if isinstance(source, Run) else Run(source)
     return Generator(TargetSession(checkpoint, run, names), settings, checkpoint.tokenizer.never_sampled)
 
@@ -26,6 +26,6 @@ def generate_target(
     max_new_tokens: int,
     names: Sequence[str] = (),
 ) -> Iterator[Step]:
-    """START's step, then up to `max_new_tokens` more of the target of `source`; stops after an END and where the window
-    is full."""
+    """The step of START, then up to `max_new_tokens` more of the target of `source`; stops after an END or at the end
+    of the window."""
     yield from steps(target_generator(checkpoint, source, settings, names), checkpoint, max_new_tokens)

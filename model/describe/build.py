@@ -1,4 +1,4 @@
-"""From a config to a description: the one place that knows how modules, and so taps and parameters, are named."""
+"""From a config to a description: the one place that knows the names of modules, and so of taps and parameters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STREAM = "position d_model"
 
 @dataclass(frozen=True)
 class Attends:
-    """An attention of a block: its module, and the tap of the stream behind it."""
+    """An attention of a block: its module, and the tap of the stream after it."""
 
     id: str
     module: str
@@ -40,7 +40,7 @@ class Attends:
 
 @dataclass(frozen=True)
 class StackPlan:
-    """A stack of a family: its module's path with a dot, and where its layers attend."""
+    """A stack of a family: the path of its module with a dot, and the attentions of its layers."""
 
     id: str
     path: str
@@ -74,7 +74,7 @@ PREDICTS: dict[Family, Predicts] = {"decoder-only": "next", "encoder-only": "cla
 
 @lru_cache
 def describe(config: ModelConfig) -> Description:
-    """What a model of this config is, without building it."""
+    """The description of a model with this config, without building it."""
     plans = PLANS[config.family]
     stacks = tuple(stack(config, plan) for plan in plans)
     attentions = tuple(attention(config, plan, one) for plan in plans for one in plan.attends)
@@ -161,7 +161,7 @@ def norm(config: ModelConfig, path: str, place: NormOrder) -> Norm:
 
 
 def first_input(stream: TapRef, around: Norm) -> TapRef:
-    """What a sublayer's first matrices multiply: the stream, normalised in a pre-norm model."""
+    """The input of a sublayer's first matrices: the stream, normalised in a pre-norm model."""
     return around.roles["out"] if around.place == "pre" else stream
 
 

@@ -1,4 +1,4 @@
-"""What can be asked of a model: which of the explanations and generations its tensors and parameters allow."""
+"""What a model can do: the explanations and generations that its tensors and parameters allow."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from model.describe.parts import Attention, Stack
 def capabilities(
     predicts: Predicts, positions: PositionKind, stacks: Sequence[Stack], attentions: Sequence[Attention]
 ) -> dict[str, bool]:
-    """`contributions` need every attention of the stack that is read to write as a sum over heads; `heads` need one
-    attention with an overview and a mask to score it under."""
+    """`contributions` needs every attention of the predicting stack to write a sum over heads; `heads` needs one
+    attention with an overview and a mask to score it."""
     read = [one for one in attentions if one.stack == stacks[-1].id]
     answers = predicts != "none"
     return {
@@ -33,10 +33,10 @@ def capabilities(
 
 
 def writes_by_head(attention: Attention) -> bool:
-    """Whether what it writes is a sum over heads and a bias: `head_out` and `b_o`."""
+    """Whether its output is a sum over heads plus a bias: `head_out` and `b_o`."""
     return any(one.op == "sum_heads" and one.gives == "attn_out" for one in attention.identities)
 
 
 def has_overview(attention: Attention) -> bool:
-    """Whether it shows who looks at whom, and who may."""
+    """Whether it shows which query looks at which key, and which may."""
     return attention.overview is not None and "mask" in attention.roles

@@ -1,4 +1,4 @@
-"""A model's description: what it is, whatever its weights."""
+"""A model's description: everything that does not depend on its weights."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from model.config import Family
 from model.describe.parts import Attention, FfnSublayer, Logits, Side, Stack, TapRef
 
 Predicts = Literal["next", "same", "classes", "none"]
-"""What row t of the logits is about: token t + 1, token t, the classes of the whole text, or nothing."""
+"""What row t of the logits predicts: token t + 1, token t, the classes of the whole text, or nothing."""
 T = TypeVar("T", Stack, Attention)
 
 
 @dataclass(frozen=True)
 class TapPlace:
-    """Where a tap belongs; `role` is the word that its attention, FFN or norm has for it."""
+    """Where a tap belongs; `role` is its name in its attention, FFN or norm."""
 
     tap: str
     dims: str
@@ -31,13 +31,13 @@ class TapPlace:
 
 @dataclass(frozen=True)
 class Description:
-    """What a model is, whatever its weights: where it attends, what its tensors and parameters are called."""
+    """A model without its weights: where it attends, and the names of its tensors and parameters."""
 
     family: Family
-    """A word for people; code asks `predicts`, `writes` and `can`."""
+    """For people; code uses `predicts`, `writes` and `can`."""
     predicts: Predicts
     writes: Side | None
-    """The side that grows, where a next token is predicted."""
+    """The side that grows, if a next token is predicted."""
     sides: tuple[Side, ...]
     classes: tuple[str, ...]
     d_model: int
@@ -49,7 +49,7 @@ class Description:
     attentions: tuple[Attention, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The description as the API and saved files have it."""
+        """The description as in the API and in saved files."""
         return {"id": self.id, **self._plain}
 
     @cached_property
@@ -87,26 +87,26 @@ class Description:
 
     @cached_property
     def overviews(self) -> frozenset[str]:
-        """The taps that show who looks at whom; their numbers lie in [0, 1]."""
+        """The taps that show which query looks at which key; their values are in [0, 1]."""
         named = [one.roles[one.overview].taps for one in self.attentions if one.overview is not None]
         return frozenset(tap for taps in named for tap in taps)
 
     @cached_property
     def masks(self) -> frozenset[str]:
-        """The taps of reasons, uint8."""
+        """The taps of masks (reasons, uint8)."""
         return frozenset(tap for one in self.attentions if "mask" in one.roles for tap in one.roles["mask"].taps)
 
     @property
     def readout(self) -> Stack:
-        """The stack whose last state is read as logits."""
+        """The stack whose last state gives the logits."""
         return self.stack(self.logits.stack)
 
     def stack(self, id: str) -> Stack:
-        """Raises `KeyError` naming the stacks there are."""
+        """Raises `KeyError` listing the known stacks."""
         return find(self.stacks, id, "stack")
 
     def attention(self, id: str) -> Attention:
-        """Raises `KeyError` naming the attentions there are."""
+        """Raises `KeyError` listing the known attentions."""
         return find(self.attentions, id, "attention")
 
 

@@ -21,12 +21,12 @@ DIMS = {
     "w_2": "d_model d_ff",
     "b_2": "d_model",
 }
-"""A matrix's outputs first."""
+"""The outputs of a matrix come first."""
 
 
 @dataclass(frozen=True)
 class ParameterRef:
-    """A parameter: `stack` is None outside of the stacks, `layer` outside of the layers, `attention` (an id) outside
+    """A parameter: `stack` is None outside the stacks, `layer` outside the layers, `attention` (an id) outside
     of the attentions."""
 
     name: str
@@ -38,7 +38,7 @@ class ParameterRef:
 
 
 def parameters(config: ModelConfig) -> dict[str, ParameterRef]:
-    """All parameters of a model by name; a tied matrix once under each of its names."""
+    """All parameters of a model by name; a tied matrix under each of its names."""
     description = describe(config)
     found = [one for stack in description.stacks for one in of_stack(config, description, stack)]
     found += of_logits(description)

@@ -10,7 +10,7 @@ from model.config import NormOrder, PositionKind
 from model.mechanisms.mixer import Identity
 
 Side = Literal["source", "target"]
-"""The sentence that is read, in every family, and what an encoder-decoder writes."""
+"""The sentence that is read (in every family), and what an encoder-decoder writes."""
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,13 @@ class TapRef:
 
     @property
     def module(self) -> str:
-        """The module that the tap lies in, e.g. `layers.3.ffn`."""
+        """The module that the tap belongs to, e.g. `layers.3.ffn`."""
         return self.tap.rpartition(".")[0]
 
 
 @dataclass(frozen=True)
 class Role:
-    """What one tensor of an attention is called in each of its layers."""
+    """The name of one tensor of an attention in each of its layers."""
 
     dims: str
     taps: tuple[str, ...]
@@ -36,7 +36,7 @@ class Role:
 
 @dataclass(frozen=True)
 class Norm:
-    """A LayerNorm: before its sublayer, behind the sum, or on what the sublayer wrote."""
+    """A LayerNorm: before its sublayer, after the sum, or on the output of the sublayer."""
 
     kind: Literal["layer_norm"]
     eps: float
@@ -51,10 +51,10 @@ class Norm:
 
 @dataclass(frozen=True)
 class Sublayer:
-    """What writes into a residual stream.
+    """A sublayer writes to a residual stream.
 
-    `reads` is the stream before it and `leaves` the stream after it; `writes` is what it computed itself, and `input`
-    what its first matrices multiply.
+    `reads` is the stream before it and `leaves` the stream after it; `writes` is its own output, and `input` the input
+    of its first matrices.
     """
 
     kind: Literal["attention", "ffn"]
@@ -103,7 +103,7 @@ class Embedding:
 
 @dataclass(frozen=True)
 class Stack:
-    """Embeddings with layers above. `leaves`: what it hands on, behind its last norm where there is one."""
+    """Embeddings and layers. `leaves`: its output, after the final norm if there is one."""
 
     id: str
     side: Side
@@ -114,12 +114,12 @@ class Stack:
 
     @property
     def prefix(self) -> str:
-        """What the names of all its taps begin with: nothing, `encoder.` or `decoder.`."""
+        """The prefix of all its taps: empty, `encoder.` or `decoder.`."""
         return self.embedding.roles["embedding"].tap.removesuffix("embedding")
 
     @property
     def sublayers(self) -> list[AttentionSublayer | FfnSublayer]:
-        """All that writes into its stream, first to last."""
+        """All sublayers that write to its stream, first to last."""
         return [sublayer for layer in self.layers for sublayer in layer.sublayers]
 
     @property
@@ -134,7 +134,7 @@ class Stack:
 
 @dataclass(frozen=True)
 class Attention:
-    """One kind of place where a model attends, in each of its layers. `causal`: as it was trained."""
+    """One attention in each layer of a stack. `causal`: as trained."""
 
     id: str
     kind: str
@@ -154,7 +154,7 @@ class Attention:
     identities: tuple[Identity, ...]
 
     def tap(self, role: str, layer: int) -> str:
-        """A role's tap in a layer; raises `KeyError` naming the roles there are."""
+        """A role's tap in a layer. Raises `KeyError` listing the known roles."""
         if role not in self.roles:
             raise KeyError(f"attention {self.id!r} has no role {role!r}; known are {', '.join(self.roles)}")
         return self.roles[role].taps[layer]
@@ -162,7 +162,7 @@ class Attention:
 
 @dataclass(frozen=True)
 class Logits:
-    """What is read off the last state of `stack`."""
+    """What is computed from the last state of `stack`."""
 
     tap: str
     dims: str

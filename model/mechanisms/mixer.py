@@ -1,4 +1,4 @@
-"""What every mechanism is to a block: one call, a cache of its own kind, and a description of itself."""
+"""The interface between a mechanism and a block: one call, its own kind of cache, and a description."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Identity:
-    """`op` of some roles (or parameters) gives another: what a trace of this mechanism must agree with."""
+    """`op` of some roles (or parameters) gives another. Every trace of this mechanism must satisfy it."""
 
     op: str
     of: tuple[str, ...]
@@ -41,24 +41,24 @@ class MixerDescription:
     parameters: Mapping[str, Parameter]
     """Role → parameter; a bias `b_x` belongs to the matrix `w_x`."""
     overview: str | None
-    """The role that shows who looks at whom, `head query key` in [0, 1]; None where there is no such tensor."""
+    """The role that shows which query looks at which key, `head query key` in [0, 1]; None if there is none."""
     n_head: int
     n_kv_head: int
     d_head: int
     scale: float | None = None
-    """What scores are multiplied by before the softmax; None without scores."""
+    """The factor applied to scores before the softmax; None without scores."""
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Role → the roles that add up to it."""
     identities: tuple[Identity, ...] = ()
 
 
 class MixerCache(Protocol):
-    """What a mixer remembers of the positions before. Only the mixer knows what is in it; a fork goes on from a
-    `copy`, for nothing can be taken back."""
+    """What a mixer keeps of earlier positions. Only the mixer knows its contents. A fork continues from a `copy`: a
+    cache cannot be truncated."""
 
     @property
     def positions(self) -> int:
-        """How many positions it has seen."""
+        """The number of positions it has seen."""
 
     @property
     def nbytes(self) -> int: ...
@@ -70,14 +70,14 @@ class MixerCache(Protocol):
 
 
 class Mixer(nn.Module):
-    """What lets positions see each other. A mechanism is one subclass in a file of its own, and a line in `MECHANISMS`.
+    """Lets positions see each other. A mechanism is one subclass in its own file, and a line in `MECHANISMS`.
 
-    Its parameters are drawn as all others are (`stack.init_weights`), unless `init_weights` draws them again.
+    Its parameters are initialised like all others (`stack.init_weights`), unless its own `init_weights` changes them.
     """
 
     @staticmethod
     def describe(config: ModelConfig) -> MixerDescription:
-        """What it is, from a config alone."""
+        """Its description, from a config alone."""
         raise NotImplementedError
 
     @classmethod
@@ -96,29 +96,29 @@ class Mixer(nn.Module):
     ) -> Tensor:
         """What is added to the residual stream: [batch query d_model].
 
-        x_query [batch query d_model] asks, x_key_value [batch key d_model] answers: the same tensor in self-attention.
-        `query_positions` and `key_positions` int64 [1|batch query|key] are their position ids; `is_pad` bool [batch
-        key] says which keys are PADs (None: none). With a cache the keys are the new positions only, or none at all;
-        `mask` of reasons [batch 1|head query key] is over all of them, those in the cache first.
+        x_query [batch query d_model] gives the queries, x_key_value [batch key d_model] the keys and values; in
+        self-attention they are the same tensor. `query_positions` and `key_positions` int64 [1|batch query|key] are
+        position ids; `is_pad` bool [batch key] marks PADs (None: none). With a cache, the keys are only the new
+        positions, or empty; `mask` of reasons [batch 1|head query key] covers all keys, cached ones first.
         """
         raise NotImplementedError
 
     def new_cache(self) -> MixerCache:
-        """A cache that has seen nothing."""
+        """An empty cache."""
         raise NotImplementedError
 
     def writers(self) -> Iterator[nn.Linear]:
-        """The matrices that write into the residual stream: they are drawn smaller, the deeper the model."""
+        """The matrices that write to the residual stream. They are initialised smaller in deeper models."""
         raise NotImplementedError
 
     def init_weights(self) -> None:
-        """Draw what wants other random numbers than a Linear or an Embedding has."""
+        """Initialise what needs another distribution than a Linear or an Embedding."""
 
     def lay_out_for_reading(self) -> None:
         """Arrange the weights in memory for a model that is only read; shapes and values stay."""
 
     def fuse(self) -> None:
-        """Take the fastest form there is, taps or no taps: for training."""
+        """Switch to the fastest form, with or without taps: for training."""
 
 
 def mixers(model: nn.Module) -> Iterator[Mixer]:
@@ -127,6 +127,6 @@ def mixers(model: nn.Module) -> Iterator[Mixer]:
 
 
 def fuse_attention(model: nn.Module) -> None:
-    """Let every mixer of `model` take its fastest form, which shows nothing."""
+    """Switch every mixer of `model` to its fastest form, which records nothing."""
     for mixer in mixers(model):
         mixer.fuse()

@@ -38,10 +38,10 @@ LOWEST = torch.finfo(torch.float32).min / 2
 
 
 def masked_softmax(scores: Tensor, allowed: Tensor) -> Tensor:
-    """softmax over the keys that are allowed: exactly 0 where they are not, and a row of zeros where none is.
+    """softmax over the allowed keys: forbidden keys are exactly 0, and a row with no allowed key is all zeros.
 
-    softmax(scores + M) with M = 0 or, for −∞, a number so low that e to the power of it is 0 as well: a row of only
-    −∞ would be 0/0. Where `allowed` has 1 for all heads, only the sum and the product are as large as `scores`.
+    Computes softmax(scores + M) with M = 0, or a number so low that its exponential is 0 in place of −∞: a row of only
+    −∞ would be 0/0. If `allowed` has 1 for the heads, only the sum and the product are as large as `scores`.
     """
     m = torch.where(allowed, 0.0, LOWEST)  # … 1|head query key
     some = (m.amax(dim=-1, keepdim=True) == 0).to(scores.dtype)  # … 1|head query 1
@@ -58,7 +58,7 @@ class KeyValueCache:
         self.k, self.v = k, v
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Add the new positions' k, v; return those of all positions. None new: what is kept, as it is."""
+        """Add k, v of the new positions and return those of all positions. With no new position, nothing changes."""
         if self.k is None or self.v is None:
             self.k, self.v = k, v
         elif k.shape[-2]:
@@ -78,13 +78,13 @@ class KeyValueCache:
             self.k, self.v = self.k[rows], self.v[rows]
 
     def copy(self) -> KeyValueCache:
-        return KeyValueCache(self.k, self.v)  # nothing is written in place: both may go on from the same tensors
+        return KeyValueCache(self.k, self.v)  # nothing is written in place, so both can share the tensors
 
 
 class MultiHeadAttention(Mixer):
     """MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O, head_i = Attention(X W_i^Q, X' W_i^K, X' W_i^V).
 
-    X asks (`x_query`), X' answers (`x_key_value`): the same for self-attention, the encoder's output for
+    X is `x_query` and X' is `x_key_value`: the same tensor in self-attention, the encoder's output in
     cross-attention.
     """
 
@@ -153,16 +153,16 @@ class MultiHeadAttention(Mixer):
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
         """Attention(Q, K, V) = softmax(QKᵀ/√d_k + M) V (equation 1): [batch head query d_head].
 
-        The softmax is written out, for its weights are what we are here to see.
+        The softmax is written out because its weights are what the page shows.
         """
         scores = self.scores(q @ k.mT / math.sqrt(q.shape[-1]))  # batch head query key
         seen = self.mask(mask.expand_as(scores))
-        mask = seen if self.mask.edited else mask  # one matrix for all heads, unless someone has changed it for one
+        mask = seen if self.mask.edited else mask  # one matrix for all heads, unless an edit changed a single head
         pattern = self.pattern(masked_softmax(scores, masks.allowed(mask)))
         return (self.dropout(pattern) if self.training else pattern) @ v  # type: ignore[no-any-return]
 
     def project(self, x_query: Tensor, x_key_value: Tensor) -> Sequence[Tensor]:
-        """X W^Q, X' W^K, X' W^V, of all heads: [batch position d_model] each."""
+        """X W^Q, X' W^K, X' W^V of all heads, each [batch position d_model]."""
         if self.joined is not None and x_query is x_key_value:
             return F.linear(x_query, *self.joined).chunk(3, dim=-1)
         return self.w_q(x_query), self.w_k(x_key_value), self.w_v(x_key_value)
@@ -174,9 +174,9 @@ class MultiHeadAttention(Mixer):
         self.join_projections()
 
     def join_projections(self) -> None:
-        """Let W^Q, W^K, W^V be parts of one matrix, so that self-attention multiplies once where it did three times.
+        """Make W^Q, W^K, W^V views of one matrix, so that self-attention multiplies once instead of three times.
 
-        For a model that is only read: moved to another device or type, the four would no longer be one.
+        For a model that is only read: moving it to another device or dtype would separate them again.
         """
         linears = (self.w_q, self.w_k, self.w_v)
         weight = torch.cat([linear.weight.data for linear in linears]).T.contiguous().T  # laid out as in layout.py
@@ -201,8 +201,8 @@ class MultiHeadAttention(Mixer):
 
 
 def sdpa_attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
-    """`MultiHeadAttention.attend` by torch's fused kernel: no scores, no weights, nothing to look at.
+    """`MultiHeadAttention.attend` with torch's fused kernel: no scores and no weights to record.
 
-    Training uses it for speed; tests and benchmarks hold our own `attend` against it.
+    Training uses it for speed; tests and benchmarks compare our own `attend` with it.
     """
     return F.scaled_dot_product_attention(q, k, v, attn_mask=masks.allowed(mask))

@@ -224,5 +224,5 @@ def test_auto_picks_the_best_device_there_is(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_device_that_is_not_there_lists_those_that_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
-    with pytest.raises(ValueError, match=f"device {name!r} is not available here; there is auto, cpu"):
+    with pytest.raises(ValueError, match=f"device {name!r} is not available here; available: auto, cpu"):
         pick_device(name)

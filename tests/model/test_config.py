@@ -27,18 +27,18 @@ def test_sizes_are_at_least_1(name: str, value: int) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"n_head": 4}, "d_model=15 does not divide into n_head=4 equal heads"),
+        ({"n_head": 4}, "d_model=15 is not divisible by n_head=4"),
         ({"dropout": 1.0}, "dropout"),
         ({"dropout": -0.1}, "dropout"),
         ({"family": "encoder-only-maybe"}, "family"),
         ({"position": "rotary-maybe"}, "position"),
         ({"norm_order": "sandwich"}, "norm_order"),
         ({"text_form": "telegram"}, "text_form"),
-        ({"family": "encoder-only"}, "two classes or more"),
-        ({"family": "encoder-only", "classes": ["one"]}, "two classes or more"),
-        ({"classes": ["no", "yes"]}, "two classes or more, the others none"),
-        ({"classes": ["one"]}, "the others none"),
-        ({"family": "encoder-decoder", "classes": ["no", "yes"]}, "the others none"),
+        ({"family": "encoder-only"}, "at least two"),
+        ({"family": "encoder-only", "classes": ["one"]}, "at least two"),
+        ({"classes": ["no", "yes"]}, "only encoder-only models have classes, and at least two"),
+        ({"classes": ["one"]}, "only encoder-only models have classes"),
+        ({"family": "encoder-decoder", "classes": ["no", "yes"]}, "only encoder-only models have classes"),
     ],
 )
 def test_what_forms_no_model_is_refused_by_name(wrong: dict[str, object], message: str) -> None:

@@ -52,7 +52,7 @@ def test_the_confusion_counts_true_classes_by_row() -> None:
 
 
 def test_a_label_that_is_no_class_is_named(classifier: Checkpoint) -> None:
-    with pytest.raises(ValueError, match="label 3 of 'fine' is none of the model's classes 0 to 2"):
+    with pytest.raises(ValueError, match="label 3 of 'fine' is not one of the model's classes 0 to 2"):
         accuracy(classifier, [("fine", 3)])
 
 

@@ -164,7 +164,7 @@ def test_what_is_never_sampled_is_in_no_hypothesis(beams: int, n: int) -> None:
     [
         ({"beams": 0}, "1 to 16 beams, got 0"),
         ({"beams": 17}, "1 to 16 beams, got 17"),
-        ({"alpha": -0.1}, r"alpha must lie in \[0, 10\], got -0.1"),
+        ({"alpha": -0.1}, r"alpha must be in \[0, 10\], got -0.1"),
         ({"alpha": math.nan}, "alpha"),
     ],
 )
