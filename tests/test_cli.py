@@ -190,6 +190,8 @@ def test_train_hands_on_its_options(run: Run, monkeypatch: pytest.MonkeyPatch) -
         "seed": 4,
         "out": Path("runs/x"),
         "warm_start": None,
+        "precision": None,
+        "rate_scale": 1.0,
     }
 
 
