@@ -22,7 +22,7 @@ def measure() -> list[Row]:
     theirs = gpt2(loaded.model)
     ids = loaded.tokenizer.encode("Once upon a time there was a little girl. She had a red ball and a dog.")[:PROMPT]
     settings = Settings(0.8, 20, 0.95, 7)
-    patterns = [f"layers.{layer}.attn.pattern" for layer in range(loaded.config.n_layer)]
+    patterns = list(loaded.description.attentions[0].roles["pattern"].taps)
 
     def shown() -> None:
         for _ in generate(loaded, ids, settings, NEW, patterns):

@@ -11,7 +11,6 @@ import torch
 
 from app.services.tokens import text_of
 from model import checkpoint
-from model.attentions import attentions
 from model.trace import Masks, Padding, Trace, trace
 from model.translate import beam_search
 from tests.browser.helpers import loaded, matrix_shown, serious, wait_for_run
@@ -88,7 +87,7 @@ def lit(page: "Page", role: str) -> list[str]:
 def test_cross_attention_is_target_by_source(page: "Page", translator: checkpoint.Checkpoint) -> None:
     open_at(page, translator, target=TARGET, query=2, key=1)
     target = translator.tokenizer.encode(TARGET)
-    taps = {a.id: a.tap(LAYER, "pattern") for a in attentions(translator.config)}
+    taps = {a.id: a.tap("pattern", LAYER) for a in translator.description.attentions}
     truth = traced(translator, list(taps.values()), target)
     pattern = truth.tensors[taps["cross"]][HEAD]
 
@@ -110,16 +109,16 @@ def test_cross_attention_is_target_by_source(page: "Page", translator: checkpoin
 
 @pytest.mark.parametrize("attention", ["encoder", "decoder", "cross"])
 def test_every_station_draws_every_attention(page: "Page", translator: checkpoint.Checkpoint, attention: str) -> None:
-    one = next(a for a in attentions(translator.config) if a.id == attention)
+    one = next(a for a in translator.description.attentions if a.id == attention)
     parts = ["q", "k", "v", "scores", "mask", "pattern"]
     target = translator.tokenizer.encode(TARGET)
-    truth = traced(translator, [one.tap(LAYER, part) for part in parts], target).tensors
+    truth = traced(translator, [one.tap(part, LAYER) for part in parts], target).tensors
     open_at(page, translator, target=TARGET, attention=attention, view="qkv")
     for part in parts:
         view, name = {"pattern": ("weights", "weights")}.get(part, ("qkv" if part in "qkv" else part, part))
         page.locator(f'[data-testid=station][data-view="{view}"]').click()
         settled(page)
-        tensor = truth[one.tap(LAYER, part)].float()
+        tensor = truth[one.tap(part, LAYER)].float()
         torch.testing.assert_close(numbers(page, name), tensor[min(HEAD, len(tensor) - 1)], atol=2e-5, rtol=1e-4)
     for view in ("prediction", "tokens"):
         page.locator(f'[data-testid=station][data-view="{view}"]').click()
@@ -155,7 +154,7 @@ def test_a_translation_is_stepped(page: "Page", translator: checkpoint.Checkpoin
         page.wait_for_function("(n) => document.querySelectorAll('[data-testid=target-token]').length === n", arg=count)
         settled(page)
         assert ids_in(page, "target-token") == written[:count]
-        tap = attentions(translator.config)[-1].tap(LAYER, "pattern")
+        tap = translator.description.attentions[-1].tap("pattern", LAYER)
         row = traced(translator, [tap], written[:count]).tensors[tap][HEAD, -1]
         bars = page.locator("[data-testid=gen-cross] .look").evaluate_all(
             "all => all.map((one) => Number(one.dataset.weight))"
@@ -231,7 +230,7 @@ def test_the_reader_may_write_the_target(
 
 
 def test_pads_in_the_source(page: "Page", translator: checkpoint.Checkpoint) -> None:
-    tap = attentions(translator.config)[-1].tap(LAYER, "pattern")
+    tap = translator.description.attentions[-1].tap("pattern", LAYER)
     written = greedy(translator)
     pad = Padding(count=2, side="right")
     open_at(page, translator, pad=2, pad_side="right", compare="on")

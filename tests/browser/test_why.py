@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from model import checkpoint
-from model.attentions import attentions
 from model.explain.contributions import contributions
 from model.trace import Trace, trace
 
@@ -66,7 +65,7 @@ def check(why: "Locator", step: str) -> tuple[float, float]:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_weight_is_explained_term_by_term(page: "Page", models: dict[str, checkpoint.Checkpoint], name: str) -> None:
     model = models[name]
-    path = attentions(model.config)[-1].path.format(layer=LAYER)
+    path = model.description.attentions[-1].roles["z"].taps[LAYER].removesuffix(".z")
     taps = run(model, *(f"{path}.{part}" for part in ("q", "k", "v", "scores", "pattern", "z", "attn_out"))).tensors
     q, k, v, scores, pattern, z = (taps[f"{path}.{part}"][HEAD] for part in ("q", "k", "v", "scores", "pattern", "z"))
     why = explained(page, model, query=3, key=1)
@@ -78,7 +77,7 @@ def test_a_weight_is_explained_term_by_term(page: "Page", models: dict[str, chec
     assert f"dimension {most}, " in why.locator('[data-step="dot"] .term-said').inner_text()
     assert check(why, "scaled") == pytest.approx((dot / math.sqrt(q.shape[1]), scores[3, 1].item()), abs=1e-4)
     assert line(why, "mask").startswith("+ M = 0, allowed")
-    allowed = slice(4) if attentions(model.config)[-1].causal else slice(None)
+    allowed = slice(4) if model.description.attentions[-1].causal else slice(None)
     assert number(line(why, "exp").split(",")[0]) == pytest.approx(scores[3, allowed].exp().sum().item(), rel=1e-3)
     assert check(why, "weight") == pytest.approx((pattern[3, 1].item(),) * 2, abs=1e-6)
 
@@ -121,7 +120,7 @@ def test_the_terms_can_be_read_one_by_one(page: "Page", models: dict[str, checkp
 @pytest.mark.parametrize("name", NAMES)
 def test_an_element_of_z(page: "Page", models: dict[str, checkpoint.Checkpoint], name: str) -> None:
     model = models[name]
-    tap = f"{attentions(model.config)[-1].path.format(layer=LAYER)}.z"
+    tap = model.description.attentions[-1].tap("z", LAYER)
     z = run(model, tap).tensors[tap][HEAD]
     why = explained(page, model, view="av", query=3, cell="3.5")
     assert check(why, "sum") == pytest.approx((z[3, 5].item(),) * 2, abs=1e-5)
@@ -130,7 +129,7 @@ def test_an_element_of_z(page: "Page", models: dict[str, checkpoint.Checkpoint],
 @pytest.mark.parametrize("name", NAMES)
 def test_a_unit_and_what_drives_it(page: "Page", models: dict[str, checkpoint.Checkpoint], name: str) -> None:
     model = models[name]
-    prefix = attentions(model.config)[-1].path.partition("layers.")[0]
+    prefix = model.description.readout.prefix
     ffn = f"{prefix}layers.{LAYER}.ffn"
     taps = run(model, f"{ffn}.pre", f"{ffn}.post").tensors
     for unit in (7, int(taps[f"{ffn}.post"][3].argmax())):
@@ -144,7 +143,7 @@ def test_a_unit_and_what_drives_it(page: "Page", models: dict[str, checkpoint.Ch
 @pytest.mark.parametrize("name", NAMES)
 def test_a_layer_norm(page: "Page", models: dict[str, checkpoint.Checkpoint], name: str) -> None:
     model = models[name]
-    prefix = attentions(model.config)[-1].path.partition("layers.")[0]
+    prefix = model.description.readout.prefix
     norm = f"{prefix}layers.{LAYER}.ffn_residual.norm"
     taps = run(model, f"{norm}.input", f"{norm}.out").tensors
     why = explained(page, model, view="residual", query=3)

@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from model.attentions import attentions
 from model.checkpoint import Checkpoint
 from model.generate import Step
 from model.run import Run
@@ -24,8 +23,8 @@ def translator() -> Checkpoint:
 
 
 def pattern_names(checkpoint: Checkpoint) -> list[str]:
-    _, decoder, cross = attentions(checkpoint.config)
-    return [a.tap(layer, "pattern") for a in (decoder, cross) for layer in range(checkpoint.config.n_layer)]
+    _, decoder, cross = checkpoint.description.attentions
+    return [tap for one in (decoder, cross) for tap in one.roles["pattern"].taps]
 
 
 def check_against_trace(checkpoint: Checkpoint, step: Step) -> None:

@@ -1,0 +1,87 @@
+"""Nobody outside of model/describe puts the name of a tap or a parameter together, or takes one apart.
+
+A mechanism names what lies inside its own module, no more: model/describe says where that is.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from model.describe import describe, parameters
+from tests.model.helpers import tiny_checkpoint
+
+ROOT = Path(__file__).parent.parent.parent
+FILES = [
+    path
+    for room in ("model", "app", "benchmarks")
+    for path in sorted((ROOT / room).rglob("*.py"))
+    if not any(path.is_relative_to(ROOT / "model" / room) for room in ("describe", "mechanisms"))
+]
+ON_STRINGS = {"startswith", "endswith", "removeprefix", "removesuffix", "partition", "rpartition", "split", "format"}
+
+
+def words() -> set[str]:
+    """What names are made of: every word between two dots of a tap or parameter of ours."""
+    config = tiny_checkpoint("encoder-decoder").config
+    names = [*describe(config).taps, *parameters(config)]
+    return {word for name in names for word in name.split(".") if not word.isdigit()}
+
+
+WORDS = words()
+
+
+def is_piece(text: str) -> bool:
+    """Whether a string is a piece of a name: `.pattern`, `layers.`, `encoder.layers.{n}.attn`."""
+    parts = re.sub(r"%\w|\{\w*\}", "0", text).split(".")
+    return len(parts) > 1 and any(parts) and all(part in WORDS or not part or part.isdigit() for part in parts)
+
+
+def built(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """The strings that are joined with something else, or searched for in something else: line and text."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            found: list[ast.expr] = node.values if any(isinstance(x, ast.FormattedValue) for x in node.values) else []
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mod):
+            found = [node.left, node.right]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ON_STRINGS:
+            found = [*node.args, node.func.value]
+        else:
+            continue
+        yield from ((x.lineno, x.value) for x in found if isinstance(x, ast.Constant) and isinstance(x.value, str))
+
+
+def offences(source: str) -> list[str]:
+    return [f"{line}: {text!r}" for line, text in built(ast.parse(source)) if is_piece(text)]
+
+
+def test_no_name_of_a_tap_is_built_outside_the_description() -> None:
+    assert len(FILES) > 100
+    found = {str(path.relative_to(ROOT)): offences(path.read_text("utf-8")) for path in FILES}
+    assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'f"{path}.out"',
+        'f"layers.{n}.attn.pattern"',
+        'f"{prefix}layers.{n}.resid_pre"',
+        'f"{norm}.{end}" + ".input"',
+        'prefix + "final_norm.out"',
+        '"layers.{layer}.attn".format(layer=2)',
+        'name.startswith("decoder.")',
+        'name.endswith(".pattern")',
+        'name.removesuffix(".post")',
+        '"encoder.layers.%d.attn.q" % n',
+    ],
+)
+def test_the_search_finds_what_was_done_before(source: str) -> None:
+    assert offences(source)
+
+
+@pytest.mark.parametrize("source", ['f"{name}.json"', 'f"{n} layers."', 'f"{folder}/encoder.json"', 'roles["pattern"]'])
+def test_the_search_leaves_other_strings_alone(source: str) -> None:
+    assert offences(source) == []
