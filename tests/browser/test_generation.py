@@ -3,6 +3,7 @@
 A page remembers which tokens were drawn, undone and left: only tests that take no token are `warm`.
 """
 
+import json
 import re
 import time
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from model.checkpoint import Checkpoint
     from model.generate import Step
+    from model.run import Run
     from model.sampling import Distribution, Settings
 
 TEXT = "Once upon a time, there was a little girl named Lily."
@@ -68,7 +70,7 @@ def press(page: "Page", name: str, n_tokens: int) -> None:
     settled(page, n_tokens)
 
 
-def model_steps(checkpoint: "Checkpoint", prompt: list[int], n: int, **settings: Any) -> "list[Step]":
+def model_steps(checkpoint: "Checkpoint", prompt: "list[int] | Run", n: int, **settings: Any) -> "list[Step]":
     """What model.generate does with the page's settings: the prompt's step and `n` more."""
     from model.generate import generate
     from model.sampling import Settings
@@ -501,11 +503,23 @@ def test_the_end_of_the_text_says_so(page: "Page", checkpoint: "Checkpoint", pro
     expect(page.get_by_test_id("gen-note")).to_be_hidden()
 
 
-def test_generation_stays_causal(page: "Page", checkpoint: "Checkpoint", prompt: list[int]) -> None:
-    show(page, causal="off")
-    expect(page.get_by_test_id("gen-note")).to_contain_text("generation keeps it on")
-    press(page, "step", len(prompt) + 1)
-    assert ids_of(page) == model_steps(checkpoint, prompt, 1)[-1].ids
+def test_generation_keeps_to_the_run(page: "Page", checkpoint: "Checkpoint", prompt: list[int]) -> None:
+    from model.run import Run
+    from model.trace import Masks
+
+    ablated = {"kind": "ablate", "where": {"layer": 2, "role": "z", "head": 1}}
+    runs: list[tuple[dict[str, Any], dict[str, bool]]]
+    runs = [({"masks": {"causal": False}}, {"causal": False}), ({"interventions": [ablated]}, {})]
+    for run, told in runs:
+        page.goto("/?" + urlencode({"run": json.dumps({"model": "stories-gpt", "input": {"text": TEXT}, **run})}))
+        settled(page, len(prompt))
+        with requests_of(page) as asked:
+            press(page, "step", len(prompt) + 1)
+        sent = next(request.post_data_json for request in asked if request.url.endswith("/api/generate"))
+        assert sent["masks"] == {"causal": None, "padding": True} | told
+        assert sent.get("interventions", []) == run.get("interventions", [])
+        if told:
+            assert ids_of(page) == model_steps(checkpoint, Run(prompt, use=Masks(causal=False)), 1)[-1].ids
 
 
 def test_a_server_that_is_gone_loses_nothing(page: "Page", prompt: list[int], page_errors: list[str]) -> None:

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asked } from "../../static/data/request.js";
+import { asked, translationRequest, writingRequest } from "../../static/data/request.js";
 import { isPlain, RUN_DEFAULTS, runOf, shortRun, stateOf } from "../../static/state/run.js";
 
 const ABLATE = { kind: "ablate", where: { layer: 1, role: "z", head: 2 } };
@@ -77,4 +77,12 @@ test("interventions are part of a request, in their order", () => {
   const other = { kind: "mask", where: { layer: 0, role: "mask", query: 1, key: 0 }, allow: false };
   const run = runOf({ ...RUN_DEFAULTS, text: "Hi", interventions: [other, ABLATE] });
   assert.deepEqual(asked(run).interventions, [other, ABLATE]);
+});
+
+test("what is written on keeps to its run, but for its PADs", () => {
+  const state = /** @type {any} */ ({ ...FULL, ids: null, text: "Hi", targetIds: null, target: "typed" });
+  const kept = { masks: { causal: false, padding: true }, interventions: [ABLATE] };
+  assert.deepEqual(writingRequest(state, [1, 2], false), { model: "tiny", token_ids: [1, 2], ...kept });
+  assert.deepEqual(writingRequest(state, [1, 2], true), { model: "tiny", text: "Hi", target_ids: [1, 2], ...kept });
+  assert.deepEqual(translationRequest(state), { model: "tiny", text: "Hi", ...kept });
 });

@@ -1,6 +1,7 @@
 /** Beam search: the targets that a few beams end with, and a click makes one the target. */
 
 import * as api from "../../data/api.js";
+import { translationRequest } from "../../data/request.js";
 import { writesTarget } from "../../model/description.js";
 import { writtenIds } from "../../model/written.js";
 import { h, keepingFocus, replace, setText, update } from "../../ui/dom.js";
@@ -52,13 +53,12 @@ export function createBeams(session, actions) {
   let answer = null;
 
   async function run() {
-    const { model, text, ids } = actions.get();
     running.abort();
     const { signal } = (running = new AbortController());
     update(search, { "aria-busy": true });
     setText(said, t("beams.searching"));
     try {
-      answer = await api.translate({ model, ...(ids ? { token_ids: ids } : { text }), ...wish }, { signal });
+      answer = await api.translate({ ...translationRequest(actions.get()), ...wish }, { signal });
       setText(said, "");
       show();
     } catch (error) {
@@ -83,9 +83,9 @@ export function createBeams(session, actions) {
 
   return {
     node,
-    draw(trace, { model, text, ids }) {
+    draw(trace, state) {
       node.hidden = !writesTarget(trace?.model);
-      const now = JSON.stringify([model, text, ids]);
+      const now = JSON.stringify(translationRequest(state));
       if (now !== source) {
         running.abort(); // another sentence: what was found is not about it
         update(search, { "aria-busy": null });

@@ -136,9 +136,5 @@ function countOf({ ids, nPrompt }, player, { seed, temperature }) {
 function notesOf(blocked, state, trace) {
   const { model } = trace ?? {};
   const why = blocked && blocked !== "reading" ? t(`generation.${blocked}`, { n: model?.max_seq_len ?? "" }) : "";
-  const unlike = [
-    trace && causalIn(state, model) !== trainedCausal(model) ? t("generation.not_causal") : "",
-    state.padCount ? t("generation.padded") : "",
-  ];
-  return [why, ...unlike].filter(Boolean).join(" ");
+  return [why, state.padCount ? t("generation.padded") : ""].filter(Boolean).join(" ");
 }

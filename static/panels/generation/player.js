@@ -5,6 +5,7 @@
  */
 
 import { ApiError } from "../../data/api.js";
+import { writingRequest } from "../../data/request.js";
 import { N_CANDIDATES } from "../../data/traces.js";
 import { writesTarget } from "../../model/description.js";
 import { followsQuery, queryAt } from "../../model/written.js";
@@ -106,17 +107,16 @@ function goalOf(path, length) {
 }
 
 /** @param {import("./paths.js").Path} path @param {import("../../state/store.js").State} state @param {any} of  the model @param {number} count */
-function requestOf({ ids }, { model, text, ids: source, temperature, topK, topP, seed }, of, count) {
-  const settings = { temperature, top_k: topK, top_p: topP, seed };
-  const written = writesTarget(of)
-    ? { ...(source ? { token_ids: source } : { text }), target_ids: ids }
-    : { token_ids: ids };
-  return { model, ...written, ...settings, max_new_tokens: count, n: N_CANDIDATES, rows: true };
+function requestOf({ ids }, state, of, count) {
+  const { temperature, topK: top_k, topP: top_p, seed } = state;
+  const settings = { temperature, top_k, top_p, seed };
+  const run = writingRequest(state, ids, writesTarget(of));
+  return { ...run, ...settings, max_new_tokens: count, n: N_CANDIDATES, rows: true };
 }
 
 /** @param {import("../../state/store.js").State} state */
-function settingsOf({ temperature, topK, topP, seed }) {
-  return [temperature, topK, topP, seed];
+function settingsOf({ temperature, topK, topP, seed, causal, interventions }) {
+  return [temperature, topK, topP, seed, causal, interventions];
 }
 
 /** Wait, unless there is nothing left to wait for. @param {number} milliseconds @param {AbortSignal} signal */
