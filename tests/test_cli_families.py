@@ -103,7 +103,9 @@ def test_evaluate_a_translator(run: Run, translator: Checkpoint, tmp_path: Path)
     result = run("evaluate", "translator", "--data", data, "--beam", 2, "--json")
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout) == chrf_and_bleu(translator, pairs, beams=2)
-    assert "2 pairs, 1 beam" in run("evaluate", "translator", "--data", data, "--beam", 1).stdout
+    said = run("evaluate", "translator", "--data", data, "--beam", 1).stdout
+    assert "2 pairs, 1 beam" in said
+    assert "BLEU by character" in said
 
 
 def test_evaluate_a_classifier(run: Run, classifier: Checkpoint, tmp_path: Path) -> None:  # noqa: F811

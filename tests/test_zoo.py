@@ -46,6 +46,7 @@ def test_the_translator_s_card_has_both_ways_to_decode_and_twenty_translations()
     card = checkpoint.load(ZOO / "translate-enja").card
     for way in ("greedy", "beam_4"):
         assert card["evaluation"][way].keys() == {"chrf", "bleu"}
+    assert card["evaluation"]["bleu_counts"].startswith("characters")
     assert len(card["samples"]) == 20
     assert card["curve"][-1]["nats_per_token"] < card["curve"][0]["nats_per_token"]
 

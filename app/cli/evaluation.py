@@ -20,6 +20,8 @@ from model.evaluate_classification import accuracy, read_labelled
 from model.training.data import read_documents
 from model.training.translation import read_pairs
 
+NAMES = {"bits_per_byte": "bits per byte", "accuracy": "accuracy", "chrf": "chrF", "bleu": "BLEU by character"}
+
 
 @dataclass(frozen=True)
 class Score:
@@ -34,7 +36,7 @@ class Score:
 
     @property
     def line(self) -> str:
-        said = ", ".join(f"{value:.4g} {name.replace('_', ' ')}" for name, value in self.figures.items())
+        said = ", ".join(f"{value:.4g} {NAMES[name]}" for name, value in self.figures.items())
         return f"{said}; {self.on}"
 
 

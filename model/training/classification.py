@@ -100,8 +100,8 @@ class Classification:
 
     def evaluation(self, loaded: Checkpoint) -> dict[str, Any]:
         return {
-            "on": f"{len(self.held_out)} whole sentences (chosen by hash); "
-            "no phrase of several words that it saw is part of one",
+            "on": f"{len(self.held_out)} whole sentences of {SENTENCE_WORDS} words or more, "
+            "longer and harder than the rest (chosen by hash); no phrase of several words that it saw is part of one",
             "accuracy": round(self.validate(loaded.model), 4),
             "confusion": {"rows": "true class", "columns": "predicted", "table": self.confusion(loaded.model)},
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -33,6 +33,24 @@ def is_held_out(document: str, fraction: float) -> bool:
     """Whether a document belongs to the validation set: decided by its hash, whatever else is in the file."""
     digest = hashlib.blake2b(document.encode(), digest_size=4).digest()
     return int.from_bytes(digest) < fraction * 2**32
+
+
+SHARED_RUN = 20
+"""So many words in a row, the same in a held-out document and in training text, are no coincidence."""
+
+
+def unseen_documents(held_out: list[str], trained_on: Iterable[str], n_words: int = SHARED_RUN) -> list[str]:
+    """The held-out documents that share no run of `n_words` words (split at white space) with any training text."""
+    runs_of = [set(runs(document, n_words)) for document in held_out]
+    open_runs = set().union(*runs_of)
+    seen = {run for document in trained_on for run in runs(document, n_words) if run in open_runs}
+    return [document for document, own in zip(held_out, runs_of, strict=True) if own.isdisjoint(seen)]
+
+
+def runs(document: str, n_words: int) -> Iterator[tuple[str, ...]]:
+    """Every `n_words` words in a row; none of a shorter document."""
+    words = document.split()
+    return (tuple(words[i : i + n_words]) for i in range(len(words) - n_words + 1))
 
 
 def spread(items: Sequence[T], most: int) -> list[T]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,13 +17,23 @@ from model.evaluate import bits_per_byte
 from model.generate import generate
 from model.sampling import Settings
 from model.tokenizer import Tokenizer
-from model.training.data import Mixture, Stream, is_held_out, read_documents, sample_texts, spread
+from model.training.data import (
+    SHARED_RUN,
+    Mixture,
+    Stream,
+    is_held_out,
+    read_documents,
+    sample_texts,
+    spread,
+    unseen_documents,
+)
 from model.training.presets import Preset
 from model.training.task import Batch, Unseen
 from model.transformer import DecoderOnly, Transformer
 
 BPE_BYTES = 24_000_000
 PROMPTS = ("Once upon a time", "Tom had a red ball.", "The little bird was sad because")
+CHOSEN = f"chosen by hash; none shares {SHARED_RUN} words in a row with a text that it saw"
 HOW_TO_SAMPLE = Settings(temperature=0.8, top_k=40, top_p=0.95, seed=7)
 
 
@@ -34,17 +45,12 @@ class LanguageModelling:
 
     def __init__(self, preset: Preset, data: Path, tokenizer: Tokenizer) -> None:
         self.preset, self.tokenizer = preset, tokenizer
-        self.held_out: list[str] = []
+        train, self.held_out = split_documents(preset, data)
         streams = []
-        for source in preset.sources:
-            documents = read_documents(data / source.file)
-            if source.file == preset.validate_on:
-                self.held_out = [d for d in documents if is_held_out(d, source.held_out)]
-            stream = Stream.of([d for d in documents if not is_held_out(d, source.held_out)], tokenizer)
+        for file, documents in train.items():
+            stream = Stream.of(documents, tokenizer)
             if len(stream.tokens) <= preset.config.max_seq_len:
-                raise ValueError(
-                    f"{source.file} has {len(stream.tokens)} tokens to train on, less than one row of them"
-                )
+                raise ValueError(f"{file} has {len(stream.tokens)} tokens to train on, less than one row of them")
             streams.append(stream)
         weights = np.array([source.weight for source in preset.sources])
         self.mixture = Mixture(streams, weights / weights.sum())
@@ -56,13 +62,12 @@ class LanguageModelling:
     @staticmethod
     def unseen(preset: Preset, data: Path, tokenizer: Tokenizer, most: int) -> Unseen:
         """The beginnings of held-out documents, without the END before them, as a user would type a text."""
-        fraction = next(s.held_out for s in preset.sources if s.file == preset.validate_on)
-        held_out = [d for d in read_documents(data / preset.validate_on) if is_held_out(d, fraction)]
+        _, held_out = split_documents(preset, data)
         limit, chosen = preset.config.max_seq_len, spread(held_out, most)
         return Unseen(
             [(tokenizer.encode(document)[:limit], None) for document in chosen],
             f"{len(chosen)} of the {len(held_out)} documents of {preset.validate_on} that it never saw "
-            f"(chosen by hash), at most the first {limit} tokens of each",
+            f"({CHOSEN}), at most the first {limit} tokens of each",
         )
 
     def batch(self, rng: np.random.Generator) -> Batch:
@@ -79,13 +84,23 @@ class LanguageModelling:
 
     def evaluation(self, loaded: Checkpoint) -> dict[str, Any]:
         return {
-            "on": f"{len(self.held_out)} documents of {self.preset.validate_on} that it never saw (chosen by hash)",
+            "on": f"{len(self.held_out)} documents of {self.preset.validate_on} that it never saw ({CHOSEN})",
             "bytes": sum(len(d.encode()) for d in self.held_out),
             "bits_per_byte": round(self.validate(loaded.model), 4),
         }
 
     def samples(self, loaded: Checkpoint) -> list[dict[str, Any]]:
         return [sample(loaded, prompt, HOW_TO_SAMPLE) for prompt in PROMPTS]
+
+
+def split_documents(preset: Preset, data: Path) -> tuple[dict[str, list[str]], list[str]]:
+    """What is trained on, by file, and the documents to validate on, which share no run of words with it."""
+    documents = {source.file: read_documents(data / source.file) for source in preset.sources}
+    fractions = {source.file: source.held_out for source in preset.sources}
+    train = {file: [d for d in ds if not is_held_out(d, fractions[file])] for file, ds in documents.items()}
+    fraction = fractions[preset.validate_on]
+    held_out = [d for d in documents[preset.validate_on] if is_held_out(d, fraction)]
+    return train, unseen_documents(held_out, chain.from_iterable(train.values()))
 
 
 def sample(loaded: Checkpoint, prompt: str, settings: Settings) -> dict[str, Any]:

@@ -146,6 +146,7 @@ class Translation:
         scores = {name: chrf_and_bleu(loaded, pairs, beams=n) for name, n in (("greedy", 1), ("beam_4", 4)) if pairs}
         return {
             "on": f"{len(pairs)} pairs of 4 to 14 words whose sentences it never saw (chosen by the source's hash)",
+            "bleu_counts": "characters, not words",
             "nats_per_token": round(self.validate(loaded.model), 4),
             **scores,
         }

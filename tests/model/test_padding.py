@@ -54,6 +54,22 @@ def test_pads_move_nobody(side: str, position: str, norm_order: str, kind: Famil
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
+def test_a_zoo_model_keeps_what_the_app_promises(zoo: Checkpoint, side: str) -> None:
+    """app/README.md: weights within 1e-5, any other tensor within 1e-5 of its own largest number."""
+    ids = zoo.tokenizer.encode(TEXT)
+    options = target_of(zoo, ids)
+    alone, padded = trace(zoo, ids, **options), trace(zoo, ids, pad=Padding(9, side), **options)
+    start = 9 if side == "left" else 0
+    real = slice(start, start + len(alone.ids))
+    for name, dims in alone.dims.items():
+        sides = source_axes(name) if zoo.config.family == "encoder-decoder" else {"position", "query", "key"}
+        cut = tuple(real if axis in sides else slice(None) for axis in dims.split())
+        gap = (padded.tensors[name][cut].double() - alone.tensors[name].double()).abs().max()
+        largest = 1.0 if name.endswith(".pattern") else float(alone.tensors[name].double().abs().max())
+        assert float(gap) <= 1e-5 * largest, name
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
 def test_pads_move_nobody_in_a_zoo_model(zoo: Checkpoint, side: str) -> None:
     ids, names = zoo.tokenizer.encode(TEXT), ["logits"]
     check_padded(zoo, ids, Padding(9, side), 2e-4)

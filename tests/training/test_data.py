@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.tokenizer import END
-from model.training.data import Mixture, Stream, is_held_out, read_documents, sample_texts
-from model.training.language_modelling import LanguageModelling
+from model.training.data import Mixture, Stream, is_held_out, read_documents, sample_texts, unseen_documents
+from model.training.language_modelling import LanguageModelling, split_documents
 from model.training.prepare import prepare
 from tests.model.helpers import byte_tokenizer
 from tests.training.helpers import HELD_OUT, documents, tiny_preset
@@ -51,6 +51,40 @@ def test_held_out_is_the_share_asked_for_and_stays_so_for_ever() -> None:
     held_out = [n for n in range(5000) if is_held_out(f"document {n}", 0.02)]
     assert 60 < len(held_out) < 140
     assert held_out[:5] == [77, 207, 210, 221, 225], "another split would train shipped models on what judged them"
+
+
+WORDS = [f"word{i}" for i in range(60)]
+
+
+@pytest.mark.parametrize(
+    ("held_out", "seen"),
+    [
+        (WORDS[:20], True),
+        ([*WORDS[:19], "other", *WORDS[20:39]], False),
+        (["x", *WORDS[30:50], "y"], True),
+        (WORDS[:19], False),
+        ([word.upper() for word in WORDS[:30]], False),
+    ],
+)
+def test_a_document_that_shares_twenty_words_in_a_row_with_training_text_does_not_count(
+    held_out: list[str], seen: bool
+) -> None:
+    document, unseen = " ".join(held_out), "nothing of it"
+    training = ["something else", " ".join(WORDS[:40]), "\n".join(WORDS[25:])]
+    assert unseen_documents([document, unseen], training) == ([unseen] if seen else [document, unseen])
+
+
+def test_the_task_evaluates_on_what_shares_no_run(tmp_path: Path) -> None:
+    train = next(text for i in range(99) if not is_held_out(text := f"{i} {' '.join(WORDS)}", HELD_OUT))
+    copied, fresh = (
+        next(text for i in range(999) if is_held_out(text := f"{i} {words}", HELD_OUT))
+        for words in (" ".join(WORDS[:20]), "new words")
+    )
+    (tmp_path / "animals.txt").write_text(f"\n{END}\n".join([train, copied, fresh]))
+    (tmp_path / "weather.txt").write_text("rain and snow")
+    kept, held_out = split_documents(tiny_preset(), tmp_path)
+    assert kept == {"animals.txt": [train], "weather.txt": ["rain and snow"]}
+    assert held_out == [fresh]
 
 
 def test_a_stream_is_each_document_behind_an_end() -> None:
