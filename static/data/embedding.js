@@ -39,7 +39,7 @@ export function swapOf(state, trace) {
   const inside = (at) => at >= first && at < real.end;
   /** @param {number} i @param {number} j */
   const differ = (i, j) => tokens[i].id !== tokens[j].id;
-  if (swap && swap.every(inside) && differ(swap[0], swap[1])) return { i: swap[0], j: swap[1] };
+  if (swap?.every(inside) && differ(swap[0], swap[1])) return { i: swap[0], j: swap[1] };
   for (let i = first; i + 1 < real.end; i++) if (differ(i, i + 1)) return { i, j: i + 1 };
   return null;
 }
