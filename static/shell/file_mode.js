@@ -2,6 +2,7 @@
 
 import { FileError, LARGEST } from "../data/trace_file.js";
 import { sizesOf, trainedCausal } from "../model/description.js";
+import { stateOf } from "../state/run.js";
 import { DEFAULTS } from "../state/store.js";
 
 /** What may change while a file is shown. */
@@ -74,9 +75,17 @@ export function createFileMode(store, sources) {
 }
 
 /** The switches as they were set when the file was made. */
-function switchesOf({ masks, pad }, model) {
+function switchesOf({ masks, pad, run }, model) {
   const { count = 0, side = "left", follow = true } = pad ?? {};
   const causal = masks.causal === trainedCausal(model) ? null : masks.causal;
-  const all = { causal, padMask: masks.padding ?? true, padCount: count, padSide: side, padFollow: follow };
+  const { interventions } = stateOf(run);
+  const all = {
+    causal,
+    padMask: masks.padding ?? true,
+    padCount: count,
+    padSide: side,
+    padFollow: follow,
+    interventions,
+  };
   return Object.fromEntries(Object.entries(all).filter(([name]) => name in DEFAULTS));
 }

@@ -297,6 +297,32 @@ def test_ids_in_the_address_are_replayed(page: "Page", server_url: str) -> None:
     wait_for_run(page, "!run.input?.token_ids")
 
 
+SWITCHES = {
+    "embedding": {"embedding-neighbours": "embedding.tab=neighbours"},
+    "weights": {"lines-lines": "weights.as=lines"},
+    "ffn": {"ffn-shown-pre": "ffn.shown=pre", "ffn-sort-activation": "ffn.sort=activation"},
+    "residual": {"residual-what-attn": "residual.what=attn", "residual-over-token": "residual.over=token"},
+    "lens": {"lens-log": "lens.axis=log"},
+    "prediction": {"axis-log": "prediction.axis=log"},
+    "computation": {"way-all": "computation.way=all"},
+}
+
+
+def test_every_switch_of_a_view_is_in_the_link(page: "Page") -> None:
+    show(page, "text=" + TEXT)
+    for view, switches in SWITCHES.items():
+        page.locator(f"#tab-{view}").click()
+        for testid, said in switches.items():
+            page.get_by_test_id(testid).click()
+            page.wait_for_url(f"**{said}**")
+    page.goto(page.url)
+    ready(page)
+    for view, switches in SWITCHES.items():
+        page.locator(f"#tab-{view}").click()
+        for testid in switches:
+            expect(page.get_by_test_id(testid)).to_have_attribute("aria-pressed", "true")
+
+
 def test_back_closes_the_head(page: "Page") -> None:
     show(page, "layer=1&head=1&text=" + TEXT)
     open_head = page.locator("[data-testid=head].on")
