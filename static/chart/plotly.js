@@ -24,8 +24,11 @@ function fetchScript() {
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");
     script.src = SOURCE;
-    script.onload = () =>
-      window.Plotly ? resolve(window.Plotly) : reject(new Error(`${SOURCE} was loaded, but holds no plotly.js`));
+    script.onload = () => {
+      const { Plotly } = /** @type {any} */ (window);
+      if (Plotly) resolve(Plotly);
+      else reject(new Error(`${SOURCE} was loaded, but holds no plotly.js`));
+    };
     script.onerror = () => {
       script.remove();
       reject(new Error(`plotly.js could not be loaded from ${SOURCE}: is the pip package "plotly" installed?`));

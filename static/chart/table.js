@@ -19,7 +19,11 @@ const partsOf = perRoot((root) => {
   const box = h("div", { class: "table-box", tabindex: 0, role: "region" });
   const details = h("details", { class: "matrix-table", dataset: { testid: "matrix-table" } }, summary, pages, box);
   const [earlier, later] = pages.querySelectorAll("button");
-  const parts = { details, pages, where, box, earlier, later, matrix: null, built: null, page: 0 };
+  const parts = {
+    ...{ details, pages, where, box, earlier, later, page: 0 },
+    matrix: /** @type {import("./matrix/matrix.js").Matrix|null} */ (null),
+    built: /** @type {any[]|null} */ (null),
+  };
   details.addEventListener("toggle", () => show(parts));
   root.append(details);
   return parts;

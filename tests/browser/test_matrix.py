@@ -566,11 +566,12 @@ def test_legend_has_the_colours_of_the_cells(open_page: "Callable[..., Page]", s
 
 
 def test_on_a_phone(open_page: "Callable[..., Page]", model: checkpoint.Checkpoint) -> None:
-    page = open_page(viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
+    page = open_page(viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True, device_scale_factor=3)
     pattern = head_of(model, TEXT, "pattern")
     open_head(page, compare="on", query=2, key=1)
 
     assert page.evaluate("document.documentElement.scrollWidth") == 360, "nothing sticks out"
+    assert matrix(page, "before").locator(".sheet").evaluate("sheet => sheet.width / sheet.clientWidth") == 3, "sharp"
     after = head_of(model, TEXT, "pattern", causal=False)
     page.touchscreen.tap(*point(page, "before", pattern.shape, 5, 3))
     page.wait_for_url(re.compile("query=5&key=3"))

@@ -29,7 +29,7 @@ const partsOf = perRoot((root) => {
   const plot = h("div", { class: "bar-picture", role: "figure", dataset: { testid: "bars" } });
   root.append(plot);
   const parts = { root, plot, bars: /** @type {Bars|null} */ (null), turn: 0, width: 0, listening: false };
-  announce(plot, () => (parts.width ? { kind: "bars", content: parts.bars, plot } : null));
+  announce(plot, () => (parts.width && parts.bars ? { kind: "bars", content: parts.bars, plot } : null));
   new ResizeObserver(() => parts.bars && root.clientWidth !== parts.width && render(parts)).observe(root);
   return parts;
 });
@@ -58,7 +58,7 @@ async function render(parts) {
     console.error(error);
     parts.failed ??= h("div", { class: "matrix-error", role: "alert" });
     const retry = h("button", { class: "btn", type: "button", on: { click: () => render(parts) } }, t("matrix.retry"));
-    replace(parts.failed, h("p", null, t("matrix.failed", { message: error.message })), retry);
+    replace(parts.failed, h("p", null, t("matrix.failed", { message: /** @type {Error} */ (error).message })), retry);
     parts.root.append(parts.failed);
   }
 }

@@ -35,7 +35,7 @@ const partsOf = perRoot((root) => {
   );
   root.classList.add("dist");
   replace(root, head, list);
-  return { scale, list, /** @type {ReturnType<typeof makeRow>[]} */ rows: [] };
+  return { scale, list, rows: /** @type {ReturnType<typeof makeRow>[]} */ ([]) };
 });
 
 /** @param {HTMLElement} root @param {Bars} bars */

@@ -34,7 +34,7 @@ export function linesOf({ series, shape: [nQuery, nKey], forbidden }) {
 
 /**
  * All weights of one token, the largest first: of a query to its keys, of a key from its queries; none that is forbidden.
- * @param {Weights} weights @param {number} series @param {{role: "q"|"k", index: number}} at
+ * @param {Weights} weights @param {number} index  of the series @param {{role: "q"|"k", index: number}} at
  * @returns {{other: number, weight: number}[]}
  */
 export function weightsAt({ series, shape: [nQuery, nKey], forbidden }, index, { role, index: token }) {
@@ -67,7 +67,7 @@ export function asMatrix({ series, shape: [nQuery, nKey], forbidden }, rows, col
   const closed = forbidden && new Uint8Array(values.length);
   series.forEach((one, i) => {
     values.set(one.values, i * size);
-    closed?.set(forbidden, i * size);
+    if (forbidden) closed?.set(forbidden, i * size);
   });
   const named = series.flatMap(({ name }) => rows.map((label) => (series.length > 1 ? `${label} · ${name}` : label)));
   return {

@@ -20,10 +20,10 @@ const MANY = 400;
 export function lookedAs(drawn) {
   const copy = /** @type {SVGSVGElement} */ (drawn.cloneNode(true));
   for (const title of copy.querySelectorAll(".title")) title.setAttribute("x", "8"); // wherever it was scrolled to
-  const [from, to] = [
+  const [from, to] = /** @type {SVGElement[][]} */ ([
     [drawn, ...drawn.querySelectorAll("*")],
     [copy, ...copy.querySelectorAll("*")],
-  ];
+  ]);
   from.forEach((element, i) => {
     const looks = getComputedStyle(element);
     for (const name of element === drawn ? FONT : LOOKS) to[i].style.setProperty(name, looks.getPropertyValue(name));

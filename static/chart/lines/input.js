@@ -3,7 +3,7 @@
 /** @param {HTMLElement} box @param {any} parts  of lines_picture.js */
 export function followTokens(box, parts) {
   const at = (event) => {
-    const node = /** @type {Element} */ (event.target).closest("[data-role]");
+    const node = /** @type {SVGElement|null} */ (/** @type {Element} */ (event.target).closest("[data-role]"));
     return node && { role: node.dataset.role, index: Number(node.dataset.index), node };
   };
   box.addEventListener("pointerover", (event) => event.pointerType !== "touch" && show(at(event), false));
@@ -13,7 +13,7 @@ export function followTokens(box, parts) {
   box.addEventListener("click", (event) => {
     const token = at(event);
     if (token) return choose(token);
-    const line = /** @type {Element} */ (event.target).closest(".lit > [data-key]");
+    const line = /** @type {SVGElement|null} */ (/** @type {Element} */ (event.target).closest(".lit > [data-key]"));
     if (line) parts.picture.onPair(Number(line.dataset.query), Number(line.dataset.key));
   });
   box.addEventListener("keydown", (event) => {
@@ -41,7 +41,7 @@ export function followTokens(box, parts) {
 
   /** Left and right in a row; up and down to what lies opposite. */
   function neighbour({ role, index, node }, key) {
-    const rowOf = (one) => [...box.querySelectorAll(`[data-role="${one}"]`)];
+    const rowOf = (one) => /** @type {SVGElement[]} */ ([...box.querySelectorAll(`[data-role="${one}"]`)]);
     const own = rowOf(role);
     const step = { ArrowLeft: index - 1, ArrowRight: index + 1, Home: 0, End: own.length - 1 }[key];
     if (step !== undefined) return own[Math.min(own.length - 1, Math.max(0, step))];

@@ -5,10 +5,9 @@
 
 import { h, keepingFocus, perRoot, replace, svg, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { cssColour } from "../colour.js";
 import { announce } from "../pictures.js";
 import { drawTable } from "../table.js";
-import { typeScale } from "../type.js";
+import { typeScale, widthOf } from "../type.js";
 import { linesOf } from "./data.js";
 import { bringIntoSight, followTokens, keepTitles } from "./input.js";
 import { layoutOf } from "./layout.js";
@@ -33,7 +32,7 @@ import { groupFrames, linePaths, rowTitle, tokenRow } from "./svg.js";
  * @property {(role: "q"|"k", index: number) => void} onChoose
  * @property {(query: number, key: number) => void} onPair
  * @property {(role: "q"|"k", index: number) => (Node|string)[]} describe  a token's weights in a sentence
- * @property {any} matrix  the same numbers: see lib/matrix_table.js and export/csv.js
+ * @property {any} matrix  the same numbers: see chart/table.js and export/csv.js
  * @property {{name: string, colour: string}[]} legend
  */
 
@@ -45,6 +44,7 @@ const partsOf = perRoot((root) => {
   const table = h("div", null);
   root.classList.add("lines");
   replace(root, box, note, readout, table);
+  /** @type {any} */
   const parts = { root, box, note, readout, table, id, picture: null, width: 0, active: null, svg: null, layout: null };
   parts.light = (active, spoken) => light(parts, active, spoken);
   followTokens(box, parts);
@@ -69,7 +69,7 @@ function paint(parts) {
   const { box, root, picture, found } = parts;
   parts.width = root.clientWidth;
   if (!parts.width) return; // nobody sees it: drawn when it has a width again
-  const font = { type: typeScale(), measure: measureWith(13 * typeScale()) };
+  const font = { type: typeScale(), measure: (text) => widthOf(text, 13 * typeScale()) };
   const [above, below] = picture.above === "q" ? [picture.q, picture.k] : [picture.k, picture.q];
   const spelled = [above, below].some(({ groups }) => groups.length > 0);
   const layout = layoutOf({ above: above.labels, below: below.labels, spelled }, parts.width, font);
@@ -102,7 +102,7 @@ function showChosen(parts) {
 
 function svgOf({ picture, found, layout, lit, id }, above, below) {
   const { width, height, type } = layout;
-  const [up, down] = picture.above === "q" ? ["q", "k"] : ["k", "q"];
+  const [up, down] = /** @type {("q"|"k")[]} */ (picture.above === "q" ? ["q", "k"] : ["k", "q"]);
   const look = { above: picture.above, count: picture.weights.series.length, width: 1.5 * type };
   const label = `${picture.label}. ${t("lines.keys")}`;
   const attrs = { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": label };
@@ -153,12 +153,4 @@ function contentOf({ picture, layout, found }) {
     count: weights.series.length,
     above,
   };
-}
-
-let pen = null;
-
-function measureWith(size) {
-  pen ??= /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
-  pen.font = `${size}px ${cssColour("--mono")}`;
-  return (text) => pen.measureText(text).width;
 }

@@ -3,7 +3,7 @@
  * canvas; what lies around and upon them is SVG above it. It is drawn at once: nothing has to be loaded for it.
  */
 
-import { h, perRoot, replace, svg, update } from "../../ui/dom.js";
+import { h, newId, perRoot, replace, svg, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { announce } from "../pictures.js";
 import { drawTable } from "../table.js";
@@ -78,11 +78,9 @@ export function drawMatrix(root, matrix) {
   update(parts.frame, { "aria-busy": false });
 }
 
-let counted = 0;
-
 /** The elements of one matrix, empty, and their listeners. @param {HTMLElement} root @returns {Parts} */
 function build(root) {
-  const id = `readout-${counted++}`;
+  const id = newId("readout");
   const sheet = h("canvas", { class: "sheet", "aria-hidden": true });
   const overlay = svg("svg", { class: "overlay", "aria-hidden": true });
   const plot = h("div", { class: "matrix-plot" }, sheet, overlay);
