@@ -29,7 +29,7 @@ window.changed = (node, options, when = () => true) => new Promise((done) => {
   observer.observe(node, options);
 });
 window.typed = async (text) => {
-  const input = document.querySelector('[data-part="input"]');
+  const input = document.querySelector('[data-testid="sentence"]');
   const traced = changed(document.body, { attributes: true, attributeFilter: ["data-traced"] });
   const began = performance.now();
   input.value = text;
