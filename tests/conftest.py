@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -88,12 +89,19 @@ def toy_models(toy_mechanisms: None, tmp_path_factory: pytest.TempPathFactory) -
 @pytest.fixture(scope="session")
 def server_url() -> Iterator[str]:
     """The address of the real app, served by uvicorn from a thread on a free port."""
-    import uvicorn
-
     from app.main import create_app
 
+    with served(create_app()) as url:
+        yield url
+
+
+@contextmanager
+def served(app: "ASGIApp") -> Iterator[str]:
+    """An app behind a real server while this lasts: its address."""
+    import uvicorn
+
     # No websockets: the app has none, and their library warns when it is imported.
-    config = uvicorn.Config(kept(create_app()), log_level="warning", ws="none", timeout_graceful_shutdown=2)
+    config = uvicorn.Config(kept(app), log_level="warning", ws="none", timeout_graceful_shutdown=2)
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"

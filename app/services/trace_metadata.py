@@ -12,6 +12,7 @@ from app.services.plan import RunPlan
 from app.services.targets import Target
 from model.attentions import attentions
 from model.checkpoint import Checkpoint
+from model.describe import describe
 from model.trace import Trace
 
 
@@ -25,7 +26,14 @@ def metadata(plan: RunPlan, request: TraceRequest, traced: Trace) -> dict[str, A
         **about_text(checkpoint, request, traced),
         **about_target(checkpoint, traced, plan.target),
         **about_request(plan, request),
+        **described(checkpoint, request.describe),
     }
+
+
+def described(checkpoint: Checkpoint, whole: bool) -> dict[str, Any]:
+    """Which description the tensors are named by; all of it, where the request asks for that."""
+    description = describe(checkpoint.config)
+    return {"description_id": description.id} | ({"description": description.to_json()} if whole else {})
 
 
 def about_model(checkpoint: Checkpoint) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from app.errors import AppError
 
 Dtype = Literal["float32", "float16", "uint8"]
 
-VERSION = 1
+VERSION = 2
 SCALE = 255
 """A weight w in [0, 1] is the byte round(255·w)."""
 FLOAT16_MAX = 65504.0

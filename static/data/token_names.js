@@ -32,7 +32,7 @@ export function createNames(api, meta, known) {
     /** @type {Word[]} */
     const own = meta.tokens.filter((/** @type {Word} */ token) => token.id !== known.pad_id).slice(0, COMPARED);
     const token_ids = [...own.map((token) => token.id), ...ids];
-    const target = writesTarget(known) ? { target_ids: own.slice(0, 1).map(({ id }) => id) } : {};
+    const target = writesTarget(meta) ? { target_ids: own.slice(0, 1).map(({ id }) => id) } : {};
     const { meta: told } = await api.trace({ model: known.name, token_ids, ...target, want: [], dtype: "float32" });
     if (own.some(({ bytes }, i) => told.tokens[i].bytes !== bytes)) asking = false;
     else learn(told.tokens);

@@ -31,7 +31,9 @@ export function readTraceFile(buffer, modelNamed) {
   const { __metadata__: about, ...entries } = header;
   const meta = metaOf(about);
   checkTokens(meta);
-  meta.description ??= described({ meta, tensors: entries }, modelNamed(meta.model));
+  const known = modelNamed(meta.model);
+  meta.description ??= meta.version === VERSION ? known?.description : undefined; // asked for without it, and the server has it
+  meta.description ??= described({ meta, tensors: entries }, known);
   checkDescription(meta.description);
   for (const [name, entry] of Object.entries(entries)) {
     checkEntry(name, entry, buffer.byteLength - start, partOf(meta, name)?.role === "mask");
@@ -75,7 +77,6 @@ function metaOf(about) {
   const meta = parsed(text);
   if (meta.version === 1) return { ...meta, description: undefined };
   if (meta.version !== VERSION) throw new FileError("version", { got: String(meta.version), known: VERSION });
-  if (!meta.description) throw new FileError("broken", { what: "description" });
   return meta;
 }
 

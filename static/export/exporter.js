@@ -70,6 +70,7 @@ function numbersOf({ trace, state }, name, ofHead) {
         want: ["*"],
         dtype: "float32",
         format,
+        describe: true, // a file says by itself what its tensors are
         ...(all && { predict: all }),
       };
       return saveBlob(await download(request), traceName(format));

@@ -35,6 +35,12 @@ const OPS = {
     return { a, b, values, total: sum(values) };
   },
 
+  /** One times the other, element by element. */
+  product([a, b], row, col) {
+    const [one, other] = [cellIn(a, row, col), cellIn(b, row, col)];
+    return { a: [one], b: [other], values: [one * other], total: one * other };
+  },
+
   /** What the heads write, and the bias. */
   sum_heads([heads, bias], row, col) {
     const [n, rows, cols] = heads.shape;

@@ -85,7 +85,10 @@ function sectionsOf([trace, state, error], { run, views, address, station }) {
       [item("png", save.png), item("svg", save.svg), item("html", save.html)].filter(() => !none),
       tables,
     ]),
-    section("export.heads", null, [[item("heads-png", save.headsPng, "png"), item("heads-svg", save.headsSvg, "svg")]]),
+    trace.attentions.some(overviewOf) &&
+      section("export.heads", null, [
+        [item("heads-png", save.headsPng, "png"), item("heads-svg", save.headsSvg, "svg")],
+      ]),
     section(
       "export.trace",
       trace.file && t("export.is_file"),

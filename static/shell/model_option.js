@@ -1,6 +1,5 @@
 /** What the model menu says of a family and of a model: its shape, its size, how good it is. */
 
-import { writesTarget } from "../model/description.js";
 import { h, newId } from "../ui/dom.js";
 import { familyShape } from "../ui/family_shape.js";
 import { integer, millions, number, percent } from "../ui/format.js";
@@ -67,8 +66,11 @@ function qualityOf(model) {
   return Number.isFinite(beam?.chrf) ? t("header.chrf", { chrf: number(beam.chrf, 1) }) : null;
 }
 
+/** Whether one side looks at another one. The list has no description. @param {any} model */
+const translates = ({ attentions = [] }) => attentions.some(({ queries, keys }) => queries !== keys);
+
 /** "English → Japanese", or the languages that it reads. */
 function languagesOf(model) {
   const { languages = [] } = model;
-  return languages.map(languageName).join(writesTarget(model) ? " → " : t("compare.comma"));
+  return languages.map(languageName).join(translates(model) ? " → " : t("compare.comma"));
 }

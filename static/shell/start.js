@@ -83,6 +83,13 @@ export function fitted(before, patch, modelOf, declared) {
     layer: Math.min(state.layer, open.n_layer - 1),
     head: Math.min(state.head, open.n_head - 1),
     causal: state.causal === trainedCausal(model) ? null : state.causal,
-    view: VIEWS.some((view) => view.id === state.view && !hasView(view, model, state)) ? DEFAULTS.view : state.view,
+    view: offered(state.view, model, state),
   };
+}
+
+/** A view that the model and its open attention have not gives way to the usual one, or to the first that there is. */
+function offered(id, model, state) {
+  const has = (one) => VIEWS.some((view) => view.id === one && hasView(view, model, state));
+  if (!VIEWS.some((view) => view.id === id) || has(id)) return id;
+  return has(DEFAULTS.view) ? DEFAULTS.view : (VIEWS.find((view) => hasView(view, model, state))?.id ?? id);
 }

@@ -7,6 +7,7 @@ from httpx import AsyncClient
 from app import VERSION
 from app.settings import Settings
 from model.checkpoint import Checkpoint
+from model.describe import describe
 from model.taps import tap_dims
 from model.trace import Masks, trace
 from tests.app.conftest import Open
@@ -31,7 +32,7 @@ async def test_every_tensor_is_the_models_own(client: AsyncClient, gpt: Checkpoi
 async def test_metadata(client: AsyncClient, gpt: Checkpoint) -> None:
     _, meta = await post(client)
     n = len(gpt.tokenizer.encode(TEXT))
-    assert (meta["version"], meta["produced_by"]) == (1, f"chumoku {VERSION}")
+    assert (meta["version"], meta["produced_by"]) == (2, f"chumoku {VERSION}")
     assert (meta["model"], meta["text"], meta["n_characters"]) == ("stories-gpt", TEXT, len(TEXT))
     assert meta["max_seq_len"] == gpt.config.max_seq_len
     assert meta["config"] == {**gpt.config.to_json(), "classes": [], "d_head": gpt.config.d_head}
@@ -45,6 +46,14 @@ async def test_metadata(client: AsyncClient, gpt: Checkpoint) -> None:
     assert meta["seconds"] > 0
     assert meta["predictions"] == []
     assert list(meta["dims"]) == [f"layers.{layer}.attn.pattern" for layer in range(gpt.config.n_layer)]
+
+
+async def test_a_request_may_ask_for_the_description(client: AsyncClient, gpt: Checkpoint) -> None:
+    told = describe(gpt.config)
+    _, short = await post(client)
+    assert (short["description_id"], "description" in short) == (told.id, False)
+    _, whole = await post(client, describe=True)
+    assert whole["description"] == told.to_json()
 
 
 async def test_answer_is_not_kept_and_says_its_time(client: AsyncClient) -> None:

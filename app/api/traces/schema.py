@@ -39,4 +39,8 @@ class TraceRequest(Run):
     format: Literal["safetensors", "npz"] = Field(
         default="safetensors", description="npz is for `numpy.load`: the same arrays, the metadata as `__metadata__`."
     )
+    describe: bool = Field(
+        default=False,
+        description="Put the model's whole description into the metadata, as saved files have it.",
+    )
     predict: Predict | None = Field(default=None, description="List next tokens in the metadata's `predictions`.")

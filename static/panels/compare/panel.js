@@ -23,6 +23,7 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "change",
+  roles: ["overview"],
   hides: true,
   needs: (state, model) => {
     if (!state.compare) return [];

@@ -73,7 +73,8 @@ function sharesLine(session, { from, token, u }, width) {
 /** The strongest key of a row, out of the float32 of the open head. null while that is on its way. */
 function placeOf(trace, { layer, head }, { ids }, query) {
   const detail = trace?.detail;
-  if (!detail || detail.layer !== layer || detail.head !== head || detail.attention !== trace.attention.id) return null;
+  if (!detail?.overview || detail.layer !== layer || detail.head !== head || detail.attention !== trace.attention.id)
+    return null;
   const { written, queries, keys } = trace;
   if (written !== queries || !isTrace(written, ids)) return null;
   const { start, end } = keys.real;

@@ -1,5 +1,6 @@
 /** What the heads do on this sentence, where a rule has a name for it: marks in the overview, and the open head's rule. */
 
+import { can } from "../../model/description.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { number, percent } from "../../ui/format.js";
 import { setHeadChips } from "../../ui/head_chip.js";
@@ -32,6 +33,7 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "labels",
+  has: (model) => can(model, "heads"),
   needs: ["explain:heads"],
   draw(root, trace, state, actions) {
     const { heads, rules } = trace.explained.heads;

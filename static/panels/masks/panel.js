@@ -3,7 +3,7 @@
 import { leakOfHead } from "../../model/compare/measure.js";
 import { causalIn, compared } from "../../model/compare/runs.js";
 import { openSquare } from "../../model/compare/square.js";
-import { trainedCausal, writesTarget } from "../../model/description.js";
+import { has, trainedCausal, writesTarget } from "../../model/description.js";
 import { runWords } from "../../ui/compare_words.js";
 import { replace } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
@@ -49,6 +49,7 @@ export function createMasks(root, actions, modelOf) {
 function leakNow(trace, { layer, head }) {
   const { detail, attention } = trace;
   if (detail?.layer !== layer || detail?.head !== head || detail.attention !== attention.id) return null;
+  if (!has(attention, "overview")) return null; // it does not say where it looks
   return leakOfHead(openSquare(trace, detail));
 }
 
@@ -56,6 +57,7 @@ function leakNow(trace, { layer, head }) {
 function effect(trace, { layer, head }, leak) {
   const trained = trainedCausal(trace.model);
   const own = trace.attentions.find(({ causal }) => causal) ?? trace.attention; // the one that it is about
+  if (!has(own, "mask")) return "";
   const mask = trace.mask(layer, head, own.id);
   const forbidden = mask.reduce((count, reasons) => count + (reasons ? 1 : 0), 0);
   const cells = { forbidden: integer(forbidden), cells: integer(mask.length) };

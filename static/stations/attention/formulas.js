@@ -8,6 +8,9 @@ const scaled = (d) => [mi("Q", "q"), sup(mi("K", "k"), mtext("⊤")), mo("/"), s
 
 const keyDimension = () => sub(mi("d"), mi("k"));
 
+/** A tensor of a mechanism that this page has no formula for: its name. @param {string} role */
+export const plain = (role) => math(mi(role));
+
 /** A = softmax(QKᵀ/√d_k + M) */
 export const weights = () =>
   math(mi("A"), mo("="), mi("softmax"), mtext("("), ...scaled(keyDimension()), mo("+"), mi("M"), mtext(")"));

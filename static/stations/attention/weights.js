@@ -44,7 +44,7 @@ export default {
     const blind = blindRows(trace.detail.mask);
     const legend = linesLegend(trace, state) ?? legendOf(weightScale(), { number: String, forbidden });
     const note = t(blind.length ? "matrix.rows_sum_but" : "matrix.rows_sum", { rows, cols });
-    drawHead(parts, trace.model, state, { formula: [formulas.weights()], note, legend });
+    drawHead(parts, trace.model, state, { formula: [formulaOf(trace.attention)], note, legend });
     parts.note.hidden = blind.length === 0;
     setText(parts.note, blind.length ? nothingWords(blind) : "");
     parts.places.alone.hidden = drawForms(parts.forms, trace, state, actions) || state.compare;
@@ -58,3 +58,6 @@ function drawOne(place, trace, state, actions) {
   const margin = leakMargin(trace, detail);
   drawWeights(place, trace, state, actions, { id: "weights", title: t("matrix.weights"), detail, margin });
 }
+
+/** Only the pattern is a softmax of scores; other weights go by their own name. */
+const formulaOf = ({ overview }) => (overview === "pattern" ? formulas.weights() : formulas.plain(overview));

@@ -2,7 +2,7 @@
 
 import { rampStops } from "../../chart/colour.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
-import { stacksOf } from "../../model/description.js";
+import { can, stacksOf } from "../../model/description.js";
 import { rowIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 import { chosenUnit } from "../../model/units.js";
@@ -33,6 +33,7 @@ const own = ownState("ffn", { shown: choice("post", "pre"), sort: choice("id", "
 
 export default {
   id: "ffn",
+  has: (model) => can(model, "units"),
   own,
   why: "unit",
   needs(state, model) {

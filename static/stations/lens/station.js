@@ -4,7 +4,7 @@
  */
 
 import { legendOf, weightScale } from "../../chart/matrix/scale.js";
-import { answeringStack, predictsTokens, tiesEmbeddings } from "../../model/description.js";
+import { answeringStack, can, predictsTokens, tiesEmbeddings } from "../../model/description.js";
 import { rowOf } from "../../model/selection.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
@@ -27,6 +27,7 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "lens",
+  has: (model) => can(model, "lens"),
   own,
   why: "logit",
   // What the model really says, to hold the last depth against; a classifier's classes come with the trace.

@@ -2,7 +2,7 @@
 
 import { h, replace } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
-import { t } from "../../ui/i18n.js";
+import { hasString, t } from "../../ui/i18n.js";
 import { nameOfPart, scrolling } from "../activation_parts.js";
 
 const COLUMNS = ["part", "n", "share", "times", "shapes"];
@@ -51,7 +51,7 @@ function grouped(counts) {
 
 function rowOf({ part, stack, cross, shapes, n, tied, layers }, total, most) {
   const name = [
-    t(`residual.part.${part}`),
+    hasString(`residual.part.${part}`) ? t(`residual.part.${part}`) : part,
     stack && h("span", { class: "dim" }, ` ${t(`residual.stack.${stack}`)}`),
     cross && h("span", { class: "dim" }, ` ${t("residual.cross")}`),
   ];

@@ -1,6 +1,6 @@
 /** The residual stream: how long it is, what each sublayer writes into it, what LayerNorm makes of it, why it is there. */
 
-import { attentionOf, placeOf, predictsTokens, stackOf, stacksOf } from "../../model/description.js";
+import { attentionOf, can, placeOf, predictsTokens, stackOf, stacksOf } from "../../model/description.js";
 import { stackWith } from "../../model/places.js";
 import { position } from "../../model/selection.js";
 import { perRoot } from "../../ui/dom.js";
@@ -24,6 +24,7 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "residual",
+  has: (model) => can(model, "gradients") && can(model, "parameters"),
   own,
   why: "norm",
   needs: (state, model) => [
