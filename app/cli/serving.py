@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import socket
-import sys
 from contextlib import suppress
 from typing import Any
 
@@ -48,7 +47,7 @@ def config_of(app: Any, settings: Settings) -> uvicorn.Config:
     """uvicorn's configuration; our own line for each request in place of its."""
     return uvicorn.Config(
         app,
-        log_config=logs.config(settings.log_level, settings.log_text, plain=sys.stderr.isatty()),
+        log_config=logs.config(settings.log_level, settings.log_text),
         access_log=False,
         server_header=False,
         ws="none",

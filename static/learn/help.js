@@ -5,6 +5,7 @@ import { t } from "../ui/i18n.js";
 import { switchRow } from "../ui/switch_row.js";
 import { readingIsOn, setReading } from "./reading.js";
 
+/** @type {[string[], string][]} */
 const KEYS = [
   [["/"], "help.slash"],
   [["←", "→"], "help.arrows_strip"],

@@ -90,7 +90,7 @@ function drawSafely(root, draw) {
     failed?.remove();
   } catch (error) {
     console.error(error);
-    const text = t("error.no_draw", { message: error.message });
+    const text = t("error.no_draw", { message: /** @type {Error} */ (error).message });
     if (failed) setText(failed, text);
     else root.after(h("p", { class: "panel-error", role: "alert" }, text));
   }

@@ -65,6 +65,7 @@ export function drawBarList(root, { label, bars }) {
   keepingFocus(root, () => replace(root, h("ol", { class: "bar-list", "aria-label": label }, bars.map(barOf))));
 }
 
+/** @param {Bar} bar */
 function barOf({ id, name, share, value, words, chosen, role, onChoose }) {
   const track = h(
     "span",

@@ -57,6 +57,9 @@ export function keepWidth(button, other) {
   button.dataset.alsoSays = other;
 }
 
+/** What nodes and strings say. @param {(Node|string)[]} parts */
+export const plainText = (parts) => parts.map((part) => (typeof part === "string" ? part : part.textContent)).join("");
+
 /** Write text only when it differs: an aria-live region would read it again. @param {Node} node @param {string} text */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
@@ -75,14 +78,14 @@ export function newId(name) {
 /**
  * One value for each root element, made at its first use: how a view keeps what it built between two draws.
  * @template T
- * @param {(root: Element) => T} make
+ * @param {(root: HTMLElement) => T} make
  * @returns {(root: Element) => T}
  */
 export function perRoot(make) {
   /** @type {WeakMap<Element, T>} */
   const made = new WeakMap();
   return (root) => {
-    if (!made.has(root)) made.set(root, make(root));
+    if (!made.has(root)) made.set(root, make(/** @type {HTMLElement} */ (root)));
     return /** @type {T} */ (made.get(root));
   };
 }
@@ -95,8 +98,10 @@ function build(element, attrs, children) {
 
 /** @param {Child[]} children @returns {(Node|string)[]} */
 function nodes(children) {
-  return children
-    .flat(Infinity)
+  const flat = /** @type {(Node|string|number|null|undefined|false)[]} */ (
+    /** @type {any[]} */ (children).flat(Infinity)
+  );
+  return flat
     .filter((child) => child !== null && child !== undefined && child !== false)
     .map((child) => (child instanceof Node ? child : String(child)));
 }

@@ -17,3 +17,7 @@ declare module "node:assert/strict" {
   };
   export default assert;
 }
+
+declare module "node:fs" {
+  export function readFileSync(path: string | URL, encoding: "utf8"|"utf-8"): string;
+}

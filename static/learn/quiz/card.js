@@ -46,7 +46,7 @@ export function createSpot(place, on) {
       drawn = content;
       node.className = `guess is-${mode}`;
       if (mode === "asks") replace(node, asking(question, on, node));
-      else if (mode === "answered") replace(node, answered(question, answer, on));
+      else if (mode === "answered") replace(node, answered(question, /** @type {Answer} */ (answer), on));
       else replace(node, h("p", { class: "dim" }, t(mode === "note" ? `guess.note.${asked?.name}` : "guess.waiting")));
     },
   };

@@ -18,7 +18,13 @@ import { stepsOf } from "./steps.js";
 export function createTour({ actions, examples, modelOf, frame, ground, tour: startable }) {
   const { root } = frame;
   const button = frame.header.tour;
-  const tour = { at: -1, steps: [], trace: null, waiting: false, from: /** @type {Element|null} */ (null) };
+  const tour = {
+    at: -1,
+    steps: /** @type {ReturnType<typeof stepsOf>} */ ([]),
+    trace: /** @type {import("../../data/model_trace.js").ModelTrace|null} */ (null),
+    waiting: false,
+    from: /** @type {Element|null} */ (null),
+  };
   const offers = createOffers(button, frame.offer, start);
   const card = createCard(root, { go, close });
 

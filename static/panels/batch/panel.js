@@ -15,10 +15,11 @@ const own = ownState("batch", { text: text("") });
 const PAUSE_MS = 350;
 
 const partsOf = perRoot((root) => {
-  const parts = { turn: 0, timer: 0, actions: null, asked: "" };
+  const actions = /** @type {import("../../stations/index.js").Actions|null} */ (null);
+  const parts = { turn: 0, timer: 0, actions, asked: "" };
   const typed = () => {
     clearTimeout(parts.timer);
-    parts.timer = setTimeout(() => parts.actions.set(own.patch({ text: input.value })), PAUSE_MS);
+    parts.timer = setTimeout(() => parts.actions?.set(own.patch({ text: input.value })), PAUSE_MS);
   };
   const attrs = {
     type: "text",
@@ -84,7 +85,7 @@ async function load(parts, model, sentences, causal) {
     const same = members.every(({ pads }) => pads === 0);
     setText(parts.said, t(same ? "batch.same_length" : "batch.length", { n: members[0].tokens.length }));
   } catch (error) {
-    if (turn !== parts.turn || error.name === "AbortError") return;
+    if (turn !== parts.turn || /** @type {Error} */ (error).name === "AbortError") return;
     parts.asked = ""; // the next change tries again
     parts.box.hidden = true;
     setText(parts.said, errorText(error));

@@ -29,7 +29,7 @@ export function drawNext(root, trace, state) {
   const query = rowOf(state, trace);
   const where = h("span", { class: "dim" }, t("compare.next_where", { row: query }));
   const title = h("h3", null, t("compare.next"), " ", where);
-  const { otherPrediction } = trace.change;
+  const { otherPrediction } = /** @type {import("../../data/model_trace.js").Change} */ (trace.change);
   if (!otherPrediction) return replace(root, title, h("p", { class: "dim" }, t("compare.pad_next")));
   const wish = chosenIn(root);
   if (wish.row !== query) Object.assign(wish, { id: null, row: query });

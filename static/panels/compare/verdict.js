@@ -15,7 +15,7 @@ const ROUNDING = 1e-5;
  * @returns {{text: string, equal: boolean, weights: number, next: number|null}|null} null: no PADs, nothing to compare
  */
 export function verdictOf(trace, state) {
-  const { alone, after } = trace.change;
+  const { alone, after } = /** @type {import("../../data/model_trace.js").Change} */ (trace.change);
   if (!alone) return null;
   const { attention, queries, keys } = trace;
   const single = squareOf(alone.detail.overview.data, attention, withoutPads(queries), withoutPads(keys));

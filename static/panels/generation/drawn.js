@@ -2,7 +2,7 @@
 
 import { tokenLabel, tokenName } from "../../model/labels.js";
 import { followsQuery } from "../../model/written.js";
-import { h, replace, setText } from "../../ui/dom.js";
+import { h, plainText, replace, setText } from "../../ui/dom.js";
 import { byteSize, number, percent } from "../../ui/format.js";
 import { headWords } from "../../ui/head_names.js";
 import { phrase, t } from "../../ui/i18n.js";
@@ -63,7 +63,7 @@ function sharesLine(session, { from, token, u }, width) {
   const shares = sharesOf(from).map((share) => {
     const hit = share.id === token.id || (share.id === null && u >= share.from);
     const text = share.id === null ? [t("generation.others")] : tokenText(session.word(share.id));
-    const length = text.reduce((sum, part) => sum + (part.textContent ?? part).length, 0);
+    const { length } = plainText(text);
     const fits = length * CHARACTER + 6 < (share.to - share.from) * width;
     return h("span", { class: hit ? "share hit" : "share", style: place(share) }, fits ? text : null);
   });

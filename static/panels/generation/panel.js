@@ -17,7 +17,7 @@ import { createSession } from "./session.js";
 /** Milliseconds that Play leaves for each step. */
 const PACES = { slow: 1000, normal: 300, fast: 0 };
 
-const made = perRoot(() => ({ /** @type {ReturnType<typeof createPanel>|null} */ panel: null }));
+const made = perRoot(() => ({ panel: /** @type {ReturnType<typeof createPanel>|null} */ (null) }));
 
 export default {
   id: "generation",

@@ -50,7 +50,10 @@ export default {
 
 /** @param {NonNullable<ReturnType<typeof actualOf>>} actual */
 function goesOnWith({ token, key, vars }) {
-  return phrase(key, { ...vars, token: h("b", { class: "mono token-name" }, tokenText(token)) });
+  return phrase(key, {
+    .../** @type {Record<string, string|number>} */ (vars),
+    token: h("b", { class: "mono token-name" }, tokenText(token)),
+  });
 }
 
 /** What taking one does here, and what is unusual about this row. */

@@ -1,7 +1,7 @@
 /** M, as the reasons it is made of: 0 is added where a query may look at a key, −∞ where something forbids it. */
 
-import { has } from "../../model/description.js";
 import { cssColour } from "../../chart/colour.js";
+import { has } from "../../model/description.js";
 import { h, perRoot, setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { buildStation, drawHead } from "../opened_head.js";
@@ -30,7 +30,11 @@ export default {
     const nKey = trace.keys.tokens.length;
     const forbidden = mask.data.reduce((count, reasons) => count + (reasons ? 1 : 0), 0);
     const note = t("matrix.mask_note", { forbidden, cells: mask.data.length });
-    drawHead(parts, trace.model, state, { formula: [has(trace.attention, "scores") ? formulas.masked() : formulas.plain("M")], note, legend: legend(mask.data) });
+    drawHead(parts, trace.model, state, {
+      formula: [has(trace.attention, "scores") ? formulas.masked() : formulas.plain("M")],
+      note,
+      legend: legend(mask.data),
+    });
     const blind = blindRows(mask);
     const sentences = [forbidden && t("masks.infinity"), blind.length && nothingWords(blind)];
     setText(parts.why, sentences.filter(Boolean).join(" "));

@@ -39,8 +39,9 @@ export function unitCells(trace, state) {
   const [rows, cols] = [groupedTokens(trace.queries.tokens, unit), groupedTokens(trace.keys.tokens, unit)];
   const { query, key } = position(state, trace);
   const shape = /** @type {[number, number]} */ ([trace.queries.tokens.length, trace.keys.tokens.length]);
-  const mask = trace.detail.mask.data;
+  const mask = /** @type {Uint8Array} */ (trace.detail?.mask.data);
   const forbidden = mask.some(Boolean) ? mask : null;
+  /** @param {Float32Array} values */
   const cells = (values) =>
     unit === "tokens" ? { values, shape, forbidden } : summed({ values, shape, forbidden }, rows.groups, cols.groups);
   // A group that holds the choice already keeps it; else its last token, which under a causal mask sees the others.
@@ -65,7 +66,9 @@ export function unitSize(trace, state) {
 
 /** Tokens that are parts of one character, by their places. @param {import("../../model/labels.js").Token[]} tokens */
 export function sharedCharacters(tokens) {
-  let at = 0;
-  const runs = characterGroups(tokens).map((run) => ({ start: at, end: (at += run.tokens.length), text: run.text }));
-  return runs.filter(({ text }) => text !== null);
+  let end = 0;
+  return characterGroups(tokens).flatMap(({ tokens: { length }, text }) => {
+    end += length;
+    return text === null ? [] : [{ start: end - length, end, text }];
+  });
 }

@@ -40,7 +40,7 @@ export default {
       parts.places[name].hidden = name !== shown;
     }
     const details = state.compare ? [trace.detail, trace.other] : [trace.detail];
-    const forbidden = details.some(({ mask }) => mask.data.some(Boolean)) && t("matrix.forbidden_word");
+    const forbidden = details.some(({ mask }) => mask.data.some(Boolean)) ? t("matrix.forbidden_word") : null;
     const blind = blindRows(trace.detail.mask);
     const legend = linesLegend(trace, state) ?? legendOf(weightScale(), { number: String, forbidden });
     const note = t(blind.length ? "matrix.rows_sum_but" : "matrix.rows_sum", { rows, cols });

@@ -7,7 +7,7 @@ import { className } from "../../ui/class_name.js";
 import { transposed as flipped, math, mi, mn, mo, mtext, row, sub } from "../../ui/mathml.js";
 import { normed, parameter, times } from "./letters.js";
 import { asRow, once, transposed } from "./matrices.js";
-import { productPicture, productSum } from "./product.js";
+import { productPicture, productSum, stacked } from "./product.js";
 import { shareOf } from "./softmax.js";
 
 const last = (model) => (answeringStack(model).final_norm ? normed(mi("X")) : mi("X"));
@@ -137,8 +137,9 @@ export const answer = {
         lit: (row_, col) => ({ row: 0, col }),
       },
     ];
-    return { layout: "stack", mats, result: mats[1], rows: "row", cols: "answer", ids };
+    return stacked(mats, { rows: "row", cols: "answer", ids });
   },
+  /** @returns {import("./product.js").Arithmetic} */
   explain(context, picture, row_, col) {
     const { ids, names, p } = answersOf(context);
     const shares = shareOf(wholeRow(context), ids[col], String);

@@ -7,7 +7,7 @@ import { reasonOf } from "../query_key.js";
 import { tapIn } from "./context.js";
 import { flippedKeys, ofHead, projected, rootOfD, times } from "./letters.js";
 import { headOf, mapped, once, transposed } from "./matrices.js";
-import { productPicture, productSum } from "./product.js";
+import { productPicture, productSum, stacked } from "./product.js";
 
 const both = (row, col) => ({ row, col });
 const feature = (i) => String(i);
@@ -55,11 +55,13 @@ export const scale = {
       { ...one, id: "a", op: "", name: () => dot(head), matrix: dots(detail) },
       { ...one, id: "c", op: "÷√d →", name: perHead("S", head), matrix: detail.scores },
     ];
-    return { layout: "stack", mats, result: mats[1], rows: "query", cols: "key" };
+    return stacked(mats, { cols: "key" });
   },
+  /** @returns {import("./product.js").Arithmetic} */
   explain({ trace: { detail }, step }, picture, query, key) {
     const qk = sum(products(rowIn(detail.q, query), rowIn(detail.k, key)));
     const root = Math.sqrt(detail.q.shape[1]);
+    /** @type {import("./product.js").Arithmetic["lines"]} */
     const lines = [
       ["computation.line.dot", {}, qk],
       ["computation.line.root", { d: detail.q.shape[1] }, root],
@@ -106,11 +108,13 @@ export const mask = {
         forbidden,
       },
     ];
-    return { layout: "stack", mats, result: mats[2], rows: "query", cols: "key" };
+    return stacked(mats, { cols: "key" });
   },
+  /** @returns {import("./product.js").Arithmetic} */
   explain({ trace: { detail } }, picture, query, key) {
     const reasons = cellIn(detail.mask, query, key);
     const score = cellIn(detail.scores, query, key);
+    /** @type {import("./product.js").Arithmetic["lines"][number]} */
     const m = reasons
       ? ["computation.line.forbidden", { reason: reasonOf(reasons) }, -Infinity]
       : ["computation.line.allowed", {}, 0];

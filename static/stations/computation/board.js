@@ -64,7 +64,7 @@ function drawAnew(parts, picture, one) {
   return drawn;
 }
 
-/** One element: what made it is lit, and reckoned. @param {[number, number]} cell */
+/** One element: what made it is lit, and computed. */
 function show(parts, [row, col], hovered) {
   const { drawn, picture, context } = parts.board;
   light(drawn, row, col);

@@ -30,7 +30,8 @@ const headAt = (col, [from, to] = [0, Infinity]) =>
   col >= from && col < to ? {} : { head: Math.floor(col / (to - from)) };
 
 /** What the state then says. @param {import("./context.js").Context} context @param {import("./product.js").Picture} picture
- * @param {[number, number]} cell @returns {Partial<import("../../state/store.js").State>} */
+ * @param {[number, number]} cell @returns {Partial<import("../../state/store.js").State>}
+ */
 export function choiceOf({ step }, { rows, cols, ids = [], result }, [row, col]) {
   const token = rows === "query" ? { query: row } : rows === "key" ? { key: row } : {};
   const other = { key: { key: col }, answer: { answer: ids[col] }, feature: {} }[cols];

@@ -6,6 +6,11 @@ import { math, mi, mn, mo, mtext } from "../../ui/mathml.js";
 import { tapIn } from "./context.js";
 import { ofHead, projected } from "./letters.js";
 import { headOf, joined } from "./matrices.js";
+import { stacked } from "./product.js";
+
+/** @typedef {import("./product.js").Mat} Mat */
+
+const QKV = /** @type {const} */ (["q", "k", "v"]);
 
 /** The first of a head's columns. */
 const first = ({ attention }, head) => head * attention.d_head;
@@ -28,11 +33,13 @@ export const heads = {
     return ["q", "k", "v"].map((name) => math(one(name)));
   },
   picture({ trace, step, head, queries, keys }) {
-    const mats = ["q", "k", "v"].flatMap((name) => {
+    const mats = QKV.flatMap((name) => {
       const tensor = trace.tensor(tapIn(step, name));
       const d = tensor.shape[2];
+      /** @type {Pick<Mat, "whose"|"rows">} */
       const rows = name === "q" ? { whose: "query", rows: queries } : { whose: "key", rows: keys };
       const lit = (from) => (row, col) => ({ row: name === "q" ? row : undefined, col: from + col });
+      /** @type {Mat} */
       const whole = {
         id: name,
         op: "",
@@ -41,6 +48,7 @@ export const heads = {
         band: [head * d, (head + 1) * d],
         lit: lit(head * d),
       };
+      /** @type {Mat} */
       const one = {
         id: `${name}_head`,
         op: "→",
@@ -53,8 +61,12 @@ export const heads = {
         { ...one, ...rows, role: name },
       ];
     });
-    return { layout: "pairs", mats, result: mats[1], rows: "query", cols: "feature" };
+    return stacked(mats, { layout: "pairs", result: mats[1] });
   },
+  /**
+   * @param {any} context @param {import("./product.js").Picture} picture @param {number} at_ @param {number} col
+   * @returns {import("./product.js").Arithmetic}
+   */
   explain({ head }, { mats: [whole, one] }, at_, col) {
     const d = one.matrix.shape[1];
     const value = cellIn(whole.matrix, at_, head * d + col);
@@ -101,8 +113,9 @@ export const concat = {
         lit: (row, col) => ({ row, col }),
       },
     ];
-    return { layout: "stack", mats, result: mats[1], rows: "query", cols: "feature" };
+    return stacked(mats);
   },
+  /** @returns {import("./product.js").Arithmetic} */
   explain({ step }, { result }, query, col) {
     const d = step.attention.d_head;
     const value = cellIn(result.matrix, query, col);

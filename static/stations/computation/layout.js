@@ -28,7 +28,7 @@ export function layoutOf(picture, { width, one, type }) {
   const sizes = mats.map(({ matrix }, i) => ({
     cols: matrix.shape[1],
     rows: shown[i].count,
-    flat: isFlat(shown[i], matrix),
+    flat: isFlat(shown[i]),
   }));
   const arrangement = arrangementOf(picture, sizes, width - labels);
   const scale = scaleFor(arrangement, sizes, width - labels, labels);
@@ -37,7 +37,7 @@ export function layoutOf(picture, { width, one, type }) {
   return { scale, boxes, arrangement, room, labels };
 }
 
-/** What is drawn of it: all rows, or one token's. */
+/** What is drawn of it: all rows, or one token's. @param {import("./product.js").Mat} mat @param {{query: number, key: number}|null} one */
 function rowsOf({ whose, matrix }, one) {
   return whose && one
     ? { from: one[whose], count: 1, single: true }

@@ -5,7 +5,8 @@ import { frac, math, mi, mn, mo, row, sqrt, sup } from "../../ui/mathml.js";
 import { depthOf } from "./context.js";
 import { normed, written } from "./letters.js";
 import { asRow } from "./matrices.js";
-import { mat, stacked, streamName, sumName } from "./stream.js";
+import { stacked } from "./product.js";
+import { mat, streamName, sumName } from "./stream.js";
 
 /** A LayerNorm: `of` a step, `input` names what goes in. */
 function normKind(of, input) {
@@ -30,11 +31,16 @@ function normKind(of, input) {
         mat("c", "=", () => normed(input(step)()), trace.tensor(roles.out.tap), queries),
       ]);
     },
+    /**
+     * @param {any} context @param {import("./product.js").Picture} picture @param {number} query @param {number} col
+     * @returns {import("./product.js").Arithmetic}
+     */
     explain({ step }, { mats: [x, gain, bias, c] }, query, col) {
       const { eps, roles } = of(step);
       const values = rowIn(x.matrix, query);
       const { mean, variance, hat } = normalised(values, col, eps);
       const [g, b] = [gain.matrix.data[col], bias.matrix.data[col]];
+      /** @type {import("./product.js").Arithmetic["lines"]} */
       const lines = [
         ["computation.line.x", {}, values[col]],
         ["computation.line.mean", { n: values.length }, mean],

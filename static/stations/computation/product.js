@@ -50,14 +50,28 @@ export function productPicture({ a, b, bias = null, c, cols = "feature" }) {
   return { layout: "product", mats, result: mats.at(-1), rows: a.whose ?? "row", cols };
 }
 
+/**
+ * Matrices one after another, the last of them made from the others.
+ * @param {any[]} mats @param {Partial<Picture>} [more] @returns {Picture}
+ */
+export const stacked = (mats, more) => ({
+  layout: "stack",
+  mats,
+  result: mats[mats.length - 1],
+  rows: "query",
+  cols: "feature",
+  ...more,
+});
+
 /** Σ a·b + bias. @param {Picture} picture @param {number} row @param {number} col @param {Partial<Arithmetic> & {label: (i: number) => string}} more */
 export function productSum({ mats }, row, col, { label, ...more }) {
-  const [a, b, c] = ["a", "b", "c"].map((id) => mats.find((one) => one.id === id));
+  const [a, b, c] = ["a", "b", "c"].map((id) => /** @type {Mat} */ (mats.find((one) => one.id === id)));
   const bias = mats.find((one) => one.id === "bias");
   const [x, w] = [rowIn(a.matrix, row), columnIn(b.matrix, col)];
   const values = products(x, w);
   const dot = sum(values);
   const shift = bias ? bias.matrix.data[col] : 0;
+  /** @type {Arithmetic["lines"]} */
   const lines = [["computation.line.sum", { n: values.length }, dot]];
   if (bias) lines.push(["computation.line.bias", {}, shift]);
   return {

@@ -5,7 +5,7 @@ import { math, mi, mo, mtext, row } from "../../ui/mathml.js";
 import { depthOf, isForeign, readBy, tapIn } from "./context.js";
 import { memory, normed, parameter, projected, stream, times, written } from "./letters.js";
 import { asRow, joined, transposed } from "./matrices.js";
-import { productPicture, productSum } from "./product.js";
+import { productPicture, productSum, stacked } from "./product.js";
 
 const feature = (i) => String(i);
 
@@ -62,6 +62,7 @@ function linearKind(of, why) {
         c: { name: y, matrix: matrix(output), role, whose, rows, band: split === "out" ? band : undefined },
       });
     },
+    /** @returns {import("./product.js").Arithmetic} */
     explain({ model, step }, picture, at, col) {
       return productSum(picture, at, col, { label: feature, tap: of(step, model).output });
     },
@@ -156,10 +157,15 @@ export const relu = {
       lit: (row, col) => ({ row, col }),
     });
     const mats = [one("a", "", () => mi("pre"), "pre"), one("c", "=", () => mi("post"), "post")];
-    return { layout: "stack", mats, result: mats[1], rows: "query", cols: "feature" };
+    return stacked(mats);
   },
+  /**
+   * @param {any} context @param {import("./product.js").Picture} picture @param {number} at @param {number} col
+   * @returns {import("./product.js").Arithmetic}
+   */
   explain({ step: { sublayer } }, { mats: [a, c] }, at, col) {
     const pre = a.matrix.data[at * a.matrix.shape[1] + col];
+    /** @type {import("./product.js").Arithmetic["lines"]} */
     const lines = [
       ["computation.line.pre", {}, pre],
       [pre > 0 ? "computation.line.fires" : "computation.line.silent", {}, null],

@@ -5,6 +5,7 @@ import { elementOf, headOf, isKnown } from "../../model/identities.js";
 import { cellIn } from "../../model/matrix.js";
 import { math, mi, mo, mtext, row } from "../../ui/mathml.js";
 import { tapIn } from "./context.js";
+import { stacked } from "./product.js";
 import { roleOf } from "./steps.js";
 
 /** The tensors and parameters of the step, by the names that the equation has for them: [kind of need, name]. */
@@ -47,8 +48,9 @@ export const role = {
       ...(crossed(step, name) ? { cols: keys } : {}),
       ...(step.attention.overview === name ? { ramp: "weights" } : {}),
     };
-    return { layout: "stack", mats: [mat], result: mat, rows: whose, cols: crossed(step, name) ? "key" : "feature" };
+    return stacked([mat], { rows: whose, cols: crossed(step, name) ? "key" : "feature" });
   },
+  /** @returns {import("./product.js").Arithmetic} */
   explain({ trace, step, head }, { result }, row, col) {
     const names = namesOf(step);
     const identity = identityOf(step.attention, roleOf(step));

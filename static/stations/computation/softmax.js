@@ -4,6 +4,7 @@ import { cellIn, rowIn, sum } from "../../model/matrix.js";
 import { math, mi, mo, mtext, row } from "../../ui/mathml.js";
 import { tapIn } from "./context.js";
 import { ofHead } from "./letters.js";
+import { stacked } from "./product.js";
 
 const masked = (head) => row(ofHead("S", head), mo("+"), mi("M"));
 
@@ -26,8 +27,9 @@ export const softmaxStep = {
         lit: (row, col) => ({ row, col }),
       },
     ];
-    return { layout: "stack", mats, result: mats[1], rows: "query", cols: "key" };
+    return stacked(mats, { cols: "key" });
   },
+  /** @returns {import("./product.js").Arithmetic} */
   explain({ trace: { detail }, step, keys }, picture, query, key) {
     const reasons = rowIn(detail.mask, query);
     const scores = Array.from(rowIn(detail.scores, query), (score, j) => (reasons[j] ? -Infinity : score));
@@ -45,9 +47,11 @@ export const softmaxStep = {
  * @param {ArrayLike<number>} values @param {number} index @param {(i: number) => string} label
  */
 export function shareOf(values, index, label) {
-  const most = Array.prototype.reduce.call(values, (one, other) => Math.max(one, other), -Infinity); // a vocabulary is too long for arguments
+  let most = -Infinity; // in a loop: a vocabulary is too long for the arguments of Math.max
+  for (let i = 0; i < values.length; i++) most = Math.max(most, values[i]);
   const exps = Array.from(values, (value) => (value === -Infinity ? 0 : Math.exp(value - most)));
   const total = sum(exps);
+  /** @type {import("./product.js").Arithmetic["lines"]} */
   const lines = [
     ["computation.line.value", {}, values[index]],
     ["computation.line.most", {}, most],

@@ -108,7 +108,7 @@ function drawChoices(parts, { step, model }, state, actions) {
   if (leads !== undefined) setText(parts.leads, t("computation.leads", { layer: leads }));
   parts.leads.onclick = () => {
     const into = stepsOf(model, { ...actions.get(), layer: leads }).find(({ group }) => group !== "in");
-    actions.set({ layer: leads, ...opening(into) });
+    actions.set({ layer: leads, ...opening(/** @type {import("./steps.js").Step} */ (into)) });
   };
   for (const [way, button] of Object.entries(parts.ways)) {
     update(button, { "aria-pressed": way === own.of(state).way });

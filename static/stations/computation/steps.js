@@ -75,6 +75,10 @@ const ORDERS = {
  */
 export function stepsOf(model, { attention: id, layer }) {
   const stack = stackOf(model, attentionOf(model, id));
+  /**
+   * @param {Step["group"]} group @param {string} kind @param {Step["sublayer"]} [sublayer] @param {Step["attention"]} [attention]
+   * @returns {Step}
+   */
   const step = (group, kind, sublayer = null, attention = null) => ({
     id: `${group}.${kind}`,
     group,

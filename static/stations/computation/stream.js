@@ -6,10 +6,9 @@ import { isScaled, scalingWords } from "../embedding/scaling.js";
 import { depthOf, sumOf } from "./context.js";
 import { normed, stream, written } from "./letters.js";
 import { mapped } from "./matrices.js";
+import { stacked } from "./product.js";
 
 const both = (row, col) => ({ row, col });
-/** Matrices with the same rows, the last of which is made from the others. */
-export const stacked = (mats) => ({ layout: "stack", mats, result: mats.at(-1), rows: "query", cols: "feature" });
 export const mat = (id, op, name, matrix, queries, more = {}) => ({
   id,
   op,
@@ -69,13 +68,16 @@ export const embed = {
       mat("x", "=", () => mi("X"), trace.tensor(first(stack)), queries),
     ]);
   },
+  /** @returns {import("./product.js").Arithmetic} */
   explain({ trace, model, step: { stack } }, { mats, result }, query, col) {
     const { positional } = stack.embedding.roles;
     const [e, p] = [cellIn(mats[0].matrix, query, col), cellIn(trace.tensor(positional.tap), query, col)];
     const { tokens, positionIds } = trace.queries;
+    /** @type {import("./product.js").Arithmetic["lines"]} */
     const scaled = isScaled(stack)
       ? [["computation.line.scaled", { d: model.description.d_model }, e * factor(stack)]]
       : [];
+    /** @type {import("./product.js").Arithmetic["lines"]} */
     const lines = [
       [isScaled(stack) ? "computation.line.unscaled" : "computation.line.embedding", { id: tokens[query].id, col }, e],
       ...scaled,
@@ -110,9 +112,14 @@ function skipped(from, to, of) {
         mat("c", "→", named(last + 1), trace.tensor(to(step)), queries),
       ]);
     },
+    /**
+     * @param {any} context @param {import("./product.js").Picture} picture @param {number} query @param {number} col
+     * @returns {import("./product.js").Arithmetic}
+     */
     explain({ step }, { mats: [a, c] }, query, col) {
       const { first, last } = of(step);
       const [was, is] = [cellIn(a.matrix, query, col), cellIn(c.matrix, query, col)];
+      /** @type {import("./product.js").Arithmetic["lines"]} */
       const lines = [
         ["computation.line.before", { layer: first }, was],
         ["computation.line.change", { first, last, n: last - first + 1 }, is - was],
@@ -161,8 +168,13 @@ export const residual = {
       mat("c", "=", compound ? sumName(step) : streamName(depth + 1), trace.tensor(taps.sum), queries, { compound }),
     ]);
   },
+  /**
+   * @param {any} context @param {import("./product.js").Picture} picture @param {number} query @param {number} col
+   * @returns {import("./product.js").Arithmetic}
+   */
   explain({ step }, { mats: [a, b, c] }, query, col) {
     const [x, y] = [cellIn(a.matrix, query, col), cellIn(b.matrix, query, col)];
+    /** @type {import("./product.js").Arithmetic["lines"]} */
     const lines = [
       ["computation.line.stream", {}, x],
       ["computation.line.added", {}, y],

@@ -53,7 +53,9 @@ export function drawSum(parts, arithmetic, { mat: { name, compound }, alone, whe
     h("span", { class: "eq" }, "= "),
     h("b", { class: "mono" }, significant(total, 6)),
     " ",
-    own === null ? h("span", { class: "dim" }, t(arithmetic.note ?? "computation.moved")) : checked(arithmetic),
+    own === null
+      ? h("span", { class: "dim" }, t(arithmetic.note ?? "computation.moved"))
+      : checked({ ...arithmetic, own, tap: arithmetic.tap ?? "" }),
   );
   // A moving pointer would talk without end.
   if (!hovered) setText(parts.said, `${parts.title.textContent} ${parts.total.textContent}`);
@@ -68,7 +70,7 @@ export function drawNoSum(parts, words) {
   for (const place of [parts.title, parts.said]) setText(place, words);
 }
 
-/** The model's own number, and where it is from. */
+/** The model's own number, and where it is from. @param {{total: number, own: number, tap: string, times?: number}} arithmetic */
 function checked({ total, own, tap, times }) {
   const from = times ? t("computation.tap_times", { tap, times: significant(times) }) : tap;
   return [checkOf(total, own, (value) => significant(value, 6)), " ", h("code", { class: "dim" }, from)];

@@ -94,6 +94,7 @@ function scaled(stack, dModel, e) {
 }
 
 /** The chosen cell's sum, all the others, and how long the two parts of this row are. */
+/** @param {import("../../data/model_trace.js").ModelTrace} trace @param {any} stack @param {any[]} tensors  [e, p, x] @param {number} row @param {number} col */
 function sumOf(trace, stack, [e, p, x], row, col) {
   const at = row * x.shape[1] + col;
   const sum = Math.fround(e.data[at] + p.data[at]);
@@ -104,6 +105,7 @@ function sumOf(trace, stack, [e, p, x], row, col) {
     i: h("small", { class: "dim" }, row),
     d: col,
   };
+  /** @type {Record<string, string|Node>} */
   const factors = scales
     ? {
         root: number(Math.sqrt(dModel), Number.isInteger(Math.sqrt(dModel)) ? 0 : 4),

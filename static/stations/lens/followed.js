@@ -67,6 +67,11 @@ function seriesOf(final, next) {
     : [answer];
 }
 
+/**
+ * @param {any} found  the lens @param {number} at  of its rows @param {{name: string, colour: string}[]} series
+ * @param {{final: any, next: any, log: boolean, vocab: number}} about
+ * @returns {import("../../chart/bars/bar_picture.js").Bars}
+ */
 function barsOf(found, at, series, { final, next, log, vocab }) {
   const labels = depthLabels(found.top.length);
   const value = (who, depth) => found[who].probability[depth][at];

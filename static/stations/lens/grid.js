@@ -2,7 +2,7 @@
 
 import { inkOn, rampColour, rgb } from "../../chart/colour.js";
 import { tokenLabel } from "../../model/labels.js";
-import { h, newId, perRoot, replace, update } from "../../ui/dom.js";
+import { h, newId, perRoot, plainText, replace, update } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { tokenText } from "../../ui/token_text.js";
@@ -38,9 +38,9 @@ const partsOf = perRoot((root) => {
     made: /** @type {any[]} */ ([]),
     depth: -1,
     at: 0,
-    found: null,
-    trace: null,
-    choose: null,
+    found: /** @type {any} */ (null),
+    trace: /** @type {any} */ (null),
+    choose: /** @param {number} _index  of `found.rows` */ (_index) => {},
   };
   listen(parts);
   return parts;
@@ -141,7 +141,7 @@ function say({ readout, found, trace }, { depth, at }, aloud) {
   };
   update(readout, { "aria-live": aloud ? "polite" : "off", dataset: { depth, at } });
   const words = phrase(isFinal ? "lens.cell_final" : "lens.cell", vars);
-  if (readout.textContent !== words.map((one) => one.textContent ?? one).join("")) replace(readout, ...words);
+  if (readout.textContent !== plainText(words)) replace(readout, ...words);
 }
 
 function listen(parts) {
@@ -157,7 +157,10 @@ function listen(parts) {
     light(parts);
     say(parts, { depth, at }, true);
   };
-  box.addEventListener("click", ({ target }) => cellAt(target) && choose(cellAt(target)));
+  box.addEventListener("click", ({ target }) => {
+    const cell = cellAt(target);
+    if (cell) choose(cell);
+  });
   box.addEventListener("mouseover", ({ target }) => parts.found && say(parts, cellAt(target) ?? parts, false));
   box.addEventListener("mouseleave", () => parts.found && say(parts, parts, false));
   box.addEventListener("keydown", (event) => {

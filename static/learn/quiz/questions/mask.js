@@ -18,7 +18,7 @@ export function askMask(trace, state) {
   const { model, detail, other, attention, queries } = trace;
   if (!canAskMask(state) || !has(attention, "overview") || isReading(model, attention)) return null;
   const open = (run) => run?.layer === state.layer && run.head === state.head && run.attention === attention.id;
-  if (!open(detail) || !open(other)) return undefined;
+  if (!detail || !other || !open(detail) || !open(other)) return undefined;
   const ranked = tellable(rowsByChange(detail.overview, other.overview), ({ moved }) => moved, GAP);
   if (ranked.length < 2) return null;
   const asked = spread(ranked).sort((a, b) => a.row - b.row);

@@ -33,7 +33,10 @@ export function askNext(trace, state) {
   };
 }
 
-/** Beside the likeliest stands what was guessed, or the next. @param {number} guessed  its rank, from 0 */
+/**
+ * Beside the likeliest stands what was guessed, or the next.
+ * @param {import("../../../data/model_trace.js").ModelTrace} trace @param {any[]} candidates @param {number} guessed  its rank, from 0
+ */
 function saysOf({ model }, candidates, guessed) {
   const rank = guessed || 1;
   const [best, other] = [candidates[0], candidates[rank]];

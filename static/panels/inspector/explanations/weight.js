@@ -91,6 +91,7 @@ function drawEffect(parts, trace, state, { model }, query, key) {
   parts.steps.moves.item.hidden = !wO;
   if (length) drawLine(parts.steps.moves, movesKey(trace, "why.moves"), { value: value(length) });
   const weightName = math(sub(mi("a"), side(mn(query), mo(","), mn(key))));
+  /** @type {[any, string][]} */
   const figures = [
     [[t("why.figure_weight"), " ", weightName], significant(model)],
     [t("why.figure_share"), percent(share)],
