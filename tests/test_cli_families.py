@@ -117,6 +117,25 @@ def test_evaluate_a_classifier(run: Run, classifier: Checkpoint, tmp_path: Path)
     assert "3 sentences" in run("evaluate", "classifier", "--data", data).stdout
 
 
+def test_models_fit_into_80_columns() -> None:
+    from rich.console import Console
+
+    from app.cli.commands import models_table
+    from app.services import library
+    from app.settings import Settings
+
+    loaded = library.load(Settings(device="cpu", models_dir=[]))
+    described = [library.describe(one) for one in loaded.checkpoints.values()]
+    with (console := Console(width=80, color_system=None)).capture() as said:
+        console.print(models_table(described, "stories-gpt"))
+    assert "…" not in said.get()
+    for about in described:
+        (row,) = [line for line in said.get().splitlines() if line.startswith(about["name"])]
+        assert f"{about['n_layer']} × {about['n_head']} × {about['d_model']}" in row
+        assert about["family"] in row
+        assert len(row) <= 80
+
+
 def test_models_show_each_ones_figure() -> None:
     from app.cli.commands import figure
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -138,18 +137,18 @@ def list_models(settings: Settings, *, as_json: bool) -> None:
 
 
 def models_table(described: list[dict[str, Any]], default: str) -> Table:
-    """One line a model; the default's name is bold."""
-    table = Table(box=box.SIMPLE)
-    for title in ("model", "family", "layers × heads × d_model", "vocabulary", "tokens", "parameters", "held-out"):
+    """One line a model, within 80 columns; the default's name is bold."""
+    caption = "shape: layers × heads × d_model; * the default; more with --json"
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, caption=caption, caption_justify="left")
+    for title in ("model", "family", "shape", "vocab", "params", "held-out"):
         table.add_column(title, no_wrap=True, justify="left" if title in ("model", "family") else "right")
     for about in described:
         table.add_row(
-            f"[bold]{about['name']}[/] (default)" if about["name"] == default else about["name"],
+            f"[bold]{about['name']}[/] *" if about["name"] == default else about["name"],
             about["family"],
             f"{about['n_layer']} × {about['n_head']} × {about['d_model']}",
             f"{about['vocab_size']:,}",
-            f"{about['max_seq_len']:,}",
-            f"{about['n_parameters']:,}",
+            f"{about['n_parameters'] / 1e6:.1f} M",
             figure(about["card"].get("evaluation", {})),
         )
     return table
@@ -158,7 +157,7 @@ def models_table(described: list[dict[str, Any]], default: str) -> Table:
 def figure(evaluation: dict[str, Any]) -> str:
     """The figure of a card that its family is judged by, with its unit; nothing where the card has none."""
     if "bits_per_byte" in evaluation:
-        return f"{evaluation['bits_per_byte']} bits/byte"
+        return f"{round(evaluation['bits_per_byte'], 3)} bits/byte"
     if "accuracy" in evaluation:
         return f"accuracy {100 * evaluation['accuracy']:.1f} %"
     found = evaluation.get("beam_4", evaluation)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import socket
+import sys
 from contextlib import suppress
 from typing import Any
 
@@ -47,7 +48,7 @@ def config_of(app: Any, settings: Settings) -> uvicorn.Config:
     """uvicorn's configuration; our own line for each request in place of its."""
     return uvicorn.Config(
         app,
-        log_config=logs.config(settings.log_level, settings.log_text),
+        log_config=logs.config(settings.log_level, settings.log_text, plain=sys.stderr.isatty()),
         access_log=False,
         server_header=False,
         ws="none",

@@ -1,4 +1,7 @@
-"""Logs as JSON, one object a line, on stderr. Nothing that a person typed gets in, unless the settings say so."""
+"""Logs on stderr: JSON, one object a line, or plain lines at a terminal.
+
+Nothing that a person typed gets in, unless the settings say so.
+"""
 
 from __future__ import annotations
 
@@ -49,14 +52,29 @@ class JsonLines(logging.Formatter):
         return told | ({"causes": causes} if causes else {})
 
 
-def config(level: str, log_text: bool) -> dict[str, Any]:
-    """For `logging.config.dictConfig`: our lines from `level` on, and others' from the level above it."""
+class PlainLines(JsonLines):
+    """The same for a person at a terminal: "09:04:40  200  POST /api/trace  184 ms  stories-gpt, 10 tokens"."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        time = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
+        fields: dict[str, Any] = getattr(record, "fields", {})
+        if "route" not in fields:
+            return f"{time}  {record.levelname.lower()}  {super().format(record)}"
+        tokens = fields.get("n_tokens")
+        about = [fields.get("model"), tokens and f"{tokens} token{'s' if tokens > 1 else ''}", fields.get("code")]
+        request = f"{fields['status']}  {fields['method']} {fields['route']}  {fields['ms']:.0f} ms"
+        return f"{time}  {request}  {', '.join(filter(None, about))}".rstrip()
+
+
+def config(level: str, log_text: bool, plain: bool = False) -> dict[str, Any]:
+    """For `logging.config.dictConfig`: our lines from `level` on, and others' from the level above it. `plain`: for a
+    person, not a program."""
     others = {"debug": "INFO", "info": "WARNING"}.get(level, level.upper())
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"json": {"()": JsonLines, "log_text": log_text}},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+        "formatters": {"lines": {"()": PlainLines if plain else JsonLines, "log_text": log_text}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
         "loggers": {"chumoku": {"level": level.upper()}},
         "root": {"handlers": ["stderr"], "level": others},
     }

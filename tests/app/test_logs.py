@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -150,6 +151,16 @@ def test_a_group_of_errors_and_a_librarys_second_line() -> None:
     told = json.loads(line)
     assert told["message"] == "never retrieved"
     assert [cause["type"] for cause in told["error"]["causes"]] == ["ValueError", "KeyError"]
+
+
+def test_at_a_terminal_a_request_is_a_line_to_read() -> None:
+    record = logging.LogRecord("chumoku", logging.INFO, "", 0, "request", (), None)
+    record.fields = {"method": "POST", "route": "/api/trace", "status": 200, "ms": 184.3, "n_tokens": 1}
+    record.fields |= {"model": "stories-gpt", "text": "a secret"}
+    line = logs.PlainLines().format(record)
+    assert re.fullmatch(r"\d\d:\d\d:\d\d  200  POST /api/trace  184 ms  stories-gpt, 1 token", line)
+    assert logs.config("info", False, plain=True)["formatters"]["lines"]["()"] is logs.PlainLines
+    assert logs.config("info", False)["formatters"]["lines"]["()"] is logs.JsonLines
 
 
 def test_a_line_stays_one_line() -> None:

@@ -396,6 +396,26 @@ def test_an_opened_file_shows_what_the_server_shows(page: "Page", file: Path) ->
     assert page.get_by_test_id("sentence").is_editable()
 
 
+def test_a_file_of_version_1_shows_the_same(page: "Page", file: Path, tmp_path: Path) -> None:
+    """It says only which attentions there are, and where their tensors lie."""
+    old = tmp_path / "old.safetensors"
+    old.write_bytes(rewritten(file, as_version_1))
+    show(page)
+    open_file(page, file)
+    now = seen(page)
+    open_file(page, old)
+    then = seen(page)
+    for part in ("chances", "numbers", "heads"):
+        np.testing.assert_array_equal(np.concatenate(then.pop(part), None), np.concatenate(now.pop(part), None))
+    assert then == now
+
+
+def as_version_1(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    meta["version"] = 1
+    for later in ("description", "description_id", "run", "special", "never_sampled"):
+        meta.pop(later, None)
+
+
 def test_an_exported_file_opens_again(page: "Page", tmp_path: Path) -> None:
     show(page, causal="off")
     live = page.locator('[data-testid="readout"]:visible').first.get_attribute("data-value")
