@@ -279,6 +279,16 @@ def test_queries_keys_and_values_are_the_traces(page: "Page", model: checkpoint.
     page.wait_for_url(re.compile("query=1(&|$)"))
 
 
+@pytest.mark.parametrize(("view", "names"), [("qkv", ["q", "k", "v"]), ("av", ["z", "av-v"])])
+def test_matrices_that_share_their_labels_have_their_rows_at_one_height(
+    page: "Page", view: str, names: list[str]
+) -> None:
+    open_head(page, STORY, view=view)
+    boxes = [matrix(page, name).locator(".sheet").bounding_box() for name in names]
+    assert len({(box["y"], box["height"]) for box in boxes if box}) == 1
+    assert len({box["x"] for box in boxes if box}) == len(names), "beside each other"
+
+
 def test_before_and_after_are_two_traces(page: "Page", model: checkpoint.Checkpoint) -> None:
     before, mask = head_of(model, TEXT, "pattern"), head_of(model, TEXT, "mask")
     after = head_of(model, TEXT, "pattern", causal=False)
