@@ -62,6 +62,7 @@ def write_trace(
         "text": text,
         "target": target,
         "want": ["*"],
+        "describe": True,
         "format": "npz" if out.suffix == ".npz" else "safetensors",
         "predict": {"positions": list(range(rows)), "n": N_CANDIDATES} if not loaded.config.classes else None,
     }
