@@ -1,4 +1,4 @@
-"""One error for everything a person can do wrong, and one shape for it on the wire."""
+"""One error for everything a user can do wrong, with one shape on the wire."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class AppError(Exception):
     """A request that cannot be answered: what was wrong, the limit, and what to do.
 
     `code` is for programs, `message` and `hint` for people. `where` names the field, `got` and `limit` the numbers,
-    `known` the names there are. `status` is the HTTP status; `retry_after` (seconds) only goes with 503.
+    `known` the known names. `status` is the HTTP status; `retry_after` (seconds) only goes with 503.
     """
 
     def __init__(
@@ -47,9 +47,9 @@ class AppError(Exception):
 
 
 def unknown_name(code: str, what: str, name: str, known: Sequence[str], **more: Any) -> AppError:
-    """An error for a name that is not there, which lists those that are and guesses which one was meant."""
+    """An error for an unknown name. It lists the known names and suggests the closest."""
     close = get_close_matches(name, known, n=1)
-    hint = f"Did you mean {close[0]!r}?" if close else "Take one of the known names."
+    hint = f"Did you mean {close[0]!r}?" if close else "Use one of the known names."
     return AppError(code, f"There is no {what} named {name!r}.", hint, known=known, **more)
 
 
@@ -57,15 +57,15 @@ def check_index(what: str, index: int, count: int, where: str) -> None:
     """Raise `bad_<what>` unless 0 ≤ index < count."""
     if not 0 <= index < count:
         message = f"There is no {what} {index}: {what}s run from 0 to {count - 1}."
-        hint = f"Take a {what} from 0 to {count - 1}."
+        hint = f"Use a {what} from 0 to {count - 1}."
         raise AppError(f"bad_{what}", message, hint, where=where, got=index, limit=count - 1)
 
 
 def internal() -> AppError:
-    """What the user hears of a failure of ours: nothing of its inside, which is in the log."""
+    """What the user is shown of an internal failure: no details, which are in the log."""
     return AppError(
         "internal",
-        "The server failed while it worked on this.",
-        "Try again; if it happens again, the server's log says why.",
+        "The server failed while working on this.",
+        "Try again. If it fails again, the server's log has the reason.",
         status=500,
     )

@@ -1,1 +1,1 @@
-"""The API, a folder for each resource: what may be asked (schema), what comes back (answer), its paths (route)."""
+"""The API, one folder per resource: the request (schema), the response (answer), the paths (route)."""

@@ -1,4 +1,4 @@
-"""Every resource's paths, in the order of `/docs`."""
+"""The routes of every resource, in the order of `/docs`."""
 
 from app.api.explain.route import router as explain
 from app.api.generation.route import router as generation

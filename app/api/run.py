@@ -1,6 +1,6 @@
-"""A run: what a model is asked to read, and how. The same JSON in requests, saved traces and links.
+"""A run: what a model reads, and how. The same JSON in requests, saved traces and links.
 
-Strict: unknown fields, text for a number, NaN and infinity are refused, never guessed at.
+Strict: unknown fields, text in place of a number, NaN and infinity are refused, never coerced.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Input(Request):
     """A sentence as text or as ids: exactly one of the two."""
 
     text: str | None = Field(default=None, description="The sentence.", examples=["Once upon a time"])
-    token_ids: TokenIds | None = Field(default=None, description="The sentence as token ids, in place of `text`.")
+    token_ids: TokenIds | None = Field(default=None, description="The sentence as token ids, instead of `text`.")
 
     @model_validator(mode="after")
     def one_of_two(self) -> Self:
@@ -33,14 +33,14 @@ class Input(Request):
 class MaskSwitches(Request):
     causal: bool | None = Field(
         default=None,
-        description="No query sees a later key, in the stack that predicts. Left out: as the model was trained.",
+        description="No query sees a later key, in the stack that predicts. Default: as trained.",
     )
     padding: bool = Field(default=True, description="No query sees a PAD.")
 
 
 class Pad(Request):
     count: int = Field(default=0, ge=0, le=4096, description="How many PAD tokens to add.")
-    side: Literal["left", "right"] = Field(default="left", description="Where they go.")
+    side: Literal["left", "right"] = Field(default="left", description="The side they are added on.")
     follow: bool = Field(
         default=True,
         description="Position ids follow the padding mask: while it is on, a PAD takes no position. "
@@ -49,24 +49,24 @@ class Pad(Request):
 
 
 class Run(Request):
-    """What is run, and how: a sentence, its target, masks, PADs and interventions."""
+    """A run: a sentence, its target, masks, PADs and interventions."""
 
     model: ModelName = None
-    input: Input | None = Field(default=None, description="What is read.")
+    input: Input | None = Field(default=None, description="The sentence.")
     text: str | None = Field(default=None, description="Short for `input.text`.", examples=["Once upon a time"])
-    token_ids: TokenIds | None = Field(default=None, description="Short for `input.token_ids`.")
+    token_ids: TokenIds | None = Field(default=None, description="Shorthand for `input.token_ids`.")
     target: str | None = Field(
-        default=None, description="What an encoder-decoder is to read as written so far; empty: START alone."
+        default=None, description="What an encoder-decoder reads as written so far; empty: START alone."
     )
     target_ids: TokenIds | None = Field(
-        default=None, description="The target as token ids, in place of `target`; START may be left out."
+        default=None, description="The target as token ids, instead of `target`; START may be omitted."
     )
     masks: MaskSwitches = Field(default=MaskSwitches(), description="Which masks are on.")
-    pad: Pad = Field(default=Pad(), description="PAD tokens to put around the sentence.")
+    pad: Pad = Field(default=Pad(), description="PAD tokens beside the sentence.")
     interventions: list[Intervention] = Field(
         default=[],
         max_length=4096,
-        description="Changes to make while the model runs, one after the other in this order.",
+        description="Changes to make while the model runs, in this order.",
         examples=[[{"kind": "ablate", "where": {"layer": 0, "head": 3}}]],
     )
 
@@ -84,11 +84,11 @@ class Run(Request):
 
     @property
     def sentence(self) -> Input:
-        """What is read, however it was given."""
+        """The sentence, however it was given."""
         return self.input or Input(text=self.text, token_ids=self.token_ids)
 
     def to_json(self, first: str | None) -> dict[str, Any]:
-        """The run alone, without what a request wants of it; `first` is the id of the model's first attention."""
+        """The run itself, without what a request wants of it; `first` is the id of the model's first attention."""
         return {
             "model": self.model,
             "input": self.sentence.model_dump(exclude_none=True),

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from app.api.schema import Request
 
 MAX_SEED = 2**53 - 1
-"""The largest integer that JavaScript's numbers hold exactly."""
+"""The largest integer that a JavaScript number represents exactly."""
 
 
 def zero_or_more_than_tiny(value: float) -> float:
@@ -20,12 +20,15 @@ def zero_or_more_than_tiny(value: float) -> float:
 
 class Sampling(Request):
     temperature: Annotated[float, AfterValidator(zero_or_more_than_tiny)] = Field(
-        default=0.8, ge=0, le=100, description="Divides the logits: 0 is greedy, else 0.01 to 100."
+        default=0.8, ge=0, le=100, description="Divides the logits: 0 is greedy, otherwise 0.01 to 100."
     )
-    top_k: int = Field(default=20, ge=0, le=1_000_000, description="Keep the k likeliest tokens; 0 keeps all.")
+    top_k: int = Field(default=20, ge=0, le=1_000_000, description="Keep the k most likely tokens; 0 keeps all.")
     top_p: float = Field(
-        default=0.95, gt=0, le=1, description="Then keep the likeliest tokens that reach this probability; 1 keeps all."
+        default=0.95,
+        gt=0,
+        le=1,
+        description="Then keep the most likely tokens that reach this probability; 1 keeps all.",
     )
 
 
-Candidates = Annotated[int, Field(ge=1, le=500, description="How many of the likeliest tokens to list.")]
+Candidates = Annotated[int, Field(ge=1, le=500, description="How many of the most likely tokens to list.")]

@@ -1,4 +1,4 @@
-"""What all requests have in common: strictness, numbers with limits, and the name of a model."""
+"""What all requests share: strictness, bounded numbers, and the name of a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_FIELDS = 50
 
 def distinct(values: list[int]) -> list[int]:
     if len(set(values)) < len(values):
-        raise ValueError("the same number is there twice")
+        raise ValueError("the same number appears twice")
     return values
 
 
@@ -27,19 +27,21 @@ class Request(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def few_fields(cls, data: object) -> object:
-        """A complaint about each of 100,000 unknown fields would take seconds."""
+        """An error for each of 100,000 unknown fields would take seconds."""
         if isinstance(data, dict) and len(data) > MAX_FIELDS:
-            raise ValueError(f"it has {len(data)} fields, more than there are")
+            raise ValueError(f"it has {len(data)} fields, more than exist")
         return data
 
 
 ModelName = Annotated[
     str | None,
-    Field(max_length=200, description="A name of `GET /api/models`; left out: its default.", examples=["stories-gpt"]),
+    Field(
+        max_length=200, description="A name from `GET /api/models`. Default: its `default`.", examples=["stories-gpt"]
+    ),
 ]
 
 
 class ModelRequest(Request):
-    """What is asked of a model alone, whatever it reads."""
+    """A request about a model itself, without a sentence."""
 
     model: ModelName = None

@@ -1,4 +1,4 @@
-"""The command line. Heavy libraries are imported inside the commands, so that `--help` answers at once."""
+"""The command line. Heavy libraries are imported inside the commands, so that `--help` is instant."""
 
 from app.cli.program import cli, main
 

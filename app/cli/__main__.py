@@ -1,4 +1,4 @@
-"""`python -m app.cli`, where `chumoku` is not on the path."""
+"""`python -m app.cli`, if `chumoku` is not on the path."""
 
 from app.cli import main
 

@@ -1,4 +1,4 @@
-"""The options of the command line, as types: what each is called, and its line in the help."""
+"""The options of the command line, as types: their names and help texts."""
 
 from __future__ import annotations
 
@@ -7,36 +7,34 @@ from typing import Annotated
 
 import typer
 
-Model = Annotated[
-    str | None, typer.Option("--model", "-m", help="A name of `chumoku models`, or a model's folder; else the default.")
-]
-Name = Annotated[str, typer.Argument(help="A name of `chumoku models`, or a model's folder.", show_default=False)]
+Model = Annotated[str | None, typer.Option("--model", "-m", help="A name from `chumoku models`, or a folder.")]
+Name = Annotated[str, typer.Argument(help="A name from `chumoku models`, or a model's folder.", show_default=False)]
 Device = Annotated[
     str | None, typer.Option(help="auto, cpu, cuda or mps.", show_default="CHUMOKU_DEVICE, else auto", metavar="NAME")
 ]
 Text = Annotated[str, typer.Argument(help="The sentence.", show_default=False)]
 Beam = Annotated[
     int | None,
-    typer.Option("--beam", help="Beams of a translation's search; 1 is greedy.", show_default="4", min=1, max=16),
+    typer.Option("--beam", help="Beams of a translation's beam search; 1 is greedy.", show_default="4", min=1, max=16),
 ]
 
 N = Annotated[int | None, typer.Option("-n", help="Most tokens to add.", show_default="64")]
-Temperature = Annotated[float | None, typer.Option(help="0 takes the likeliest token always.", show_default="0.8")]
-TopK = Annotated[int | None, typer.Option(help="Draw from the k likeliest; 0: from all.", show_default="20")]
+Temperature = Annotated[float | None, typer.Option(help="0 always takes the most likely token.", show_default="0.8")]
+TopK = Annotated[int | None, typer.Option(help="Draw from the k most likely tokens; 0: from all.", show_default="20")]
 TopP = Annotated[
-    float | None, typer.Option(help="Draw from the likeliest that sum up to this; 1: from all.", show_default="0.95")
+    float | None, typer.Option(help="Draw from the most likely that sum to this; 1: from all.", show_default="0.95")
 ]
 Seed = Annotated[int | None, typer.Option(help="The same seed writes the same text.", show_default="7")]
 
 Target = Annotated[
-    str | None, typer.Option(help="What a translator reads as written so far.", show_default="its translation")
+    str | None, typer.Option(help="The target so far, for a translator.", show_default="its translation")
 ]
 Causal = Annotated[
     bool | None,
-    typer.Option("--causal/--no-causal", help="Apply the causal mask.", show_default="as the model was trained"),
+    typer.Option("--causal/--no-causal", help="Apply the causal mask.", show_default="as in training"),
 ]
 Data = Annotated[
-    Path, typer.Option(help="Documents between lines of <|endoftext|>; or a .tsv, as below.", show_default=False)
+    Path, typer.Option(help="Documents separated by lines of <|endoftext|>; or a .tsv, as below.", show_default=False)
 ]
 
 Host = Annotated[
@@ -44,16 +42,16 @@ Host = Annotated[
 ]
 
 Preset = Annotated[
-    str, typer.Argument(help="What to train: stories-gpt, translate-enja or sentiment-encoder.", show_default=False)
+    str, typer.Argument(help="The preset: stories-gpt, translate-enja or sentiment-encoder.", show_default=False)
 ]
 RunFolder = Annotated[
     Path | None,
-    typer.Option("--out", help="The run's folder; a run that is there goes on.", show_default="runs/PRESET"),
+    typer.Option("--out", help="The folder of the run; an existing run resumes.", show_default="runs/PRESET"),
 ]
 Precision = Annotated[
     str | None,
-    typer.Option(help="Of matrix products: float32 or bfloat16. By default both are timed and the faster is taken."),
+    typer.Option(help="Of matrix products: float32 or bfloat16. By default, both are timed and the faster is used."),
 ]
 WarmStart = Annotated[
-    Path | None, typer.Option(help="A model's folder whose weights to begin with.", show_default="fresh weights")
+    Path | None, typer.Option(help="The folder of a model whose weights to start from.", show_default="fresh weights")
 ]

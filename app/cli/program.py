@@ -11,7 +11,7 @@ from app.cli import options as opt
 from app.cli.console import clear_errors
 from app.cli.training import training
 
-# Heavy libraries are imported inside the commands, so that --help answers at once.
+# Heavy libraries are imported inside the commands, so that --help is instant.
 
 cli = typer.Typer(
     name="chumoku",
@@ -49,15 +49,15 @@ def serve(
 @cli.command()
 def trace(
     text: opt.Text,
-    out: Annotated[Path, typer.Option("--out", "-o", help="What to write; .npz too.")] = Path("trace.safetensors"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file; .npz too.")] = Path("trace.safetensors"),
     model: opt.Model = None,
     device: opt.Device = None,
     target: opt.Target = None,
     causal: opt.Causal = None,
     padding_mask: Annotated[bool, typer.Option(help="Apply the padding mask.")] = True,
-    pad_left: Annotated[int, typer.Option(help="Put so many PADs before the sentence ...", min=0)] = 0,
+    pad_left: Annotated[int, typer.Option(help="Put this many PADs before the sentence ...", min=0)] = 0,
     pad_right: Annotated[int, typer.Option(help="... or after it.", min=0)] = 0,
-    follow: Annotated[bool, typer.Option(help="Let position ids skip the PADs that are masked.")] = True,
+    follow: Annotated[bool, typer.Option(help="Position ids skip masked PADs.")] = True,
 ) -> None:
     """Write every tensor of one sentence's forward pass as safetensors, float32.
 
@@ -93,9 +93,9 @@ def generate(
     beam: opt.Beam = None,
     device: opt.Device = None,
 ) -> None:
-    """Let the model write on, token by token; or translate.
+    """Let the model continue a text, token by token; or translate.
 
-    A translator searches for the likeliest translation with `--beam`; with any other option, it draws token by token.
+    A translator uses beam search (`--beam`); with any sampling option, it draws token by token.
 
         chumoku generate "Once upon a time"
 
@@ -113,9 +113,9 @@ def generate(
 
 @cli.command()
 def models(
-    as_json: Annotated[bool, typer.Option("--json", help="Print what GET /api/models answers.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer of GET /api/models.")] = False,
 ) -> None:
-    """List the models: the zoo's, and those in the folders of `CHUMOKU_MODELS_DIR`.
+    """List the models of the zoo and of the folders in `CHUMOKU_MODELS_DIR`.
 
     chumoku models
 

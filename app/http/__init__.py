@@ -1,1 +1,1 @@
-"""HTTP around the routes: middleware, errors, files, logs, and what routes are given."""
+"""HTTP around the routes: middleware, errors, files, logs and dependencies."""

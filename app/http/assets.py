@@ -1,4 +1,4 @@
-"""Files as they are: our own modules, checked for a newer version on every load, and plotly.js out of its package."""
+"""Static files: our own modules, revalidated on every load, and plotly.js from its package."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ ROOT = Path(__file__).parent.parent.parent
 STATIC = ROOT / "static"
 TEMPLATES = ROOT / "templates"
 
-# Windows may know .js as text/plain, which nosniff then forbids.
+# Windows may map .js to text/plain, which nosniff then forbids.
 mimetypes.add_type("text/javascript", ".js")
 
 
 class FreshFiles(StaticFiles):
-    """Static files that a browser keeps, but asks about before it uses them (ETag): never a stale module."""
+    """Static files that a browser caches but revalidates before use (ETag): never a stale module."""
 
     def file_response(self, *args: object, **options: object) -> Response:
         response = super().file_response(*args, **options)  # type: ignore[arg-type]
@@ -39,7 +39,7 @@ def plotly_file() -> Path:
 
 @lru_cache(maxsize=1)
 def plotly_gzipped() -> bytes:
-    """plotly.js as it travels: 1.4 MB in place of 4.8. Made once, which takes about 0.2 s."""
+    """plotly.js compressed: 1.4 MB instead of 4.8. Computed once, in about 0.2 s."""
     return gzip.compress(plotly_file().read_bytes(), compresslevel=6, mtime=0)
 
 
@@ -49,7 +49,7 @@ def plotly_etag() -> str:
 
 
 def plotly_response(headers: Headers) -> Response:
-    """plotly.js, kept by the browser for a week and then asked about (ETag)."""
+    """plotly.js, cached by the browser for a week and then revalidated (ETag)."""
     etag = plotly_etag()
     answer = {"ETag": etag, "Cache-Control": "public, max-age=604800", "Vary": "Accept-Encoding"}
     if etag in headers.get("if-none-match", ""):

@@ -1,4 +1,4 @@
-"""A size limit on bodies, kept without reading them to their end."""
+"""A size limit on bodies, enforced without reading them to the end."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.http.handlers import body_too_large, respond
 
 LINGER_SECONDS = 1.0
-"""How long a connection stays open for a client that still sends, so that it can read its answer."""
+"""How long a connection stays open for a client that is still sending, so that it can read the answer."""
 
 
 class BodyLimit:
-    """Refuses a body over the limit (413): by its declared length before reading it, else when too much has come.
+    """Refuses a body over the limit (413): by its declared length before reading, otherwise once too much has arrived.
 
     FastAPI's own `max_body_size` answers the first case in plain text; ours has the one error shape.
     """
@@ -35,11 +35,11 @@ class BodyLimit:
 
 
 class Body:
-    """A request's body on its way in.
+    """The body of a request as it arrives.
 
-    One that is answered before it has come whole, and whose rest may be large or without end, is not read to its end:
-    the connection closes behind the answer. A little more is read and dropped first, because closing on a client that
-    still sends can take the answer away from it.
+    If the request is answered before the whole body has arrived, and the rest may be large or endless, the rest is not
+    read: the connection closes after the answer. A little more is read and dropped first, because closing on a client
+    that is still sending can destroy the answer.
     """
 
     def __init__(self, receive: Receive, send: Send, limit: int, endless: bool) -> None:
@@ -66,7 +66,7 @@ class Body:
         await self._send(message)
 
     async def linger(self) -> None:
-        """Drop what still comes: as much as the limit, and not for long."""
+        """Drop what still arrives: up to the limit, and not for long."""
         enough = self.got + self.limit
         with anyio.move_on_after(LINGER_SECONDS):
             while not self.whole and self.got < enough:

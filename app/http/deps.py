@@ -1,4 +1,4 @@
-"""What routes are given: the settings, the loaded models, the queue."""
+"""Dependencies of routes: the settings, the loaded models, the queue."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.settings import Settings
 
 @dataclass
 class State:
-    """What one app holds from its start to its end."""
+    """The state of one app from start to shutdown."""
 
     settings: Settings
     library: Library

@@ -1,4 +1,4 @@
-"""Every failure in the one shape of `app.errors`, whoever raised it."""
+"""Every failure, whatever raised it, in the shape of `app.errors`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from app.services.tokens import invalid_text
 from app.services.work import Gone
 
 CLIENT_CLOSED = 499
-"""nginx's status for a client that did not wait; nobody reads it but the log."""
+"""nginx's status for a client that disconnected; only the log shows it."""
 
 HINTS = {
     400: ("invalid_request", "Send a body that is JSON in UTF-8."),
-    404: ("not_found", "/docs lists what there is."),
-    405: ("method_not_allowed", "/docs lists what there is."),
+    404: ("not_found", "/docs lists all routes."),
+    405: ("method_not_allowed", "/docs lists all routes."),
 }
 
 
@@ -36,7 +36,7 @@ def install(app: FastAPI) -> None:
 
 
 def respond(scope: Scope, error: AppError, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    """The error as an answer; the log gets its code."""
+    """The error as an answer; its code goes to the log."""
     seen(scope).code = error.code
     headers = dict(headers or {})
     if error.retry_after is not None:
@@ -53,10 +53,10 @@ async def on_gone(request: Request, error: Gone) -> Response:
 
 
 async def on_http(request: Request, error: HTTPException) -> Response:
-    """What the framework itself refuses: no such path, wrong method, unreadable body, too large a body."""
+    """Errors of the framework itself: unknown path, wrong method, unreadable or too large body."""
     if error.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return respond(request.scope, body_too_large(request.app.state.body_limit), error.headers)
-    code, hint = HINTS.get(error.status_code, ("http_error", "/docs lists what there is."))
+    code, hint = HINTS.get(error.status_code, ("http_error", "/docs lists all routes."))
     message = f"{error.detail}: {request.method} {request.scope['path']}"
     return respond(request.scope, AppError(code, message, hint, status=error.status_code), error.headers)
 
@@ -68,22 +68,22 @@ def body_too_large(limit: int, got: int | None = None) -> AppError:
 
 
 async def on_invalid(request: Request, error: RequestValidationError) -> Response:
-    """What the schema refuses, told by its first complaint."""
+    """What the schema refuses: reports the first error."""
     return respond(request.scope, first_complaint(error.errors()))
 
 
 def first_complaint(complaints: Sequence[Any]) -> AppError:
-    """The first of pydantic's complaints as an error of ours."""
+    """The first of pydantic's errors as an `AppError`."""
     complaint = complaints[0]
     where, kind = path_of(complaint["loc"]), complaint["type"]
     if kind == "string_unicode":
         return invalid_text("it holds a lone surrogate, half of a character", where)
     if kind == "json_invalid":
-        return AppError("invalid_request", f"The body is no JSON: {complaint['ctx']['error']}.", HINTS[400][1])
+        return AppError("invalid_request", f"The body is not JSON: {complaint['ctx']['error']}.", HINTS[400][1])
     said = complaint["msg"].removeprefix("Value error, ")
     if not where:
         hint = "Send a JSON object with the header Content-Type: application/json; /docs lists its fields."
-        return AppError("invalid_request", f"The body is no request: {said}.", hint)
+        return AppError("invalid_request", f"The body is not a valid request: {said}.", hint)
     if kind == "extra_forbidden":
         message = f"There is no field {where!r}."
         return AppError("invalid_request", message, "Leave it out; /docs lists the fields.", where=where)

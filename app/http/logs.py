@@ -1,6 +1,6 @@
-"""Logs on stderr: JSON, one object a line, or plain lines at a terminal.
+"""Logs on stderr: JSON, one object per line, or plain lines at a terminal.
 
-Nothing that a person typed gets in, unless the settings say so.
+They contain nothing that a user typed, unless the settings allow it.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from traceback import extract_tb
 from typing import Any
 
 REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
-"""The request that is being answered here, so that each line says to which it belongs."""
+"""The current request, so that each line says which request it belongs to."""
 
 
 class JsonLines(logging.Formatter):
     """`{"time", "level", "logger", "message", …}`: a record's `fields`, the request's id, and the error if any.
 
-    An exception's message may quote what was typed, so that only its type and where it came from are written; so may
-    the second line of a library's message. With `log_text` all is written.
+    The message of an exception may quote what was typed, so only its type and location are logged; so may the second
+    line of a library's message. With `log_text`, everything is logged.
     """
 
     def __init__(self, log_text: bool = False) -> None:
@@ -42,7 +42,7 @@ class JsonLines(logging.Formatter):
         return json.dumps({name: value for name, value in line.items() if value is not None}, default=str)
 
     def failure(self, error: BaseException, depth: int = 4) -> dict[str, Any]:
-        """The error's type, its frames from the outermost in, and what caused it."""
+        """The error's type, its frames from the outermost to the innermost, and its cause."""
         frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in extract_tb(error.__traceback__)]
         told: dict[str, Any] = {"type": type(error).__qualname__, "frames": frames}
         if self.log_text:

@@ -1,4 +1,4 @@
-"""Around every answer: security headers, and an error in our shape where the app fails."""
+"""Around every answer: security headers, and an error in our shape if the app fails."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.http.handlers import respond
 
 log = logging.getLogger("chumoku")
 
-# Plotly writes style attributes and exports pictures through blob: and data: images. No script but our own files.
+# Plotly writes style attributes and exports pictures as blob: and data: images. Scripts come only from our own files.
 POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
     "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
@@ -50,7 +50,7 @@ class SecurityHeaders:
 
 
 class Failures:
-    """A failure of ours is logged with its traceback and answered with 500 and nothing of its inside."""
+    """An internal failure is logged with its traceback and answered with 500, without details."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -75,7 +75,7 @@ class Failures:
 
 
 class HeadAsGet:
-    """Answers HEAD as GET without its body, on every path that has a GET (RFC 9110, 9.3.2); FastAPI's routes do not."""
+    """Answers HEAD like GET without the body, on every path with a GET (RFC 9110, 9.3.2); FastAPI's routes do not."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -91,4 +91,4 @@ class HeadAsGet:
         try:
             await self.app(asked, receive, send_head)
         finally:
-            scope.update({**asked, "method": "HEAD"})  # what routing found, for the log
+            scope.update({**asked, "method": "HEAD"})  # the route found, for the log

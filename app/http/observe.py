@@ -1,4 +1,4 @@
-"""One line in the log and one count for each request, whatever became of it."""
+"""One log line and one count for each request, whatever its outcome."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from app.services.metrics import Metrics
 log = logging.getLogger("chumoku")
 
 ROUTINE = ("/healthz", "/readyz", "/metrics", "/static")
-"""What machines ask for all the time: logged at debug, unless it fails."""
+"""Paths that machines poll: logged at debug unless they fail."""
 
 
 @dataclass
 class Seen:
-    """What is known of a request; routes add what they learn. `text` is logged only where the settings allow it."""
+    """What is known about a request; routes add to it. `text` is logged only if the settings allow it."""
 
     id: str
     status: int | None = None
@@ -38,12 +38,12 @@ class Seen:
 
 
 def seen(scope: Mapping[str, Any]) -> Seen:
-    """What is known of the request of this scope."""
+    """What is known about the request of this scope."""
     return cast(Seen, scope["state"]["seen"])
 
 
 class Observe:
-    """Gives each request an id (`X-Request-Id`), logs it when it is over, and counts it."""
+    """Gives each request an id (`X-Request-Id`), and logs and counts it when it ends."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, log_text: bool) -> None:
         self.app, self.metrics, self.log_text = app, metrics, log_text
@@ -70,7 +70,7 @@ class Observe:
             REQUEST_ID.reset(token)
 
     def done(self, scope: Scope, about: Seen, seconds: float) -> None:
-        """Log and count a request that is over."""
+        """Log and count a finished request."""
         route, status = template(scope), about.status or HTTPStatus.INTERNAL_SERVER_ERROR
         self.metrics.requests.labels(route, int(status)).inc()
         fields = {
@@ -82,7 +82,7 @@ class Observe:
             "n_tokens": about.n_tokens,
             "n_new": about.n_new,
             "code": about.code,
-            "cut_short": None if about.whole else True,  # the client left, or we failed under way
+            "cut_short": None if about.whole else True,  # the client left, or we failed midway
             "text": about.text if self.log_text else None,
         }
         known = {name: value for name, value in fields.items() if value is not None}
@@ -90,7 +90,7 @@ class Observe:
 
 
 def template(scope: Scope) -> str:
-    """The route's own path, the same for all requests that it answers: what was asked for may be anything."""
+    """The path template of the route: the requested path may be anything."""
     route = scope.get("route")
     if route is not None:
         return str(route.path)
@@ -100,7 +100,7 @@ def template(scope: Scope) -> str:
 
 
 def level(route: str, status: int) -> int:
-    """How much a request matters to who reads the log."""
+    """The log level of a request."""
     if status >= 500:
         return logging.WARNING if status == HTTPStatus.SERVICE_UNAVAILABLE else logging.ERROR
     return logging.DEBUG if route in ROUTINE and status < 400 else logging.INFO

@@ -1,4 +1,4 @@
-"""The OpenAPI description as plain lists, for a page that a person reads."""
+"""The OpenAPI description as plain lists, for a page that people read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a schema; `link` is the schema that it holds, when there is one."""
+    """One field of a schema; `link` is the schema of its value, if there is one."""
 
     name: str
     type: str
@@ -31,7 +31,7 @@ class Schema:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One route: what it takes, what it answers with, and a command that calls it."""
+    """One route: its request, its response, and a command that calls it."""
 
     method: str
     path: str
@@ -93,7 +93,7 @@ def endpoint(method: str, path: str, operation: Json, base: str) -> Endpoint:
 
 
 def curl(path: str, base: str) -> str:
-    """A command that works as it stands."""
+    """A command that works as it is."""
     example = EXAMPLES.get(path)
     if example is None:
         return f"curl {base}{path}"
@@ -117,7 +117,7 @@ def ref_name(schema: Json) -> str | None:
 
 
 def schemas(openapi: Json) -> list[Schema]:
-    """Every named schema, but for those of FastAPI's own errors, which we never answer with."""
+    """Every named schema, except those of FastAPI's own errors, which we never return."""
     named = openapi.get("components", {}).get("schemas", {})
     return [
         Schema(name, schema.get("description", ""), fields(schema))
@@ -168,6 +168,6 @@ LIMITS = {
 
 
 def limits_of(part: Json) -> str:
-    """A field's limits in words, its alternatives' with it."""
+    """The limits of a field and of its alternatives, in words."""
     parts = [part, *part.get("anyOf", [])]
     return ", ".join(text.format(f"{each[key]:g}") for each in parts for key, text in LIMITS.items() if key in each)

@@ -1,6 +1,6 @@
-"""How many tokens other tokenizers make of a text: tiktoken's public encodings, where their files are present.
+"""Token counts under other tokenizers: tiktoken's public encodings, if their files are present.
 
-tiktoken downloads a file that it does not have, and one whose hash is wrong: here both are found out before.
+tiktoken downloads missing files and files with a wrong hash, so both are checked here first.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ PUBLIC: dict[str, dict[str, str]] = {
     },
 }
 
-HINT = "Where there is a network, this fetches it once: python -c \"import tiktoken; tiktoken.get_encoding('{name}')\""
+HINT = "With a network connection, this fetches it once: python -c \"import tiktoken; tiktoken.get_encoding('{name}')\""
 
 
 def compare(text: str) -> list[dict[str, Any]]:
-    """The number of tokens under each public encoding; None and what to do where its files are not here."""
+    """The number of tokens under each public encoding; None and what to do if its files are missing."""
     return [count(name, text) for name in PUBLIC]
 
 
@@ -47,7 +47,7 @@ def count(name: str, text: str) -> dict[str, Any]:
 
 
 def available(name: str) -> bool:
-    """Whether tiktoken needs no network for it: it is loaded, or whole files are in tiktoken's cache."""
+    """Whether tiktoken can use it without a network: it is loaded, or its files are complete in tiktoken's cache."""
     if name in registry.ENCODINGS:
         return True
     folder = cache_folder()
@@ -55,19 +55,19 @@ def available(name: str) -> bool:
 
 
 def cache_folder() -> Path | None:
-    """Where tiktoken keeps files; None: it keeps none. The same rule as in tiktoken.load."""
+    """Tiktoken's cache folder; None if it keeps no files. The same rule as in tiktoken.load."""
     default = os.path.join(tempfile.gettempdir(), "data-gym-cache")
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR", default))
     return Path(folder) if folder else None
 
 
 def cached(folder: Path, url: str) -> Path:
-    """The file of `url` in the cache: its name is the address's sha1."""
+    """The file of `url` in the cache, named by the sha1 of the address."""
     return folder / hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
 
 
 def is_whole(path: Path, sha256: str) -> bool:
-    """Whether the file is there and is what it should be."""
+    """Whether the file exists and has the right hash."""
     try:
         found = path.stat()
         return digest(path, found.st_mtime_ns, found.st_size) == sha256
@@ -77,5 +77,5 @@ def is_whole(path: Path, sha256: str) -> bool:
 
 @lru_cache(maxsize=16)
 def digest(path: Path, changed_ns: int, size: int) -> str:
-    """The sha256 of a file, computed again when it has changed."""
+    """The sha256 of a file, recomputed when the file changes."""
     return hashlib.sha256(path.read_bytes()).hexdigest()

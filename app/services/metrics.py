@@ -1,4 +1,4 @@
-"""What a server counts while it works, in Prometheus' words: no text, and only labels of which there are few."""
+"""The server's metrics for Prometheus: no text, and only labels with few values."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Literal, get_args
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
 Kind = Literal["trace", "explain", "open", "prompt", "step", "search"]
-"""What a job is: a trace; an explanation, or weights; the check of a generation's request, its prompt, or one of its
-steps; the source of a translation's beam search, or one of its steps."""
+"""The kinds of jobs: a trace; an explanation, or weights; the check of a generation's request, its prompt, or one of
+its steps; the source of a beam search, or one of its steps."""
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
 class Metrics:
-    """The counts of one app, in a registry of its own: two apps in one process do not mix."""
+    """The metrics of one app, in its own registry: two apps in one process do not mix."""
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
@@ -23,21 +23,21 @@ class Metrics:
             "chumoku_requests", "Requests answered, by route and status.", ["route", "status"], registry=registry
         )
         self.work = Histogram(
-            "chumoku_work_seconds", "Seconds that a job ran.", ["kind"], buckets=SECONDS, registry=registry
+            "chumoku_work_seconds", "Run time of a job in seconds.", ["kind"], buckets=SECONDS, registry=registry
         )
         self.taken = Gauge("chumoku_queue_taken", "Jobs that run or wait.", registry=registry)
-        self.waiting = Gauge("chumoku_queue_waiting", "Jobs that wait for their turn.", registry=registry)
+        self.waiting = Gauge("chumoku_queue_waiting", "Jobs waiting for their turn.", registry=registry)
         self.places = Gauge("chumoku_queue_places", "Jobs that may run or wait at once.", registry=registry)
-        self.streams = Gauge("chumoku_streams_open", "Generations that are open.", registry=registry)
-        self.tokens = Counter("chumoku_generated_tokens", "Tokens made by generations.", registry=registry)
+        self.streams = Gauge("chumoku_streams_open", "Open generations.", registry=registry)
+        self.tokens = Counter("chumoku_generated_tokens", "Tokens generated.", registry=registry)
         self.refused = Counter(
             "chumoku_refused", "Requests refused (503), by what was full.", ["full"], registry=registry
         )
-        for kind in get_args(Kind):  # a count of 0 is shown too
+        for kind in get_args(Kind):  # also show counts of 0
             self.work.labels(kind)
         for full in ("queue", "streams"):
             self.refused.labels(full)
 
     def page(self) -> bytes:
-        """Everything, as a Prometheus server reads it."""
+        """All metrics, in the format of Prometheus."""
         return generate_latest(self.registry)

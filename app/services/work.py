@@ -1,4 +1,4 @@
-"""Model work runs in worker threads, a few at once, behind a bounded queue: never on the event loop."""
+"""Model work runs in a few worker threads behind a bounded queue, never on the event loop."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from app.services.metrics import Kind, Metrics
 T = TypeVar("T")
 Wanted = Callable[[], Awaitable[bool]]
 ASIDE = 2
-"""Jobs without a model that run at once: they hold Python's lock, so more would only slow the event loop down."""
+"""How many jobs without a model run at once: they hold Python's lock, so more would only slow the event loop."""
 
 
 @dataclass(frozen=True)
 class Done(Generic[T]):
-    """What a job returned, and the seconds that it waited and ran."""
+    """The result of a job, and the seconds it waited and ran."""
 
     value: T
     waited: float
@@ -30,11 +30,11 @@ class Done(Generic[T]):
 
 
 class Gone(Exception):
-    """Nobody wants the answer any more: the client left while the job waited for its turn."""
+    """The answer is no longer wanted: the client left while the job waited."""
 
 
 class Work:
-    """At most `threads` jobs at once, `queue` more waiting, `streams` generations open. Belongs to one event loop."""
+    """At most `threads` jobs at once, `queue` more waiting, `streams` open generations. Belongs to one event loop."""
 
     def __init__(self, threads: int, queue: int, streams: int, metrics: Metrics | None = None) -> None:
         self.places = threads + queue
@@ -52,9 +52,9 @@ class Work:
     ) -> Done[T]:
         """Run `job` in a worker thread when its turn comes.
 
-        `wanted` is asked when it comes: `Gone` is raised when nobody waits for the answer any more. A `patient` job (a
-        step of a generation under way) waits however long the queue is; another is refused (`full`, 503).
-        Cancelling drops a job that waits, and waits for one that runs.
+        `wanted` is called when the turn comes: raises `Gone` if nobody waits for the answer any more. A `patient` job
+        (a step of an open generation) waits however long the queue is; any other is refused (`full`, 503) if the queue
+        is full. Cancelling drops a waiting job, and waits for a running one.
         """
         if not patient and self.taken >= self.places:
             self.metrics.refused.labels("queue").inc()
@@ -81,12 +81,12 @@ class Work:
         return Done(value, began - start, perf_counter() - began)
 
     async def aside(self, job: Callable[[], T]) -> T:
-        """Run a job that needs no model: it never waits behind one, only behind others of its kind."""
+        """Run a job that needs no model: it waits only for other jobs of this kind."""
         return await to_thread.run_sync(job, limiter=self._aside)
 
     @contextmanager
     def stream(self) -> Iterator[None]:
-        """Hold one of the places for generations; raises `full` when there is none."""
+        """Hold one of the places for generations. Raises `full` if none is free."""
         if self.streaming >= self.streams:
             self.metrics.refused.labels("streams").inc()
             raise full(self.streams)
@@ -97,7 +97,7 @@ class Work:
             self.streaming -= 1
 
     def _show(self) -> None:
-        """Let the gauges read from here, whenever somebody looks."""
+        """Let the gauges read their values from here."""
         self.metrics.places.set(self.places)
         self.metrics.taken.set_function(lambda: self.taken)
         self.metrics.waiting.set_function(lambda: self.taken - self.running)
@@ -105,6 +105,6 @@ class Work:
 
 
 def full(limit: int) -> AppError:
-    """Too many at once: 503, to be tried again in a second."""
-    message = f"The server is busy: {limit} requests are being worked on, which is the limit."
+    """Too many at once: 503, to be retried in a second."""
+    message = f"The server is busy: it is working on {limit} requests, which is the limit."
     return AppError("full", message, "Try again in a second.", status=503, limit=limit, retry_after=1)

@@ -147,7 +147,7 @@ async def test_what_cannot_be_patched_is_refused(client: AsyncClient) -> None:
         error = await refused(client, "/api/trace", 422, code, **request)
         assert error["where"] == where
     nested = asked(**{"from": asked()})
-    assert "no patches" in (await refused(client, "/api/trace", 422, "invalid_request", **nested))["message"]
+    assert "cannot have patches" in (await refused(client, "/api/trace", 422, "invalid_request", **nested))["message"]
     many = asked()
     many["interventions"] *= 17
     await refused(client, "/api/trace", 422, "too_many_sources", **many)

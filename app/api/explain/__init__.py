@@ -1,1 +1,1 @@
-"""Why a model answers as it does."""
+"""Explanations: why a model answers as it does."""

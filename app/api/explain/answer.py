@@ -1,4 +1,4 @@
-"""What explanations of an answer, and of a model alone, look like in the description of the API."""
+"""The responses of explanations of an answer and of a model, for the description of the API."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Rows = list[list[float | None]]
 
 
 class TokenLook(BaseModel):
-    """A token by itself, in no sentence."""
+    """A token outside a sentence."""
 
     id: int
     text: str = Field(examples=[" time"])
@@ -23,33 +23,33 @@ Tokens = dict[str, TokenLook]
 
 
 class Answering(BaseModel):
-    """Answers are token ids, which `tokens` shows, or a classifier's classes, which `classes` names."""
+    """Answers are token ids, described in `tokens`, or a classifier's classes, named in `classes`."""
 
-    classes: list[str] = Field(description="None where answers are tokens.")
-    tokens: Tokens = Field(description="By id: those that are named here.")
+    classes: list[str] = Field(description="Null if answers are tokens.")
+    tokens: Tokens = Field(description="By id: every token in the answer.")
 
 
 class FollowedInfo(BaseModel):
-    """One answer of each row, watched through the layers."""
+    """One answer per row, followed through the layers."""
 
-    ids: list[int | None] = Field(description="[row]; null: there is none.")
+    ids: list[int | None] = Field(description="[row]; null if there is none.")
     probability: Rows = Field(description="[depth][row]")
-    rank: list[list[int | None]] = Field(description="[depth][row]: how many answers are likelier; 0 leads.")
+    rank: list[list[int | None]] = Field(description="[depth][row]: how many answers are more likely; 0 leads.")
 
 
 class LensNext(FollowedInfo):
-    same: list[bool] = Field(description="[row]: whether the model's own first choice at the end is this token.")
+    same: list[bool] = Field(description="[row]: whether this token is the model's final first choice.")
 
 
 class LensResponse(Answering):
     """Depth 0 is before the first layer, depth n + 1 after layer n; the last is the model's own output."""
 
-    taps: list[str] = Field(description="[depth]: the stream that is read.")
+    taps: list[str] = Field(description="[depth]: the tap that is decoded.")
     rows: list[int] = Field(description="The position of each row; PADs have none.")
-    top: list[list[list[int]]] = Field(description="[depth][row][k]: the likeliest answers.")
-    probability: list[Rows] = Field(description="[depth][row][k]: theirs, of the whole vocabulary.")
-    final: FollowedInfo = Field(description="The model's own first choice at the end.")
-    next: LensNext = Field(description="The token that does come next.")
+    top: list[list[list[int]]] = Field(description="[depth][row][k]: the most likely answers.")
+    probability: list[Rows] = Field(description="[depth][row][k]: their probabilities over the whole vocabulary.")
+    final: FollowedInfo = Field(description="The model's final first choice.")
+    next: LensNext = Field(description="The actual next token.")
 
 
 class TermInfo(BaseModel):
@@ -65,11 +65,11 @@ class ContributionsResponse(Answering):
     answer: int
     row: int
     against: int | None
-    terms: list[TermInfo] = Field(description="In the order in which they are written.")
-    logit: float | None = Field(description="The model's own: logit[answer], less logit[against].")
-    total: float | None = Field(description="Of the terms.")
+    terms: list[TermInfo] = Field(description="In the order in which they were written.")
+    logit: float | None = Field(description="The model's own: logit[answer] − logit[against].")
+    total: float | None = Field(description="Sum of the terms.")
     error: float | None = Field(description="logit − total.")
-    scales: dict[str, float | None] = Field(description="1/σ of each LayerNorm on the way, held fixed.")
+    scales: dict[str, float | None] = Field(description="The fixed 1/σ of each LayerNorm on the way.")
 
 
 class StackGradientInfo(BaseModel):
@@ -77,11 +77,11 @@ class StackGradientInfo(BaseModel):
     stack: str
     taps: list[str] = Field(description="[depth]")
     norm: Rows = Field(description="[depth][position]: ‖∂ ln p / ∂x‖.")
-    total: list[float | None] = Field(description="[depth]: of all positions together.")
+    total: list[float | None] = Field(description="[depth]: over all positions.")
 
 
 class GradientInfo(BaseModel):
-    residuals: bool = Field(description="Whether the residual connections were there.")
+    residuals: bool = Field(description="Whether the residual connections were present.")
     row: int
     answer: int
     log_p: float | None = Field(description="ln p(answer) in this run.")
@@ -95,10 +95,12 @@ class GradientsResponse(Answering):
 class NeighboursResponse(BaseModel):
     id: int
     norm: float | None = Field(description="‖E[id]‖")
-    ids: list[int] = Field(description="The nearest first; neither itself nor special tokens.")
+    ids: list[int] = Field(description="Nearest first, without the token itself and special tokens.")
     cosine: list[float | None]
     dot: list[float | None]
-    mean_cosine: float | None = Field(description="Of any two tokens: what a neighbour's has to be seen against.")
+    mean_cosine: float | None = Field(
+        description="The mean over all pairs of tokens: the baseline for a neighbour's cosine."
+    )
     tokens: Tokens
 
 
@@ -109,14 +111,16 @@ class CountInfo(BaseModel):
     attention: str | None = Field(description="Its id.")
     shapes: list[list[int]]
     n: int
-    tied: bool = Field(description="Whether it is a matrix that was counted before.")
+    tied: bool = Field(description="Whether the matrix was counted before.")
 
 
 class ParametersResponse(BaseModel):
     counts: list[CountInfo]
     total: int = Field(description="Numbers that are stored and trained.")
-    untied_total: int = Field(description="What the same shapes would hold without tying.")
-    position_table: list[int] | None = Field(description="A sinusoid's shape: computed, in neither total.")
+    untied_total: int = Field(description="The count if nothing were tied.")
+    position_table: list[int] | None = Field(
+        description="The shape of a sinusoid, which is computed and in neither total."
+    )
 
 
 POSITIONS_ANSWER = tensors_answer(

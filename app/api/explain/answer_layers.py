@@ -1,4 +1,4 @@
-"""What explanations of what the layers do look like in the description of the API."""
+"""The responses of explanations of the layers, for the description of the API."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from app.api.explain.answer import Rows
 
 class HeadScoreInfo(BaseModel):
     score: float | None
-    share: float | None = Field(description="Of a row's weight that the score speaks of.")
+    share: float | None = Field(description="The share of a row's weight that the score covers.")
     rows: int
-    fits: bool = Field(description="Whether it makes a label.")
+    fits: bool = Field(description="Whether the score earns the label.")
 
 
 class HeadInfo(BaseModel):
@@ -35,16 +35,16 @@ class HeadsResponse(BaseModel):
 
 
 class FfnInfo(BaseModel):
-    """PADs are left out: `positions` are those that count, of what the stack reads."""
+    """PADs are excluded: `positions` are the counted positions of what the stack reads."""
 
     path: str
-    prefix: str = Field(description="Of its stack: empty, `encoder.` or `decoder.`.")
+    prefix: str = Field(description="The prefix of its stack: empty, `encoder.` or `decoder.`.")
     stack: str
     layer: int
     positions: list[int]
     fires: list[int] = Field(description="[d_ff]: on how many tokens each unit fires.")
-    dead: list[int] = Field(description="Units that fire on none.")
-    always_on: list[int] = Field(description="Units that fire on all.")
+    dead: list[int] = Field(description="Units that fire on no position.")
+    always_on: list[int] = Field(description="Units that fire on every position.")
     top_units: list[list[int]] = Field(description="[position][k]: each token's strongest units.")
     top_activations: Rows = Field(description="[position][k]: theirs.")
 
@@ -56,28 +56,28 @@ class UnitInfo(BaseModel):
     layer: int
     unit: int
     top_positions: list[int] = Field(description="Its strongest tokens, strongest first.")
-    top_values: list[float | None] = Field(description="Theirs; 0 where it does not fire.")
+    top_values: list[float | None] = Field(description="Their values; 0 if the unit does not fire.")
 
 
 class UnitsResponse(BaseModel):
     ffns: list[FfnInfo]
-    unit: UnitInfo | None = Field(description="The one that was asked for.")
+    unit: UnitInfo | None = Field(description="The requested unit.")
 
 
 class StackSwapInfo(BaseModel):
     prefix: str
     stack: str
     taps: list[str] = Field(description="[depth]")
-    change: Rows = Field(description="[depth][position]: ‖x' − x‖ / ‖x‖ of the same token, wherever it stands; PADs 0.")
+    change: Rows = Field(description="[depth][position]: ‖x' − x‖ / ‖x‖ of the same token at its new position; PADs 0.")
 
 
 class SwapInfo(BaseModel):
     positions: bool = Field(description="Whether the model had its positions.")
     stacks: list[StackSwapInfo]
     rows: list[int] = Field(description="The positions that predict, before the swap.")
-    prediction: list[float | None] = Field(description="[row]: how far it moved; 0 the same, 1 disjoint.")
+    prediction: list[float | None] = Field(description="[row]: how far the prediction moved; 0: the same, 1: disjoint.")
     largest: float | None = Field(description="The largest change.")
-    order_only: bool = Field(description="Whether the swap did nothing but permute.")
+    order_only: bool = Field(description="Whether the swap only permuted the tokens.")
 
 
 class SwapResponse(BaseModel):
@@ -91,9 +91,9 @@ class SublayerInfo(BaseModel):
     kind: Literal["attn", "cross_attn", "ffn"]
     path: str
     norm: str = Field(description="Its LayerNorm.")
-    before: str = Field(description="The tap of the stream that comes in.")
-    after: str = Field(description="… and that goes out.")
-    out: str = Field(description="The tap of what it computed.")
+    before: str = Field(description="The tap of the incoming stream.")
+    after: str = Field(description="The tap of the outgoing stream.")
+    out: str = Field(description="The tap of its output.")
 
 
 class WrittenInfo(BaseModel):
@@ -109,7 +109,7 @@ class NormedInfo(BaseModel):
     """What a LayerNorm did, each [position]: x̂ = (x − mean) / √(variance + ε), out = x̂ · γ + β."""
 
     path: str
-    layer: int | None = Field(description="null: the last one, behind all layers.")
+    layer: int | None = Field(description="null: the final one, after all layers.")
     mean: list[float | None]
     variance: list[float | None]
     norm_in: list[float | None] = Field(description="‖x‖")
@@ -118,14 +118,14 @@ class NormedInfo(BaseModel):
     cos_in_out: list[float | None]
     cos_in_hat: list[float | None]
     cos_hat_out: list[float | None]
-    gain: list[float | None] = Field(description="The least and the largest γ.")
+    gain: list[float | None] = Field(description="The smallest and the largest γ.")
     bias_norm: float | None = Field(description="‖β‖")
 
 
 class StreamInfo(BaseModel):
     prefix: str
     stack: str
-    ids: list[int] = Field(description="What the stack read, PADs included.")
+    ids: list[int] = Field(description="The tokens the stack read, PADs included.")
     taps: list[str] = Field(description="[depth]")
     norm: Rows = Field(description="[depth][position]: ‖x‖.")
     written: list[WrittenInfo]

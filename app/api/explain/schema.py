@@ -1,4 +1,4 @@
-"""What requests for explanations may say."""
+"""Requests for explanations."""
 
 from __future__ import annotations
 
@@ -12,22 +12,27 @@ from app.api.schema import Index, ModelRequest
 MAX_K = 100
 Stack = Annotated[
     str | None,
-    Field(max_length=20, description="`encoder` or `decoder`; a model of one stack: left out.", examples=["decoder"]),
+    Field(
+        max_length=20,
+        description="`encoder` or `decoder`; leave it out for a model with one stack.",
+        examples=["decoder"],
+    ),
 ]
 
 
 class LensRequest(Run):
-    k: int = Field(default=5, ge=1, le=MAX_K, description="How many of the likeliest answers to list.")
+    k: int = Field(default=5, ge=1, le=MAX_K, description="How many of the most likely answers to list.")
 
 
 class AnswerRequest(Run):
-    """A run, and which of its answers is explained."""
+    """A run, and the answer to explain."""
 
     answer: Index | None = Field(
-        default=None, description="A token id, or a class's place in `classes`; left out: the model's own first."
+        default=None,
+        description="A token id, or the index of a class in `classes`. Default: the model's own first choice.",
     )
     row: Index | None = Field(
-        default=None, description="The position that predicts, PADs counted; left out: the last, or [CLS]."
+        default=None, description="The position that predicts, PADs counted. Default: the last, or [CLS]."
     )
 
 
@@ -45,9 +50,9 @@ class HeadsRequest(Run):
 
 class UnitsRequest(Run):
     k: int = Field(default=8, ge=1, le=MAX_K, description="How many units of a token, or tokens of a unit, to list.")
-    unit: Index | None = Field(default=None, description="Tell this unit's strongest tokens too; goes with `layer`.")
+    unit: Index | None = Field(default=None, description="Also list the strongest tokens of this unit; needs `layer`.")
     layer: Index | None = Field(default=None, description="The layer of `unit`.")
-    stack: Stack = Field(default=None, description="The stack of `unit`: `encoder` or `decoder`; left out: the first.")
+    stack: Stack = Field(default=None, description="The stack of `unit`: `encoder` or `decoder`. Default: the first.")
 
     @model_validator(mode="after")
     def unit_of_a_layer(self) -> Self:
@@ -57,7 +62,7 @@ class UnitsRequest(Run):
 
 
 class SwapRequest(Run):
-    i: Index = Field(description="One place of the source, PADs and [CLS] counted.", examples=[1])
+    i: Index = Field(description="A position in the source, PADs and [CLS] counted.", examples=[1])
     j: Index = Field(description="The other.", examples=[2])
 
 
@@ -66,14 +71,16 @@ class ResidualRequest(Run):
 
 
 class NeighboursRequest(ModelRequest):
-    token_id: Index = Field(description="Whose embedding's neighbours.", examples=[100])
+    token_id: Index = Field(description="The token whose neighbours to list.", examples=[100])
     k: int = Field(default=10, ge=1, le=MAX_K, description="How many.")
-    measure: Literal["cosine", "dot"] = Field(default="cosine", description="What ranks them; both are told.")
+    measure: Literal["cosine", "dot"] = Field(
+        default="cosine", description="What ranks them; both measures are returned."
+    )
 
 
 class PositionsRequest(ModelRequest):
-    length: int | None = Field(default=None, ge=1, description="How many positions; left out: the model's window.")
-    prefix: Stack = Field(default=None, description="`encoder.` or `decoder.`; left out: the stack of the source.")
+    length: int | None = Field(default=None, ge=1, description="How many positions. Default: the model's window.")
+    prefix: Stack = Field(default=None, description="`encoder.` or `decoder.`. Default: the stack of the source.")
 
 
 class ParametersRequest(ModelRequest):

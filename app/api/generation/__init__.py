@@ -1,1 +1,1 @@
-"""A text that grows."""
+"""Generation: a text that grows."""

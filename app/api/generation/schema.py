@@ -1,4 +1,4 @@
-"""What a request to generate may say."""
+"""Requests to generate."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from app.api.sampling import MAX_SEED, Candidates, Sampling
 
 class GenerateRequest(Run, Sampling):
     seed: int = Field(
-        default=7, ge=0, le=MAX_SEED, description="The draw of the token at index i depends on (seed, i) alone."
+        default=7, ge=0, le=MAX_SEED, description="The draw of the token at index i depends only on (seed, i)."
     )
     max_new_tokens: int = Field(
-        default=32, ge=1, description="Stop after so many; the server has a limit.", examples=[8]
+        default=32, ge=1, description="Stop after this many tokens; the server has a limit.", examples=[8]
     )
     n: Candidates = 12
     rows: bool = Field(default=True, description="Send the new token's attention rows in all layers and heads.")

@@ -1,1 +1,1 @@
-"""Whether the server is well."""
+"""Health checks."""

@@ -1,4 +1,4 @@
-"""What health checks answer."""
+"""The responses of health checks."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Health(BaseModel):
 class Readiness(BaseModel):
     status: str = Field(examples=["ready"])
     models: list[str]
-    jobs: int = Field(description="Model work that runs or waits.")
-    places: int = Field(description="How much of it may; one more is answered with 503.")
-    streams: int = Field(description="Generations that are open.")
+    jobs: int = Field(description="Jobs that run or wait.")
+    places: int = Field(description="Jobs that may run or wait; one more gets 503.")
+    streams: int = Field(description="Open generations.")
 
 
 METRICS_ANSWER: dict[str, Any] = {
-    "description": "Prometheus' text format.",
+    "description": "The text format of Prometheus.",
     "content": {"text/plain": {"schema": {"type": "string"}}},
 }

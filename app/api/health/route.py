@@ -1,4 +1,4 @@
-"""Whether the server is well, for the machines that watch it."""
+"""Health checks, for the machines that monitor the server."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ router = APIRouter(tags=["health"])
 
 @router.get("/healthz", response_model=Health)
 async def healthz() -> dict[str, str]:
-    """Whether the process answers."""
+    """Whether the process is up."""
     return {"status": "ok"}
 
 
 @router.get("/readyz", response_model=Readiness)
 async def readyz(library: LibraryDep, work: WorkDep) -> dict[str, Any]:
-    """Which models are loaded, and how busy they are. Nothing answers before they are."""
+    """The loaded models, and how busy the server is. Nothing answers before they are loaded."""
     return {
         "status": "ready",
         "models": library.names,
@@ -33,5 +33,5 @@ async def readyz(library: LibraryDep, work: WorkDep) -> dict[str, Any]:
 
 @router.get("/metrics", response_class=Response, responses={200: METRICS_ANSWER})
 async def metrics(metrics: MetricsDep) -> Response:
-    """Requests, model work, queue, streams and tokens in numbers, for Prometheus. No text, nobody's name."""
+    """Requests, model work, queue, streams and tokens as numbers, for Prometheus. No text and no names."""
     return Response(metrics.page(), media_type=CONTENT_TYPE_LATEST)

@@ -1,1 +1,1 @@
-"""Which models there are."""
+"""The models."""

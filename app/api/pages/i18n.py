@@ -1,4 +1,4 @@
-"""The page's words on the server: the same catalogues that the page itself reads, static/i18n/<lang>.json."""
+"""The page's texts on the server, from the catalogues that the page itself reads: static/i18n/<lang>.json."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Translate = Callable[..., str]
 
 
 def translator(folder: Path, language: str) -> Translate:
-    """`t(key, name=value, …)`: the string with `{name}` filled in; `n=1` takes `key.one` where there is one.
+    """`t(key, name=value, …)`: the string with `{name}` filled in; `n=1` uses `key.one` if it exists.
 
-    A key that is missing is its own text, so that a page with a gap still opens.
+    A missing key is its own text, so that a page with a missing string still opens.
     """
     path = folder / f"{language}.json"
     strings = catalogue(path, path.stat().st_mtime_ns)
@@ -33,13 +33,13 @@ def translator(folder: Path, language: str) -> Translate:
 
 @lru_cache(maxsize=8)
 def catalogue(path: Path, changed_ns: int) -> dict[str, str]:
-    """The strings of a file, read again when it has changed."""
+    """The strings of a file, read again when the file changes."""
     strings: dict[str, str] = json.loads(path.read_text("utf-8"))
     return strings
 
 
 def choose(asked: str | None, kept: str | None, accepted: str) -> str:
-    """The language to show: the one asked for (`?lang=`), else the one kept (the cookie), else the browser's."""
+    """The language to show: the requested one (`?lang=`), else the cookie's, else the browser's."""
     for language in (asked, kept):
         if language in LANGUAGES:
             return language
@@ -47,7 +47,7 @@ def choose(asked: str | None, kept: str | None, accepted: str) -> str:
 
 
 def best_accepted(header: str) -> str:
-    """Ours that an `Accept-Language` header likes best: `fr, ja;q=0.8, en;q=0.5` → ja."""
+    """The language of ours that an `Accept-Language` header prefers: `fr, ja;q=0.8, en;q=0.5` → ja."""
     liked: dict[str, float] = {}
     for part in header.split(","):
         tag, _, weight = part.strip().partition(";q=")
@@ -59,7 +59,7 @@ def best_accepted(header: str) -> str:
 
 
 def quality(weight: str) -> float:
-    """A q-value; none is 1, and one that cannot be read counts for nothing."""
+    """A q-value: 1 if missing, 0 if invalid."""
     try:
         return float(weight) if weight else 1.0
     except ValueError:

@@ -20,7 +20,7 @@ YEAR = 365 * 24 * 3600
 
 @router.get("/", include_in_schema=False)
 async def index(request: Request, library: LibraryDep) -> Response:
-    """The explorer, in the language asked for; `?lang=` is remembered."""
+    """The explorer, in the requested language; `?lang=` is remembered."""
     return page(request, "index.html", {"default_model": library.default})
 
 
@@ -37,7 +37,7 @@ async def docs(request: Request) -> Response:
 
 
 def page(request: Request, template: str, context: dict[str, Any]) -> Response:
-    """Render a template with the words, the theme and the type size of whoever asks."""
+    """Render a template with the reader's language, theme and type size."""
     asked = request.query_params.get("lang")
     lang = i18n.choose(asked, request.cookies.get("lang"), request.headers.get("accept-language", ""))
     theme = request.query_params.get("theme") or request.cookies.get("theme")

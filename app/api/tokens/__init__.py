@@ -1,1 +1,1 @@
-"""Text to tokens."""
+"""Tokenizing."""

@@ -1,4 +1,4 @@
-"""What a tokenized text looks like."""
+"""The response for a tokenized text."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from app.api.answer import Token
 class EncodingCount(BaseModel):
     name: str = Field(examples=["cl100k_base"])
     available: bool = Field(description="Whether its files are on the server.")
-    n_tokens: int | None = Field(description="How many tokens it makes of the text.")
-    hint: str | None = Field(description="How to get its files, where they are not there.")
+    n_tokens: int | None = Field(description="The number of tokens for this text.")
+    hint: str | None = Field(description="How to get its files, if they are missing.")
 
 
 class TokenizeResponse(BaseModel):
     model: str
     text: str
     read_text: str = Field(
-        description="What the tokens spell and count their places in: the text in the form that the model reads."
+        description="The text that the tokens spell and their offsets refer to: normalised to the model's text form."
     )
-    tokens: list[Token] = Field(description="A classifier's begin with [CLS].")
+    tokens: list[Token] = Field(description="The tokens. A classifier's begin with [CLS].")
     n_tokens: int
     n_characters: int = Field(description="Of `text`.")
-    max_seq_len: int = Field(description="Most tokens that the model reads.")
+    max_seq_len: int = Field(description="The largest number of tokens that the model reads.")
     encodings: list[EncodingCount] = Field(description="With `compare`: the same text under tiktoken's encodings.")

@@ -1,4 +1,4 @@
-"""What a request to tokenize may say."""
+"""Requests to tokenize."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ class TokenizeRequest(Request):
     model: ModelName = None
     text: str = Field(description="What to tokenize; may be empty.", examples=["Once upon a time"])
     compare: bool = Field(
-        default=False, description="Count it under tiktoken's public encodings too, where their files are present."
+        default=False, description="Also count it under tiktoken's public encodings, if their files are present."
     )

@@ -1,1 +1,1 @@
-"""One sentence through one model."""
+"""Traces: one sentence through one model."""

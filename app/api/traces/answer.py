@@ -1,4 +1,4 @@
-"""What a trace's answer is, for `/docs`."""
+"""The response of a trace, for `/docs`."""
 
 from __future__ import annotations
 

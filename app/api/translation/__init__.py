@@ -1,1 +1,1 @@
-"""A sentence in another language."""
+"""Translation."""

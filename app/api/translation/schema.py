@@ -1,4 +1,4 @@
-"""What a request to translate may say."""
+"""Requests to translate."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ class TranslateRequest(Run):
     @classmethod
     def no_target(cls, given: object) -> object:
         if given is not None:
-            raise ValueError("a search writes the whole target: leave this out, or let /api/generate go on from it")
+            raise ValueError("a search writes the whole target: leave this out, or use /api/generate to continue it")
         return given

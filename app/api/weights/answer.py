@@ -1,4 +1,4 @@
-"""What the answer with a model's parameters is, for `/docs`."""
+"""The response with a model's parameters, for `/docs`."""
 
 from __future__ import annotations
 

@@ -17,6 +17,6 @@ router = APIRouter(prefix="/api", tags=["models"])
 async def weights(request: WeightsRequest, desk: DeskDep) -> Response:
     """A model's parameters as a safetensors body in float32: those that `want` names, at most 64 MB at once.
 
-    A matrix W [out in] is used as x·Wᵀ + b. A tied matrix is there under each of its names.
+    A matrix W [out in] is used as x·Wᵀ + b. A tied matrix is listed under each of its names.
     """
     return await desk.tensors(request, answer)

@@ -1,4 +1,4 @@
-"""What a request for parameters may say."""
+"""Requests for parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class WeightsRequest(ModelRequest):
     want: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
         min_length=1,
         max_length=256,
-        description="Parameters by name; `*` and `?` as in a shell. `GET /api/models` has the names, under `weights`.",
+        description="Parameters by name; `*` and `?` as in a shell. Names: `weights` in `GET /api/models`.",
         examples=[["layers.0.attn.w_q.weight"]],
     )
     rows: Indices | None = Field(

@@ -1,4 +1,4 @@
-"""Where an answer comes from: through which layers, from which parts, along which gradients."""
+"""Where an answer comes from: by layer, by component, by gradient."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def lens(plan: RunPlan, request: LensRequest) -> Json:
 
 
 def followed(one: Followed) -> Json:
-    """null in every place of a row that has no answer to follow."""
+    """null everywhere for a row without an answer to follow."""
     ids = [None if i < 0 else i for i in one.ids.tolist()]
     return {
         "ids": ids,
@@ -41,7 +41,7 @@ def contributions(plan: RunPlan, request: ContributionsRequest) -> Json:
 
 def gradients(plan: RunPlan, request: GradientsRequest) -> Json:
     row, answer = chosen(plan, request)
-    with refusing("bad_token", "Take a token that can be sampled.", where="answer", got=answer):
+    with refusing("bad_token", "Use a token that can be sampled.", where="answer", got=answer):
         check_sampled(plan.checkpoint, answer)
     runs = gradient_norms(plan.checkpoint, plan.ids, answer, row=row, **plan.options)
     return {

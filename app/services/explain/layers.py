@@ -1,4 +1,4 @@
-"""What the layers do to a sentence: what heads look at, which units fire, what is written into the streams."""
+"""What the layers do to a sentence: what heads look at, which units fire, what is written to the streams."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def units(plan: RunPlan, request: UnitsRequest) -> Json:
 
 
 def ffn(checkpoint: Checkpoint, one: FfnUnits) -> Json:
-    """All of it but what each unit answers to: that is the larger part, and told of one unit alone."""
+    """Everything except the strongest tokens of each unit, most of the data, which are returned for one unit only."""
     names = ("path", "stack", "layer", "positions", "dead", "always_on")
     tensors = ("fires", "top_units", "top_activations")
     return {
@@ -74,8 +74,8 @@ def swap(plan: RunPlan, request: SwapRequest) -> Json:
             raise AppError("bad_position", message, hint, where=where, got=place, limit=last)
     i, j = request.i - before, request.j - before
     if plan.ids[i] == plan.ids[j]:
-        message = f"Tokens {request.i} and {request.j} are the same: swapped, they are the same sentence."
-        raise AppError("same_token", message, "Take two tokens that differ.", where="j", got=request.j)
+        message = f"Tokens {request.i} and {request.j} are the same: swapping them gives the same sentence."
+        raise AppError("same_token", message, "Use two different tokens.", where="j", got=request.j)
     runs = swap_tokens(plan.checkpoint, plan.ids, i, j, **plan.options)
     return {"runs": [plain(run) | {"stacks": [prefixed(plan.checkpoint, one) for one in run.stacks]} for run in runs]}
 

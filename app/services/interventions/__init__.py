@@ -1,1 +1,1 @@
-"""Interventions: what a run changes while the model computes. One file a kind, one line in `registry.py`."""
+"""Interventions: what a run changes while the model computes. One file per kind, one line in `registry.py`."""

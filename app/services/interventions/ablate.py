@@ -1,4 +1,4 @@
-"""Switch a head off: what it computes becomes 0."""
+"""Ablate a head: its output becomes 0."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.services.interventions.base import Change, Kind, Site, Where, wrong_rol
 
 
 class AblatedHead(Where):
-    role: str = Field(default="z", max_length=200, description="What becomes 0; `z` is before W_O.")
+    role: str = Field(default="z", max_length=200, description="The role that becomes 0; `z` is before W_O.")
     head: Index
 
 

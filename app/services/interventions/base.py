@@ -1,4 +1,4 @@
-"""What all kinds of interventions share: where they act, and the change that they make there."""
+"""What all kinds of interventions share: where they apply, and the change they make."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from model.describe import Attention, Description, Role, Side
 
 AttentionId = Annotated[
     str | None,
-    Field(max_length=200, description="An id of the model's `attentions`; left out: the first.", examples=["self"]),
+    Field(max_length=200, description="An id from the model's `attentions`. Default: the first.", examples=["self"]),
 ]
 Lengths = Mapping[Side, int]
-"""How many tokens each side has, PADs, [CLS] and START included."""
+"""The number of tokens on each side, PADs, [CLS] and START included."""
 
 
 class Where(Request):
     """A layer of one attention."""
 
     attention: AttentionId = None
-    layer: Index = Field(description="Its layer, in its stack.")
+    layer: Index = Field(description="The layer, counted in its stack.")
 
 
 class Apply(Protocol):
-    """Changes a tap's tensor, which it may write into. With a KV cache the tensor's first row is `first_query`."""
+    """Changes the tensor of a tap; it may write in place. With a cache, the tensor's first row is `first_query`."""
 
     def __call__(self, x: Tensor, first_query: int) -> Tensor: ...
 
@@ -54,29 +54,29 @@ class Kind(Request):
         raise NotImplementedError
 
     def to_json(self, first: str | None) -> dict[str, Any]:
-        """As asked, with its attention named; `first` is the id of the model's first."""
+        """As requested, with its attention filled in; `first` is the id of the model's first attention."""
         asked = self.model_dump(by_alias=True)
         return asked | {"where": {"attention": self.where.attention or first, **strip(asked["where"])}}
 
 
 def strip(where: dict[str, Any]) -> dict[str, Any]:
-    """`where` without what was left out."""
+    """`where` without the fields that were left out."""
     return {name: value for name, value in where.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class Site:
-    """The model that is changed, how long its sequences are, and how to get a tensor of another run of it."""
+    """The model to change, the lengths of its sequences, and access to tensors of another run."""
 
     model: str
     description: Description
     lengths: Lengths
     limits: Lengths
-    """What the lengths may become: the window, on a side that grows."""
+    """The largest lengths: the window, on a side that grows."""
     traced: Callable[[Any, str], Tensor]
 
     def attention(self, where: Where, at: str) -> Attention:
-        """The attention that `where` names. Raises `unknown_attention` listing those there are, and `bad_layer`."""
+        """The attention that `where` names. Raises `unknown_attention`, listing the known ones, and `bad_layer`."""
         known = {attention.id: attention for attention in self.description.attentions}
         name = next(iter(known)) if where.attention is None else where.attention
         if name not in known:
@@ -86,7 +86,7 @@ class Site:
         return known[name]
 
     def role(self, attention: Attention, name: str, at: str) -> Role:
-        """Raises `unknown_role` listing those that the attention has."""
+        """Raises `unknown_role`, listing the roles of the attention."""
         if name not in attention.roles:
             raise unknown_name("unknown_role", "role", name, list(attention.roles), where=f"{at}.where.role")
         return attention.roles[name]
@@ -102,5 +102,5 @@ class Site:
 
 
 def wrong_role(role: str, why: str, at: str) -> AppError:
-    """A role that the attention has, but that this kind of intervention cannot change."""
-    return AppError("bad_role", f"{role!r} {why}.", "Take another role.", where=f"{at}.where.role", got=role)
+    """An error for a role that exists but cannot be changed by this kind of intervention."""
+    return AppError("bad_role", f"{role!r} {why}.", "Use another role.", where=f"{at}.where.role", got=role)

@@ -1,4 +1,4 @@
-"""A run's interventions as edits of taps, one a tap, composed in the order in which they were asked for."""
+"""A run's interventions as edits of taps: one edit per tap, composed in the order of the list."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def edits_of(interventions: Sequence[Kind], site: Site) -> Edits:
 
 
 class Composed:
-    """Several changes of one tap as one edit: each gets what the one before it left."""
+    """Several changes of one tap as one edit: each gets the result of the one before."""
 
     def __init__(self, changes: Sequence[Apply]) -> None:
         self.changes = changes
 
     def __call__(self, x: Tensor, first_query: int = 0) -> Tensor:
-        x = x.clone(memory_format=torch.contiguous_format)  # one mask was spread over all heads
+        x = x.clone(memory_format=torch.contiguous_format)  # one mask was broadcast over all heads
         for change in self.changes:
             x = change(x, first_query)
         return x

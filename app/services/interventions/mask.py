@@ -14,13 +14,13 @@ from model.masks import EDITED
 
 class Cell(Where):
     role: Literal["mask"] = "mask"
-    head: Index | None = Field(default=None, description="Left out: every head.")
+    head: Index | None = Field(default=None, description="Default: every head.")
     query: Index
     key: Index
 
 
 class EditMask(Kind):
-    """Forbid one cell of a mask (reason `edited`), or allow it whatever forbade it."""
+    """Forbid one cell of a mask (reason `edited`), or allow it, whatever forbade it."""
 
     kind: Literal["mask"]
     where: Cell
@@ -36,7 +36,7 @@ class EditMask(Kind):
         return Change(tap, self.apply, looks_ahead=ahead)
 
     def apply(self, x: Tensor, first_query: int) -> Tensor:
-        """x: reasons, uint8 [batch head query key]; a cell that is not there (yet) is left alone."""
+        """x: reasons, uint8 [batch head query key]; a cell that does not exist (yet) is skipped."""
         row, key = self.where.query - first_query, self.where.key
         if 0 <= row < x.shape[-2] and key < x.shape[-1]:
             heads = slice(None) if self.where.head is None else self.where.head

@@ -1,4 +1,4 @@
-"""Put another run's numbers in place of this run's (activation patching)."""
+"""Replace numbers of this run by those of another run (activation patching)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 class Rows(Where):
     role: str = Field(max_length=200, description="A role with a row for each query: `q`, `z`, `attn_out` ….")
-    head: Index | None = Field(default=None, description="Left out: every head.")
-    query: Index | None = Field(default=None, description="Left out: every row; both runs are then equally long.")
+    head: Index | None = Field(default=None, description="Default: every head.")
+    query: Index | None = Field(default=None, description="Default: every row, for runs of the same length.")
 
 
 class Patch(Kind):
-    """Replace the rows of one role by those that another run of the same model has there."""
+    """Replace rows of one role by those of another run of the same model."""
 
     kind: Literal["patch"]
     where: Rows
@@ -32,7 +32,7 @@ class Patch(Kind):
     @model_validator(mode="after")
     def one_deep(self) -> Self:
         if any(item.kind == "patch" for item in self.source.interventions):
-            raise ValueError("the run that a patch takes its numbers from has no patches itself")
+            raise ValueError("the source run of a patch cannot have patches itself")
         return self
 
     def change(self, site: Site, at: str) -> Change:
@@ -42,7 +42,7 @@ class Patch(Kind):
         site.check_head(attention, where.head, at)
         if self.source.model not in (None, site.model):
             message = f"The other run is of {self.source.model!r}, this one of {site.model!r}."
-            raise AppError("bad_source", message, "Take a run of the same model.", where=f"{at}.from.model")
+            raise AppError("bad_source", message, "Use a run of the same model.", where=f"{at}.from.model")
         tap = role.taps[where.layer]
         rows = site.traced(self.source, tap)
         self.check_rows(rows.shape[-2], site, attention, at)
@@ -57,14 +57,14 @@ class Patch(Kind):
             raise wrong_role(role, "has no heads", at)
 
     def check_rows(self, there: int, site: Site, attention: Attention, at: str) -> None:
-        """Raise `bad_position` or `bad_source` where the runs do not have the same rows."""
+        """Raise `bad_position` or `bad_source` if the runs do not have the same rows."""
         query, here = self.where.query, site.lengths[attention.queries]
         if query is not None:
             site.check_position(query, attention.queries, at, "query")
             check_index("position", query, there, f"{at}.where.query")
         elif there != here:
             message = f"The other run has {there} rows, this one {here}."
-            raise AppError("bad_source", message, "Name a query, or take a run of the same length.", where=f"{at}.from")
+            raise AppError("bad_source", message, "Name a query, or use a run of the same length.", where=f"{at}.from")
 
     def to_json(self, first: str | None) -> dict[str, Any]:
         return super().to_json(first) | {"from": self.source.to_json(first)}

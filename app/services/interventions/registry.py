@@ -1,4 +1,4 @@
-"""The kinds of interventions there are. A new kind is a file beside this one and a name in the union."""
+"""The kinds of interventions. A new kind is a file beside this one and a name in the union."""
 
 from __future__ import annotations
 
