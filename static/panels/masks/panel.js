@@ -3,7 +3,7 @@
 import { leakOfHead } from "../../model/compare/measure.js";
 import { causalIn, compared } from "../../model/compare/runs.js";
 import { openSquare } from "../../model/compare/square.js";
-import { has, trainedCausal, writesTarget } from "../../model/description.js";
+import { attentionOf, has, trainedCausal, writesTarget } from "../../model/description.js";
 import { runWords } from "../../ui/compare_words.js";
 import { replace } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
@@ -34,6 +34,7 @@ export function createMasks(root, actions, modelOf) {
     causal.set(on, t(about), shown && shown.causal === on ? effect(shown, state, leak) : "");
     padding.draw(shown, state, leak);
     const { before, after } = compared(state, now);
+    compare.row.hidden = !state.compare && !has(attentionOf(now, state.attention), "overview"); // nothing to lay side by side
     compare.set(
       state.compare,
       t("masks.compare_about", { before: runWords(before, now), after: runWords(after, now) }),

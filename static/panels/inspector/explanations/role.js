@@ -66,7 +66,7 @@ export default {
 /** No equation: the model's number alone. */
 function drawOwn({ steps }, number) {
   steps.sum.item.hidden = false;
-  drawLine(steps.sum, "why.role_sum", { value: value(significant(number)) });
+  drawLine(steps.sum, "why.role_own", { value: value(significant(number)) });
 }
 
 function drawTerms({ line, more }, { op, of }, { a, b, values }) {
