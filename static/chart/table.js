@@ -47,7 +47,8 @@ function turnPage(parts, by) {
 /** What is open is built, once for the same numbers; another choice only moves the mark. */
 function show(parts) {
   const { details, matrix, page } = parts;
-  if (!details.open || !matrix) return void (parts.built = details.open ? parts.built : empty(parts));
+  if (!details.open) parts.built = empty(parts);
+  if (!details.open || !matrix) return;
   const made = [matrix.values, matrix.forbidden, matrix.rows.labels, matrix.cols.labels, page];
   if (!parts.built?.every((item, i) => item === made[i])) {
     parts.built = made;

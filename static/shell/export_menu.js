@@ -20,7 +20,11 @@ export function createExport(root, { chooseFile, views, address, openStation }) 
   const items = h("div", { class: "export-items" });
   const said = h("p", { class: "said", role: "status", dataset: { testid: "export-said" } });
   const attrs = { class: "btn wide", type: "button", dataset: { testid: "open-file" } };
-  const open = h("button", { ...attrs, on: { click: () => (popover.close(), chooseFile()) } }, t("open.choose"));
+  const choose = () => {
+    popover.close();
+    chooseFile();
+  };
+  const open = h("button", { ...attrs, on: { click: choose } }, t("open.choose"));
   const panel = h("div", {
     class: "export-panel",
     role: "group",

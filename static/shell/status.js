@@ -41,7 +41,10 @@ export function createStatus({ root, voice, banner }) {
       let left = Math.ceil(waiting.seconds);
       const tell = () => notice(left > 0 ? t(key, { seconds: left }) : t("error.trying"));
       tell();
-      countdown = setInterval(() => ((left = Math.max(0, left - 1)), tell()), 1000);
+      countdown = setInterval(() => {
+        left = Math.max(0, left - 1);
+        tell();
+      }, 1000);
     },
     /** The page could not start at all. @param {Error} error */
     failed(error) {

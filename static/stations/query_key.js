@@ -38,6 +38,9 @@ function namesOf(reasons, area) {
   return names.map((name) => t(`${area}.${name}`)).join(t("matrix.and"));
 }
 
+/** @param {[string, Record<string, any>]} words  a key of the catalogue, and what fills it */
+const inWords = ([key, vars]) => t(key, vars);
+
 /**
  * Draw values by query and key. `own` says what is particular: `words(row, col)` is what a cell holds, as a string of
  * the catalogue with what fills it; `reasons` is the mask, where it says why a cell has no number; the rest is as in
@@ -64,7 +67,7 @@ export function drawSquare(root, trace, state, actions, own) {
     forbidden: null,
     rows: { ...rows, role: "q" },
     cols: { ...cols, role: "k" },
-    hover: (row, col) => [`${rows.labels[row]} → ${cols.labels[col]}`, t(...own.words(row, col))],
+    hover: (row, col) => [`${rows.labels[row]} → ${cols.labels[col]}`, inWords(own.words(row, col))],
     describe: (row, col) => describeCell([rows.labels[row], row], [cols.labels[col], col], own.words(row, col)),
     tableText: (row, col) => tableText(own, row * shape[1] + col, own.words(row, col)),
     chosen: { row: query, col: key, span: "cell", role: "q" },
@@ -112,6 +115,8 @@ export function leakMargin(trace, detail) {
 
 /**
  * The weights of one head; `id` tells two of them apart.
+ * @param {HTMLElement} root @param {import("../data/model_trace.js").ModelTrace} trace @param {import("../state/store.js").State} state
+ * @param {import("./index.js").Actions} actions
  * @param {{id: string, title: string, detail: Pick<import("../data/model_trace.js").Detail, "overview"|"mask">,
  *   margin?: import("../chart/matrix/matrix.js").Matrix["margin"]}} which
  */

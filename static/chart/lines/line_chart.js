@@ -20,7 +20,7 @@ const partsOf = perRoot((root) => {
   const picture = svg("svg", { class: "line-chart", role: "img" });
   root.append(picture);
   const parts = { root, picture, chart: /** @type {Chart|null} */ (null), width: 0 };
-  picture.addEventListener("click", ({ clientX }) => parts.chart && parts.chart.onChoose(stepAt(parts, clientX)));
+  picture.addEventListener("click", ({ clientX }) => parts.chart?.onChoose(stepAt(parts, clientX)));
   new ResizeObserver(() => parts.chart && root.clientWidth !== parts.width && paint(parts)).observe(root);
   return parts;
 });

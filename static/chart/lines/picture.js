@@ -125,7 +125,8 @@ function svgOf({ picture, found, layout, lit, id }, above, below) {
 /** Light one token's lines and say its weights; null: the chosen query's. @param {{role: "q"|"k", index: number}|null} active */
 function light(parts, active, spoken) {
   const { picture, found, layout, readout, lit } = parts;
-  const { role, index } = (parts.active = active) ?? { role: "q", index: picture.chosen.q };
+  parts.active = active;
+  const { role, index } = active ?? { role: "q", index: picture.chosen.q };
   const own = found.lines.filter((line) => (role === "q" ? line.query : line.key) === index);
   const look = { above: picture.above, count: picture.weights.series.length, width: 3 * layout.type };
   replace(lit, linePaths(own, layout, look));

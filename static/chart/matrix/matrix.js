@@ -112,7 +112,10 @@ function build(root) {
 function paint(parts) {
   const { matrix, plot, root, sheet, overlay } = parts;
   const width = root.clientWidth;
-  if (!matrix || width === 0) return void (parts.size = null); // nobody sees it: drawn when it has a width again
+  if (!matrix || width === 0) {
+    parts.size = null; // nobody sees it: drawn when it has a width again
+    return;
+  }
   parts.view = viewOf(parts.view, parts.drawn, matrix);
   parts.drawn = matrix;
   const view = parts.view ?? wholeOf(matrix.shape);

@@ -31,13 +31,13 @@ export function drawingOf(matrix, size) {
   return { svg: new XMLSerializer().serializeToString(root), width, height };
 }
 
-/** @param {Shape} shape @param {(name: string) => string} valueOf  of a custom property @returns {SVGElement} */
-function nodeOf({ tag, attrs, children = [] }, valueOf) {
+/** @param {Shape} shape @param {(name: string) => string} colourOf  of a custom property @returns {SVGElement} */
+function nodeOf({ tag, attrs, children = [] }, colourOf) {
   const look = Object.entries(attrs).map(([name, value]) => [
     name,
-    String(value).startsWith("--") ? valueOf(String(value)) : value,
+    String(value).startsWith("--") ? colourOf(String(value)) : value,
   ]);
-  const inside = children.map((child) => (typeof child === "string" ? xmlText(child) : nodeOf(child, valueOf)));
+  const inside = children.map((child) => (typeof child === "string" ? xmlText(child) : nodeOf(child, colourOf)));
   return svg(tag, Object.fromEntries(look), inside);
 }
 

@@ -45,8 +45,10 @@ export function createQuiz({ actions, modelOf, frame }) {
   function questionsOf(trace, state) {
     const known = {};
     const fresh = trace !== null && trace.key === keyOf(state);
-    return (name) =>
-      name in known ? known[name] : (known[name] = fresh ? QUESTIONS[name](trace, state, actions) : undefined);
+    return (name) => {
+      if (!(name in known)) known[name] = fresh ? QUESTIONS[name](trace, state, actions) : undefined;
+      return known[name];
+    };
   }
 
   function draw(trace, state) {

@@ -54,7 +54,8 @@ export function createBeams(session, actions) {
 
   async function run() {
     running.abort();
-    const { signal } = (running = new AbortController());
+    running = new AbortController();
+    const { signal } = running;
     update(search, { "aria-busy": true });
     setText(said, t("beams.searching"));
     try {

@@ -1,7 +1,6 @@
 /** Generation: the sentence goes on token by token, and every step can be looked at, undone and taken another way. */
 
-import { causalIn } from "../../model/compare/runs.js";
-import { predictsTokens, trainedCausal, writesTarget } from "../../model/description.js";
+import { predictsTokens, writesTarget } from "../../model/description.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { errorText } from "../../ui/error_text.js";
 import { phrase, t } from "../../ui/i18n.js";

@@ -45,7 +45,8 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
   /** @param {"step"|"play"} doing */
   async function run(doing) {
     if (player.doing !== "idle" || session.blocked()) return;
-    const { signal } = (running = new AbortController());
+    running = new AbortController();
+    const { signal } = running;
     Object.assign(player, { doing, error: null });
     onChange();
     try {
@@ -124,6 +125,10 @@ function pause(milliseconds, signal) {
   if (milliseconds === 0 || signal.aborted) return undefined;
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, milliseconds);
-    signal.addEventListener("abort", () => (clearTimeout(timer), resolve(undefined)), { once: true });
+    const stop = () => {
+      clearTimeout(timer);
+      resolve(undefined);
+    };
+    signal.addEventListener("abort", stop, { once: true });
   });
 }

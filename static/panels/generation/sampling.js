@@ -72,10 +72,14 @@ export function numberField({ low, high, step = 1, testid, set }) {
   let known = low;
   const typed = () => {
     const value = input.valueAsNumber;
-    if ((step < 1 ? Number.isFinite(value) : Number.isInteger(value)) && value >= low && value <= high)
-      set((known = value));
+    const fits = step < 1 ? Number.isFinite(value) : Number.isInteger(value);
+    if (!fits || value < low || value > high) return;
+    known = value;
+    set(value);
   };
-  const left = () => (input.value = String(known));
+  const left = () => {
+    input.value = String(known);
+  };
   const attrs = { type: "number", class: "mono number", min: low, max: high, step, dataset: { testid } };
   const input = h("input", { ...attrs, on: { input: typed, change: left } });
   const show = (value) => {

@@ -13,7 +13,10 @@ export function sharesOf({ candidates }) {
   /** @type {Share[]} */
   const shares = [];
   let to = 0;
-  for (const { id, after } of kept) shares.push({ id, from: to, to: (to += after) });
+  for (const { id, after } of kept) {
+    shares.push({ id, from: to, to: to + after });
+    to += after;
+  }
   // What is left for the rest of the vocabulary; a difference of 1e-6 is rounding on the wire.
   if (to < 1 - 1e-6) shares.push({ id: null, from: to, to: 1 });
   return shares;

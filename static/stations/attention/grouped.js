@@ -14,7 +14,9 @@ import { unitCells } from "./unit_cells.js";
  */
 export function drawGroupedWeights(root, trace, state, actions) {
   const units = unitCells(trace, state);
-  const { values, shape, forbidden } = units.cells(trace.detail.overview.data);
+  const { values, shape, forbidden } = units.cells(
+    /** @type {import("../../data/model_trace.js").Detail} */ (trace.detail).overview.data,
+  );
   const [rows, cols] = [units.rows.labels, units.cols.labels];
   const size = ({ groups }, i) => groups[i].end - groups[i].start;
   const at = (row, col) => row * shape[1] + col;

@@ -41,7 +41,7 @@ export function unitCells(trace, state) {
   const shape = /** @type {[number, number]} */ ([trace.queries.tokens.length, trace.keys.tokens.length]);
   const mask = /** @type {Uint8Array} */ (trace.detail?.mask.data);
   const forbidden = mask.some(Boolean) ? mask : null;
-  /** @param {Float32Array} values */
+  /** @param {Float32Array|Uint8Array} values */
   const cells = (values) =>
     unit === "tokens" ? { values, shape, forbidden } : summed({ values, shape, forbidden }, rows.groups, cols.groups);
   // A group that holds the choice already keeps it; else its last token, which under a causal mask sees the others.

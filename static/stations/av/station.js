@@ -37,13 +37,12 @@ export default {
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
     const z = headIn(trace.role("z", state.layer), state.head);
-    const at = elementOf(state, trace, z);
     const note = t("av.note", { n: z.shape[0], m: trace.detail.v.shape[0], d_head: z.shape[1] });
     drawHead(parts, trace.model, state, { formula: formulas(), note });
     // Few tokens: one below the other, with large cells. Many: side by side, and the same tokens are named once.
-    at.beside = z.shape[0] > FEW && parts.frame.clientWidth >= WIDE;
-    at.once = at.beside && trace.queries === trace.keys;
-    parts.frame.classList.toggle("beside", at.beside);
+    const beside = z.shape[0] > FEW && parts.frame.clientWidth >= WIDE;
+    const at = { ...elementOf(state, trace, z), once: beside && trace.queries === trace.keys };
+    parts.frame.classList.toggle("beside", beside);
     parts.frame.style.setProperty("--labels", `${at.once ? roomBeside(labelsOf(trace.queries.tokens)) : 0}px`);
     const choose = (patch) => actions.set({ query: at.query, ...patch });
     parts.values.show(parts.shown, (name) => {
@@ -65,7 +64,7 @@ function formulas() {
 
 const dimensions = (count) => Array.from({ length: count }, (_, i) => String(i));
 
-/** What z and V have in common. */
+/** What z and V have in common. @returns {import("../../chart/matrix/matrix.js").Matrix} */
 function matrixOf(trace, state, { id, title, rows, values, scale, chosen, onChoose, say }, margin) {
   const [n, dHead] = values.shape;
   return {

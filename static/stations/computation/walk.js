@@ -26,7 +26,10 @@ export function buildWalk(actions, go) {
     isSeen: () => actions.get().view === "computation",
     onChange: () => showPlay(walk),
   });
-  const jump = (index) => (player.stop(), to(index));
+  const jump = (index) => {
+    player.stop();
+    to(index);
+  };
   const walk = Object.assign(parts, { player, jump, ...buttonsOf(parts, player, jump) });
   const element = h(
     "nav",

@@ -165,6 +165,7 @@ function common({
   },
   trained,
 }) {
+  /** @type {import("../../chart/matrix/matrix.js").Axis} */
   const rows = { labels: counting(0, n), title: t("embedding.position_rows"), role: "", faded: (i) => i >= trained };
   return {
     forbidden: null,

@@ -17,6 +17,7 @@ const FEW = 14;
 const WIDE = 620;
 const NAMES = /** @type {const} */ (["q", "k", "v"]);
 /** Where cross-attention takes them from. */
+/** @type {Record<"q"|"k"|"v", import("../../model/description.js").SideName>} */
 const SIDES = { q: "target", k: "source", v: "source" };
 
 const partsOf = perRoot((root) => {
@@ -30,7 +31,7 @@ const partsOf = perRoot((root) => {
   const from = h("p", { class: "why dim", dataset: { testid: "qkv-sides" } });
   parts.body.append(from, frame);
   // The dimension that the readouts tell of: it drives no other panel, so it is no part of the page's state.
-  return { ...parts, frame, from, thirds, dimension: 0 };
+  return { ...parts, frame, from, thirds, dimension: 0, beside: false };
 });
 
 function third(name) {
@@ -91,7 +92,11 @@ function drawThird(parts, name, trace, state, actions) {
 /** A row of Q is a query's, of K and V a key's. */
 const labelsIn = ({ queries, keys }, name) => labelsOf((name === "q" ? queries : keys).tokens);
 
-/** Beside each other, Q's labels serve all three: they then show the chosen key too. */
+/**
+ * Beside each other, Q's labels serve all three: they then show the chosen key too.
+ * @param {"q"|"k"|"v"} name @param {string[]} tokens @param {{key: number}} chosen @param {boolean} beside
+ * @returns {import("../../chart/matrix/matrix.js").Axis}
+ */
 function rowsOf(name, tokens, { key }, beside) {
   if (name !== "q") return { labels: tokens, title: t("matrix.key_rows"), role: "k", hidden: beside };
   const also = beside ? { index: key, role: "k" } : undefined;
@@ -117,7 +122,7 @@ function wordsOf(name, trace) {
   };
 }
 
-/** A row of Q is a query; a row of K or V is a key. */
+/** A row of Q is a query; a row of K or V is a key. @returns {Pick<import("../../chart/matrix/matrix.js").Matrix, "chosen"|"onChoose">} */
 function choiceOf(parts, name, chosen, { set, redraw }) {
   const role = name === "q" ? "query" : "key";
   return {

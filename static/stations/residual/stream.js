@@ -113,7 +113,7 @@ function drawTable(place, trace, at, parts, table, actions) {
   });
 }
 
-/** A row is a layer; of the two that layer 0 has, the one that was clicked. */
+/** A row is a layer; of the two that layer 0 has, the one that was clicked. @returns {Pick<import("../../chart/matrix/matrix.js").Matrix, "chosen"|"onChoose">} */
 function choiceOf(parts, { query, layer }, { layers }, actions, again) {
   const row = layers[parts.depth] === layer ? parts.depth : layers.lastIndexOf(layer);
   return {
