@@ -1,19 +1,16 @@
-"""Where a model attends: one entry per attention, with the path of its taps and its query and key sides."""
+"""The attentions of a description with a path each, for the page's old fields: to go with the last that asks for it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
-from model.config import Family, ModelConfig
-
-Side = Literal["source", "target"]
-"""The sentence that is read (in every family), and what an encoder-decoder writes."""
+from model.config import ModelConfig
+from model.describe import Side, describe
 
 
 @dataclass(frozen=True)
 class Attention:
-    """An attention of each layer. Its taps begin with `path`, which has a `{layer}`; `causal`: as trained."""
+    """One attention of every layer: `path` holds `{layer}`, its taps follow (`….pattern`); `causal`: as trained."""
 
     id: str
     path: str
@@ -26,17 +23,15 @@ class Attention:
         return f"{self.path.format(layer=layer)}.{part}"
 
 
-ATTENTIONS: dict[Family, tuple[Attention, ...]] = {
-    "decoder-only": (Attention("self", "layers.{layer}.attn", "source", "source", causal=True),),
-    "encoder-only": (Attention("self", "layers.{layer}.attn", "source", "source", causal=False),),
-    "encoder-decoder": (
-        Attention("encoder", "encoder.layers.{layer}.attn", "source", "source", causal=False),
-        Attention("decoder", "decoder.layers.{layer}.attn", "target", "target", causal=True),
-        Attention("cross", "decoder.layers.{layer}.cross_attn", "target", "source", causal=False),
-    ),
-}
-
-
 def attentions(config: ModelConfig) -> tuple[Attention, ...]:
     """The attentions of a model, in the order of the forward pass."""
-    return ATTENTIONS[config.family]
+    return tuple(
+        Attention(
+            one.id,
+            one.tap("attn_out", 0).rpartition(".")[0].replace(".0.", ".{layer}."),
+            one.queries,
+            one.keys,
+            one.causal,
+        )
+        for one in describe(config).attentions
+    )
