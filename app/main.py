@@ -57,7 +57,7 @@ def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        there = await to_thread.run_sync(library.load, settings) if loaded is None else loaded
+        there = await to_thread.run_sync(library.discover, settings) if loaded is None else loaded
         work = Work(settings.model_threads, settings.queue, settings.streams, app.state.metrics)
         app.state.chumoku = State(settings, there, work)
         yield

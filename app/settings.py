@@ -27,6 +27,9 @@ class Settings(BaseSettings):
         default=None,
         description="The model that a request without a name gets; unset: stories-gpt, else the first there is.",
     )
+    model_cache: int = Field(
+        default=2 * 1024**3, ge=0, description="Bytes that loaded models may take; over it, those that nobody uses go."
+    )
     max_text_chars: int = Field(default=20_000, ge=1, description="Longest text taken, in characters.")
     max_new_tokens: int = Field(default=256, ge=1, description="Most tokens that one generation makes.")
     model_threads: int = Field(default=2, ge=1, le=256, description="Jobs (traces, generation steps) that run at once.")

@@ -1,4 +1,4 @@
-"""The size of the overview on the wire, and the time to encode it."""
+"""What the overview weighs on the wire, and what encoding it costs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from app.services.tracing import answer
 from benchmarks.measure import Row
 from model import checkpoint
 from model.checkpoint import ZOO
+from model.subjects import ZooSubject
 
 SEQ_LEN = 64
 
 
 def measure() -> list[Row]:
     """Bytes and milliseconds for all patterns of stories-gpt at 64 tokens, as the page requests them."""
-    loaded = checkpoint.load(ZOO / "stories-gpt")
+    loaded = ZooSubject(checkpoint.load(ZOO / "stories-gpt"))
     ids = list(range(300, 300 + SEQ_LEN))
     want = ["layers.*.attn.pattern", "layers.0.attn.mask"]
     request = TraceRequest(token_ids=ids, want=want, dtype="uint8")

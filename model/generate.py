@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
@@ -72,15 +73,32 @@ def generate(
     """The prompt's step, then up to `max_new_tokens` more; stops after an END or when the window is full."""
     run = ids if isinstance(ids, Run) else Run(ids)
     session = DecoderSession(checkpoint, run, names)
-    yield from steps(Generator(session, settings, checkpoint.tokenizer.never_sampled), checkpoint, max_new_tokens)
+    yield from steps(
+        Generator(session, settings, checkpoint.tokenizer.never_sampled), checkpoint.tokenizer.end_id, max_new_tokens
+    )
 
 
-def steps(generator: Generator, checkpoint: Checkpoint, max_new_tokens: int) -> Iterator[Step]:
+@torch.inference_mode()
+def greedy_ids(session: Session, banned: Sequence[int], end_id: int | None, longest: int) -> list[int]:
+    """The prompt, and the likeliest token after token, up to `longest` of them; without the END that it stops at."""
+    forward = session.step(session.prompt)
+    for _ in range(longest):
+        logits = forward.logits.clone()
+        logits[list(banned)] = -torch.inf
+        newest = int(logits.argmax())
+        if newest == end_id or len(session.ids) >= session.window:
+            break
+        forward = session.step([newest])
+    return list(session.ids)
+
+
+def steps(generator: Generator, end_id: int | None, max_new_tokens: int) -> Iterator[Step]:
+    """The prompt's step, then up to `max_new_tokens` more; stops after an END and where the window is full."""
     yield generator.prefill()
     for _ in range(max_new_tokens):
         if generator.full:
             return
         step = generator.step()
         yield step
-        if step.ids[-1] == checkpoint.tokenizer.end_id:
+        if step.ids[-1] == end_id:
             return

@@ -29,6 +29,27 @@ SPECIAL: dict[Family, tuple[str, ...]] = {
     "encoder-decoder": (END, PAD, START),
 }
 
+
+@dataclass(frozen=True)
+class Special:
+    """The special ids that a tokenizer has: what pads a text, what ends it, what it begins with."""
+
+    pad: int | None = None
+    end: int | None = None
+    first: int | None = None
+
+    @property
+    def ids(self) -> list[int]:
+        return [i for i in (self.pad, self.end, self.first) if i is not None]
+
+
+def special_of(family: Family, vocab_size: int) -> Special:
+    """The special ids of a model of ours: they are the last of its vocabulary."""
+    names = SPECIAL[family]
+    ids = {name: vocab_size - len(names) + n for n, name in enumerate(names)}
+    return Special(ids[PAD], ids[END], ids.get(CLS, ids.get(START)))
+
+
 # GPT-2's split (Radford et al. 2019), except that digits are separate: contractions, words, digits, punctuation, space.
 SPLIT = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 
@@ -62,6 +83,10 @@ class Tokenizer:
         self.pad_id = self.special_ids[PAD]
         # What a sequence of this family begins with; -1: nothing.
         self.first_id = self.special_ids.get(CLS, self.special_ids.get(START, -1))
+
+    @property
+    def special(self) -> Special:
+        return Special(self.pad_id, self.end_id, self.first_id if self.first_id >= 0 else None)
 
     @property
     def never_sampled(self) -> list[int]:

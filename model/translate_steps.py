@@ -28,4 +28,4 @@ def generate_target(
 ) -> Iterator[Step]:
     """The step of START, then up to `max_new_tokens` more of the target of `source`; stops after an END or at the end
     of the window."""
-    yield from steps(target_generator(checkpoint, source, settings, names), checkpoint, max_new_tokens)
+    yield from steps(target_generator(checkpoint, source, settings, names), checkpoint.tokenizer.end_id, max_new_tokens)

@@ -20,7 +20,7 @@ from model.trace import trace
 from model.translate import translate
 from model.translate_steps import generate_target
 from tests.app.conftest import three  # noqa: F401
-from tests.app.families import SOURCE, TARGET, save
+from tests.app.families import SOURCE, TARGET, opened, save
 from tests.test_cli import Run, one_line, run  # noqa: F401
 
 
@@ -36,8 +36,8 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def folder(three: Library, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
     folder = tmp_path_factory.mktemp("models")
-    for made in three.checkpoints.values():
-        save(folder, made)
+    for name in three.names:
+        save(folder, opened(three, name))
     return folder
 
 
@@ -149,13 +149,13 @@ def test_models_show_each_ones_figure() -> None:
     ("args", "said"),
     [
         (["generate", "a", "-m", "classifier"], "/api/trace"),
-        (["generate", "a", "-m", "gpt", "--beam", "4"], "--beam is for an encoder-decoder"),
+        (["generate", "a", "-m", "gpt", "--beam", "4"], "--beam is for a translator"),
         (["generate", "a", "-m", "translator", "--beam", "4", "--seed", "1"], "draws nothing"),
         (["generate", "", "-m", "translator"], "no token"),
-        (["trace", "a", "-m", "gpt", "--target", "b"], "only an encoder-decoder has a target"),
+        (["trace", "a", "-m", "gpt", "--target", "b"], "cannot read a target"),
         (["trace", "a", "-m", "translator", "--target", "b" * 64], "65 target tokens"),
         (["evaluate", "classifier", "--data", "/nowhere.tsv"], "/nowhere.tsv"),
-        (["evaluate", "classifier", "--data", "x.tsv", "--beam", "2"], "--beam is for an encoder-decoder"),
+        (["evaluate", "classifier", "--data", "x.tsv", "--beam", "2"], "--beam is for a translator"),
     ],
 )
 def test_errors_are_one_line(run: Run, translator: Checkpoint, args: list[str], said: str) -> None:  # noqa: F811

@@ -9,26 +9,29 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import torch
 from rich.console import Console
 from rich.table import Table
 
+from app.api.run import Run
 from app.api.traces.schema import TraceRequest
 from app.cli.console import need_training
 from app.services import library, targets, tokens, tracing
-from app.services.families import CLASSIFIES, check_predicts
+from app.services.capabilities import CLASSIFIES, check_can, explained
+from app.services.models import all_models
+from app.services.plan import plan_writing
 from app.settings import Settings
 from model import checkpoint
 from model.checkpoint import Checkpoint
-from model.generate import Step, generate
+from model.generate import Generator, Step, steps
+from model.run import Run as ModelRun
 from model.sampling import Settings as SamplingSettings
-from model.taps import tap_dims
-from model.translate import beam_search
-from model.translate_steps import generate_target
+from model.subjects import Subject
 
 
-def open_model(name: str | None, settings: Settings) -> Checkpoint:
-    """Load one model, by name or folder, on the device that is set."""
-    return checkpoint.load(library.locate(name, settings), checkpoint.pick_device(settings.device))
+def open_model(name: str, settings: Settings) -> Checkpoint:
+    """Load one of our own models, by name or folder, on the device that is set."""
+    return explained(library.open_subject(name, settings))
 
 
 def write_units(model: str, data: Path, settings: Settings) -> str:
@@ -42,7 +45,7 @@ def write_units(model: str, data: Path, settings: Settings) -> str:
     return "\n".join([f"{folder / 'card.json'}: units over {units['on']}", *lines])
 
 
-BEAMS = 4
+BEAMS, ALPHA = 4, 0.6
 N_CANDIDATES = 20
 """How many next tokens a trace's file lists for each position."""
 
@@ -54,7 +57,7 @@ def write_trace(
 
     The file is an .npz if its name says so, else safetensors. `asked`: a request's `masks` and `pad`.
     """
-    loaded, limit, n_pad = open_model(model, settings), settings.max_text_chars, asked["pad"]["count"]
+    loaded, limit, n_pad = library.open_subject(model, settings), settings.max_text_chars, asked["pad"]["count"]
     ids = tokens.resolve(loaded, text, None, limit, n_pad)
     written = targets.target_of(loaded, ids, target, None, limit)
     rows = len(written.ids) if written else len(ids) + n_pad
@@ -64,12 +67,12 @@ def write_trace(
         "want": ["*"],
         "describe": True,
         "format": "npz" if out.suffix == ".npz" else "safetensors",
-        "predict": {"positions": list(range(rows)), "n": N_CANDIDATES} if not loaded.config.classes else None,
+        "predict": {"positions": list(range(rows)), "n": N_CANDIDATES} if not loaded.description.classes else None,
     }
     body = tracing.answer(loaded, TraceRequest.model_validate(request | asked), limit).body
     out.write_bytes(body)
     count = f"{len(ids) + n_pad}" + (f" source and {rows} target" if written else "")
-    return f"{out}: {len(tap_dims(loaded.model))} tensors of {count} tokens, {len(body) / 1e6:.1f} MB"
+    return f"{out}: {len(loaded.description.taps)} tensors of {count} tokens, {len(body) / 1e6:.1f} MB"
 
 
 def padding(left: int, right: int, *, follow: bool) -> dict[str, Any]:
@@ -94,18 +97,29 @@ def print_generated(
     given = {name: value for name, value in drawing.items() if value is not None}
     sampling = SamplingSettings(**SAMPLING | given)
     check_options(n, beams, drawn=bool(given) or n is not None)
-    loaded = open_model(model, settings)
-    check_predicts(loaded, "model", CLASSIFIES)
-    ids = tokens.resolve(loaded, text, None, settings.max_text_chars)
-    if loaded.config.family != "encoder-decoder":
-        if beams is not None:
-            raise ValueError(f"--beam is for an encoder-decoder; {loaded.name} is {loaded.config.family}")
+    loaded = library.open_subject(model, settings)
+    check_can(loaded, "generate", CLASSIFIES)
+    can_search = loaded.description.can["beams"]
+    if beams is not None and not can_search:
+        raise ValueError(f"--beam is for a translator; {loaded.name} is {loaded.description.family}")
+    run = plan_writing(loaded, Run(text=text), settings.max_text_chars).run
+    if not can_search:
         sys.stdout.write(text)
-        print_steps(loaded, generate(loaded, ids, sampling, n or N_NEW))
-    elif given or n:
-        print_steps(loaded, generate_target(loaded, ids, sampling, n or N_NEW))
+    if can_search and not given and not n:
+        print(searched(loaded, run, beams or BEAMS))
     else:
-        print(beam_search(loaded, ids, beams=beams or BEAMS)[0].text(loaded.tokenizer))
+        generator = Generator(loaded.start(run, []), sampling, loaded.tokenizer.never_sampled)
+        print_steps(loaded, steps(generator, loaded.tokenizer.special.end, n or N_NEW))
+
+
+def searched(subject: Subject, run: ModelRun, beams: int) -> str:
+    """The likeliest target that a search finds."""
+    with torch.inference_mode():
+        search = subject.search(run, beams, ALPHA)
+        while search.open:
+            search.step()
+    found = search.best[0]
+    return tokens.text_of(subject.tokenizer, found.ids)
 
 
 def check_options(n: int | None, beams: int | None, *, drawn: bool) -> None:
@@ -116,12 +130,12 @@ def check_options(n: int | None, beams: int | None, *, drawn: bool) -> None:
         raise ValueError("a beam search draws nothing: take --beam, or -n, --temperature, --top-k, --top-p and --seed")
 
 
-def print_steps(loaded: Checkpoint, steps: Iterator[Step]) -> None:
+def print_steps(loaded: Subject, steps: Iterator[Step]) -> None:
     """Print new tokens as they come. A character appears when its last byte has come."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     for step in steps:
         newest = step.ids[-1]
-        if step.drawn is not None and newest != loaded.tokenizer.end_id:
+        if step.drawn is not None and newest != loaded.tokenizer.special.end:
             sys.stdout.write(decoder.decode(loaded.tokenizer.token_bytes(newest)))
         sys.stdout.flush()
     sys.stdout.write(decoder.decode(b"", final=True) + "\n")
@@ -129,12 +143,11 @@ def print_steps(loaded: Checkpoint, steps: Iterator[Step]) -> None:
 
 def list_models(settings: Settings, *, as_json: bool) -> None:
     """Print the models there are: as a table, or as the JSON of `/api/models`."""
-    loaded = library.load(settings)
-    described = [library.describe(found) for found in loaded.checkpoints.values()]
+    listed = all_models(library.discover(settings))
     if as_json:
-        print(json.dumps({"default": loaded.default, "models": described}, ensure_ascii=False, indent=2))
+        print(json.dumps(listed, ensure_ascii=False, indent=2))
         return
-    Console().print(models_table(described, loaded.default))
+    Console().print(models_table(listed["models"], listed["default"]))
 
 
 def models_table(described: list[dict[str, Any]], default: str) -> Table:

@@ -25,7 +25,8 @@ def clear_errors() -> Iterator[None]:
     try:
         yield
     except AppError as error:
-        known = f" Known are {', '.join(map(str, error.known))}." if error.known else ""
+        label = "It can" if error.code == "cannot" else "Known are"
+        known = f" {label}: {', '.join(map(str, error.known))}." if error.known else ""
         fail(f"{error.message} {error.hint}{known}")
     except BrokenPipeError:
         raise  # the reader of our output left, as `head` does

@@ -14,7 +14,7 @@ from rich.progress import track
 from app.cli.commands import BEAMS, open_model
 from app.settings import Settings
 from model.checkpoint import Checkpoint
-from model.config import Family
+from model.describe import Description
 from model.evaluate import bits_per_byte
 from model.evaluate_classification import accuracy, read_labelled
 from model.training.data import read_documents
@@ -44,9 +44,9 @@ def evaluate(model: str, data: Path, settings: Settings, beams: int | None = Non
     """The model's figures on `data`; progress on a terminal. Raises `ValueError` for data that does not fit it, and for
     beams with a model that has none."""
     loaded = open_model(model, settings)
-    if beams is not None and loaded.config.family != "encoder-decoder":
-        raise ValueError(f"--beam is for an encoder-decoder; {loaded.name} is {loaded.config.family}")
-    return SCORES[loaded.config.family](loaded, data, beams or BEAMS)
+    if beams is not None and not loaded.description.can["beams"]:
+        raise ValueError(f"--beam is for a translator; {loaded.name} is {loaded.description.family}")
+    return score_of(loaded.description)(loaded, data, beams or BEAMS)
 
 
 def language_model(loaded: Checkpoint, data: Path, _: int) -> Score:
@@ -84,8 +84,8 @@ def waiting(what: str) -> Any:
     return Console(stderr=True).status(what)
 
 
-SCORES: dict[Family, Callable[[Checkpoint, Path, int], Score]] = {
-    "decoder-only": language_model,
-    "encoder-only": classifier,
-    "encoder-decoder": translator,
-}
+def score_of(description: Description) -> Callable[[Checkpoint, Path, int], Score]:
+    """The figure for what a model does."""
+    if description.predicts == "classes":
+        return classifier
+    return translator if description.can["beams"] else language_model

@@ -18,17 +18,16 @@ SECONDS_TO_FINISH = 3
 
 
 def serve(settings: Settings) -> None:
-    """Serve until Ctrl+C. Raises `ValueError` for a port or address that cannot be had, or when no model loads."""
+    """Serve until Ctrl+C. Raises `ValueError` for a port or address that cannot be had, or when there is no model."""
     with listen(settings.host, settings.port) as listener:
         # After the port, so that a taken one is told at once: torch takes seconds to import.
         from app.main import create_app
         from app.services import library
 
-        loaded = library.load(settings)
-        device = loaded.get(None).device
-        ready = f"Chumoku is ready: {address(listener)}  ({', '.join(loaded.names)} on {device}; Ctrl+C stops it)"
+        found = library.discover(settings)
+        ready = f"Chumoku is ready: {address(listener)}  ({', '.join(found.names)} on {found.device}; Ctrl+C stops it)"
         with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped in good order
-            Announcing(config_of(create_app(settings, loaded), settings), ready).run(sockets=[listener])
+            Announcing(config_of(create_app(settings, found), settings), ready).run(sockets=[listener])
 
 
 class Announcing(uvicorn.Server):

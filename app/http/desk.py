@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request, Response
@@ -12,10 +11,12 @@ from app.api.run import Run
 from app.api.schema import ModelRequest
 from app.http.deps import State, get_seen, get_state
 from app.http.observe import Seen
+from app.services.capabilities import check_can
 from app.services.explain.shared import Json, to_json
+from app.services.library import Entry
 from app.services.plan import RunPlan, plan_run
 from app.services.work import Done
-from model.checkpoint import Checkpoint
+from model.subjects import Subject
 
 Asked = TypeVar("Asked", bound=Run)
 Model = TypeVar("Model", bound=ModelRequest)
@@ -27,31 +28,52 @@ class Desk:
     def __init__(self, http: Request, state: State, seen: Seen) -> None:
         self.http, self.state, self.seen = http, state, seen
 
-    async def explain_run(self, request: Asked, service: Callable[[RunPlan, Asked], Json]) -> Response:
-        """Plan what the request runs, and answer with what `service` says of it."""
-        checkpoint = self._checkpoint(request.model)
+    async def explain_run(
+        self, request: Asked, service: Callable[[RunPlan, Asked], Json], can: str | None = None
+    ) -> Response:
+        """Plan what the request runs, and answer with what `service` says of it, where the model `can` have this."""
+        entry = self._find(request.model)
         self.seen.text = request.sentence.text
 
         def job() -> bytes:
-            plan = plan_run(checkpoint, request, self.state.settings.max_text_chars)
-            self.seen.n_tokens = len(plan.padded)
-            return to_json(service(plan, request))
+            with self.state.library.use(entry) as subject:
+                if can is not None:
+                    check_can(subject, can)
+                plan = plan_run(subject, request, self.state.settings.max_text_chars)
+                self.seen.n_tokens = len(plan.padded)
+                return to_json(service(plan, request))
 
         return await self._run(job, "application/json")
 
-    async def explain_model(self, request: Model, service: Callable[[Checkpoint, Model], Json]) -> Response:
-        """Answer with what `service` says of the model."""
-        checkpoint = self._checkpoint(request.model)
-        return await self._run(lambda: to_json(service(checkpoint, request)), "application/json")
+    async def explain_model(
+        self, request: Model, service: Callable[[Subject, Model], Json], can: str | None = None
+    ) -> Response:
+        """Answer with what `service` says of the model, where it `can` have this."""
+        return await self._about(request, lambda subject: to_json(service(subject, request)), can, "application/json")
 
-    async def tensors(self, request: Model, service: Callable[[Checkpoint, Model], bytes]) -> Response:
+    async def tensors(
+        self, request: Model, service: Callable[[Subject, Model], bytes], can: str | None = None
+    ) -> Response:
         """Answer with a safetensors body of the model."""
-        return await self._run(partial(service, self._checkpoint(request.model), request), "application/octet-stream")
+        return await self._about(request, lambda subject: service(subject, request), can, "application/octet-stream")
 
-    def _checkpoint(self, name: str | None) -> Checkpoint:
-        checkpoint = self.state.library.get(name)
-        self.seen.model = checkpoint.name
-        return checkpoint
+    async def _about(
+        self, request: ModelRequest, service: Callable[[Subject], bytes], can: str | None, media_type: str
+    ) -> Response:
+        entry = self._find(request.model)
+
+        def job() -> bytes:
+            with self.state.library.use(entry) as subject:
+                if can is not None:
+                    check_can(subject, can)
+                return service(subject)
+
+        return await self._run(job, media_type)
+
+    def _find(self, name: str | None) -> Entry:
+        entry = self.state.library.find(name)
+        self.seen.model = entry.name
+        return entry
 
     async def _run(self, job: Callable[[], bytes], media_type: str) -> Response:
         done = await self.state.work.run(job, kind="explain", wanted=self._wanted)

@@ -13,15 +13,14 @@ import torch
 from app.api.generation.schema import GenerateRequest
 from app.errors import AppError
 from app.services import tokens
-from app.services.families import CLASSIFIES, check_predicts
+from app.services.capabilities import CLASSIFIES, check_can
 from app.services.plan import plan_writing
 from app.services.predictions import prediction_json
 from app.services.wire import convert
-from model.checkpoint import Checkpoint
-from model.describe import Description, describe
+from model.describe import Description
 from model.generate import Generator, Step
 from model.sampling import Settings
-from model.session import DecoderSession, TargetSession
+from model.subjects import Subject
 
 
 @dataclass(frozen=True)
@@ -35,17 +34,16 @@ class Event:
 class Session:
     """A generation that goes on when asked. One thread at a time may ask."""
 
-    def __init__(self, checkpoint: Checkpoint, request: GenerateRequest, max_chars: int, max_new: int) -> None:
+    def __init__(self, subject: Subject, request: GenerateRequest, max_chars: int, max_new: int) -> None:
         """Raises `AppError` for whatever is wrong with the request."""
-        check_predicts(checkpoint, "model", CLASSIFIES)
+        check_can(subject, "generate", CLASSIFIES)
         check_max_new(request.max_new_tokens, max_new)
-        self.checkpoint, self.request = checkpoint, request
-        self.plan = plan_writing(checkpoint, request, max_chars)
-        self.taps = written_rows(describe(checkpoint.config)) if request.rows else {}
+        self.subject, self.request = subject, request
+        self.plan = plan_writing(subject, request, max_chars)
+        self.taps = written_rows(subject.description) if request.rows else {}
         names = [name for layers in self.taps.values() for name in layers]
         settings = Settings(request.temperature, request.top_k, request.top_p, request.seed)
-        kind = DecoderSession if self.plan.target is None else TargetSession
-        self.generator = Generator(kind(checkpoint, self.plan.run, names), settings, checkpoint.tokenizer.never_sampled)
+        self.generator = Generator(subject.start(self.plan.run, names), settings, subject.tokenizer.never_sampled)
 
     @property
     def prompt(self) -> list[int]:
@@ -60,7 +58,7 @@ class Session:
     def ended(self) -> str | None:
         """Why there is no further step, or None. A target that is given with its END has ended already."""
         ids, writes_target = self.generator.ids, self.plan.target is not None
-        if (self.n_new or writes_target) and ids[-1] == self.checkpoint.tokenizer.end_id:
+        if (self.n_new or writes_target) and ids[-1] == self.subject.tokenizer.special.end:
             return "end_of_text"
         if self.n_new >= self.request.max_new_tokens:
             return "max_new_tokens"
@@ -69,9 +67,9 @@ class Session:
     def start(self) -> Event:
         """Read what is given: its tokens, and what may come after them."""
         step = self.generator.prefill()
-        tokenizer, writes_target = self.checkpoint.tokenizer, self.plan.target is not None
+        tokenizer, writes_target = self.subject.tokenizer, self.plan.target is not None
         data = {
-            "model": self.checkpoint.name,
+            "model": self.subject.name,
             "tokens": tokens.tokens_json(tokenizer, self.plan.padded),
             "target_tokens": tokens.tokens_json(tokenizer, self.prompt) if writes_target else None,
             "n_prompt": len(self.prompt),
@@ -84,7 +82,7 @@ class Session:
         """Draw the next token and read it."""
         start = perf_counter()
         step = self.generator.step()
-        token = self.checkpoint.tokenizer.tokens(step.ids)[-1]
+        token = self.subject.tokenizer.tokens(step.ids)[-1]
         assert step.drawn is not None
         data = {
             "index": token.index,
@@ -105,7 +103,7 @@ class Session:
     def _prediction(self, step: Step) -> dict[str, Any]:
         """What may come after the newest token."""
         position = len(step.ids) - 1
-        return prediction_json(self.checkpoint.tokenizer, step.next, position, self.request.n, self.request)
+        return prediction_json(self.subject.tokenizer, step.next, position, self.request.n, self.request)
 
 
 def check_max_new(asked: int, limit: int) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from model.checkpoint import Checkpoint
+from model.subjects import About
 
 Languages = Mapping[str, Sequence[str]]
 """The languages of each loaded model, by its name."""
@@ -22,16 +22,16 @@ ENOUGH = 2_000
 """Letters looked at: the beginning of a long text tells."""
 
 
-def languages_of(checkpoint: Checkpoint) -> list[str]:
+def languages_of(about: About) -> list[str]:
     """What the card says the model was trained on; English where it says nothing. A translator's: source, target."""
-    said = checkpoint.card.get("languages")
+    said = about.card.get("languages")
     return said if isinstance(said, list) and said and all(isinstance(name, str) for name in said) else ["en"]
 
 
-def source_languages(checkpoint: Checkpoint) -> list[str]:
+def source_languages(about: About) -> list[str]:
     """The languages of what the model reads."""
-    languages = languages_of(checkpoint)
-    return languages[:1] if checkpoint.config.family == "encoder-decoder" else languages
+    languages = languages_of(about)
+    return languages[:1] if "target" in about.description.sides else languages
 
 
 def script(text: str) -> str | None:
@@ -50,13 +50,13 @@ def script(text: str) -> str | None:
     return found if found and count >= MOSTLY * len(letters) else None
 
 
-def notes(checkpoint: Checkpoint, text: str, loaded: Languages) -> list[dict[str, Any]]:
+def notes(about: About, text: str, loaded: Languages) -> list[dict[str, Any]]:
     """`untrained_language`, where `text` is in a script that none of the model's source languages is written in; with
     the other models that know its language. A language whose script we do not know is not held against a text."""
-    found, trained = script(text), source_languages(checkpoint)
+    found, trained = script(text), source_languages(about)
     known = [SCRIPT_OF.get(language) for language in trained]
     if found is None or found in known or None in known:
         return []
     language = LANGUAGE_OF.get(found, found)
-    models = [name for name, languages in loaded.items() if language in languages and name != checkpoint.name]
+    models = [name for name, languages in loaded.items() if language in languages and name != about.name]
     return [{"code": "untrained_language", "language": language, "trained": trained, "models": models}]

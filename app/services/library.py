@@ -1,77 +1,205 @@
-"""The models: found once, loaded once, shared by every request."""
+"""The models: found once, loaded when first asked for, kept while there is room, shared by every request."""
 
 from __future__ import annotations
 
+import itertools
 import logging
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from threading import Lock
 
 import torch
 
-from app.errors import unknown_name
+from app.errors import AppError, unknown_name
 from app.services.languages import languages_of
-from app.services.weights import shapes
 from app.settings import Settings
-from model import checkpoint
-from model import describe as description
-from model.attentions import attentions
-from model.checkpoint import ZOO, Checkpoint
-from model.taps import tap_dims
-from model.tokenizer import Tokenizer
+from model.checkpoint import ZOO, pick_device
+from model.subjects import About, Source, Subject, find_folders, source_of
 
 log = logging.getLogger("chumoku")
 
 PREFERRED = "stories-gpt"
+BROKEN = (OSError, ValueError, TypeError, KeyError)
+"""What a folder that is not as it should be raises."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
+class Entry:
+    """A model that was found, loaded or not. `users`: how many requests work with it."""
+
+    about: About
+    folder: Path
+    source: Source | None
+    subject: Subject | None = None
+    users: int = 0
+    used: int = 0
+    loading: Lock = field(default_factory=Lock)
+
+    @property
+    def name(self) -> str:
+        return self.about.name
+
+
+class Lease:
+    """Holds a model for somebody who works with it in several steps."""
+
+    def __init__(self, library: Library, entry: Entry) -> None:
+        self.library, self.entry = library, entry
+        self.held: Subject | None = None
+
+    @property
+    def subject(self) -> Subject:
+        if self.held is None:
+            self.held = self.library.take(self.entry)
+        return self.held
+
+
 class Library:
-    """The loaded models by name, and the name that stands in where a request gives none."""
+    """The models by name, and the name that stands in where a request gives none.
 
-    checkpoints: dict[str, Checkpoint]
-    default: str
+    One load per name: who asks meanwhile waits for it. When the loaded models take more than `limit` bytes, those that
+    nobody uses go, the least recently used first.
+    """
 
-    def get(self, name: str | None) -> Checkpoint:
-        """The model of this name (None: the default); raises `unknown_model` (404) listing those there are."""
-        found = self.checkpoints.get(self.default if name is None else name)
-        if found is None:
-            raise unknown_name("unknown_model", "model", str(name), self.names, status=404, where="model")
-        return found
+    def __init__(self, entries: Iterable[Entry], default: str, device: torch.device, limit: int) -> None:
+        self.entries = {entry.name: entry for entry in entries}
+        self.default, self.device, self.limit = default, device, limit
+        self._lock, self._clock = Lock(), itertools.count(1)
 
-    def translator(self, name: str | None) -> Checkpoint:
-        """The model of this name; without a name the default, or else the first that is an encoder-decoder."""
-        able = [model for model in self.checkpoints.values() if model.config.family == "encoder-decoder"]
-        asked = self.get(name)
-        return asked if name is not None or asked in able or not able else able[0]
+    @property
+    def names(self) -> list[str]:
+        return list(self.entries)
+
+    @property
+    def loaded(self) -> list[str]:
+        return [name for name, entry in self.entries.items() if entry.subject is not None]
 
     @property
     def languages(self) -> dict[str, list[str]]:
         """The languages of each model."""
-        return {name: languages_of(model) for name, model in self.checkpoints.items()}
+        return {name: languages_of(entry.about) for name, entry in self.entries.items()}
 
-    @property
-    def names(self) -> list[str]:
-        return list(self.checkpoints)
+    def find(self, name: str | None) -> Entry:
+        """The model of this name (None: the default); raises `unknown_model` (404) listing those there are."""
+        found = self.entries.get(self.default if name is None else name)
+        if found is None:
+            raise unknown_name("unknown_model", "model", str(name), self.names, status=404, where="model")
+        return found
+
+    def translator(self, name: str | None) -> Entry:
+        """The model of this name; without a name the default, or else the first that searches with beams."""
+        able = [entry for entry in self.entries.values() if entry.about.description.can["beams"]]
+        asked = self.find(name)
+        return asked if name is not None or asked in able or not able else able[0]
+
+    @contextmanager
+    def use(self, entry: Entry) -> Iterator[Subject]:
+        """The model, loaded, and not dropped before the end. Loading takes a while: not on the event loop."""
+        with self.lease(entry) as lease:
+            yield lease.subject
+
+    @contextmanager
+    def lease(self, entry: Entry) -> Iterator[Lease]:
+        """A model that is loaded when first asked for (in a worker thread), and not dropped before the end."""
+        lease = Lease(self, entry)
+        try:
+            yield lease
+        finally:
+            if lease.held is not None:
+                self.release(entry)
+
+    def take(self, entry: Entry) -> Subject:
+        """The model, loaded; to be released. Raises `broken_model` where it does not load."""
+        with entry.loading:
+            with self._lock:
+                subject = entry.subject
+                if subject is not None:
+                    self._count(entry)
+            if subject is None:
+                subject = self._open(entry)
+                with self._lock:
+                    entry.subject = subject
+                    self._count(entry)
+                    self._make_room()
+        return subject
+
+    def release(self, entry: Entry) -> None:
+        with self._lock:
+            entry.users -= 1
+            self._make_room()
+
+    def _count(self, entry: Entry) -> None:
+        entry.users += 1
+        entry.used = next(self._clock)
+
+    def _open(self, entry: Entry) -> Subject:
+        assert entry.source is not None
+        try:
+            return entry.source.open(entry.folder, self.device)
+        except BROKEN as error:
+            log.error("model %s does not load: %s", entry.folder, error)
+            raise broken(entry, [name for name in self.names if name != entry.name]) from error
+
+    def _make_room(self) -> None:
+        """Drop what nobody uses until the rest fits. What cannot be loaded again (it has no source) stays."""
+        there = sorted((one for one in self.entries.values() if one.subject is not None), key=lambda one: one.used)
+        taken = sum(one.subject.nbytes for one in there if one.subject is not None)
+        for entry in there:
+            if taken > self.limit and entry.users == 0 and entry.source is not None and entry.subject is not None:
+                taken -= entry.subject.nbytes
+                entry.subject = None
 
 
-def folders(settings: Settings) -> dict[str, Path]:
-    """Where the models lie, by name: the folders that are set, then the zoo."""
-    return checkpoint.find_models(*settings.models_dir, ZOO)
+def broken(entry: Entry, others: list[str]) -> AppError:
+    """A model whose files are not as they should be: the others are not affected."""
+    message = f"The model {entry.name!r} does not load."
+    hint = "Take another model; the server's log says what is wrong with this one."
+    return AppError("broken_model", message, hint, status=500, where="model", known=others)
 
 
-def load(settings: Settings) -> Library:
-    """Load every model on the device that is set.
+def of(subjects: Iterable[Subject], default: str) -> Library:
+    """A library of models that are loaded, and stay so."""
+    entries = [Entry(subject.about, Path(), None, subject) for subject in subjects]
+    return Library(entries, default, torch.device("cpu"), limit=0)
 
-    A folder that does not load is left out with a line in the log. Raises `ValueError` when the device is not there,
-    no model is left, or the default is not among them.
+
+def discover(settings: Settings) -> Library:
+    """Every model that there is, for the device that is set, by its configs alone: nothing is loaded yet.
+
+    A folder whose configs do not fit is left out with a line in the log. Raises `ValueError` when the device is not
+    there, no model is left, or the default is not among them.
     """
-    device = checkpoint.pick_device(settings.device)
+    device = pick_device(settings.device)
     torch.set_num_threads(settings.threads_per_job)
-    loaded = {name: model for name, path in folders(settings).items() if (model := try_load(path, device))}
-    if not loaded:
+    found = [entry for folder, source in folders(settings).values() if (entry := look(folder, source))]
+    if not found:
         raise no_model(settings)
-    return Library(loaded, pick_default(settings.default_model, list(loaded)))
+    default = pick_default(settings.default_model, [entry.name for entry in found])
+    return Library(found, default, device, settings.model_cache)
+
+
+def folders(settings: Settings) -> dict[str, tuple[Path, Source]]:
+    """Where the models lie, by name: the folders that are set, then the zoo."""
+    return find_folders(*settings.models_dir, ZOO)
+
+
+def look(folder: Path, source: Source) -> Entry | None:
+    """The model in `folder`, or None and a line in the log."""
+    try:
+        return Entry(source.about(folder), folder, source)
+    except BROKEN as error:
+        log.error("model %s left out: %s", folder, error)
+        return None
+
+
+def open_subject(name: str | None, settings: Settings) -> Subject:
+    """One model, loaded: by name, by its folder, or the default (None)."""
+    folder = locate(name, settings)
+    source = source_of(folder)
+    assert source is not None
+    return source.open(folder, pick_device(settings.device))
 
 
 def locate(name: str | None, settings: Settings) -> Path:
@@ -79,7 +207,7 @@ def locate(name: str | None, settings: Settings) -> Path:
 
     Raises `unknown_model` listing the names there are, and `ValueError` when there is no model at all.
     """
-    if name is not None and (Path(name) / "config.json").is_file():
+    if name is not None and source_of(Path(name)) is not None:
         return Path(name)
     there = folders(settings)
     if not there:
@@ -88,21 +216,12 @@ def locate(name: str | None, settings: Settings) -> Path:
         name = pick_default(settings.default_model, list(there))
     if name not in there:
         raise unknown_name("unknown_model", "model", name, list(there))
-    return there[name]
+    return there[name][0]
 
 
 def no_model(settings: Settings) -> ValueError:
     searched = ", ".join(str(path) for path in (*settings.models_dir, ZOO))
     return ValueError(f"there is no model in {searched}; train one with `chumoku train stories-gpt`")
-
-
-def try_load(folder: Path, device: torch.device) -> Checkpoint | None:
-    """The model in `folder`, or None and a line in the log."""
-    try:
-        return checkpoint.load(folder, device)
-    except (OSError, ValueError, TypeError) as error:
-        log.error("model %s left out: %s", folder, error)
-        return None
 
 
 def pick_default(asked: str | None, names: list[str]) -> str:
@@ -112,36 +231,3 @@ def pick_default(asked: str | None, names: list[str]) -> str:
     if asked not in names:
         raise ValueError(f"the default model {asked!r} is not there; known are {', '.join(names)}")
     return asked
-
-
-def describe(loaded: Checkpoint) -> dict[str, Any]:
-    """What `/api/models` and `chumoku models --json` say of one model: its numbers, its card, its taps."""
-    config = loaded.config.to_json()
-    shape = ("family", "n_layer", "n_head", "d_model", "d_ff", "vocab_size", "max_seq_len")
-    kinds = ("position", "norm_order", "tie_embeddings", "scale_embeddings", "layer_norm_eps", "text_form")
-    return {
-        "name": loaded.name,
-        **{name: config[name] for name in (*shape, *kinds)},
-        "attentions": [asdict(attention) for attention in attentions(loaded.config)],
-        "description": description.describe(loaded.config).to_json(),
-        "classes": list(loaded.config.classes),
-        "languages": languages_of(loaded),
-        "d_head": loaded.config.d_head,
-        "n_parameters": sum(x.numel() for x in loaded.model.parameters()),
-        "end_id": loaded.tokenizer.end_id,
-        "pad_id": loaded.tokenizer.pad_id,
-        "first": first(loaded.tokenizer),
-        "never_sampled": loaded.tokenizer.never_sampled,
-        "device": str(loaded.device),
-        "card": loaded.card,
-        "units": loaded.card.get("units"),
-        "weights": shapes(loaded),
-        "taps": [{"name": name, "dims": dims} for name, dims in tap_dims(loaded.model).items()],
-    }
-
-
-def first(tokenizer: Tokenizer) -> dict[str, Any] | None:
-    """The special token that a sequence of the model begins with, [CLS] or START; None where there is none."""
-    if tokenizer.first_id < 0:
-        return None
-    return {"id": tokenizer.first_id, "text": tokenizer.token_bytes(tokenizer.first_id).decode()}

@@ -10,14 +10,16 @@ from torch import Tensor
 from app.api.run import Run
 from app.errors import AppError
 from app.services import tokens
+from app.services.capabilities import explained
 from app.services.interventions.base import Lengths, Site
 from app.services.interventions.edits import Edits, edits_of
-from app.services.targets import Target, resolve, target_of
+from app.services.targets import Target, resolve, start_of, target_of
 from model.checkpoint import Checkpoint
-from model.describe import Side, describe
+from model.describe import Side
 from model.explain.anatomy import Options
 from model.run import Run as ModelRun
-from model.trace import Masks, Padding, pad_ids, trace
+from model.subjects import Subject
+from model.trace import Masks, Padding, pad_ids
 
 MAX_SOURCES = 16
 
@@ -26,12 +28,17 @@ MAX_SOURCES = 16
 class RunPlan:
     """One run: the ids that are read ([CLS] included, PADs not), the target, and how."""
 
-    checkpoint: Checkpoint
+    subject: Subject
     ids: list[int]
     target: Target | None
     use: Masks
     pad: Padding
     edits: Edits
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """The modules that an explanation takes apart; raises `cannot` for a model that is not made of ours."""
+        return explained(self.subject)
 
     @property
     def options(self) -> Options:
@@ -48,7 +55,8 @@ class RunPlan:
     @property
     def padded(self) -> list[int]:
         """The ids with their PADs: positions count in these."""
-        return pad_ids(self.ids, self.pad, self.checkpoint.tokenizer.pad_id)
+        pad_id = self.subject.tokenizer.special.pad
+        return self.ids if pad_id is None else pad_ids(self.ids, self.pad, pad_id)
 
     @property
     def lengths(self) -> Lengths:
@@ -56,56 +64,59 @@ class RunPlan:
 
     def resolved(self, asked: Run) -> dict[str, Any]:
         """The run as asked, with what was left to the model: its name, the causal mask, the target, the attentions."""
-        description = describe(self.checkpoint.config)
+        description = self.subject.description
         causal = any(one.causal for one in description.attentions) if self.use.causal is None else self.use.causal
         run = asked.to_json(next((one.id for one in description.attentions), None))
         return run | {
-            "model": self.checkpoint.name,
+            "model": self.subject.name,
             "target_ids": self.target.ids if self.target is not None and asked.target is None else None,
             "masks": {"causal": causal, "padding": self.use.padding},
         }
 
 
-def plan_run(checkpoint: Checkpoint, request: Run, max_chars: int) -> RunPlan:
+def plan_run(subject: Subject, request: Run, max_chars: int) -> RunPlan:
     """Read the request; where it gives a translator no target, let the model write one.
 
     Raises `AppError` for whatever is wrong with the sentence, the target or the interventions.
     """
-    ids = tokens.read(checkpoint, request, max_chars)
-    target = target_of(checkpoint, ids, request.target, request.target_ids, max_chars)
-    return planned(checkpoint, request, ids, target, max_chars)
+    ids = tokens.read(subject, request, max_chars)
+    target = target_of(subject, ids, request.target, request.target_ids, max_chars)
+    return planned(subject, request, ids, target, max_chars)
 
 
-def plan_writing(checkpoint: Checkpoint, request: Run, max_chars: int) -> RunPlan:
+def plan_writing(subject: Subject, request: Run, max_chars: int) -> RunPlan:
     """Read a request whose text, or target, the model is to go on with: interventions may name tokens to come.
 
     Raises what `plan_run` raises, and `bad_pad` for PADs that stand where the model writes.
     """
-    ids, writes = tokens.read(checkpoint, request, max_chars), describe(checkpoint.config).writes
+    ids, writes = tokens.read(subject, request, max_chars), subject.description.writes
     if request.pad.count and request.pad.side == "right" and writes == "source":
         message = "PADs on the right stand where the model writes on."
         raise AppError("bad_pad", message, "Put them on the left.", where="pad.side", got="right")
-    given = resolve(checkpoint, request.target, request.target_ids, max_chars)
-    start = Target(given or [checkpoint.tokenizer.first_id], "request") if writes == "target" else None
-    return planned(checkpoint, request, ids, start, max_chars, grows=writes)
+    given = resolve(subject, request.target, request.target_ids, max_chars)
+    start = Target(given or start_of(subject), "request") if writes == "target" else None
+    return planned(subject, request, ids, start, max_chars, grows=writes)
 
 
 def planned(
-    checkpoint: Checkpoint, run: Run, ids: list[int], target: Target | None, max_chars: int, grows: Side | None = None
+    subject: Subject, run: Run, ids: list[int], target: Target | None, max_chars: int, grows: Side | None = None
 ) -> RunPlan:
+    if run.pad.count and subject.tokenizer.special.pad is None:
+        message = f"{subject.name!r} has no PAD."
+        raise AppError("bad_pad", message, "Leave pad out.", where="pad.count", got=run.pad.count)
     pad = Padding(run.pad.count, run.pad.side, run.pad.follow)
     lengths = lengths_of(ids, target, pad)
-    limits = lengths if grows is None else {**lengths, grows: checkpoint.config.max_seq_len}
-    site = Site(checkpoint.name, describe(checkpoint.config), lengths, limits, Traced(checkpoint, max_chars))
+    limits = lengths if grows is None else {**lengths, grows: subject.description.max_seq_len}
+    site = Site(subject.name, subject.description, lengths, limits, Traced(subject, max_chars))
     use = Masks(run.masks.causal, run.masks.padding)
-    return RunPlan(checkpoint, ids, target, use, pad, edits_of(run.interventions, site))
+    return RunPlan(subject, ids, target, use, pad, edits_of(run.interventions, site))
 
 
 class Traced:
     """One tensor of another run, as interventions ask for it."""
 
-    def __init__(self, checkpoint: Checkpoint, max_chars: int) -> None:
-        self.checkpoint, self.max_chars = checkpoint, max_chars
+    def __init__(self, subject: Subject, max_chars: int) -> None:
+        self.subject, self.max_chars = subject, max_chars
         self.left = MAX_SOURCES
 
     def __call__(self, run: Run, tap: str) -> Tensor:
@@ -114,8 +125,8 @@ class Traced:
             message = f"A run takes numbers from more than {MAX_SOURCES} others."
             raise AppError("too_many_sources", message, "Take fewer.", where="interventions", limit=MAX_SOURCES)
         self.left -= 1
-        plan = plan_run(self.checkpoint, run, self.max_chars)
-        return trace(self.checkpoint, plan.ids, [tap], **plan.options).tensors[tap]
+        plan = plan_run(self.subject, run, self.max_chars)
+        return self.subject.trace(plan.run, [tap]).tensors[tap]
 
 
 def lengths_of(ids: list[int], target: Target | None, pad: Padding) -> Lengths:

@@ -10,33 +10,32 @@ from app.api.sampling import Sampling
 from app.api.traces.schema import Predict
 from app.errors import check_index
 from app.services import tokens
-from model.checkpoint import Checkpoint
 from model.sampling import Distribution, Settings, distribution, likeliest
-from model.tokenizer import Tokenizer
+from model.subjects import Subject, Tokenizer
 
 
-def predict(checkpoint: Checkpoint, logits: Tensor, request: Predict) -> list[dict[str, Any]]:
+def predict(subject: Subject, logits: Tensor, request: Predict) -> list[dict[str, Any]]:
     """One prediction for each position asked for; logits [position vocab]."""
     settings = Settings(request.temperature, request.top_k, request.top_p)
-    banned = checkpoint.tokenizer.never_sampled
+    banned = subject.tokenizer.never_sampled
     return [
-        prediction_json(checkpoint.tokenizer, distribution(logits[t], settings, banned), t, request.n, request)
+        prediction_json(subject.tokenizer, distribution(logits[t], settings, banned), t, request.n, request)
         for t in request.positions
     ]
 
 
-def classes(checkpoint: Checkpoint, logits: Tensor) -> list[dict[str, Any]]:
+def classes(subject: Subject, logits: Tensor) -> list[dict[str, Any]]:
     """What a classifier says of the text; logits [class], the softmax in float64."""
     probabilities = logits.double().softmax(-1).tolist()
-    rows = zip(checkpoint.config.classes, logits.tolist(), probabilities, strict=True)
+    rows = zip(subject.description.classes, logits.tolist(), probabilities, strict=True)
     return [{"name": name, "logit": logit, "probability": p} for name, logit, p in rows]
 
 
-def first(checkpoint: Checkpoint, logits: Tensor) -> int:
+def first(subject: Subject, logits: Tensor) -> int:
     """The model's own first choice: a token that may be sampled, or a class; logits [vocab] or [class]."""
-    if checkpoint.config.classes:
+    if subject.description.classes:
         return int(logits.argmax())
-    return int(likeliest(distribution(logits, Settings(), checkpoint.tokenizer.never_sampled).before, 1)[0])
+    return int(likeliest(distribution(logits, Settings(), subject.tokenizer.never_sampled).before, 1)[0])
 
 
 def check_positions(request: Predict | None, seq_len: int) -> None:

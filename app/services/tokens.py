@@ -8,8 +8,8 @@ from typing import Any
 
 from app.api.run import Run
 from app.errors import AppError
-from model.checkpoint import Checkpoint
-from model.tokenizer import Token, Tokenizer, check_encodable
+from model.subjects import Subject, Tokenizer
+from model.tokenizer import Token, check_encodable
 from model.trace import with_first
 
 INVALID_BYTE = re.compile("[\udc80-\udcff]")
@@ -34,14 +34,14 @@ def invalid_text(why: str, where: str = "text") -> AppError:
     return AppError("invalid_text", f"This is no text: {why}.", "Delete that character.", where=where)
 
 
-def read(checkpoint: Checkpoint, run: Run, max_chars: int) -> list[int]:
+def read(subject: Subject, run: Run, max_chars: int) -> list[int]:
     """The ids that a run reads, by text or by ids. Raises what `resolve` raises."""
     sentence, inside = run.sentence, "input." if run.input is not None else ""
-    return resolve(checkpoint, sentence.text, sentence.token_ids, max_chars, run.pad.count, inside)
+    return resolve(subject, sentence.text, sentence.token_ids, max_chars, run.pad.count, inside)
 
 
 def resolve(
-    checkpoint: Checkpoint,
+    subject: Subject,
     text: str | None,
     token_ids: Sequence[int] | None,
     max_chars: int,
@@ -55,25 +55,26 @@ def resolve(
     """
     where = f"{inside}text" if token_ids is None else f"{inside}token_ids"
     if token_ids is None:
-        ids = encode(checkpoint.tokenizer, text or "", max_chars, where)
+        ids = encode(subject.tokenizer, text or "", max_chars, where)
     else:
-        ids = check_ids(checkpoint.tokenizer, token_ids, where, first_allowed=reads_first(checkpoint))
+        ids = check_ids(subject.tokenizer, token_ids, where, first_allowed=reads_first(subject))
     if not ids:
         hint = "Type at least one character." if token_ids is None else "Give at least one id."
         raise AppError("empty_text", "There is no token to look at.", hint, where=where)
-    ids = as_read(checkpoint, ids)
-    check_length(len(ids) + n_pad, checkpoint.config.max_seq_len, where, n_pad)
+    ids = as_read(subject, ids)
+    check_length(len(ids) + n_pad, subject.description.max_seq_len, where, n_pad)
     return ids
 
 
-def reads_first(checkpoint: Checkpoint) -> bool:
+def reads_first(subject: Subject) -> bool:
     """Whether what the model reads begins with [CLS]. START begins what it writes."""
-    return checkpoint.config.family == "encoder-only"
+    return subject.about.reads_first
 
 
-def as_read(checkpoint: Checkpoint, ids: list[int]) -> list[int]:
+def as_read(subject: Subject, ids: list[int]) -> list[int]:
     """`ids` as the model reads a sentence: a classifier's behind [CLS]."""
-    return with_first(ids, checkpoint.tokenizer.first_id) if reads_first(checkpoint) else ids
+    first = subject.tokenizer.special.first
+    return with_first(ids, first) if first is not None and reads_first(subject) else ids
 
 
 def check_ids(
@@ -87,10 +88,10 @@ def check_ids(
             last = tokenizer.vocab_size - 1
             message = f"There is no token with the id {token_id}."
             raise AppError("bad_token", message, f"Ids run from 0 to {last}.", where=where, got=token_id, limit=last)
-        if token_id == tokenizer.pad_id:
+        if token_id == tokenizer.special.pad:
             message = f"{token_id} is PAD, which is no part of a text."
             raise AppError("bad_token", message, "Ask a trace for PADs with `pad`.", where=where, got=token_id)
-        if token_id == tokenizer.first_id and (index or not first_allowed):
+        if token_id == tokenizer.special.first and (index or not first_allowed):
             spelt = tokenizer.token_bytes(token_id).decode()
             place = "nowhere but at the beginning" if first_allowed else "in a target, never in a source"
             message = f"{token_id} is {spelt}, which stands {place}."
@@ -112,7 +113,7 @@ def check_length(n_tokens: int, limit: int, where: str, n_pad: int = 0, what: st
 def text_of(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
     """The text that the tokens' `start` and `end` count in: special tokens take no character, and each byte that is
     part of no character is one �."""
-    piece = {i: tokenizer.token_bytes(i) for i in set(ids)} | dict.fromkeys(tokenizer.special_ids.values(), b"")
+    piece = {i: tokenizer.token_bytes(i) for i in set(ids)} | dict.fromkeys(tokenizer.special.ids, b"")
     return INVALID_BYTE.sub("\ufffd", b"".join(piece[i] for i in ids).decode("utf-8", errors="surrogateescape"))
 
 
@@ -147,16 +148,16 @@ def tokens_json(tokenizer: Tokenizer, ids: Sequence[int]) -> list[dict[str, Any]
     return [token_json(token) for token in tokenizer.tokens(list(ids))]
 
 
-def tokenize(checkpoint: Checkpoint, text: str, max_chars: int) -> dict[str, Any]:
+def tokenize(subject: Subject, text: str, max_chars: int) -> dict[str, Any]:
     """The answer of `/api/tokenize`; no text is no token, and more than the window holds is counted, not refused."""
-    ids = encode(checkpoint.tokenizer, text, max_chars)
-    ids = as_read(checkpoint, ids) if ids else ids
+    ids = encode(subject.tokenizer, text, max_chars)
+    ids = as_read(subject, ids) if ids else ids
     return {
-        "model": checkpoint.name,
+        "model": subject.name,
         "text": text,
-        "read_text": text_of(checkpoint.tokenizer, ids),
-        "tokens": tokens_json(checkpoint.tokenizer, ids),
+        "read_text": text_of(subject.tokenizer, ids),
+        "tokens": tokens_json(subject.tokenizer, ids),
         "n_tokens": len(ids),
         "n_characters": len(text),
-        "max_seq_len": checkpoint.config.max_seq_len,
+        "max_seq_len": subject.description.max_seq_len,
     }

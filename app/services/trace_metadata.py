@@ -2,76 +2,82 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from app import VERSION
 from app.api.traces.schema import TraceRequest
 from app.services import tokens, wire
+from app.services.models import flat
 from app.services.plan import RunPlan
 from app.services.targets import Target
-from model.attentions import attentions
-from model.checkpoint import Checkpoint
-from model.describe import describe
+from model.describe import Description
+from model.subjects import About, Subject
 from model.trace import Trace
 
 
 def metadata(plan: RunPlan, request: TraceRequest, traced: Trace) -> dict[str, Any]:
     """The model, what it read and wrote, and what was asked for."""
-    checkpoint = plan.checkpoint
+    subject = plan.subject
     return {
         "version": wire.VERSION,
         "produced_by": f"chumoku {VERSION}",
-        **about_model(checkpoint),
-        **about_text(checkpoint, request, traced),
-        **about_target(checkpoint, traced, plan.target),
+        **about_model(subject),
+        **about_text(subject, request, traced),
+        **about_target(subject, traced, plan.target),
         **about_request(plan, request),
-        **described(checkpoint, request.describe),
+        **described(subject.description, request.describe),
     }
 
 
-def described(checkpoint: Checkpoint, whole: bool) -> dict[str, Any]:
+def described(description: Description, whole: bool) -> dict[str, Any]:
     """Which description the tensors are named by; all of it, where the request asks for that."""
-    description = describe(checkpoint.config)
     return {"description_id": description.id} | ({"description": description.to_json()} if whole else {})
 
 
-def about_model(checkpoint: Checkpoint) -> dict[str, Any]:
+def about_model(subject: Subject) -> dict[str, Any]:
+    special = subject.tokenizer.special
     return {
-        "model": checkpoint.name,
-        "family": checkpoint.config.family,
-        "config": checkpoint.config.to_json() | {"d_head": checkpoint.config.d_head},
-        "attentions": [asdict(attention) for attention in attentions(checkpoint.config)],
-        "end_id": checkpoint.tokenizer.end_id,
-        "pad_id": checkpoint.tokenizer.pad_id,
-        "first_id": checkpoint.tokenizer.first_id if checkpoint.tokenizer.first_id >= 0 else None,
-        "never_sampled": checkpoint.tokenizer.never_sampled,
-        "max_seq_len": checkpoint.config.max_seq_len,
+        "model": subject.name,
+        "family": subject.description.family,
+        "config": config_of(subject.about),
+        "attentions": [flat(one) for one in subject.description.attentions],
+        "special": {"pad": special.pad, "end": special.end, "first": special.first},
+        "end_id": special.end,
+        "pad_id": special.pad,
+        "first_id": special.first,
+        "never_sampled": subject.tokenizer.never_sampled,
+        "max_seq_len": subject.description.max_seq_len,
     }
 
 
-def about_text(checkpoint: Checkpoint, request: TraceRequest, traced: Trace) -> dict[str, Any]:
+def config_of(about: About) -> dict[str, Any]:
+    """The maker's config, and the width of a head, which follows from it."""
+    widths = {one.d_head for one in about.description.attentions}
+    return dict(about.config) | ({"d_head": widths.pop()} if len(widths) == 1 else {})
+
+
+def about_text(subject: Subject, request: TraceRequest, traced: Trace) -> dict[str, Any]:
     """`text` is what was asked for, `read_text` what the tokens spell, in which they count their places."""
-    read_text = tokens.text_of(checkpoint.tokenizer, traced.ids)
+    read_text = tokens.text_of(subject.tokenizer, traced.ids)
     asked = request.sentence.text
     text = read_text if asked is None else asked
     return {
         "text": text,
         "read_text": read_text,
-        "tokens": tokens.tokens_json(checkpoint.tokenizer, traced.ids),
+        "tokens": tokens.tokens_json(subject.tokenizer, traced.ids),
         "n_characters": len(text),
         "position_ids": traced.position_ids,
     }
 
 
-def about_target(checkpoint: Checkpoint, traced: Trace, target: Target | None) -> dict[str, Any]:
+def about_target(subject: Subject, traced: Trace, target: Target | None) -> dict[str, Any]:
     """What an encoder-decoder's decoder read, START first; all null in the other families."""
     if target is None or traced.target_ids is None:
         return dict.fromkeys(("target_tokens", "target_position_ids", "target_text", "target_from"))
     return {
-        "target_tokens": tokens.tokens_json(checkpoint.tokenizer, traced.target_ids),
+        "target_tokens": tokens.tokens_json(subject.tokenizer, traced.target_ids),
         "target_position_ids": list(range(len(traced.target_ids))),
-        "target_text": tokens.text_of(checkpoint.tokenizer, traced.target_ids),
+        "target_text": tokens.text_of(subject.tokenizer, traced.target_ids),
         "target_from": target.origin,
     }
 

@@ -12,16 +12,15 @@ from torch import Tensor
 from app.api.traces.schema import TraceRequest
 from app.errors import AppError, check_index, unknown_name
 from app.services import wire
-from app.services.families import WITHOUT_NEXT_TOKEN, check_predicts
+from app.services.capabilities import check_tokens
 from app.services.languages import Languages, notes
 from app.services.plan import RunPlan, plan_run
 from app.services.predictions import check_positions, classes, predict
 from app.services.trace_metadata import metadata
-from model.checkpoint import Checkpoint
-from model.config import ModelConfig
 from model.describe import Description, TapPlace
-from model.taps import match_names, tap_dims
-from model.trace import Trace, trace
+from model.subjects import Subject
+from model.taps import match_names
+from model.trace import Trace
 
 NONE: Languages = {}
 
@@ -36,11 +35,11 @@ class Encoded:
     encode_seconds: float
 
 
-def answer(checkpoint: Checkpoint, request: TraceRequest, max_chars: int, loaded: Languages = NONE) -> Encoded:
+def answer(subject: Subject, request: TraceRequest, max_chars: int, loaded: Languages = NONE) -> Encoded:
     """Run the request. Raises `AppError` for whatever is wrong with it. `loaded`: whom a note may point to."""
     start = perf_counter()
-    names = prepare(checkpoint, request)
-    plan = plan_run(checkpoint, request, max_chars)
+    names = prepare(subject, request)
+    plan = plan_run(subject, request, max_chars)
     check_positions(request.predict, plan.lengths["target" if plan.target else "source"])
     traced = run(plan, request, names)
     seconds = perf_counter() - start
@@ -50,51 +49,54 @@ def answer(checkpoint: Checkpoint, request: TraceRequest, max_chars: int, loaded
     }
     about = metadata(plan, request, traced) | {
         "dims": {name: traced.dims[name] for name in names},
-        "scale": wire.scales(names, request.dtype, checkpoint.description.overviews),
+        "scale": wire.scales(names, request.dtype, subject.description.overviews),
         "seconds": seconds,
-        **outcome(checkpoint, request, traced),
+        **outcome(subject, request, traced),
     }
-    about["notes"] = notes(checkpoint, about["text"], loaded)
+    about["notes"] = notes(subject.about, about["text"], loaded)
     body = wire.ENCODERS[request.format](arrays, about)
     return Encoded(body, len(traced.ids), seconds, perf_counter() - start - seconds)
 
 
-def prepare(checkpoint: Checkpoint, request: TraceRequest) -> list[str]:
+def prepare(subject: Subject, request: TraceRequest) -> list[str]:
     """Check what is asked of the run, before there is one; the names of the tensors that are wanted."""
-    description = checkpoint.description
-    names = wanted_names(request, list(tap_dims(checkpoint.model)), description, checkpoint.config)
+    description = subject.description
+    names = wanted_names(request, description)
     wire.check_dtype(names, request.dtype, description.overviews | description.masks)
     if request.predict is not None:
-        check_predicts(checkpoint, "predict", WITHOUT_NEXT_TOKEN)
+        check_tokens(subject, "predict")
     return names
 
 
 def run(plan: RunPlan, request: TraceRequest, names: list[str]) -> Trace:
     """One forward pass that records only what the answer needs."""
-    logits = plan.checkpoint.description.logits.tap
-    if logits not in names and (request.predict is not None or plan.checkpoint.config.classes):
+    logits = plan.subject.description.logits.tap
+    if logits not in names and (request.predict is not None or plan.subject.description.classes):
         names = [*names, logits]
-    return trace(plan.checkpoint, plan.ids, names, **plan.options)
+    return plan.subject.trace(plan.run, names)
 
 
-def outcome(checkpoint: Checkpoint, request: TraceRequest, traced: Trace) -> dict[str, Any]:
+def outcome(subject: Subject, request: TraceRequest, traced: Trace) -> dict[str, Any]:
     """What the model makes of it: the predictions asked for, or a classifier's classes."""
-    logits = traced.tensors.get(checkpoint.description.logits.tap)
+    logits = traced.tensors.get(subject.description.logits.tap)
     return {
-        "predictions": predict(checkpoint, logits, request.predict) if request.predict and logits is not None else [],
-        "classes": classes(checkpoint, logits) if checkpoint.config.classes and logits is not None else None,
+        "predictions": predict(subject, logits, request.predict) if request.predict and logits is not None else [],
+        "classes": classes(subject, logits) if subject.description.classes and logits is not None else None,
     }
 
 
-def wanted_names(request: TraceRequest, known: list[str], description: Description, config: ModelConfig) -> list[str]:
-    """The `known` taps that `want` and `layers` name, in the model's order; without a word, every overview.
+def wanted_names(request: TraceRequest, description: Description) -> list[str]:
+    """The taps that `want` and `layers` name, in the model's order; without a word, every overview.
 
     Raises `unknown_tensor` listing the known ones, `bad_layer` and `bad_head`.
     """
+    known = list(description.taps)
+    n_layer = max((len(stack.layers) for stack in description.stacks), default=0)
+    n_head = max((one.n_head for one in description.attentions), default=0)
     for index, layer in enumerate(request.layers or []):
-        check_index("layer", layer, config.n_layer, f"layers[{index}]")
+        check_index("layer", layer, n_layer, f"layers[{index}]")
     for index, head in enumerate(request.heads or []):
-        check_index("head", head, config.n_head, f"heads[{index}]")
+        check_index("head", head, n_head, f"heads[{index}]")
     want = [name for name in known if name in description.overviews] if request.want is None else request.want
     for index, pattern in enumerate(want):
         try:

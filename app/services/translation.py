@@ -9,25 +9,25 @@ import torch
 
 from app.api.translation.schema import TranslateRequest
 from app.services import tokens
-from app.services.families import TRANSLATES_NOT, check_family
+from app.services.capabilities import check_can
 from app.services.languages import Languages, notes
 from app.services.plan import plan_writing
-from model.checkpoint import Checkpoint
-from model.translate import BeamSearch, Hypothesis
+from model.subjects import Subject
+from model.translate import Hypothesis
 
 
 class Translation:
     """A search that goes on when asked, until it is not `open`. One thread at a time may ask."""
 
-    def __init__(self, checkpoint: Checkpoint, request: TranslateRequest, max_chars: int) -> None:
+    def __init__(self, subject: Subject, request: TranslateRequest, max_chars: int) -> None:
         """Read the source. Raises `AppError` for whatever is wrong with the request."""
         start = perf_counter()
-        check_family(checkpoint, "encoder-decoder", "translates", TRANSLATES_NOT, "model")
-        self.checkpoint, self.request = checkpoint, request
-        self.plan = plan_writing(checkpoint, request, max_chars)
+        check_can(subject, "beams")
+        self.subject, self.request = subject, request
+        self.plan = plan_writing(subject, request, max_chars)
         self.source = self.plan.padded
         with torch.inference_mode():
-            self.search = BeamSearch(checkpoint, self.plan.run, request.beams, request.alpha)
+            self.search = subject.search(self.plan.run, request.beams, request.alpha)
         self.seconds = perf_counter() - start
 
     @torch.inference_mode()
@@ -41,22 +41,22 @@ class Translation:
 
     def answer(self, loaded: Languages) -> dict[str, Any]:
         """What `/api/translate` says when the search is over."""
-        tokenizer, request = self.checkpoint.tokenizer, self.request
+        tokenizer, request = self.subject.tokenizer, self.request
         asked = request.sentence.text
         text = tokens.text_of(tokenizer, self.source) if asked is None else asked
         return {
-            "model": self.checkpoint.name,
+            "model": self.subject.name,
             "run": self.plan.resolved(request) | {"target_ids": None},
             "tokens": tokens.tokens_json(tokenizer, self.source),
             "hypotheses": [self._hypothesis(found) for found in self.search.best],
             "beams": request.beams,
             "alpha": request.alpha,
             "seconds": self.seconds,
-            "notes": notes(self.checkpoint, text, loaded),
+            "notes": notes(self.subject.about, text, loaded),
         }
 
     def _hypothesis(self, found: Hypothesis) -> dict[str, Any]:
-        tokenizer = self.checkpoint.tokenizer
+        tokenizer = self.subject.tokenizer
         return {
             "text": tokens.text_of(tokenizer, found.ids),
             "tokens": tokens.tokens_json(tokenizer, found.ids),

@@ -10,32 +10,25 @@ from torch import Tensor
 from app.api.weights.schema import WeightsRequest
 from app.errors import AppError, unknown_name
 from app.services import wire
-from model.checkpoint import Checkpoint
-from model.describe import parameters
+from model.subjects import Subject
 from model.taps import match_names
 
 MAX_BYTES = 64 * 2**20
 FLOAT32 = 4
 
 
-def answer(checkpoint: Checkpoint, request: WeightsRequest) -> bytes:
+def answer(subject: Subject, request: WeightsRequest) -> bytes:
     """The parameters that `want` names, in the model's order, a tied one under each of its names.
 
     Raises `unknown_weight` listing the known ones, `bad_row`, and `too_large`.
     """
-    there = checkpoint.model.state_dict()
-    chosen = {name: there[name] for name in wanted(request.want, list(there))}
+    there = subject.about.weights
+    chosen = subject.weights(wanted(request.want, list(there)))
     check_rows(chosen, request.rows)
     check_size(chosen, request.rows)
     arrays = {name: wire.convert(name, rows_of(x, request.rows), "float32") for name, x in chosen.items()}
-    described = parameters(checkpoint.config)
-    dims = {name: described[name].dims for name in chosen}
-    return wire.encode(arrays, {"model": checkpoint.name, "dims": dims})
-
-
-def shapes(checkpoint: Checkpoint) -> dict[str, list[int]]:
-    """The names there are."""
-    return {name: list(x.shape) for name, x in checkpoint.model.state_dict().items()}
+    dims = {name: there[name].dims for name in chosen}
+    return wire.encode(arrays, {"model": subject.name, "dims": dims})
 
 
 def wanted(patterns: list[str], known: list[str]) -> list[str]:

@@ -15,7 +15,7 @@ from app.services import library
 from app.services.library import Library
 from app.settings import Settings
 from model.checkpoint import Checkpoint
-from tests.app.families import trio
+from tests.app.families import opened, trio
 
 Open = Callable[[Settings], AbstractAsyncContextManager[AsyncClient]]
 Serve = Callable[[Settings], AbstractContextManager[str]]
@@ -23,12 +23,12 @@ Serve = Callable[[Settings], AbstractContextManager[str]]
 
 @pytest.fixture(scope="session")
 def loaded() -> Library:
-    return library.load(Settings(device="cpu"))
+    return library.discover(Settings(device="cpu"))
 
 
 @pytest.fixture(scope="session")
 def gpt(loaded: Library) -> Checkpoint:
-    return loaded.get("stories-gpt")
+    return opened(loaded, "stories-gpt")
 
 
 @pytest.fixture

@@ -5,10 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from app.services import library
 from app.services.library import Library
 from model import checkpoint
 from model.checkpoint import Checkpoint
 from model.config import Family
+from model.subjects import ZooSubject
 from model.tokenizer import from_ranks
 from tests.model.helpers import BYTES, tiny_checkpoint
 
@@ -27,7 +29,14 @@ def trio() -> Library:
     ranks = {bytes([byte]): byte for byte in range(BYTES)}
     classifier = replace(classifier, tokenizer=from_ranks(ranks, "treebank bytes", "encoder-only", "treebank"))
     models = [tiny("gpt", "decoder-only"), classifier, tiny("translator", "encoder-decoder")]
-    return Library({model.name: model for model in models}, "gpt")
+    return library.of([ZooSubject(model) for model in models], "gpt")
+
+
+def opened(models: Library, name: str) -> Checkpoint:
+    """The modules of a model of ours."""
+    with models.use(models.find(name)) as subject:
+        assert subject.checkpoint is not None
+        return subject.checkpoint
 
 
 def save(folder: Path, made: Checkpoint) -> Path:

@@ -27,7 +27,9 @@ from model.explain.residual import streams
 from model.explain.swaps import swap_tokens
 from model.explain.units import units
 from model.masks import EDITED
+from model.subjects import ZooSubject
 from model.trace import Masks, Padding
+from tests.app.families import opened
 from tests.app.helpers import decode, refused
 
 TEXTS = {
@@ -51,11 +53,12 @@ async def ask(client: AsyncClient, route: str, **request: Any) -> dict[str, Any]
 
 def run_of(loaded: Library, name: str) -> tuple[Checkpoint, list[int], Options]:
     """What a request for this text alone runs."""
-    checkpoint = loaded.get(name)
-    ids = as_read(checkpoint, checkpoint.tokenizer.encode(TEXTS[name]))
+    checkpoint = opened(loaded, name)
+    subject = ZooSubject(checkpoint)
+    ids = as_read(subject, checkpoint.tokenizer.encode(TEXTS[name]))
     if checkpoint.config.family != "encoder-decoder":
         return checkpoint, ids, {}
-    return checkpoint, ids, {"target": greedy(checkpoint, ids)}
+    return checkpoint, ids, {"target": greedy(subject, ids)}
 
 
 def agree(told: Any, expected: Any) -> None:
@@ -180,7 +183,7 @@ async def test_residual(client: AsyncClient, loaded: Library, name: str) -> None
 
 @every_model
 async def test_tables(client: AsyncClient, loaded: Library, name: str) -> None:
-    checkpoint = loaded.get(name)
+    checkpoint = opened(loaded, name)
     answer = await ask(client, "neighbours", model=name, token_id=300, k=3, measure="dot")
     agree(answer, asdict(neighbours(checkpoint, 300, k=3, measure="dot")))
     assert set(answer["tokens"]) == {"300", *map(str, answer["ids"])}
@@ -197,7 +200,7 @@ async def test_positions(client: AsyncClient, loaded: Library, name: str) -> Non
     length = 200 if name == "translate-enja" else 20  # a sinusoid goes on behind the window
     response = await client.post("/api/explain/positions", json={"model": name, "length": length})
     arrays, about = decode(response.content)
-    expected = position_table(loaded.get(name), length)
+    expected = position_table(opened(loaded, name), length)
     assert (arrays["table"] == expected.table.numpy()).all()
     assert (arrays["similarity"] == expected.similarity.float().numpy()).all()
     assert {array.dtype for array in arrays.values()} == {np.dtype("float32")}
@@ -209,7 +212,7 @@ async def test_positions(client: AsyncClient, loaded: Library, name: str) -> Non
 
 async def test_a_run_is_as_it_was_asked_for(families: AsyncClient, three: Library) -> None:
     """Masks, PADs, interventions and a target of one's own are in force."""
-    translator, ids, target = three.get("translator"), list(b"abc"), list(b"xy")
+    translator, ids, target = opened(three, "translator"), list(b"abc"), list(b"xy")
 
     def forbid(reasons: torch.Tensor, _: int) -> torch.Tensor:
         reasons = reasons.clone(memory_format=torch.contiguous_format)

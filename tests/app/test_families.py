@@ -13,7 +13,7 @@ from model.checkpoint import Checkpoint
 from model.text_form import treebank
 from model.trace import Masks, Padding, trace
 from model.translate import beam_search
-from tests.app.families import SOURCE, TARGET
+from tests.app.families import SOURCE, TARGET, opened
 from tests.app.helpers import trace as ask
 
 NAMES = ["gpt", "classifier", "translator"]
@@ -21,7 +21,7 @@ NAMES = ["gpt", "classifier", "translator"]
 
 @pytest.fixture
 def translator(three: Library) -> Checkpoint:
-    return three.get("translator")
+    return opened(three, "translator")
 
 
 def compare(tensors: dict[str, np.ndarray], expected: Any) -> None:
@@ -50,13 +50,13 @@ async def test_models_say_what_they_are(families: AsyncClient, three: Library) -
     assert [about[name]["text_form"] for name in NAMES] == ["natural", "treebank", "natural"]
     for name in NAMES:  # every attention's taps are there
         taps = {tap["name"] for tap in about[name]["taps"]}
-        assert {a.tap(1, "pattern") for a in attentions(three.get(name).config)} <= taps
+        assert {a.tap(1, "pattern") for a in attentions(opened(three, name).config)} <= taps
 
 
 @pytest.mark.parametrize("model", NAMES)
 async def test_all_patterns_come_unasked(families: AsyncClient, three: Library, model: str) -> None:
     tensors, meta = await ask(families, model=model, text=SOURCE)
-    config = three.get(model).config
+    config = opened(three, model).config
     assert set(tensors) == {a.tap(n, "pattern") for a in attentions(config) for n in range(config.n_layer)}
     lengths = {"source": len(meta["tokens"]), "target": len(meta["target_tokens"] or [])}
     for attention in meta["attentions"]:
@@ -136,7 +136,7 @@ async def test_masks_and_pads(families: AsyncClient, translator: Checkpoint, pad
 @pytest.mark.parametrize("causal", [None, True])
 async def test_a_classifier_says_its_classes(families: AsyncClient, three: Library, causal: bool | None) -> None:
     text = "It's GOOD."
-    classifier = three.get("classifier")
+    classifier = opened(three, "classifier")
     tensors, meta = await ask(families, model="classifier", text=text, masks={"causal": causal}, pad={"count": 1})
     expected = trace(
         classifier, classifier.tokenizer.encode(text), ["logits", *tensors], use=Masks(causal), pad=Padding(1)

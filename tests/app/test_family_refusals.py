@@ -21,8 +21,8 @@ def head(**where: Any) -> dict[str, Any]:
 T: dict[str, Any] = {"model": "translator", "text": "abc"}
 
 BOTH: list[tuple[dict[str, Any], str, str | None]] = [
-    ({"model": "gpt", "text": "a", "target": "b"}, "wrong_family", "target"),
-    ({"text": "a", "target": ""}, "wrong_family", "target"),
+    ({"model": "gpt", "text": "a", "target": "b"}, "cannot", "target"),
+    ({"text": "a", "target": ""}, "cannot", "target"),
     ({"model": "translator", "text": ""}, "empty_text", "text"),
     ({"model": "translator", "text": LONG}, "too_long", "text"),
     ({"model": "translator", "token_ids": [97, 258]}, "bad_token", "token_ids[1]"),
@@ -40,8 +40,8 @@ BOTH: list[tuple[dict[str, Any], str, str | None]] = [
     (T | {"target": 3}, "invalid_request", "target"),
 ]
 TRACES: list[tuple[dict[str, Any], str, str | None]] = [
-    ({"model": "classifier", "text": "a", "target_ids": [97]}, "wrong_family", "target_ids"),
-    ({"model": "classifier", "text": "a", "predict": {"positions": [0]}}, "wrong_family", "predict"),
+    ({"model": "classifier", "text": "a", "target_ids": [97]}, "cannot", "target_ids"),
+    ({"model": "classifier", "text": "a", "predict": {"positions": [0]}}, "cannot", "predict"),
     ({"model": "classifier", "text": " \n"}, "empty_text", "text"),
     ({"model": "classifier", "text": "a" * 64}, "too_long", "text"),  # [CLS] counts
     ({"model": "classifier", "token_ids": [97, 258]}, "bad_token", "token_ids[1]"),
@@ -56,8 +56,8 @@ TRACES: list[tuple[dict[str, Any], str, str | None]] = [
     (T | {"want": ["layers.0.attn.pattern"]}, "unknown_tensor", "want[0]"),
 ]  # fmt: skip
 TRANSLATIONS: list[tuple[dict[str, Any], str, str | None]] = [
-    ({"model": "gpt", "text": "a"}, "wrong_family", "model"),
-    ({"model": "classifier", "text": "a"}, "wrong_family", "model"),
+    ({"model": "gpt", "text": "a"}, "cannot", "model"),
+    ({"model": "classifier", "text": "a"}, "cannot", "model"),
     ({"text": ""}, "empty_text", "text"),
     ({"text": LONG}, "too_long", "text"),
     ({"text": "a", "token_ids": [1]}, "invalid_request", None),
@@ -88,7 +88,7 @@ async def test_a_translation(families: AsyncClient, request_: dict[str, Any], co
 
 
 async def test_a_classifier_writes_nothing(families: AsyncClient) -> None:
-    error = await refused(families, "/api/generate", 422, "wrong_family", model="classifier", text="a")
+    error = await refused(families, "/api/generate", 422, "cannot", model="classifier", text="a")
     assert "/api/trace" in error["hint"]
 
 
@@ -107,6 +107,6 @@ async def test_unknown_attention_lists_the_known(families: AsyncClient) -> None:
 
 
 async def test_no_translator_at_all(client: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.services.library.Library.translator", lambda library, name: library.get("stories-gpt"))
-    error = await refused(client, "/api/translate", 422, "wrong_family", text="a")
+    monkeypatch.setattr("app.services.library.Library.translator", lambda library, name: library.find("stories-gpt"))
+    error = await refused(client, "/api/translate", 422, "cannot", text="a")
     assert "/api/models" in error["hint"]

@@ -51,7 +51,7 @@ async def test_an_untrained_language_is_said_and_works(families: AsyncClient) ->
 
 
 def test_what_a_card_says(three: Library) -> None:
-    gpt = three.get("gpt")
+    gpt = three.find("gpt").about
     for card in ({}, {"languages": []}, {"languages": "ja"}, {"languages": [1]}):
         assert languages_of(replace(gpt, card=card)) == ["en"]
     german = replace(gpt, card={"languages": ["de"]})

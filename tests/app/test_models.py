@@ -2,6 +2,9 @@ import json
 
 from httpx import AsyncClient
 
+from app.services.library import discover
+from app.services.models import all_models
+from app.settings import Settings
 from model.checkpoint import ZOO, Checkpoint
 from model.taps import tap_dims
 
@@ -28,8 +31,29 @@ async def test_models_says_what_the_model_is(client: AsyncClient, gpt: Checkpoin
     assert (about["end_id"], about["pad_id"]) == (gpt.tokenizer.end_id, gpt.tokenizer.pad_id)
     assert about["never_sampled"] == [gpt.tokenizer.pad_id]
     assert about["device"] == "cpu"
-    assert about["card"] == gpt.card
+    assert about["card"] | {"units": about["units"]} == gpt.card
     assert {tap["name"]: tap["dims"] for tap in about["taps"]} == tap_dims(gpt.model)
+
+
+async def test_a_model_s_own_page_describes_it(client: AsyncClient, gpt: Checkpoint) -> None:
+    listed = (await client.get("/api/models")).json()["models"]
+    for line in listed:
+        detail = (await client.get(f"/api/models/{line['name']}")).json()
+        assert "description" not in line
+        assert {name: detail[name] for name in line} == line
+        assert detail["description"]["predicts"] == line["predicts"]
+    detail = (await client.get("/api/models/stories-gpt")).json()
+    assert detail["description"] == gpt.description.to_json()
+    assert detail["special"] == {"pad": gpt.tokenizer.pad_id, "end": gpt.tokenizer.end_id, "first": None}
+    error = (await client.get("/api/models/stories-gtp")).json()["error"]
+    assert (error["code"], "'stories-gpt'" in error["hint"]) == ("unknown_model", True)
+
+
+async def test_listing_loads_nothing() -> None:
+    library = discover(Settings(device="cpu"))
+    names = {line["name"] for line in all_models(library)["models"]}
+    assert {"stories-gpt", "translate-enja", "sentiment-encoder"} <= names
+    assert library.loaded == []
 
 
 async def test_health(client: AsyncClient) -> None:

@@ -56,7 +56,7 @@ def test_models_of_ones_own_stand_before_the_zoo(tmp_path: Path, caplog: pytest.
     (tmp_path / "mine").symlink_to(ZOO / "stories-gpt")
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "config.json").write_text("{}")
-    loaded = library.load(Settings(device="cpu", models_dir=(tmp_path,), default_model="mine"))
+    loaded = library.discover(Settings(device="cpu", models_dir=(tmp_path,), default_model="mine"))
     assert loaded.default == "mine"
     assert {"mine", "stories-gpt"} <= set(loaded.names)
     assert "broken" not in loaded.names
@@ -65,13 +65,13 @@ def test_models_of_ones_own_stand_before_the_zoo(tmp_path: Path, caplog: pytest.
 
 def test_a_default_that_is_not_there_names_those_that_are() -> None:
     with pytest.raises(ValueError, match=r"'nope' is not there; known are .*stories-gpt"):
-        library.load(Settings(device="cpu", default_model="nope"))
+        library.discover(Settings(device="cpu", default_model="nope"))
 
 
 def test_no_model_at_all_says_where_it_looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "ZOO", tmp_path)
     with pytest.raises(ValueError, match="chumoku train"):
-        library.load(Settings(device="cpu"))
+        library.discover(Settings(device="cpu"))
     with pytest.raises(ValueError, match="chumoku train"):
         library.locate(None, Settings(device="cpu"))
 

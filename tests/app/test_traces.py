@@ -170,7 +170,7 @@ async def test_a_gpus_trace_is_the_cpus(client: AsyncClient) -> None:
     from app.main import create_app
     from app.services import library
 
-    app = create_app(Settings(device="cuda"), library.load(Settings(device="cuda")))
+    app = create_app(Settings(device="cuda"), library.discover(Settings(device="cuda")))
     transport = ASGITransport(app=app)
     async with app.router.lifespan_context(app), AsyncClient(transport=transport, base_url="http://gpu") as gpu:
         about = (await gpu.get("/api/models")).json()["models"][0]

@@ -18,7 +18,7 @@ from model.sampling import Settings as Sampling
 from model.translate import beam_search
 from model.translate_steps import generate_target
 from tests.app.conftest import Open
-from tests.app.families import SOURCE, TARGET
+from tests.app.families import SOURCE, TARGET, opened
 from tests.app.helpers import error_of, metrics, parse_events
 
 Events = list[tuple[str, dict[str, Any]]]
@@ -26,7 +26,7 @@ Events = list[tuple[str, dict[str, Any]]]
 
 @pytest.fixture
 def translator(three: Library) -> Checkpoint:
-    return three.get("translator")
+    return opened(three, "translator")
 
 
 async def translate(client: AsyncClient, **request: Any) -> dict[str, Any]:

@@ -8,7 +8,9 @@ import pytest
 from httpx import AsyncClient
 
 from app.services import weights
-from app.services.library import Library, describe
+from app.services.library import Library
+from app.services.models import listed
+from tests.app.families import opened
 from tests.app.helpers import decode, refused
 
 
@@ -22,8 +24,8 @@ async def ask(client: AsyncClient, **request: Any) -> tuple[dict[str, np.ndarray
 @pytest.mark.parametrize("name", ["stories-gpt", "sentiment-encoder", "translate-enja"])
 async def test_every_parameter_bit_for_bit(client: AsyncClient, loaded: Library, name: str) -> None:
     arrays, about = await ask(client, model=name, want=["*"])
-    parameters = loaded.get(name).model.state_dict()
-    sizes = loaded.get(name).config.to_json() | {"class": 2}
+    parameters = opened(loaded, name).model.state_dict()
+    sizes = opened(loaded, name).config.to_json() | {"class": 2}
     sizes |= {"vocab": sizes["vocab_size"], "position": sizes["max_seq_len"]}
     assert about["model"] == name
     assert list(about["dims"]) == list(parameters)
@@ -38,25 +40,25 @@ async def test_rows(client: AsyncClient, loaded: Library) -> None:
     names = ["layers.1.ffn.w_1.weight", "layers.1.ffn.w_1.bias"]  # a matrix that lies transposed in memory
     arrays, _ = await ask(client, model="stories-gpt", want=["layers.1.ffn.w_1.*"], rows=[1023, 0])
     assert set(arrays) == set(names)
-    parameters = loaded.get("stories-gpt").model.state_dict()
+    parameters = opened(loaded, "stories-gpt").model.state_dict()
     for name in names:
         assert (arrays[name] == parameters[name].numpy()[[1023, 0]]).all()
 
 
 async def test_models_list_them(client: AsyncClient, loaded: Library) -> None:
     for line in (await client.get("/api/models")).json()["models"]:
-        checkpoint = loaded.get(line["name"])
+        checkpoint = opened(loaded, line["name"])
         assert line["weights"] == {name: list(x.shape) for name, x in checkpoint.model.state_dict().items()}
         assert line["units"] == checkpoint.card.get("units")
     counted = {"layers": [{"path": "layers.0.ffn", "n_dead": 3}]}
-    assert describe(replace(checkpoint, card={"units": counted}))["units"] == counted
+    assert listed(replace(loaded.find("stories-gpt").about, card={"units": counted}), "cpu")["units"] == counted
 
 
 async def test_unknown_weight_lists_the_known(families: AsyncClient, three: Library) -> None:
     request = {"want": ["*", "layers.0.attn.w_k.weigth"]}
     error = await refused(families, "/api/weights", 422, "unknown_weight", **request)
     assert error["where"] == "want[1]"
-    assert error["known"] == list(three.get("gpt").model.state_dict())
+    assert error["known"] == list(opened(three, "gpt").model.state_dict())
     assert "layers.0.attn.w_k.weight" in error["hint"]
 
 

@@ -42,7 +42,7 @@ async def lens(request: LensRequest, desk: DeskDep) -> Response:
     `final` and `next` follow the model's own first choice, and the token that does come next, through the layers. Of
     an encoder-only model there is one row, [CLS]'s, and answers are classes.
     """
-    return await desk.explain_run(request, explain_answers.lens)
+    return await desk.explain_run(request, explain_answers.lens, "lens")
 
 
 @router.post("/contributions", response_model=ContributionsResponse, responses=OTHERS)
@@ -51,19 +51,19 @@ async def contributions(request: ContributionsRequest, desk: DeskDep) -> Respons
 
     The scale of each LayerNorm on the way is held fixed at the value that it has here (`scales`).
     """
-    return await desk.explain_run(request, explain_answers.contributions)
+    return await desk.explain_run(request, explain_answers.contributions, "contributions")
 
 
 @router.post("/gradients", response_model=GradientsResponse, responses=OTHERS)
 async def gradients(request: GradientsRequest, desk: DeskDep) -> Response:
     """How the gradient of ln p(answer) reaches each layer, with residual connections and without."""
-    return await desk.explain_run(request, explain_answers.gradients)
+    return await desk.explain_run(request, explain_answers.gradients, "gradients")
 
 
 @router.post("/heads", response_model=HeadsResponse, responses=OTHERS)
 async def heads(request: HeadsRequest, desk: DeskDep) -> Response:
     """What each head looks at on this sentence: scores, and a label where one fits by its rule."""
-    return await desk.explain_run(request, explain_layers.heads)
+    return await desk.explain_run(request, explain_layers.heads, "heads")
 
 
 @router.post("/units", response_model=UnitsResponse, responses=OTHERS)
@@ -72,13 +72,13 @@ async def units(request: UnitsRequest, desk: DeskDep) -> Response:
 
     With `unit` and `layer`, also the tokens that this unit answers strongest.
     """
-    return await desk.explain_run(request, explain_layers.units)
+    return await desk.explain_run(request, explain_layers.units, "units")
 
 
 @router.post("/swap", response_model=SwapResponse, responses=OTHERS)
 async def swap(request: SwapRequest, desk: DeskDep) -> Response:
     """What changes when two tokens of the source change places, with positions and without."""
-    return await desk.explain_run(request, explain_layers.swap)
+    return await desk.explain_run(request, explain_layers.swap, "swap")
 
 
 @router.post("/residual", response_model=ResidualResponse, responses=OTHERS)
@@ -90,7 +90,7 @@ async def residual(request: ResidualRequest, desk: DeskDep) -> Response:
 @router.post("/neighbours", response_model=NeighboursResponse, responses=OTHERS)
 async def neighbours(request: NeighboursRequest, desk: DeskDep) -> Response:
     """The tokens whose embeddings lie nearest to one token's."""
-    return await desk.explain_model(request, explain_tables.neighbours)
+    return await desk.explain_model(request, explain_tables.neighbours, "neighbours")
 
 
 @router.post("/positions", response_class=Response, responses={200: POSITIONS_ANSWER, **OTHERS})
@@ -99,10 +99,10 @@ async def positions(request: PositionsRequest, desk: DeskDep) -> Response:
 
     A sinusoid goes on behind the model's window (to 8 times its length); learned positions do not.
     """
-    return await desk.tensors(request, explain_tables.positions)
+    return await desk.tensors(request, explain_tables.positions, "positions")
 
 
 @router.post("/parameters", response_model=ParametersResponse, responses=OTHERS)
 async def parameters(request: ParametersRequest, desk: DeskDep) -> Response:
     """Where the model's parameters are: counted by part, stack and layer, with tied matrices told."""
-    return await desk.explain_model(request, explain_tables.parameters)
+    return await desk.explain_model(request, explain_tables.parameters, "parameters")

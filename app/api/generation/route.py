@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import AsyncIterator
-from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
@@ -34,10 +33,13 @@ async def opened(
     async def wanted() -> bool:
         return not await http.is_disconnected()
 
-    checkpoint = library.get(request.model)
-    seen.model, seen.text = checkpoint.name, request.sentence.text
-    job = partial(Session, checkpoint, request, settings.max_text_chars, settings.max_new_tokens)
-    with work.stream():
+    entry = library.find(request.model)
+    seen.model, seen.text = entry.name, request.sentence.text
+    with work.stream(), library.lease(entry) as lease:
+
+        def job() -> Session:
+            return Session(lease.subject, request, settings.max_text_chars, settings.max_new_tokens)
+
         session = (await work.run(job, kind="open", wanted=wanted)).value
         seen.n_tokens = len(session.prompt)
         try:

@@ -31,7 +31,8 @@ class FirstToken(BaseModel):
 
 class ModelInfo(BaseModel):
     name: str
-    family: str
+    family: str = Field(description="A word for people; `description.can` says what it can do.")
+    predicts: str = Field(description="What a row is about: `next`, `same`, `classes` or `none`.")
     n_layer: int
     n_head: int
     d_model: int
@@ -39,19 +40,21 @@ class ModelInfo(BaseModel):
     d_ff: int
     vocab_size: int
     max_seq_len: int
-    position: str
-    norm_order: str
-    tie_embeddings: bool
-    scale_embeddings: bool
-    layer_norm_eps: float
-    text_form: str = Field(description="How text is written before it is cut into tokens.", examples=["natural"])
+    position: str | None = None
+    norm_order: str | None = None
+    tie_embeddings: bool | None = None
+    scale_embeddings: bool | None = None
+    layer_norm_eps: float | None = None
+    text_form: str | None = Field(
+        default=None, description="How text is written before it is cut into tokens.", examples=["natural"]
+    )
     attentions: list[AttentionInfo] = Field(description="Where it attends, in the order of the forward pass.")
     description: dict[str, Any] = Field(description="What it is: stacks, attentions, roles and their tensors.")
     classes: list[str] = Field(description="What a classifier tells apart; none in the other families.")
     languages: list[str] = Field(description="What it was trained on; an encoder-decoder's source, then its target.")
     n_parameters: int
-    end_id: int = Field(description="The id that ends a text, or a target.")
-    pad_id: int
+    end_id: int | None = Field(description="The id that ends a text, or a target.")
+    pad_id: int | None
     first: FirstToken | None
     never_sampled: list[int] = Field(description="Ids with probability 0 in every prediction: PAD, and START or [CLS].")
     device: str
@@ -64,6 +67,21 @@ class ModelInfo(BaseModel):
         examples=[{"layers.0.attn.w_q.weight": [256, 256]}],
     )
     taps: list[TapInfo] = Field(description="The tensors that a trace can give.")
+
+
+class SpecialIds(BaseModel):
+    """The special ids that the tokenizer has."""
+
+    pad: int | None
+    end: int | None
+    first: FirstToken | None
+
+
+class ModelDetail(ModelInfo):
+    special: SpecialIds
+    description: dict[str, Any] = Field(
+        description="What the model is, whatever its weights: stacks, sublayers, attentions, roles, taps, parameters."
+    )
 
 
 class ModelsResponse(BaseModel):

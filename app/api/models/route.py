@@ -6,14 +6,23 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from app.api.models.answer import ModelsResponse
+from app.api.answer import REFUSALS, Answers
+from app.api.models.answer import ModelDetail, ModelsResponse
 from app.http.deps import LibraryDep
-from app.services.library import describe
+from app.services.models import all_models, detailed
+
+UNKNOWN: Answers = {404: REFUSALS[404]}
 
 router = APIRouter(prefix="/api", tags=["models"])
 
 
 @router.get("/models", response_model=ModelsResponse)
 async def models(library: LibraryDep) -> dict[str, Any]:
-    """All models: their shape, their card, and the names and dimensions of the tensors that a trace can give."""
-    return {"default": library.default, "models": [describe(model) for model in library.checkpoints.values()]}
+    """All models: their shape and their card. No weights are loaded for this."""
+    return all_models(library)
+
+
+@router.get("/models/{name}", response_model=ModelDetail, responses=UNKNOWN)
+async def model(name: str, library: LibraryDep) -> dict[str, Any]:
+    """One model, with its description: its stacks, attentions, roles, tensors and parameters."""
+    return detailed(library.find(name).about, str(library.device))

@@ -23,13 +23,14 @@ async def tokenize(
     A text that is longer than the model's window is counted, not refused. With `compare`, `encodings` says how many
     tokens tiktoken's public encodings make of it; nothing is downloaded for that.
     """
-    checkpoint = library.get(request.model)
-    seen.model, seen.text = checkpoint.name, request.text
+    entry = library.find(request.model)
+    seen.model, seen.text = entry.name, request.text
 
     # The answer is written in the thread too: for a long text it has megabytes, which FastAPI would check and write on
     # the event loop.
     def count() -> JSONResponse:
-        found = tokens.tokenize(checkpoint, request.text, settings.max_text_chars)
+        with library.use(entry) as subject:
+            found = tokens.tokenize(subject, request.text, settings.max_text_chars)
         seen.n_tokens = found["n_tokens"]
         return JSONResponse(found | {"encodings": encodings.compare(request.text) if request.compare else []})
 

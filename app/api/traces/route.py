@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 
 from fastapi import APIRouter, Request, Response
 
@@ -36,12 +35,15 @@ async def trace(
     async def wanted() -> bool:
         return not await http.is_disconnected()
 
-    checkpoint = library.get(request.model)
-    seen.model, seen.text = checkpoint.name, request.sentence.text
-    job = partial(answer, checkpoint, request, settings.max_text_chars, library.languages)
+    def job() -> Encoded:
+        with library.use(entry) as subject:
+            return answer(subject, request, settings.max_text_chars, library.languages)
+
+    entry = library.find(request.model)
+    seen.model, seen.text = entry.name, request.sentence.text
     done = await work.run(job, wanted=wanted)
     seen.n_tokens = done.value.n_tokens
-    headers = {"Server-Timing": timing(done), "Content-Disposition": attachment(checkpoint.name, request.format)}
+    headers = {"Server-Timing": timing(done), "Content-Disposition": attachment(entry.name, request.format)}
     return Response(done.value.body, media_type=BYTES, headers=headers)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -29,10 +28,13 @@ async def translate(
     async def wanted() -> bool:
         return not await http.is_disconnected()
 
-    checkpoint = library.translator(request.model)
-    seen.model, seen.text = checkpoint.name, request.sentence.text
-    job = partial(Translation, checkpoint, request, settings.max_text_chars)
-    with work.stream():
+    entry = library.translator(request.model)
+    seen.model, seen.text = entry.name, request.sentence.text
+    with work.stream(), library.lease(entry) as lease:
+
+        def job() -> Translation:
+            return Translation(lease.subject, request, settings.max_text_chars)
+
         translation = (await work.run(job, kind="search", wanted=wanted)).value
         seen.n_tokens = len(translation.source)
         while (await work.run(translation.step, kind="search", wanted=wanted, patient=True)).value:

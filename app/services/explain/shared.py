@@ -13,12 +13,10 @@ from torch import Tensor
 from app.api.explain.schema import AnswerRequest
 from app.errors import AppError, unknown_name
 from app.services import predictions, tokens
-from app.services.families import wrong_family
 from app.services.plan import RunPlan
 from model.checkpoint import Checkpoint
 from model.describe import Stack
 from model.explain.anatomy import check_answer, pick_row, rows_read
-from model.trace import trace
 
 Json = dict[str, Any]
 
@@ -45,8 +43,8 @@ def chosen(plan: RunPlan, request: AnswerRequest) -> tuple[int, int]:
     if request.answer is not None:
         return row, checked(plan.checkpoint, request.answer, "answer")
     tap = plan.checkpoint.description.logits.tap
-    logits = trace(plan.checkpoint, plan.ids, [tap], **plan.options).tensors[tap]
-    return row, predictions.first(plan.checkpoint, logits if plan.checkpoint.config.classes else logits[row])
+    logits = plan.subject.trace(plan.run, [tap]).tensors[tap]
+    return row, predictions.first(plan.subject, logits if plan.subject.description.classes else logits[row])
 
 
 def checked(checkpoint: Checkpoint, answer: int, where: str) -> int:
@@ -60,14 +58,15 @@ def checked(checkpoint: Checkpoint, answer: int, where: str) -> int:
 def stack_of(checkpoint: Checkpoint, asked: str | None, where: str) -> Stack:
     """A stack by its id, with or without a dot (None: the first; empty: the one there is).
 
-    Raises `unknown_stack`, or `wrong_family` for a model that has but one.
+    Raises `unknown_stack`, also for a model that has but one.
     """
     known = {stack.id: stack for stack in checkpoint.description.stacks}
     name = asked.removesuffix(".") if asked else asked
     if name is None or (name == "" and len(known) == 1):
         return checkpoint.description.stacks[0]
     if name not in known and len(known) == 1:
-        raise wrong_family(checkpoint, "it has one stack", "Leave it out.", where)
+        message = f"{checkpoint.name!r} has one stack."
+        raise AppError("unknown_stack", message, "Leave it out.", where=where, got=name, known=list(known))
     if name not in known:
         raise unknown_name("unknown_stack", "stack", str(asked), list(known), where=where)
     return known[name]

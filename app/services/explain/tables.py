@@ -5,18 +5,21 @@ from __future__ import annotations
 from app.api.explain.schema import NeighboursRequest, ParametersRequest, PositionsRequest
 from app.errors import AppError
 from app.services import wire
+from app.services.capabilities import explained
 from app.services.explain.shared import Json, looks, plain, refusing, stack_of
 from model.checkpoint import Checkpoint
 from model.config import PositionKind
 from model.explain.neighbours import neighbours as neighbours_of
 from model.explain.parameters import count_parameters
 from model.explain.positions import MAX_TIMES, position_table
+from model.subjects import Subject
 
 MAX_LENGTH = 4096
 """The similarity of so many positions with each other has 64 MB."""
 
 
-def neighbours(checkpoint: Checkpoint, request: NeighboursRequest) -> Json:
+def neighbours(subject: Subject, request: NeighboursRequest) -> Json:
+    checkpoint = explained(subject)
     last = checkpoint.config.vocab_size - 1
     hint = f"Ids run from 0 to {last}."
     with refusing("bad_token", hint, where="token_id", got=request.token_id, limit=last):
@@ -24,14 +27,16 @@ def neighbours(checkpoint: Checkpoint, request: NeighboursRequest) -> Json:
     return plain(found) | {"tokens": looks(checkpoint, [found.id, *found.ids.tolist()])}
 
 
-def parameters(checkpoint: Checkpoint, request: ParametersRequest) -> Json:
+def parameters(subject: Subject, request: ParametersRequest) -> Json:
+    checkpoint = explained(subject)
     found = count_parameters(checkpoint.model)
     stacks = {stack.id: stack.prefix.removesuffix(".") for stack in checkpoint.description.stacks}
     counts = [vars(count) | {"stack": stacks.get(count.stack or "", "")} for count in found.counts]
     return plain(found) | {"counts": counts}
 
 
-def positions(checkpoint: Checkpoint, request: PositionsRequest) -> bytes:
+def positions(subject: Subject, request: PositionsRequest) -> bytes:
+    checkpoint = explained(subject)
     stack = stack_of(checkpoint, request.prefix, "prefix")
     window, limit = checkpoint.config.max_seq_len, longest(checkpoint)
     length = min(window, limit) if request.length is None else request.length

@@ -1,0 +1,66 @@
+"""What a model can be asked for, as its description says. A refusal says what it can do."""
+
+from __future__ import annotations
+
+from app.errors import AppError
+from model.checkpoint import Checkpoint
+from model.describe import Predicts
+from model.subjects import Subject
+
+WITHOUT_TARGET = "Leave target and target_ids out, or take a model that writes a target."
+WITHOUT_NEXT_TOKEN = "Leave predict out: a trace's metadata has the classes, where there are any."
+CLASSIFIES = "POST /api/trace has its classes, in the metadata's `classes`."
+OTHER_MODEL = "Take another model: GET /api/models/{name} says under `description.can` what each can do."
+
+PREDICTS: dict[Predicts, str] = {
+    "next": "it predicts the next token",
+    "same": "it predicts the token at each position",
+    "classes": "it says a class, and no next token",
+    "none": "it predicts nothing",
+}
+CAN = {
+    "generate": "write on",
+    "beams": "search for translations",
+    "lens": "have its layers read",
+    "gradients": "have its gradients followed",
+    "contributions": "have a logit split into its parts",
+    "units": "show the units of its FFNs",
+    "heads": "have its heads labelled",
+    "swap": "compare two orders of its tokens",
+    "positions": "show a table of positions",
+    "neighbours": "compare its embeddings",
+    "parameters": "count its parameters",
+}
+
+
+def check_can(subject: Subject, what: str, hint: str = OTHER_MODEL, where: str = "model") -> None:
+    """Raise `cannot` unless the description says that the model can do this."""
+    if not subject.description.can.get(what, False):
+        raise cannot(subject, CAN[what], hint, where)
+
+
+def check_target(subject: Subject, where: str) -> None:
+    """Raise `cannot` for a model that reads no target."""
+    if "target" not in subject.description.sides:
+        raise cannot(subject, "read a target", WITHOUT_TARGET, where)
+
+
+def check_tokens(subject: Subject, where: str) -> None:
+    """Raise `cannot` for a model that predicts no tokens."""
+    if subject.description.predicts not in ("next", "same"):
+        raise cannot(subject, "predict tokens", WITHOUT_NEXT_TOKEN, where)
+
+
+def explained(subject: Subject) -> Checkpoint:
+    """The modules that explanations take apart; raises `cannot` for a model that is not made of ours."""
+    if subject.checkpoint is None:
+        raise cannot(subject, "be taken apart", OTHER_MODEL, "model")
+    return subject.checkpoint
+
+
+def cannot(subject: Subject, what: str, hint: str, where: str) -> AppError:
+    """`known` is what the model can do."""
+    description = subject.description
+    message = f"{subject.name!r} cannot {what}: {PREDICTS[description.predicts]}."
+    able = [name for name, can in description.can.items() if can]
+    return AppError("cannot", message, hint, where=where, got=description.family, known=able)

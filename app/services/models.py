@@ -1,0 +1,88 @@
+"""What is said of a model, from its configs alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.services.languages import languages_of
+from app.services.library import Library
+from model.describe import Attention
+from model.subjects import About
+
+CONFIG = ("position", "norm_order", "tie_embeddings", "scale_embeddings", "layer_norm_eps", "text_form")
+
+
+def listed(about: About, device: str) -> dict[str, Any]:
+    """A line of `/api/models`: names, shapes, the card. What the page still reads here comes with it."""
+    detail = detailed(about, device)
+    return {name: value for name, value in detail.items() if name not in ("description", "special")}
+
+
+def detailed(about: About, device: str) -> dict[str, Any]:
+    """All of `/api/models/{name}`."""
+    description, special = about.description, about.special
+    return {
+        **summary(about),
+        "description": description.to_json(),
+        "special": {"pad": special.pad, "end": special.end, "first": first(about)},
+        "never_sampled": sorted(about.never_sampled),
+        "weights": {name: weight.shape for name, weight in about.weights.items()},
+        "taps": [{"name": name, "dims": place.dims} for name, place in description.taps.items()],
+        "units": about.card.get("units"),
+        "device": device,
+        **{name: about.config[name] for name in CONFIG if name in about.config},
+        # What pages that know no description read.
+        "attentions": [flat(one) for one in description.attentions],
+        "end_id": special.end,
+        "pad_id": special.pad,
+        "first": first(about),
+    }
+
+
+def summary(about: About) -> dict[str, Any]:
+    """Names, shapes and the card."""
+    description = about.description
+    ffns = [ffn for stack in description.stacks for ffn in stack.ffns]
+    heads = description.attentions
+    return {
+        "name": about.name,
+        "family": description.family,
+        "predicts": description.predicts,
+        "n_layer": max((len(stack.layers) for stack in description.stacks), default=0),
+        "n_head": max((one.n_head for one in heads), default=0),
+        "d_model": description.d_model,
+        "d_head": max((one.d_head for one in heads), default=0),
+        "d_ff": max((ffn.d_ff for ffn in ffns), default=0),
+        "vocab_size": description.vocab_size,
+        "max_seq_len": description.max_seq_len,
+        "n_parameters": about.n_parameters,
+        "languages": languages_of(about),
+        "classes": list(description.classes),
+        "card": {name: value for name, value in about.card.items() if name != "units"},
+    }
+
+
+def all_models(library: Library) -> dict[str, Any]:
+    """The answer of `/api/models`."""
+    device = str(library.device)
+    return {"default": library.default, "models": [listed(one.about, device) for one in library.entries.values()]}
+
+
+def first(about: About) -> dict[str, Any] | None:
+    """The special token that a sequence of the model begins with, [CLS] or START; None where there is none."""
+    if about.special.first is None:
+        return None
+    return {"id": about.special.first, "text": "[CLS]" if about.reads_first else "<|start|>"}
+
+
+def flat(attention: Attention) -> dict[str, Any]:
+    """An attention by the path of its taps."""
+    taps = next(iter(attention.roles.values())).taps
+    path = taps[0].rpartition(".")[0].replace("layers.0.", "layers.{layer}.")
+    return {
+        "id": attention.id,
+        "path": path,
+        "queries": attention.queries,
+        "keys": attention.keys,
+        "causal": attention.causal,
+    }

@@ -1,0 +1,135 @@
+"""What can be traced: the protocols by which the app knows models. Nobody asks for a subject's class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from model.checkpoint import Checkpoint
+from model.describe import Description
+from model.run import Run
+from model.session import Session
+from model.tokenizer import Special, Token
+from model.trace import Trace
+from model.translate import BeamSearch
+
+__all__ = ["About", "Session", "Source", "Special", "Subject", "Tokenizer", "Weight"]
+
+
+class Tokenizer(Protocol):
+    """Text to ids and back."""
+
+    @property
+    def vocab_size(self) -> int: ...
+    @property
+    def special(self) -> Special: ...
+    @property
+    def never_sampled(self) -> list[int]:
+        """Ids with probability 0 in every prediction."""
+        ...
+
+    def encode(self, text: str) -> list[int]:
+        """Without special ids. Raises `ValueError` for text that has no UTF-8."""
+        ...
+
+    def tokens(self, ids: list[int]) -> list[Token]: ...
+    def token_bytes(self, token_id: int) -> bytes: ...
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A parameter's shape, and the names of its dimensions."""
+
+    shape: list[int]
+    dims: str
+
+
+@dataclass(frozen=True)
+class About:
+    """What is known of a model without its weights."""
+
+    name: str
+    description: Description
+    special: Special
+    never_sampled: list[int]
+    card: Mapping[str, Any] = field(default_factory=dict)
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """The numbers and names that its maker calls its config, for people."""
+    weights: Mapping[str, Weight] = field(default_factory=dict)
+    """Its parameters by name, a tied one under each of its names."""
+    n_parameters: int = 0
+
+    @property
+    def reads_first(self) -> bool:
+        """Whether what it reads begins with the special token `first` ([CLS]); else what it writes does (START)."""
+        return self.special.first is not None and self.description.writes is None
+
+
+class Subject(Protocol):
+    """A model that can be traced, loaded."""
+
+    @property
+    def about(self) -> About: ...
+    @property
+    def tokenizer(self) -> Tokenizer: ...
+
+    @property
+    def name(self) -> str:
+        return self.about.name
+
+    @property
+    def description(self) -> Description:
+        return self.about.description
+
+    @property
+    def device(self) -> torch.device: ...
+    @property
+    def nbytes(self) -> int:
+        """What it takes of the memory."""
+        ...
+
+    @property
+    def checkpoint(self) -> Checkpoint | None:
+        """Our own modules, which `model.explain` takes apart; None: it cannot be explained."""
+        ...
+
+    def trace(self, run: Run, names: Sequence[str]) -> Trace:
+        """One forward pass, with the taps called `names`."""
+        ...
+
+    def start(self, run: Run, names: Sequence[str]) -> Session:
+        """A text that grows, where the description says `can["generate"]`."""
+        ...
+
+    def search(self, run: Run, beams: int, alpha: float) -> BeamSearch:
+        """Where the description says `can["beams"]`."""
+        ...
+
+    def read(self, stream: Tensor) -> Tensor:
+        """The stream [position d_model] read as if it were the last: logits [position vocab|class]."""
+        ...
+
+    def weights(self, names: Sequence[str]) -> Mapping[str, Tensor]:
+        """Parameters by name."""
+        ...
+
+
+class Source(Protocol):
+    """A kind of model folder."""
+
+    def can_open(self, folder: Path) -> bool:
+        """Whether the folder is of this kind, by a look at its files' names."""
+        ...
+
+    def about(self, folder: Path) -> About:
+        """From configs alone. Raises `OSError` or `ValueError` saying what is missing or does not fit."""
+        ...
+
+    def open(self, folder: Path, device: torch.device) -> Subject:
+        """Loads the weights. Raises `OSError` or `ValueError`."""
+        ...

@@ -1,0 +1,100 @@
+"""Our own models: a folder with `config.json`, `weights.safetensors`, `tokenizer.tiktoken`, and perhaps `card.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from model import checkpoint
+from model.checkpoint import Checkpoint
+from model.config import ModelConfig
+from model.describe import describe, parameters
+from model.explain import anatomy
+from model.run import Run
+from model.session import DecoderSession, Session, TargetSession
+from model.subjects.subject import About, Subject, Weight
+from model.tokenizer import Tokenizer, special_of
+from model.trace import Trace, trace
+from model.transformer import build
+from model.translate import BeamSearch
+
+
+class ZooFolders:
+    """Folders as `chumoku train` writes them."""
+
+    def can_open(self, folder: Path) -> bool:
+        return (folder / "config.json").is_file()
+
+    def about(self, folder: Path) -> About:
+        config = ModelConfig.from_json(checkpoint.read_json(folder / "config.json"))
+        card = folder / "card.json"
+        return about_config(folder.name, config, checkpoint.read_json(card) if card.is_file() else {})
+
+    def open(self, folder: Path, device: torch.device) -> ZooSubject:
+        return ZooSubject(checkpoint.load(folder, device))
+
+
+def about_config(name: str, config: ModelConfig, card: Mapping[str, object]) -> About:
+    weights, n_parameters = shapes(config)
+    special = special_of(config.family, config.vocab_size)
+    never = [i for i in (special.pad, special.first) if i is not None]
+    return About(name, describe(config), special, never, card, config.to_json(), weights, n_parameters)
+
+
+@lru_cache
+def shapes(config: ModelConfig) -> tuple[dict[str, Weight], int]:
+    """The parameters, and how many numbers they hold together, a tied matrix counted once."""
+    with torch.device("meta"):
+        model = build(config)
+    described = parameters(config)
+    weights = {name: Weight(list(x.shape), described[name].dims) for name, x in model.state_dict().items()}
+    return weights, sum(x.numel() for x in model.parameters())
+
+
+class ZooSubject(Subject):
+    """A model made of our own modules: everything can be explained."""
+
+    def __init__(self, loaded: Checkpoint) -> None:
+        self._loaded = loaded
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        return self._loaded
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self._loaded.tokenizer
+
+    @cached_property
+    def about(self) -> About:
+        return about_config(self._loaded.name, self._loaded.config, self._loaded.card)
+
+    @property
+    def device(self) -> torch.device:
+        return self._loaded.device
+
+    @cached_property
+    def nbytes(self) -> int:
+        model = self._loaded.model
+        return sum(x.nbytes for x in (*model.parameters(), *model.buffers()))
+
+    def trace(self, run: Run, names: Sequence[str]) -> Trace:
+        return trace(self._loaded, run.ids, names, target=run.target, use=run.use, pad=run.pad, edit=run.edit)
+
+    def start(self, run: Run, names: Sequence[str]) -> Session:
+        kind = TargetSession if self.about.description.writes == "target" else DecoderSession
+        return kind(self._loaded, run, names)
+
+    def search(self, run: Run, beams: int, alpha: float) -> BeamSearch:
+        return BeamSearch(self._loaded, run, beams, alpha)
+
+    def read(self, stream: Tensor) -> Tensor:
+        return anatomy.read(self._loaded, stream)
+
+    def weights(self, names: Sequence[str]) -> dict[str, Tensor]:
+        parameters = self._loaded.model.state_dict()
+        return {name: parameters[name] for name in names}

@@ -1,0 +1,119 @@
+"""Models are loaded when first asked for, once, and go when there is no room, but not while somebody uses them."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+
+from app.errors import AppError
+from app.services.library import Entry, Library
+from model.subjects import About, Subject
+from tests.toys.subject import BigramFolders
+
+N_BYTES = 29 * 29 * 4
+"""What one of the toys takes."""
+
+
+class Gate(BigramFolders):
+    """A source that opens when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.go = threading.Semaphore(0), threading.Event()
+        self.go.set()
+
+    def open(self, folder: Path, device: torch.device) -> Subject:
+        self.asked.release()
+        assert self.go.wait(10)
+        return super().open(folder, device)
+
+
+@pytest.fixture
+def source() -> Gate:
+    return Gate()
+
+
+def library(folder: Path, source: Gate, names: str, limit: int) -> Library:
+    entries = []
+    for name in names:
+        (folder / name).mkdir()
+        (folder / name / "bigram.txt").write_text("abc")
+        about: About = source.about(folder / name)
+        entries.append(Entry(about, folder / name, source))
+    return Library(entries, names[0], torch.device("cpu"), limit)
+
+
+def test_those_who_ask_at_once_wait_for_one_load(tmp_path: Path, source: Gate) -> None:
+    models, got = library(tmp_path, source, "ab", 10 * N_BYTES), []
+    source.go.clear()
+
+    def ask(name: str) -> None:
+        with models.use(models.find(name)) as subject:
+            got.append(subject)
+
+    threads = [threading.Thread(target=ask, args=(name,)) for name in "aaaab"]
+    for thread in threads:
+        thread.start()
+    for _ in "ab":  # each model is being loaded, one beside the other
+        assert source.asked.acquire(timeout=10)
+    assert got == []
+    source.go.set()
+    for thread in threads:
+        thread.join(10)
+    assert sorted(source.opened) == ["a", "b"]
+    assert len(got) == 5
+    assert len(set(map(id, got))) == 2
+
+
+def use(models: Library, names: str) -> None:
+    for name in names:
+        with models.use(models.find(name)):
+            pass
+
+
+def test_the_least_recently_used_goes(tmp_path: Path, source: Gate) -> None:
+    models = library(tmp_path, source, "abc", 2 * N_BYTES)
+    assert models.loaded == []
+    use(models, "aba")
+    assert models.loaded == ["a", "b"]
+    use(models, "c")
+    assert models.loaded == ["a", "c"]
+    use(models, "b")
+    assert models.loaded == ["b", "c"]
+    assert source.opened == ["a", "b", "c", "b"]
+
+
+def test_what_is_in_use_stays(tmp_path: Path, source: Gate) -> None:
+    models = library(tmp_path, source, "abc", N_BYTES)
+    with models.use(models.find("a")) as mine, models.use(models.find("a")) as also_mine:
+        use(models, "bc")
+        assert models.loaded == ["a"]
+        assert mine is also_mine
+        with models.use(models.find("b")):  # over the bound while both are used
+            assert models.loaded == ["a", "b"]
+    use(models, "a")
+    assert models.loaded == ["a"]
+    assert source.opened == ["a", "b", "c", "b"]
+
+
+def test_no_room_at_all_still_answers(tmp_path: Path, source: Gate) -> None:
+    models = library(tmp_path, source, "a", 0)
+    with models.use(models.find("a")):
+        assert models.loaded == ["a"]
+    assert models.loaded == []
+
+
+def test_a_failed_load_is_nobodys_use(tmp_path: Path, source: Gate, caplog: pytest.LogCaptureFixture) -> None:
+    models = library(tmp_path, source, "ab", N_BYTES)
+    (tmp_path / "b" / "bigram.txt").write_text("")
+    for _ in range(2):
+        with pytest.raises(AppError) as refusal, models.use(models.find("b")):
+            raise AssertionError
+        assert (refusal.value.code, refusal.value.known) == ("broken_model", ["a"])
+    assert "b does not load" in caplog.text
+    (tmp_path / "b" / "bigram.txt").write_text("abc")
+    use(models, "b")
+    assert models.loaded == ["b"]
