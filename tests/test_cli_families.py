@@ -122,10 +122,10 @@ def test_models_fit_into_80_columns() -> None:
 
     from app.cli.commands import models_table
     from app.services import library
+    from app.services.models import all_models
     from app.settings import Settings
 
-    loaded = library.load(Settings(device="cpu", models_dir=[]))
-    described = [library.describe(one) for one in loaded.checkpoints.values()]
+    described = all_models(library.discover(Settings(device="cpu", models_dir=[])))["models"]
     with (console := Console(width=80, color_system=None)).capture() as said:
         console.print(models_table(described, "stories-gpt"))
     assert "…" not in said.get()

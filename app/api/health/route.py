@@ -21,10 +21,11 @@ async def healthz() -> dict[str, str]:
 
 @router.get("/readyz", response_model=Readiness)
 async def readyz(library: LibraryDep, work: WorkDep) -> dict[str, Any]:
-    """The loaded models, and how busy the server is. Nothing answers before they are loaded."""
+    """Which models there are, which of them are loaded, and how busy they are."""
     return {
         "status": "ready",
         "models": library.names,
+        "loaded": library.loaded,
         "jobs": work.taken,
         "places": work.places,
         "streams": work.streaming,

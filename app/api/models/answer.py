@@ -49,7 +49,6 @@ class ModelInfo(BaseModel):
         default=None, description="How text is written before it is cut into tokens.", examples=["natural"]
     )
     attentions: list[AttentionInfo] = Field(description="Where it attends, in the order of the forward pass.")
-    description: dict[str, Any] = Field(description="What it is: stacks, attentions, roles and their tensors.")
     classes: list[str] = Field(description="What a classifier tells apart; none in the other families.")
     languages: list[str] = Field(description="What it was trained on; an encoder-decoder's source, then its target.")
     n_parameters: int
