@@ -19,13 +19,13 @@ async def test_a_job_runs_in_another_thread() -> None:
 
 async def test_no_more_than_threads_run_at_once() -> None:
     work, running, most = Work(2, 10, 1), [0], [0]
-    lock = threading.Lock()
+    lock, pair = threading.Lock(), threading.Barrier(2)
 
     def job() -> None:
         with lock:
             running[0] += 1
             most[0] = max(most[0], running[0])
-        time.sleep(0.02)
+        pair.wait(60)  # until a second one runs beside it
         with lock:
             running[0] -= 1
 
