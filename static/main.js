@@ -1,4 +1,4 @@
-/** Starts the page that owns the document: its first state is the address's, and the address follows it. */
+/** Starts the page that owns the document: its first state comes from the address, and the address follows it. */
 
 import * as api from "./data/api.js";
 import { createModels } from "./data/models.js";

@@ -1,6 +1,6 @@
 /**
- * A page: its elements below one root, drawn from one store. On every change it loads what the visible panels need, then
- * draws them. Two pages fit in one document; one of them may own it (the address bar, the theme, the keys that work everywhere).
+ * A page: its elements below one root, drawn from one store. On every change it loads what the visible panels need,
+ * then draws them. Two pages fit in one document; one of them may own it (the address bar, the theme, global keys).
  *
  * @typedef {ReturnType<typeof import("./state/store.js").createStore>} Store
  * @typedef {import("./state/store.js").State} State

@@ -1,4 +1,4 @@
-"""The rules of the house, read from its files: who imports whom, who touches what, and that all is pinned."""
+"""The rules of the architecture, read from the files: imports, DOM access, texts and pinned versions."""
 
 import ast
 import importlib.metadata

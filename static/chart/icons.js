@@ -1,4 +1,4 @@
-/** Outlines of the buttons over a picture, on a grid of 24 × 24. */
+/** Outlines of the buttons over a picture, on a 24 × 24 grid. */
 
 const LENS = "M10 3a7 7 0 1 0 4.2 12.6l5 5 1.4-1.4-5-5A7 7 0 0 0 10 3zm0 2a5 5 0 1 1 0 10 5 5 0 0 1 0-10z";
 

@@ -1,4 +1,4 @@
-/** The pictures that are on the page: whoever draws one says so here, and whoever takes one away finds it here. */
+/** The pictures on the page: code that draws one registers it here, and code that exports one finds it here. */
 
 /**
  * @typedef {{kind: "matrix", content: import("./matrix/matrix.js").Matrix, size: import("./matrix/layout.js").Size, plot: HTMLElement}

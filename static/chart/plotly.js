@@ -1,6 +1,6 @@
 /**
- * plotly.js, and the only file that touches it. The script (4.8 MB, out of the pip package) is loaded once, when the
- * first picture needs it; everything here waits for it.
+ * plotly.js, and the only file that uses it. The script (4.8 MB, from the pip package) is loaded once, when the first
+ * picture needs it; everything here waits for it.
  */
 
 const SOURCE = "/static/vendor/plotly.min.js";

@@ -1,6 +1,6 @@
 /**
- * The same matrix as a table, for those who do not see the picture and for those who want its numbers: under each
- * picture, closed; the cells are built when it is opened, a page of rows at a time.
+ * A matrix as a table, for readers who cannot see the picture or want its numbers: under each picture, closed. Its
+ * cells are built when it is opened, one page of rows at a time.
  */
 
 import { h, perRoot, replace, setText, update } from "../ui/dom.js";

@@ -1,4 +1,4 @@
-/** How large and how wide letters are on this page. */
+/** The size and width of letters on this page. */
 
 import { cssColour } from "./colour.js";
 

@@ -1,6 +1,6 @@
 /**
- * Asking once. A trace is a pure function of its request, so the request is the key of the cache. Of each kind only the
- * newest question is waited for; an older one that is still open is given up.
+ * Asks each question once. A trace is a pure function of its request, so the request is the cache key. Of each kind,
+ * only the newest question is waited for; an older one that is still open is cancelled.
  */
 
 import { createLru } from "./lru.js";

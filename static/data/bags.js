@@ -1,4 +1,4 @@
-/** Named tensors in bags, one for each run or model: what is there, or on its way, is never asked for again. No DOM. */
+/** Named tensors in bags, one for each run or model: what is here or on its way is never requested again. No DOM. */
 
 /** @typedef {Map<string, import("./wire.js").Tensor>} Bag */
 

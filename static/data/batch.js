@@ -1,4 +1,7 @@
-/** Two sentences in one batch: each alone, and padded to the longer one's length, with the padding mask and without. No DOM. */
+/**
+ * Two sentences in one batch: each alone, and padded to the length of the longer one, with and without the padding
+ * mask. No DOM.
+ */
 
 import { answeringStack, attentionOf, overviewOf } from "../model/description.js";
 import { partOf } from "../model/places.js";

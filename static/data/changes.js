@@ -1,4 +1,4 @@
-/** The two runs that are compared, as numbers, and what a padded one should equal. No DOM. */
+/** The numbers of the two runs that are compared, and what a padded run should equal. No DOM. */
 
 import { compare } from "../model/compare/compare.js";
 import { inside } from "../model/compare/measure.js";

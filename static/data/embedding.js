@@ -1,4 +1,4 @@
-/** What the embedding station shows beside the sum, and which tokens it asks about. No DOM. */
+/** What the embedding station shows besides the sum, and which tokens it requests. No DOM. */
 
 import { position } from "../model/selection.js";
 import { choice, index, pair } from "../state/fields.js";

@@ -1,4 +1,4 @@
-/** What the page asks of /api/explain/…: each question's own fields, out of the state and the trace. No DOM. */
+/** Requests to /api/explain/…: the fields of each question, from the state and the trace. No DOM. */
 
 import { inside } from "../model/compare/measure.js";
 import { stackOf, stacksOf } from "../model/description.js";

@@ -1,4 +1,4 @@
-/** A saved trace in the place of the server: the same questions, answered out of the file. */
+/** A saved trace in place of the server: the same questions, answered from the file. */
 
 import { attentionOf, attentionsOf, overviewOf, predictsTokens, tapOf } from "../model/description.js";
 import { partOf } from "../model/places.js";

@@ -1,4 +1,4 @@
-/** Showing once what arrives together: all that is cached is here before the browser's next task. No DOM. */
+/** Draws once what arrives together: everything that is cached is here before the browser's next task. No DOM. */
 
 /** @param {() => void} show */
 export function createGathering(show) {

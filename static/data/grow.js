@@ -1,6 +1,6 @@
 /**
  * An overview that grows by the rows that came with a generated token, so that playing needs no second request.
- * True under the causal mask only: there an old row cannot see the new column, and stays what it was.
+ * Correct only under the causal mask: there, an old row cannot see the new column and does not change.
  */
 
 import { textOf } from "../model/labels.js";

@@ -1,4 +1,4 @@
-/** What no picture waits for, and nobody misses for a moment: asked when everything else of a sentence is drawn. No DOM. */
+/** Data that no picture waits for: requested when everything else of a sentence is drawn. No DOM. */
 
 const LATER = new Set(["explain:heads"]);
 

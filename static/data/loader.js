@@ -148,7 +148,7 @@ const idOf = ({ id }) => id;
 /** @param {string} kind @param {string[]} names */
 const asNeeds = (kind, names) => names.map((name) => `${kind}:${name}`);
 
-/** An explanation that there cannot be is told in its place, and takes nothing else with it. @param {any} error */
+/** If an explanation is not available, its panel says so; the other panels are unaffected. @param {any} error */
 function refusal(error) {
   if (error.status >= 400 && error.status < 500) return { refused: error };
   throw error;

@@ -1,4 +1,4 @@
-/** A small cache that forgets what was used longest ago. */
+/** A small cache that drops the least recently used entry. */
 
 /** @template T @param {number} size */
 export function createLru(size) {

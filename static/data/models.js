@@ -1,4 +1,4 @@
-/** The server's models: all of them in short, and what there is to know of one as soon as it is first needed. No DOM. */
+/** The server's models: all of them in short, and the full entry of each when it is first needed. No DOM. */
 
 import { retrying } from "./retry.js";
 

@@ -1,4 +1,4 @@
-/** How a run is asked for. No DOM. */
+/** Builds the request for a run. No DOM. */
 
 import { runOf } from "../state/run.js";
 

@@ -1,4 +1,4 @@
-/** Trying again, for what passes by itself: a server that does not answer, or that is full. */
+/** Retries after failures that pass: a server that does not respond, or is full. */
 
 /** @typedef {{code: string, seconds: number}|null} Waiting  null: an answer came */
 

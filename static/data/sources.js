@@ -1,6 +1,5 @@
 /**
- * Where traces come from: the server, or a file that was opened. Whoever asks does not see the difference; `state.file`
- * names the file.
+ * The sources of traces: the server, or an opened file, which `state.file` names. Callers do not see the difference.
  */
 
 import { createFileTraces } from "./file_traces.js";

@@ -1,4 +1,4 @@
-/** Server-sent events out of a fetch body: EventSource cannot POST. */
+/** Server-sent events from a fetch body, because EventSource cannot POST. */
 
 /**
  * @param {ReadableStream<Uint8Array>} body

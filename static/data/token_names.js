@@ -1,6 +1,6 @@
 /**
- * How the tokens of a saved trace are written. A file holds the tokens of its sentence; for others the server is asked, if
- * it has the model: its tokenizer is believed when it spells the file's own tokens as the file does.
+ * How the tokens of a saved trace are written. A file has the tokens of its sentence. For others the server is asked,
+ * if it has the model: its tokenizer is trusted if it spells the file's own tokens as the file does.
  */
 
 import { writesTarget } from "../model/description.js";

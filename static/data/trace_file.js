@@ -1,4 +1,4 @@
-/** A saved trace, read and checked: what is wrong with a file is said before anything of it is shown. */
+/** A saved trace, read and validated: errors in a file are reported before anything of it is shown. */
 
 import { attentionsOf, has, overviewOf, tapOf } from "../model/description.js";
 import { partOf, sideOfTap } from "../model/places.js";

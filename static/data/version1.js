@@ -1,6 +1,6 @@
 /**
- * Traces saved before models described themselves (version 1): their description, made from the metadata and the tensors
- * that are there. It knows the three families of that time; this file and model/description.js alone know names of tensors.
+ * Traces saved before models described themselves (version 1): their description, made from their metadata and
+ * tensors. It knows the three families of that time. Only this file and model/description.js know names of tensors.
  */
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Tables as RFC 4180 says: commas, CRLF, quotes doubled. Begins with a byte order mark, or spreadsheets take the text for
- * something other than UTF-8. No DOM.
+ * Tables in the format of RFC 4180: commas, CRLF, doubled quotes. They begin with a byte order mark, because
+ * spreadsheets would not read them as UTF-8 otherwise. No DOM.
  */
 
 const MARK = "\ufeff";

@@ -1,4 +1,4 @@
-/** What the export menu can do, one function each: makes a file, saves it, and returns its name. */
+/** The actions of the export menu, one function each: makes a file, saves it, and returns its name. */
 
 import { pngOf } from "../chart/raster.js";
 import { download } from "../data/api.js";

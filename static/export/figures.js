@@ -1,4 +1,4 @@
-/** What is drawn, as plain data for a file: a matrix with all its words, a plot with what draws it. */
+/** What is drawn, as plain data for a file: a matrix with all its texts, or a plot with what draws it. */
 
 import { cssColour } from "../chart/colour.js";
 import { linesFigure } from "../chart/lines/figure.js";

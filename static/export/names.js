@@ -1,4 +1,4 @@
-/** What a saved file is called, and what stands in it about where it comes from. No DOM. */
+/** The names of saved files, and the text in them about where they come from. No DOM. */
 
 import { trainedCausal } from "../model/description.js";
 import { headTitle } from "../ui/head_names.js";

@@ -1,6 +1,6 @@
 /**
- * The open picture as one HTML file that needs nothing else: no server, no network. Text in, text out; everything that
- * came from a reader or a model is escaped here, or lies in JSON without a "<". No DOM.
+ * The open picture as one HTML file that needs no server and no network. Text in, text out: everything that came from
+ * a reader or a model is escaped here, or is in JSON without a "<". No DOM.
  */
 
 /** @param {string} text */

@@ -1,4 +1,4 @@
-/** Everything that goes into a saved HTML file, gathered from the page. */
+/** Collects everything that goes into a saved HTML file from the page. */
 
 import { currentTheme } from "../chart/colour.js";
 import { source } from "../chart/plotly.js";

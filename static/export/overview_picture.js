@@ -1,4 +1,4 @@
-/** All heads as one picture with their indices. Every cell keeps its own pixels: nothing is pooled here. */
+/** All heads as one picture with their indices. Every cell has its own pixels, without pooling. */
 
 import { cssColour, pixelTable } from "../chart/colour.js";
 import { paintHead } from "../chart/matrix/head_picture.js";

@@ -1,6 +1,6 @@
 /**
- * One SVG with a caption around what is put into it. Built as nodes and serialised, so that a token that spells markup
- * stays text.
+ * One SVG with a caption around its contents. Built as nodes and serialised, so that a token that spells markup stays
+ * text.
  */
 
 import { cssColour } from "../chart/colour.js";

@@ -1,4 +1,4 @@
-/** The pictures of the open station as one SVG: each where it is on the page, with its name and its colours. */
+/** The pictures of the open station as one SVG: each at its place on the page, with its name and its colours. */
 
 import { cssColour } from "../chart/colour.js";
 import { lookedAs } from "../chart/lines/figure.js";

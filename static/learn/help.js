@@ -1,4 +1,4 @@
-/** The list of keys, and the keys that work everywhere: `/` to the sentence, `?` for the list. */
+/** The list of keys, and the keys that work everywhere: `/` goes to the sentence, `?` opens the list. */
 
 import { h, newId, replace } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";

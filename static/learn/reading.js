@@ -1,6 +1,6 @@
 /**
- * Two sentences for every panel and station: what it shows, under its title, and how to read it, behind ⓘ. They are
- * `reading.<id>.what` and `reading.<id>.how` in the catalogue; nobody else has to know of them.
+ * Two sentences for every panel and station: what it shows, under its title, and how to read it, under ⓘ. They are
+ * `reading.<id>.what` and `reading.<id>.how` in the catalogue; no other code needs to know about them.
  */
 
 import { h, newId, setText, update } from "../ui/dom.js";

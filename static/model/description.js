@@ -1,6 +1,6 @@
 /**
- * What a model is, as it says itself (model/describe.py): its stacks, its attentions, and which tensor plays which role.
- * The names of tensors and parameters come from here alone; nobody else puts one together. No DOM.
+ * A model's description of itself (model/describe): its stacks, its attentions, and which tensor has which role.
+ * Names of tensors and parameters come only from here; no other code builds one. No DOM.
  *
  * @typedef {"source"|"target"} SideName  the sentence that is read, and what an encoder-decoder writes
  * @typedef {{tap: string, dims: string}} Tap

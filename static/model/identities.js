@@ -1,4 +1,4 @@
-/** What a description says must hold, for one element, in float64: its terms and their sum. No DOM. */
+/** One element of an identity in a description, in float64: its terms and their sum. No DOM. */
 
 import { cellIn, columnIn, products, rowIn, sum } from "./matrix.js";
 

@@ -1,4 +1,4 @@
-/** Token text as it can be read: what would be invisible gets a mark, what is only part of a character its bytes. */
+/** Token text in readable form: invisible characters get a mark, parts of a character show their bytes. */
 
 /**
  * @typedef {{index: number, id: number, bytes: string, text: string, start: number, end: number, partial: boolean,

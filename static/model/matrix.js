@@ -1,4 +1,4 @@
-/** Reading matrices that lie row after row, and the few sums that explanations are made of, in float64. No DOM. */
+/** Reads row-major matrices, and the few sums that explanations need, in float64. No DOM. */
 
 /** @typedef {{shape: number[], data: Float32Array|Uint8Array}} Matrix  [rows, columns] */
 

@@ -1,4 +1,4 @@
-/** What a view needs, by role: which roles its attention must have, and which tensors these are. No DOM. */
+/** What a view needs, by role: the roles its attention must have, and their tensors. No DOM. */
 
 import { attentionOf, has, tapOf } from "./description.js";
 

@@ -1,4 +1,4 @@
-/** Where in a model a name belongs: the other way round from description.js. No DOM. */
+/** From the name of a tensor back to its place in the model: the inverse of description.js. No DOM. */
 
 import { attentionsOf, stacksOf } from "./description.js";
 

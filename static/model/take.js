@@ -1,4 +1,4 @@
-/** Taking a token by hand. */
+/** Choosing a token by hand. */
 
 import { shown } from "./written.js";
 

@@ -1,6 +1,6 @@
 /**
- * A matrix over tokens as one over characters or words: pure, no DOM. Keys are summed, for a row shares itself out over
- * them; queries are averaged, so each row still sums to 1. A cell is forbidden only where all its parts are.
+ * A matrix over tokens as one over characters or words: pure, no DOM. Keys are summed, because a row distributes its
+ * weight over them; queries are averaged, so each row still sums to 1. A cell is forbidden only if all its parts are.
  */
 
 import { characterGroups, textOf, tokenLabel } from "./labels.js";

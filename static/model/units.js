@@ -1,4 +1,4 @@
-/** Which FFN unit is looked at: one rule for the walk, the FFN station and the inspector. */
+/** The chosen FFN unit: one rule for the walk, the FFN station and the inspector. */
 
 import { largest } from "./matrix.js";
 

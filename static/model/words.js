@@ -1,4 +1,4 @@
-/** Where words begin: spaces and signs say so in English, a dictionary in Japanese (Intl.Segmenter). No DOM. */
+/** Word boundaries: spaces and punctuation in English, a dictionary in Japanese (Intl.Segmenter). No DOM. */
 
 /** A word with its apostrophes; an emoji with what changes it; a sign, or the same one again and again. */
 const PIECES =

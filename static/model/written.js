@@ -1,4 +1,4 @@
-/** What a generation goes on with: the sentence itself, or an encoder-decoder's target. Pure. */
+/** What a generation continues: the sentence itself, or an encoder-decoder's target. Pure. */
 
 import { offsetOf } from "./compare/runs.js";
 import { attentionOf, writesTarget } from "./description.js";

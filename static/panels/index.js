@@ -1,4 +1,4 @@
-/** The panels beside the opened one: views with a place of their own. To add one, see ../README.md. */
+/** The panels beside the opened one: views with their own place. To add one, see ../README.md. */
 
 import batch from "./batch/panel.js";
 import classes from "./classes/panel.js";

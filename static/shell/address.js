@@ -1,4 +1,4 @@
-/** The address bar: it always holds a link to what is shown, and Back goes back to what was opened before. */
+/** The address bar: it always has a link to what is shown, and Back returns to what was open before. */
 
 import { isEmpty } from "../model/selection.js";
 import { linkOf, readLink } from "../state/link.js";

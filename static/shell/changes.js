@@ -1,4 +1,4 @@
-/** Changes of the state: each is kept inside what its model has, so another model is waited for. */
+/** Changes of the state: each is kept within what its model has, so a change to another model waits for it. */
 
 import { errorText } from "../ui/error_text.js";
 import { fitted } from "./start.js";

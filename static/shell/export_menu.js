@@ -1,4 +1,4 @@
-/** The export menu: what is open, all heads, and the numbers behind them, as files to take away. */
+/** The export menu: the open picture, all heads, and the numbers behind them, as files. */
 
 import { picturesIn } from "../chart/pictures.js";
 import { exporterOf } from "../export/exporter.js";

@@ -1,4 +1,7 @@
-/** A saved trace is shown as it is: what would need a new one from the server is out of reach until the reader goes back. */
+/**
+ * A saved trace is shown read-only: controls that would need the server are locked until the reader goes back to
+ * live.
+ */
 
 import { FileError, LARGEST } from "../data/trace_file.js";
 import { sizesOf, trainedCausal } from "../model/description.js";

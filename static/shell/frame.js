@@ -1,4 +1,4 @@
-/** The page's own elements, in their order on the page: controls and panels are given theirs, nobody looks for one. */
+/** The elements of the page, in order. Controls and panels are passed theirs; none looks one up. */
 
 import { buildSide } from "../panels/heads/side.js";
 import { h, newId, replace } from "../ui/dom.js";

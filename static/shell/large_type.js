@@ -1,4 +1,4 @@
-/** Large type, for a projector in class: off until someone switches it on, then kept in a cookie. */
+/** Large type, for a projector in class: off by default, kept in a cookie. */
 
 import { remember } from "../ui/cookies.js";
 import { update } from "../ui/dom.js";

@@ -1,4 +1,4 @@
-/** The model menu: a button that opens a list box (the ARIA pattern: the button keeps its place, the list the focus). */
+/** The model menu: a button that opens a list box (the ARIA pattern: the list takes the focus). */
 
 import { h, newId, replace, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";

@@ -1,4 +1,4 @@
-/** What the model menu says of a family and of a model: its shape, its size, how good it is. */
+/** How the model menu describes a family and a model: its shape, its size, its quality. */
 
 import { h, newId } from "../ui/dom.js";
 import { familyShape } from "../ui/family_shape.js";

@@ -1,4 +1,4 @@
-/** What there is to know about an answer that is no error: a language that the model was not trained on. */
+/** Remarks about an answer that are not errors: a language that the model was not trained on. */
 
 import { h, replace } from "../ui/dom.js";
 import { language, phrase, t } from "../ui/i18n.js";

@@ -1,4 +1,4 @@
-/** The opened panel with its stations, and the panels beside it: each is drawn when the trace has what it needs. */
+/** The opened panel with its stations, and the other panels: each is drawn when the trace has what it needs. */
 
 import { named } from "../model/needs.js";
 import { hasView } from "../stations/index.js";

@@ -1,4 +1,4 @@
-/** What the page begins with: the address, else the defaults, kept inside what the model has. */
+/** The first state of the page: from the address, otherwise the defaults, kept within what the model has. */
 
 import { attentionOf, attentionsOf, trainedCausal, writesTarget } from "../model/description.js";
 import { readLink } from "../state/link.js";

@@ -1,6 +1,6 @@
 /**
- * What the page is doing: `data-state` of its root for the styles and the tests, a polite voice for those who do not see the
- * pictures, a banner when the server is away, a line under the sentence when the text is the problem.
+ * What the page is doing: `data-state` of its root for styles and tests, an announcement for screen readers, a banner
+ * when the server is away, a line under the sentence when the text is the problem.
  */
 
 import { setText, update } from "../ui/dom.js";

@@ -1,4 +1,4 @@
-/** Light or dark: the system's choice until someone chooses here, then theirs, kept in a cookie (theme.js reads it). */
+/** Light or dark: the system's choice until the reader chooses; then theirs, kept in a cookie (theme.js reads it). */
 
 import { remember } from "../ui/cookies.js";
 

@@ -1,4 +1,4 @@
-/** How values are written in a link. What cannot be read is `undefined`, and is left out. */
+/** How values are written in a link. A value that cannot be read is `undefined` and is left out. */
 
 /**
  * @template T

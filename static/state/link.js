@@ -1,6 +1,6 @@
 /**
- * A link reproduces the picture. `model` and `text` are written as they are; a run that is more than these is one JSON
- * (`run`). The rest is what is looked at, and each view's own state as `view.name`.
+ * A link reproduces the picture. `model` and `text` are written as they are; a run with more than these is one JSON
+ * (`run`). The rest is the selection, and each view's own state as `view.name`.
  */
 
 import { fromOldLink } from "./old_links.js";

@@ -1,6 +1,6 @@
 /**
- * Links made before a run was one value, and before each view named its own state. Nothing else knows these parameters;
- * a parameter of today wins over the old one beside it.
+ * Links made before a run was one value, and before each view named its own state. No other code knows these
+ * parameters; a current parameter wins over the old one beside it.
  */
 
 import { readIds, readIndex, readSwitch } from "./fields.js";

@@ -1,6 +1,6 @@
 /**
- * A view's own state (a tab, an order, an axis): declared by the view, kept under its name in `state.own`, and in a link as
- * `view.name=value`. Nothing else needs to know of it.
+ * A view's own state (a tab, an order, an axis): declared by the view, kept under its name in `state.own`, and in a
+ * link as `view.name=value`. No other code needs to know about it.
  */
 
 /** @typedef {Object<string, Object<string, any>>} OwnValues  by view, then by name; what has its initial value may be missing */

@@ -1,6 +1,6 @@
 /**
- * What a link says beside the run: what is looked at, and how. A view's own switches are not here: the view declares them
- * (own.js).
+ * What a link has besides the run: the selection and how it is shown. A view's own switches are not here: the view
+ * declares them (own.js).
  */
 
 import { index, number, onOff, pair, text } from "./fields.js";

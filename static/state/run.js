@@ -1,6 +1,6 @@
 /**
- * What was asked, as a value: the same JSON in the API, a saved trace and a link. The state holds its parts flat, so that a
- * control changes one of them without knowing the rest.
+ * A run as a value: the same JSON in the API, a saved trace and a link. The state holds its fields flat, so that a
+ * control can change one of them without knowing the others.
  *
  * @typedef {Object<string, any>} Intervention  {kind, where: {attention?, layer, role, head?, query?, key?}, …}
  * @typedef {Object} Run

@@ -1,4 +1,4 @@
-/** The one store. What it holds: a run (run.js), what is looked at in it (page_fields.js), and each view's own state (own.js). */
+/** The one store. It has a run (run.js), the selection (page_fields.js), and each view's own state (own.js). */
 
 import { mergedOwn, sameValue } from "./own.js";
 import { PAGE_FIELDS } from "./page_fields.js";

@@ -1,4 +1,6 @@
-/** What the stations of activations are built from: a choice of a few, a part with its own heading, bars with numbers. */
+/**
+ * The building blocks of the activation stations: a choice of a few, a part with its own heading, bars with numbers.
+ */
 
 import { h, keepingFocus, replace, setText, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";

@@ -1,4 +1,4 @@
-/** A wide matrix, as many dimensions at a time as have a pixel each: the others are a page further, none is left out. */
+/** A wide matrix, one page of dimensions at a time so that each has at least a pixel: none is left out. */
 
 import { h, setText, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";

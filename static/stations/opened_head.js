@@ -1,4 +1,4 @@
-/** What the stations of the opened head have in common: the title bar, and the strip with formula and legend. */
+/** What the stations of the open head share: the title bar, and the strip with formula and legend. */
 
 import { h, replace, setText } from "../ui/dom.js";
 import { headChip } from "../ui/head_chip.js";

@@ -1,4 +1,4 @@
-/** A query × key matrix of a head: what is the same for weights, scores and mask. */
+/** A query × key matrix of a head: what weights, scores and mask share. */
 
 import { drawMatrix } from "../chart/matrix/matrix.js";
 import { weightScale } from "../chart/matrix/scale.js";

@@ -1,4 +1,4 @@
-/** The fixed parts of a station that shows no head: its title, tools beside it, the strip with the formula, and what it draws. */
+/** The fixed parts of a station without a head: its title, its tools, the strip with the formula, and its picture. */
 
 import { h } from "../ui/dom.js";
 

@@ -1,4 +1,4 @@
-/** A number that was made again here, beside the model's own: do they agree? */
+/** A number recomputed in the browser, beside the model's own: do they agree? */
 
 import { h } from "./dom.js";
 import { significant } from "./format.js";

@@ -1,4 +1,4 @@
-/** A class by its name on the page; a class that the catalogue does not know keeps the model's name. */
+/** The name of a class on the page; a class that is not in the catalogue keeps the model's name. */
 
 import { t } from "./i18n.js";
 

@@ -1,4 +1,7 @@
-/** What the page remembers about a reader, so that the server renders it right at once: three words, nothing else. */
+/**
+ * What the page remembers about a reader in cookies, so that the server can render it right at once: three values,
+ * nothing else.
+ */
 
 const YEAR = 365 * 24 * 3600;
 

@@ -1,5 +1,5 @@
 /**
- * Building the page. Everything that is shown goes through here, and nothing here reads markup: a string is always a
+ * Builds the page. Everything that is shown goes through here, and nothing here parses markup: a string is always a
  * text node, so a token that spells `<script>` is shown, never run.
  */
 

@@ -1,4 +1,4 @@
-/** The three shapes of a Transformer as pictures of one line: stacks, what each row may see, and what comes out. */
+/** The three Transformer shapes as small pictures: stacks, what each row may see, and what comes out. */
 
 import { svg } from "./dom.js";
 

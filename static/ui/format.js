@@ -1,4 +1,4 @@
-/** Numbers as the page writes them: a real minus sign, thin spaces between thousands, never "-0". */
+/** How the page writes numbers: a real minus sign, thin spaces between thousands, never "-0". */
 
 const MINUS = "\u2212";
 const THIN = "\u202f";

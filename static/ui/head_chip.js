@@ -1,4 +1,4 @@
-/** The label of the open head, as it stands in the title bar of every station that shows that head. */
+/** The label of the open head in the title bar of every station that shows it. */
 
 import { h, setText } from "./dom.js";
 

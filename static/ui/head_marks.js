@@ -1,4 +1,4 @@
-/** A sign for each kind of head: what its picture looks like, drawn small. */
+/** A sign for each kind of head: its typical picture, drawn small. */
 
 import { svg } from "./dom.js";
 

@@ -1,4 +1,4 @@
-/** What a head is called: where a model has several attentions, with the one it belongs to. */
+/** The name of a head; with its attention, if the model has several. */
 
 import { attentionOf, attentionsOf } from "../model/description.js";
 import { hasString, t } from "./i18n.js";

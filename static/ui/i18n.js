@@ -1,4 +1,4 @@
-/** The page's words. One flat catalogue a language, static/i18n/<lang>.json; the templates use the same one. */
+/** The page's texts: one flat catalogue per language, static/i18n/<lang>.json, shared with the templates. */
 
 /** @type {Object<string, string>} */
 let catalogue = {};

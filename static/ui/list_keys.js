@@ -1,4 +1,4 @@
-/** Going through a list of buttons by keyboard. */
+/** Moving through a list of buttons by keyboard. */
 
 /** Up and down among the buttons in `list`, Home and End to its ends: a listener of its keydown. @param {Element} list @param {KeyboardEvent} event */
 export function walkList(list, event) {

@@ -1,4 +1,4 @@
-/** What there is to say about a prediction. No DOM: strings of the catalogue and their variables. */
+/** Texts about a prediction. No DOM: strings of the catalogue and their variables. */
 
 import { isPad, textOf, tokenLabel } from "../model/labels.js";
 import { integer, number, percent } from "./format.js";

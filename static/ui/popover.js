@@ -1,4 +1,4 @@
-/** A button that opens a panel below it: Escape, a click beside it and leaving it by Tab close it again. */
+/** A button that opens a panel below it. Escape, a click outside, or leaving it by Tab closes it. */
 
 import { update } from "./dom.js";
 

@@ -1,4 +1,4 @@
-/** What this browser remembers about its reader, beside the three words that the server must know (controls/cookies.js). */
+/** What this browser remembers about its reader, besides the three values that the server must know (cookies.js). */
 
 /** @type {Map<string, string>} where a browser keeps nothing, it lasts as long as the page */
 const here = new Map();

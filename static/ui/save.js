@@ -1,4 +1,4 @@
-/** Handing a file to the reader. */
+/** Saves a file on the reader's machine. */
 
 import { h } from "../ui/dom.js";
 

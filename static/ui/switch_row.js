@@ -1,4 +1,4 @@
-/** A switch that says what it means, and what it does right now. */
+/** A switch with its meaning and its current effect. */
 
 import { h, newId, setText } from "./dom.js";
 

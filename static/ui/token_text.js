@@ -1,4 +1,4 @@
-/** A token's text as nodes: marks and bytes lighter than what was typed. */
+/** A token's text as nodes: marks and bytes are lighter than the typed text. */
 
 import { tokenParts } from "../model/labels.js";
 import { h } from "./dom.js";

@@ -1,4 +1,4 @@
-"""Bodies that are too large or never end, and what is no HTTP at all: on real connections."""
+"""Bodies that are too large or never end, and requests that are not valid HTTP: on real connections."""
 
 import socket
 from collections.abc import Iterator

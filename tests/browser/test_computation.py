@@ -1,4 +1,4 @@
-"""The computation: each step's numbers are the Python trace's, and what is lit and reckoned is what made them."""
+"""The computation: the numbers of each step are the Python trace's, and what is highlighted is what they come from."""
 
 import math
 import re

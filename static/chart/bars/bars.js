@@ -1,6 +1,6 @@
 /**
- * The likeliest next tokens as bars: what the model says as a pale bar, what is sampled from as a solid one over it,
- * both as numbers beside them. Rows are kept between two draws, so that the keyboard's place is, too.
+ * The most likely next tokens as bars: the model's own probability as a pale bar, what is sampled from as a solid bar
+ * over it, both as numbers beside them. Rows are kept between two draws, so keyboard focus stays.
  */
 
 import { tokenName } from "../../model/labels.js";

@@ -1,4 +1,7 @@
-/** The terms of a sum as signed bars. The largest is named below; another one under the pointer, or by the arrow keys. */
+/**
+ * The terms of a sum as signed bars. The text below names the largest, or the one under the pointer or chosen by
+ * arrow key.
+ */
 
 import { largest } from "../../model/matrix.js";
 import { h, perRoot, setText, svg, update } from "../../ui/dom.js";

@@ -1,4 +1,4 @@
-/** What a picture of lines holds: which are drawn, which are too thin, what one token's weights are. No DOM. */
+/** The data of a picture of lines: which are drawn, which are too thin, and the weights of one token. No DOM. */
 
 /** Weights below this are not drawn, and the picture says so. */
 export const THIN = 0.01;

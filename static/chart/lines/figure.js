@@ -1,4 +1,4 @@
-/** A picture of lines for files: as an SVG of its own, and as a plot that can be zoomed in a saved page. */
+/** A picture of lines for files: as a standalone SVG, and as a zoomable plot in a saved page. */
 
 import { significant } from "../../ui/format.js";
 import { cssColour } from "../colour.js";

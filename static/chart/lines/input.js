@@ -1,4 +1,4 @@
-/** Pointer and keys on a picture of lines: what is pointed at or focused is lit, a click or Enter chooses it. */
+/** Pointer and keys on a picture of lines: pointing or focusing highlights, a click or Enter chooses. */
 
 /** @param {HTMLElement} box @param {any} parts  of lines_picture.js */
 export function followTokens(box, parts) {

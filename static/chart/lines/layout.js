@@ -1,4 +1,4 @@
-/** Where tokens and lines of a picture of lines lie, in pixels. No DOM but for measuring text. */
+/** The layout of a picture of lines, in pixels. No DOM except for measuring text. */
 
 import { shortLabel } from "../../model/labels.js";
 

@@ -1,4 +1,4 @@
-/** A few lines over the same steps, on a logarithmic axis, as SVG; its numbers stand in a table beside it. */
+/** A few lines over the same steps, on a logarithmic axis, as SVG; a table beside it has the numbers. */
 
 import { perRoot, replace, svg, update } from "../../ui/dom.js";
 import { power } from "../../ui/format.js";

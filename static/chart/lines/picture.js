@@ -1,6 +1,6 @@
 /**
- * Two rows of tokens and the weights between them as lines: one picture, a readout below it, the pointer and keys that
- * light a token's lines and choose it, and the same numbers as a table.
+ * Two rows of tokens and the weights between them as lines: one picture, a readout below it, pointer and keys that
+ * highlight and choose a token, and the same numbers as a table.
  */
 
 import { h, keepingFocus, perRoot, replace, svg, update } from "../../ui/dom.js";

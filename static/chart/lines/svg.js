@@ -1,4 +1,4 @@
-/** A picture of lines as SVG nodes: tokens above and below, a line for each weight that is worth one. */
+/** A picture of lines as SVG nodes: tokens above and below, a line for each weight that is large enough. */
 
 import { svg } from "../../ui/dom.js";
 import { pathOf, shiftOf } from "./layout.js";

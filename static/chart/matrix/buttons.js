@@ -1,4 +1,4 @@
-/** The buttons over a matrix: save it, look closer. Few, and in the page's language. */
+/** The buttons over a matrix: save and zoom. */
 
 import { h, svg } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";

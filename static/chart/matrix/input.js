@@ -1,4 +1,4 @@
-/** Pointer and keys on a matrix: they look at a cell, choose one, or come closer. */
+/** Pointer and keys on a matrix: point at a cell, choose one, zoom. */
 
 import { h, update } from "../../ui/dom.js";
 import { zoom } from "./buttons.js";

@@ -1,4 +1,4 @@
-/** What a key does to the choice of a cell. No DOM. */
+/** How keys move the chosen cell. No DOM. */
 
 /** @type {Object<string, [rows: number, cols: number]>} */
 const MOVES = {

@@ -1,4 +1,4 @@
-/** What stands around the cells: labels, sums and titles, each as a shape of svg.js. No DOM. */
+/** What is drawn around the cells: labels, sums and titles, each as a shape of svg.js. No DOM. */
 
 import { number } from "../../ui/format.js";
 import { middleOf } from "./place.js";

@@ -1,4 +1,4 @@
-/** How large a matrix is drawn: its cells, its labels, and the margins that these need. All in CSS pixels. */
+/** The size of a matrix: its cells, its labels, and the margins they need, in CSS pixels. */
 
 import { typeScale, widthOf } from "../type.js";
 

@@ -1,4 +1,7 @@
-/** What lies upon the cells: the outline of what is chosen, the way there, and edges; each as a shape of svg.js. No DOM. */
+/**
+ * What is drawn over the cells: the outline of the chosen cell, its row and column, and edges; each as a shape of
+ * svg.js. No DOM.
+ */
 
 import { boxOf } from "./place.js";
 

@@ -1,6 +1,6 @@
 /**
  * One labelled matrix: a picture, a readout below it, and the pointer and keys that choose a cell. The cells are a
- * canvas; what lies around and upon them is SVG above it. It is drawn at once: nothing has to be loaded for it.
+ * canvas, with SVG for what is around and over them. It is drawn at once: nothing has to be loaded.
  */
 
 import { h, newId, perRoot, replace, svg, update } from "../../ui/dom.js";

@@ -1,4 +1,4 @@
-/** Shapes as SVG elements: on the page colours follow the theme, in a file they are written out. */
+/** Shapes as SVG elements: on the page, colours follow the theme; in a file, they are written out. */
 
 import { svg } from "../../ui/dom.js";
 import { xmlText } from "../../ui/xml.js";

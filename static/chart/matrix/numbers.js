@@ -1,4 +1,4 @@
-/** The numbers that stand in the cells, where there are few cells and room for them. No DOM. */
+/** The numbers in the cells, if the cells are few and large enough. No DOM. */
 
 import { inkOn } from "../colour.js";
 import { middleOf } from "./place.js";

@@ -1,4 +1,4 @@
-/** Values as pixels, through a table of colours. No DOM: the words of an ImageData's buffer come out. */
+/** Values as pixels, through a colour table. No DOM: returns the words of an ImageData's buffer. */
 
 import { rgbaAt } from "./scale.js";
 

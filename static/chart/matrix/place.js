@@ -1,4 +1,4 @@
-/** Where in the picture a cell lies, and which cell lies there. Pixels of the picture; no DOM. */
+/** The place of a cell in the picture, and the cell at a place, in pixels of the picture. No DOM. */
 
 /**
  * @typedef {import("./view.js").Cell} Cell

@@ -1,4 +1,4 @@
-/** What a matrix says about one cell: in a sentence below it, and floating over it. */
+/** The text about one cell: in a sentence below the matrix, and in a tooltip over it. */
 
 import { replace, update } from "../../ui/dom.js";
 import { showTip } from "./tip.js";

@@ -1,4 +1,4 @@
-/** From numbers to colours, and the legend that says so. */
+/** From numbers to colours, and the legend that shows the scale. */
 
 import { h } from "../../ui/dom.js";
 import { currentTheme, rampStops } from "../colour.js";

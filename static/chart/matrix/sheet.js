@@ -1,6 +1,6 @@
 /**
- * The cells on a canvas, pixel by pixel of the screen: hatching, colours, gaps with rounded corners, numbers. Nothing is
- * smoothed: a cell has one colour, whatever its size.
+ * The cells on a canvas, pixel by pixel: hatching, colours, gaps with rounded corners, numbers. Nothing is smoothed:
+ * a cell has one colour, whatever its size.
  */
 
 import { cssColour } from "../colour.js";

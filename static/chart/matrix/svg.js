@@ -1,6 +1,6 @@
 /**
- * A matrix as SVG: what lies around and upon the cells, for the page; the whole picture, for a file. Both begin as plain
- * data, so that a test can read them without a browser.
+ * A matrix as SVG: for the page, what is around and over the cells; for a file, the whole picture. Both start as
+ * plain data, so that a test can read them without a browser.
  */
 
 import { rgb } from "../colour.js";

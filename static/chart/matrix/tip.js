@@ -1,4 +1,4 @@
-/** What floats over a matrix for the cell under the pointer: its words beside it, its labels over both axes. */
+/** The tooltip for the cell under the pointer: its text beside it, its labels over both axes. */
 
 import { h, setText, update } from "../../ui/dom.js";
 import { middleOf } from "./place.js";

@@ -1,5 +1,5 @@
 /**
- * Which part of a matrix is seen, in whole cells. No DOM.
+ * Which part of a matrix is in view, in whole cells. No DOM.
  *
  * @typedef {{row: number, col: number, rows: number, cols: number}} View  the first row and column, and how many
  * @typedef {[rows: number, cols: number]} Shape

@@ -1,4 +1,4 @@
-/** The line above the panels while the quiz is on: what it does, how many guesses were right, and how to end it. */
+/** The line above the panels while the quiz is on: what it does, the score, and how to end it. */
 
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";

@@ -1,4 +1,4 @@
-/** One question on the page: over what would answer it, or beside; then what the model says, with its numbers. */
+/** One question on the page, over or beside what would answer it; then the model's answer, with its numbers. */
 
 import { h, replace } from "../../ui/dom.js";
 import { errorText } from "../../ui/error_text.js";

@@ -1,7 +1,7 @@
 /**
- * Guess before you see: off until someone switches it on. While it is on, what would answer a question is covered from the
- * first moment, and stays so until it was guessed or shown. It only covers: no number is changed, nothing is asked for
- * that a picture would not need.
+ * Guess before you see. Off by default. While it is on, what would answer a question is covered from the start until
+ * the reader guesses or asks to see it. It only covers: it changes no number and requests nothing that a picture
+ * would not need.
  */
 
 import { keyOf } from "../../data/request.js";

@@ -1,4 +1,4 @@
-/** What was guessed during this visit: the tab remembers it, nobody else does. */
+/** The guesses of this visit, kept in the tab only. */
 
 const NAME = "chumoku.quiz";
 

@@ -1,6 +1,6 @@
 /**
- * The card of the tour: a dialog that is not modal, so that what it speaks of can be tried meanwhile. Its keys are those
- * of a slide show; Escape works from anywhere on the page.
+ * The card of the tour: a non-modal dialog, so that the reader can try what it describes. Its keys are those of a
+ * slide show; Escape works from anywhere on the page.
  */
 
 import { h, newId, replace, setText } from "../../ui/dom.js";

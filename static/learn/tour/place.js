@@ -1,4 +1,4 @@
-/** Where the card of the tour lies: beside what it speaks of, on a phone below it; and the ring around that. */
+/** The place of the tour's card: beside its subject, on a phone below it; and the ring around the subject. */
 
 /** Narrower than this, the card lies at the foot of the screen. */
 const PHONE = 700;

@@ -1,4 +1,4 @@
-/** The way through the page, at most eight steps for any model: its words are `tour.<id>.title` and `tour.<id>.text`. */
+/** The steps of the tour, at most eight for any model; their texts are `tour.<id>.title` and `tour.<id>.text`. */
 
 import { predictsTokens } from "../../model/description.js";
 

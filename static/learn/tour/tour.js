@@ -1,6 +1,6 @@
 /**
- * The guided tour over the page as it is. It never starts by itself: on a first visit the header offers it, and the page
- * without a sentence does.
+ * The guided tour over the real page. It never starts by itself: on a first visit, the header and the empty page
+ * offer it.
  */
 
 import { tokenName } from "../../model/labels.js";

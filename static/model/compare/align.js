@@ -1,4 +1,4 @@
-/** One head before and after, cell over cell: where only one has PADs, the sentence's own cells lie together. */
+/** One head before and after, cell over cell: if only one has PADs, the sentence's own cells are aligned. */
 
 import { inside } from "./measure.js";
 

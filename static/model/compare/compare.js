@@ -1,6 +1,6 @@
 /**
- * Two runs beside each other: which of their tokens are the same, what can be compared, and why the rest cannot. Any two
- * will do; before and after a mask is one case.
+ * Compares any two runs: which of their tokens correspond, what can be compared, and why the rest cannot. Before and
+ * after a mask is one case.
  *
  * @typedef {import("../../state/run.js").Run} Run
  * @typedef {"source"|"target"} SideName

@@ -1,4 +1,4 @@
-/** How far two runs are apart, and what leaks. Numbers in, numbers out, in float64. */
+/** How different two runs are, and what leaks. Pure functions on numbers, in float64. */
 
 /**
  * @typedef {{start: number, end: number}} Span  the sentence's own tokens in a run; what lies outside is PAD

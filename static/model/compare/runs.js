@@ -1,4 +1,4 @@
-/** Which runs the page sets beside each other today: as trained, and as it is. Pure: states in, states out. */
+/** Which runs the page compares today: as trained, and as it is. Pure: states in, states out. */
 
 import { runOf } from "../../state/run.js";
 import { trainedCausal } from "../description.js";

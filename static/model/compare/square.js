@@ -1,4 +1,4 @@
-/** A head's weights with what there is to know for measuring them: see measure.js. */
+/** A head's weights with everything needed to measure them: see measure.js. */
 
 /**
  * A leak is weight that training never allowed: on PADs; under a causal mask on what comes later.

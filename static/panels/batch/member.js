@@ -1,4 +1,4 @@
-/** One sentence of a batch: its tokens and PADs, and its three runs with what tells them apart. */
+/** One sentence of a batch: its tokens and PADs, its three runs, and how they differ. */
 
 import { SAME } from "../../data/batch.js";
 import { isPad } from "../../model/labels.js";

@@ -1,4 +1,4 @@
-/** What a classifier says: its classes, what they are read off, and where [CLS] looks in every head. */
+/** A classifier's answer: its classes, what they are computed from, and where [CLS] looks in every head. */
 
 import { tokenName } from "../../model/labels.js";
 import { className } from "../../ui/class_name.js";

@@ -1,4 +1,4 @@
-/** What leaks in the open head, position by position, out of its float32 weights. */
+/** The leaks of the open head, position by position, from its float32 weights. */
 
 import { leakOfHead, leakOfRow } from "../../model/compare/measure.js";
 import { isTrained } from "../../model/compare/runs.js";

@@ -1,4 +1,7 @@
-/** What changed between two runs, in numbers: heads, leaks, the next token; and the single run beside a padded one. */
+/**
+ * What changed between two runs, in numbers: heads, leaks, the next token; and a padded run compared with the single
+ * run.
+ */
 
 import { compared } from "../../model/compare/runs.js";
 import { predictsTokens } from "../../model/description.js";

@@ -1,4 +1,4 @@
-/** A padded run beside the single run that it should equal. */
+/** A padded run compared with the single run that it should equal. */
 
 import { inside, largestDifference, largestGap, logSoftmax } from "../../model/compare/measure.js";
 import { openSquare, squareOf } from "../../model/compare/square.js";

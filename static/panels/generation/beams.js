@@ -1,4 +1,4 @@
-/** Beam search: the targets that a few beams end with, and a click makes one the target. */
+/** Beam search: the targets that the beams found; a click makes one the target. */
 
 import * as api from "../../data/api.js";
 import { translationRequest } from "../../data/request.js";

@@ -1,6 +1,6 @@
 /**
- * Restart, Back, Step, Play or Pause. A button that can do nothing says why and stays in reach: one that is disabled
- * under the finger would drop the keyboard's focus.
+ * Restart, Back, Step, Play or Pause. A button that can do nothing says why and stays focusable: disabling it while
+ * it is used would drop the keyboard's focus.
  */
 
 import { h, keepWidth, setText, update } from "../../ui/dom.js";

@@ -1,4 +1,4 @@
-/** Which of the source's tokens the chosen target token looks at: the cross-attention row of the open head, as bars. */
+/** Which source tokens the chosen target token looks at: the cross-attention row of the open head, as bars. */
 
 import { attentionsOf, writesTarget } from "../../model/description.js";
 import { isPad, tokenName } from "../../model/labels.js";

@@ -1,4 +1,4 @@
-/** How the chosen token was drawn, where it looks in the open head, and what the KV cache did for it. */
+/** How the chosen token was drawn, where it looks in the open head, and what the cache saved. */
 
 import { tokenLabel, tokenName } from "../../model/labels.js";
 import { followsQuery } from "../../model/written.js";

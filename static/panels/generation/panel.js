@@ -1,4 +1,4 @@
-/** Generation: the sentence goes on token by token, and every step can be looked at, undone and taken another way. */
+/** Generation: the sentence continues token by token, and every step can be inspected, undone or taken another way. */
 
 import { predictsTokens, writesTarget } from "../../model/description.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";

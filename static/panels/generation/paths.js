@@ -1,5 +1,5 @@
 /**
- * The paths that a sentence has taken. Pure: `visit` is told of every path that is shown and says what to remember.
+ * The paths that a sentence has taken. Pure: `visit` gets every path that is shown and returns what to remember.
  *
  * @typedef {{model: string|null, text: string, ids: number[], nPrompt: number, given?: boolean, typed?: boolean}} Path  `text`: the sentence
  *   typed; `given`: nobody took a token of it yet; `typed`: the reader wrote all of it

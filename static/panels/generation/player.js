@@ -1,7 +1,7 @@
 /**
  * Step, Play and Pause. No DOM: `onChange` says that there is something to draw. Step asks the server for one token,
- * Play for as many as are left; which token comes depends on the tokens before it, the settings and the seed alone, so
- * that both give the same text.
+ * Play for as many as are left. The next token depends only on the tokens before it, the settings and the seed, so
+ * both give the same text.
  */
 
 import { ApiError } from "../../data/api.js";

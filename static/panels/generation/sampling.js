@@ -1,4 +1,7 @@
-/** The sampling settings: a slider with its number each, and the seed. Part of the state, and so of the link. */
+/**
+ * The sampling settings: a slider with a number for each, and the seed. They are part of the state, and so of the
+ * link.
+ */
 
 import { h, setText, update } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";

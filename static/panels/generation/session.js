@@ -1,6 +1,6 @@
 /**
- * What the generation panel knows beyond state and trace: what was undone, which branches were left, and how each token
- * was drawn. It lasts as long as the page; a link holds the tokens themselves.
+ * What the generation panel knows besides state and trace: what was undone, the branches, and how each token was
+ * drawn. It lasts as long as the page; a link has the tokens themselves.
  */
 
 import { requestOf } from "../../data/request.js";

@@ -1,6 +1,6 @@
 /**
- * How a random number picks a token: the kept candidates' shares lie side by side in [0, 1), the likeliest first, and
- * the number falls on one of them. The same order as model/sampling.py's `draw`.
+ * How a random number picks a token: the probabilities of the kept candidates lie side by side in [0, 1), the most
+ * likely first, and the number falls on one of them. The same order as `draw` in model/sampling.py.
  */
 
 /**

@@ -1,4 +1,4 @@
-/** The events of a generation as something to loop over: leaving the loop is up to the reader, the pace too. */
+/** The events of a generation as an iterator: the caller decides the pace and when to stop. */
 
 import { ApiError } from "../../data/api.js";
 import { generate } from "../../data/generation.js";

@@ -1,4 +1,4 @@
-/** Under each head of the overview a bar: how much of its weight changed between the two runs that are compared. */
+/** A bar under each head of the overview: how much of its weight changed between the two runs. */
 
 import { headChanges, isExact } from "../../model/compare/heads.js";
 import { h } from "../../ui/dom.js";

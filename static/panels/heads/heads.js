@@ -1,4 +1,4 @@
-/** All heads at a glance: layers × heads, one canvas each, a pixel for every (query, key); a group for each attention. */
+/** All heads: layers × heads, one canvas each, a pixel for every (query, key); one group per attention. */
 
 import { currentTheme, pixelTable } from "../../chart/colour.js";
 import { paintHead } from "../../chart/matrix/head_picture.js";

@@ -1,4 +1,4 @@
-/** What the heads do on this sentence, where a rule has a name for it: marks in the overview, and the open head's rule. */
+/** Labels of heads on this sentence: marks in the overview, and the rule of the open head's label. */
 
 import { can } from "../../model/description.js";
 import { h, perRoot, replace } from "../../ui/dom.js";

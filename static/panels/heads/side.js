@@ -1,4 +1,4 @@
-/** The left column: the heads with what they are called, and the masks. */
+/** The left column: the heads with their names, and the masks. */
 
 import { h, newId } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";

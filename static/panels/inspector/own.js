@@ -1,4 +1,4 @@
-/** The LayerNorm that is explained, by its kind; null: the first of the open block. */
+/** The LayerNorm to explain, by its kind; null: the first of the open block. */
 
 import { text } from "../../state/fields.js";
 import { ownState } from "../../state/own.js";

@@ -1,4 +1,4 @@
-/** The masks panel: what a position may see, what stands beside the sentence, and the comparison with training. */
+/** The masks panel: what a position may see, PADs beside the sentence, and the comparison with training. */
 
 import { leakOfHead } from "../../model/compare/measure.js";
 import { causalIn, compared } from "../../model/compare/runs.js";

@@ -1,4 +1,7 @@
-/** Next token: row t predicts t+1. The likeliest of the whole vocabulary, before and after the sampling settings. */
+/**
+ * Next token: row t predicts t+1. The most likely tokens of the whole vocabulary, before and after the sampling
+ * settings.
+ */
 
 import { drawBars } from "../../chart/bars/bars.js";
 import { predictsTokens } from "../../model/description.js";

@@ -1,4 +1,4 @@
-/** The elements of the sentence bar: the field, the target's, what is wrong with either, and what the page is doing. */
+/** The elements of the sentence bar: the sentence, the target, errors about either, and the page's status. */
 
 import { h, newId } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";

@@ -1,4 +1,4 @@
-/** The sentence bar: what is typed is traced as it is typed; what is wrong with it is said right under it. */
+/** The sentence bar: text is traced as it is typed; errors are shown right below it. */
 
 import { keyOf } from "../../data/request.js";
 import { attentionsOf } from "../../model/description.js";

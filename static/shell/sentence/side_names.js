@@ -1,4 +1,4 @@
-/** What the sides of a translation are called: "source, English". */
+/** The names of the sides of a translation: "source, English". */
 
 import { t } from "../../ui/i18n.js";
 import { languageName } from "../notes.js";

@@ -1,4 +1,7 @@
-/** The token strip: text and id of every token, the chosen query and key lit. Click: query; Shift or Alt and click: key. */
+/**
+ * The token strip: text and id of every token, with the chosen query and key highlighted. Click: query; Shift or Alt
+ * and click: key.
+ */
 
 import { characterGroups } from "../../model/labels.js";
 import { position } from "../../model/selection.js";

@@ -1,4 +1,6 @@
-/** What an encoder-decoder writes: its own translation, or the reader's text, read as if the model had written it. */
+/**
+ * The target of an encoder-decoder: its own translation, or the reader's text, read as if the model had written it.
+ */
 
 import { keyOf } from "../../data/request.js";
 import { writesTarget } from "../../model/description.js";

@@ -1,4 +1,4 @@
-/** One token of a strip, and what is said below all of them. */
+/** One token of a strip, and the text below all of them. */
 
 import { bytesLabel, isPad, tokenName } from "../../model/labels.js";
 import { h } from "../../ui/dom.js";

@@ -1,4 +1,4 @@
-/** One head in two runs: before, as the model was trained, after, as the switches say, and what differs. */
+/** One head in two runs: before, as trained; after, with the current switches; and the difference. */
 
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
 import { difference, laid } from "../../model/compare/align.js";

@@ -1,4 +1,4 @@
-/** The matrix of the open head over characters or words: keys summed, queries averaged, and said on its axes. */
+/** The matrix of the open head over characters or words: keys are summed, queries averaged, and its axes say so. */
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { weightScale } from "../../chart/matrix/scale.js";

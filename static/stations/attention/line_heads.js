@@ -1,4 +1,7 @@
-/** Whose lines are drawn: the open head's, some heads' of its layer, or their mean. The choice is the legend, too. */
+/**
+ * Whose lines are drawn: those of the open head, of several heads of its layer, or their mean. The choice is also the
+ * legend.
+ */
 
 import { colourName, DASHES } from "../../chart/lines/svg.js";
 import { h, keepingFocus, perRoot, replace, svg } from "../../ui/dom.js";

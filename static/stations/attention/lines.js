@@ -1,4 +1,7 @@
-/** The weights as lines between two rows of tokens: of the open head, of several in their colours, or their mean. */
+/**
+ * The weights as lines between two rows of tokens: of the open head, of several heads in their colours, or their
+ * mean.
+ */
 
 import { cssColour } from "../../chart/colour.js";
 import { asMatrix, meanOf, weightsAt } from "../../chart/lines/data.js";

@@ -1,4 +1,4 @@
-/** M, as the reasons it is made of: 0 is added where a query may look at a key, −∞ where something forbids it. */
+/** M, with its reasons: 0 is added where a query may look at a key, −∞ where something forbids it. */
 
 import { cssColour } from "../../chart/colour.js";
 import { has } from "../../model/description.js";

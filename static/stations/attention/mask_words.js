@@ -1,4 +1,4 @@
-/** What a mask does in the softmax, said where it is seen. */
+/** The text about what a mask does in the softmax. */
 
 import { t } from "../../ui/i18n.js";
 

@@ -1,4 +1,6 @@
-/** How the weights are drawn. `heads`, of lines: the open one's (null), their layer's mean, or these of its layer. */
+/**
+ * How the weights are drawn. `heads`, for lines: the open one (null), the mean of its layer, or these of its layer.
+ */
 
 import { choice, indices } from "../../state/fields.js";
 import { ownState } from "../../state/own.js";

@@ -1,4 +1,4 @@
-/** What changed for one query, in a sentence. */
+/** What changed for one query, in one sentence. */
 
 import { ABSENT } from "../../model/compare/align.js";
 import { inside, leakOfRow } from "../../model/compare/measure.js";

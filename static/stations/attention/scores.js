@@ -1,4 +1,6 @@
-/** QKᵀ/√d_head, before the mask: how well each query fits each key. Finite, also where the mask will forbid. */
+/**
+ * QKᵀ/√d_head, before the mask: how well each query matches each key. Always finite, also where the mask will forbid.
+ */
 
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
 import { perRoot } from "../../ui/dom.js";

@@ -1,4 +1,4 @@
-/** The weights of the open attention as its tokens have them, or summed to characters or words. */
+/** The weights of the open attention by token, or summed to characters or words. */
 
 import { characterGroups } from "../../model/labels.js";
 import { position } from "../../model/selection.js";

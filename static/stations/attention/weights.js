@@ -1,4 +1,4 @@
-/** A = softmax(QKᵀ/√d_k + M): what the opened head looks at; or before | after its causal mask is taken away. */
+/** A = softmax(QKᵀ/√d_k + M): what the open head looks at; or before | after a change of the masks. */
 
 import { legendOf, weightScale } from "../../chart/matrix/scale.js";
 import { h, perRoot, setText, update } from "../../ui/dom.js";

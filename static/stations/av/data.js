@@ -1,4 +1,4 @@
-/** A·V as numbers: one head's z, what each key hands over, and how much of it there is. No DOM. */
+/** A·V as numbers: one head's z, what each key contributes, and how much. No DOM. */
 
 import { largest, lengthOf, rowIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";

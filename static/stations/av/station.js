@@ -1,4 +1,4 @@
-/** A·V: what the open head hands to each token, as the sum of the values it looks at, each by its weight. */
+/** A·V: what each token receives from the open head, as the weighted sum of the values it looks at. */
 
 import { roomBeside } from "../../chart/matrix/layout.js";
 import { drawMatrix } from "../../chart/matrix/matrix.js";

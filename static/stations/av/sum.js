@@ -1,4 +1,4 @@
-/** One element of z as a sum in words, and of each key how much of the row it hands over. */
+/** One element of z as a sum in words, and how much each key contributes to the row. */
 
 import { lengthOf, rowIn } from "../../model/matrix.js";
 import { checkOf } from "../../ui/agreement.js";

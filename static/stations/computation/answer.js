@@ -1,4 +1,4 @@
-/** What comes out: the last state times the unembedding (of a classifier: its classes), and the softmax of that. */
+/** The output: the last state times the unembedding (for a classifier: its classes), and its softmax. */
 
 import { answeringStack, predictsTokens, tiesEmbeddings } from "../../model/description.js";
 import { tokenLabel } from "../../model/labels.js";

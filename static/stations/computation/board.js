@@ -1,4 +1,4 @@
-/** The matrices of the open step on the page, and the one element of its result that is looked at. */
+/** The matrices of the open step, and the chosen element of the result. */
 
 import { currentTheme } from "../../chart/colour.js";
 import { typeScale } from "../../chart/type.js";

@@ -1,4 +1,7 @@
-/** Which element of a result is chosen, what choosing one says about the page's tokens, and what it is called. No DOM but its words. */
+/**
+ * Which element of a result is chosen, what that choice means for the page's tokens, and its name. No DOM except its
+ * texts.
+ */
 
 import { largest, rowIn } from "../../model/matrix.js";
 import { chosenUnit } from "../../model/units.js";

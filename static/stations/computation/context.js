@@ -1,4 +1,7 @@
-/** What a step is drawn from: the trace, the chosen head and tokens, and where its sublayer reads and writes. No DOM. */
+/**
+ * What a step is drawn from: the trace, the chosen head and tokens, and the taps its sublayer reads and writes. No
+ * DOM.
+ */
 
 import { stacksOf, tapOf } from "../../model/description.js";
 import { tokenLabel } from "../../model/labels.js";

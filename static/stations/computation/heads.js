@@ -1,4 +1,4 @@
-/** Many heads: Q, K, V fall into columns of their own, and what the heads make stands side by side again. */
+/** Splitting into heads: Q, K and V are split into columns, and the results of the heads are concatenated again. */
 
 import { cellIn } from "../../model/matrix.js";
 import { t } from "../../ui/i18n.js";

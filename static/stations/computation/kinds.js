@@ -1,4 +1,7 @@
-/** What each kind of step needs, shows and reckons. To add one: its object in a file beside, a line here, a place in steps.js. */
+/**
+ * What each kind of step needs, shows and computes. To add one: its object in a file in this folder, a line here, a
+ * place in steps.js.
+ */
 
 import { t } from "../../ui/i18n.js";
 import { answer, logits } from "./answer.js";

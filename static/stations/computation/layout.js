@@ -1,4 +1,4 @@
-/** How large the matrices of a step are, and where they stand: one scale for all of them. No DOM. */
+/** The size and place of a step's matrices, all to one scale. No DOM. */
 
 /** Below this width they stand one below another. */
 const NARROW = 560;

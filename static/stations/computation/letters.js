@@ -1,4 +1,4 @@
-/** The letters of the formulas (Vaswani et al. 2017), in the page's colours: the same ones name the matrices. */
+/** The letters of the formulas (Vaswani et al. 2017), in the page's colours: they also name the matrices. */
 
 import { t } from "../../ui/i18n.js";
 import { mi, mn, mo, mtext, row, sqrt, sub, subsup } from "../../ui/mathml.js";

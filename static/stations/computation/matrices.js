@@ -1,4 +1,4 @@
-/** The model's tensors as the matrices of the formulas: laid out anew once, then kept. No DOM. */
+/** The model's tensors as the matrices of the formulas: converted once, then cached. No DOM. */
 
 import { headIn } from "../../model/matrix.js";
 

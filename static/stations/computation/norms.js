@@ -1,4 +1,4 @@
-/** LayerNorm: every row on its own. */
+/** LayerNorm: every row separately. */
 
 import { cellIn, normalised, rowIn } from "../../model/matrix.js";
 import { frac, math, mi, mn, mo, row, sqrt, sup } from "../../ui/mathml.js";

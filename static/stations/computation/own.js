@@ -1,4 +1,4 @@
-/** Where the walk is, and whose way it shows: one token's, or all of them. `step` null: the first. */
+/** The position in the walk, and whether it shows one token or all of them. `step` null: the first. */
 
 import { choice, text } from "../../state/fields.js";
 import { ownState } from "../../state/own.js";

@@ -1,4 +1,4 @@
-/** The matrices of a step, drawn to one scale, each with its name, its real size and its real extremes. */
+/** The matrices of a step, drawn to one scale, each with its name, its true size and its true extremes. */
 
 import { legendOf } from "../../chart/matrix/scale.js";
 import { drawSheet } from "../../chart/matrix/sheet.js";

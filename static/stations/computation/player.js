@@ -1,4 +1,4 @@
-/** Play: one step after another, each as long as it takes to read, up to the last. No DOM. */
+/** Play: one step after another, each for as long as it takes to read, up to the last. No DOM. */
 
 /**
  * @param {{index: () => number, count: () => number, to: (index: number) => void, isSeen: () => boolean, onChange: () => void}} walk

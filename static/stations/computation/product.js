@@ -1,4 +1,4 @@
-/** A product of two matrices, A·B (+ b) = C: its picture, and the sum behind one element. */
+/** A product of two matrices, A·B (+ b) = C: its picture, and the sum of one element. */
 
 import { cellIn, columnIn, products, rowIn, sum } from "../../model/matrix.js";
 

@@ -1,4 +1,4 @@
-/** Q, K, V, W_O, W₁ and W₂: a matrix of tokens times a matrix that was learned, plus a bias. */
+/** Q, K, V, W_O, W₁ and W₂: a matrix of tokens times a learned matrix, plus a bias. */
 
 import { parameterOf } from "../../model/description.js";
 import { math, mi, mo, mtext, row } from "../../ui/mathml.js";

@@ -1,4 +1,4 @@
-/** A role that has no step of its own: one head of it, and the equation that gives it, where its mechanism states one. */
+/** A role without a step of its own: one head of it, and its equation, if its mechanism gives one. */
 
 import { identityOf } from "../../model/description.js";
 import { elementOf, headOf, isKnown } from "../../model/identities.js";

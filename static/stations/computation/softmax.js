@@ -1,4 +1,4 @@
-/** Softmax: every row becomes shares of 1. */
+/** Softmax: every row becomes weights that sum to 1. */
 
 import { cellIn, rowIn, sum } from "../../model/matrix.js";
 import { math, mi, mo, mtext, row } from "../../ui/mathml.js";

@@ -1,6 +1,6 @@
 /**
- * The way of one token, or of the whole sequence, through one block: formula by formula, each beside the matrices that it
- * computes, and for any element of a result the row and the column that made it.
+ * The walk of one token, or of the whole sequence, through one block: formula by formula, each beside its matrices,
+ * and for any element of a result the row and the column it comes from.
  */
 
 import { h, keepingFocus, newId, perRoot, replace, setText, update } from "../../ui/dom.js";

@@ -1,4 +1,4 @@
-/** The steps of the walk: what a stack and one of its blocks do, in the order of the forward pass. No DOM. */
+/** The steps of the walk: what a stack and one of its blocks compute, in the order of the forward pass. No DOM. */
 
 import { answeringStack, attentionOf, has, stackOf, wordOf } from "../../model/description.js";
 import { own } from "./own.js";

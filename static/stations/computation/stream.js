@@ -1,4 +1,4 @@
-/** The residual stream: where it begins, and what is added. */
+/** The residual stream: its start, and what is added to it. */
 
 import { cellIn } from "../../model/matrix.js";
 import { math, mi, mn, mo, mtext, row, sqrt, sub } from "../../ui/mathml.js";

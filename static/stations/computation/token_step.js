@@ -1,4 +1,4 @@
-/** The first step: the text in pieces, each with its id in the vocabulary. */
+/** The first step: the text split into tokens, each with its id in the vocabulary. */
 
 import { h } from "../../ui/dom.js";
 import { math, mi, mn, mo, mtext } from "../../ui/mathml.js";

@@ -1,4 +1,4 @@
-/** The tokens whose embeddings point the same way as one token's, beside what any two tokens have in common. */
+/** The tokens whose embeddings point the same way as one token's, compared with the mean of any two tokens. */
 
 import { chosenToken, own } from "../../data/embedding.js";
 import { tokenName } from "../../model/labels.js";

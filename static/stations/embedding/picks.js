@@ -1,4 +1,4 @@
-/** The sentence as buttons, of which two are picked to change places: a click replaces the pick that is older. */
+/** The sentence as buttons; two of them are picked to change places. A click replaces the older pick. */
 
 import { movable, own } from "../../data/embedding.js";
 import { tokenName } from "../../model/labels.js";

@@ -1,4 +1,4 @@
-/** What there is to say about a table of positions: its formula, one of its rows, how alike two are. */
+/** Texts about a position table: its formula, one of its rows, the similarity of two rows. */
 
 import { checkOf } from "../../ui/agreement.js";
 import { h } from "../../ui/dom.js";

@@ -1,4 +1,4 @@
-/** The table of positions: its rows, how alike they are, and what there is beyond the trained length. */
+/** The position table: its rows, their similarity, and what follows after the trained length. */
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";

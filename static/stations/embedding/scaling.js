@@ -1,4 +1,7 @@
-/** What the tap "embedding" holds: with √d_model in it where the model multiplies its embeddings (Vaswani et al. 2017, section 3.4). */
+/**
+ * What the tap "embedding" is: multiplied by √d_model if the model scales its embeddings (Vaswani et al. 2017,
+ * section 3.4).
+ */
 
 import { t } from "../../ui/i18n.js";
 

@@ -1,4 +1,4 @@
-/** Embedding + position: what the first layer reads, the positions, what they are for, and what lies near a token. */
+/** Embedding + position: what the first layer reads, the positions, what they are for, and a token's neighbours. */
 
 import { own } from "../../data/embedding.js";
 import { attentionOf, attentionsOf, stackOf, writesTarget } from "../../model/description.js";

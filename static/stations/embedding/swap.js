@@ -1,4 +1,4 @@
-/** What two tokens that change places change, with positions and without: without them, attention sees a set. */
+/** What changes when two tokens change places, with and without positions: without them, attention sees a set. */
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { legendOf, weightScale } from "../../chart/matrix/scale.js";

@@ -1,4 +1,4 @@
-/** What a swap has changed, in words: what the numbers show, and why. */
+/** The effect of a swap in words: what the numbers show, and why. */
 
 import { writesTarget } from "../../model/description.js";
 import { tokenName } from "../../model/labels.js";

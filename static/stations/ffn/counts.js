@@ -1,4 +1,6 @@
-/** Units that never fire and units that always do: over this sentence, and over the sample that the model's card keeps. */
+/**
+ * Units that never fire and units that always do: over this sentence, and over the corpus sample on the model's card.
+ */
 
 import { isIn } from "../../model/places.js";
 import { h, keepingFocus, replace } from "../../ui/dom.js";

@@ -1,4 +1,4 @@
-/** The FFN of the open stack and layer as numbers: which units fire, in which order they stand, who is strongest. No DOM. */
+/** The FFN of the open stack and layer as numbers: which units fire, their order, the strongest. No DOM. */
 
 import { attentionOf, ffnOf as ffnIn, stackOf } from "../../model/description.js";
 import { isIn } from "../../model/places.js";

@@ -1,4 +1,4 @@
-/** All units of an FFN at once, as a strip of pixels: a row for each token; the frame says which of them stand below. */
+/** All units of an FFN at once, as a strip of pixels: a row for each token; a frame marks the units shown below. */
 
 import { tableOf } from "../../chart/matrix/pixels.js";
 import { nearestCell } from "../../chart/matrix/place.js";

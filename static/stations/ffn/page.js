@@ -1,4 +1,4 @@
-/** A page of units as a matrix: tokens × 64 units, with every number to be read. */
+/** A page of units as a matrix: tokens × 64 units, with every number readable. */
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { inside } from "../../model/compare/measure.js";

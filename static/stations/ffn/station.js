@@ -1,4 +1,4 @@
-/** The FFN of a layer: its units on each token before and after ReLU, and which of them answer to what. */
+/** The FFN of a layer: its units on each token before and after ReLU, and the strongest tokens of a unit. */
 
 import { rampStops } from "../../chart/colour.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";

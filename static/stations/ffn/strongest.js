@@ -1,4 +1,4 @@
-/** The units that a token drives strongest, and the tokens that a unit answers to strongest. */
+/** The strongest units of a token, and the strongest tokens of a unit. */
 
 import { inside } from "../../model/compare/measure.js";
 import { rowIn } from "../../model/matrix.js";

@@ -1,4 +1,4 @@
-/** A classifier through its layers: what [CLS] would say if the model ended after each. */
+/** A classifier through its layers: what [CLS] would predict if the model ended after each. */
 
 import { drawBarPicture } from "../../chart/bars/bar_picture.js";
 import { cssColour } from "../../chart/colour.js";

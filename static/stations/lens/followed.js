@@ -1,4 +1,7 @@
-/** One position through the layers: the final answer's probability as bars, its rank, and the five likeliest after each. */
+/**
+ * One position through the layers: the final answer's probability as bars, its rank, and the five most likely answers
+ * after each.
+ */
 
 import { drawBarPicture } from "../../chart/bars/bar_picture.js";
 import { cssColour, inkOn, rampColour, rgb } from "../../chart/colour.js";

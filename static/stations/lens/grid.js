@@ -1,4 +1,7 @@
-/** The likeliest token after each layer at each position: a table that scrolls in its own box, in the colours of its probabilities. */
+/**
+ * The most likely token after each layer at each position: a table that scrolls in its own box, coloured by
+ * probability.
+ */
 
 import { inkOn, rampColour, rgb } from "../../chart/colour.js";
 import { tokenLabel } from "../../model/labels.js";

@@ -1,6 +1,6 @@
 /**
- * Predictions by layer: what the stream would predict if the model ended after each of its layers. The logit lens
- * (nostalgebraist 2020): it is no output of the model, and the station says so.
+ * Predictions by layer: what the stream would predict if the model ended after each of its layers. This is the logit
+ * lens (nostalgebraist 2020), not an output of the model, and the station says so.
  */
 
 import { legendOf, weightScale } from "../../chart/matrix/scale.js";

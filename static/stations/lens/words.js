@@ -1,4 +1,4 @@
-/** What the lens says in words: that its end is the model's own output, and where the answers come up. */
+/** The lens in words: that its last row is the model's own output, and where the final answers appear. */
 
 import { tiesEmbeddings } from "../../model/description.js";
 import { h } from "../../ui/dom.js";

@@ -1,4 +1,4 @@
-/** Q, K and V of one head: for each token what it asks for, what it offers, and what it hands over. */
+/** Q, K and V of one head: for each token what it looks for, what it is found by, and what it passes on. */
 
 import { roomBeside } from "../../chart/matrix/layout.js";
 import { drawMatrix } from "../../chart/matrix/matrix.js";

@@ -1,4 +1,4 @@
-/** How far the gradient of a chosen ln p reaches back, with the residual connections and in a copy without them. */
+/** How far back the gradient of a chosen ln p reaches, with residual connections and in a copy without them. */
 
 import { drawLineChart } from "../../chart/lines/line_chart.js";
 import { tokenLabel } from "../../model/labels.js";

@@ -1,4 +1,7 @@
-/** What each LayerNorm makes of the chosen token's vector: its length before and after, and how far it turns. */
+/**
+ * What each LayerNorm does to the chosen token's vector: its length before and after, and how much of the direction
+ * is kept.
+ */
 
 import { wordOf } from "../../model/description.js";
 import { isIn, normsOf } from "../../model/places.js";

@@ -1,4 +1,4 @@
-/** Where the model's parameters are: counted by part, with tied matrices once and as often as they are used. */
+/** Where the model's parameters are: counted by part, with tied matrices both once and as often as they are used. */
 
 import { h, replace } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";

@@ -1,4 +1,4 @@
-/** The residual stream: how long it is, what each sublayer writes into it, what LayerNorm makes of it, why it is there. */
+/** The residual stream: its length, what each sublayer writes to it, what LayerNorm does to it, and what it is for. */
 
 import { attentionOf, can, placeOf, predictsTokens, stackOf, stacksOf } from "../../model/description.js";
 import { stackWith } from "../../model/places.js";

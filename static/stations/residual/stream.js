@@ -1,4 +1,4 @@
-/** The stream's length at each depth and token, and what each kind of sublayer adds to it: a matrix, one at a time. */
+/** The length of the stream at each depth and token, and what each kind of sublayer adds: one matrix at a time. */
 
 import { rampStops } from "../../chart/colour.js";
 import { drawMatrix } from "../../chart/matrix/matrix.js";

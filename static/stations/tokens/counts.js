@@ -1,4 +1,4 @@
-/** How many tokens other tokenizers make of the same text, and why Japanese takes more. */
+/** Token counts of the same text under other tokenizers, and why Japanese needs more. */
 
 import { h, replace } from "../../ui/dom.js";
 import { integer, number } from "../../ui/format.js";

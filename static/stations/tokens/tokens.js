@@ -1,4 +1,4 @@
-/** Tokens: the text in pieces, with the bytes behind them. */
+/** Tokens: the text in pieces, with their bytes. */
 
 import { characterGroups } from "../../model/labels.js";
 import { position } from "../../model/selection.js";

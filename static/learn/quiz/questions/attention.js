@@ -1,4 +1,4 @@
-/** At which token does the open head look most? */
+/** Which token does the open head look at most? */
 
 import { inside } from "../../../model/compare/measure.js";
 import { position } from "../../../model/selection.js";

@@ -1,6 +1,6 @@
 /**
- * Where something is guessed before it is seen. To add one: a file with an `Ask` (pieces.js), a line in QUESTIONS, and in
- * `placesOf` where it stands. A question covers what would give it away; it never changes a number.
+ * The questions of the quiz. To add one: a file with an `Ask` (pieces.js), a line in QUESTIONS, and its place in
+ * `placesOf`. A question covers what would give it away; it never changes a number.
  */
 
 import { predictsTokens } from "../../../model/description.js";

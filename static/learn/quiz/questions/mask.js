@@ -1,4 +1,4 @@
-/** The causal mask is switched over: whose row of the open head changes most? */
+/** The causal mask is toggled: whose row of the open head changes most? */
 
 import { isTrained } from "../../../model/compare/runs.js";
 import { has, trainedCausal, writesTarget } from "../../../model/description.js";

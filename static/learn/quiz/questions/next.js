@@ -1,4 +1,4 @@
-/** Which of four candidates does the model hold for the likeliest? */
+/** Which of four candidates does the model consider most likely? */
 
 import { writesTarget } from "../../../model/description.js";
 import { rowOf } from "../../../model/selection.js";

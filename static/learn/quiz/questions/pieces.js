@@ -1,4 +1,4 @@
-/** What the questions are made of. */
+/** What questions are made of. */
 
 import { h } from "../../../ui/dom.js";
 import { tokenText } from "../../../ui/token_text.js";

@@ -1,4 +1,7 @@
-/** Another temperature: what becomes of the leading candidate's share? The model is asked when the guess is made. */
+/**
+ * Another temperature: how does the probability of the leading candidate change? The model is asked when the guess is
+ * made.
+ */
 
 import { rowOf } from "../../../model/selection.js";
 import { number, percent } from "../../../ui/format.js";

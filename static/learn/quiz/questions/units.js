@@ -1,4 +1,7 @@
-/** How many units of the open layer's FFN stay silent for the whole text? The other numbers are those of other layers. */
+/**
+ * How many units of the open layer's FFN stay silent for the whole text? The wrong options are the counts of other
+ * layers.
+ */
 
 import { stackWith } from "../../../model/places.js";
 import { integer } from "../../../ui/format.js";

@@ -1,6 +1,6 @@
 /**
- * What the inspector can explain, by name. To add one: a file with `export default {needs, draw}` (as a view has them),
- * a line here, and its name as the `why` of the views that it belongs to.
+ * What the inspector can explain, by name. To add one: a file with `export default {needs, draw}` (as in a view), a
+ * line here, and its name as the `why` of the views it belongs to.
  */
 
 import { hasRoles } from "../../../model/needs.js";

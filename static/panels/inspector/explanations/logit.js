@@ -1,4 +1,4 @@
-/** What a logit is made of: everything that was written into the residual stream, as far as it points to one answer. */
+/** The composition of a logit: everything that was written to the residual stream, projected onto one answer. */
 
 import { answeringStack, attentionsOf, can, predictsTokens } from "../../../model/description.js";
 import { tokenLabel } from "../../../model/labels.js";

@@ -1,4 +1,4 @@
-/** What all explanations are built from: a title, a few figures, and numbered steps. */
+/** The building blocks of all explanations: a title, a few figures, and numbered steps. */
 
 import { tokenLabel } from "../../../model/labels.js";
 import { h, perRoot, replace } from "../../../ui/dom.js";

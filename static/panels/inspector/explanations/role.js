@@ -1,4 +1,7 @@
-/** One element of a role that has no explanation of its own: the equation that its mechanism states, as far as that goes. */
+/**
+ * One element of a role without an explanation of its own: the equation in the mechanism's description, as far as it
+ * goes.
+ */
 
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
 import { attentionOf, has, identityOf, parameterOf, tapOf } from "../../../model/description.js";

@@ -1,4 +1,4 @@
-/** The arithmetic of one FFN unit on one token: which inputs drive it, what ReLU leaves, what it writes. */
+/** The arithmetic of one FFN unit on one token: the inputs that drive it, the effect of ReLU, and what it writes. */
 
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
 import { columnIn, lengthOf, products, rowIn, sum } from "../../../model/matrix.js";

@@ -1,4 +1,4 @@
-/** The arithmetic of one weight: q·k, ÷ √d_head, + M, exp, ÷ the row's sum; then what the weight does. */
+/** The arithmetic of one weight: q·k, ÷ √d_head, + M, exp, ÷ the row's sum; then the effect of the weight. */
 
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
 import { attentionOf, parameterOf, placeOf, stackOf } from "../../../model/description.js";

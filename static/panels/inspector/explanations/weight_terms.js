@@ -1,4 +1,7 @@
-/** The arithmetic of one weight, again from the float32 q, k, mask and v of its head (Vaswani et al. 2017, equation 1). No DOM. */
+/**
+ * The arithmetic of one weight, recomputed from the float32 q, k, mask and v of its head (Vaswani et al. 2017,
+ * equation 1). No DOM.
+ */
 
 import { columnIn, products, rowIn, sum } from "../../../model/matrix.js";
 

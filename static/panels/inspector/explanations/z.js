@@ -1,4 +1,4 @@
-/** The arithmetic of one element of z = A·V: what each key hands over in one dimension, weighted, and their sum. */
+/** The arithmetic of one element of z = A·V: what each key contributes in one dimension, and the sum. */
 
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
 import { tokenName } from "../../../model/labels.js";

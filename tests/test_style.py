@@ -1,0 +1,81 @@
+"""Phrases that we replaced by plain English, which must not come back: in READMEs, docstrings, comments and texts.
+
+CONTRIBUTING.md says how we write. Only phrases that are always wrong here are listed; a word that is sometimes right
+(room, behind, told) is not.
+"""
+
+import ast
+import io
+import json
+import re
+import subprocess
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+INSTEAD = {
+    "trained from nothing": "trained from scratch",
+    r"reckon\w*": "compute",
+    "number that is none": "NaN and infinity",
+    r"line that is\s+none": "invalid line",
+    r"(?<!there )(?:is|are) no (?:HTTP|text|JSON|request|error|tensor|token|formula|Exception|UTF-8)\b": "is not a …",
+    r"(?:map|rules) of the house": "repository layout, architecture tests",
+    "stands? above them": "override",
+    "mended": "fixed",
+    "cannot be had": "is not available",
+    "made again in": "recomputed in",
+    r"(?:asks?|answers?) whom": "query and key",
+    "cut into tokens": "split into tokens",
+    "beside the sink": "outside the sink",
+    "nobody trained": "untrained",
+    "takes nothing else with it": "the others are unaffected",
+}
+PAGE = re.compile("likeliest|read off|as it stands|hands? over|whom", re.IGNORECASE)
+BANNED = re.compile("|".join(f"(?:{phrase})" for phrase in INSTEAD), re.IGNORECASE)
+ITSELF = {"tests/test_style.py"}
+
+
+def tracked(*suffixes: str) -> list[str]:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [name for name in listed.splitlines() if name.endswith(suffixes) and (ROOT / name).exists()]
+
+
+def python_prose(source: str) -> Iterator[tuple[int, str]]:
+    """Comments, and texts of three words or more, by line."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) > 2:
+            yield node.lineno, node.value
+
+
+def javascript_prose(source: str) -> Iterator[tuple[int, str]]:
+    for comment in re.finditer(r"/\*.*?\*/|(?<![:\"'`\\])//[^\n]*", source, re.DOTALL):
+        yield source.count("\n", 0, comment.start()) + 1, comment.group()
+
+
+def offences(name: str) -> list[str]:
+    source = (ROOT / name).read_text("utf-8")
+    if name.endswith(".py"):
+        prose = python_prose(source)
+    elif name.endswith((".js", ".css")):
+        prose = javascript_prose(source)
+    else:
+        prose = iter([(1, source)])
+    return [f"{name}:{line}: {hit.group()}" for line, text in prose for hit in BANNED.finditer(text)]
+
+
+@pytest.mark.parametrize("suffix", [".py", ".js", ".css", ".md", ".html"])
+def test_no_banned_phrase_comes_back(suffix: str) -> None:
+    names = [name for name in tracked(suffix) if name not in ITSELF]
+    assert names
+    assert [offence for name in names for offence in offences(name)] == []
+
+
+def test_no_banned_phrase_is_on_the_page() -> None:
+    texts: dict[str, str] = json.loads((ROOT / "static/i18n/en.json").read_text("utf-8"))
+    assert {key: text for key, text in texts.items() if BANNED.search(text) or PAGE.search(text)} == {}
