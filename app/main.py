@@ -29,9 +29,9 @@ DESCRIPTION = "Look into trained Transformers: tokens, every tensor of a forward
 
 
 def create_app(settings: Settings | None = None, loaded: Library | None = None) -> FastAPI:
-    """The app; its models are loaded when it starts, unless `loaded` has them.
+    """The app. Its models are found at startup, unless `loaded` provides them.
 
-    Without `settings` they come from the environment (`CHUMOKU_…`).
+    Without `settings`, settings come from the environment (`CHUMOKU_…`).
     """
     settings, metrics = settings or Settings(), Metrics()
     around = [
@@ -53,7 +53,7 @@ def create_app(settings: Settings | None = None, loaded: Library | None = None) 
 
 
 def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]:
-    """What is there from the app's start to its end: the models, and the queue in front of them."""
+    """What lives from startup to shutdown: the models, and the queue in front of them."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

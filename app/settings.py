@@ -1,4 +1,4 @@
-"""Everything that can be set, by environment: `CHUMOKU_` and the name in capitals."""
+"""All settings, from the environment: `CHUMOKU_` and the name in capitals."""
 
 from __future__ import annotations
 
@@ -11,43 +11,39 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
 class Settings(BaseSettings):
-    """The app's settings; raises pydantic's `ValidationError` for one that is out of its range."""
+    """The app's settings. Raises pydantic's `ValidationError` for a value out of range."""
 
     model_config = SettingsConfigDict(env_prefix="CHUMOKU_", frozen=True)
 
     host: str = Field(default="127.0.0.1", description="Address to listen on; 0.0.0.0 lets other machines in.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
     device: Literal["auto", "cpu", "cuda", "mps"] = Field(
-        default="auto", description="Where the models run: auto, cpu, cuda or mps. auto takes a GPU where there is one."
+        default="auto", description="Where the models run: auto, cpu, cuda or mps. auto uses a GPU if there is one."
     )
     models_dir: Annotated[tuple[Path, ...], NoDecode] = Field(
-        default=(), description=f"Folders with models of your own, searched before the zoo; joined by {os.pathsep!r}."
+        default=(), description=f"Folders with your own models, searched before the zoo; joined by {os.pathsep!r}."
     )
     default_model: str | None = Field(
         default=None,
-        description="The model that a request without a name gets; unset: stories-gpt, else the first there is.",
+        description="The model for requests without a name; unset: stories-gpt, else the first one.",
     )
     model_cache: int = Field(
-        default=2 * 1024**3, ge=0, description="Bytes that loaded models may take; over it, those that nobody uses go."
+        default=2 * 1024**3, ge=0, description="Bytes that loaded models may take; above it, unused models are dropped."
     )
-    max_text_chars: int = Field(default=20_000, ge=1, description="Longest text taken, in characters.")
-    max_new_tokens: int = Field(default=256, ge=1, description="Most tokens that one generation makes.")
+    max_text_chars: int = Field(default=20_000, ge=1, description="Longest accepted text, in characters.")
+    max_new_tokens: int = Field(default=256, ge=1, description="Most tokens that one generation may write.")
     model_threads: int = Field(default=2, ge=1, le=256, description="Jobs (traces, generation steps) that run at once.")
-    queue: int = Field(
-        default=16, ge=0, description="Jobs that may wait for their turn; one more is answered with 503."
-    )
-    streams: int = Field(
-        default=64, ge=1, description="Generations that may be open at once; one more is answered with 503."
-    )
+    queue: int = Field(default=16, ge=0, description="Jobs that may wait for their turn; one more gets 503.")
+    streams: int = Field(default=64, ge=1, description="Generations that may be open at once; one more gets 503.")
     torch_threads: int = Field(
-        default=0, ge=0, description="CPU threads of one job; 0 shares the cores out among `model_threads` jobs."
+        default=0, ge=0, description="CPU threads of one job; 0 divides the cores among the jobs."
     )
-    body_limit: int = Field(default=1024**2, ge=1024, description="Largest request body taken, in bytes.")
+    body_limit: int = Field(default=1024**2, ge=1024, description="Largest accepted request body, in bytes.")
     log_level: Literal["critical", "error", "warning", "info", "debug"] = Field(
         default="info",
-        description="What is logged: critical, error, warning, info (requests) or debug (files and health checks too).",
+        description="What is logged: critical, error, warning, info (requests) or debug (files and health checks).",
     )
-    log_text: bool = Field(default=False, description="Log what people typed, and the messages of errors with it.")
+    log_text: bool = Field(default=False, description="Also log what people typed, and the messages of errors.")
 
     @field_validator("models_dir", mode="before")
     @classmethod
@@ -62,12 +58,12 @@ class Settings(BaseSettings):
 
     @property
     def threads_per_job(self) -> int:
-        """How many CPU threads torch takes for one job."""
+        """How many CPU threads torch uses for one job."""
         return self.torch_threads or max(1, (os.cpu_count() or 1) // self.model_threads)
 
 
 def from_environment(**overrides: object) -> Settings:
-    """The environment's settings, under `overrides` that are not None. Raises `ValueError` naming the first bad one."""
+    """Settings from the environment; `overrides` win if not None. Raises `ValueError` naming the first bad one."""
     given = {name: value for name, value in overrides.items() if value is not None}
     try:
         return Settings(**given)  # type: ignore[arg-type]

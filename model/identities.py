@@ -1,4 +1,4 @@
-"""What an attention says must hold between its tensors, checked on a trace."""
+"""Checks the identities of an attention (equations between its tensors) on a trace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from model.mechanisms.softmax import masked_softmax
 
 @dataclass(frozen=True)
 class Gap:
-    """How far a tensor of a trace is from what an identity makes of others: the largest difference, absolutely and
+    """How far a tensor of a trace is from the result of an identity: the largest difference, absolutely and
     relative to the largest number of the tensor."""
 
     attention: str
@@ -36,16 +36,16 @@ OPS: dict[str, Op] = {
     "product": lambda _, x: reduce(mul, x),
     "sum": lambda _, x: reduce(add, x),
 }
-"""What the operations of identities compute. Tensors have no batch dimension."""
+"""The operations of identities. Tensors have no batch dimension."""
 
 
 def gaps(
     attention: Attention, layer: int, tensors: Mapping[str, Tensor], parameter: Callable[[str], Tensor]
 ) -> Iterator[Gap]:
-    """One gap for each identity of an attention, and for each role that is the sum of its parts.
+    """One gap per identity of an attention, and per role that is the sum of its parts.
 
-    `tensors` are a trace's, by tap; `parameter` gives one by its name. Raises `KeyError` for a tensor that is not there
-    and for an operation that is not known.
+    `tensors` are those of a trace, by tap; `parameter` returns one by name. Raises `KeyError` for a missing tensor and
+    for an unknown operation.
     """
     claims = [(one.op, one.of, one.gives) for one in attention.identities]
     claims += [("sum", parts, role) for role, parts in attention.parts.items()]

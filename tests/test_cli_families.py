@@ -150,7 +150,7 @@ def test_models_show_each_ones_figure() -> None:
     [
         (["generate", "a", "-m", "classifier"], "/api/trace"),
         (["generate", "a", "-m", "gpt", "--beam", "4"], "--beam is for a translator"),
-        (["generate", "a", "-m", "translator", "--beam", "4", "--seed", "1"], "draws nothing"),
+        (["generate", "a", "-m", "translator", "--beam", "4", "--seed", "1"], "does not sample"),
         (["generate", "", "-m", "translator"], "no token"),
         (["trace", "a", "-m", "gpt", "--target", "b"], "cannot read a target"),
         (["trace", "a", "-m", "translator", "--target", "b" * 64], "65 target tokens"),

@@ -1,4 +1,4 @@
-"""What the commands do that look into a model or use it. Imported late: torch takes seconds."""
+"""The commands that use a model. Imported late, because torch takes seconds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def open_model(name: str, settings: Settings) -> Checkpoint:
 
 
 def write_units(model: str, data: Path, settings: Settings) -> str:
-    """Count a model's FFN units over texts that it never saw, write that onto its card, and say it in lines."""
+    """Count a model's FFN units over texts that it never saw, add the counts to its card, and return them as lines."""
     folder = library.locate(model, settings)
     units = need_training().add_units(folder, data, checkpoint.pick_device(settings.device))
     lines = [
@@ -47,15 +47,15 @@ def write_units(model: str, data: Path, settings: Settings) -> str:
 
 BEAMS, ALPHA = 4, 0.6
 N_CANDIDATES = 20
-"""How many next tokens a trace's file lists for each position."""
+"""How many next tokens a trace file lists for each position."""
 
 
 def write_trace(
     text: str, model: str | None, out: Path, settings: Settings, *, target: str | None, **asked: dict[str, Any]
 ) -> str:
-    """Write every tensor of a sentence, and every position's prediction, to `out`; returns a line about it.
+    """Write every tensor of a sentence and every position's prediction to `out`; returns a line about it.
 
-    The file is an .npz if its name says so, else safetensors. `asked`: a request's `masks` and `pad`.
+    The file is an .npz if named so, otherwise safetensors. `asked`: a request's `masks` and `pad`.
     """
     loaded, limit, n_pad = library.open_subject(model, settings), settings.max_text_chars, asked["pad"]["count"]
     ids = tokens.resolve(loaded, text, None, limit, n_pad)
@@ -76,9 +76,9 @@ def write_trace(
 
 
 def padding(left: int, right: int, *, follow: bool) -> dict[str, Any]:
-    """A trace's `pad`. Raises `ValueError` for PADs on both sides, which a request cannot have."""
+    """The `pad` of a trace. Raises `ValueError` for PADs on both sides, which a request cannot have."""
     if left and right:
-        raise ValueError("PADs go on one side: take --pad-left or --pad-right")
+        raise ValueError("PADs go on one side: use --pad-left or --pad-right")
     return {"count": left or right, "side": "right" if right else "left", "follow": follow}
 
 
@@ -89,10 +89,10 @@ N_NEW = 64
 def print_generated(
     text: str, model: str | None, settings: Settings, drawing: dict[str, Any], n: int | None, beams: int | None
 ) -> None:
-    """Print what the model makes of `text`: how it goes on, or its translation.
+    """Print the continuation or the translation of `text`.
 
-    `drawing` has a value of None for each sampling setting that was not given. A translation is searched for with
-    `beams`, unless any of them was, or `n`: then it is drawn.
+    `drawing` has None for each sampling setting that was not given. A translation uses beam search with `beams`, unless
+    one of them or `n` was given: then it is sampled.
     """
     given = {name: value for name, value in drawing.items() if value is not None}
     sampling = SamplingSettings(**SAMPLING | given)
@@ -123,15 +123,15 @@ def searched(subject: Subject, run: ModelRun, beams: int) -> str:
 
 
 def check_options(n: int | None, beams: int | None, *, drawn: bool) -> None:
-    """Raise `ValueError` for options that are out of range or do not go together."""
+    """Raise `ValueError` for options that are out of range or cannot be combined."""
     if n is not None and n < 1:
         raise ValueError(f"-n must be at least 1, got {n}")
     if drawn and beams is not None:
-        raise ValueError("a beam search draws nothing: take --beam, or -n, --temperature, --top-k, --top-p and --seed")
+        raise ValueError("a beam search does not sample: use --beam, or -n, --temperature, --top-k, --top-p and --seed")
 
 
 def print_steps(loaded: Subject, steps: Iterator[Step]) -> None:
-    """Print new tokens as they come. A character appears when its last byte has come."""
+    """Print new tokens as they come. A character appears with its last byte."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     for step in steps:
         newest = step.ids[-1]
@@ -142,7 +142,7 @@ def print_steps(loaded: Subject, steps: Iterator[Step]) -> None:
 
 
 def list_models(settings: Settings, *, as_json: bool) -> None:
-    """Print the models there are: as a table, or as the JSON of `/api/models`."""
+    """Print the models as a table, or as the JSON of `/api/models`."""
     listed = all_models(library.discover(settings))
     if as_json:
         print(json.dumps(listed, ensure_ascii=False, indent=2))
@@ -169,7 +169,7 @@ def models_table(described: list[dict[str, Any]], default: str) -> Table:
 
 
 def figure(evaluation: dict[str, Any]) -> str:
-    """The figure of a card that its family is judged by, with its unit; nothing where the card has none."""
+    """The main figure of a card, with its unit; empty if the card has none."""
     if "bits_per_byte" in evaluation:
         return f"{round(evaluation['bits_per_byte'], 3)} bits/byte"
     if "accuracy" in evaluation:

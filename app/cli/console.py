@@ -1,4 +1,4 @@
-"""How the command line fails: one clear line on stderr and exit code 2, never a traceback."""
+"""Errors of the command line: one clear line on stderr and exit code 2, never a traceback."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from app.errors import AppError
 
 
 def fail(message: str) -> NoReturn:
-    """Say what is wrong and exit with 2."""
+    """Print what is wrong and exit with code 2."""
     print(f"chumoku: {' '.join(message.split())}", file=sys.stderr)
     raise typer.Exit(2)
 
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """Turn the errors that a person can cause into one line."""
+    """Turn errors that a user can cause into one line."""
     try:
         yield
     except AppError as error:
@@ -29,7 +29,7 @@ def clear_errors() -> Iterator[None]:
         known = f" {label}: {', '.join(map(str, error.known))}." if error.known else ""
         fail(f"{error.message} {error.hint}{known}")
     except BrokenPipeError:
-        raise  # the reader of our output left, as `head` does
+        raise  # the reader of our output stopped, as `head` does
     except (ValueError, KeyError) as error:
         fail(str(error.args[0] if error.args else error))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""`chumoku evaluate`: how good a model is on somebody's own data, each family by its own figure."""
+"""`chumoku evaluate`: the quality of a model on the user's data, with the figure of its family."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAMES = {"bits_per_byte": "bits per byte", "accuracy": "accuracy", "chrf": "chrF
 
 @dataclass(frozen=True)
 class Score:
-    """`figures` by name, and what they were measured on."""
+    """`figures` by name, and the data they were measured on."""
 
     figures: dict[str, float]
     on: str
@@ -41,7 +41,7 @@ class Score:
 
 
 def evaluate(model: str, data: Path, settings: Settings, beams: int | None = None) -> Score:
-    """The model's figures on `data`; progress on a terminal. Raises `ValueError` for data that does not fit it, and for
+    """The model's figures on `data`; progress on a terminal. Raises `ValueError` for unsuitable data, and for
     beams with a model that has none."""
     loaded = open_model(model, settings)
     if beams is not None and not loaded.description.can["beams"]:
@@ -64,7 +64,7 @@ def translator(loaded: Checkpoint, data: Path, beams: int) -> Score:
 
 
 def scored(loaded: Checkpoint, pairs: list[tuple[str, str]], beams: int) -> dict[str, float]:
-    """chrF and BLEU; raises `ValueError` where sacrebleu is not installed."""
+    """chrF and BLEU. Raises `ValueError` if sacrebleu is not installed."""
     from model.evaluate_translation import chrf_and_bleu
 
     try:
@@ -80,7 +80,7 @@ def classifier(loaded: Checkpoint, data: Path, _: int) -> Score:
 
 
 def waiting(what: str) -> Any:
-    """A line that moves while something takes long, on a terminal only."""
+    """A progress line for slow work, only on a terminal."""
     return Console(stderr=True).status(what)
 
 

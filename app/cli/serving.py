@@ -1,4 +1,4 @@
-"""`chumoku serve`: the port first, then the models, then the address."""
+"""`chumoku serve`: takes the port, loads the models, prints the address."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from app.http import logs
 from app.settings import Settings
 
 SECONDS_TO_FINISH = 3
-"""How long open answers (a generation's stream) may go on after Ctrl+C."""
+"""How long open answers (generation streams) may continue after Ctrl+C."""
 
 
 def serve(settings: Settings) -> None:
-    """Serve until Ctrl+C. Raises `ValueError` for a port or address that cannot be had, or when there is no model."""
+    """Serve until Ctrl+C. Raises `ValueError` for an unavailable port or address, or if there is no model."""
     with listen(settings.host, settings.port) as listener:
-        # After the port, so that a taken one is told at once: torch takes seconds to import.
+        # Imported after the port is taken, so that a busy port fails at once: torch takes seconds to import.
         from app.main import create_app
         from app.services import library
 
         found = library.discover(settings)
         ready = f"Chumoku is ready: {address(listener)}  ({', '.join(found.names)} on {found.device}; Ctrl+C stops it)"
-        with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has stopped in good order
+        with suppress(KeyboardInterrupt):  # uvicorn raises it again after an orderly stop
             Announcing(config_of(create_app(settings, found), settings), ready).run(sockets=[listener])
 
 
 class Announcing(uvicorn.Server):
-    """A server that says where it is, once it answers."""
+    """A server that prints its address once it answers."""
 
     def __init__(self, config: uvicorn.Config, message: str) -> None:
         super().__init__(config)
@@ -44,7 +44,7 @@ class Announcing(uvicorn.Server):
 
 
 def config_of(app: Any, settings: Settings) -> uvicorn.Config:
-    """uvicorn's configuration; our own line for each request in place of its."""
+    """uvicorn's configuration, with our own log line for each request instead of its."""
     return uvicorn.Config(
         app,
         log_config=logs.config(settings.log_level, settings.log_text, plain=sys.stderr.isatty()),
@@ -56,7 +56,7 @@ def config_of(app: Any, settings: Settings) -> uvicorn.Config:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; raises `ValueError` saying why there is none."""
+    """A listening socket. Raises `ValueError` with the reason if it fails."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
         return socket.create_server((host, port), family=family, backlog=2048)
@@ -71,7 +71,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address(listener: socket.socket) -> str:
-    """Where a browser on this machine finds the server."""
+    """The URL of the server for a browser on this machine."""
     host, port = listener.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     return f"http://{host}:{port}"

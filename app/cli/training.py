@@ -1,4 +1,4 @@
-"""The commands that make a model and say how good it is: `chumoku train | evaluate | units`."""
+"""The commands that train and evaluate a model: `chumoku train | evaluate | units`."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ def train(
     preset: opt.Preset,
     data: Annotated[Path, typer.Option(help="The folder with the training texts.", show_default=False)],
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.", envvar="CHUMOKU_DEVICE")] = "auto",
-    minutes: Annotated[float, typer.Option(help="How long to train, all sittings together.", min=0)] = 120.0,
-    steps: Annotated[int, typer.Option(help="Train so many steps instead; 0: go by minutes.", min=0)] = 0,
-    seed: Annotated[int, typer.Option(help="Of the weights, the batches and the dropout.", min=0)] = 0,
+    minutes: Annotated[float, typer.Option(help="How long to train, over all resumed runs.", min=0)] = 120.0,
+    steps: Annotated[int, typer.Option(help="Train this many steps instead; 0: use minutes.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the weights, the batches and the dropout.", min=0)] = 0,
     out: opt.RunFolder = None,
     warm_start: opt.WarmStart = None,
     precision: opt.Precision = None,
     rate_scale: Annotated[float, typer.Option(help="Multiplies the preset's learning rates.")] = 1.0,
 ) -> None:
-    """Train a model; after Ctrl+C or a crash the same command goes on where it was.
+    """Train a model. After Ctrl+C or a crash, the same command resumes.
 
-    Presets: `stories-gpt` writes stories, `translate-enja` translates English to Japanese, `sentiment-encoder` tells
-    praise from complaint.
+    Presets: `stories-gpt` writes stories, `translate-enja` translates English to Japanese, `sentiment-encoder`
+    classifies sentences as positive or negative.
 
         chumoku train stories-gpt --data ../shared/data/stories --minutes 120
 
@@ -59,7 +59,7 @@ def evaluate(
     model: opt.Name,
     data: opt.Data,
     beam: opt.Beam = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON and nothing else.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print only the figures, as JSON.")] = False,
     device: opt.Device = None,
 ) -> None:
     """Measure a model on data it has not seen.
@@ -87,9 +87,9 @@ def units(
     data: Annotated[Path, typer.Option(help="The folder that the model was trained on.", show_default=False)],
     device: opt.Device = None,
 ) -> None:
-    """Count over texts that a model never saw which FFN units never fire and which always do; write it onto its card.
+    """Count which FFN units never fire and which always do, over texts that a model never saw; add it to its card.
 
-    `chumoku train` does so at its end; this is for a card that lacks it.
+    `chumoku train` does this at the end; use this for a card without the counts.
 
         chumoku units stories-gpt --data ../shared/data/stories
 

@@ -1,4 +1,4 @@
-"""Where a route hands its request in: one job in a worker thread, and its answer as bytes."""
+"""Runs a route's work as one job in a worker thread, and returns its answer as bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Model = TypeVar("Model", bound=ModelRequest)
 
 
 class Desk:
-    """For routes that explain: each has a service, and no more to do than to name it."""
+    """For routes of explanations: each only names its service."""
 
     def __init__(self, http: Request, state: State, seen: Seen) -> None:
         self.http, self.state, self.seen = http, state, seen
@@ -54,7 +54,7 @@ class Desk:
     async def tensors(
         self, request: Model, service: Callable[[Subject, Model], bytes], can: str | None = None
     ) -> Response:
-        """Answer with a safetensors body of the model."""
+        """Answer with a safetensors body about the model."""
         return await self._about(request, lambda subject: service(subject, request), can, "application/octet-stream")
 
     async def _about(

@@ -1,4 +1,4 @@
-"""What a model can be asked for, as its description says. A refusal says what it can do."""
+"""What a model can do, according to its description. A refusal lists what it can do."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from model.checkpoint import Checkpoint
 from model.describe import Predicts
 from model.subjects import Subject
 
-WITHOUT_TARGET = "Leave target and target_ids out, or take a model that writes a target."
-WITHOUT_NEXT_TOKEN = "Leave predict out: a trace's metadata has the classes, where there are any."
+WITHOUT_TARGET = "Leave target and target_ids out, or use a model that writes a target."
+WITHOUT_NEXT_TOKEN = "Leave predict out: a trace's metadata has the classes, if there are any."
 CLASSIFIES = "POST /api/trace has its classes, in the metadata's `classes`."
-OTHER_MODEL = "Take another model: GET /api/models/{name} says under `description.can` what each can do."
+OTHER_MODEL = "Use another model: `description.can` in GET /api/models/{name} says what each can do."
 
 PREDICTS: dict[Predicts, str] = {
     "next": "it predicts the next token",
     "same": "it predicts the token at each position",
-    "classes": "it says a class, and no next token",
+    "classes": "it predicts a class, not a next token",
     "none": "it predicts nothing",
 }
 CAN = {
@@ -34,7 +34,7 @@ CAN = {
 
 
 def check_can(subject: Subject, what: str, hint: str = OTHER_MODEL, where: str = "model") -> None:
-    """Raise `cannot` unless the description says that the model can do this."""
+    """Raise `cannot` unless the description says that the model can."""
     if not subject.description.can.get(what, False):
         raise cannot(subject, CAN[what], hint, where)
 
@@ -52,7 +52,7 @@ def check_tokens(subject: Subject, where: str) -> None:
 
 
 def explained(subject: Subject) -> Checkpoint:
-    """The modules that explanations take apart; raises `cannot` for a model that is not made of ours."""
+    """The modules that explanations need. Raises `cannot` for a model that is not made of ours."""
     if subject.checkpoint is None:
         raise cannot(subject, "be taken apart", OTHER_MODEL, "model")
     return subject.checkpoint

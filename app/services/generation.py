@@ -32,10 +32,10 @@ class Event:
 
 
 class Session:
-    """A generation that goes on when asked. One thread at a time may ask."""
+    """A generation that advances on request, from one thread at a time."""
 
     def __init__(self, subject: Subject, request: GenerateRequest, max_chars: int, max_new: int) -> None:
-        """Raises `AppError` for whatever is wrong with the request."""
+        """Raises `AppError` for an invalid request."""
         check_can(subject, "generate", CLASSIFIES)
         check_max_new(request.max_new_tokens, max_new)
         self.subject, self.request = subject, request
@@ -47,7 +47,7 @@ class Session:
 
     @property
     def prompt(self) -> list[int]:
-        """What is written on: an encoder-decoder's target, else the text itself."""
+        """What is continued: an encoder-decoder's target, otherwise the text itself."""
         return self.generator.session.prompt
 
     @property
@@ -56,7 +56,7 @@ class Session:
 
     @property
     def ended(self) -> str | None:
-        """Why there is no further step, or None. A target that is given with its END has ended already."""
+        """Why there is no further step, or None. A target given with its END is already complete."""
         ids, writes_target = self.generator.ids, self.plan.target is not None
         if (self.n_new or writes_target) and ids[-1] == self.subject.tokenizer.special.end:
             return "end_of_text"
@@ -65,7 +65,7 @@ class Session:
         return "window_full" if self.generator.full else None
 
     def start(self) -> Event:
-        """Read what is given: its tokens, and what may come after them."""
+        """Read the prompt: its tokens, and the prediction after them."""
         step = self.generator.prefill()
         tokenizer, writes_target = self.subject.tokenizer, self.plan.target is not None
         data = {
@@ -101,21 +101,21 @@ class Session:
         return Event("end", {"reason": self.ended, "n_new": self.n_new})
 
     def _prediction(self, step: Step) -> dict[str, Any]:
-        """What may come after the newest token."""
+        """The prediction after the newest token."""
         position = len(step.ids) - 1
         return prediction_json(self.subject.tokenizer, step.next, position, self.request.n, self.request)
 
 
 def check_max_new(asked: int, limit: int) -> None:
-    """Raise `too_many_tokens` when more are asked for than the server makes."""
+    """Raise `too_many_tokens` for more new tokens than the server allows."""
     if asked > limit:
         message = f"{asked} new tokens are more than the limit of {limit}."
-        hint = f"Ask for at most {limit}, and go on from there."
+        hint = f"Ask for at most {limit}, and continue from there."
         raise AppError("too_many_tokens", message, hint, where="max_new_tokens", got=asked, limit=limit)
 
 
 def written_rows(description: Description) -> dict[str, list[str]]:
-    """The overviews, a name a layer, of the stack that writes: its attention to itself, and to the source."""
+    """The overviews of the stack that writes, one name per layer: its self-attention and its cross-attention."""
     shown = [one for one in description.attentions if one.stack == description.logits.stack and one.overview]
     fields = {
         "rows": [one for one in shown if one.queries == one.keys],

@@ -1,4 +1,4 @@
-"""Which language a text is written in, as far as its script tells, and a note where a model was not trained on it."""
+"""The language of a text, as far as its script shows, and a note if a model was not trained on it."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ Languages = Mapping[str, Sequence[str]]
 JAPANESE, LATIN = "japanese", "latin"
 NAMES = {"HIRAGANA": JAPANESE, "KATAKANA": JAPANESE, "KATAKANA-HIRAGANA": JAPANESE, "CJK": JAPANESE}
 LANGUAGE_OF = {JAPANESE: "ja", LATIN: "en"}
-"""A script stands for the language that our models have in it; another for itself: `cyrillic`, `hangul`."""
+"""A script stands for the language that our models use it for; any other stands for itself: `cyrillic`, `hangul`."""
 SCRIPT_OF = {"ja": JAPANESE} | dict.fromkeys(("en", "de", "es", "fr", "it", "nl", "pt", "sv", "pl", "tr", "vi"), LATIN)
 MOSTLY = 2 / 3
 ENOUGH = 2_000
-"""Letters looked at: the beginning of a long text tells."""
+"""The number of letters to check: the beginning of a long text is enough."""
 
 
 def languages_of(about: About) -> list[str]:
-    """What the card says the model was trained on; English where it says nothing. A translator's: source, target."""
+    """The languages on the model's card; English if there are none. For a translator: source, target."""
     said = about.card.get("languages")
     return said if isinstance(said, list) and said and all(isinstance(name, str) for name in said) else ["en"]
 
 
 def source_languages(about: About) -> list[str]:
-    """The languages of what the model reads."""
+    """The languages that the model reads."""
     languages = languages_of(about)
     return languages[:1] if "target" in about.description.sides else languages
 
 
 def script(text: str) -> str | None:
-    """The script of two letters in three, in lower case; None where there is none: mixed, or no letters.
+    """The script of at least two thirds of the letters, in lower case; None if mixed or without letters.
 
     The first word of a letter's Unicode name is its script; kana and kanji together are Japanese.
     """
@@ -51,8 +51,8 @@ def script(text: str) -> str | None:
 
 
 def notes(about: About, text: str, loaded: Languages) -> list[dict[str, Any]]:
-    """`untrained_language`, where `text` is in a script that none of the model's source languages is written in; with
-    the other models that know its language. A language whose script we do not know is not held against a text."""
+    """`untrained_language`, if `text` is in a script that none of the model's source languages uses, with the other
+    models that know its language. Languages whose script we do not know never cause a note."""
     found, trained = script(text), source_languages(about)
     known = [SCRIPT_OF.get(language) for language in trained]
     if found is None or found in known or None in known:

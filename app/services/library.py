@@ -1,4 +1,4 @@
-"""The models: found once, loaded when first asked for, kept while there is room, shared by every request."""
+"""The models: found at startup, loaded when first used, dropped when memory is needed, shared by all requests."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ log = logging.getLogger("chumoku")
 
 PREFERRED = "stories-gpt"
 BROKEN = (OSError, ValueError, TypeError, KeyError)
-"""What a folder that is not as it should be raises."""
+"""What an invalid model folder raises."""
 
 
 @dataclass(eq=False)
 class Entry:
-    """A model that was found, loaded or not. `users`: how many requests work with it."""
+    """A model that was found, loaded or not. `users`: how many requests are using it."""
 
     about: About
     folder: Path
@@ -43,7 +43,7 @@ class Entry:
 
 
 class Lease:
-    """Holds a model for somebody who works with it in several steps."""
+    """Holds a model while it is used in several steps."""
 
     def __init__(self, library: Library, entry: Entry) -> None:
         self.library, self.entry = library, entry
@@ -57,10 +57,10 @@ class Lease:
 
 
 class Library:
-    """The models by name, and the name that stands in where a request gives none.
+    """The models by name, and the default's name.
 
-    One load per name: who asks meanwhile waits for it. When the loaded models take more than `limit` bytes, those that
-    nobody uses go, the least recently used first.
+    A model is loaded once; concurrent requests wait for it. When loaded models take more than `limit` bytes, unused
+    ones are dropped, least recently used first.
     """
 
     def __init__(self, entries: Iterable[Entry], default: str, device: torch.device, limit: int) -> None:
@@ -82,27 +82,27 @@ class Library:
         return {name: languages_of(entry.about) for name, entry in self.entries.items()}
 
     def find(self, name: str | None) -> Entry:
-        """The model of this name (None: the default); raises `unknown_model` (404) listing those there are."""
+        """The model with this name (None: the default). Raises `unknown_model` (404), listing the known ones."""
         found = self.entries.get(self.default if name is None else name)
         if found is None:
             raise unknown_name("unknown_model", "model", str(name), self.names, status=404, where="model")
         return found
 
     def translator(self, name: str | None) -> Entry:
-        """The model of this name; without a name the default, or else the first that searches with beams."""
+        """The model of this name; without a name the default, otherwise the first with beam search."""
         able = [entry for entry in self.entries.values() if entry.about.description.can["beams"]]
         asked = self.find(name)
         return asked if name is not None or asked in able or not able else able[0]
 
     @contextmanager
     def use(self, entry: Entry) -> Iterator[Subject]:
-        """The model, loaded, and not dropped before the end. Loading takes a while: not on the event loop."""
+        """The loaded model, kept until the end of the block. Loading is slow: never call this on the event loop."""
         with self.lease(entry) as lease:
             yield lease.subject
 
     @contextmanager
     def lease(self, entry: Entry) -> Iterator[Lease]:
-        """A model that is loaded when first asked for (in a worker thread), and not dropped before the end."""
+        """A model that is loaded when first used (in a worker thread) and kept until the end."""
         lease = Lease(self, entry)
         try:
             yield lease
@@ -111,7 +111,7 @@ class Library:
                 self.release(entry)
 
     def take(self, entry: Entry) -> Subject:
-        """The model, loaded; to be released. Raises `broken_model` where it does not load."""
+        """The loaded model, to be released later. Raises `broken_model` if it does not load."""
         with entry.loading:
             with self._lock:
                 subject = entry.subject
@@ -143,7 +143,7 @@ class Library:
             raise broken(entry, [name for name in self.names if name != entry.name]) from error
 
     def _make_room(self) -> None:
-        """Drop what nobody uses until the rest fits. What cannot be loaded again (it has no source) stays."""
+        """Drop unused models until the rest fits. A model that cannot be loaded again (without a source) stays."""
         there = sorted((one for one in self.entries.values() if one.subject is not None), key=lambda one: one.used)
         taken = sum(one.subject.nbytes for one in there if one.subject is not None)
         for entry in there:
@@ -153,23 +153,23 @@ class Library:
 
 
 def broken(entry: Entry, others: list[str]) -> AppError:
-    """A model whose files are not as they should be: the others are not affected."""
+    """A model with invalid files. Other models are not affected."""
     message = f"The model {entry.name!r} does not load."
-    hint = "Take another model; the server's log says what is wrong with this one."
+    hint = "Use another model; the server's log says what is wrong with this one."
     return AppError("broken_model", message, hint, status=500, where="model", known=others)
 
 
 def of(subjects: Iterable[Subject], default: str) -> Library:
-    """A library of models that are loaded, and stay so."""
+    """A library of models that are loaded and stay loaded."""
     entries = [Entry(subject.about, Path(), None, subject) for subject in subjects]
     return Library(entries, default, torch.device("cpu"), limit=0)
 
 
 def discover(settings: Settings) -> Library:
-    """Every model that there is, for the device that is set, by its configs alone: nothing is loaded yet.
+    """Every model, for the configured device, from its configs alone: nothing is loaded yet.
 
-    A folder whose configs do not fit is left out with a line in the log. Raises `ValueError` when the device is not
-    there, no model is left, or the default is not among them.
+    A folder with invalid configs is skipped with a line in the log. Raises `ValueError` if the device is not
+    available, no model is left, or the default is not among them.
     """
     device = pick_device(settings.device)
     torch.set_num_threads(settings.threads_per_job)
@@ -181,7 +181,7 @@ def discover(settings: Settings) -> Library:
 
 
 def folders(settings: Settings) -> dict[str, tuple[Path, Source]]:
-    """Where the models lie, by name: the folders that are set, then the zoo."""
+    """The model folders by name: the configured folders, then the zoo."""
     return find_folders(*settings.models_dir, ZOO)
 
 
@@ -195,7 +195,7 @@ def look(folder: Path, source: Source) -> Entry | None:
 
 
 def open_subject(name: str | None, settings: Settings) -> Subject:
-    """One model, loaded: by name, by its folder, or the default (None)."""
+    """One loaded model: by name, by its folder, or the default (None)."""
     folder = locate(name, settings)
     source = source_of(folder)
     assert source is not None
@@ -205,7 +205,7 @@ def open_subject(name: str | None, settings: Settings) -> Subject:
 def locate(name: str | None, settings: Settings) -> Path:
     """The folder of one model: by name, by its own path, or the default's (None).
 
-    Raises `unknown_model` listing the names there are, and `ValueError` when there is no model at all.
+    Raises `unknown_model`, listing the known names, and `ValueError` if there are no models.
     """
     if name is not None and source_of(Path(name)) is not None:
         return Path(name)
@@ -225,7 +225,7 @@ def no_model(settings: Settings) -> ValueError:
 
 
 def pick_default(asked: str | None, names: list[str]) -> str:
-    """The default's name; raises `ValueError` when the one asked for is not among `names`."""
+    """The default's name. Raises `ValueError` if the requested one is not in `names`."""
     if asked is None:
         return PREFERRED if PREFERRED in names else names[0]
     if asked not in names:

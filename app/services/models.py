@@ -1,4 +1,4 @@
-"""What is said of a model, from its configs alone."""
+"""The description of a model for the API, from its configs alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CONFIG = ("position", "norm_order", "tie_embeddings", "scale_embeddings", "layer
 
 
 def listed(about: About, device: str) -> dict[str, Any]:
-    """A line of `/api/models`: names, shapes, the card. What the page still reads here comes with it."""
+    """An entry of `/api/models`: names, shapes, the card, and fields that the page still uses."""
     detail = detailed(about, device)
     return {name: value for name, value in detail.items() if name not in ("description", "special")}
 
@@ -31,7 +31,7 @@ def detailed(about: About, device: str) -> dict[str, Any]:
         "units": about.card.get("units"),
         "device": device,
         **{name: about.config[name] for name in CONFIG if name in about.config},
-        # What pages that know no description read.
+        # For pages that do not use the description.
         "attentions": [flat(one) for one in description.attentions],
         "end_id": special.end,
         "pad_id": special.pad,
@@ -69,7 +69,7 @@ def all_models(library: Library) -> dict[str, Any]:
 
 
 def first(about: About) -> dict[str, Any] | None:
-    """The special token that a sequence of the model begins with, [CLS] or START; None where there is none."""
+    """The special token that a sequence of the model begins with, [CLS] or START; None if there is none."""
     if about.special.first is None:
         return None
     return {"id": about.special.first, "text": "[CLS]" if about.reads_first else "<|start|>"}

@@ -1,4 +1,4 @@
-"""What a request runs, found to be in order before the model runs: shared by traces and explanations."""
+"""A checked run, validated before the model runs: shared by traces and explanations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_SOURCES = 16
 
 @dataclass(frozen=True)
 class RunPlan:
-    """One run: the ids that are read ([CLS] included, PADs not), the target, and how."""
+    """One run: the ids ([CLS] included, PADs not), the target, and the options."""
 
     subject: Subject
     ids: list[int]
@@ -37,18 +37,18 @@ class RunPlan:
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """The modules that an explanation takes apart; raises `cannot` for a model that is not made of ours."""
+        """The modules that an explanation needs. Raises `cannot` for a model that is not made of ours."""
         return explained(self.subject)
 
     @property
     def options(self) -> Options:
-        """What `model.trace.trace` and all of `model.explain` take beside the ids."""
+        """The arguments of `model.trace.trace` and of `model.explain`, besides the ids."""
         options: Options = {"use": self.use, "pad": self.pad, "edit": self.edits.taps}
         return options if self.target is None else {**options, "target": self.target.ids}
 
     @property
     def run(self) -> ModelRun:
-        """As the model takes it."""
+        """The run as the model takes it."""
         target = None if self.target is None else self.target.ids
         return ModelRun(self.ids, target, self.use, self.pad, self.edits.taps, self.edits.looks_ahead)
 
@@ -63,7 +63,7 @@ class RunPlan:
         return lengths_of(self.ids, self.target, self.pad)
 
     def resolved(self, asked: Run) -> dict[str, Any]:
-        """The run as asked, with what was left to the model: its name, the causal mask, the target, the attentions."""
+        """The run as requested, with the model's choices filled in: its name, the causal mask, target, attentions."""
         description = self.subject.description
         causal = any(one.causal for one in description.attentions) if self.use.causal is None else self.use.causal
         run = asked.to_json(next((one.id for one in description.attentions), None))
@@ -75,9 +75,9 @@ class RunPlan:
 
 
 def plan_run(subject: Subject, request: Run, max_chars: int) -> RunPlan:
-    """Read the request; where it gives a translator no target, let the model write one.
+    """Read the request. If a translator gets no target, the model writes one.
 
-    Raises `AppError` for whatever is wrong with the sentence, the target or the interventions.
+    Raises `AppError` for an invalid sentence, target or intervention.
     """
     ids = tokens.read(subject, request, max_chars)
     target = target_of(subject, ids, request.target, request.target_ids, max_chars)
@@ -85,14 +85,14 @@ def plan_run(subject: Subject, request: Run, max_chars: int) -> RunPlan:
 
 
 def plan_writing(subject: Subject, request: Run, max_chars: int) -> RunPlan:
-    """Read a request whose text, or target, the model is to go on with: interventions may name tokens to come.
+    """Read a request whose text, or target, the model will continue: interventions may name tokens to come.
 
     Raises what `plan_run` raises, and `bad_pad` for PADs that stand where the model writes.
     """
     ids, writes = tokens.read(subject, request, max_chars), subject.description.writes
     if request.pad.count and request.pad.side == "right" and writes == "source":
-        message = "PADs on the right stand where the model writes on."
-        raise AppError("bad_pad", message, "Put them on the left.", where="pad.side", got="right")
+        message = "PADs on the right are where the model writes."
+        raise AppError("bad_pad", message, "Put PADs on the left.", where="pad.side", got="right")
     given = resolve(subject, request.target, request.target_ids, max_chars)
     start = Target(given or start_of(subject), "request") if writes == "target" else None
     return planned(subject, request, ids, start, max_chars, grows=writes)
@@ -113,16 +113,16 @@ def planned(
 
 
 class Traced:
-    """One tensor of another run, as interventions ask for it."""
+    """One tensor of another run, for interventions."""
 
     def __init__(self, subject: Subject, max_chars: int) -> None:
         self.subject, self.max_chars = subject, max_chars
         self.left = MAX_SOURCES
 
     def __call__(self, run: Run, tap: str) -> Tensor:
-        """Raises `too_many_sources`, and what is wrong with the run."""
+        """Raises `too_many_sources`, and any error of the run."""
         if not self.left:
-            message = f"A run takes numbers from more than {MAX_SOURCES} others."
+            message = f"A run can take numbers from at most {MAX_SOURCES} others."
             raise AppError("too_many_sources", message, "Take fewer.", where="interventions", limit=MAX_SOURCES)
         self.left -= 1
         plan = plan_run(self.subject, run, self.max_chars)

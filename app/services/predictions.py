@@ -1,4 +1,4 @@
-"""What the model thinks comes next, as lists of candidates."""
+"""The model's predictions as lists of candidates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from model.subjects import Subject, Tokenizer
 
 
 def predict(subject: Subject, logits: Tensor, request: Predict) -> list[dict[str, Any]]:
-    """One prediction for each position asked for; logits [position vocab]."""
+    """One prediction for each requested position; logits [position vocab]."""
     settings = Settings(request.temperature, request.top_k, request.top_p)
     banned = subject.tokenizer.never_sampled
     return [
@@ -25,7 +25,7 @@ def predict(subject: Subject, logits: Tensor, request: Predict) -> list[dict[str
 
 
 def classes(subject: Subject, logits: Tensor) -> list[dict[str, Any]]:
-    """What a classifier says of the text; logits [class], the softmax in float64."""
+    """A classifier's answer; logits [class], the softmax in float64."""
     probabilities = logits.double().softmax(-1).tolist()
     rows = zip(subject.description.classes, logits.tolist(), probabilities, strict=True)
     return [{"name": name, "logit": logit, "probability": p} for name, logit, p in rows]
@@ -47,8 +47,8 @@ def check_positions(request: Predict | None, seq_len: int) -> None:
 def prediction_json(
     tokenizer: Tokenizer, dist: Distribution, position: int, n: int, settings: Sampling
 ) -> dict[str, Any]:
-    """The `n` likeliest tokens after `position`, before the sampling settings, in order; ties by the lower id."""
-    n = min(n, int((dist.before > 0).sum()))  # PAD and START are no candidates
+    """The `n` most likely tokens after `position`, before the sampling settings, in order; ties by the lower id."""
+    n = min(n, int((dist.before > 0).sum()))  # PAD and START are not candidates
     ids: list[int] = likeliest(dist.before, n).tolist()
     return {
         "position": position,

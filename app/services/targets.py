@@ -1,4 +1,4 @@
-"""An encoder-decoder's target: what a request gives, or what the model writes by itself."""
+"""The target of an encoder-decoder: given in the request, or written by the model."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _lock = Lock()
 
 @dataclass(frozen=True)
 class Target:
-    """The decoder's tokens, START first, and who wrote them."""
+    """The decoder's tokens, START first, and their origin."""
 
     ids: list[int]
     origin: Literal["request", "greedy"]
 
 
 def resolve(subject: Subject, text: str | None, token_ids: Sequence[int] | None, max_chars: int) -> list[int] | None:
-    """The target that a request gives, START first; None where it gives none. No text is START alone.
+    """The target in a request, START first; None if there is none. An empty text is START alone.
 
     Raises `cannot` for a model without targets, `too_long`, `bad_token` and what `tokens.encode` raises.
     """
@@ -55,22 +55,22 @@ def start_of(subject: Subject) -> list[int]:
 
 
 def check_ids(subject: Subject, token_ids: Sequence[int]) -> list[int]:
-    """`token_ids` behind START, which may be among them; raises `bad_token` for an END that is not the last."""
+    """`token_ids` after START, which they may include. Raises `bad_token` for an END that is not last."""
     tokenizer = subject.tokenizer
     ids = tokens.check_ids(tokenizer, token_ids, "target_ids", first_allowed=True)
     if tokenizer.special.end in ids[:-1]:
         where = f"target_ids[{ids.index(tokenizer.special.end)}]"
-        hint = "Cut the target behind its END, or leave END out."
-        message = f"{tokenizer.special.end} is END, which ends a target: nothing follows it."
+        hint = "Cut the target after its END, or leave END out."
+        message = f"{tokenizer.special.end} is END, which ends a target: nothing can follow it."
         raise AppError("bad_token", message, hint, where=where, got=tokenizer.special.end)
     return with_first(ids, start[0]) if (start := start_of(subject)) else ids
 
 
 def greedy(subject: Subject, source_ids: Sequence[int]) -> list[int]:
-    """START and what the model writes by itself, without END: that is predicted by the last row, and never read.
+    """START and the model's own translation, without END: the last row predicts END, and it is never read.
 
-    The source alone decides it: neither PADs nor interventions change it, so that what they do can be compared. The
-    last ones are kept: a page asks for many tensors of one sentence.
+    It depends on the source alone: PADs and interventions do not change it, so that their effect can be compared. The
+    last ones are cached, because a page asks for many tensors of one sentence.
     """
     key = tuple(source_ids)
     with _lock:
@@ -91,7 +91,7 @@ def greedy(subject: Subject, source_ids: Sequence[int]) -> list[int]:
 def target_of(
     subject: Subject, source_ids: Sequence[int], text: str | None, token_ids: Sequence[int] | None, max_chars: int
 ) -> Target | None:
-    """A trace's target: the request's, else the greedy one; None for a model that has none."""
+    """The target of a trace: the request's, otherwise the greedy one; None for a model without targets."""
     given = resolve(subject, text, token_ids, max_chars)
     if given is not None:
         return Target(given, "request")

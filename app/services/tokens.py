@@ -30,12 +30,12 @@ def encode(tokenizer: Tokenizer, text: str, max_chars: int, where: str = "text")
 
 
 def invalid_text(why: str, where: str = "text") -> AppError:
-    """Text that has no UTF-8."""
-    return AppError("invalid_text", f"This is no text: {why}.", "Delete that character.", where=where)
+    """Text that cannot be encoded in UTF-8."""
+    return AppError("invalid_text", f"This is not valid text: {why}.", "Delete that character.", where=where)
 
 
 def read(subject: Subject, run: Run, max_chars: int) -> list[int]:
-    """The ids that a run reads, by text or by ids. Raises what `resolve` raises."""
+    """The ids that a run reads, from text or ids. Raises what `resolve` raises."""
     sentence, inside = run.sentence, "input." if run.input is not None else ""
     return resolve(subject, sentence.text, sentence.token_ids, max_chars, run.pad.count, inside)
 
@@ -60,19 +60,19 @@ def resolve(
         ids = check_ids(subject.tokenizer, token_ids, where, first_allowed=reads_first(subject))
     if not ids:
         hint = "Type at least one character." if token_ids is None else "Give at least one id."
-        raise AppError("empty_text", "There is no token to look at.", hint, where=where)
+        raise AppError("empty_text", "There are no tokens to look at.", hint, where=where)
     ids = as_read(subject, ids)
     check_length(len(ids) + n_pad, subject.description.max_seq_len, where, n_pad)
     return ids
 
 
 def reads_first(subject: Subject) -> bool:
-    """Whether what the model reads begins with [CLS]. START begins what it writes."""
+    """Whether what the model reads begins with [CLS]. (START begins what it writes.)"""
     return subject.about.reads_first
 
 
 def as_read(subject: Subject, ids: list[int]) -> list[int]:
-    """`ids` as the model reads a sentence: a classifier's behind [CLS]."""
+    """`ids` as the model reads a sentence: a classifier's after [CLS]."""
     first = subject.tokenizer.special.first
     return with_first(ids, first) if first is not None and reads_first(subject) else ids
 
@@ -86,11 +86,11 @@ def check_ids(
         where = f"{name}[{index}]"
         if not 0 <= token_id < tokenizer.vocab_size:
             last = tokenizer.vocab_size - 1
-            message = f"There is no token with the id {token_id}."
+            message = f"There is no token with id {token_id}."
             raise AppError("bad_token", message, f"Ids run from 0 to {last}.", where=where, got=token_id, limit=last)
         if token_id == tokenizer.special.pad:
-            message = f"{token_id} is PAD, which is no part of a text."
-            raise AppError("bad_token", message, "Ask a trace for PADs with `pad`.", where=where, got=token_id)
+            message = f"{token_id} is PAD, which cannot be part of a text."
+            raise AppError("bad_token", message, "Use `pad` to add PADs.", where=where, got=token_id)
         if token_id == tokenizer.special.first and (index or not first_allowed):
             spelt = tokenizer.token_bytes(token_id).decode()
             place = "nowhere but at the beginning" if first_allowed else "in a target, never in a source"
@@ -100,7 +100,7 @@ def check_ids(
 
 
 def check_length(n_tokens: int, limit: int, where: str, n_pad: int = 0, what: str = "tokens") -> None:
-    """Raise `too_long` when the tokens do not fit the model's window."""
+    """Raise `too_long` if the tokens do not fit the model's window."""
     if n_tokens > limit:
         over = n_tokens - limit
         with_pad = f" with {n_pad} PADs" if n_pad else ""
@@ -111,7 +111,7 @@ def check_length(n_tokens: int, limit: int, where: str, n_pad: int = 0, what: st
 
 
 def text_of(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
-    """The text that the tokens' `start` and `end` count in: special tokens take no character, and each byte that is
+    """The text that the tokens' `start` and `end` refer to: special tokens have no characters, and each byte that is
     part of no character is one �."""
     piece = {i: tokenizer.token_bytes(i) for i in set(ids)} | dict.fromkeys(tokenizer.special.ids, b"")
     return INVALID_BYTE.sub("\ufffd", b"".join(piece[i] for i in ids).decode("utf-8", errors="surrogateescape"))
@@ -132,7 +132,7 @@ def token_json(token: Token) -> dict[str, Any]:
 
 
 def look(tokenizer: Tokenizer, token_id: int) -> dict[str, Any]:
-    """A token by itself, in no sentence."""
+    """A token outside a sentence."""
     (token,) = tokenizer.tokens([token_id])
     return {
         "id": token_id,
@@ -149,7 +149,7 @@ def tokens_json(tokenizer: Tokenizer, ids: Sequence[int]) -> list[dict[str, Any]
 
 
 def tokenize(subject: Subject, text: str, max_chars: int) -> dict[str, Any]:
-    """The answer of `/api/tokenize`; no text is no token, and more than the window holds is counted, not refused."""
+    """The answer of `/api/tokenize`. An empty text has no tokens; a text beyond the window is counted, not refused."""
     ids = encode(subject.tokenizer, text, max_chars)
     ids = as_read(subject, ids) if ids else ids
     return {

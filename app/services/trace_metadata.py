@@ -1,4 +1,4 @@
-"""Everything of a trace's answer that is no tensor: with it a file says by itself what it is a trace of, and how."""
+"""Everything in a trace's answer that is not a tensor. With it, a file describes itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from model.trace import Trace
 
 
 def metadata(plan: RunPlan, request: TraceRequest, traced: Trace) -> dict[str, Any]:
-    """The model, what it read and wrote, and what was asked for."""
+    """The model, what it read and wrote, and the request."""
     subject = plan.subject
     return {
         "version": wire.VERSION,
@@ -57,7 +57,7 @@ def config_of(about: About) -> dict[str, Any]:
 
 
 def about_text(subject: Subject, request: TraceRequest, traced: Trace) -> dict[str, Any]:
-    """`text` is what was asked for, `read_text` what the tokens spell, in which they count their places."""
+    """`text` is the requested text, `read_text` what the tokens spell and their offsets refer to."""
     read_text = tokens.text_of(subject.tokenizer, traced.ids)
     asked = request.sentence.text
     text = read_text if asked is None else asked
@@ -83,7 +83,7 @@ def about_target(subject: Subject, traced: Trace, target: Target | None) -> dict
 
 
 def about_request(plan: RunPlan, request: TraceRequest) -> dict[str, Any]:
-    """`run` can be asked for again as it is; `masks`, `pad` and `interventions` are its own."""
+    """`run` can be requested again unchanged; `masks`, `pad` and `interventions` are copies from it."""
     run = plan.resolved(request)
     return {
         "run": run,

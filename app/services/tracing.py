@@ -1,4 +1,4 @@
-"""A trace request, answered: which tensors, from which ids, under which masks, as bytes."""
+"""Answers a trace request: chooses the tensors, runs the model, encodes the bytes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Encoded:
 
 
 def answer(subject: Subject, request: TraceRequest, max_chars: int, loaded: Languages = NONE) -> Encoded:
-    """Run the request. Raises `AppError` for whatever is wrong with it. `loaded`: whom a note may point to."""
+    """Run the request. Raises `AppError` if it is invalid. `loaded`: models that a note may point to."""
     start = perf_counter()
     names = prepare(subject, request)
     plan = plan_run(subject, request, max_chars)
@@ -59,7 +59,7 @@ def answer(subject: Subject, request: TraceRequest, max_chars: int, loaded: Lang
 
 
 def prepare(subject: Subject, request: TraceRequest) -> list[str]:
-    """Check what is asked of the run, before there is one; the names of the tensors that are wanted."""
+    """Check what is wanted of the run before it runs; returns the names of the wanted tensors."""
     description = subject.description
     names = wanted_names(request, description)
     wire.check_dtype(names, request.dtype, description.overviews | description.masks)
@@ -77,7 +77,7 @@ def run(plan: RunPlan, request: TraceRequest, names: list[str]) -> Trace:
 
 
 def outcome(subject: Subject, request: TraceRequest, traced: Trace) -> dict[str, Any]:
-    """What the model makes of it: the predictions asked for, or a classifier's classes."""
+    """The requested predictions, or a classifier's classes."""
     logits = traced.tensors.get(subject.description.logits.tap)
     return {
         "predictions": predict(subject, logits, request.predict) if request.predict and logits is not None else [],
@@ -106,17 +106,17 @@ def wanted_names(request: TraceRequest, description: Description) -> list[str]:
     names = [name for name in match_names(want, known) if in_layers(description.taps[name], request.layers)]
     if want and not names:
         message = f"Nothing that `want` names is in layers {request.layers}."
-        raise AppError("unknown_tensor", message, "Name a tensor of these layers.", where="want", known=known)
+        raise AppError("unknown_tensor", message, "Request a tensor of these layers.", where="want", known=known)
     return names
 
 
 def in_layers(place: TapPlace, layers: list[int] | None) -> bool:
-    """Whether a tap passes the `layers` selection; one that belongs to no layer always does."""
+    """Whether a tap passes the `layers` selection; a tap outside the layers always does."""
     return layers is None or place.layer is None or place.layer in layers
 
 
 def select_heads(tensor: Tensor, dims: str, heads: list[int] | None) -> Tensor:
-    """The heads asked for, in the order asked; a tensor without heads as it is."""
+    """The requested heads, in the requested order; a tensor without heads is unchanged."""
     names = dims.split()
     if heads is None or "head" not in names:
         return tensor

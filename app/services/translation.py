@@ -1,4 +1,4 @@
-"""A translation by beam search, a step at a time, so that it takes turns with other work and can be given up."""
+"""A translation by beam search, one step at a time, so that it takes turns with other work and can be cancelled."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from model.translate import Hypothesis
 
 
 class Translation:
-    """A search that goes on when asked, until it is not `open`. One thread at a time may ask."""
+    """A search that advances on request until it is no longer `open`, from one thread at a time."""
 
     def __init__(self, subject: Subject, request: TranslateRequest, max_chars: int) -> None:
-        """Read the source. Raises `AppError` for whatever is wrong with the request."""
+        """Read the source. Raises `AppError` for an invalid request."""
         start = perf_counter()
         check_can(subject, "beams")
         self.subject, self.request = subject, request
@@ -32,7 +32,7 @@ class Translation:
 
     @torch.inference_mode()
     def step(self) -> bool:
-        """Add a token to every beam; whether there is more to do."""
+        """Add a token to every beam. Returns whether there is more to do."""
         start = perf_counter()
         self.search.step()
         more = self.search.open
@@ -40,7 +40,7 @@ class Translation:
         return more
 
     def answer(self, loaded: Languages) -> dict[str, Any]:
-        """What `/api/translate` says when the search is over."""
+        """The answer of `/api/translate` when the search is over."""
         tokenizer, request = self.subject.tokenizer, self.request
         asked = request.sentence.text
         text = tokens.text_of(tokenizer, self.source) if asked is None else asked

@@ -1,4 +1,4 @@
-"""A model's parameters by name, as they are."""
+"""A model's parameters by name, unchanged."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def check_rows(chosen: Mapping[str, Tensor], rows: list[int] | None) -> None:
     for index, row in enumerate(rows or []):
         if row > last:
             message = f"{shortest!r} has no row {row}: its rows run from 0 to {last}."
-            raise AppError("bad_row", message, f"Take a row from 0 to {last}.", where=f"rows[{index}]", got=row,
+            raise AppError("bad_row", message, f"Use a row from 0 to {last}.", where=f"rows[{index}]", got=row,
                            limit=last)  # fmt: skip
 
 
 def check_size(chosen: Mapping[str, Tensor], rows: list[int] | None) -> None:
-    """Raise `too_large` for more than can be sent at once."""
+    """Raise `too_large` for more than one answer can hold."""
     n_bytes = FLOAT32 * sum(x.numel() if rows is None else x.numel() // len(x) * len(rows) for x in chosen.values())
     if n_bytes > MAX_BYTES:
         message = f"These parameters have {n_bytes / 2**20:.1f} MB, more than the limit of {MAX_BYTES // 2**20} MB."

@@ -1,6 +1,6 @@
-"""Tensors to bytes: a safetensors body, everything that is no tensor as JSON text under `chumoku` in its metadata.
+"""Tensors to bytes: a safetensors body; everything that is not a tensor is JSON text under `chumoku` in its metadata.
 
-Or an .npz, for those who have numpy and nothing else.
+Or an .npz, for those who only have numpy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FLOAT16_MAX = 65504.0
 
 
 def encode(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> bytes:
-    """The body. Arrays are made contiguous first: safetensors writes a transposed one wrongly, without an error."""
+    """The body. Arrays are made contiguous first: safetensors writes transposed ones wrongly, without an error."""
     arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
     return safetensors.numpy.save(arrays, metadata={"chumoku": to_text(metadata)})
 
@@ -40,7 +40,7 @@ def encode_npz(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -
 
 
 def to_text(metadata: Mapping[str, Any]) -> str:
-    """JSON without NaN and Infinity, which no other language reads."""
+    """JSON without NaN and Infinity, which other languages cannot read."""
     return json.dumps(metadata, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
@@ -52,13 +52,13 @@ def check_dtype(names: Sequence[str], dtype: Dtype, fit: Container[str]) -> None
     in [0, 1], and masks, which are uint8 whatever is asked for."""
     wrong = [name for name in names if name not in fit]
     if dtype == "uint8" and wrong:
-        message = f"{wrong[0]!r} cannot travel as uint8: only weights in [0, 1] can."
+        message = f"{wrong[0]!r} cannot be sent as uint8: only weights in [0, 1] can."
         hint = "Ask for float16 or float32, or for patterns (and masks) only."
         raise AppError("bad_dtype", message, hint, where="dtype", got=dtype, known=["float32", "float16"])
 
 
 def convert(name: str, tensor: Tensor, dtype: Dtype) -> np.ndarray:
-    """`tensor` in the dtype of the wire, same shape. Integers stay what they are; uint8 is round(255·x).
+    """`tensor` in the dtype of the wire, same shape. Integers do not change; uint8 is round(255·x).
 
     Raises `bad_dtype` for a value that float16 cannot hold.
     """
@@ -73,7 +73,7 @@ def convert(name: str, tensor: Tensor, dtype: Dtype) -> np.ndarray:
 
 
 def to_half(name: str, tensor: Tensor) -> Tensor:
-    """float16, or `bad_dtype` where a value would become infinite."""
+    """float16, or `bad_dtype` if a value would become infinite."""
     largest = float(tensor.abs().max()) if tensor.numel() else 0.0
     if largest > FLOAT16_MAX:
         message = f"{name!r} holds {largest:.6g}, more than float16 can."
@@ -82,5 +82,5 @@ def to_half(name: str, tensor: Tensor) -> Tensor:
 
 
 def scales(names: Sequence[str], dtype: Dtype, weights: Container[str]) -> dict[str, int]:
-    """What each tensor was multiplied with; nothing unless it holds weights that travel as bytes."""
+    """The factor each tensor was multiplied by; empty unless it has weights sent as bytes."""
     return {name: SCALE for name in names if name in weights} if dtype == "uint8" else {}

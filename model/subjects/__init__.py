@@ -1,4 +1,4 @@
-"""What can be traced, whoever made it: subjects, and the sources that open folders as subjects."""
+"""Subjects (models that can be traced), and the sources that open folders as subjects."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = [
 ]  # fmt: skip
 
 SOURCES: list[Source] = [ZooFolders()]
-"""The first that can open a folder opens it. A new kind of model is one file in this folder, and one entry here."""
+"""The first source that can open a folder opens it. A new kind of model is one file here and one entry."""
 
 
 def source_of(folder: Path) -> Source | None:
-    """The source that can open this folder; None: it holds no model."""
+    """The source that can open this folder; None if it has no model."""
     return next((source for source in SOURCES if source.can_open(folder)), None)
 
 
 def find_folders(*folders: Path) -> dict[str, tuple[Path, Source]]:
-    """The models inside `folders` by name, sorted; where two share a name the first folder's stands."""
+    """The models in `folders` by name, sorted. If two have the same name, the first folder wins."""
     found: dict[str, tuple[Path, Source]] = {}
     for folder in folders:
         for inside in sorted(folder.glob("*/")):

@@ -1,4 +1,4 @@
-"""What can be traced: the protocols by which the app knows models. Nobody asks for a subject's class."""
+"""The protocols through which the app uses models. No code tests the class of a subject."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Tokenizer(Protocol):
         ...
 
     def encode(self, text: str) -> list[int]:
-        """Without special ids. Raises `ValueError` for text that has no UTF-8."""
+        """Without special ids. Raises `ValueError` for text that cannot be encoded in UTF-8."""
         ...
 
     def tokens(self, ids: list[int]) -> list[Token]: ...
@@ -51,7 +51,7 @@ class Weight:
 
 @dataclass(frozen=True)
 class About:
-    """What is known of a model without its weights."""
+    """What is known about a model without its weights."""
 
     name: str
     description: Description
@@ -59,19 +59,19 @@ class About:
     never_sampled: list[int]
     card: Mapping[str, Any] = field(default_factory=dict)
     config: Mapping[str, Any] = field(default_factory=dict)
-    """The numbers and names that its maker calls its config, for people."""
+    """Its config as its author wrote it, for people."""
     weights: Mapping[str, Weight] = field(default_factory=dict)
-    """Its parameters by name, a tied one under each of its names."""
+    """Its parameters by name; a tied one under each of its names."""
     n_parameters: int = 0
 
     @property
     def reads_first(self) -> bool:
-        """Whether what it reads begins with the special token `first` ([CLS]); else what it writes does (START)."""
+        """Whether what it reads begins with the special token `first` ([CLS]). Otherwise its output does (START)."""
         return self.special.first is not None and self.description.writes is None
 
 
 class Subject(Protocol):
-    """A model that can be traced, loaded."""
+    """A loaded model that can be traced."""
 
     @property
     def about(self) -> About: ...
@@ -90,28 +90,28 @@ class Subject(Protocol):
     def device(self) -> torch.device: ...
     @property
     def nbytes(self) -> int:
-        """What it takes of the memory."""
+        """The memory it takes, in bytes."""
         ...
 
     @property
     def checkpoint(self) -> Checkpoint | None:
-        """Our own modules, which `model.explain` takes apart; None: it cannot be explained."""
+        """Our own modules, which `model.explain` needs; None: it cannot be explained."""
         ...
 
     def trace(self, run: Run, names: Sequence[str]) -> Trace:
-        """One forward pass, with the taps called `names`."""
+        """One forward pass, with the taps named `names`."""
         ...
 
     def start(self, run: Run, names: Sequence[str]) -> Session:
-        """A text that grows, where the description says `can["generate"]`."""
+        """A text that grows, if the description says `can["generate"]`."""
         ...
 
     def search(self, run: Run, beams: int, alpha: float) -> BeamSearch:
-        """Where the description says `can["beams"]`."""
+        """A beam search, if the description says `can["beams"]`."""
         ...
 
     def read(self, stream: Tensor) -> Tensor:
-        """The stream [position d_model] read as if it were the last: logits [position vocab|class]."""
+        """The stream [position d_model] decoded as if it were the last: logits [position vocab|class]."""
         ...
 
     def weights(self, names: Sequence[str]) -> Mapping[str, Tensor]:
@@ -123,11 +123,11 @@ class Source(Protocol):
     """A kind of model folder."""
 
     def can_open(self, folder: Path) -> bool:
-        """Whether the folder is of this kind, by a look at its files' names."""
+        """Whether the folder is of this kind, by the names of its files."""
         ...
 
     def about(self, folder: Path) -> About:
-        """From configs alone. Raises `OSError` or `ValueError` saying what is missing or does not fit."""
+        """From configs alone. Raises `OSError` or `ValueError` naming what is missing or invalid."""
         ...
 
     def open(self, folder: Path, device: torch.device) -> Subject:

@@ -24,7 +24,7 @@ from model.translate import BeamSearch
 
 
 class ZooFolders:
-    """Folders as `chumoku train` writes them."""
+    """Folders written by `chumoku train`."""
 
     def can_open(self, folder: Path) -> bool:
         return (folder / "config.json").is_file()
@@ -47,7 +47,7 @@ def about_config(name: str, config: ModelConfig, card: Mapping[str, object]) -> 
 
 @lru_cache
 def shapes(config: ModelConfig) -> tuple[dict[str, Weight], int]:
-    """The parameters, and how many numbers they hold together, a tied matrix counted once."""
+    """The parameters, and their total size, with a tied matrix counted once."""
     with torch.device("meta"):
         model = build(config)
     described = parameters(config)

@@ -1,4 +1,4 @@
-"""Why a model answers as it does: numbers that `model.explain` makes of a run, or of the model alone."""
+"""Explanations: what `model.explain` computes from a run, or from the model alone."""
 
 from __future__ import annotations
 
@@ -39,45 +39,45 @@ OTHERS: Answers = {**REFUSALS, **BUSY}
 async def lens(request: LensRequest, desk: DeskDep) -> Response:
     """The logit lens: what each layer's stream would predict if it were the last.
 
-    `final` and `next` follow the model's own first choice, and the token that does come next, through the layers. Of
-    an encoder-only model there is one row, [CLS]'s, and answers are classes.
+    `final` and `next` follow the model's final first choice and the actual next token through the layers. An
+    encoder-only model has one row, that of [CLS], and its answers are classes.
     """
     return await desk.explain_run(request, explain_answers.lens, "lens")
 
 
 @router.post("/contributions", response_model=ContributionsResponse, responses=OTHERS)
 async def contributions(request: ContributionsRequest, desk: DeskDep) -> Response:
-    """A logit as a sum: what the embedding, each head and each FFN wrote into the stream, as the logit reads it.
+    """A logit as a sum: what the embedding, each head and each FFN wrote to the stream, projected onto the logit.
 
-    The scale of each LayerNorm on the way is held fixed at the value that it has here (`scales`).
+    The scale of each LayerNorm on the way is held fixed at its value in this run (`scales`).
     """
     return await desk.explain_run(request, explain_answers.contributions, "contributions")
 
 
 @router.post("/gradients", response_model=GradientsResponse, responses=OTHERS)
 async def gradients(request: GradientsRequest, desk: DeskDep) -> Response:
-    """How the gradient of ln p(answer) reaches each layer, with residual connections and without."""
+    """How the gradient of ln p(answer) reaches each layer, with and without residual connections."""
     return await desk.explain_run(request, explain_answers.gradients, "gradients")
 
 
 @router.post("/heads", response_model=HeadsResponse, responses=OTHERS)
 async def heads(request: HeadsRequest, desk: DeskDep) -> Response:
-    """What each head looks at on this sentence: scores, and a label where one fits by its rule."""
+    """What each head looks at on this sentence: scores, and a label if one fits."""
     return await desk.explain_run(request, explain_layers.heads, "heads")
 
 
 @router.post("/units", response_model=UnitsResponse, responses=OTHERS)
 async def units(request: UnitsRequest, desk: DeskDep) -> Response:
-    """The FFNs' units on this sentence: which fire, which never do, and each token's strongest.
+    """The FFN units on this sentence: which fire, which never do, and the strongest of each token.
 
-    With `unit` and `layer`, also the tokens that this unit answers strongest.
+    With `unit` and `layer`, also the strongest tokens of that unit.
     """
     return await desk.explain_run(request, explain_layers.units, "units")
 
 
 @router.post("/swap", response_model=SwapResponse, responses=OTHERS)
 async def swap(request: SwapRequest, desk: DeskDep) -> Response:
-    """What changes when two tokens of the source change places, with positions and without."""
+    """What changes when two tokens of the source change places, with and without positions."""
     return await desk.explain_run(request, explain_layers.swap, "swap")
 
 
@@ -89,20 +89,20 @@ async def residual(request: ResidualRequest, desk: DeskDep) -> Response:
 
 @router.post("/neighbours", response_model=NeighboursResponse, responses=OTHERS)
 async def neighbours(request: NeighboursRequest, desk: DeskDep) -> Response:
-    """The tokens whose embeddings lie nearest to one token's."""
+    """The tokens whose embeddings are nearest to that of one token."""
     return await desk.explain_model(request, explain_tables.neighbours, "neighbours")
 
 
 @router.post("/positions", response_class=Response, responses={200: POSITIONS_ANSWER, **OTHERS})
 async def positions(request: PositionsRequest, desk: DeskDep) -> Response:
-    """The table of positions, and how alike its rows are, as a safetensors body.
+    """The position table and the similarity of its rows, as a safetensors body.
 
-    A sinusoid goes on behind the model's window (to 8 times its length); learned positions do not.
+    A sinusoid continues after the model's window (up to 8 times its length); learned positions do not.
     """
     return await desk.tensors(request, explain_tables.positions, "positions")
 
 
 @router.post("/parameters", response_model=ParametersResponse, responses=OTHERS)
 async def parameters(request: ParametersRequest, desk: DeskDep) -> Response:
-    """Where the model's parameters are: counted by part, stack and layer, with tied matrices told."""
+    """Where the model's parameters are: counted by part, stack and layer, with tied matrices marked."""
     return await desk.explain_model(request, explain_tables.parameters, "parameters")

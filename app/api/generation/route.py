@@ -25,9 +25,9 @@ router = APIRouter(prefix="/api", tags=["generation"])
 async def opened(
     request: GenerateRequest, http: Request, library: LibraryDep, settings: SettingsDep, work: WorkDep, seen: SeenDep
 ) -> AsyncIterator[Session]:
-    """The generation asked for, holding its place until the stream ends.
+    """The requested generation, which holds its place until the stream ends.
 
-    A dependency, so that whatever is wrong with the request is a normal answer: the stream has not begun yet.
+    A dependency, so that an error in the request is a normal answer: the stream has not started yet.
     """
 
     async def wanted() -> bool:
@@ -50,13 +50,13 @@ async def opened(
 
 @router.post("/generate", response_class=EventSourceResponse, responses=as_json(REFUSALS | BUSY))
 async def generate(session: Annotated[Session, Depends(opened)], work: WorkDep) -> AsyncIterator[ServerSentEvent]:
-    """Let the model write on, one server-sent event for each token, under the run's masks, PADs and interventions.
+    """Let the model continue, one server-sent event per token, under the run's masks, PADs and interventions.
 
-    Without the causal mask a new token changes the rows before it: each step then computes them all again.
+    Without the causal mask, a new token changes earlier rows, so each step recomputes all of them.
 
     `start` has the prompt's tokens and the first prediction; each `step` the new token, the number u that drew it, its
-    probability before and after the sampling settings, its attention rows in all layers and heads, and the prediction
-    that follows from it; `end` the reason. `error` carries the one error shape. Closing the connection stops the work.
+    probability before and after the sampling settings, its attention rows in all layers and heads, and the next
+    prediction; `end` the reason. `error` has the usual error shape. Closing the connection stops the work.
     """
     try:
         async for event in events(session, work):
@@ -69,7 +69,7 @@ async def generate(session: Annotated[Session, Depends(opened)], work: WorkDep) 
 
 
 async def events(session: Session, work: Work) -> AsyncIterator[Event]:
-    """Each step one call into a worker thread, so that generations take turns with everything else."""
+    """Each step is one call into a worker thread, so that generations take turns with other work."""
     yield (await work.run(session.start, kind="prompt", patient=True)).value
     while session.ended is None:
         step = await work.run(session.step, kind="step", patient=True)

@@ -14,7 +14,7 @@ class Health(BaseModel):
 class Readiness(BaseModel):
     status: str = Field(examples=["ready"])
     models: list[str]
-    loaded: list[str] = Field(description="Those that were needed and are still in memory.")
+    loaded: list[str] = Field(description="Models that were used and are still in memory.")
     jobs: int = Field(description="Jobs that run or wait.")
     places: int = Field(description="Jobs that may run or wait; one more gets 503.")
     streams: int = Field(description="Open generations.")

@@ -21,7 +21,7 @@ async def healthz() -> dict[str, str]:
 
 @router.get("/readyz", response_model=Readiness)
 async def readyz(library: LibraryDep, work: WorkDep) -> dict[str, Any]:
-    """Which models there are, which of them are loaded, and how busy they are."""
+    """The models, which of them are loaded, and how busy the server is."""
     return {
         "status": "ready",
         "models": library.names,

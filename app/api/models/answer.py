@@ -1,4 +1,4 @@
-"""What a model looks like in the list of models."""
+"""The description of a model in the list of models."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ class TapInfo(BaseModel):
 
 
 class AttentionInfo(BaseModel):
-    """One attention that every layer of a stack has."""
+    """One attention in every layer of a stack."""
 
     id: str = Field(examples=["self"])
-    path: str = Field(description="Its taps, without their last part.", examples=["layers.{layer}.attn"])
-    queries: Literal["source", "target"] = Field(description="Whose tokens ask.")
-    keys: Literal["source", "target"] = Field(description="Whose tokens are asked.")
-    causal: bool = Field(description="Whether it was trained under a causal mask.")
+    path: str = Field(description="The prefix of its taps.", examples=["layers.{layer}.attn"])
+    queries: Literal["source", "target"] = Field(description="The side of the queries.")
+    keys: Literal["source", "target"] = Field(description="The side of the keys.")
+    causal: bool = Field(description="Whether it was trained with a causal mask.")
 
 
 class FirstToken(BaseModel):
-    """The special token that a classifier's text, or an encoder-decoder's target, begins with."""
+    """The special token at the start of a classifier's text or an encoder-decoder's target."""
 
     id: int
     text: str = Field(examples=["[CLS]"])
@@ -46,26 +46,28 @@ class ModelInfo(BaseModel):
     scale_embeddings: bool | None = None
     layer_norm_eps: float | None = None
     text_form: str | None = Field(
-        default=None, description="How text is written before it is cut into tokens.", examples=["natural"]
+        default=None, description="How text is normalised before tokenizing.", examples=["natural"]
     )
     attentions: list[AttentionInfo] = Field(description="Where it attends, in the order of the forward pass.")
-    classes: list[str] = Field(description="What a classifier tells apart; none in the other families.")
-    languages: list[str] = Field(description="What it was trained on; an encoder-decoder's source, then its target.")
+    classes: list[str] = Field(description="The classes of a classifier; empty in other families.")
+    languages: list[str] = Field(
+        description="The languages it was trained on; for an encoder-decoder, the source's, then the target's."
+    )
     n_parameters: int
     end_id: int | None = Field(description="The id that ends a text, or a target.")
     pad_id: int | None
     first: FirstToken | None
     never_sampled: list[int] = Field(description="Ids with probability 0 in every prediction: PAD, and START or [CLS].")
     device: str
-    card: dict[str, Any] = Field(description="What the model was trained on, how, and how good it is.")
+    card: dict[str, Any] = Field(description="What the model was trained on, how, and its quality.")
     units: dict[str, Any] | None = Field(
-        description="The card's summary of FFN units over a corpus: of each FFN, which never fire and which always do."
+        description="From the card: the FFN units that never fire, and those that always do, over a corpus."
     )
     weights: dict[str, list[int]] = Field(
-        description="The parameters' names and shapes, for `POST /api/weights`.",
+        description="Names and shapes of the parameters, for `POST /api/weights`.",
         examples=[{"layers.0.attn.w_q.weight": [256, 256]}],
     )
-    taps: list[TapInfo] = Field(description="The tensors that a trace can give.")
+    taps: list[TapInfo] = Field(description="The tensors that a trace can return.")
 
 
 class SpecialIds(BaseModel):
@@ -84,5 +86,5 @@ class ModelDetail(ModelInfo):
 
 
 class ModelsResponse(BaseModel):
-    default: str = Field(description="The model that a request without a name gets.")
+    default: str = Field(description="The model used for a request without a name.")
     models: list[ModelInfo]

@@ -1,4 +1,4 @@
-"""Which models there are."""
+"""The models."""
 
 from __future__ import annotations
 

@@ -20,14 +20,14 @@ async def tokenize(
 ) -> JSONResponse:
     """The tokens of a text: id, bytes, text, and which characters they stand for.
 
-    A text that is longer than the model's window is counted, not refused. With `compare`, `encodings` says how many
-    tokens tiktoken's public encodings make of it; nothing is downloaded for that.
+    A text longer than the model's window is counted, not refused. With `compare`, `encodings` has the number of
+    tokens under tiktoken's public encodings; nothing is downloaded for that.
     """
     entry = library.find(request.model)
     seen.model, seen.text = entry.name, request.text
 
-    # The answer is written in the thread too: for a long text it has megabytes, which FastAPI would check and write on
-    # the event loop.
+    # The answer is serialised in the thread too: for a long text it has megabytes, which FastAPI would validate and
+    # serialise on the event loop.
     def count() -> JSONResponse:
         with library.use(entry) as subject:
             found = tokens.tokenize(subject, request.text, settings.max_text_chars)

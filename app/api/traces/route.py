@@ -1,4 +1,4 @@
-"""One sentence through one model, with the tensors asked for."""
+"""Traces: one sentence through one model, with the requested tensors."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ RESPONSES: Answers = {200: TRACE_ANSWER, **REFUSALS, **BUSY}
 async def trace(
     request: TraceRequest, http: Request, library: LibraryDep, settings: SettingsDep, work: WorkDep, seen: SeenDep
 ) -> Response:
-    """Run a sentence through a model and get the tensors that `want` names, as a safetensors body.
+    """Run a sentence through a model and return the tensors that `want` names, as a safetensors body.
 
-    Tensors carry the names of their taps and no batch dimension. Everything that is no tensor (tokens, dimension names,
+    Tensors are named by their taps and have no batch dimension. Everything else (tokens, dimension names,
     predictions) is JSON text in the metadata, under `chumoku`. With `format: "npz"` the body is for `numpy.load`, and
     the same JSON text is the array `__metadata__`.
 
-    An encoder-decoder also reads a target: `target` or `target_ids`, or else what it writes by itself, greedily. Of an
-    encoder-only model the metadata says the `classes`.
+    An encoder-decoder also reads a target: `target` or `target_ids`, or else its own greedy translation. For an
+    encoder-only model, the metadata has the `classes`.
     """
 
     async def wanted() -> bool:
@@ -48,7 +48,7 @@ async def trace(
 
 
 def attachment(model: str, suffix: str) -> str:
-    """The name under which a browser saves the answer: ASCII, for headers hold nothing else."""
+    """The file name for a browser. ASCII, because headers allow nothing else."""
     name = re.sub(r"[^\w.-]+", "-", model, flags=re.ASCII).strip("-.") or "model"
     return f'attachment; filename="chumoku-{name}.{suffix}"'
 

@@ -1,4 +1,4 @@
-"""What a request for a trace may say: a run, and what is wanted of it."""
+"""Requests for a trace: a run, and what is wanted of it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from app.api.schema import Indices
 
 
 class Predict(Sampling):
-    """Which positions' next tokens to list, and under which sampling settings."""
+    """The positions whose next tokens to list, and the sampling settings."""
 
     positions: Indices = Field(
-        description="Row t is about the token at t+1; an encoder-decoder's rows are its target's.", examples=[[3]]
+        description="Row t is about the token at t+1. In an encoder-decoder, rows are those of the target.",
+        examples=[[3]],
     )
     n: Candidates = 12
 
@@ -25,19 +26,18 @@ class TraceRequest(Run):
         default=None,
         max_length=256,
         description="Tensors by name; `*` and `?` as in a shell. The names are in `GET /api/models` under `taps`. "
-        "Left out: every attention's overview, its pattern.",
+        "Default: the overview of every attention, its pattern.",
         examples=[["layers.0.attn.pattern", "layers.0.attn.mask"]],
     )
-    layers: Indices | None = Field(
-        default=None, description="Only these layers, of each stack, of what `want` names.", examples=[[0, 1]]
-    )
+    layers: Indices | None = Field(default=None, description="Only these layers of each stack.", examples=[[0, 1]])
     heads: Indices | None = Field(default=None, description="Only these heads, in this order.", examples=[[0]])
     dtype: Literal["float32", "float16", "uint8"] = Field(
         default="float32",
-        description="Of float tensors. uint8 is round(255·x), for patterns only. A mask is always uint8.",
+        description="The dtype of float tensors. uint8 is round(255·x), for patterns only. A mask is always uint8.",
     )
     format: Literal["safetensors", "npz"] = Field(
-        default="safetensors", description="npz is for `numpy.load`: the same arrays, the metadata as `__metadata__`."
+        default="safetensors",
+        description="npz is for `numpy.load`: the same arrays, with the metadata as `__metadata__`.",
     )
     describe: bool = Field(
         default=False,

@@ -1,4 +1,4 @@
-"""A sentence in another language."""
+"""Translation by beam search."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ router = APIRouter(prefix="/api", tags=["translation"])
 async def translate(
     request: TranslateRequest, http: Request, library: LibraryDep, settings: SettingsDep, work: WorkDep, seen: SeenDep
 ) -> dict[str, Any]:
-    """Translate a sentence with an encoder-decoder by beam search; `hypotheses` are what the beams found, best first.
+    """Translate a sentence with an encoder-decoder by beam search; `hypotheses` are its results, best first.
 
-    Without `model`, the first encoder-decoder there is. The search takes turns with other work, and closing the
-    connection stops it within a step. For the translation token by token, with its attention, ask `/api/generate`.
+    Without `model`, uses the first encoder-decoder. The search takes turns with other work, and closing the connection
+    stops it within a step. For a translation token by token, with its attention, use `/api/generate`.
     """
 
     async def wanted() -> bool:

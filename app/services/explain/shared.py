@@ -23,7 +23,7 @@ Json = dict[str, Any]
 
 @contextmanager
 def refusing(code: str, hint: str, *, where: str, got: int | None = None, limit: int | None = None) -> Iterator[None]:
-    """What `model.explain` says of a number that it cannot take, as an error of ours."""
+    """Errors of `model.explain` about an invalid argument, as an `AppError`."""
     try:
         yield
     except ValueError as error:
@@ -32,12 +32,12 @@ def refusing(code: str, hint: str, *, where: str, got: int | None = None, limit:
 
 
 def chosen(plan: RunPlan, request: AnswerRequest) -> tuple[int, int]:
-    """The row and the answer that are explained: the last, and the model's own first, where none is asked for.
+    """The row and the answer to explain; by default the last row, and the model's own first choice.
 
     Raises `bad_position`, and `bad_token` or `bad_class`.
     """
     rows = rows_read(plan.checkpoint, plan.padded, plan.target.ids if plan.target else None)
-    hint = f"Take a row from {rows[0]} to {rows[-1]}, or leave it out."
+    hint = f"Use a row from {rows[0]} to {rows[-1]}, or leave it out."
     with refusing("bad_position", hint, where="row", got=request.row, limit=rows[-1]):
         row = pick_row(rows, request.row)
     if request.answer is not None:
@@ -48,7 +48,7 @@ def chosen(plan: RunPlan, request: AnswerRequest) -> tuple[int, int]:
 
 
 def checked(checkpoint: Checkpoint, answer: int, where: str) -> int:
-    """An answer that the model has a logit for; raises `bad_token`, or a classifier's `bad_class`."""
+    """An answer that the model has a logit for. Raises `bad_token`, or `bad_class` for a classifier."""
     classes = checkpoint.config.classes
     code, limit = ("bad_class", len(classes) - 1) if classes else ("bad_token", checkpoint.config.vocab_size - 1)
     with refusing(code, f"Take one from 0 to {limit}.", where=where, got=answer, limit=limit):
@@ -56,7 +56,7 @@ def checked(checkpoint: Checkpoint, answer: int, where: str) -> int:
 
 
 def stack_of(checkpoint: Checkpoint, asked: str | None, where: str) -> Stack:
-    """A stack by its id, with or without a dot (None: the first; empty: the one there is).
+    """A stack by its id, with or without a dot (None: the first; empty: the only one).
 
     Raises `unknown_stack`, also for a model that has but one.
     """
@@ -73,31 +73,31 @@ def stack_of(checkpoint: Checkpoint, asked: str | None, where: str) -> Stack:
 
 
 def prefixed(checkpoint: Checkpoint, one: Any) -> Json:
-    """`plain` of what belongs to a stack, with what the names of this stack's taps begin with."""
+    """`plain` of something in a stack, with the prefix of the stack's taps."""
     return {"prefix": checkpoint.description.stack(one.stack).prefix, **plain(one)}
 
 
 def answers(checkpoint: Checkpoint, ids: Iterable[int | None]) -> Json:
-    """How the answers are to be shown: tokens by their ids, or the names of the classes."""
+    """How to show the answers: tokens by their ids, or the names of the classes."""
     classes = list(checkpoint.config.classes)
     return {"classes": classes, "tokens": {} if classes else looks(checkpoint, ids)}
 
 
 def looks(checkpoint: Checkpoint, ids: Iterable[int | None]) -> Json:
-    """Each of these ids, once, as it looks by itself."""
+    """Each of these ids once, as a token outside a sentence."""
     return {str(i): tokens.look(checkpoint.tokenizer, i) for i in sorted({i for i in ids if i is not None})}
 
 
 def plain(fields: Any) -> Json:
-    """The fields of a dataclass, tensors as lists. What is a dataclass itself stays one."""
+    """The fields of a dataclass, tensors as lists. Nested dataclasses stay."""
     return {name: value.tolist() if isinstance(value, Tensor) else value for name, value in vars(fields).items()}
 
 
 def to_json(answer: Json) -> bytes:
-    """JSON; a number that is none (NaN, infinity) is null."""
+    """Encodes as JSON. NaN and infinity become null."""
     try:
         return dump(answer)
-    except ValueError:  # rare: looking for them each time costs more than writing twice
+    except ValueError:  # rare: checking each time costs more than encoding twice
         return dump(finite(answer))
 
 
@@ -106,7 +106,7 @@ def dump(answer: Any) -> bytes:
 
 
 def finite(value: Any) -> Any:
-    """The same with null for every float that JSON cannot write."""
+    """The same with null for every float that JSON cannot represent."""
     if isinstance(value, dict):
         return {name: finite(one) for name, one in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""What can be told of a model without a sentence: its embeddings, its positions, where its parameters are."""
+"""Explanations of a model without a sentence: its embeddings, positions and parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from model.explain.positions import MAX_TIMES, position_table
 from model.subjects import Subject
 
 MAX_LENGTH = 4096
-"""The similarity of so many positions with each other has 64 MB."""
+"""The similarity matrix of this many positions takes 64 MB."""
 
 
 def neighbours(subject: Subject, request: NeighboursRequest) -> Json:
@@ -40,7 +40,7 @@ def positions(subject: Subject, request: PositionsRequest) -> bytes:
     stack = stack_of(checkpoint, request.prefix, "prefix")
     window, limit = checkpoint.config.max_seq_len, longest(checkpoint)
     length = min(window, limit) if request.length is None else request.length
-    hint = f"Take {limit} or fewer."
+    hint = f"Use {limit} or fewer."
     if length > MAX_LENGTH:
         message = f"A table of {length} positions is too large to send."
         raise AppError("too_long", message, hint, where="length", got=length, limit=limit)
@@ -53,7 +53,7 @@ def positions(subject: Subject, request: PositionsRequest) -> bytes:
 
 
 def longest(checkpoint: Checkpoint) -> int:
-    """The longest table that there is of the model's kind of positions, and that can be sent."""
+    """The longest table that exists for the model's kind of positions and can be sent."""
     window = checkpoint.config.max_seq_len
     lengths: dict[PositionKind, int] = {"sinusoidal": MAX_TIMES * window, "learned": window}
     return min(lengths.get(checkpoint.config.position, MAX_LENGTH), MAX_LENGTH)
