@@ -7,7 +7,7 @@ import { h, perRoot, replace, setText, update } from "../ui/dom.js";
 import { significant } from "../ui/format.js";
 import { t } from "../ui/i18n.js";
 
-/** So many rows at once: a table of 256 × 256 would be 65,536 elements. */
+/** Rows per page: a table of 256 × 256 would be 65,536 elements. */
 const PAGE = 64;
 
 const partsOf = perRoot((root) => {
@@ -44,7 +44,7 @@ function turnPage(parts, by) {
   parts.box.scrollTop = 0;
 }
 
-/** What is open is built, once for the same numbers; another choice only moves the mark. */
+/** An open table is built once for the same numbers; another choice only moves the mark. */
 function show(parts) {
   const { details, matrix, page } = parts;
   if (!details.open) parts.built = empty(parts);

@@ -23,7 +23,7 @@ export class ApiError extends Error {
 /** @returns {Promise<{default: string, models: any[]}>} */
 export const models = async (options = {}) => (await send("GET", "/api/models", undefined, options)).json();
 
-/** What there is to know about one model. @param {string} name @returns {Promise<any>} */
+/** The full entry of one model. @param {string} name @returns {Promise<any>} */
 export const model = async (name, options = {}) =>
   (await send("GET", `/api/models/${encodeURIComponent(name)}`, undefined, options)).json();
 
@@ -75,7 +75,7 @@ async function send(method, path, body, { signal } = {}) {
 async function errorOf(answer) {
   const said = await answer.json().catch(() => ({}));
   const retryAfter = answer.status === 503 ? Number(answer.headers.get("retry-after")) || 1 : 0;
-  // A proxy's 502 or 504 has another body: the app behind it does not answer.
+  // A proxy's 502 or 504 has another body: the app behind it does not respond.
   const code = said?.error?.code ?? (answer.status >= 502 ? "unreachable" : "http");
   return new ApiError({ message: `HTTP ${answer.status}`, ...said?.error, code, status: answer.status, retryAfter });
 }

@@ -15,7 +15,7 @@ export async function fill(bags, key, names, asked) {
   bags.set(key, bag);
   const ways = coming.get(bag) ?? new Map();
   coming.set(bag, ways);
-  // What was given up on its way is asked for again.
+  // What was cancelled on its way is requested again.
   if (names.some((name) => ways.has(name))) await Promise.allSettled(names.map((name) => ways.get(name)));
   const missing = names.filter((name) => !bag.has(name));
   if (!missing.length) return bag;

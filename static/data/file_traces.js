@@ -40,7 +40,7 @@ export function createFileTraces({ meta, tensors }, { key, name, known, namesOf 
     const attention = attentionOf(model, id);
     const at = `${attention.id}.${layer}.${head}`;
     if (!details.has(at)) details.set(at, detailOf({ meta, tensors }, attention, layer, head));
-    return details.get(at); // the same arrays for the same head: a picture is then not made anew
+    return details.get(at); // the same arrays for the same head, so that a picture is not redrawn
   }
 
   /** @param {State} state */

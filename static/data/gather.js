@@ -19,7 +19,7 @@ export function createGathering(show) {
     add() {
       timer ||= setTimeout(now);
     },
-    /** Show what is new at once: nothing more is on its way. What went wrong on the way is thrown now. */
+    /** Show what is new at once: nothing more is on its way. Throws errors that happened on the way. */
     end() {
       if (timer) now();
       if (mistakes.length) throw mistakes[0];

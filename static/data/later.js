@@ -2,7 +2,7 @@
 
 const LATER = new Set(["explain:heads"]);
 
-/** For so long nothing newer must have been wanted: nothing is asked for between two letters. */
+/** The pause without newer requests before these are sent: nothing is requested between two keystrokes. */
 const PAUSE_MS = 150;
 
 /** @param {string} need */

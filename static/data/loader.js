@@ -85,7 +85,7 @@ export function createLoader(traces, modelNamed) {
     },
     counts: async (state, trace, arrive) => arrive("counts", { counts: await traces.counts(state, trace.text) }),
     change: async (state, trace, arrive) => arrive("change", { change: await changeOf(traces, state, trace) }),
-    // "tensor:…", "weight:…", "explain:…": all tensors of one load are one request, each explanation is one of its own.
+    // "tensor:…", "weight:…", "explain:…": all tensors of one load are one request, each explanation is a separate one.
     tensor: async (state, trace, arrive, names, soon = "") =>
       arrive(asNeeds("tensor", names), { tensors: await traces.tensors(state, names, `${soon}tensors`) }),
     weight: async (state, trace, arrive, names, soon = "") =>
@@ -131,7 +131,7 @@ export function createLoader(traces, modelNamed) {
   return { load, cancel, soon };
 }
 
-/** Needs by kind, with the names behind their colons. @param {string[]} needs @returns {[string, string[]][]} */
+/** Needs by kind, with the names after their colons. @param {string[]} needs @returns {[string, string[]][]} */
 function byKind(needs) {
   /** @type {Map<string, string[]>} */
   const kinds = new Map();

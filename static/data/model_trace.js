@@ -125,7 +125,7 @@ export function modelTrace({
 function picturesOf({ tensors }, model, open) {
   /** @param {Tensor} tensor @param {number} head @returns {Uint8Array} */
   const slice = ({ data, shape: [heads, n_query, n_key] }, head) => {
-    // A mask that is the same for every head comes with one: the last head of the tensor stands for all.
+    // A mask that is the same for every head comes with one head: the last head of the tensor is used for all.
     const at = Math.min(head, heads - 1) * n_query * n_key;
     return /** @type {Uint8Array} */ (data).subarray(at, at + n_query * n_key);
   };
@@ -152,7 +152,7 @@ export const detailRoles = ({ roles }) =>
   Object.keys(roles).filter((role) => PROJECTED.has(role) || roles[role].dims === "head query key");
 const PROJECTED = new Set(["q", "k", "v"]);
 
-/** The names of the tensors behind a detail. @param {Attention} attention @param {number} layer */
+/** The names of the tensors of a detail. @param {Attention} attention @param {number} layer */
 export const detailNames = (attention, layer) => detailRoles(attention).map((role) => tapOf(attention, layer, role));
 
 /**
@@ -165,7 +165,7 @@ export function detailOf({ meta, tensors }, attention, layer, head) {
   const detail = { attention: attention.id, layer, head, causal: meta.masks.causal };
   for (const role of detailRoles(attention)) {
     const [heads, rows, cols] = tensors[tapOf(attention, layer, role)].shape;
-    // One head may stand for several: a mask for all, keys and values for a group.
+    // One head may be shared: a mask by all heads, keys and values by a group.
     const from = Math.floor((head * heads) / attention.n_head) * rows * cols;
     const at = meta.heads ? 0 : from;
     detail[role] = {

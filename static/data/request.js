@@ -18,7 +18,7 @@ export function asked({ model, input, target, target_ids, masks, pad, interventi
 /** The part of a request that says what is traced. @param {import("../state/store.js").State} state */
 export const requestOf = (state) => asked(runOf(state));
 
-/** The run that a generation goes on from: it reads the sentence without its PADs. @param {import("../state/store.js").State} state */
+/** The run that a generation continues: it reads the sentence without its PADs. @param {import("../state/store.js").State} state */
 const unpadded = (state) => runOf({ ...state, padCount: 0 });
 
 /**

@@ -22,7 +22,7 @@ export async function retrying(run, { signal, onWait = () => {} }) {
       const error = /** @type {import("./api.js").ApiError} */ (thrown);
       const seconds = secondsToWait(error, attempt);
       if (seconds === 0 || signal?.aborted) {
-        if (!signal?.aborted) onWait(null); // the server does answer: with an error of its own
+        if (!signal?.aborted) onWait(null); // the server did respond, with an error of its own
         throw error;
       }
       onWait({ code: error.code, seconds });

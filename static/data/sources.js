@@ -23,7 +23,7 @@ export function createSources(live, api, modelNamed) {
     (/** @type {import("../state/store.js").State} */ state, /** @type {unknown[]} */ ...more) => {
       /** @type {Record<string, any>} */
       const source = fileOf(state) ?? live;
-      if (!source[name]) throw new Error(`a saved trace has no "${name}"`); // `lacks` says so before anyone asks
+      if (!source[name]) throw new Error(`a saved trace has no "${name}"`); // `lacks` says so before the request
       return source[name](state, ...more);
     },
   ]);

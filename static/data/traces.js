@@ -37,7 +37,7 @@ const KEPT = {
   ...Object.fromEntries(Object.keys(QUESTIONS).map((what) => [`explain_${what}`, 8])),
 };
 
-/** Up to so many tokens all heads come in float32 when their numbers are shown; longer texts in float16. */
+/** Up to this many tokens, all heads come in float32 when their numbers are shown; longer texts in float16. */
 const FLOAT32_TOKENS = 64;
 
 /** @typedef {ReturnType<typeof createLru<import("./bags.js").Bag>>} Bags  named tensors, by what they are of */

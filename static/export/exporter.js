@@ -60,7 +60,7 @@ function numbersOf({ trace, state }, name, ofHead) {
     traceName,
     async trace(format) {
       const { temperature, topK: top_k, topP: top_p } = state;
-      // With the words of the likeliest tokens, so that the file shows its predictions without a server.
+      // With the texts of the most likely tokens, so that the file shows its predictions without a server.
       const { written, sides } = trace;
       const all = written && { positions: [...written.tokens.keys()], n: N_CANDIDATES, temperature, top_k, top_p };
       const target = sides.target && { target: undefined, target_ids: sides.target.tokens.map(({ id }) => id) };
@@ -70,7 +70,7 @@ function numbersOf({ trace, state }, name, ofHead) {
         want: ["*"],
         dtype: "float32",
         format,
-        describe: true, // a file says by itself what its tensors are
+        describe: true, // so that the file describes its own tensors
         ...(all && { predict: all }),
       };
       return saveBlob(await download(request), traceName(format));

@@ -1,5 +1,5 @@
 // The script of a saved HTML file (see offline.js): it brings the matrices in it to life, and draws what plotly.js draws. A
-// classic script, on purpose: it is copied into a file of its own, where there is nothing to import.
+// classic script, on purpose: it is copied into a saved file, where there is nothing to import.
 (() => {
   /** The least room, in pixels, for one label before the next. */
   const ROOM = 14;
@@ -72,7 +72,7 @@
     return x >= 0 && y >= 0 && x < w * view.cols && y < h * view.rows ? nearest(figure, { x, y }) : null;
   }
 
-  /** Show the words of a cell. @param {Figure} figure @param {{row: number, col: number}|null} at */
+  /** Show the text of a cell. @param {Figure} figure @param {{row: number, col: number}|null} at */
   function point(figure, at) {
     const { tip, picture, view } = figure;
     tip.hidden = !at;
@@ -135,7 +135,7 @@
     label(figure, "row", cell.h, (i) => ({ x: box.x - AWAY, y: box.y + (i + 0.5) * cell.h + font * 0.35 }));
     label(figure, "col", cell.w, (i) => ({ x: box.x + (i + 0.5) * cell.w, y: box.y - AWAY }));
     const sums = /** @type {NodeListOf<SVGElement>} */ (root.querySelectorAll(".sum-label"));
-    for (const sum of sums) sum.style.display = view === whole ? "" : "none"; // they stand beside the rows of the whole
+    for (const sum of sums) sum.style.display = view === whole ? "" : "none"; // aligned with the rows of the whole
   }
 
   /** As many labels as fit. @param {Figure} figure @param {"row"|"col"} axis @param {number} pixels  of a cell @param {(i: number) => Point} placeOf */

@@ -10,7 +10,7 @@ import { label, sceneOf } from "./scene.js";
 const GAP = 8;
 const SIDE = 96;
 const INDEX = 22;
-const NAME = 34; // above a group, where there are several
+const NAME = 34; // above a group, if there are several
 
 /** @typedef {{id: string, name: string|null, layers: number, heads: number, top: number, pixels: number, w: number, h: number, width: number, height: number}} Group */
 
@@ -25,7 +25,7 @@ export function overviewScene(trace, caption) {
   return sceneOf(caption, { width, height, nodes: [hatching(), groups.map((group) => nodesOf(trace, group))].flat(3) });
 }
 
-/** Where each attention lies, one below the other. @returns {Group[]} */
+/** The place of each attention, one below the other. @returns {Group[]} */
 function groupsOf({ attentions, model, picture }) {
   let below = 0;
   return attentions.filter(overviewOf).map(({ id, n_layer, n_head }) => {

@@ -54,7 +54,7 @@ export function createHelp({ frame, ground, tour }) {
   return () => {};
 }
 
-/** Whoever knows the page by heart needs no sentences under its titles. @param {HTMLElement} root  of the page */
+/** Readers who know the page can hide the sentences under its titles. @param {HTMLElement} root  of the page */
 function readingRow(root) {
   const { row, set } = switchRow("reading", t("help.reading"), (on) => {
     setReading(root, on);

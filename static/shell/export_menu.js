@@ -46,7 +46,7 @@ export function createExport(root, { chooseFile, views, address, openStation }) 
     list(LOOKS);
   });
 
-  /** What there is; a picture that is still being drawn is looked for again. @param {number} looks */
+  /** The items of the menu; looks again for a picture that is still being drawn. @param {number} looks */
   function list(looks) {
     const station = openStation();
     replace(items, ...sectionsOf(shown, { run, views, address, station }));

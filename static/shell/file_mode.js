@@ -63,7 +63,7 @@ export function createFileMode(store, sources) {
       });
     },
 
-    /** Back to what was shown before; what was looked at in the file stays chosen where that makes sense. */
+    /** Back to what was shown before; the selection made in the file stays if it still applies. */
     close() {
       const { view, theme, lang } = store.get();
       store.set({ ...before, view, theme, lang, file: null });

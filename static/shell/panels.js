@@ -30,7 +30,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
     const model = modelOf(state);
     const beside = sides.filter((side) => {
       const has = hasView(side.view, model, state);
-      if (!has || !side.view.hides) side.panel.hidden = !has; // one that hides itself says so
+      if (!has || !side.view.hides) side.panel.hidden = !has; // the view hides itself
       if (!has) side.panel.setAttribute("aria-busy", "false"); // nothing is on its way to it
       return has;
     });
@@ -107,7 +107,7 @@ function whatLacks(trace, needs) {
   return error ? errorText(error) : null;
 }
 
-/** Its place says so. @param {string|null} text */
+/** Show a text in its place. @param {string|null} text */
 function sayWhatLacks(root, text) {
   const said = root.parentElement.querySelector(":scope > .panel-lacks");
   root.classList.toggle("lacking", text !== null);

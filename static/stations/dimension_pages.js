@@ -3,7 +3,7 @@
 import { h, setText, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 
-/** What stands beside the cells, in pixels: labels, title, margin. */
+/** The space beside the cells, in pixels: labels, title, margin. */
 const BESIDE = 132;
 const FEWEST = 32;
 
@@ -36,7 +36,7 @@ function columns(data, rows, cols, from, count) {
   return page;
 }
 
-/** The buttons that turn the pages; whoever draws says what `turn` does. */
+/** The buttons that turn the pages; the caller provides `turn`. */
 export function buildPager() {
   const button = (text, by, key) =>
     h(

@@ -24,7 +24,7 @@ export function svg(tag, attrs, ...children) {
   return build(document.createElementNS(NAMESPACES.svg, tag), attrs, children);
 }
 
-/** A MathML element: `mathml("mi", null, "x")`. See {@link h}; lib/mathml.js has shorter words for formulas. */
+/** A MathML element: `mathml("mi", null, "x")`. See {@link h}; mathml.js has shorthands for formulas. */
 export function mathml(tag, attrs, ...children) {
   return build(document.createElementNS(NAMESPACES.math, tag), attrs, children);
 }
@@ -68,7 +68,7 @@ export function setText(node, text) {
 /** @type {Map<string, number>} how often each id was made */
 const ids = new Map();
 
-/** An id that nothing else in the document has: `name`, or with a number where there is one already. @param {string} name */
+/** An id that is unique in the document: `name`, with a number if it is taken. @param {string} name */
 export function newId(name) {
   const count = (ids.get(name) ?? 0) + 1;
   ids.set(name, count);

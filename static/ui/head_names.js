@@ -5,7 +5,7 @@ import { hasString, t } from "./i18n.js";
 
 /** @typedef {{attention?: string|null, layer: number, head: number}} Head  `attention`: null is the model's last one */
 
-/** "Cross-attention", or null where there is but one. @param {any} model @param {string|null} [id] */
+/** "Cross-attention", or null if there is only one. @param {any} model @param {string|null} [id] */
 export function attentionName(model, id = null) {
   return attentionsOf(model).length > 1 ? t(`attention.${attentionOf(model, id).id}`) : null;
 }

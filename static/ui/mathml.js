@@ -23,7 +23,7 @@ export const mn = (value) => mathml("mn", null, value);
 /** Things side by side, as one. @param {...Child} children */
 export const row = (...children) => mathml("mrow", null, ...children);
 
-/** A part of a formula that is being looked at. @param {...Child} children */
+/** A highlighted part of a formula. @param {...Child} children */
 export const lit = (...children) => mathml("mrow", { class: "at" }, ...children);
 
 /** @param {Child} base @param {Child} below */

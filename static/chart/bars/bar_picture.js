@@ -47,7 +47,7 @@ async function render(parts) {
   const turn = ++parts.turn;
   try {
     await plotly.load();
-    if (turn !== parts.turn || parts.root.clientWidth === 0) return; // a newer one draws, or nobody sees it
+    if (turn !== parts.turn || parts.root.clientWidth === 0) return; // a newer one draws, or it is hidden
     parts.width = parts.root.clientWidth;
     await plotly.react(parts.plot, dataOf(parts.bars), layoutOf(parts.bars, parts.width), configOf(parts));
     const chosen = ({ points }) => parts.bars.onChoose(points[0].pointIndex);

@@ -33,7 +33,7 @@ export function layoutOf({ above, below, spelled }, room, { measure, type }) {
   const margin = (TITLE + (spelled ? SPELLED : 0)) * type;
   const [top, bottom] = [margin + box + 5, margin + box + 5 + between];
   const place = (labels, i, y) => {
-    // A row with room to spare spreads, so that lines do not lie upon each other.
+    // A row with spare width spreads, so that lines do not overlap.
     const spread = labels.length > 1 ? Math.min(56, (width - 2 * EDGE - needed[i]) / (labels.length - 1)) : 0;
     let x = (width - needed[i] - spread * (labels.length - 1)) / 2;
     return labels.map((label, index) => {
@@ -66,7 +66,7 @@ export function pathOf(from, to, { top, bottom }, shift) {
   return `M${a} ${top}C${a} ${top + bend} ${b} ${bottom - bend} ${b} ${bottom}`;
 }
 
-/** How far a series stands beside the middle of its token. @param {number} series @param {number} count */
+/** The offset of a series from the middle of its token. @param {number} series @param {number} count */
 export function shiftOf(series, count) {
   return (series - (count - 1) / 2) * BESIDE;
 }

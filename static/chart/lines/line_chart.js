@@ -42,7 +42,7 @@ function stepAt({ picture, chart, width }, clientX) {
 function paint(parts) {
   const { root, picture, chart } = parts;
   parts.width = root.clientWidth;
-  if (!parts.width) return; // nobody sees it
+  if (!parts.width) return; // it is hidden
   update(picture, { width: parts.width, height: HEIGHT, viewBox: `0 0 ${parts.width} ${HEIGHT}` });
   const decades = decadesOf(chart.lines);
   const [right, bottom] = [parts.width - MARGIN.right, HEIGHT - MARGIN.bottom];

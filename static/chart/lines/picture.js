@@ -68,7 +68,7 @@ export function drawLines(root, picture) {
 function paint(parts) {
   const { box, root, picture, found } = parts;
   parts.width = root.clientWidth;
-  if (!parts.width) return; // nobody sees it: drawn when it has a width again
+  if (!parts.width) return; // it is hidden: drawn when it has a width again
   const font = { type: typeScale(), measure: (text) => widthOf(text, 13 * typeScale()) };
   const [above, below] = picture.above === "q" ? [picture.q, picture.k] : [picture.k, picture.q];
   const spelled = [above, below].some(({ groups }) => groups.length > 0);

@@ -45,7 +45,7 @@ function look(parts, cell) {
   if (cell?.row !== parts.hovered?.row || cell?.col !== parts.hovered?.col) showReadout(parts, cell);
 }
 
-/** A drag comes closer to what lies in it; with Ctrl, or two fingers on a touchpad, the wheel does. @param {Parts} parts */
+/** A drag zooms to the cells in it; so does the wheel with Ctrl, or two fingers on a touchpad. @param {Parts} parts */
 export function followZoom(parts) {
   const { plot } = parts;
   const band = h("div", { class: "zoom-band", hidden: true });

@@ -11,7 +11,7 @@ const MOVES = {
   Home: [0, -Infinity],
   End: [0, Infinity],
 };
-/** With Shift an arrow goes on by so many columns: there are 1,024 of them in an FFN. */
+/** With Shift, an arrow moves by this many columns: an FFN has 1,024. */
 const FAR = 16;
 
 /**

@@ -46,7 +46,7 @@ export function measure(matrix, { width, view, type, dpr, touch, wide = widthOf 
   const top = touch ? BUTTONS : 0;
   const x = Math.round(spare + beside);
   const y = Math.round(top + TITLE * type + headHeight(head, cell.w, font) + 10);
-  // A title stands beside the rows, and may be longer than these are high.
+  // A title is beside the rows, and may be longer than their height.
   const below = matrix.rows.hidden ? 0 : wide(matrix.rows.title, 12 * type) - cell.h * rows;
   const seen = seenCell(cell, matrix, view, dpr);
   return {
@@ -89,7 +89,7 @@ function whole(size, dpr) {
   return size >= 8 ? Math.floor(size * dpr + 1e-6) / dpr : size;
 }
 
-/** Column labels lie flat where they fit, else they lean, else they stand. */
+/** Column labels are horizontal if they fit, otherwise slanted, otherwise vertical. */
 function angleOf(widestLabel, cellWidth) {
   if (widestLabel + 8 <= cellWidth) return 0;
   return cellWidth >= 16 ? -TILT : -90;

@@ -7,9 +7,9 @@ import { boxOf } from "./place.js";
 
 /** @typedef {import("./matrix.js").Matrix} Matrix  @typedef {import("./layout.js").Size} Size  @typedef {import("./svg.js").Shape} Shape */
 
-/** The frame around the chosen cell is at least so many pixels wide. */
+/** The least width of the frame around the chosen cell, in pixels. */
 const SEEN = 9;
-/** Smaller cells are found by the way there from both axes. */
+/** Smaller cells also get guide lines from both axes. */
 const SMALL = 14;
 
 /** @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
@@ -17,7 +17,7 @@ export function markShapes(matrix, size) {
   return [...edgeShapes(matrix, size), ...chosenShapes(matrix, size)];
 }
 
-/** The frame around the chosen cell, or around its row; with small cells also the way there. */
+/** The frame around the chosen cell, or around its row; with small cells also the guide lines. */
 function chosenShapes({ chosen, rows, cols }, size) {
   const { box, cell, view } = size;
   if (!within(chosen, view)) return [];

@@ -113,7 +113,7 @@ function paint(parts) {
   const { matrix, plot, root, sheet, overlay } = parts;
   const width = root.clientWidth;
   if (!matrix || width === 0) {
-    parts.size = null; // nobody sees it: drawn when it has a width again
+    parts.size = null; // it is hidden: drawn when it has a width again
     return;
   }
   parts.view = viewOf(parts.view, parts.drawn, matrix);

@@ -4,7 +4,7 @@ import { inkOn } from "../colour.js";
 import { middleOf } from "./place.js";
 import { colourAt } from "./scale.js";
 
-/** Up to so many rows and columns in view the cells say their values. */
+/** Cells show their values if at most this many rows and columns are in view. */
 const TALKATIVE = 20;
 const [SMALLEST, LARGEST] = [6.5, 13]; // pixels: a smaller number cannot be read
 /** The width of a digit of the page's monospaced face, for a size of 1. */

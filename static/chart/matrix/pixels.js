@@ -12,7 +12,7 @@ import { rgbaAt } from "./scale.js";
  * @typedef {{pixels: Uint32Array, rows: number, cols: number, pooled: boolean}} Pixels
  */
 
-/** So many colours: with 4 for each step of a uint8, 0 lies exactly in the middle of a signed scale. */
+/** The number of colours: with 4 per step of a uint8, 0 is exactly in the middle of a signed scale. */
 const COLOURS = 4 * 255 + 1;
 
 /** @type {Map<string, Uint32Array>} */

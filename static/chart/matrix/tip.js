@@ -3,13 +3,13 @@
 import { h, setText, update } from "../../ui/dom.js";
 import { middleOf } from "./place.js";
 
-/** Over the picture, so that nothing is drawn anew, and a label that was thinned out is shown too. */
+/** Over the picture, so that nothing is redrawn, and labels that were thinned out are shown too. */
 export function makeTip() {
   const part = (name) => h("div", { class: name, hidden: true, "aria-hidden": true });
   return { words: part("hovertext"), row: part("marker row"), col: part("marker col") };
 }
 
-/** Show the words and light the labels of `cell`, or (null) none. @param {{row: number, col: number}|null} cell */
+/** Show the text and highlight the labels of `cell`, or (null) hide them. @param {{row: number, col: number}|null} cell */
 export function showTip(tip, cell, { matrix, size }) {
   const shown = cell && size;
   update(tip.words, { hidden: !shown });
@@ -23,7 +23,7 @@ export function showTip(tip, cell, { matrix, size }) {
   update(tip.words, { style: { top: `${y}px`, ...beside(x, size) } });
 }
 
-/** On the side of the cell where there is more room. */
+/** On the side of the cell with more space. */
 function beside(x, { width, cell }) {
   const away = cell.w / 2 + 6;
   const right = x < width / 2;

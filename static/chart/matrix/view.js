@@ -6,7 +6,7 @@
  * @typedef {{row: number, col: number}} Cell
  */
 
-/** A closer look ends with so many cells. */
+/** Zooming in stops at this many cells. */
 const FEWEST = 3;
 
 /** The whole matrix. @param {Shape} shape @returns {View} */
@@ -54,7 +54,7 @@ export function following({ row, col, rows, cols }, chosen, shape) {
   return { row: follow(row, rows, chosen.row, shape[0]), col: follow(col, cols, chosen.col, shape[1]), rows, cols };
 }
 
-/** Whether nothing lies outside it. @param {View} view @param {Shape} shape */
+/** Whether it shows everything. @param {View} view @param {Shape} shape */
 export const isWhole = ({ rows, cols }, shape) => rows === shape[0] && cols === shape[1];
 
 function inside(first, count, all) {

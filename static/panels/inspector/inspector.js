@@ -5,7 +5,7 @@ import { h, replace } from "../../ui/dom.js";
 import { EXPLANATIONS, explanationOf } from "./explanations/index.js";
 import { own } from "./own.js";
 
-/** @type {WeakMap<HTMLElement, Map<any, HTMLElement>>} each explanation keeps an element of its own */
+/** @type {WeakMap<HTMLElement, Map<any, HTMLElement>>} each explanation has its own element */
 const places = new WeakMap();
 
 export default {

@@ -43,7 +43,7 @@ function maskNow(padMask, leak) {
   return leak ? t("masks.padding_off_now", { share: percent(leak.pad) }) : t("masks.padding_off_now_short");
 }
 
-/** Where the sentence stands, and where it would stand otherwise. */
+/** The sentence's positions, and what they would be otherwise. */
 function positionsNow(
   {
     sides: {

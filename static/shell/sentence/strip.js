@@ -91,7 +91,7 @@ function stripOf(trace, side, buttons) {
   return h("div", { class: "tokens", role: "toolbar", "aria-label": label }, name, groups);
 }
 
-/** Which position a token is told to have: worth saying while PADs are there. */
+/** The token's position id. Shown only when there is padding. */
 function placeOf({ tokens, real, positionIds }, { index }) {
   return real.end - real.start < tokens.length ? positionIds[index] : null;
 }

@@ -53,7 +53,7 @@ export function drawBoth(root, trace, state, actions) {
   drawDifference(parts, trace, state, actions, { before, after });
 }
 
-/** Only the sentence's rows have a sum before: there were no PADs. */
+/** Only rows of the sentence have a sum before, because there were no PADs. */
 function sumsOf({ queries: { real }, keys }, { overview }) {
   const size = keys.tokens.length;
   const sum = (row) => overview.data.subarray(row * size, (row + 1) * size).reduce((all, one) => all + one, 0);

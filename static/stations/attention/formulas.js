@@ -15,7 +15,7 @@ export const plain = (role) => math(mi(role));
 export const weights = () =>
   math(mi("A"), mo("="), mi("softmax"), mtext("("), ...scaled(keyDimension()), mo("+"), mi("M"), mtext(")"));
 
-/** The same, with M being looked at. */
+/** The same, with M highlighted. */
 export const masked = () =>
   math(mi("A"), mo("="), mi("softmax"), mtext("("), ...scaled(keyDimension()), mo("+"), lit(mi("M")), mtext(")"));
 

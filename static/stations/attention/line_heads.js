@@ -8,7 +8,7 @@ import { h, keepingFocus, perRoot, replace, svg } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { own } from "./own.js";
 
-/** So many colours can be told apart. */
+/** The number of colours that can be told apart. */
 export const MOST_HEADS = DASHES.length;
 
 /** What is shown of what was asked for: null (the open head), "mean", or heads that the model has. */

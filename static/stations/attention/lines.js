@@ -13,7 +13,7 @@ import { phrase, t } from "../../ui/i18n.js";
 import { shownHeads } from "./line_heads.js";
 import { sharedCharacters, unitCells } from "./unit_cells.js";
 
-/** So many of a token's weights are read out: of one head, and of each of several. */
+/** How many of a token's weights are read out: for one head, and for each of several. */
 const SAID = { one: 5, each: 3 };
 
 /**

@@ -61,7 +61,7 @@ function namesOf(reasons) {
   return Object.keys(REASONS).filter((name) => reasons & REASONS[name]);
 }
 
-/** A colour for each set of reasons: two tints lie deeper than one. */
+/** A colour for each set of reasons: two tints are darker than one. */
 function colourOf(reasons) {
   if (reasons === 0) return cssColour("--accent-soft");
   const names = namesOf(reasons);

@@ -38,7 +38,7 @@ export function rowChange(before, after, trace, query) {
   return phrase(pad > 0 ? "compare.row_pad" : "matrix.change.leak", { ...all, leak: all.future });
 }
 
-/** What stands for a weight where there was none: a mask forbade it, or the PAD was not there. @param {number} reasons */
+/** The text for a missing weight: a mask forbade it, or there was no PAD. @param {number} reasons */
 export function lackOf(reasons) {
   return t(reasons === ABSENT ? "compare.not_there" : "matrix.forbidden_word");
 }

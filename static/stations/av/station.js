@@ -87,7 +87,7 @@ function matrixOf(trace, state, { id, title, rows, values, scale, chosen, onChoo
       }),
     chosen: { ...chosen, span: "row" },
     onChoose,
-    sums: true, // the same room on both, so that a dimension stands above itself
+    sums: true, // the same margins on both, so that dimensions align
     margin,
     filename: ["chumoku", ...headParts(trace.model, state), id].join("-"),
   };

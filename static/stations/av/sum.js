@@ -10,7 +10,7 @@ import { drawBarList, nameOfPart } from "../activation_parts.js";
 import { labelsOf } from "../query_key.js";
 import { sharesOf } from "./data.js";
 
-/** So many terms are written out, so many keys have a bar. */
+/** How many terms are written out, and how many keys have a bar. */
 const [TERMS, KEYS] = [3, 12];
 
 /** z_id = Σ_j a_ij v_jd, with its largest terms. @param {HTMLElement} root */

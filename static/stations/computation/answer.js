@@ -12,7 +12,7 @@ import { shareOf } from "./softmax.js";
 
 const last = (model) => (answeringStack(model).final_norm ? normed(mi("X")) : mi("X"));
 const unembedding = (model) => flipped(tiesEmbeddings(model) ? mi("E") : parameter("W", "u"));
-/** The names of what is read, what comes out, and what was learned for it. */
+/** The names of the input, the output, and the learned parameters. */
 function namesOf(model) {
   const { tap, parameters } = model.description.logits;
   return {
@@ -23,7 +23,7 @@ function namesOf(model) {
   };
 }
 
-/** The answers that are shown: the likeliest tokens, or all classes. @returns {{ids: number[], names: string[], p: number[]}} */
+/** The answers that are shown: the most likely tokens, or all classes. @returns {{ids: number[], names: string[], p: number[]}} */
 function answersOf({ trace, query }) {
   if (trace.classes)
     return {

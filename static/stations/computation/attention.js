@@ -76,7 +76,7 @@ export const scale = {
   },
 };
 
-/** M: 0, or −∞ where a reason stands. */
+/** M: 0, or −∞ where there is a reason. */
 const zeros = ({ mask }) =>
   once(mask, "zeros", () => ({ shape: mask.shape, data: new Float32Array(mask.data.length) }));
 

@@ -50,7 +50,7 @@ export const KINDS = {
   ...{ w1, relu, w2, rest, final, logits, answer },
 };
 
-/** The kind of a step; a role without one of its own is shown as it is. @param {import("./steps.js").Step} step @returns {Kind} */
+/** The kind of a step; a role without its own kind is shown as it is. @param {import("./steps.js").Step} step @returns {Kind} */
 export const kindOf = ({ kind }) => KINDS[kind] ?? role;
 
 /** What a step is called; a role that only its mechanism knows, by its own name. @param {string} kind */

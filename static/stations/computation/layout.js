@@ -1,8 +1,8 @@
 /** The size and place of a step's matrices, all to one scale. No DOM. */
 
-/** Below this width they stand one below another. */
+/** Below this width, they are stacked. */
 const NARROW = 560;
-/** The row of one token, when only that is looked at. */
+/** The row of one token, when only that is shown. */
 const ROW = 22;
 const [GAP, VECTOR, LARGEST, HIGHEST] = [18, 10, 30, 400];
 /** A matrix that is narrower than this still has a caption. */
@@ -44,7 +44,7 @@ function rowsOf({ whose, matrix }, one) {
     : { from: 0, count: matrix.shape[0], single: false };
 }
 
-/** A row that has a height of its own. */
+/** A row with its own height. */
 const isFlat = ({ single, count }) => single || count === 1;
 
 function arrangementOf({ layout, mats }, sizes, width) {

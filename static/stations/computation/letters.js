@@ -22,10 +22,10 @@ export const parameter = (letter, index) => {
 /** A, S, Z of the open head. @param {string} letter @param {number} head */
 export const ofHead = (letter, head) => sub(mi(letter), mn(head));
 
-/** The residual stream: X before the block's first sublayer, X′ behind it, X″ behind the next. */
+/** The residual stream: X before the block's first sublayer, X′ after it, X″ after the next. */
 const PRIMES = ["", "′", "″", "‴"];
 
-/** The stream after so many of the block's sublayers. @param {number} depth */
+/** The stream after this many of the block's sublayers. @param {number} depth */
 export function stream(depth) {
   const primes = PRIMES[depth] ?? `(${depth})`;
   return primes ? row(mi("X"), mtext(primes)) : mi("X");

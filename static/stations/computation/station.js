@@ -57,7 +57,7 @@ const partsOf = perRoot((root) => {
 export default {
   id: "computation",
   own,
-  saysWhatLacks: true, // the walk goes on without it
+  saysWhatLacks: true, // the walk continues without it
   needs(state, model) {
     const step = openOf(state, model);
     return kindOf(step).needs(step, model);
@@ -101,7 +101,7 @@ function drawHeading(parts, context) {
   );
 }
 
-/** One token or all; and where there is a block to enter, the way there. */
+/** One token or all; and the link into a block, if there is one. */
 function drawChoices(parts, { step, model }, state, actions) {
   const leads = kindOf(step).leads?.(step);
   parts.leads.hidden = leads === undefined;

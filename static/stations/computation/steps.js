@@ -45,7 +45,7 @@ function kindsOf(attention) {
   return kinds.toSpliced(at < 0 ? kinds.length : at, 0, ...more);
 }
 
-/** The step of a role that has none of its own is named by it. */
+/** A role without its own step gives the step its name. */
 const ROLE = "role-";
 
 /** Its role; null for a step with a name of its own. @param {{kind: string}} step @returns {string|any} */
@@ -61,7 +61,7 @@ const shows = (kinds, role) => kinds.some((kind) => ATTENTION[kind].includes(rol
 /** Whether one head of it is a matrix. */
 const isMatrix = (dims) => dims.replace(/^(kv_)?head /, "").split(" ").length === 2;
 
-/** Where a sublayer's LayerNorm stands: before it, behind the sum, or before the sum (model/block.py). */
+/** The place of a sublayer's LayerNorm: before it, after the sum, or before the sum (model/block.py). */
 const ORDERS = {
   pre: (own) => ["norm", ...own, "residual"],
   post: (own) => [...own, "residual", "norm"],

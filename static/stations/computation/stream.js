@@ -93,7 +93,7 @@ export const embed = {
   },
 };
 
-/** Blocks that the walk does not enter: the stream before and behind them. */
+/** Blocks that the walk does not enter: the stream before and after them. */
 function skipped(from, to, of) {
   return {
     why: "weight",

@@ -8,7 +8,7 @@ import { signed, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { math, mn, mo, mtext } from "../../ui/mathml.js";
 
-/** So many terms are named, the largest beside its bar; the others are one number. */
+/** How many terms are named, the largest beside its bar; the others are one number. */
 const NAMED = 5;
 
 /** The fixed parts, empty. @param {string} id */

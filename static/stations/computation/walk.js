@@ -39,7 +39,7 @@ export function buildWalk(actions, go) {
   return Object.assign(walk, { element });
 }
 
-/** What stands above the steps. */
+/** The controls above the steps. */
 function buttonsOf(parts, player, jump) {
   const button = (name, act, kind = "btn") =>
     h(
@@ -108,7 +108,7 @@ function showPlay({ play, player }) {
   keepWidth(play, t(`computation.${other}`));
 }
 
-/** The steps of the block stand in a group for each sublayer. */
+/** The steps of the block, in one group per sublayer. */
 function groupsOf(walk, steps, { layer }) {
   const groups = [...new Set(steps.map(({ group }) => group))];
   return groups.map((group) => {
@@ -147,7 +147,7 @@ function shortName(kind) {
   return index ? [letter, h("sub", null, index)] : letter;
 }
 
-/** Where the steps lie in one line, bring the open one into sight, without moving the page. */
+/** If the steps are in one line, scroll the open one into view without moving the page. */
 function reveal(list, item) {
   if (list.scrollWidth <= list.clientWidth) return;
   const middle =

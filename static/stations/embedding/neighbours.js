@@ -51,7 +51,7 @@ export default {
   },
 };
 
-/** Whose neighbours these are, and the way back to the chosen token. */
+/** The token whose neighbours these are, and a link back to the chosen token. */
 function whoOf({ id, norm, tokens }, chosen, actions) {
   const name = (token) => h("b", { class: "mono token-name" }, tokenText(token));
   const about = phrase("embedding.neighbours_of", {

@@ -4,7 +4,7 @@ import { signedScale } from "../../chart/matrix/scale.js";
 
 /** @typedef {{shape: number[], data: any}} Matrix */
 
-/** So many of the numbers, by size, have their own depth of colour; where the rest goes far beyond, it has the deepest. */
+/** The share of the numbers, by size, that the colour scale covers; outliers beyond it get the deepest colour. */
 const MOST = 0.995;
 const FAR = 1.5;
 
@@ -58,7 +58,7 @@ export function gapToFormula({ shape: [rows, cols], data }) {
   return gap;
 }
 
-/** The mean of a diagonal, and how far its entries lie apart. @param {Matrix} square @param {number} distance */
+/** The mean of a diagonal, and the range of its entries. @param {Matrix} square @param {number} distance */
 export function diagonal({ shape: [n], data }, distance) {
   let [sum, low, high] = [0, Infinity, -Infinity];
   for (let i = 0; i + distance < n; i++) {

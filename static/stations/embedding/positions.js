@@ -35,7 +35,7 @@ const partsOf = perRoot((place) => {
   similarity.said.dataset.testid = "position-similarity";
   const beyond = h("p", { class: "embedding-note", dataset: { testid: "position-beyond" } });
   place.append(beyond, table.element, similarity.element);
-  // Which place of the table is looked at: it need not be one of the sentence's, so it is no part of the page's state.
+  // The chosen place in the table. It may be outside the sentence, so it is not part of the page's state.
   const at = { of: "", row: 0, col: 0, other: 0 };
   return { table, similarity, beyond, pager, lengths, seg, at };
 });

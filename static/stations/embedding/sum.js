@@ -17,7 +17,7 @@ import { isScaled, scalingWords } from "./scaling.js";
 
 const NAMES = /** @type {const} */ (["embedding", "position", "x"]);
 
-/** The taps behind the three, in their order. @param {import("../../model/description.js").Stack} stack */
+/** The taps of the three, in order. @param {import("../../model/description.js").Stack} stack */
 const tapsOf = ({ embedding: { roles }, layers }) =>
   [roles.embedding, roles.positional, layers[0].sublayers[0].reads].map(({ tap }) => tap);
 

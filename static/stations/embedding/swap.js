@@ -15,7 +15,7 @@ import { labelsOf } from "../query_key.js";
 import { drawPicks } from "./picks.js";
 import { movedWords, TOLERANCE, verdictOf } from "./swap_words.js";
 
-/** Up to so many tokens both runs stand side by side, and cells are square. */
+/** Up to this many tokens, both runs are side by side and cells are square. */
 const FEW = 10;
 
 const partsOf = perRoot((place) => {

@@ -9,7 +9,7 @@ import { integer, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { nameOfPart } from "../activation_parts.js";
 
-/** A token's row is so many pixels high, all of them together no more than that. */
+/** The height of a token's row in pixels, and the largest height of all rows. */
 const [ROW, LEAST, MOST] = [9, 48, 220];
 
 const partsOf = perRoot((root) => {
@@ -58,7 +58,7 @@ export function drawMap(place, shown, choose) {
   paint(parts);
 }
 
-/** Pixels of the screen where there are fewer of them than units. */
+/** Device pixels, if there are fewer of them than units. */
 function paint(parts) {
   const { box, canvas, drawn } = parts;
   if (box.clientWidth === 0) return;
@@ -70,7 +70,7 @@ function paint(parts) {
   setText(parts.said, restOf(parts));
 }
 
-/** Where the page below lies, and in it the chosen unit; the chosen token's row. */
+/** Marks the page below, the chosen unit in it, and the chosen token's row. */
 function placeMarks({ frame, line, unit, drawn }) {
   const {
     n,
@@ -112,5 +112,5 @@ function point(parts, event) {
   setText(parts.said, t("ffn.map_cell", { unit, row, value: significant(data[row * n + unit]) }));
 }
 
-/** Whether a pixel stands for several numbers. */
+/** Whether a pixel covers several numbers. */
 const restOf = ({ pooled }) => t(pooled ? "ffn.map_pooled" : "ffn.map_rest");

@@ -75,7 +75,7 @@ function drawPages({ earlier, later, where }, { order, at, first, size, n }, uni
   later.onclick = () => choose({ ffnUnit: order[Math.min(at + size, n - 1)] });
 }
 
-/** What a unit makes of a token, before ReLU and behind it. */
+/** The value of a unit on a token, before and after ReLU. */
 function wordsOf({ pre, post }, row, unit) {
   const [before, after] = [pre, post].map(({ data, shape }) => significant(data[row * shape[1] + unit]));
   return t("ffn.cell", { pre: before, post: after });

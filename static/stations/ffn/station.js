@@ -89,7 +89,7 @@ function shownOf({ page }, trace, state) {
   };
 }
 
-/** Before ReLU there are two signs; behind it a unit is silent or it fires. */
+/** ReLU keeps positive values and sets the rest to 0: a unit fires or stays silent. */
 function scaleOf({ data }, shown) {
   const signed = signedScale(data);
   const most = Math.max(signed.seen[1], 0);

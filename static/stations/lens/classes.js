@@ -20,7 +20,7 @@ export function drawClassDepths(root, found, trace) {
   const labels = depthLabels(found.top.length);
   const shares = found.top.map((ids, depth) => byClass(ids[0], found.probability[depth][0]));
   const colours = ["--bar-pale", "--bar-solid"].map(cssColour);
-  // Two bars a row are what the picture has: with more classes the two that end likeliest; the table has all.
+  // The picture has two bars per row: with more classes, the two most likely at the end; the table has all.
   const shown = found.top
     .at(-1)[0]
     .slice(0, 2)

@@ -62,7 +62,7 @@ export function drawFollowed(root, found, trace, at, state, actions) {
   keepingFocus(parts.table, () => replace(parts.table, tableOf(found, at, state, actions)));
 }
 
-/** The model's answer, and what the text really goes on with, where that is another. */
+/** The model's answer, and the actual next token if it differs. */
 function seriesOf(final, next) {
   const answer = { name: t("lens.series_final", { token: tokenName(final) }), colour: cssColour("--bar-solid") };
   return next

@@ -20,7 +20,7 @@ const MOVES = {
   End: [0, Infinity],
 };
 
-/** What lies between two columns, and before the first. */
+/** The gaps between columns, and before the first. */
 const GAP = 4;
 
 const partsOf = perRoot((root) => {
@@ -34,7 +34,7 @@ const partsOf = perRoot((root) => {
   });
   const readout = h("p", { class: "readout", id, "aria-live": "polite", dataset: { testid: "lens-readout" } });
   replace(root, box, readout);
-  // The depth that is looked at is this reader's: it drives nothing else.
+  // The chosen depth is local: it affects nothing else.
   const parts = {
     box,
     readout,
@@ -74,7 +74,7 @@ export function drawGrid(root, found, trace, at, actions) {
   if (moved || fresh) bringIntoSight(parts);
 }
 
-/** A head of positions, a row for each depth, and what the text really goes on with. */
+/** A header of positions, a row for each depth, and the actual next tokens. */
 function tableOf(found, trace) {
   const { rows, next } = found;
   const { tokens } = trace.written;
@@ -111,7 +111,7 @@ function cellOf({ probability, tokens, final }, depth, at, id) {
   const p = probability[depth][at][0];
   const colour = rampColour("weights", p);
   const data = { testid: "lens-cell", depth, at, id, p };
-  // Already what the model says in the end: underlined, for the colour says something else.
+  // Already the model's final answer: underlined, because colour has another meaning.
   const name = final.ids[at] === id ? "lens-cell final" : "lens-cell";
   return h(
     "td",
@@ -126,7 +126,7 @@ function light({ box, at, depth }) {
   box.querySelector(`tr[data-depth="${depth}"] > [data-at="${at}"]`)?.classList.add("here");
 }
 
-/** One cell in words: of a choice aloud, of a moving pointer not. */
+/** One cell in words: read aloud for a choice, not for a moving pointer. */
 function say({ readout, found, trace }, { depth, at }, aloud) {
   const row = found.rows[at];
   const token = (one, role = "") => h("b", { class: `mono ${role}` }, tokenLabel(one));

@@ -55,7 +55,7 @@ export default {
   },
 };
 
-/** Which of the lens's rows is looked at: a PAD has none, and the nearest stands for it. */
+/** The chosen row of the lens: a PAD has none, so the nearest is used. */
 function placeOf({ rows }, trace, state) {
   const row = rowOf(state, trace);
   const at = rows.findIndex((one) => one >= row);

@@ -27,7 +27,7 @@ export function checkWords(found, trace, at) {
 }
 
 function tokenGap({ top, probability }, prediction, at) {
-  if (!prediction) return null; // the row of a PAD: its prediction is nobody's
+  if (!prediction) return null; // the row of a PAD, which has no prediction
   const before = new Map(prediction.candidates.map((candidate) => [candidate.id, candidate.before]));
   const last = top.length - 1;
   const gaps = top[last][at].map((id, i) => Math.abs((before.get(id) ?? 0) - probability[last][at][i]));

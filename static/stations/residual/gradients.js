@@ -74,7 +74,7 @@ function valuesOf(run, { isOpen, query }, wish) {
   return wish === "all" ? stack.total : stack.norm.map((row) => row[query]);
 }
 
-/** What the model may answer, likeliest first; the first choice is the model's own. */
+/** Possible answers, most likely first; the first one is the model's own choice. */
 function drawAnswers(select, trace, state, actions) {
   const { runs, tokens } = trace.explained.gradients;
   const known = trace.classes

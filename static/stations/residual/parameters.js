@@ -72,7 +72,7 @@ function rowOf({ part, stack, cross, shapes, n, tied, layers }, total, most) {
 /** "256 × 1024 + 1024": a matrix with its bias. PyTorch keeps a matrix as [out, in]. */
 const shapesOf = (shapes) => shapes.map((shape) => shape.join(" × ")).join(" + ");
 
-/** The sinusoid's table is no parameter, and the page says so. */
+/** A sinusoid's table is not a parameter, and the page says so. */
 function computedRow(shape) {
   const cells = [t("residual.part.sinusoid"), "", t("residual.computed"), "", shape.join(" × ")];
   return h(

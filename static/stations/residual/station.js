@@ -54,7 +54,7 @@ export default {
   },
 };
 
-/** x ← x + f(LN(x)), or where the norm stands otherwise. */
+/** x ← x + f(LN(x)), or with the norm in another place. */
 function formulaOf(place) {
   const of = (name, ...inside) => row(mi(name), mtext("("), ...inside, mtext(")"));
   const x = () => mi("x"); // an element has one place

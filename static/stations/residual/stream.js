@@ -72,7 +72,7 @@ function tableOf({ norm, written }, { what, measure }) {
   };
 }
 
-/** Lengths begin at 0; a cosine lies between −1 and 1, whatever is there. */
+/** Lengths start at 0; a cosine is always between −1 and 1. */
 function scaleOf(values, measure) {
   const { seen } = signedScale(values);
   if (measure === "cosine") return { stops: rampStops("signed"), min: -1, max: 1, seen };

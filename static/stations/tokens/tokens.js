@@ -51,7 +51,7 @@ export default {
   },
 };
 
-/** Those of one side; where there are two, below its name. */
+/** The tokens of one side; below its name, if there are two sides. */
 function rows(trace, side, state, actions) {
   const whole = {};
   for (const { tokens, text } of characterGroups(side.tokens)) for (const token of tokens) whole[token.index] = text;

@@ -7,7 +7,7 @@ import { headLabel } from "../../../ui/head_names.js";
 import { phrase } from "../../../ui/i18n.js";
 import { figure, spread, tellable, tokenName } from "./pieces.js";
 
-/** Weights that lie nearer to the largest than this are no choice. */
+/** Weights closer to the largest than this are not offered as options. */
 const GAP = 0.03;
 
 /** @type {import("./pieces.js").Ask} */
