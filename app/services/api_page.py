@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from app.services.library import PREFERRED
+
 Json = dict[str, Any]
 
 
@@ -96,7 +98,7 @@ def curl(path: str, base: str) -> str:
     """A command that works as it is."""
     example = EXAMPLES.get(path)
     if example is None:
-        return f"curl {base}{path}"
+        return f"curl {base}{path.replace('{name}', PREFERRED)}"
     body = json.dumps(example)
     return f"curl{OPTIONS.get(path, '')} {base}{path} -H 'Content-Type: application/json' -d '{body}'"
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from model import checkpoint
 from model.checkpoint import Checkpoint
@@ -45,10 +47,25 @@ def about_config(name: str, config: ModelConfig, card: Mapping[str, object]) -> 
     return About(name, describe(config), special, never, card, config.to_json(), weights, n_parameters)
 
 
+class ShapesOnly(TorchFunctionMode):
+    """Parameters are made without memory and without random numbers.
+
+    Not `torch.device("meta")`: that takes the rest along (tables of sines, say), and torch imports its compiler for it.
+    """
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func.__name__ in ("normal_", "uniform_"):
+            return kwargs["tensor"] if "tensor" in kwargs else args[0]
+        return func(*args, **kwargs | ({"device": "meta"} if func is torch.empty else {}))
+
+
 @lru_cache
 def shapes(config: ModelConfig) -> tuple[dict[str, Weight], int]:
     """The parameters, and their total size, with a tied matrix counted once."""
-    with torch.device("meta"):
+    with ShapesOnly():
         model = build(config)
     described = parameters(config)
     weights = {name: Weight(list(x.shape), described[name].dims) for name, x in model.state_dict().items()}

@@ -1,4 +1,7 @@
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 from httpx import AsyncClient
 
@@ -7,6 +10,8 @@ from app.services.models import all_models
 from app.settings import Settings
 from model.checkpoint import ZOO, Checkpoint
 from model.taps import tap_dims
+
+ROOT = Path(__file__).parents[2]
 
 
 async def test_models_says_what_the_model_is(client: AsyncClient, gpt: Checkpoint) -> None:
@@ -54,6 +59,15 @@ async def test_listing_loads_nothing() -> None:
     names = {line["name"] for line in all_models(library)["models"]}
     assert {"stories-gpt", "translate-enja", "sentiment-encoder"} <= names
     assert library.loaded == []
+
+
+def test_listing_does_not_import_torch_s_compiler() -> None:
+    """It would take seconds before the first answer."""
+    code = (
+        "import sys; from app.services.library import discover; from app.settings import Settings; "
+        "discover(Settings(device='cpu')); sys.exit('torch._dynamo' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
 async def test_health(client: AsyncClient) -> None:

@@ -11,7 +11,7 @@ from app.api.models.answer import ModelDetail, ModelsResponse
 from app.http.deps import LibraryDep
 from app.services.models import all_models, detailed
 
-UNKNOWN: Answers = {404: REFUSALS[404]}
+UNKNOWN: Answers = {status: REFUSALS[status] for status in (404, 422)}
 
 router = APIRouter(prefix="/api", tags=["models"])
 
