@@ -31,7 +31,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def one_line(result: Result) -> str:
-    """The complaint of a command that failed as it should."""
+    """The error message of a command that failed as expected."""
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1

@@ -38,7 +38,7 @@ def imports(path: Path) -> Iterator[str]:
 
 
 def offences(room: str, *forbidden: str, but: str | None = None) -> list[str]:
-    """The imports in a room (but for one of its corners) of forbidden modules or of anything inside them."""
+    """The imports of forbidden modules, or of anything inside them, in a folder (except in one of its parts)."""
     return [
         f"{path.relative_to(ROOT)} imports {module}"
         for path in python_files(room)
@@ -117,7 +117,7 @@ LAYERS = ("learn", "shell", "river", "panels", "stations", "export", "chart", "u
 
 
 def layer(module: str) -> int:
-    """Modules directly in static/ put the page together: they stand above all folders."""
+    """Modules directly in static/ assemble the page: they may import from all folders."""
     folder, _, rest = module.removeprefix("static/").partition("/")
     return LAYERS.index(folder) if rest else -1
 

@@ -1,4 +1,4 @@
-"""The app in this process, around the zoo's real models, which are loaded once for all its tests."""
+"""The app in this process, with the zoo's real models, loaded once for all its tests."""
 
 import socket
 import threading
@@ -33,7 +33,7 @@ def gpt(loaded: Library) -> Checkpoint:
 
 @pytest.fixture
 def open_app(loaded: Library) -> Open:
-    """`async with open_app(settings) as client`: an app of its own, started and stopped."""
+    """`async with open_app(settings) as client`: a separate app, started and stopped."""
     return opener(loaded)
 
 
@@ -75,7 +75,7 @@ async def client(open_app: Open) -> AsyncIterator[AsyncClient]:
 
 @pytest.fixture
 def serve(loaded: Library) -> Serve:
-    """`with serve(settings) as url`: an app of its own behind a real uvicorn, in a thread."""
+    """`with serve(settings) as url`: a separate app served by a real uvicorn in a thread."""
 
     @contextmanager
     def served(settings: Settings) -> Iterator[str]:

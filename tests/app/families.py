@@ -1,4 +1,4 @@
-"""Three random models, one of each family, over bytes: nothing in the tests depends on what a trained one says."""
+"""Three random models, one of each family, over bytes: no test depends on what a trained model says."""
 
 import base64
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""How tests read the app's answers, with nothing of the app's own code."""
+"""How tests read the app's answers, without using the app's own code."""
 
 import json
 from typing import Any
@@ -24,7 +24,7 @@ async def trace(client: AsyncClient, **request: Any) -> tuple[dict[str, np.ndarr
 
 
 async def refused(client: AsyncClient, path: str, status: int, code: str, **request: Any) -> dict[str, Any]:
-    """Post and be refused in the one shape; returns the error."""
+    """Post a request that must be refused in the usual error shape; returns the error."""
     response = await client.post(path, json=request)
     return error_of(response, status, code)
 

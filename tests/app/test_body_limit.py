@@ -42,7 +42,7 @@ def connect(url: str) -> socket.socket:
 @pytest.mark.parametrize("declared", [True, False])
 @pytest.mark.parametrize("path", ["/api/trace", "/api/tokenize", "/nowhere", "/"])
 def test_fifty_megabytes(serve: Serve, path: str, declared: bool) -> None:
-    """They are refused without being read to their end, and the answer arrives although the client still sends."""
+    """They are refused without being read to the end, and the answer arrives although the client is still sending."""
     piece, sent = b"a" * 65_536, 0
 
     def body() -> Iterator[bytes]:
@@ -67,7 +67,7 @@ def test_fifty_megabytes(serve: Serve, path: str, declared: bool) -> None:
 
 
 def test_a_body_that_never_ends_is_cut(serve: Serve) -> None:
-    """A client that goes on sending after its answer loses the connection."""
+    """A client that keeps sending after its answer loses the connection."""
     head = b"POST /nowhere HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
     piece = b"10000\r\n" + b"a" * 0x10000 + b"\r\n"
     with serve(SETTINGS) as url, connect(url) as connection:

@@ -1,4 +1,4 @@
-"""Interventions act in the order in which they were asked for, of whatever kinds, several on one tap too."""
+"""Interventions apply in the order of the list, whatever their kinds, several on one tap too."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def mask(query: int, key: int, *, allow: bool, head: int | None = 0) -> dict[str
 
 
 def edited(asked: list[dict[str, Any]], x: torch.Tensor, first_query: int = 0) -> np.ndarray:
-    """What the interventions make of the one tap that they are about."""
+    """The tap that the interventions change, after all of them."""
     run = Run.model_validate({"text": "abcd", "interventions": asked})
     lengths = {"source": N, "target": 0}
     site = Site("tiny", describe(tiny_checkpoint().config), lengths, lengths, lambda run, tap: SOURCE)
@@ -94,7 +94,7 @@ def test_the_later_of_two_edits_of_a_cell_stands(first: bool, reasons: int) -> N
 
 
 async def test_cutting_a_head_makes_its_mask_irrelevant(client: AsyncClient) -> None:
-    """A cut after, or before, an edit of the same head's mask: the mask is edited, and the head says nothing."""
+    """A cut after, or before, an edit of the same head's mask: the mask is edited, and the head's output is 0."""
     cut, cell = {"kind": "ablate", "where": {"layer": 1, "head": 3}}, {"layer": 1, "head": 3, "query": 5, "key": 2}
     edit = {"kind": "mask", "where": cell, "allow": False}
     want = ["layers.1.attn.mask", "layers.1.attn.z", "logits"]

@@ -1,4 +1,4 @@
-"""Counts under tiktoken's public encodings: only from files that are here, never from the network."""
+"""Counts under tiktoken's public encodings: only from files on this machine, never from the network."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ RANKS = (ZOO / "stories-gpt" / "tokenizer.tiktoken").read_bytes()
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache of tiktoken's, nothing loaded yet, and no way out."""
+    """An empty tiktoken cache, nothing loaded yet, and no network."""
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(registry, "ENCODINGS", {})
     monkeypatch.setattr(tiktoken.load, "read_file", lambda url: pytest.fail(f"{url} was fetched"))

@@ -1,4 +1,4 @@
-"""What /api/explain/… says is what model.explain says, of every model of the zoo."""
+"""/api/explain/… returns what model.explain computes, for every model of the zoo."""
 
 from dataclasses import asdict, replace
 from typing import Any
@@ -211,7 +211,7 @@ async def test_positions(client: AsyncClient, loaded: Library, name: str) -> Non
 
 
 async def test_a_run_is_as_it_was_asked_for(families: AsyncClient, three: Library) -> None:
-    """Masks, PADs, interventions and a target of one's own are in force."""
+    """Masks, PADs, interventions and a given target are applied."""
     translator, ids, target = opened(three, "translator"), list(b"abc"), list(b"xy")
 
     def forbid(reasons: torch.Tensor, _: int) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""What cannot be explained is refused in the one shape, and the refusal says the limit and what to do."""
+"""Requests that cannot be explained are refused in the usual shape, with the limit and what to do."""
 
 from typing import Any
 

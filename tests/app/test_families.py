@@ -1,4 +1,4 @@
-"""Traces of the three families, held against `model.trace` itself."""
+"""Traces of the three families, compared with `model.trace` itself."""
 
 import math
 from typing import Any

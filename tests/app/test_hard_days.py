@@ -1,4 +1,4 @@
-"""Everything that people and machines send to a server that they should not: a real one, asked all of it at once."""
+"""Everything a server should not be sent, sent to a real one at the same time."""
 
 import json
 from collections.abc import Iterator
@@ -98,7 +98,7 @@ def requests() -> Iterator[tuple[str, str, dict[str, Any], int, str]]:
 
 
 async def test_good_requests_are_served_among_bad_ones(serve: Serve, gpt: Checkpoint) -> None:
-    """Every bad one gets its 4xx, every good one the model's own numbers, all on the same server at the same time."""
+    """Every bad request gets its 4xx and every good one the model's own numbers, on one server at the same time."""
     ids, name = gpt.tokenizer.encode(TEXT), "layers.3.attn.pattern"
     expected = trace(gpt, ids, [name]).tensors[name].numpy()
     limits = httpx.Limits(max_connections=20)
@@ -166,7 +166,7 @@ async def test_a_bad_word_is_found_where_it_is(client: httpx.AsyncClient) -> Non
 
 
 async def test_unknown_fields_are_refused_at_once(client: httpx.AsyncClient) -> None:
-    """By their number: a complaint about each of them would hold up everybody else for seconds."""
+    """By their number: an error for each of them would block other requests for seconds."""
     fields = {f"{i:x}": 0 for i in range(80_000)}
     error = await refused(client, "/api/trace", 422, "invalid_request", text="a", **fields)
     assert "it has 80001 fields" in error["message"]

@@ -1,4 +1,4 @@
-"""Models are loaded when first asked for, once, and go when there is no room, but not while somebody uses them."""
+"""Models are loaded once, when first used, and dropped when memory is needed, but never while in use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ N_BYTES = 29 * 29 * 4
 
 
 class Gate(BigramFolders):
-    """A source that opens when it is told to."""
+    """A source that opens when the test says so."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The log is JSON, one line for each request, and holds nothing that a person typed."""
+"""The log is JSON, one line for each request, and contains nothing that a user typed."""
 
 import io
 import json

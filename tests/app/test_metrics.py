@@ -1,4 +1,4 @@
-"""What /metrics counts, on a real server: and that it stops counting when nobody listens any more."""
+"""What /metrics counts on a real server, and that counting stops when the client is gone."""
 
 import re
 import threading
@@ -80,7 +80,7 @@ async def test_two_apps_count_for_themselves(open_app: Open) -> None:
 
 
 async def test_a_full_queue_refuses_politely(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over HTTP: one runs, one waits, the others are told when to come back, and then they are served."""
+    """Over HTTP: one job runs, one waits, the others are refused with a time to retry, and then they are served."""
     release, really = threading.Event(), traces.answer
 
     def held(*args: Any) -> Any:

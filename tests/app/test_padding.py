@@ -1,4 +1,4 @@
-"""PADs beside a sentence: with the padding mask on and positions that follow it, nobody is moved."""
+"""PADs beside a sentence: with the padding mask on and positions that follow it, no number changes."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a request, the answer says what, the limit, and what to do."""
+"""The answer to an invalid request says what is wrong, the limit, and what to do."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A trace that is taken away: a file that says by itself what it is, and opens with what everybody has."""
+"""Saved traces: a file describes itself and opens with common tools."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""Translations whole and token by token are the model's own, take turns with other work, and stop when nobody waits."""
+"""Translations whole and token by token are the model's own, take turns with other work, and stop with their client."""
 
 import base64
 from typing import Any

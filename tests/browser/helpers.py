@@ -1,4 +1,4 @@
-"""What more than one of the page's tests needs."""
+"""Helpers that several browser tests share."""
 
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,8 @@ def loaded(family: str) -> "Checkpoint":
 
 
 def serious(page: "Page", part: str | None = None, rules: list[str] | None = None) -> list[str]:
-    """What axe finds that keeps someone out, each with the elements; in the whole page, or in one part of it; by all
-    of its rules, or by these."""
+    """Serious findings of axe, each with its elements; in the whole page or in one part of it; by all of its rules or
+    by these."""
     from axe_playwright_python.base import AXE_SCRIPT
 
     if not page.evaluate("() => 'axe' in window"):

@@ -162,7 +162,7 @@ def test_the_residual_stream_and_its_gradients(page: "Page", gpt: Checkpoint) ->
 
 
 def test_a_translator_s_stations_follow_the_open_attention(page: "Page") -> None:
-    """Cross-attention's FFN and stream are the decoder's; a sinusoid is told, and counted nowhere."""
+    """Cross-attention's FFN and stream are the decoder's; a sinusoid is shown, and counted nowhere."""
     loaded, text = checkpoint.load(checkpoint.ZOO / "translate-enja"), "I like cats."
     ids, target = loaded.tokenizer.encode(text), loaded.tokenizer.encode(written := "猫が好きです。")
     translator = {"model": "translate-enja", "layer": 1, "target": written}

@@ -31,7 +31,7 @@ LAYER, HEAD, QUERY, KEY, COL = 1, 2, 2, 1, 13
 COMPLETE = ["tokens", "embed", "before", "q", "k", "v", "heads", "scores", "scale", "mask", "softmax", "av", "concat",
             "wo", "residual", "norm", "w1", "relu", "w2", "rest", "logits", "answer"]  # fmt: skip
 
-# What a step shows, read off the page: the open element, its terms' sum, the model's own number and the verdict.
+# What a step shows on the page: the open element, its terms' sum, the model's own number and the verdict.
 READ = """() => {
   const sum = document.querySelector('[data-station="computation"] [data-testid="computation-sum"]');
   if (!sum?.checkVisibility()) return null;
@@ -178,7 +178,7 @@ def test_every_step_shows_the_traces_numbers(page: "Page", cases: dict[str, Case
 
 
 def answers(case: Case, seen: dict[str, Any]) -> None:
-    """The likeliest answer's logit and its share of all."""
+    """The logit of the most likely answer and its probability."""
     logits = case.tensors["logits"]
     row = logits if case.model.config.classes else logits[QUERY]
     row = row.clone().double()
@@ -281,7 +281,7 @@ def test_only_what_a_step_shows_is_asked_for_once(page: "Page", cases: dict[str,
 
 @pytest.mark.cold
 def test_everyone_can_walk(open_page: "Callable[..., Page]", cases: dict[str, Case]) -> None:
-    """On a phone, in the dark, in Japanese: nothing sticks out, and nobody is kept out."""
+    """On a phone, in the dark, in Japanese: nothing overflows, and axe finds nothing serious."""
     page = open_page(viewport={"width": 390, "height": 844}, color_scheme="dark")
     for step in ("attn.q", "attn.softmax", "ffn.w2"):
         open_at(page, cases["decoder-only"], step=step, lang="ja")

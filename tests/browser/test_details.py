@@ -1,4 +1,4 @@
-"""Small things that were wrong once: what is cut, crooked or moves, and two explanations of one choice."""
+"""Regressions: text that was cut, crooked or moving, and two explanations of one choice."""
 
 import re
 from typing import TYPE_CHECKING

@@ -175,7 +175,7 @@ def grid_of(page: "Page", lens: Lens) -> None:
 
 
 def rows_of(page: "Page", lens: Lens, at: int) -> None:
-    """One position's way: the final answer's probability and rank, and the five likeliest."""
+    """One position through the layers: the final answer's probability and rank, and the five most likely answers."""
     assert numbers(page, "lens-row", "p") == pytest.approx(lens.final.probability[:, at].tolist(), abs=1e-6)
     assert numbers(page, "lens-row", "rank") == [rank + 1 for rank in lens.final.rank[:, at].tolist()]
     chips = page.locator(".lens-chip").evaluate_all("(all) => all.map((one) => Number(one.dataset.id))")

@@ -1,4 +1,4 @@
-"""The page for everyone: tables, words for cells, large type, reduced motion, and what axe finds in every state."""
+"""Accessibility: tables, texts for cells, large type, reduced motion, and what axe finds in every state."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Taking it away, and opening it again: every file is saved for real, and its numbers are those of the Python trace."""
+"""Export and import: every file is really saved, and its numbers are those of the Python trace."""
 
 import base64
 import csv

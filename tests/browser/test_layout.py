@@ -1,4 +1,4 @@
-"""No panel lies on another, wherever the page is scrolled to."""
+"""No panel overlaps another at any scroll position."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""PADs move nobody: padded on either side or batched with longer ones, a sentence is computed as if it were alone."""
+"""PADs change nothing: padded on either side or batched with longer ones, a sentence is computed as if alone."""
 
 import pytest
 import torch
@@ -91,7 +91,7 @@ def test_without_the_padding_mask_left_pads_are_tokens_like_any(tiny: Checkpoint
 
 @pytest.mark.parametrize(("position", "moved"), [("learned", True), ("sinusoidal", True), ("none", False)])
 def test_position_ids_that_do_not_follow_the_padding_mask_count_pads_too(position: str, moved: bool) -> None:
-    """Hidden PADs still move everybody then, where there is anything to move."""
+    """Masked PADs then still shift the positions, if the model has any."""
     checkpoint, ids, names = tiny_checkpoint(position=position), list(b"attention"), ["logits", "layers.0.attn.mask"]
     counted = trace(checkpoint, ids, names, pad=Padding(3, follow=False))
     assert counted.position_ids == list(range(12))

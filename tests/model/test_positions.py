@@ -1,4 +1,4 @@
-"""What tells a Transformer the order of its tokens."""
+"""Position modules, which give a Transformer the order of its tokens."""
 
 import math
 
@@ -44,7 +44,7 @@ def test_only_learned_positions_are_stored_with_the_weights() -> None:
 
 
 def test_without_positions_and_mask_order_means_nothing() -> None:
-    """Permuting the tokens permutes the logits, and does no more."""
+    """Permuting the tokens only permutes the logits."""
     model, order = tiny_model(position="none").double(), torch.randperm(9)
     ids, mask = random_ids(1, 9), masks.nothing(9, 9)[None, None]
     close(model(ids[:, order], mask), model(ids, mask)[:, order])

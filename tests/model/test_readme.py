@@ -1,4 +1,4 @@
-"""model/README.md tells the truth: its examples run, and its table of taps is the models'."""
+"""model/README.md is correct: its examples run, and its table of taps matches the models."""
 
 import doctest
 import re

@@ -1,4 +1,4 @@
-"""Taps: what they keep, what they change, and that nobody else notices."""
+"""Taps: what they keep, what they change, and that nothing else is affected."""
 
 import threading
 
@@ -162,7 +162,7 @@ def test_another_thread_sees_no_recording(model: DecoderOnly) -> None:
 
 
 def test_every_edit_of_a_tap_matters(model: DecoderOnly) -> None:
-    """A tap that can be edited without any effect would lie to whoever edits it."""
+    """A tap that can be edited without any effect would be misleading."""
     plain = run(model)
     idle = []
     for name in tap_dims(model):
@@ -183,7 +183,7 @@ def test_an_edit_knows_where_its_queries_begin(model: DecoderOnly) -> None:
 
 
 def test_each_stack_has_a_beginning_of_its_own() -> None:
-    """Behind a decoder's cached steps an encoder begins at 0 again."""
+    """After a decoder's cached steps, an encoder starts at 0 again."""
     model, seen = tiny_translator(), []
     cache = model.new_cache()
     note = {f"{stack}.layers.0.resid_pre": lambda x, first: seen.append(first) or x for stack in ("encoder", "decoder")}

@@ -1,4 +1,4 @@
-"""Text as people type it becomes the corpus' text: lower-cased, every sign and contraction on its own."""
+"""Typed text is normalised like the corpus: lower-cased, with punctuation and contractions separated."""
 
 import pytest
 from hypothesis import example, given

@@ -1,4 +1,4 @@
-"""Text to tokens and back, without a byte lost; every token knows its place."""
+"""Text to tokens and back without losing a byte; every token has its offsets."""
 
 import time
 from pathlib import Path
@@ -64,7 +64,7 @@ def check_spans(tokens: list[Token], text: str) -> None:
 @example(ids=[0xED, 0xA0, 0x80])  # a surrogate, which UTF-8 has not: three
 @example(ids=[0xF0, 0x9F, 0x98, 0x61, 0xC0, 0xAF])
 def test_spans_lie_in_the_decoded_text_even_where_bytes_are_no_text(ids: list[int]) -> None:
-    """A generation may stop inside a character, or write bytes that are none: � are characters too."""
+    """A generation may stop inside a character, or write invalid bytes: � are characters too."""
     tokenizer = TOKENIZERS["bytes"]
     check_spans(tokenizer.tokens(ids), tokenizer.decode(ids))
 

@@ -1,4 +1,4 @@
-"""A trace agrees with itself, on every model of the zoo and on random ones; and threads do not mix theirs up."""
+"""A trace agrees with itself, on every model of the zoo and on random ones; and threads do not mix up their traces."""
 
 import math
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Beam search: one beam is greedy, enough beams find what trying everything finds, and every score adds up."""
+"""Beam search: one beam is greedy, enough beams find what exhaustive search finds, and every score adds up."""
 
 import math
 from itertools import product
@@ -22,7 +22,7 @@ def never(checkpoint: Checkpoint) -> list[int]:
 
 
 def next_log_p(checkpoint: Checkpoint, source: list[int], ids: list[int]) -> torch.Tensor:
-    """ln p of what follows `ids`, by a whole forward pass: [vocab], float64; PAD and START have no share in it."""
+    """ln p of what follows `ids`, by a whole forward pass: [vocab], float64; without PAD and START."""
     logits = trace(checkpoint, source, ["logits"], target=ids).tensors["logits"][-1].double()
     logits[never(checkpoint)] = -math.inf
     return logits.log_softmax(-1)
@@ -56,7 +56,7 @@ def test_one_beam_is_the_argmax_until_the_end(seed: int) -> None:
 
 
 def lean_to_end(checkpoint: Checkpoint, by: float) -> None:
-    """Make END likelier: its embedding points to where the decoder's states point on average."""
+    """Make END more likely: its embedding points to where the decoder's states point on average."""
     model = checkpoint.encoder_decoder
     model.decoder.final_norm.bias += by * torch.eye(model.config.d_model)[0]
     model.encoder.token_embedding.weight[checkpoint.tokenizer.end_id, 0] = by
@@ -79,7 +79,7 @@ def test_scores_and_probabilities_are_what_teacher_forcing_says(alpha: float, be
 
 
 def few_tokens(checkpoint: Checkpoint, n: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Leave `n` bytes and END: all targets can be written down then."""
+    """Keep `n` bytes and END, so that all targets can be listed."""
     kept = [*range(n), checkpoint.tokenizer.end_id]
     banned = [i for i in range(checkpoint.config.vocab_size) if i not in kept]
     monkeypatch.setattr(Tokenizer, "never_sampled", property(lambda self: banned))
@@ -90,7 +90,7 @@ Targets = dict[tuple[int, ...], float]
 
 
 def everything(checkpoint: Checkpoint, source: list[int], kept: list[int], longest: int) -> Targets:
-    """Every target there is, with an END or cut at `longest`, with its ln p."""
+    """Every possible target, with an END or cut at `longest`, with its ln p."""
     end = checkpoint.tokenizer.end_id
     open_ids = [i for i in kept if i != end]
     ended = [(*ids, end) for n in range(longest) for ids in product(open_ids, repeat=n)]

@@ -1,4 +1,4 @@
-"""A source of models that are none of ours: a folder with `bigram.txt`, a text whose pairs of letters are counted.
+"""A source of models that are not ours: a folder with `bigram.txt`, a text whose pairs of letters are counted.
 
 The model has one attention, which looks at the newest letter alone, in one head; no FFN, no norm, no PAD, no modules.
 """
@@ -158,7 +158,7 @@ class Bigram(Subject):
 
 @dataclass
 class Growing:
-    """A text that grows: everything is computed each time, for it is next to nothing."""
+    """A text that grows: everything is recomputed each time, because it is cheap."""
 
     subject: Bigram
     run: Run

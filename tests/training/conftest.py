@@ -1,4 +1,4 @@
-"""Small data, and torch left as it was found."""
+"""Small data; torch's global settings are restored."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`chumoku train` from end to end: a model folder with a card that says what it was made of and how good it is."""
+"""`chumoku train` from end to end: a model folder with a card that gives its data and its quality."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Batches of like length: little of them is PAD, and every example comes about as often as any other."""
+"""Batches of similar length: little padding, and all examples come equally often."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The learning rate: up in a straight line, then down in a straight line or with the root of the steps."""
+"""The learning rate: rises linearly, then falls linearly or with the root of the steps."""
 
 import math
 

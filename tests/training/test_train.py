@@ -1,4 +1,4 @@
-"""Training learns, stops when asked, and goes on after a kill as if nothing had happened."""
+"""Training learns, stops when asked, and resumes after a kill as if nothing had happened."""
 
 import dataclasses
 import json
@@ -99,7 +99,7 @@ def saved_progress(folder: Path) -> Progress:
 
 
 def test_a_killed_run_goes_on(data: Path, tmp_path: Path) -> None:
-    """SIGKILL in the middle of a save: the next start goes on from the last step saved, to the same weights."""
+    """SIGKILL in the middle of a save: the next start resumes from the last saved step and reaches the same weights."""
     process = subprocess.Popen([sys.executable, "-m", "tests.training.helpers", tmp_path / "run", data], cwd=ROOT)
     state, part = tmp_path / "run" / "state.safetensors", tmp_path / "run" / "state.part"
     deadline = time.monotonic() + 300  # beside a training, torch alone takes a minute to import
