@@ -107,7 +107,7 @@ export function mount(root, store, { models, examples, address, early = null }) 
   };
   const panels = createPanels(VIEWS, SIDE, actions, traces.model, frame, placeReading);
 
-  /** What the page will need after one of these changes; an explanation is asked for when it is seen. @param {import("./state/store.js").Patch[]} patches */
+  /** Fetch what the page will need after one of these changes; explanations are requested when they are shown. @param {import("./state/store.js").Patch[]} patches */
   function needsAfter(patches) {
     const after = patches.map((patch) => ({
       ...store.get(),

@@ -90,7 +90,7 @@ export const sublayersOf = (model, stack, layer) => stackOf(model, stack).layers
 export const ffnOf = (model, stack, layer) =>
   /** @type {Ffn|null} */ (sublayersOf(model, stack, layer).find(({ kind }) => kind === "ffn") ?? null);
 
-/** Where the LayerNorms of a stack stand. @param {Stack} stack @returns {Place} */
+/** The place of the LayerNorms of a stack. @param {Stack} stack @returns {Place} */
 export const placeOf = ({ layers }) => layers[0].sublayers[0].norm.place;
 
 /** The stack that the logits come from. @param {Model} model @returns {Stack} */

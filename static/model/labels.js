@@ -6,7 +6,7 @@
  * @typedef {{kind: "text"|"mark"|"byte", text: string}} Part
  */
 
-/** Tokens that stand for no text, as the field calls them. @type {Record<string, string>} */
+/** Tokens without text, by their usual names. @type {Record<string, string>} */
 const SPECIAL = { "<|pad|>": "PAD", "<|start|>": "START", "<|endoftext|>": "END" };
 
 /** @type {Record<string, string>} */
@@ -55,7 +55,7 @@ export function tokenLabel(token) {
     .join("");
 }
 
-/** A token in a sentence: one of signs alone stands in quotation marks, or "looks most at ," would be no sentence. @param {Parameters<typeof tokenLabel>[0]} token */
+/** A token in a sentence. Punctuation is quoted: "looks most at ," would not be readable. @param {Parameters<typeof tokenLabel>[0]} token */
 export function tokenName(token) {
   const label = tokenLabel(token);
   return /[\p{L}\p{N}]/u.test(label) ? label : `“${label}”`;

@@ -29,7 +29,7 @@ export function rowOf(state, trace) {
   return lastOf(trace, written);
 }
 
-/** The last token of its own; of a target that has ended, the one before its end; where one token says the class, that. @param {ModelTrace} trace @param {Side} row */
+/** The last real token; of a finished target, the one before END; in a classifier, [CLS]. @param {ModelTrace} trace @param {Side} row */
 function lastOf({ model, written }, { side, tokens, real }) {
   if (written === null) return real.start;
   const ended = side === "target" && real.end > 1 && tokens[real.end - 1].id === model.end_id;

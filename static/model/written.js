@@ -13,7 +13,7 @@ export function followsQuery(state, model) {
   return attentionOf(model, state.attention).queries === writingSide(model);
 }
 
-/** Where the token at `index` of what is written stands among the queries. @param {State} state @param {any} model @param {number} index */
+/** The position, among the queries, of the token at `index` of what is written. @param {State} state @param {any} model @param {number} index */
 export const queryAt = (state, model, index) => index + offsetOf(state, writingSide(model));
 
 /**

@@ -17,7 +17,7 @@ import { addGuess } from "./score.js";
 /** @param {import("../../page.js").Context} context @returns {import("../../page.js").Draw} */
 export function createQuiz({ actions, modelOf, frame }) {
   const button = frame.header.quiz;
-  /** @type {Object<string, HTMLElement>} where a question can stand */
+  /** @type {Object<string, HTMLElement>} the places where a question can be */
   const hosts = { ...frame.panels, opened: frame.opened, masks: frame.side.masksQuiz };
   /** @type {Map<string, import("./card.js").Answer>} by the key of the question: what was guessed stays open */
   const answers = new Map();
@@ -41,7 +41,7 @@ export function createQuiz({ actions, modelOf, frame }) {
     go: actions.set,
   };
 
-  /** What is asked now, each question once; `undefined` as long as the numbers belong to something else. */
+  /** The current questions, each once; `undefined` while the numbers belong to something else. */
   function questionsOf(trace, state) {
     const known = {};
     const fresh = trace !== null && trace.key === keyOf(state);

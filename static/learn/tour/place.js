@@ -1,6 +1,6 @@
 /** The place of the tour's card: beside its subject, on a phone below it; and the ring around the subject. */
 
-/** Narrower than this, the card lies at the foot of the screen. */
+/** Below this width, the card is at the bottom of the screen. */
 const PHONE = 700;
 const [GAP, EDGE, RING] = [14, 10, 5];
 
@@ -16,7 +16,7 @@ export function place(card, ring, target) {
   card.style.top = `${spot.top}px`;
 }
 
-/** Bring it into sight, with room for the card where that lies below. @param {HTMLElement} target @param {HTMLElement} card */
+/** Scroll it into view, with space for a card below it. @param {HTMLElement} target @param {HTMLElement} card */
 export function reveal(target, card) {
   const { top, height } = target.getBoundingClientRect();
   const room = innerHeight - (innerWidth < PHONE ? card.offsetHeight + 2 * EDGE : 0);

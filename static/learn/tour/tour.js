@@ -38,7 +38,7 @@ export function createTour({ actions, examples, modelOf, frame, ground, tour: st
     begin();
   }
 
-  /** As soon as all of it is drawn: only then is it known which places there are. */
+  /** Starts once everything is drawn: only then are the places known. */
   function begin() {
     if (!tour.waiting || !tour.trace || root.dataset.state !== "ready") return;
     tour.waiting = false;

@@ -47,7 +47,7 @@ function sourceAlignment(a, b) {
   return places && { at: (index) => placed(places[index - from], to) };
 }
 
-/** A target that nobody gave is the model's own: the same for the same sentence, whatever its masks and PADs. @param {Run} a @param {Run} b */
+/** A target that was not given is the model's own: the same for the same sentence, whatever its masks and PADs. @param {Run} a @param {Run} b */
 function targetAlignment(a, b) {
   const same = sameTarget(a, b) && (a.target !== null || a.target_ids !== null || sameInput(a, b));
   return same ? shifted(0, 0) : null;

@@ -9,7 +9,7 @@ import { t } from "../../ui/i18n.js";
 const FULL = [0.1, 0.2, 0.3, 0.5, 0.75, 1];
 const HEIGHT = 30;
 
-/** Where [CLS] stands: behind the PADs, if they are on the left. @param {import("../../data/model_trace.js").ModelTrace} trace */
+/** The position of [CLS]: after the PADs, if they are on the left. @param {import("../../data/model_trace.js").ModelTrace} trace */
 export function clsIndex({ model, sides }) {
   const { tokens, real } = sides.source;
   const found = tokens.findIndex(({ id }) => id === model.first?.id);

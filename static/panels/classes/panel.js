@@ -39,7 +39,7 @@ export default {
   },
 };
 
-/** One bar a class, the likeliest marked. */
+/** One bar per class, with the most likely marked. */
 function drawBars(list, classes) {
   const most = Math.max(...classes.map(({ probability }) => probability));
   replace(

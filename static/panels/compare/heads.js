@@ -44,7 +44,7 @@ export function drawChangedHeads(root, trace, state, actions) {
   );
 }
 
-/** Over whose rows it is the mean: where there are several attentions, each has its own. */
+/** The rows that the mean is over: with several attentions, each has its own. */
 function aboutOf({ attentions, real }) {
   return t(attentions.length > 1 ? "compare.heads_about_all" : "compare.heads_about", { n: real.end - real.start });
 }

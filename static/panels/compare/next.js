@@ -12,7 +12,7 @@ import { phrase, t } from "../../ui/i18n.js";
 import { tokenText } from "../../ui/token_text.js";
 import { pairOfBars } from "./bars.js";
 
-/** So many of each run's likeliest. */
+/** How many of each run's most likely tokens. */
 const SHOWN = 6;
 /** The server's probabilities are float32. */
 const ROUNDING = 1e-6;
@@ -73,7 +73,7 @@ function gapsOf({ candidates }, logP) {
   return candidates.map(({ id, before }) => Math.abs(Math.exp(logP[id]) - before));
 }
 
-/** The likeliest of either run, by what they were before. */
+/** The most likely tokens of either run, by their probability before. */
 function candidatesOf(was, is, p, q) {
   const both = [...was.candidates.slice(0, SHOWN), ...is.candidates.slice(0, SHOWN)];
   const byId = new Map(both.map((candidate) => [candidate.id, candidate]));
@@ -86,7 +86,7 @@ function withLogs(token, p, q) {
   return { token, id: token.id, logBefore, logAfter, before: Math.exp(logBefore), after: Math.exp(logAfter) };
 }
 
-/** The token that was chosen here; else what the text goes on with; else the likeliest before. */
+/** The token chosen here; otherwise the actual next token; otherwise the most likely before. */
 function chosenOf({ p, q, tokens, candidates }, query, wish) {
   const next = tokens[query + 1];
   const actual = next && !isPad(next) ? next : null;

@@ -28,7 +28,7 @@ export function verdictOf(trace, state) {
   return { text: t(key, vars), equal, weights, next };
 }
 
-/** A side as it stands in the single run. @param {import("../../model/sides.js").Side} side */
+/** A side as in the single run. @param {import("../../model/sides.js").Side} side */
 function withoutPads({ tokens, real, ...more }) {
   return { ...more, tokens: tokens.slice(real.start, real.end), real: { start: 0, end: real.end - real.start } };
 }

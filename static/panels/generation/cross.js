@@ -45,7 +45,7 @@ export function createCrossRow(session, actions) {
   };
 }
 
-/** The one in which a side looks at the other; null where there is none with a picture. */
+/** The attention in which one side looks at the other; null if there is none with a picture. */
 const crossOf = (model) => attentionsOf(model).find((one) => one.queries !== one.keys && one.overview) ?? null;
 
 function barsOf(trace, { data, n_key, scale }, index, lit, choose) {

@@ -118,7 +118,7 @@ function createProblem(player) {
   return { node, draw };
 }
 
-/** What waiting can mend has words of its own. @param {any} error */
+/** Errors that pass by waiting have their own text. @param {any} error */
 function problemText(error) {
   if (error.code === "unreachable") return t("generation.unreachable");
   return error.status === 503 ? t("generation.full") : errorText(error);

@@ -12,7 +12,7 @@ const LARGEST_SEED = 999_999_999;
 
 /** @typedef {{name: string, low: number, high: number, step: number, special: [number, string]}} Slider */
 
-/** `special`: the value that means something of its own, and the word for it. @type {Slider[]} */
+/** `special`: a value with a special meaning, and its text. @type {Slider[]} */
 const SLIDERS = [
   { name: "temperature", low: 0, high: 2, step: 0.05, special: [0, "generation.greedy"] },
   { name: "topK", low: 0, high: 100, step: 1, special: [0, "generation.off"] },

@@ -64,7 +64,7 @@ export function createSession(actions) {
       if (now) paths = visit(paths, now);
     },
 
-    /** A token was drawn: it goes behind `from`'s and those drawn since. @returns {number[]} all ids with it */
+    /** A token was drawn: it is appended to `from`'s and those drawn since. @returns {number[]} all ids with it */
     advance({ nPrompt }, step) {
       const { ids } = /** @type {Path} */ (path());
       const next = [...ids, step.token.id];
@@ -92,7 +92,7 @@ export function createSession(actions) {
     drawn: (index) => at(({ ids }) => draws.get(ids.slice(0, index + 1).join("."))),
     /** How to write a token; its id as long as nothing else is known. @param {number} id */
     word: (id) => words.get(id) ?? { id, text: `#${id}`, bytes: "", partial: false, special: true },
-    /** Which id of the path is chosen: the one that the page's query stands on, or the last. @param {Path} path */
+    /** The chosen id of the path: the one at the page's query, or the last. @param {Path} path */
     chosen({ ids }) {
       const state = actions.get();
       const last = ids.length - 1;

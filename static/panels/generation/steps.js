@@ -16,7 +16,7 @@ export async function* stepsOf(request, signal) {
   }
 }
 
-/** What arrives is kept until it is asked for: the server is not held up by a slow reader. */
+/** What arrives is buffered: a slow reader does not block the server. */
 async function* eventsOf(request, signal) {
   const inbox = [];
   let wake = () => {};

@@ -12,7 +12,7 @@ import { forgetLabels, markLabels } from "./labels.js";
 
 /** @typedef {{attention: string, layer: number, cells: HTMLCanvasElement[], bars: HTMLElement}} Row  one layer of one attention */
 
-/** A picture is at most so many times as wide as high, or as high as wide. */
+/** The largest ratio of a picture's sides. */
 const MOST = 2.5;
 
 /**
@@ -24,7 +24,7 @@ export function createHeads(root, actions) {
   let rows = [];
   let built = "";
   let drawn = "";
-  let labelled = ""; // the sentence whose labels may stand beside the pictures
+  let labelled = ""; // the sentence whose labels may be beside the pictures
   let marked = null; // the labels that do
   const note = h("p", { class: "dim pooled", hidden: true }, t("heads.pooled"));
 

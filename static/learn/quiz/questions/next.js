@@ -7,12 +7,12 @@ import { phrase, t } from "../../../ui/i18n.js";
 import { whereOf } from "../../../ui/next_words.js";
 import { figure, scramble, tokenName } from "./pieces.js";
 
-/** Ranks that are asked for: near enough to think about. */
+/** The ranks of the options: close enough to be a real question. */
 const RANKS = [0, 1, 3, 7];
 
 /** @type {import("./pieces.js").Ask} */
 export function askNext(trace, state) {
-  // A translation that stands on the page already says which token was the likeliest.
+  // A translation on the page already shows which token was the most likely.
   if (trace.lacks("prediction") || (writesTarget(trace.model) && trace.targetFrom === "greedy")) return null;
   const row = rowOf(state, trace);
   const prediction = trace.predictions[row];

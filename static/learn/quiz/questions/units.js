@@ -40,7 +40,7 @@ export function askUnits(trace, state) {
   };
 }
 
-/** The number, and three others that lie apart from it and from each other. */
+/** The number, and three others that differ enough from it and from each other. */
 function fourOf(n, d_ff, ffns) {
   const found = [n];
   for (const count of [...ffns.map(({ dead }) => dead.length), ...SHARES.map((share) => Math.round(share * d_ff))]) {

@@ -12,7 +12,7 @@ import { signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
 
-/** So many terms are named; the others are one sum. */
+/** How many terms are named; the others are one sum. */
 const NAMED = 12;
 
 const stepsOf = buildWhy(["terms", "sum"]);
@@ -65,7 +65,7 @@ function drawNothing(parts, trace, state) {
   replace(parts.note, t("why.logit_pad"));
 }
 
-/** What there is to choose from: the likeliest tokens, or the classes. @returns {[number, string][]} */
+/** The options: the most likely tokens, or the classes. @returns {[number, string][]} */
 function answersOf(trace, state) {
   const { explained, classes, predictions } = trace;
   if (classes) return classes.map(({ name }, i) => [i, className(name)]);
@@ -136,7 +136,7 @@ function wordOf(term, model) {
   return where ? t("why.in_stack", { stack: where, part: name }) : name;
 }
 
-/** Cross-attention has a word of its own. */
+/** Cross-attention has its own text. */
 function stackWord({ path, layer }, model) {
   const attention = attentionAt(model, path, layer);
   return attention && attention.queries !== attention.keys

@@ -20,7 +20,7 @@ const partsOf = perRoot((root) => {
   return { ...parts, choice };
 });
 
-/** The LayerNorms of the open block, and the one behind the last block: [word, norm]. @returns {[string, import("../../../model/description.js").Norm][]} */
+/** The LayerNorms of the open block, and the one after the last block: [word, norm]. @returns {[string, import("../../../model/description.js").Norm][]} */
 function normsOf(state, model) {
   const { layers, final_norm: last } = stackOf(model, attentionOf(model, state.attention));
   const own = layers[state.layer].sublayers.map((one) => /** @type {[string, any]} */ ([wordOf(model, one), one.norm]));
@@ -63,13 +63,13 @@ export default {
       phrase("why.norm_of", { token: named(trace.queries.tokens[query], "q"), i: at(query) }),
     );
     const asked = state.cell?.[1] ?? Infinity;
-    // Nothing is chosen: what the walk beside it then shows, or what stands out of the input.
+    // Nothing is chosen: the feature that the walk shows, or the largest of the input.
     const d = asked < x.length ? asked : largest(walked ? out : x);
     drawSteps(parts, trace, norm, { x, out, d }, (to) => actions.set({ cell: [query, to] }));
   },
 };
 
-/** In the walk every LayerNorm is a step of its own. */
+/** In the walk, every LayerNorm is a separate step. */
 function walkTo(kind, model, actions) {
   const step = stepsOf(model, actions.get()).find(isStepOf(kind));
   if (step) actions.set(opening(step));

@@ -55,5 +55,5 @@ export const value = (text, role = "") => h("b", { class: `mono ${role}`.trim() 
 /** A token in the colour of its role. @param {any} token @param {string} role */
 export const named = (token, role) => h("b", { class: `mono ${role}` }, tokenLabel(token));
 
-/** Where a token stands, small. @param {number} index */
+/** A token's position, in small type. @param {number} index */
 export const at = (index) => h("small", null, String(index));

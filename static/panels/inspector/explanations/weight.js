@@ -14,7 +14,7 @@ import { at, buildWhy, drawFigures, drawLine, drawTitle, named, value } from "./
 import { handedOver, moved, weightTerms } from "./weight_terms.js";
 
 const partsOf = buildWhy(["dot", "scaled", "mask", "exp", "weight", "part", "moves"]);
-/** What is added goes through a LayerNorm before it is in the stream, unless that stands before the sublayer. @param {any} trace @param {string} key */
+/** What is added goes through a LayerNorm before it reaches the stream, except in a pre-norm model. @param {any} trace @param {string} key */
 const movesKey = ({ model, attention }, key) => (placeOf(stackOf(model, attention)) === "pre" ? key : `${key}_normed`);
 const outOf = (state, model) => parameterOf(attentionOf(model, state.attention), state.layer, "w_o");
 
