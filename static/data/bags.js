@@ -6,7 +6,7 @@
 const coming = new WeakMap();
 
 /**
- * The bag called `key`, with everything that `names` lists: only what is missing is asked for.
+ * The bag called `key`, with everything that `names` lists: only what is missing is requested.
  * @param {ReturnType<typeof import("./lru.js").createLru<Bag>>} bags @param {string} key @param {string[]} names
  * @param {(want: string[]) => Promise<import("./wire.js").Decoded>} asked
  */

@@ -73,7 +73,7 @@ function once(request) {
 }
 
 /**
- * The largest differences on the sentence's own tokens; they stand first, the PADs on the right.
+ * The largest differences on the sentence's own tokens; they come first, the PADs on the right.
  * @param {any} model @param {Decoded} single @param {Decoded} padded @returns {Gaps}
  */
 function gapsOf(model, single, padded) {

@@ -155,7 +155,7 @@ function refusal(error) {
 }
 
 /**
- * What the model has written stays what is asked about: the same target for every part of a picture, and for the run beside it.
+ * Keep what the model has written as the target: the same for every part of a picture, and for the run compared with it.
  * @param {import("../state/store.js").State} state @param {any} meta  of the overview
  */
 function withTarget(state, { target_tokens: tokens }) {

@@ -47,13 +47,13 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {Detail|null} other  the same head in the run that this one is compared with: see compare/runs.js
  * @property {Change|null} change
  * @property {Object<number, any>} predictions  by position: row t predicts token t+1
- * @property {any[]|null} counts  tokens under public encodings; null: nobody asked, or a file cannot tell
+ * @property {any[]|null} counts  tokens under public encodings; null: not requested, or not in the file
  * @property {(name: string) => import("./wire.js").Tensor|undefined} tensor  any tap of this run that a view needed: all heads, float32
  * @property {(name: string) => import("./wire.js").Tensor|undefined} weight  any parameter of the model that a view needed
  * @property {(name: string) => {ids: number[], shape: number[], data: Float32Array}|undefined} rows  the candidates' rows of a parameter
- * @property {Object<string, any>} explained  the answers of /api/explain that a view needed, `{refused: error}` where there can be none
+ * @property {Object<string, any>} explained  the answers of /api/explain that a view needed, `{refused: error}` if there is none
  * @property {number} seconds  what the server needed
- * @property {string} key  names the request behind it
+ * @property {string} key  identifies its request
  * @property {string|null} file  the name of the saved trace that this is; null: the server's
  * @property {(need: string) => string|null} lacks  why a need can never be met, as a key of the catalogue; null: it can
  */

@@ -81,7 +81,7 @@ function metaOf(about) {
 }
 
 /**
- * A tensor's bytes must lie in the file, and be as many as its shape says.
+ * A tensor's bytes must be inside the file, and match its shape.
  * @param {string} name @param {any} entry @param {number} length  of all tensors @param {boolean} isMask
  */
 function checkEntry(name, entry, length, isMask) {

@@ -145,7 +145,7 @@ export function createTraces(api, { modelNamed, onWait }) {
       ),
 
     /**
-     * A step of a generation brought the overview's next row and the next prediction: nobody needs to ask for them.
+     * A step of a generation brought the overview's next row and the next prediction: they need no request.
      * @param {import("../state/store.js").State} before  what is shown now
      * @param {import("../state/store.js").State} after  the same with the new token
      * @param {any} step

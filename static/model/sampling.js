@@ -8,7 +8,7 @@
  * @param {{temperature: number, topK: number, topP: number}} settings
  * @param {number[]} banned  ids that are never sampled: their probability is 0 throughout
  * @returns {{before: Float64Array, after: Float64Array, kept: boolean[], massCut: number, order: number[]}} `order`: ids,
- *   the likeliest before the settings first
+ *   the most likely before the settings first
  */
 export function distribution(logits, { temperature, topK, topP }, banned) {
   const scores = Float64Array.from(logits);
@@ -48,7 +48,7 @@ function ordered(values) {
 }
 
 /**
- * The k likeliest, and of these the smallest set whose probability reaches top_p of theirs.
+ * The k most likely, and of these the smallest set whose probability reaches top_p of theirs.
  * @param {Float64Array} values @param {number[]} order @param {{topK: number, topP: number}} limits @returns {boolean[]}
  */
 function keptOf(values, order, { topK, topP }) {

@@ -4,7 +4,7 @@
  * @typedef {Object} Side  one of the two token rows of a trace; the same object for the same answer
  * @property {"source"|"target"} side
  * @property {import("./labels.js").Token[]} tokens  PADs, [CLS] and START included
- * @property {{start: number, end: number}} real  its own tokens: what lies outside is PAD
+ * @property {{start: number, end: number}} real  its own tokens; the rest is PAD
  * @property {number[]} positionIds
  */
 

@@ -3,7 +3,7 @@
 import { shown } from "./written.js";
 
 /**
- * The change that puts token `id` behind `position`: what stood there and after it is left (and kept as a branch).
+ * The patch that puts token `id` after `position`; what was there before is kept as a branch.
  * A token taken inside the sentence ends the prompt there.
  * @param {import("../data/model_trace.js").ModelTrace} trace
  * @param {import("../state/store.js").State} state

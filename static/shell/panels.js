@@ -124,7 +124,7 @@ function needsOf(view, state, model) {
 }
 
 /**
- * A panel of its own: the view's root lies inside, so that an error has a place beside it.
+ * A separate panel: the view's root is inside it, so that an error has a place beside it.
  * @param {View} view @param {HTMLElement} panel
  */
 function sideOf(view, panel) {

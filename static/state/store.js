@@ -25,7 +25,7 @@ import { RUN_DEFAULTS } from "./run.js";
  * @property {boolean} padFollow  whether position ids follow that mask, or count PADs too
  * @property {number[]|null} cell  [row, col] of what is looked at, where that is no query × key; null: nothing yet
  * @property {number|null} ffnUnit  the chosen unit of the open layer's FFN
- * @property {number|null} answer  the token (of a classifier the class) whose logit is explained; null: the likeliest
+ * @property {number|null} answer  the token (of a classifier the class) whose logit is explained; null: the most likely
  * @property {import("./run.js").Intervention[]} interventions  changes to the run, in this order
  * @property {import("./own.js").OwnValues} own  by view
  * @property {boolean} quiz  answers stay covered until they are guessed: see learn/quiz/quiz.js

@@ -6,7 +6,7 @@ import { h, keepingFocus, replace, setText, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 
 /**
- * A row of choices of which one is on.
+ * A row of choices, one of which is on.
  * @param {string} area  of the catalogue: `${area}.choose` says what is chosen, `${area}.<name>` each choice
  * @param {string[]} names
  */

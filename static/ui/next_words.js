@@ -28,7 +28,7 @@ export function whereOf({ written }, query) {
 }
 
 /**
- * The token that the text really goes on with after the prediction's row: its rank and probability before the settings.
+ * The actual next token after the prediction's row: its rank and probability before the settings.
  * Beyond the list only a bound is known, and said.
  * @param {import("../data/model_trace.js").ModelTrace} trace  of a model that writes @param {any} prediction
  * @returns {{token: import("../model/labels.js").Token, key: string, vars: Record<string, string|number>}|null}

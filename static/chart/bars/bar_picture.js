@@ -17,7 +17,7 @@ const SMALLEST = 1e-6;
 
 /**
  * @typedef {Object} Bars
- * @property {string} label  what it is, for those who do not see it
+ * @property {string} label  a description for screen readers
  * @property {{label: string, hover: string, values: [number, number], marked: boolean}[]} rows
  * @property {{name: string, colour: string}[]} series  two of them
  * @property {boolean} log

@@ -15,7 +15,7 @@ import { tokenText } from "../../ui/token_text.js";
  *   after: number, kept: boolean}} Candidate
  * @typedef {Object} Bars
  * @property {Candidate[]} candidates
- * @property {number|null} actual  the id that the text goes on with
+ * @property {number|null} actual  the id of the actual next token
  * @property {((id: number) => void)|null} onTake
  */
 

@@ -14,7 +14,7 @@ const REACH = 50;
  * @typedef {Object} TermBars
  * @property {ArrayLike<number>} terms
  * @property {(index: number) => string} words  one term: what times what
- * @property {string} label  what the sum is, for those who do not see it
+ * @property {string} label  a description of the sum for screen readers
  * @property {number|null} [chosen]  marked and named in place of the largest
  * @property {(index: number) => void} [onChoose]
  */

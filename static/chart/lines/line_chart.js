@@ -8,8 +8,8 @@ const MARGIN = { left: 62, right: 14, top: 12, bottom: 40 };
 
 /**
  * @typedef {Object} Chart
- * @property {string} label  what it is, for those who do not see it
- * @property {string[]} steps  what stands below the axis
+ * @property {string} label  a description for screen readers
+ * @property {string[]} steps  the labels of the axis
  * @property {string} title  of that axis
  * @property {{name: string, values: number[]}[]} lines  the first solid with dots, the second dashed with squares; 0 has no place here
  * @property {number} chosen  the step that is marked

@@ -17,17 +17,17 @@ import { groupFrames, linePaths, rowTitle, tokenRow } from "./svg.js";
  * @typedef {Object} Row
  * @property {string[]} labels
  * @property {string} title
- * @property {(index: number) => string} nameOf  one token in full, for those who do not see it
+ * @property {(index: number) => string} nameOf  one token in full, for screen readers
  * @property {{start: number, end: number, text: string}[]} groups  tokens that are parts of one character
  *
  * @typedef {Object} LinesPicture
  * @property {string} id
- * @property {string} label  what it is, for those who do not see it
+ * @property {string} label  a description for screen readers
  * @property {string} title
  * @property {import("./data.js").Weights} weights
  * @property {Row} q
  * @property {Row} k
- * @property {"q"|"k"} above  whose tokens stand above
+ * @property {"q"|"k"} above  whose tokens are above
  * @property {{q: number, k: number}} chosen
  * @property {(role: "q"|"k", index: number) => void} onChoose
  * @property {(query: number, key: number) => void} onPair

@@ -15,7 +15,7 @@ export const colourName = (i, count) => (count === 1 ? "--accent" : `--series-${
 /** @typedef {import("./data.js").Line} Line  @typedef {import("./layout.js").Layout} Layout */
 
 /**
- * The lines, as thick as `width`; the strongest lie on top.
+ * The lines, as thick as `width`; the strongest are on top.
  * @param {Line[]} lines @param {Layout} layout @param {{above: "q"|"k", count: number, width: number}} look
  */
 export function linePaths(lines, layout, { above, count, width }) {

@@ -24,7 +24,7 @@ const TILT = 52; // degrees
  * @property {string[]} rowText @property {string[]} colText  labels, cut to the room they have
  *
  * @typedef {Object} Room
- * @property {number} width  what there is
+ * @property {number} width  available
  * @property {import("./view.js").View} view  the cells that are seen
  * @property {number} type @property {number} dpr  as in Size
  * @property {boolean} touch  nothing can hover

@@ -29,12 +29,12 @@ import { following, isWhole, wholeOf } from "./view.js";
  *
  * @typedef {Object} Matrix
  * @property {string} id  `data-matrix`, and part of an export's file name
- * @property {string} label  what it is, for those who do not see it
+ * @property {string} label  a description for screen readers
  * @property {string} [title]  what a saved file calls it
  * @property {Float32Array|Uint8Array} values  row after row
  * @property {[number, number]} shape  rows, columns
  * @property {Uint8Array|null} forbidden  not 0: no colour there, the hatching shows
- * @property {boolean} [hatched]  hatch also where a see-through colour lies: by default where cells are forbidden
+ * @property {boolean} [hatched]  also hatch under transparent colours; default: if cells are forbidden
  * @property {string} [ink]  of the numbers in the cells: by default what can be read on each
  * @property {Axis} rows
  * @property {Axis} cols
@@ -46,17 +46,17 @@ import { following, isWhole, wholeOf } from "./view.js";
  * @property {{row: number, col: number, span: "cell"|"row", role: "q"|"k"|"v"}} chosen
  * @property {(row: number, col: number) => void} onChoose
  * @property {boolean} [square]  cells as wide as high
- * @property {boolean} [numbers]  in the cells, where there is room: by default in square ones
+ * @property {boolean} [numbers]  in the cells, if they fit; default: in square ones
  * @property {boolean} [sums]  the sum of each row, on the margin
  * @property {{title: string, text: (row: number) => string}} [margin]  something else on that margin
- * @property {{row?: number, col?: number}} [edges]  a dashed line behind so many rows, or columns
+ * @property {{row?: number, col?: number}} [edges]  a dashed line after this many rows, or columns
  * @property {string} filename
  *
  * @typedef {Object} Parts  of one matrix on the page
  * @property {HTMLElement} root @property {HTMLElement} frame @property {HTMLElement} plot @property {HTMLCanvasElement} sheet
  * @property {SVGSVGElement} overlay @property {ReturnType<typeof makeTip>} tip @property {HTMLElement} readout
  * @property {Matrix|null} matrix  the newest
- * @property {Matrix|null} drawn  null until somebody sees it
+ * @property {Matrix|null} drawn  null until it is first visible
  * @property {import("./layout.js").Size|null} size
  * @property {import("./view.js").View|null} view  null: the whole
  * @property {import("./view.js").Cell|null} hovered

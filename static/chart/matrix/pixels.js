@@ -43,7 +43,7 @@ function wordsOf(count, colour) {
 }
 
 /**
- * A pixel for each cell that is seen; where there are fewer pixels than cells, each shows the value furthest from 0 of
+ * A pixel for each cell in view; with fewer pixels than cells, each shows the value furthest from 0 of
  * those on it: a head that looks at one token stays a line, however long the text.
  * @param {Cells} cells @param {Table} table
  * @param {import("./view.js").View} [view]  all cells

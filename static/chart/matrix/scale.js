@@ -70,7 +70,7 @@ export function rgbaAt(stops, place) {
 const channelsOf = (hex) => [1, 3, 5, 7].map((at) => parseInt(hex.slice(at, at + 2) || "ff", 16));
 
 /**
- * The piece of the scale that is used, as CSS: stops may lie before 0 % and after 100 %.
+ * The piece of the scale that is used, as CSS: stops may be before 0 % and after 100 %.
  * @param {Scale} scale @returns {string}
  */
 export function gradientOf({ stops, min, max, seen: [low, high] }) {
@@ -80,7 +80,7 @@ export function gradientOf({ stops, min, max, seen: [low, high] }) {
 }
 
 /**
- * Smallest, colours, largest; with a notch at 0 where 0 lies inside; and the hatching, if some cells are forbidden.
+ * Smallest, colours, largest; with a notch at 0 if 0 is inside; and the hatching, if some cells are forbidden.
  * @param {Scale} scale
  * @param {{number: (value: number) => string, forbidden?: string|null}} words
  */

@@ -88,7 +88,7 @@ export function createTour({ actions, examples, modelOf, frame, ground, tour: st
 }
 
 /**
- * Escape leaves the tour, but first a field or what lies over it.
+ * Escape leaves the tour, but first a field or an open popover.
  * @param {Event} event @param {HTMLDialogElement} over @param {() => void} close
  */
 function leave({ target, defaultPrevented }, over, close) {

@@ -13,7 +13,7 @@ export const ABSENT = 16;
 const placed = new WeakMap();
 
 /**
- * The weights and the mask of a run without PADs, laid where the sentence stands among the tokens of the other run.
+ * The weights and the mask of a run without PADs, placed at the sentence's positions in the other run.
  * @param {Detail} detail @param {{queries: Side, keys: Side}} sides  of the other run
  * @returns {Pick<Detail, "overview"|"mask">} the same object for the same question
  */

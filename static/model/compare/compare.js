@@ -65,7 +65,7 @@ const shifted = (from, to) => ({ at: (index) => (index < from ? null : index - f
 const placed = (place, start) => (place === undefined ? null : place + start);
 
 /**
- * Where each of `ids` stands in `others`, of equal ones in their order; null if they are not the same ids.
+ * The position of each of `ids` in `others` (equal ones in their order); null if they are not the same ids.
  * @param {number[]} ids @param {number[]} others @returns {number[]|null}
  */
 function permutation(ids, others) {

@@ -1,7 +1,7 @@
 /** How different two runs are, and what leaks. Pure functions on numbers, in float64. */
 
 /**
- * @typedef {{start: number, end: number}} Span  the sentence's own tokens in a run; what lies outside is PAD
+ * @typedef {{start: number, end: number}} Span  the sentence's own tokens in a run; the rest is PAD
  * @typedef {{data: ArrayLike<number>, size: number, real: Span, rows?: Span, later?: boolean}} Square  a head's weights:
  *   `size` keys a row, of which `real` are the sentence's; `rows`: the queries that count, where they are another side's;
  *   `later`: whether what comes after the query is a leak (by default), as it is where a model reads one way

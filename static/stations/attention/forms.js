@@ -44,7 +44,7 @@ export function buildForms(tools, body) {
 }
 
 /**
- * Draw what is not the matrix over tokens, if that is asked for.
+ * Draw another form than the matrix over tokens, if one is chosen.
  * @param {ReturnType<typeof buildForms>} parts
  * @returns {boolean} whether it did: then the matrix rests
  */

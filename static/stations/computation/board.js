@@ -15,7 +15,7 @@ import { drawMats, light } from "./picture.js";
 import { drawNoSum, drawSum } from "./sum.js";
 
 /**
- * Draw a step's matrices, anew only if something else is seen; then what is chosen.
+ * Draw a step's matrices, again only if something visible changed; then the choice.
  * @param {any} parts  of the station @param {import("./context.js").Context} context
  * @param {import("../../state/store.js").State} state @param {import("../index.js").Actions} actions
  */

@@ -15,7 +15,7 @@ const hasUnits = ({ kind }) => ["w1", "relu"].includes(kind);
  * The chosen token's row; its key, its answer, its FFN unit, or the column that was chosen last, else the one furthest
  * from 0. Where the columns are those of all heads, one of the open head.
  * @param {import("./context.js").Context} context @param {import("./product.js").Picture} picture
- * @param {import("../../state/store.js").State} state @returns {[number, number]}  column −1: the answer that is asked about is none of these
+ * @param {import("../../state/store.js").State} state @returns {[number, number]}  column −1: the chosen answer is not among these
  */
 export function chosenCell({ query, key, answer, step }, { result: { matrix, band }, rows, cols, ids = [] }, state) {
   const row = rows === "query" ? query : rows === "key" ? key : 0;

@@ -17,7 +17,7 @@ import { position } from "../../model/selection.js";
  * @property {number} key  the chosen row of what the open attention looks at
  * @property {string[]} queries  labels
  * @property {string[]} keys
- * @property {number|null} answer  the token or class that is asked about
+ * @property {number|null} answer  the chosen token or class
  */
 
 /** @type {WeakMap<object, string[]>} */

@@ -19,7 +19,7 @@ const LEGIBLE = 13;
  */
 
 /**
- * Draw all matrices anew. @param {HTMLElement} root @param {import("./product.js").Picture} picture
+ * Redraw all matrices. @param {HTMLElement} root @param {import("./product.js").Picture} picture
  * @param {import("./layout.js").Layout} layout
  * @returns {{drawn: Drawn[], pooled: boolean}}
  */

@@ -2,7 +2,7 @@
 
 /**
  * @param {{index: () => number, count: () => number, to: (index: number) => void, isSeen: () => boolean, onChange: () => void}} walk
- *   `isSeen`: nobody has opened another station meanwhile
+ *   `isSeen`: no other station was opened meanwhile
  */
 export function createPlayer({ index, count, to, isSeen, onChange }) {
   const player = { playing: false, pace: 2, play, stop, drawn }; // pace: seconds a step

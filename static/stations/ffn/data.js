@@ -6,7 +6,7 @@ import { isIn } from "../../model/places.js";
 /** @typedef {{shape: number[], data: Float32Array}} Matrix */
 
 /**
- * The FFN behind the open attention: a cross-attention's is the decoder's.
+ * The FFN of the open attention's stack: for cross-attention, the decoder's.
  * @param {import("../../state/store.js").State} state @param {any} model
  */
 export function ffnOf({ attention, layer }, model) {

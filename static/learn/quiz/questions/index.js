@@ -44,7 +44,7 @@ const ENDING = new Set(["lens", "prediction", "computation.logits", "computation
 const EXPLAINED = { weight: "attention", z: "attention", logit: "end" };
 
 /**
- * The page's places, each with what is asked there now.
+ * The page's places, each with its current question.
  * @param {import("../../../state/store.js").State} state @param {any} model @param {string} explains  what the inspector explains meanwhile
  * @returns {Object<string, Asked|null>}
  */

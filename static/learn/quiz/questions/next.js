@@ -34,7 +34,7 @@ export function askNext(trace, state) {
 }
 
 /**
- * Beside the likeliest stands what was guessed, or the next.
+ * Beside the most likely: the guess, or the second.
  * @param {import("../../../data/model_trace.js").ModelTrace} trace @param {any[]} candidates @param {number} guessed  its rank, from 0
  */
 function saysOf({ model }, candidates, guessed) {

@@ -29,7 +29,7 @@ export const tokenName = (token, role = "", index) =>
 export const figure = (text) => h("b", { class: "mono nowrap" }, text);
 
 /**
- * A ranking without what comes so close behind its first that nobody could tell: a guess must have a chance.
+ * A ranking without items so close to its first that no reader could tell: a guess must have a chance.
  * @template T @param {T[]} ranked @param {(one: T) => number} value @param {number} gap
  */
 export const tellable = ([first, ...rest], value, gap) =>

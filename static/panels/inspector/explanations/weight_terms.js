@@ -43,7 +43,7 @@ export function weightTerms({ q, k, mask, pattern }, query, key) {
 }
 
 /**
- * What the weight does: a·v, and its share of z = Σ a·v, of which all keys' shares sum to 1.
+ * What the weight does: a·v, and its share of z = Σ a·v, whose shares over all keys sum to 1.
  * @param {import("../../../data/model_trace.js").Detail} detail @param {number} query @param {number} key
  */
 export function handedOver({ pattern, v }, query, key) {
