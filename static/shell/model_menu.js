@@ -21,7 +21,7 @@ export function createModelMenu(root, { models: loaded, choose }) {
   const options = models.map((model, i) => optionOf(model, i));
   const list = h(
     "ul",
-    { class: "model-list", role: "listbox", tabindex: -1, "aria-label": t("header.model"), hidden: true },
+    { class: "model-list", role: "listbox", tabindex: 0, "aria-label": t("header.model"), hidden: true },
     groups.map(groupOf),
   );
   replace(root, button, list);

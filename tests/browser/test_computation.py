@@ -190,18 +190,19 @@ def answers(case: Case, seen: dict[str, Any]) -> None:
 
 
 def test_sums_are_made_of_the_row_and_the_column(page: "Page", cases: dict[str, Case]) -> None:
-    """The dot product, before the bias: what stands under it is a product of the model's own matrices."""
+    """The dot product, before the bias, of one of the open head's columns and of the chosen FFN unit."""
     case = cases["decoder-only"]
     block, x = f"layers.{LAYER}", case.tensors
     inputs = {"q": f"{block}.attn_residual.norm.out", "w1": f"{block}.ffn_residual.norm.out"}
     for step, path in {"attn.q": f"{block}.attn.w_q", "ffn.w1": f"{block}.ffn.w_1"}.items():
-        open_at(page, case, step=step)
+        col = HEAD * case.model.config.d_head + COL if step == "attn.q" else COL
+        open_at(page, case, step=step, cell=f"{QUERY}.{col}", unit_id=COL)
         said = page.evaluate(READ)
         weight, bias = case.linear(path)
-        dot = (x[inputs[step.split(".")[1]]][QUERY] @ weight[COL]).item()
-        assert said["col"] == COL
+        dot = (x[inputs[step.split(".")[1]]][QUERY] @ weight[col]).item()
+        assert said["col"] == col
         assert float(said["first"].replace("\u2212", "-")) == pytest.approx(dot, rel=1e-4, abs=1e-5)
-        assert said["value"] == pytest.approx(dot + bias[COL].item(), rel=1e-5, abs=1e-5)
+        assert said["value"] == pytest.approx(dot + bias[col].item(), rel=1e-5, abs=1e-5)
 
 
 def test_pointer_and_keys_choose_an_element(page: "Page", cases: dict[str, Case]) -> None:

@@ -78,7 +78,7 @@ def test_a_weight_is_explained_term_by_term(page: "Page", models: dict[str, chec
     assert check(why, "scaled") == pytest.approx((dot / math.sqrt(q.shape[1]), scores[3, 1].item()), abs=1e-4)
     assert line(why, "mask").startswith("+ M = 0, allowed")
     allowed = slice(4) if model.description.attentions[-1].causal else slice(None)
-    assert number(line(why, "exp").split(",")[0]) == pytest.approx(scores[3, allowed].exp().sum().item(), rel=1e-3)
+    assert number(line(why, "exp").split(" over ")[0]) == pytest.approx(scores[3, allowed].exp().sum().item(), rel=1e-3)
     assert check(why, "weight") == pytest.approx((pattern[3, 1].item(),) * 2, abs=1e-6)
 
     part = pattern[3, 1] * v[1]
