@@ -97,16 +97,23 @@ def load(folder: Path, device: torch.device | str = "cpu") -> Checkpoint:
     tokenizer = tokenizers.load(folder / "tokenizer.tiktoken", config.family, config.text_form)
     if tokenizer.vocab_size != config.vocab_size:
         raise ValueError(f"{folder}: the tokenizer has {tokenizer.vocab_size} ids, the model {config.vocab_size}")
-    card_file = folder / "card.json"
-    card = json.loads(card_file.read_text()) if card_file.exists() else {}
-    return Checkpoint(folder.name, model, tokenizer, card)
+    return Checkpoint(folder.name, model, tokenizer, read_card(folder))
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """A model's `card.json`; empty if there is none."""
+    path = folder / "card.json"
+    return read_json(path) if path.is_file() else {}
 
 
 def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object. Raises `ValueError` naming the file that is not JSON, or is JSON of another kind."""
     try:
-        data: dict[str, Any] = json.loads(path.read_text())
+        data = json.loads(path.read_text())
     except ValueError as error:
         raise ValueError(f"{path} is not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise ValueError(f"{path} is not a JSON object but a {type(data).__name__}")
     return data
 
 

@@ -33,8 +33,7 @@ class ZooFolders:
 
     def about(self, folder: Path) -> About:
         config = ModelConfig.from_json(checkpoint.read_json(folder / "config.json"))
-        card = folder / "card.json"
-        return about_config(folder.name, config, checkpoint.read_json(card) if card.is_file() else {})
+        return about_config(folder.name, config, checkpoint.read_card(folder))
 
     def open(self, folder: Path, device: torch.device) -> ZooSubject:
         return ZooSubject(checkpoint.load(folder, device))

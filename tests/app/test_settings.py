@@ -7,7 +7,9 @@ import pytest
 from app import VERSION
 from app.errors import AppError
 from app.services import library
+from app.services.models import all_models
 from app.settings import Settings, from_environment
+from model import checkpoint
 from model.checkpoint import ZOO
 
 README = Path(__file__).parents[2] / "app" / "README.md"
@@ -61,6 +63,22 @@ def test_models_of_ones_own_stand_before_the_zoo(tmp_path: Path, caplog: pytest.
     assert {"mine", "stories-gpt"} <= set(loaded.names)
     assert "broken" not in loaded.names
     assert "broken left out" in caplog.text
+
+
+@pytest.mark.parametrize("text", ["[]", '"a card"', "3", "null", "{"])
+def test_a_folder_whose_card_is_not_an_object_is_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str
+) -> None:
+    (tmp_path / "odd").mkdir()
+    for name in ("config.json", "weights.safetensors", "tokenizer.tiktoken"):
+        (tmp_path / "odd" / name).symlink_to(ZOO / "stories-gpt" / name)
+    (tmp_path / "odd" / "card.json").write_text(text)
+    loaded = library.discover(Settings(device="cpu", models_dir=(tmp_path,)))
+    assert "odd" not in loaded.names
+    assert f"odd left out: {tmp_path}/odd/card.json is not" in caplog.text
+    assert "stories-gpt" in {line["name"] for line in all_models(loaded)["models"]}
+    with pytest.raises(ValueError, match=r"card\.json is not"):
+        checkpoint.load(tmp_path / "odd")
 
 
 def test_a_default_that_is_not_there_names_those_that_are() -> None:
