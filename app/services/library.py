@@ -90,7 +90,7 @@ class Library:
 
     def translator(self, name: str | None) -> Entry:
         """The model of this name; without a name the default, otherwise the first with beam search."""
-        able = [entry for entry in self.entries.values() if entry.about.description.can["beams"]]
+        able = [entry for entry in self.entries.values() if entry.about.description.can.get("beams", False)]
         asked = self.find(name)
         return asked if name is not None or asked in able or not able else able[0]
 

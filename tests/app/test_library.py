@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,15 @@ def test_no_room_at_all_still_answers(tmp_path: Path, source: Gate) -> None:
     with models.use(models.find("a")):
         assert models.loaded == ["a"]
     assert models.loaded == []
+
+
+def test_a_model_that_does_not_mention_beams_translates_nothing(tmp_path: Path, source: Gate) -> None:
+    models = library(tmp_path, source, "ab", N_BYTES)
+    able = {**models.entries["b"].about.description.can, "beams": True}
+    for name, can in (("a", {}), ("b", able)):
+        entry = models.entries[name]
+        entry.about = replace(entry.about, description=replace(entry.about.description, can=can))
+    assert models.translator(None).name == "b"
 
 
 def test_a_failed_load_is_nobodys_use(tmp_path: Path, source: Gate, caplog: pytest.LogCaptureFixture) -> None:
