@@ -7,16 +7,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from httpx import ASGITransport, AsyncClient
 
 from app.main import create_app
 from app.services import library
 from app.settings import Settings
+from model.identities import gaps
+from model.run import Run
 from model.subjects import SOURCES
 from tests.app.helpers import decode, parse_events, refused, trace
 from tests.toys.subject import END, LETTERS, VOCAB, BigramFolders
 
 TEXT = "abcabcabd"
+ROLES = ["mask", "share", "v", "head_out", "attn_out"]
 
 
 @pytest.fixture
@@ -58,11 +62,7 @@ async def test_it_is_listed_and_described_without_being_opened(client: AsyncClie
     assert detail["special"] == {"pad": None, "end": END, "first": None}
     assert detail["never_sampled"] == []
     (attention,) = detail["description"]["attentions"]
-    assert (attention["id"], attention["overview"], list(attention["roles"])) == (
-        "newest",
-        "share",
-        ["mask", "share", "attn_out"],
-    )
+    assert (attention["id"], attention["overview"], list(attention["roles"])) == ("newest", "share", ROLES)
     assert source.opened == []
 
 
@@ -80,6 +80,15 @@ async def test_it_is_traced(client: AsyncClient, source: BigramFolders) -> None:
     assert meta["scale"] == {"look/share": 255}
     np.testing.assert_array_equal(overview["look/share"][0], 255 * np.eye(3, dtype=np.uint8))
     assert source.opened == ["toy"]
+
+
+def test_its_identities_hold(tmp_path: Path, source: BigramFolders) -> None:
+    toy = source.open(tmp_path / "toy", torch.device("cpu"))
+    (attention,) = toy.description.attentions
+    run = toy.trace(Run([0, 1, 2]), list(toy.description.taps))
+    found = list(gaps(attention, 0, run.tensors, lambda name: toy.weights([name])[name]))
+    assert [(gap.op, gap.gives) for gap in found] == [("weighted_sum", "head_out"), ("sum_heads", "attn_out")]
+    assert max(gap.absolute for gap in found) < 1e-6
 
 
 async def test_it_is_edited(client: AsyncClient) -> None:
@@ -104,7 +113,7 @@ async def test_it_is_edited(client: AsyncClient) -> None:
         text="a",
         interventions=[{"kind": "ablate", "where": {"layer": 0, "head": 0}}],
     )
-    assert error["known"] == ["mask", "share", "attn_out"]
+    assert error["known"] == ROLES
 
 
 async def test_it_writes_on(client: AsyncClient) -> None:

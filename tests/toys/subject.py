@@ -66,10 +66,14 @@ def describe() -> Description:
         roles={
             "mask": Role("head query key", ("look/mask",)),
             "share": Role("head query key", ("look/share",)),
+            "v": Role("head position d_head", ("look/v",)),
+            "head_out": Role("head position d_model", ("look/head_out",)),
             "attn_out": Role(stream, ("look/out",)),
         },
         parameters={"w_v": ("counts",)}, parts={},
-        identities=(Identity("weighted_sum", ("share", "v"), "attn_out"),),
+        identities=(
+            Identity("weighted_sum", ("share", "v"), "head_out"), Identity("sum_heads", ("head_out",), "attn_out"),
+        ),
     )  # fmt: skip
     return Description(
         family="bigram", predicts="next", writes="source", sides=("source",), classes=(),  # type: ignore[arg-type]
@@ -143,7 +147,8 @@ class Bigram(Subject):
         n = len(ids)
         reasons = visit("look/mask", masks.decoder_mask(torch.zeros(1, n, dtype=torch.bool), use_causal=causal))
         share = visit("look/share", torch.eye(n)[None, None] * masks.allowed(reasons))
-        out = visit("look/out", share[:, 0] @ x @ self.table)
+        v = visit("look/v", (x @ self.table)[:, None])  # 1 head position d_head
+        out = visit("look/out", visit("look/head_out", share @ v).sum(1))
         return visit("guess", visit("out", out))
 
     def start(self, run: Run, names: Sequence[str]) -> Growing:
