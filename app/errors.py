@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
@@ -44,6 +45,16 @@ class AppError(Exception):
             "hint": self.hint,
         }
         return {"error": {name: value for name, value in fields.items() if value is not None}}
+
+
+@contextmanager
+def inside(path: str) -> Iterator[None]:
+    """Errors of a request that is nested in another one, at `path`: `where` names the field in the outer one."""
+    try:
+        yield
+    except AppError as error:
+        error.where = path if error.where is None else f"{path}.{error.where}"
+        raise
 
 
 def unknown_name(code: str, what: str, name: str, known: Sequence[str], **more: Any) -> AppError:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
-from torch import Tensor
-
 from app.api.run import Run
-from app.errors import AppError
+from app.errors import AppError, inside
 from app.services import tokens
 from app.services.capabilities import explained
-from app.services.interventions.base import Lengths, Site
+from app.services.interventions.base import Lengths, Site, Source
 from app.services.interventions.edits import Edits, edits_of
 from app.services.targets import Target, resolve, start_of, target_of
 from model.checkpoint import Checkpoint
@@ -107,26 +106,38 @@ def planned(
     pad = Padding(run.pad.count, run.pad.side, run.pad.follow)
     lengths = lengths_of(ids, target, pad)
     limits = lengths if grows is None else {**lengths, grows: subject.description.max_seq_len}
-    site = Site(subject.name, subject.description, lengths, limits, Traced(subject, max_chars))
-    use = Masks(run.masks.causal, run.masks.padding)
-    return RunPlan(subject, ids, target, use, pad, edits_of(run.interventions, site))
+    sources = Sources(subject, max_chars)
+    edits = edits_of(run.interventions, Site(subject.name, subject.description, lengths, limits, sources.find))
+    sources.trace()
+    return RunPlan(subject, ids, target, Masks(run.masks.causal, run.masks.padding), pad, edits)
 
 
-class Traced:
-    """One tensor of another run, for interventions."""
+class Sources:
+    """The other runs that interventions take numbers from. Each is traced once, with all the taps asked of it."""
 
     def __init__(self, subject: Subject, max_chars: int) -> None:
         self.subject, self.max_chars = subject, max_chars
-        self.left = MAX_SOURCES
+        self.found: dict[str, tuple[RunPlan, Source]] = {}
 
-    def __call__(self, run: Run, tap: str) -> Tensor:
-        """Raises `too_many_sources`, and any error of the run."""
-        if not self.left:
-            message = f"A run can take numbers from at most {MAX_SOURCES} others."
-            raise AppError("too_many_sources", message, "Take fewer.", where="interventions", limit=MAX_SOURCES)
-        self.left -= 1
-        plan = plan_run(self.subject, run, self.max_chars)
-        return self.subject.trace(plan.run, [tap]).tensors[tap]
+    def find(self, run: Run, at: str) -> Source:
+        """The source for this run, whose path in the request is `at`.
+
+        Raises `too_many_sources`, and any error of the run, with its place in the request.
+        """
+        key = json.dumps(run.to_json(None) | {"model": self.subject.name}, sort_keys=True)
+        if key not in self.found:
+            if len(self.found) == MAX_SOURCES:
+                message = f"A run can take numbers from at most {MAX_SOURCES} others."
+                raise AppError("too_many_sources", message, "Take fewer.", where="interventions", limit=MAX_SOURCES)
+            with inside(at):
+                plan = plan_run(self.subject, run, self.max_chars)
+            self.found[key] = plan, Source(plan.lengths)
+        return self.found[key][1]
+
+    def trace(self) -> None:
+        """Run each source, and fill in the tensors that were asked of it."""
+        for plan, source in self.found.values():
+            source.tensors = self.subject.trace(plan.run, sorted(source.taps)).tensors
 
 
 def lengths_of(ids: list[int], target: Target | None, pad: Padding) -> Lengths:

@@ -1,5 +1,6 @@
 """Interventions apply in the order of the list, whatever their kinds, several on one tap too."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.api.run import Run
-from app.services.interventions.base import Site
+from app.services.interventions.base import Site, Source
 from app.services.interventions.edits import edits_of
 from model.describe import describe
+from model.run import Run as ModelRun
+from model.subjects import ZooSubject
+from model.trace import Trace
 from tests.app.helpers import refused, trace
 from tests.model.helpers import tiny_checkpoint
 
 N_HEAD, N, D = 3, 4, 5
 SOURCE = torch.randn(N_HEAD, N, D, generator=torch.Generator().manual_seed(1))
 """What z is in the run that a patch takes it from."""
+SPELT = ({"text": "dog"}, {"input": {"text": "dog"}}, {"model": "stories-gpt", "text": "dog"})
+"""One run in three spellings."""
 
 
 def ablate(head: int) -> dict[str, Any]:
@@ -37,7 +43,9 @@ def edited(asked: list[dict[str, Any]], x: torch.Tensor, first_query: int = 0) -
     """The tap that the interventions change, after all of them."""
     run = Run.model_validate({"text": "abcd", "interventions": asked})
     lengths = {"source": N, "target": 0}
-    site = Site("tiny", describe(tiny_checkpoint().config), lengths, lengths, lambda run, tap: SOURCE)
+    description = describe(tiny_checkpoint().config)
+    source = Source(lengths, tensors={description.attentions[0].tap("z", 0): SOURCE})
+    site = Site("tiny", description, lengths, lengths, lambda run, at: source)
     ((_, edit),) = edits_of(run.interventions, site).taps.items()
     before = x.clone()
     found = edit(x, first_query)
@@ -143,11 +151,38 @@ async def test_what_cannot_be_patched_is_refused(client: AsyncClient) -> None:
         (asked(where={"query": 40}), "bad_position", f"{at}.where.query"),
         (asked(**{"from": {"text": "a much longer text"}}), "bad_source", f"{at}.from"),
         (asked(**{"from": {"text": "abc", "model": "translate-enja"}}), "bad_source", f"{at}.from.model"),
+        (asked(**{"from": {"token_ids": [1, 99999]}}), "bad_token", f"{at}.from.token_ids[1]"),
+        (asked(**{"from": {"text": "abc", "target": "a"}}), "cannot", f"{at}.from.target"),
+        (
+            asked(**{"from": {"text": "abc", "interventions": [ablate(8)]}}),
+            "bad_head",
+            f"{at}.from.interventions[0].where.head",
+        ),
     ):
         error = await refused(client, "/api/trace", 422, code, **request)
         assert error["where"] == where
     nested = asked(**{"from": asked()})
     assert "cannot have patches" in (await refused(client, "/api/trace", 422, "invalid_request", **nested))["message"]
-    many = asked()
-    many["interventions"] *= 17
-    await refused(client, "/api/trace", 422, "too_many_sources", **many)
+
+
+async def test_each_source_runs_once(client: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many patches take from it, from however many taps, and however its text is given."""
+    runs: list[list[str]] = []
+
+    def counted(subject: ZooSubject, run: ModelRun, names: Sequence[str]) -> Trace:
+        runs.append(list(names))
+        return real(subject, run, names)
+
+    real = ZooSubject.trace
+    monkeypatch.setattr(ZooSubject, "trace", counted)
+    asked = [patch(head, 0, "dog") | {"from": source} for head in range(8) for source in SPELT]
+    asked += [{**item, "where": {**item["where"], "layer": 1}} for item in asked]
+    await trace(client, text="cat", want=["logits"], interventions=asked)
+    assert runs == [["layers.0.attn.z", "layers.1.attn.z"], ["logits"]]
+
+
+async def test_sources_are_counted_by_run(client: AsyncClient) -> None:
+    asked = [patch(0, 0, "a" * n) for n in range(1, 18)]
+    error = await refused(client, "/api/trace", 422, "too_many_sources", text="abc", interventions=asked)
+    assert (error["where"], error["limit"]) == ("interventions", 16)
+    await trace(client, text="abc", want=["logits"], interventions=[*asked[:16], *asked[:16]])

@@ -1,8 +1,10 @@
 from typing import Any
 
 import numpy as np
+import pytest
 from httpx import AsyncClient
 
+from app.services.interventions.base import Kind, Where
 from tests.app.helpers import trace
 
 WANT = ["layers.1.*", "layers.2.attn.pattern", "logits"]
@@ -62,6 +64,11 @@ async def test_a_row_with_nothing_allowed_is_zeros(client: AsyncClient) -> None:
     tensors, _ = await trace(client, want=["layers.1.attn.*", "logits"], interventions=[edit])
     assert not tensors["layers.1.attn.pattern"][0, 0].any()
     assert np.isfinite(tensors["logits"]).all()
+
+
+def test_a_kind_says_how_it_changes_a_tap() -> None:
+    with pytest.raises(TypeError, match=r"abstract method '?change"):
+        Kind(kind="ablate", where=Where(layer=0))  # type: ignore[abstract]
 
 
 async def test_edits_add_up(client: AsyncClient) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Protocol
 
 from pydantic import Field
@@ -43,15 +44,15 @@ class Change:
     looks_ahead: bool = False
 
 
-class Kind(Request):
+class Kind(Request, ABC):
     """An intervention. A kind adds its `kind`, its `where`, and how it changes a tap."""
 
     kind: str
     where: Where
 
+    @abstractmethod
     def change(self, site: Site, at: str) -> Change:
         """The change, checked against the model; `at` is the path of this intervention in the request."""
-        raise NotImplementedError
 
     def to_json(self, first: str | None) -> dict[str, Any]:
         """As requested, with its attention filled in; `first` is the id of the model's first attention."""
@@ -64,16 +65,26 @@ def strip(where: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in where.items() if value is not None}
 
 
+@dataclass
+class Source:
+    """Another run to take numbers from: the taps to take, and their tensors once it has run."""
+
+    lengths: Lengths
+    taps: set[str] = field(default_factory=set)
+    tensors: Mapping[str, Tensor] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class Site:
-    """The model to change, the lengths of its sequences, and access to tensors of another run."""
+    """The model to change, the lengths of its sequences, and access to other runs."""
 
     model: str
     description: Description
     lengths: Lengths
     limits: Lengths
     """The largest lengths: the window, on a side that grows."""
-    traced: Callable[[Any, str], Tensor]
+    source: Callable[[Any, str], Source]
+    """Another run of this model, given with its path in the request."""
 
     def attention(self, where: Where, at: str) -> Attention:
         """The attention that `where` names. Raises `unknown_attention`, listing the known ones, and `bad_layer`."""

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from app.api.schema import Index
 from app.errors import AppError, check_index
-from app.services.interventions.base import Change, Kind, Site, Where, wrong_role
+from app.services.interventions.base import Change, Kind, Site, Source, Where, wrong_role
 from model.describe import Attention
 
 if TYPE_CHECKING:
@@ -44,9 +44,10 @@ class Patch(Kind):
             message = f"The other run is of {self.source.model!r}, this one of {site.model!r}."
             raise AppError("bad_source", message, "Use a run of the same model.", where=f"{at}.from.model")
         tap = role.taps[where.layer]
-        rows = site.traced(self.source, tap)
-        self.check_rows(rows.shape[-2], site, attention, at)
-        return Change(tap, Replace(rows, where.head, where.query))
+        source = site.source(self.source, f"{at}.from")
+        self.check_rows(source.lengths[attention.queries], site, attention, at)
+        source.taps.add(tap)
+        return Change(tap, Replace(source, tap, where.head, where.query))
 
     def check_role(self, dims: list[str], at: str) -> None:
         """Raise `bad_role` unless the role has one row for each query, and heads if one is named."""
@@ -71,17 +72,17 @@ class Patch(Kind):
 
 
 class Replace:
-    """Row t of the tensor becomes row t of `rows` [head? position ..]."""
+    """Row t of the tensor becomes row t of the source's tensor of the same tap."""
 
-    def __init__(self, rows: Tensor, head: int | None, query: int | None) -> None:
-        self.rows, self.head = rows, head
-        self.queries = range(rows.shape[-2]) if query is None else (query,)
+    def __init__(self, source: Source, tap: str, head: int | None, query: int | None) -> None:
+        self.source, self.tap, self.head, self.query = source, tap, head, query
 
     def __call__(self, x: Tensor, first_query: int) -> Tensor:
         """x [batch head? position ..]"""
         heads = (slice(None),) * (x.dim() - 3) if self.head is None else (self.head,)
-        for query in self.queries:
+        rows = self.source.tensors[self.tap]  # head? position ..
+        for query in range(rows.shape[-2]) if self.query is None else (self.query,):
             row = query - first_query
             if 0 <= row < x.shape[-2]:
-                x[(slice(None), *heads, row)] = self.rows[(*heads, query)].to(x.device)
+                x[(slice(None), *heads, row)] = rows[(*heads, query)].to(x.device)
         return x
