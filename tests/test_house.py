@@ -113,6 +113,7 @@ def mentions(folder: str, pattern: str) -> set[str]:
     return {f"{name}: {hit}" for name, code in modules for hit in re.findall(pattern, code)}
 
 
+# river/ is reserved for the next view: it may import what is below it before it exists.
 LAYERS = ("learn", "shell", "river", "panels", "stations", "export", "chart", "ui", "data", "model", "state")
 
 

@@ -36,14 +36,18 @@ export function fromOldLink(old) {
   /** @type {Object<string, any>} */
   let run = {};
   for (const [name, value] of old) {
-    const part = RUN_PARTS[name]?.(value);
+    const part = Object.hasOwn(RUN_PARTS, name) && RUN_PARTS[name](value);
     if (part) run = laidOver(run, part);
+    else if (Object.hasOwn(RENAMED, name)) params.set(RENAMED[name], value);
     else if (name === "step") putStep(params, value);
-    else params.set(RENAMED[name] ?? name, value);
   }
+  for (const [name, value] of old) if (!isOld(name)) params.set(name, value); // after the old ones: these win
   if (Object.keys(run).length && !params.has("run")) params.set("run", JSON.stringify(withText(run, params)));
   return params;
 }
+
+/** @param {string} name  of a parameter */
+const isOld = (name) => name === "step" || Object.hasOwn(RUN_PARTS, name) || Object.hasOwn(RENAMED, name);
 
 /** A run that has no ids is about the text beside it. @param {any} run @param {URLSearchParams} params */
 function withText(run, params) {

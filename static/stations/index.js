@@ -17,7 +17,7 @@
  * @property {import("../state/own.js").Declared} [own]  its own state: see ../state/own.js
  * @property {Need[]|((state: import("../state/store.js").State, model: any) => Need[])} needs  `draw` is only called with a trace that has them
  * @property {string|((state: import("../state/store.js").State, model: any) => string)} [why]  what the inspector explains
- *   while it is open: a name of why/index.js; "weight" where nothing is said
+ *   while it is open: a name of panels/inspector/explanations/index.js; "weight" where nothing is said
  * @property {boolean} [saysWhatLacks]  it is drawn without what a saved trace can never have, and says so itself: by `trace.lacks`
  * @property {boolean} [hides]  of a panel: it hides its place itself, by what the state says
  * @property {string[]} [roles]  that the open attention must have ("overview": whatever its pictures are drawn from)

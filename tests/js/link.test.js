@@ -113,6 +113,18 @@ for (const [search, opens] of Object.entries(OLD)) {
   test(`an old link with ${search} opens what it opened`, () => assert.deepEqual(read(`?${search}`), opens));
 }
 
+for (const search of ["?weights.as=lines&as=matrix", "?as=matrix&weights.as=lines"]) {
+  test(`a current parameter wins over an old one: ${search}`, () =>
+    assert.deepEqual(read(search), { own: { weights: { as: "lines" } } }));
+}
+
+test("a current parameter wins over `step`, which served three views", () =>
+  assert.deepEqual(read("?embedding.tab=swap&step=positions.512"), {
+    own: { embedding: { tab: "swap", length: 512 } },
+  }));
+
+test("a run wins over its old parts", () => assert.deepEqual(read('?run={"pad":{"count":1}}&pad=3'), { padCount: 1 }));
+
 test("an old link's parts of one run come together", () => {
   const search = "?model=tiny&text=Hi&pad=2&pad_side=right&padding=off&positions=count&causal=off";
   const run = {
