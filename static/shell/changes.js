@@ -12,22 +12,44 @@ import { switchedTo } from "./switched.js";
  */
 export function createChanges(store, { models, modelOf, files, status, declared }) {
   let newest = 0;
+  /** @type {string|null} the status before the model that is loading was asked for */
+  let earlier = null;
+  let mine = false; // the change is made here
 
   /** @param {import("../state/store.js").Patch} change */
-  const make = (change) => store.set(fitted(store.get(), files.allowed(change), modelOf, declared));
+  function make(change) {
+    mine = true;
+    try {
+      store.set(fitted(store.get(), change, modelOf, declared));
+    } finally {
+      mine = false;
+    }
+  }
 
-  /** Once the model is known: at once, or when it has come and no other was chosen. @param {string} name @param {() => void} then */
+  /** A model that is still loading comes too late. */
+  function giveUp() {
+    newest++;
+    if (earlier !== null) status.show(/** @type {any} */ (earlier));
+    earlier = null;
+  }
+  // Back, and a file that was opened, are newer than a model that was chosen before them.
+  store.subscribe(() => mine || giveUp());
+
+  /** Once the model is known: at once, or when it has come and nothing else was chosen. @param {string} name @param {() => void} then */
   async function knowing(name, then) {
-    const mine = ++newest;
+    giveUp();
     if (models.named(name)) return then();
-    const before = status.now();
+    const turn = newest;
+    earlier = status.now();
     status.show("loading");
     try {
       await models.load(name, status.waiting);
-      if (mine === newest) then();
+      if (turn !== newest) return;
+      earlier = null;
+      then();
     } catch (error) {
-      if (mine !== newest) return;
-      status.show(before);
+      if (turn !== newest) return;
+      giveUp();
       status.notice(errorText(/** @type {Error} */ (error)));
     }
   }
@@ -36,17 +58,18 @@ export function createChanges(store, { models, modelOf, files, status, declared 
     /** @param {import("../state/store.js").Patch} change */
     set(change) {
       const { model } = files.allowed(change);
-      if (model) knowing(model, () => make(change));
-      else make(change);
+      const then = () => make(files.allowed(change));
+      if (model) knowing(model, then);
+      else then();
     },
 
     /** The same sentence, read by another model. @param {string} name */
-    openModel: (name) => void knowing(name, () => make(switchedTo(models.named(name), store.get()))),
+    openModel: (name) => void knowing(name, () => make(files.allowed(switchedTo(models.named(name), store.get())))),
 
     /** The state was set from elsewhere (Back): know its model, and keep it inside that. @param {() => void} then */
     settle: (then) =>
       knowing(store.get().model ?? models.first, () => {
-        store.set(fitted(store.get(), {}, modelOf, declared));
+        make({});
         then();
       }),
   };

@@ -69,7 +69,8 @@ export function fitted(before, patch, modelOf, declared) {
   const model = modelOf(state);
   if (!model) return asked;
   const open = attentionOf(model, state.attention);
-  const was = attentionOf(modelOf(before), before.attention);
+  const known = modelOf(before); // after a reload, Back may leave a model that was never loaded
+  const was = known ? attentionOf(known, before.attention) : open;
   const lost = (name, sides) => (name in asked || open[sides] === was[sides] ? {} : { [name]: null });
   const sameFfn = state.layer === before.layer && open.stack === was.stack;
   return {

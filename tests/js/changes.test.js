@@ -1,0 +1,87 @@
+/** Changes of the page's state while a model is still loading. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { createChanges } from "../../static/shell/changes.js";
+import { fitted } from "../../static/shell/start.js";
+import { createStore, DEFAULTS } from "../../static/state/store.js";
+
+const { decoder, translator } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
+/** @param {any} model @param {string} name */
+const line = (model, name) => ({ ...model, ...model.config, name, never_sampled: [] });
+
+/** A page that knows model "a"; "b" and "c" come when `arrive` says so. */
+function page() {
+  const known = new Map([["a", line(decoder, "a")]]);
+  /** @type {Record<string, {resolve: (value?: unknown) => void, reject: (error: Error) => void}>} */
+  const coming = {};
+  const models = /** @type {any} */ ({
+    first: "a",
+    named: (/** @type {string|null} */ name) => known.get(name ?? "a"),
+    load: (/** @type {string} */ name) => new Promise((resolve, reject) => (coming[name] = { resolve, reject })),
+  });
+  let [now, told] = ["ready", ""];
+  const status = /** @type {any} */ ({
+    now: () => now,
+    show: (/** @type {string} */ state) => (now = state),
+    notice: (/** @type {string} */ text) => (told = text),
+  });
+  const store = createStore({ ...DEFAULTS, model: "a", text: "one" });
+  const files = /** @type {any} */ ({ allowed: (/** @type {object} */ patch) => patch });
+  const modelOf = (/** @type {{model: string|null}} */ state) => models.named(state.model);
+  const changes = createChanges(store, { models, modelOf, files, status, declared: [] });
+  /** @param {string} name */
+  async function arrive(name) {
+    known.set(name, line(name === "b" ? translator : decoder, name));
+    coming[name].resolve();
+    await new Promise((done) => queueMicrotask(() => queueMicrotask(() => done(undefined))));
+  }
+  return { store, changes, arrive, coming, status: () => now, told: () => told };
+}
+
+test("a model that was chosen opens when it has come, with what was typed meanwhile", async () => {
+  const { store, changes, arrive, status } = page();
+  changes.set({ model: "b" });
+  assert.equal(status(), "loading");
+  changes.set({ text: "two" });
+  await arrive("b");
+  assert.equal(store.get().model, "b");
+  assert.equal(store.get().text, "two");
+});
+
+test("Back gives up a model that is still loading", async () => {
+  const { store, changes, arrive, status } = page();
+  changes.openModel("b");
+  store.replace({ ...DEFAULTS, model: "a", text: "earlier" }); // what address.js does
+  assert.equal(status(), "ready");
+  await arrive("b");
+  assert.equal(store.get().model, "a");
+  assert.equal(store.get().text, "earlier");
+});
+
+test("opening a file gives up a model that is still loading", async () => {
+  const { store, changes, arrive } = page();
+  changes.set({ model: "b" });
+  store.set({ file: "cat", text: "" });
+  await arrive("b");
+  assert.equal(store.get().model, "a");
+  assert.equal(store.get().file, "cat");
+});
+
+test("of two models that are loading, the last one chosen opens", async () => {
+  const { store, changes, arrive } = page();
+  changes.set({ model: "b" });
+  changes.set({ model: "c" });
+  await arrive("c");
+  await arrive("b");
+  assert.equal(store.get().model, "c");
+});
+
+test("after Back to a model that never loaded, another can be chosen", () => {
+  const model = line(translator, "b");
+  const before = { ...DEFAULTS, model: "gone", attention: "decoder", layer: 9, query: 3 };
+  const patch = fitted(before, { model: "b" }, (state) => (state.model === "b" ? model : undefined), []);
+  assert.equal(patch.layer, translator.config.n_layer - 1);
+  assert.equal(patch.query, null);
+});
