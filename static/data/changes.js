@@ -2,7 +2,7 @@
 
 import { compare } from "../model/compare/compare.js";
 import { inside } from "../model/compare/measure.js";
-import { aloneOf, compared, otherOf } from "../model/compare/runs.js";
+import { aloneOf, compared, isTrained, otherOf } from "../model/compare/runs.js";
 import { predictsTokens } from "../model/description.js";
 import { rowOf } from "../model/selection.js";
 import { sidesOf } from "../model/sides.js";
@@ -30,11 +30,11 @@ export async function changeOf(traces, state, trace) {
   const [was, is, alone, otherPrediction] = await Promise.all([
     run(before, "before"),
     run(after, "after"),
-    state.padCount && state.causal !== null ? aloneRun(traces, state) : null,
+    state.padCount && !isOnlyPadded(state) ? aloneRun(traces, state, model) : null,
     predictsTokens(model) && written ? predictionBeside(traces, state, trace, written) : null,
   ]);
   // As trained, but for PADs, the single run is the one before: "other", which is loaded first.
-  const single = state.padCount && state.causal === null ? { detail: trace.other, logits: was.logits } : alone;
+  const single = isOnlyPadded(state) ? { detail: trace.other, logits: was.logits } : alone;
   return { before: was, after: is, alone: single, otherPrediction };
 }
 
@@ -50,9 +50,12 @@ async function predictionBeside(traces, state, trace, { side, real }) {
   return there == null ? null : traces.prediction(other, there, "other_prediction");
 }
 
-/** @param {Traces} traces @param {State} state */
-async function aloneRun(traces, state) {
-  const alone = aloneOf(state);
+/** Whether PADs are all that differs from training. @param {State} state */
+const isOnlyPadded = (state) => !isTrained(state) && isTrained({ ...state, padCount: 0 });
+
+/** @param {Traces} traces @param {State} state @param {any} model */
+async function aloneRun(traces, state, model) {
+  const alone = aloneOf(state, model);
   const [detail, logits] = await Promise.all([traces.detail(alone, "alone"), traces.logits(alone, "alone_logits")]);
   return { detail, logits };
 }

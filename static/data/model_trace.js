@@ -142,6 +142,7 @@ function picturesOf({ tensors }, model, open) {
   const mask = (layer, head, id = open) => {
     const attention = attentionOf(model, id);
     if (!has(attention, "mask")) return new Uint8Array(picture(layer, head, id)?.data.length ?? 0); // nothing is said to be forbidden
+    // Only where a mask is edited do layers differ: then each of them is here.
     return slice(tensors[tapOf(attention, layer, "mask")] ?? tensors[tapOf(attention, 0, "mask")], head);
   };
   return { picture, mask };

@@ -1,11 +1,15 @@
 /** Builds the request for a run. No DOM. */
 
+import { attentionsOf, writesTarget } from "../model/description.js";
+import { withPads } from "../model/interventions.js";
 import { runOf } from "../state/run.js";
+
+/** @typedef {import("../state/run.js").Run} Run */
 
 /**
  * A run as the API takes it. What means nothing is left out (without PADs their switches do), so that one picture has one
  * request.
- * @param {import("../state/run.js").Run} run
+ * @param {Run} run
  */
 export function asked({ model, input, target, target_ids, masks, pad, interventions }) {
   const written = target_ids ? { target_ids } : target !== null ? { target } : {};
@@ -18,21 +22,21 @@ export function asked({ model, input, target, target_ids, masks, pad, interventi
 /** The part of a request that says what is traced. @param {import("../state/store.js").State} state */
 export const requestOf = (state) => asked(runOf(state));
 
-/** The run that a generation continues: it reads the sentence without its PADs. @param {import("../state/store.js").State} state */
-const unpadded = (state) => runOf({ ...state, padCount: 0 });
+/** The run that a generation continues: it reads the sentence without its PADs. @param {Run} run @param {any} model */
+const unpadded = (run, model) => withPads(run, { ...run.pad, count: 0 }, attentionsOf(model));
 
 /**
  * How a run is written on: its sentence, or its target, up to here.
- * @param {import("../state/store.js").State} state @param {number[]} ids @param {boolean} isTarget
+ * @param {import("../state/store.js").State} state @param {number[]} ids @param {any} model
  */
-export function writingRequest(state, ids, isTarget) {
-  const run = unpadded(state);
-  const written = isTarget ? { target_ids: ids } : { input: { token_ids: ids }, target_ids: null };
-  return asked({ ...run, target: null, ...written });
+export function writingRequest(state, ids, model) {
+  const written = writesTarget(model) ? { target_ids: ids } : { input: { token_ids: ids }, target_ids: null };
+  return asked(unpadded({ ...runOf(state), target: null, ...written }, model));
 }
 
-/** How a sentence is translated: by no target of the reader's. @param {import("../state/store.js").State} state */
-export const translationRequest = (state) => asked({ ...unpadded(state), target: null, target_ids: null });
+/** How a sentence is translated: by no target of the reader's. @param {import("../state/store.js").State} state @param {any} model */
+export const translationRequest = (state, model) =>
+  asked(unpadded({ ...runOf(state), target: null, target_ids: null }, model));
 
 /** The name of what `state` shows: a trace of it has this key. @param {import("../state/store.js").State} state */
 export const keyOf = (state) => state.file ?? JSON.stringify(requestOf(state));

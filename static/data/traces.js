@@ -2,6 +2,7 @@
 
 import { isTrained } from "../model/compare/runs.js";
 import { attentionOf, attentionsOf, has, overviewOf, tapOf } from "../model/description.js";
+import { maskEdited } from "../model/interventions.js";
 import { createAsker } from "./ask.js";
 import { fill } from "./bags.js";
 import { QUESTIONS } from "./explain.js";
@@ -68,12 +69,11 @@ export function createTraces(api, { modelNamed, onWait }) {
   const pictures = (state) => all(state).flatMap((one) => one.roles[overviewOf(one) ?? ""]?.taps ?? []);
   /** @param {State} state */
   const pictured = (state) => {
-    const masks = all(state).filter((one) => has(one, "mask"));
-    return {
-      ...requestOf(state),
-      want: [...pictures(state), ...masks.map((one) => tapOf(one, 0, "mask"))],
-      dtype: "uint8",
-    };
+    const edited = maskEdited(state.interventions, all(state));
+    const masked = all(state).filter((one) => has(one, "mask"));
+    // The mask of the first layer is that of all layers, unless one of them is edited.
+    const masks = masked.flatMap((one) => (edited.has(one) ? one.roles.mask.taps : [tapOf(one, 0, "mask")]));
+    return { ...requestOf(state), want: [...pictures(state), ...masks], dtype: "uint8" };
   };
 
   return {

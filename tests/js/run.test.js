@@ -1,10 +1,13 @@
 /** What was asked, as a value. */
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { asked, translationRequest, writingRequest } from "../../static/data/request.js";
+import { aloneOf, keepingPlace } from "../../static/model/compare/runs.js";
 import { isPlain, RUN_DEFAULTS, runOf, shortRun, stateOf } from "../../static/state/run.js";
 
+const { decoder, translator } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
 const ABLATE = { kind: "ablate", where: { layer: 1, role: "z", head: 2 } };
 const FULL = {
   model: "tiny",
@@ -19,6 +22,15 @@ const FULL = {
   padFollow: false,
   interventions: [ABLATE],
 };
+
+/** Two PADs before four tokens. */
+const PADDED = { ...RUN_DEFAULTS, model: "tiny", text: "Hi", padCount: 2 };
+/** A cell of a mask. @param {number} query @param {number} key @param {object} [more] */
+const edit = (query, key, more = {}) => ({
+  kind: "mask",
+  where: { layer: 0, role: "mask", ...more, query, key },
+  allow: false,
+});
 
 test("a state becomes the run of the API, and comes back", () => {
   const run = runOf(FULL);
@@ -82,7 +94,74 @@ test("interventions are part of a request, in their order", () => {
 test("what is written on keeps to its run, but for its PADs", () => {
   const state = /** @type {any} */ ({ ...FULL, ids: null, text: "Hi", targetIds: null, target: "typed" });
   const kept = { masks: { causal: false, padding: true }, interventions: [ABLATE] };
-  assert.deepEqual(writingRequest(state, [1, 2], false), { model: "tiny", token_ids: [1, 2], ...kept });
-  assert.deepEqual(writingRequest(state, [1, 2], true), { model: "tiny", text: "Hi", target_ids: [1, 2], ...kept });
-  assert.deepEqual(translationRequest(state), { model: "tiny", text: "Hi", ...kept });
+  assert.deepEqual(writingRequest(state, [1, 2], decoder), { model: "tiny", token_ids: [1, 2], ...kept });
+  assert.deepEqual(writingRequest(state, [1, 2], translator), {
+    model: "tiny",
+    text: "Hi",
+    target_ids: [1, 2],
+    ...kept,
+  });
+  assert.deepEqual(translationRequest(state, translator), { model: "tiny", text: "Hi", ...kept });
+});
+
+test("without left PADs, an edit of the mask is at the same tokens", () => {
+  const state = /** @type {any} */ ({ ...PADDED, interventions: [edit(5, 3), edit(5, 1), ABLATE] });
+  const asked = writingRequest(state, [9, 9, 9, 9], decoder);
+  assert.deepEqual(asked.interventions, [edit(3, 1), ABLATE], "one at a PAD has no place");
+});
+
+test("only indices of the source count PADs", () => {
+  const edits = ["encoder", "decoder", "cross"].map((attention) => edit(5, 3, { attention }));
+  const asked = translationRequest(/** @type {any} */ ({ ...PADDED, interventions: edits }), translator);
+  assert.deepEqual(asked.interventions, [
+    edit(3, 1, { attention: "encoder" }),
+    edit(5, 3, { attention: "decoder" }),
+    edit(5, 1, { attention: "cross" }),
+  ]);
+  const unnamed = translationRequest(/** @type {any} */ ({ ...PADDED, interventions: [edit(5, 3)] }), translator);
+  assert.deepEqual(unnamed.interventions, [edit(3, 1)], "the first attention is the encoder's");
+});
+
+test("an edit of a token that is still to be written loses the left PADs, too", () => {
+  const state = /** @type {any} */ ({ ...PADDED, ids: [9, 9], interventions: [edit(7, 6)] });
+  assert.deepEqual(writingRequest(state, [9, 9, 9, 9], decoder).interventions, [edit(5, 4)]);
+});
+
+test("right PADs move nothing, and an edit at one of them is left out", () => {
+  const state = /** @type {any} */ ({ ...PADDED, padSide: "right", interventions: [edit(3, 1), edit(5, 1)] });
+  assert.deepEqual(writingRequest(state, [9, 9, 9, 9], decoder).interventions, [edit(3, 1)]);
+});
+
+test("a patch and the run that it copies from lose their PADs together", () => {
+  const from = { input: { text: "Ho" }, pad: { count: 2 }, interventions: [edit(4, 2)] };
+  const patch = { kind: "patch", where: { layer: 0, role: "z", query: 4 }, from };
+  const bare = { ...from, pad: { count: 0, side: "left", follow: true }, interventions: [edit(2, 0)] };
+  const moved = { ...patch, where: { ...patch.where, query: 2 }, from: bare };
+  const other = { ...patch, from: { input: { text: "Ho" } } };
+  const state = /** @type {any} */ ({ ...PADDED, interventions: [patch, other] });
+  assert.deepEqual(writingRequest(state, [9, 9, 9, 9], decoder).interventions, [moved], "rows of other tokens are not");
+});
+
+test("the single run has the edits of the padded one", () => {
+  const state = /** @type {any} */ ({ ...PADDED, interventions: [edit(5, 3)] });
+  const alone = aloneOf(state, decoder);
+  assert.equal(alone.padCount, 0);
+  assert.deepEqual(alone.interventions, [edit(3, 1)]);
+});
+
+test("another padding leaves query, key and edits on their tokens", () => {
+  const state = /** @type {any} */ ({
+    ...PADDED,
+    query: 5,
+    key: 3,
+    attention: null,
+    interventions: [edit(5, 3), edit(4, 0)],
+  });
+  assert.deepEqual(keepingPlace(state, { padCount: 3 }, decoder), {
+    padCount: 3,
+    query: 6,
+    key: 4,
+    interventions: [edit(6, 4), edit(5, 0)],
+  });
+  assert.deepEqual(keepingPlace(state, { padSide: "right" }, decoder).interventions, [edit(3, 1)]);
 });

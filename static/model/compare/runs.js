@@ -1,7 +1,8 @@
 /** Which runs the page compares today: as trained, and as it is. Pure: states in, states out. */
 
 import { runOf } from "../../state/run.js";
-import { trainedCausal } from "../description.js";
+import { attentionOf, attentionsOf, trainedCausal } from "../description.js";
+import { withPads } from "../interventions.js";
 import { startOf } from "./compare.js";
 
 /** @typedef {import("../../state/store.js").State} State */
@@ -33,9 +34,14 @@ export function otherOf(state, model) {
   return isTrained(state) ? after : before;
 }
 
-/** The single run that a padded one should equal: the same switches, no PAD. @param {State} state @returns {State} */
-export function aloneOf(state) {
-  return { ...state, padCount: 0 };
+/** The single run that a padded one should equal: the same switches, no PAD. @param {State} state @param {any} model @returns {State} */
+export const aloneOf = (state, model) => ({ ...state, ...repadded(state, { padCount: 0 }, model) });
+
+/** A change of the padding that leaves interventions on their tokens. @param {State} state @param {Partial<State>} patch @param {any} model */
+function repadded(state, patch, model) {
+  const { pad } = runOf({ ...state, ...patch });
+  const { interventions } = withPads(runOf(state), pad, attentionsOf(model));
+  return { ...patch, interventions };
 }
 
 /**
@@ -45,17 +51,17 @@ export function aloneOf(state) {
 export const offsetOf = (state, side = "source") => startOf(runOf(state), side);
 
 /**
- * A change of the padding that leaves the chosen query and key on their tokens.
- * @param {State} state @param {Partial<State>} patch
- * @param {import("../description.js").Attention} attention  the open one
+ * A change of the padding that leaves the chosen query and key, and interventions, on their tokens.
+ * @param {State} state @param {Partial<State>} patch @param {any} model
  * @returns {Partial<State>}
  */
-export function keepingPlace(state, patch, { queries, keys }) {
+export function keepingPlace(state, patch, model) {
+  const { queries, keys } = attentionOf(model, state.attention);
   /** @param {number|null} index @param {import("../description.js").SideName} side */
   const move = (index, side) => {
     const offset = offsetOf({ ...state, ...patch }, side);
     const moved = index === null ? -1 : index - offsetOf(state, side) + offset;
     return moved >= offset ? moved : null;
   };
-  return { ...patch, query: move(state.query, queries), key: move(state.key, keys) };
+  return { ...repadded(state, patch, model), query: move(state.query, queries), key: move(state.key, keys) };
 }

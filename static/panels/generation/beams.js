@@ -59,7 +59,7 @@ export function createBeams(session, actions) {
     update(search, { "aria-busy": true });
     setText(said, t("beams.searching"));
     try {
-      answer = await api.translate({ ...translationRequest(actions.get()), ...wish }, { signal });
+      answer = await api.translate({ ...translationRequest(actions.get(), session.model()), ...wish }, { signal });
       setText(said, "");
       show();
     } catch (error) {
@@ -86,7 +86,7 @@ export function createBeams(session, actions) {
     node,
     draw(trace, state) {
       node.hidden = !writesTarget(trace?.model);
-      const now = JSON.stringify(translationRequest(state));
+      const now = JSON.stringify(translationRequest(state, trace?.model));
       if (now !== source) {
         running.abort(); // another sentence: what was found is not about it
         update(search, { "aria-busy": null });

@@ -7,7 +7,6 @@
 import { ApiError } from "../../data/api.js";
 import { writingRequest } from "../../data/request.js";
 import { N_CANDIDATES } from "../../data/traces.js";
-import { writesTarget } from "../../model/description.js";
 import { followsQuery, queryAt } from "../../model/written.js";
 import { sameValue as same } from "../../state/own.js";
 import { stepsOf } from "./steps.js";
@@ -111,7 +110,7 @@ function goalOf(path, length) {
 function requestOf({ ids }, state, of, count) {
   const { temperature, topK: top_k, topP: top_p, seed } = state;
   const settings = { temperature, top_k, top_p, seed };
-  const run = writingRequest(state, ids, writesTarget(of));
+  const run = writingRequest(state, ids, of);
   return { ...run, ...settings, max_new_tokens: count, n: N_CANDIDATES, rows: true };
 }
 

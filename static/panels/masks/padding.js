@@ -1,7 +1,7 @@
 /** PADs beside the sentence: how many, on which side, masked or not, and whether positions count them. */
 
 import { causalIn, keepingPlace } from "../../model/compare/runs.js";
-import { attentionOf, trainedCausal, writesTarget } from "../../model/description.js";
+import { trainedCausal, writesTarget } from "../../model/description.js";
 import { MOST_PADS } from "../../state/run.js";
 import { h, setText, update } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
@@ -10,7 +10,7 @@ import { switchRow } from "../../ui/switch_row.js";
 
 /** @param {import("../../stations/index.js").Actions} actions @param {() => any} model  of what is shown */
 export function createPadding(actions, model) {
-  const set = (patch) => actions.set(keepingPlace(actions.get(), patch, attentionOf(model(), actions.get().attention)));
+  const set = (patch) => actions.set(keepingPlace(actions.get(), patch, model()));
   const stepper = createStepper((padCount) => set({ padCount }), actions);
   const side = createSide((padSide) => set({ padSide }));
   const unseen = h("small", { class: "now", dataset: { testid: "right-unseen" } });

@@ -1,0 +1,69 @@
+/** What the page must know of interventions: whose masks they change, and which tokens their indices name. No DOM. */
+
+import { runOf, stateOf } from "../state/run.js";
+import { startOf } from "./compare/compare.js";
+
+/** @typedef {import("../state/run.js").Run} Run  @typedef {import("../state/run.js").Intervention} Intervention  @typedef {import("./description.js").Attention} Attention */
+
+/** The attention that an intervention names, by default the first. @param {Intervention} one @param {Attention[]} attentions */
+const attentionOf = ({ where }, attentions) =>
+  attentions.find(({ id }) => id === (where.attention ?? attentions[0]?.id));
+
+/**
+ * The attentions whose mask is edited: their layers do not all have the same mask.
+ * @param {Intervention[]} interventions @param {Attention[]} attentions
+ */
+export const maskEdited = (interventions, attentions) =>
+  new Set(interventions.filter(({ kind }) => kind === "mask").map((one) => attentionOf(one, attentions)));
+
+/**
+ * A run with other PADs, its interventions on the same tokens. One at a PAD that is no longer there is left out.
+ * @template {Pick<Run, "input"|"pad"|"interventions">} R
+ * @param {R} run @param {Run["pad"]} pad @param {Attention[]} attentions  of the model
+ * @returns {R}
+ */
+export function withPads(run, pad, attentions) {
+  const [from, to] = [startOf(run, "source"), startOf({ pad }, "source")];
+  const firstPad = firstPadOf(run);
+  /** @param {number} index @returns {number|null} */
+  const move = (index) => {
+    const nth = index - firstPad;
+    if (nth < 0 || nth >= run.pad.count) return index - from + to;
+    return pad.side === run.pad.side && nth < pad.count ? index : null;
+  };
+  const moved = run.interventions.map((one) => movedOne(one, { run, pad, attentions, move }));
+  return { ...run, pad, interventions: moved.filter((one) => one !== null) };
+}
+
+/**
+ * @param {Intervention} one
+ * @param {{run: Pick<Run, "pad">, pad: Run["pad"], attentions: Attention[], move: (index: number) => number|null}} by
+ * @returns {Intervention|null}
+ */
+function movedOne(one, { run, pad, attentions, move }) {
+  const attention = attentionOf(one, attentions);
+  if (!attention) return one; // the server says what is wrong
+  const where = { ...one.where };
+  for (const [name, side] of [
+    ["query", attention.queries],
+    ["key", attention.keys],
+  ]) {
+    if (side === "source" && Number.isInteger(where[name])) where[name] = move(where[name]);
+    if (where[name] === null && one.where[name] !== null) return null;
+  }
+  if (!one.from) return { ...one, where };
+  const other = runOf(stateOf(one.from)); // whatever it leaves out
+  if (!hasPads(other, run.pad)) return where.query === one.where.query ? one : null; // row t of it replaces row t here
+  const { count, side } = pad;
+  const there = withPads(other, { ...other.pad, count, side }, attentions);
+  return { ...one, where, from: { ...one.from, pad: there.pad, interventions: there.interventions } };
+}
+
+/** @param {Run} run @param {Run["pad"]} pad */
+const hasPads = (run, { count, side }) => run.pad.count === count && (count === 0 || run.pad.side === side);
+
+/** The index of the first PAD; Infinity where it comes after a text, whose tokens nobody has counted. @param {Pick<Run, "input"|"pad">} run */
+function firstPadOf({ input, pad }) {
+  if (pad.side === "left") return 0;
+  return "token_ids" in input ? input.token_ids.length : Infinity;
+}
