@@ -6,23 +6,16 @@ from typing import Any
 
 from app.services.languages import languages_of
 from app.services.library import Library
-from model.describe import Attention
 from model.subjects import About
 
 CONFIG = ("position", "norm_order", "tie_embeddings", "scale_embeddings", "layer_norm_eps", "text_form")
-
-
-def listed(about: About, device: str) -> dict[str, Any]:
-    """An entry of `/api/models`: names, shapes, the card, and fields that the page still uses."""
-    detail = detailed(about, device)
-    return {name: value for name, value in detail.items() if name not in ("description", "special")}
 
 
 def detailed(about: About, device: str) -> dict[str, Any]:
     """All of `/api/models/{name}`."""
     description, special = about.description, about.special
     return {
-        **summary(about),
+        **listed(about),
         "description": description.to_json(),
         "special": {"pad": special.pad, "end": special.end, "first": first(about)},
         "never_sampled": sorted(about.never_sampled),
@@ -31,16 +24,11 @@ def detailed(about: About, device: str) -> dict[str, Any]:
         "units": about.card.get("units"),
         "device": device,
         **{name: about.config[name] for name in CONFIG if name in about.config},
-        # For pages that do not use the description.
-        "attentions": [flat(one) for one in description.attentions],
-        "end_id": special.end,
-        "pad_id": special.pad,
-        "first": first(about),
     }
 
 
-def summary(about: About) -> dict[str, Any]:
-    """Names, shapes and the card."""
+def listed(about: About) -> dict[str, Any]:
+    """An entry of `/api/models`: names, shapes and the card."""
     description = about.description
     ffns = [ffn for stack in description.stacks for ffn in stack.ffns]
     heads = description.attentions
@@ -48,6 +36,7 @@ def summary(about: About) -> dict[str, Any]:
         "name": about.name,
         "family": description.family,
         "predicts": description.predicts,
+        "sides": list(description.sides),
         "n_layer": max((len(stack.layers) for stack in description.stacks), default=0),
         "n_head": max((one.n_head for one in heads), default=0),
         "d_model": description.d_model,
@@ -64,8 +53,7 @@ def summary(about: About) -> dict[str, Any]:
 
 def all_models(library: Library) -> dict[str, Any]:
     """The answer of `/api/models`."""
-    device = str(library.device)
-    return {"default": library.default, "models": [listed(one.about, device) for one in library.entries.values()]}
+    return {"default": library.default, "models": [listed(one.about) for one in library.entries.values()]}
 
 
 def first(about: About) -> dict[str, Any] | None:
@@ -73,16 +61,3 @@ def first(about: About) -> dict[str, Any] | None:
     if about.special.first is None:
         return None
     return {"id": about.special.first, "text": "[CLS]" if about.reads_first else "<|start|>"}
-
-
-def flat(attention: Attention) -> dict[str, Any]:
-    """An attention by the path of its taps."""
-    taps = next(iter(attention.roles.values())).taps
-    path = taps[0].rpartition(".")[0].replace("layers.0.", "layers.{layer}.")
-    return {
-        "id": attention.id,
-        "path": path,
-        "queries": attention.queries,
-        "keys": attention.keys,
-        "causal": attention.causal,
-    }

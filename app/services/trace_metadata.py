@@ -7,7 +7,6 @@ from typing import Any
 from app import VERSION
 from app.api.traces.schema import TraceRequest
 from app.services import tokens, wire
-from app.services.models import flat
 from app.services.plan import RunPlan
 from app.services.targets import Target
 from model.describe import Description
@@ -40,11 +39,7 @@ def about_model(subject: Subject) -> dict[str, Any]:
         "model": subject.name,
         "family": subject.description.family,
         "config": config_of(subject.about),
-        "attentions": [flat(one) for one in subject.description.attentions],
         "special": {"pad": special.pad, "end": special.end, "first": special.first},
-        "end_id": special.end,
-        "pad_id": special.pad,
-        "first_id": special.first,
         "never_sampled": subject.tokenizer.never_sampled,
         "max_seq_len": subject.description.max_seq_len,
     }

@@ -108,9 +108,18 @@ function modelOf(meta, known) {
     ...known,
     ...meta.config,
     ...{ name: meta.model, description, n_layer, n_head, d_head, classes, d_model, vocab_size, max_seq_len },
-    pad_id: meta.pad_id ?? known?.pad_id ?? null,
-    end_id: meta.end_id ?? known?.end_id ?? null,
+    special: specialOf(meta, known),
     never_sampled: neverSampled(meta, known),
+  };
+}
+
+/** The special tokens; how the first one is written, the file's own tokens say. @param {any} meta @param {any} known */
+function specialOf({ special: { pad, end, first }, tokens, target_tokens: written }, known) {
+  const started = [...tokens, ...(written ?? [])].find(({ id }) => id === first);
+  return {
+    pad: pad ?? known?.special.pad ?? null,
+    end: end ?? known?.special.end ?? null,
+    first: started ? { id: started.id, text: started.text } : (known?.special.first ?? null),
   };
 }
 
@@ -118,7 +127,7 @@ function modelOf(meta, known) {
 function neverSampled(meta, known) {
   if (meta.never_sampled) return meta.never_sampled;
   const special = [...meta.tokens, ...(meta.target_tokens ?? [])].filter((token) => token.special).map(({ id }) => id);
-  const named = [meta.pad_id, meta.first_id, ...special, ...(known?.never_sampled ?? [])];
-  const end = meta.end_id ?? known?.end_id ?? null;
+  const named = [meta.special.pad, meta.special.first, ...special, ...(known?.never_sampled ?? [])];
+  const end = meta.special.end ?? known?.special.end ?? null;
   return [...new Set(named)].filter((id) => Number.isSafeInteger(id) && id !== end);
 }

@@ -30,7 +30,7 @@ export function createNames(api, meta, known) {
   /** @param {number[]} ids */
   async function ask(ids) {
     /** @type {Word[]} */
-    const own = meta.tokens.filter((/** @type {Word} */ token) => token.id !== known.pad_id).slice(0, COMPARED);
+    const own = meta.tokens.filter((/** @type {Word} */ token) => token.id !== known.special.pad).slice(0, COMPARED);
     const token_ids = [...own.map((token) => token.id), ...ids];
     const target = writesTarget(meta) ? { target_ids: own.slice(0, 1).map(({ id }) => id) } : {};
     const { meta: told } = await api.trace({ model: known.name, token_ids, ...target, want: [], dtype: "float32" });

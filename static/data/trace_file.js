@@ -2,7 +2,7 @@
 
 import { attentionsOf, has, overviewOf, tapOf } from "../model/description.js";
 import { partOf, sideOfTap } from "../model/places.js";
-import { described } from "./version1.js";
+import { described, specialIds } from "./version1.js";
 import { decode } from "./wire.js";
 
 /** Bytes. */
@@ -35,6 +35,7 @@ export function readTraceFile(buffer, modelNamed) {
   meta.description ??= meta.version === VERSION ? known?.description : undefined; // asked for without it, and the server has it
   meta.description ??= described({ meta, tensors: entries }, known);
   checkDescription(meta.description);
+  meta.special ??= specialIds(meta);
   for (const [name, entry] of Object.entries(entries)) {
     checkEntry(name, entry, buffer.byteLength - start, partOf(meta, name)?.role === "mask");
   }

@@ -31,6 +31,9 @@ const stream = (tap) => ({ tap, dims: STREAM });
 /** @param {number} n */
 const numbers = (n) => Array.from({ length: n }, (_, i) => i);
 
+/** The ids of the special tokens, as newer files have them; null for those that an old one does not name. @param {any} meta */
+export const specialIds = ({ pad_id: pad = null, end_id: end = null, first_id: first = null }) => ({ pad, end, first });
+
 /**
  * @param {{meta: any, tensors: Shapes}} decoded  of version 1
  * @param {any} known  the configuration of the server's model of this name, for what such a file does not say

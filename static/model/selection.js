@@ -32,7 +32,7 @@ export function rowOf(state, trace) {
 /** The last real token; of a finished target, the one before END; in a classifier, [CLS]. @param {ModelTrace} trace @param {Side} row */
 function lastOf({ model, written }, { side, tokens, real }) {
   if (written === null) return real.start;
-  const ended = side === "target" && real.end > 1 && tokens[real.end - 1].id === model.end_id;
+  const ended = side === "target" && real.end > 1 && tokens[real.end - 1].id === model.special.end;
   return real.end - (ended ? 2 : 1);
 }
 

@@ -66,11 +66,8 @@ function qualityOf(model) {
   return Number.isFinite(beam?.chrf) ? t("header.chrf", { chrf: number(beam.chrf, 1) }) : null;
 }
 
-/** Whether one side looks at another one. The list has no description. @param {any} model */
-const translates = ({ attentions = [] }) => attentions.some(({ queries, keys }) => queries !== keys);
-
 /** "English → Japanese", or the languages that it reads. */
 function languagesOf(model) {
-  const { languages = [] } = model;
-  return languages.map(languageName).join(translates(model) ? " → " : t("compare.comma"));
+  const { languages, sides } = model;
+  return languages.map(languageName).join(sides.length > 1 ? " → " : t("compare.comma"));
 }

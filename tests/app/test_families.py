@@ -34,19 +34,21 @@ async def test_models_say_what_they_are(families: AsyncClient, three: Library) -
     models = (await families.get("/api/models")).json()["models"]
     about = {model["name"]: model for model in models}
     assert [about[name]["family"] for name in NAMES] == ["decoder-only", "encoder-only", "encoder-decoder"]
-    assert [[a["id"] for a in about[name]["attentions"]] for name in NAMES] == [
-        ["self"], ["self"], ["encoder", "decoder", "cross"],
-    ]  # fmt: skip
-    assert [about[name]["attentions"][0]["causal"] for name in NAMES] == [True, False, False]
-    assert about["translator"]["attentions"][2] == {
-        "id": "cross", "path": "decoder.layers.{layer}.cross_attn", "queries": "target", "keys": "source",
-        "causal": False,
-    }  # fmt: skip
-    assert [about[name]["first"] for name in NAMES] == [
-        None, {"id": 258, "text": "[CLS]"}, {"id": 258, "text": "<|start|>"},
-    ]  # fmt: skip
+    assert [about[name]["sides"] for name in NAMES] == [["source"], ["source"], ["source", "target"]]
     assert [about[name]["classes"] for name in NAMES] == [[], ["no", "yes", "maybe"], []]
     assert [about[name]["languages"] for name in NAMES] == [["en"], ["en"], ["en", "ja"]]
+
+
+async def test_each_on_its_own_page(families: AsyncClient, three: Library) -> None:
+    about = {name: (await families.get(f"/api/models/{name}")).json() for name in NAMES}
+    attends = {name: about[name]["description"]["attentions"] for name in NAMES}
+    assert [[a["id"] for a in attends[name]] for name in NAMES] == [["self"], ["self"], ["encoder", "decoder", "cross"]]
+    assert [attends[name][0]["causal"] for name in NAMES] == [True, False, False]
+    cross = attends["translator"][2]
+    assert (cross["queries"], cross["keys"], cross["causal"]) == ("target", "source", False)
+    assert [about[name]["special"]["first"] for name in NAMES] == [
+        None, {"id": 258, "text": "[CLS]"}, {"id": 258, "text": "<|start|>"},
+    ]  # fmt: skip
     assert [about[name]["text_form"] for name in NAMES] == ["natural", "treebank", "natural"]
     for name in NAMES:  # every attention's taps are there
         taps = {tap["name"] for tap in about[name]["taps"]}
@@ -59,9 +61,8 @@ async def test_all_patterns_come_unasked(families: AsyncClient, three: Library, 
     config = opened(three, model).config
     assert set(tensors) == {a.tap(n, "pattern") for a in attentions(config) for n in range(config.n_layer)}
     lengths = {"source": len(meta["tokens"]), "target": len(meta["target_tokens"] or [])}
-    for attention in meta["attentions"]:
-        found = tensors[attention["path"].format(layer=0) + ".pattern"]
-        assert found.shape == (config.n_head, lengths[attention["queries"]], lengths[attention["keys"]])
+    for one in opened(three, model).description.attentions:
+        assert tensors[one.tap("pattern", 0)].shape == (config.n_head, lengths[one.queries], lengths[one.keys])
 
 
 async def test_a_target_is_read(families: AsyncClient, translator: Checkpoint) -> None:
@@ -76,7 +77,7 @@ async def test_a_target_is_read(families: AsyncClient, translator: Checkpoint) -
     assert (meta["target_text"], meta["target_from"]) == (TARGET, "request")
     assert meta["target_position_ids"] == list(range(16))
     assert meta["masks"] == {"causal": True, "padding": True}
-    assert (meta["family"], meta["first_id"], meta["classes"]) == ("encoder-decoder", 258, None)
+    assert (meta["family"], meta["special"]["first"], meta["classes"]) == ("encoder-decoder", 258, None)
     assert meta["never_sampled"] == [257, 258]
     assert [found["position"] for found in meta["predictions"]] == [0, 15]
     assert {257, 258}.isdisjoint(candidate["id"] for candidate in meta["predictions"][0]["candidates"])

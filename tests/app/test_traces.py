@@ -36,7 +36,7 @@ async def test_metadata(client: AsyncClient, gpt: Checkpoint) -> None:
     assert (meta["model"], meta["text"], meta["n_characters"]) == ("stories-gpt", TEXT, len(TEXT))
     assert meta["max_seq_len"] == gpt.config.max_seq_len
     assert meta["config"] == {**gpt.config.to_json(), "classes": [], "d_head": gpt.config.d_head}
-    assert (meta["end_id"], meta["pad_id"]) == (gpt.tokenizer.end_id, gpt.tokenizer.pad_id)
+    assert meta["special"] == {"pad": gpt.tokenizer.pad_id, "end": gpt.tokenizer.end_id, "first": None}
     assert meta["heads"] is None
     assert meta["masks"] == {"causal": True, "padding": True}
     assert meta["pad"] == {"count": 0, "side": "left", "follow": True}
@@ -173,7 +173,7 @@ async def test_a_gpus_trace_is_the_cpus(client: AsyncClient) -> None:
     app = create_app(Settings(device="cuda"), library.discover(Settings(device="cuda")))
     transport = ASGITransport(app=app)
     async with app.router.lifespan_context(app), AsyncClient(transport=transport, base_url="http://gpu") as gpu:
-        about = (await gpu.get("/api/models")).json()["models"][0]
+        about = (await gpu.get("/api/models/stories-gpt")).json()
         assert about["device"].startswith("cuda")
         response = await gpu.post("/api/trace", json={"text": TEXT, "want": ["*"]})
     expected, _ = await post(client, want=["*"])

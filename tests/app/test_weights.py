@@ -9,7 +9,7 @@ from httpx import AsyncClient
 
 from app.services import weights
 from app.services.library import Library
-from app.services.models import listed
+from app.services.models import detailed
 from tests.app.families import opened
 from tests.app.helpers import decode, refused
 
@@ -45,13 +45,14 @@ async def test_rows(client: AsyncClient, loaded: Library) -> None:
         assert (arrays[name] == parameters[name].numpy()[[1023, 0]]).all()
 
 
-async def test_models_list_them(client: AsyncClient, loaded: Library) -> None:
+async def test_a_model_s_own_page_lists_them(client: AsyncClient, loaded: Library) -> None:
     for line in (await client.get("/api/models")).json()["models"]:
         checkpoint = opened(loaded, line["name"])
-        assert line["weights"] == {name: list(x.shape) for name, x in checkpoint.model.state_dict().items()}
-        assert line["units"] == checkpoint.card.get("units")
+        detail = (await client.get(f"/api/models/{line['name']}")).json()
+        assert detail["weights"] == {name: list(x.shape) for name, x in checkpoint.model.state_dict().items()}
+        assert detail["units"] == checkpoint.card.get("units")
     counted = {"layers": [{"path": "layers.0.ffn", "n_dead": 3}]}
-    assert listed(replace(loaded.find("stories-gpt").about, card={"units": counted}), "cpu")["units"] == counted
+    assert detailed(replace(loaded.find("stories-gpt").about, card={"units": counted}), "cpu")["units"] == counted
 
 
 async def test_unknown_weight_lists_the_known(families: AsyncClient, three: Library) -> None:

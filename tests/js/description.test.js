@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { described } from "../../static/data/version1.js";
+import { described, specialIds } from "../../static/data/version1.js";
 import {
   answeringStack,
   attentionOf,
@@ -148,6 +148,11 @@ function version1({ config, description }) {
   const meta = { model: "old", tokens: [1, 2, 3], max_seq_len: 32, family: config.family, config, attentions, classes };
   return { meta, tensors };
 }
+
+test("a file of version 1 names its special tokens one by one, or not at all", () => {
+  assert.deepEqual(specialIds({ pad_id: 7, end_id: 6, first_id: 8 }), { pad: 7, end: 6, first: 8 });
+  assert.deepEqual(specialIds({ end_id: 6 }), { pad: null, end: 6, first: null });
+});
 
 test("a file of version 1 is described as its model describes itself now", () => {
   for (const model of [decoder, encoder, translator]) {

@@ -1,25 +1,37 @@
-"""The description of a model in the list of models."""
+"""A model in the list of models, and on its own page."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, Field
+
+
+class ModelInfo(BaseModel):
+    """A model in the list: names, shapes and the card."""
+
+    name: str
+    family: str = Field(description="A word for people; `description.can` says what it can do.")
+    predicts: str = Field(description="What a row is about: `next`, `same`, `classes` or `none`.")
+    sides: list[str] = Field(description="What it reads and writes: `source`, and `target` if it writes beside it.")
+    n_layer: int
+    n_head: int
+    d_model: int
+    d_head: int
+    d_ff: int
+    vocab_size: int
+    max_seq_len: int
+    n_parameters: int
+    languages: list[str] = Field(
+        description="The languages it was trained on; for an encoder-decoder, the source's, then the target's."
+    )
+    classes: list[str] = Field(description="The classes of a classifier; empty in other families.")
+    card: dict[str, Any] = Field(description="What the model was trained on, how, and its quality.")
 
 
 class TapInfo(BaseModel):
     name: str = Field(examples=["layers.0.attn.pattern"])
     dims: str = Field(description="Names of the dimensions, in order.", examples=["head query key"])
-
-
-class AttentionInfo(BaseModel):
-    """One attention in every layer of a stack."""
-
-    id: str = Field(examples=["self"])
-    path: str = Field(description="The prefix of its taps.", examples=["layers.{layer}.attn"])
-    queries: Literal["source", "target"] = Field(description="The side of the queries.")
-    keys: Literal["source", "target"] = Field(description="The side of the keys.")
-    causal: bool = Field(description="Whether it was trained with a causal mask.")
 
 
 class FirstToken(BaseModel):
@@ -29,17 +41,31 @@ class FirstToken(BaseModel):
     text: str = Field(examples=["[CLS]"])
 
 
-class ModelInfo(BaseModel):
-    name: str
-    family: str = Field(description="A word for people; `description.can` says what it can do.")
-    predicts: str = Field(description="What a row is about: `next`, `same`, `classes` or `none`.")
-    n_layer: int
-    n_head: int
-    d_model: int
-    d_head: int
-    d_ff: int
-    vocab_size: int
-    max_seq_len: int
+class SpecialIds(BaseModel):
+    """The special ids that the tokenizer has."""
+
+    pad: int | None
+    end: int | None = Field(description="The id that ends a text, or a target.")
+    first: FirstToken | None
+
+
+class ModelDetail(ModelInfo):
+    """A model's own page: its line in the list, and everything that follows from its config and its card."""
+
+    description: dict[str, Any] = Field(
+        description="What the model is, whatever its weights: stacks, sublayers, attentions, roles, taps, parameters."
+    )
+    special: SpecialIds
+    never_sampled: list[int] = Field(description="Ids with probability 0 in every prediction: PAD, and START or [CLS].")
+    weights: dict[str, list[int]] = Field(
+        description="Names and shapes of the parameters, for `POST /api/weights`.",
+        examples=[{"layers.0.attn.w_q.weight": [256, 256]}],
+    )
+    taps: list[TapInfo] = Field(description="The tensors that a trace can return.")
+    units: dict[str, Any] | None = Field(
+        description="From the card: the FFN units that never fire, and those that always do, over a corpus."
+    )
+    device: str
     position: str | None = None
     norm_order: str | None = None
     tie_embeddings: bool | None = None
@@ -47,41 +73,6 @@ class ModelInfo(BaseModel):
     layer_norm_eps: float | None = None
     text_form: str | None = Field(
         default=None, description="How text is normalised before tokenizing.", examples=["natural"]
-    )
-    attentions: list[AttentionInfo] = Field(description="Where it attends, in the order of the forward pass.")
-    classes: list[str] = Field(description="The classes of a classifier; empty in other families.")
-    languages: list[str] = Field(
-        description="The languages it was trained on; for an encoder-decoder, the source's, then the target's."
-    )
-    n_parameters: int
-    end_id: int | None = Field(description="The id that ends a text, or a target.")
-    pad_id: int | None
-    first: FirstToken | None
-    never_sampled: list[int] = Field(description="Ids with probability 0 in every prediction: PAD, and START or [CLS].")
-    device: str
-    card: dict[str, Any] = Field(description="What the model was trained on, how, and its quality.")
-    units: dict[str, Any] | None = Field(
-        description="From the card: the FFN units that never fire, and those that always do, over a corpus."
-    )
-    weights: dict[str, list[int]] = Field(
-        description="Names and shapes of the parameters, for `POST /api/weights`.",
-        examples=[{"layers.0.attn.w_q.weight": [256, 256]}],
-    )
-    taps: list[TapInfo] = Field(description="The tensors that a trace can return.")
-
-
-class SpecialIds(BaseModel):
-    """The special ids that the tokenizer has."""
-
-    pad: int | None
-    end: int | None
-    first: FirstToken | None
-
-
-class ModelDetail(ModelInfo):
-    special: SpecialIds
-    description: dict[str, Any] = Field(
-        description="What the model is, whatever its weights: stacks, sublayers, attentions, roles, taps, parameters."
     )
 
 

@@ -25,8 +25,8 @@ class TraceRequest(Run):
     want: list[Annotated[str, Field(min_length=1, max_length=200)]] | None = Field(
         default=None,
         max_length=256,
-        description="Tensors by name; `*` and `?` as in a shell. The names are in `GET /api/models` under `taps`. "
-        "Default: the overview of every attention, its pattern.",
+        description="Tensors by name; `*` and `?` as in a shell. The names are in `GET /api/models/{name}` under "
+        "`taps`. Default: the overview of every attention, its pattern.",
         examples=[["layers.0.attn.pattern", "layers.0.attn.mask"]],
     )
     layers: Indices | None = Field(default=None, description="Only these layers of each stack.", examples=[[0, 1]])

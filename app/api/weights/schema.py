@@ -13,7 +13,7 @@ class WeightsRequest(ModelRequest):
     want: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
         min_length=1,
         max_length=256,
-        description="Parameters by name; `*` and `?` as in a shell. Names: `weights` in `GET /api/models`.",
+        description="Parameters by name; `*` and `?` as in a shell. Names: `weights` in `GET /api/models/{name}`.",
         examples=[["layers.0.attn.w_q.weight"]],
     )
     rows: Indices | None = Field(

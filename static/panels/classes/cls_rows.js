@@ -12,7 +12,7 @@ const HEIGHT = 30;
 /** The position of [CLS]: after the PADs, if they are on the left. @param {import("../../data/model_trace.js").ModelTrace} trace */
 export function clsIndex({ model, sides }) {
   const { tokens, real } = sides.source;
-  const found = tokens.findIndex(({ id }) => id === model.first?.id);
+  const found = tokens.findIndex(({ id }) => id === model.special.first?.id);
   return found < 0 ? real.start : found;
 }
 

@@ -29,7 +29,7 @@ export default {
     panel.hidden = trace.classes === null;
     if (panel.hidden) return;
     const parts = partsOf(root);
-    const first = trace.model.first?.text ?? "[CLS]";
+    const first = trace.model.special.first?.text ?? "[CLS]";
     drawBars(parts.list, trace.classes);
     setText(parts.read, t("classes.read", { first }));
     parts.looks.hidden = trace.attention.overview === null;

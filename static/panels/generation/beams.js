@@ -69,7 +69,7 @@ export function createBeams(session, actions) {
   }
 
   function show() {
-    const { first, end_id: end } = session.model();
+    const { first, end } = session.model().special;
     const written = (session.path()?.ids ?? []).join(".");
     const found = (answer?.hypotheses ?? []).map((one) => ({
       ...one,

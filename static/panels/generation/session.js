@@ -108,7 +108,7 @@ export function createSession(actions) {
     blocked() {
       const now = path();
       if (!now || !trace) return "reading";
-      if (now.ids.at(-1) === trace.model.end_id) return "end_of_text";
+      if (now.ids.at(-1) === trace.model.special.end) return "end_of_text";
       return now.ids.length >= trace.model.max_seq_len ? "window_full" : null;
     },
   };

@@ -3,7 +3,7 @@
  */
 
 import { keyOf } from "../../data/request.js";
-import { writesTarget } from "../../model/description.js";
+import { attentionsOf, writesTarget } from "../../model/description.js";
 import { setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { showProblem } from "../status.js";
@@ -51,5 +51,5 @@ function kindOf({ target, targetIds, file }, trace) {
 
 /** Another target has other rows: the last one is chosen, where its rows are those of the open head. */
 function atEnd(state, modelOf) {
-  return modelOf(state).attentions.length > 1 && state.attention !== "encoder" ? { query: null, key: null } : {};
+  return attentionsOf(modelOf(state)).length > 1 && state.attention !== "encoder" ? { query: null, key: null } : {};
 }

@@ -90,7 +90,8 @@ function drawChoice(choice, answers, answer, own, actions) {
 }
 
 function aboutOf(trace, state) {
-  if (trace.written === null) return phrase("why.logit_class", { first: value(trace.model.first?.text ?? "[CLS]") });
+  if (trace.written === null)
+    return phrase("why.logit_class", { first: value(trace.model.special.first?.text ?? "[CLS]") });
   const row = rowOf(state, trace);
   return phrase("why.logit_after", { token: named(trace.written.tokens[row], "q"), i: at(row) });
 }
