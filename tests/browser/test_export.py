@@ -412,6 +412,7 @@ def test_a_file_of_version_1_shows_the_same(page: "Page", file: Path, tmp_path: 
 
 def as_version_1(meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     meta["version"] = 1
+    meta |= {f"{name}_id": id for name, id in meta["special"].items()}
     for later in ("description", "description_id", "run", "special", "never_sampled"):
         meta.pop(later, None)
 
