@@ -54,7 +54,7 @@ import { mergedOwn } from "./state/own.js";
 import { VIEWS } from "./stations/index.js";
 import { t } from "./ui/i18n.js";
 
-/** @type {import("./stations/index.js").View[]} */
+/** @type {import("./stations/index.js").Panel[]} */
 const SIDE = [...PANELS, quizBar];
 
 /** The views' own state: what a link can say beside the run. */
@@ -83,7 +83,7 @@ const CONTROLS = [
  *   that owns the document
  */
 export function mount(root, store, { models, examples, address, early = null }) {
-  const frame = buildFrame(root, { owner: address !== undefined });
+  const frame = buildFrame(root, { panels: SIDE, owner: address !== undefined });
   const status = createStatus({ root, voice: frame.sentence.status, banner: frame.sentence.banner });
   const live = createTraces(api, { modelNamed: models.named, onWait: status.waiting });
   const traces = createSources(live, api, models.named);

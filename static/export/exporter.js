@@ -26,7 +26,7 @@ export function exporterOf(shown) {
   const { trace, state, view } = shown;
   const model = trace.model.name;
   const ofHead = (what, ending) => fileName([model, ...headParts(trace.model, state), what], ending);
-  const name = (ending) => (hasHead(view) ? ofHead(view.id, ending) : fileName([model, view.id], ending));
+  const name = (ending) => (view.ofHead ? ofHead(view.id, ending) : fileName([model, view.id], ending));
   return { ...picturesOf(shown, name), ...numbersOf(shown, name, ofHead) };
 }
 
@@ -87,12 +87,9 @@ function labelsOf(trace) {
   return tokensOf(trace).map(tokenLabel);
 }
 
-/** Whether a station is about the opened head. */
-const hasHead = ({ id }) => ["qkv", "scores", "mask", "weights", "av"].includes(id);
-
 function titleOfView(trace, state, view, pictures) {
   if (view.id === "tokens") return t("tokens.title");
-  if (hasHead(view)) return titleOf(trace.model, state, pictures.map(nameOf).join(", "));
+  if (view.ofHead) return titleOf(trace.model, state, pictures.map(nameOf).join(", "));
   if (view.id === "prediction") return `${t("next.station")} · ${whereOf(trace, rowOf(state, trace))}`;
   return [t(`ribbon.${view.id}`), ...pictures.map(nameOf)].join(" · ");
 }

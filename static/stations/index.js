@@ -12,18 +12,24 @@
  *   predict: ReturnType<typeof import("../data/traces.js").createTraces>["prediction"],
  *   soon: (patches: Partial<import("../state/store.js").State>[]) => Promise<void>}} Actions  `soon`: fetch what the page
  *   will need after any of these changes
+ * @typedef {string} Given  "attention": where the open head looks; "end": what comes out; "units": which units fire
  * @typedef {Object} View
  * @property {string} id  its word in the catalogue is `ribbon.<id>`
  * @property {import("../state/own.js").Declared} [own]  its own state: see ../state/own.js
  * @property {Need[]|((state: import("../state/store.js").State, model: any) => Need[])} needs  `draw` is only called with a trace that has them
  * @property {string|((state: import("../state/store.js").State, model: any) => string)} [why]  what the inspector explains
  *   while it is open: a name of panels/inspector/explanations/index.js; "weight" where nothing is said
+ * @property {boolean} [ofHead]  it shows the open head alone: its files and titles name that head
+ * @property {Given|((state: import("../state/store.js").State, model: any) => Given|undefined)} [gives]  the answer that it shows, which the quiz
+ *   covers until the reader has guessed
  * @property {boolean} [saysWhatLacks]  it is drawn without what a saved trace can never have, and says so itself: by `trace.lacks`
  * @property {boolean} [hides]  of a panel: it hides its place itself, by what the state says
  * @property {string[]} [roles]  that the open attention must have ("overview": whatever its pictures are drawn from)
  * @property {(model: any) => boolean} [has]  whether a model has this at all; by default every one
  * @property {(root: HTMLElement, trace: import("../data/model_trace.js").ModelTrace,
  *   state: import("../state/store.js").State, actions: Actions) => void} draw  called again at every change: updates in place
+ * @typedef {View & {frame: {place: string, className: string, title?: string}}} Panel  a view with its
+ *   own place on the page ("side", "top", "right", "below" or "foot"), the classes of its element and, as a key of the catalogue, what it is called; it starts hidden if it `hides`
  */
 
 import { hasRoles } from "../model/needs.js";
@@ -45,3 +51,9 @@ export const VIEWS = [tokens, embedding, qkv, scores, mask, weights, av, ffn, re
 
 /** Whether a view is offered. @param {View} view @param {any} model @param {Pick<import("../state/store.js").State, "attention"|"layer">} state */
 export const hasView = (view, model, state) => (view.has?.(model) ?? true) && hasRoles(view.roles ?? [], model, state);
+
+/** The answer that the open view shows. @param {View[]} views @param {import("../state/store.js").State} state @param {any} model @returns {Given|undefined} */
+export function givenBy(views, state, model) {
+  const gives = views.find(({ id }) => id === state.view)?.gives;
+  return typeof gives === "function" ? gives(state, model) : gives;
+}

@@ -20,6 +20,7 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "quiz",
+  frame: { place: "top", className: "quiz-bar", title: "guess.button" },
   hides: true,
   needs: (state, model) => (state.quiz ? questionNeeds(state, model) : []),
   draw(root, trace, state, actions) {

@@ -6,7 +6,7 @@
 
 import { keyOf } from "../../data/request.js";
 import { isEmpty } from "../../model/selection.js";
-import { explainedBy } from "../../panels/inspector/explanations/index.js";
+import { explanationOf } from "../../panels/inspector/explanations/index.js";
 import { VIEWS } from "../../stations/index.js";
 import { h, replace, svg } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
@@ -55,7 +55,7 @@ export function createQuiz({ actions, modelOf, frame }) {
     last = [trace, state];
     button.setAttribute("aria-pressed", String(state.quiz));
     if (!state.quiz && spots.size === 0) return;
-    const places = placesOf(state, modelOf(state), explainedBy(VIEWS, state, modelOf(state)));
+    const places = placesOf(state, modelOf(state), explanationOf(VIEWS, state, modelOf(state)).gives);
     const ask = questionsOf(trace, state);
     const isOpen = (name) => ask(name) !== null && !answers.has(ask(name)?.key ?? "");
     const open = new Set();

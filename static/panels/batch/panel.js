@@ -50,6 +50,7 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "batch",
+  frame: { place: "below", className: "panel batch", title: "batch.title" },
   own,
   hides: true,
   has: (model) => model.description.predicts === "classes" && can(model, "batch"),

@@ -21,6 +21,7 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "classes",
+  frame: { place: "right", className: "panel classes", title: "classes.title" },
   hides: true,
   has: (model) => model.description.predicts === "classes",
   needs: ["detail"],

@@ -26,6 +26,7 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "change",
+  frame: { place: "below", className: "panel compare", title: "compare.title" },
   roles: ["overview"],
   hides: true,
   needs: (state, model) => {

@@ -20,6 +20,7 @@ const made = perRoot(() => ({ panel: /** @type {ReturnType<typeof createPanel>|n
 
 export default {
   id: "generation",
+  frame: { place: "foot", className: "panel generation", title: "generation.title" },
   has: predictsTokens,
   // Where a generated token looks is said with its weight, which comes out of the open head's float32.
   needs: (state, model) => (state.ids || writesTarget(model) ? ["detail"] : []),

@@ -33,6 +33,7 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "labels",
+  frame: { place: "side", className: "labels" },
   has: (model) => can(model, "heads"),
   needs: ["explain:heads"],
   draw(root, trace, state, actions) {

@@ -3,15 +3,17 @@
 import { h, newId } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 
-export function buildSide() {
+/** @param {HTMLElement[]} panels  between the heads and the masks */
+export function buildSide(panels) {
   const hint = h("span", { class: "dim" }, t("heads.hint"));
   const parts = {
     headsTitle: h("h2", { id: newId("heads-title") }, t("heads.title"), " ", hint),
     heads: h("div", { dataset: { control: "heads" } }),
-    labels: h("div", { class: "labels", dataset: { panel: "labels" } }),
     masksTitle: h("h2", { id: newId("masks-title") }, t("masks.title")),
     masksQuiz: h("div"),
     masks: h("div", { dataset: { control: "masks" } }),
   };
-  return { element: h("aside", { class: "panel side" }, Object.values(parts)), ...parts };
+  const { headsTitle, heads, ...masks } = parts;
+  const children = [headsTitle, heads, panels, Object.values(masks)];
+  return { element: h("aside", { class: "panel side" }, children), ...parts };
 }

@@ -10,6 +10,7 @@ const places = new WeakMap();
 
 export default {
   id: "why",
+  frame: { place: "right", className: "panel inspector", title: "why.title" },
   own,
   needs(state, model) {
     const { needs } = explanationOf(VIEWS, state, model);

@@ -30,6 +30,7 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "next_token",
+  frame: { place: "foot", className: "panel next", title: "next.title" },
   has: predictsTokens,
   needs: ["prediction"],
   draw(root, trace, state, actions) {

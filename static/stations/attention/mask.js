@@ -22,6 +22,7 @@ const TINTS = { causal: null, padding: "--warn", window: "--k", edited: "--q" };
 
 export default {
   id: "mask",
+  ofHead: true,
   roles: ["mask"],
   needs: ["detail"],
   draw(root, trace, state, actions) {

@@ -14,6 +14,8 @@ const partsOf = perRoot(buildStation);
 
 export default {
   id: "scores",
+  ofHead: true,
+  gives: "attention",
   roles: ["q", "k", "scores", "mask"],
   needs: ["detail"],
   draw(root, trace, state, actions) {

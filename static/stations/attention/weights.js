@@ -27,6 +27,8 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "weights",
+  ofHead: true,
+  gives: "attention",
   roles: ["overview"],
   own,
   needs: (state) => (state.compare ? ["detail", "other"] : ["detail", ...formNeeds(state)]),

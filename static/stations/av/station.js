@@ -31,6 +31,8 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "av",
+  ofHead: true,
+  gives: "attention",
   roles: ["pattern", "mask", "v", "z"],
   why: "z",
   needs: ["detail", "role:z"],

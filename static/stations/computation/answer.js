@@ -57,6 +57,7 @@ const classRow = (trace) => trace.real.start;
 
 export const logits = {
   why: "logit",
+  gives: "end",
   needs(step, model) {
     const { state, tap, table, bias } = namesOf(model);
     const needs = [`tensor:${state}`, `tensor:${tap}`];
@@ -104,6 +105,7 @@ function wholeRow({ trace, model, query }) {
 
 export const answer = {
   why: "logit",
+  gives: "end",
   needs: (step, model) => [`tensor:${namesOf(model).tap}`, ...(predictsTokens(model) ? ["prediction"] : [])],
   formula: (step, { model, query }) => {
     const p = predictsTokens(model) ? sub(mi("p"), mn(query + 1)) : mi("p");

@@ -20,6 +20,7 @@ const dots = ({ scores, q }) => mapped(scores, "dots", (value) => value * Math.s
 
 export const scores = {
   why: "weight",
+  gives: "attention",
   needs: () => ["detail"],
   formula: (step, { head }) => math(times(projected("q", head), flippedKeys(head))),
   picture({ trace: { detail }, head, queries, keys }) {
@@ -40,6 +41,7 @@ export const scores = {
 
 export const scale = {
   why: "weight",
+  gives: "attention",
   needs: () => ["detail"],
   formula: (step, { head }) =>
     math(
@@ -82,6 +84,7 @@ const zeros = ({ mask }) =>
 
 export const mask = {
   why: "weight",
+  gives: "attention",
   needs: () => ["detail"],
   formula: (step, { head }) => math(ofHead("S", head), mo("+"), mi("M")),
   picture({ trace: { detail }, head, queries, keys }) {
@@ -132,6 +135,7 @@ export const mask = {
 /** Z of a head = A V. */
 export const av = {
   why: "z",
+  gives: "attention",
   needs: (step) => ["detail", `tensor:${tapIn(step, "z")}`],
   formula: (step, { head }) => math(ofHead("Z", head), mo("="), times(ofHead("A", head), projected("v", head))),
   picture({ trace, step, head, queries, keys }) {

@@ -18,6 +18,7 @@ import { tokens } from "./token_step.js";
 /**
  * @typedef {Object} Kind
  * @property {string} why  what the inspector explains meanwhile
+ * @property {import("../index.js").Given} [gives]  as a view's
  * @property {(step: import("./steps.js").Step, model: any) => string[]} needs
  * @property {(step: import("./steps.js").Step, context: import("./context.js").Context) => Node|Node[]} formula
  * @property {(context: import("./context.js").Context) => import("./product.js").Picture} [picture]

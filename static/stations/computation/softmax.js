@@ -10,6 +10,7 @@ const masked = (head) => row(ofHead("S", head), mo("+"), mi("M"));
 
 export const softmaxStep = {
   why: "weight",
+  gives: "attention",
   needs: () => ["detail"],
   formula: (step, { head }) =>
     math(ofHead("A", head), mo("="), mi("softmax"), row(mtext("("), masked(head), mtext(")"))),

@@ -63,6 +63,7 @@ export default {
     return kindOf(step).needs(step, model);
   },
   why: (state, model) => kindOf(openOf(state, model)).why,
+  gives: (state, model) => kindOf(openOf(state, model)).gives,
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
     const steps = stepsOf(trace.model, state);

@@ -33,6 +33,7 @@ const own = ownState("ffn", { shown: choice("post", "pre"), sort: choice("id", "
 
 export default {
   id: "ffn",
+  gives: "units",
   has: (model) => can(model, "units"),
   own,
   why: "unit",

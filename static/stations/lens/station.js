@@ -27,6 +27,7 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "lens",
+  gives: "end",
   has: (model) => can(model, "lens"),
   own,
   why: "logit",

@@ -36,6 +36,7 @@ const partsOf = perRoot((root) => {
 
 export default {
   id: "prediction",
+  gives: "end",
   own,
   why: "logit",
   has: predictsTokens,

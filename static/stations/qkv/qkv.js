@@ -44,6 +44,7 @@ function third(name) {
 
 export default {
   id: "qkv",
+  ofHead: true,
   roles: ["q", "k", "v"],
   needs: ["detail"],
   draw(root, trace, state, actions) {

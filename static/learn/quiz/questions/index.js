@@ -4,7 +4,7 @@
  */
 
 import { predictsTokens } from "../../../model/description.js";
-import { own as walk } from "../../../stations/computation/own.js";
+import { givenBy, VIEWS } from "../../../stations/index.js";
 import { askAttention } from "./attention.js";
 import { askClasses } from "./classes.js";
 import { askMask, canAskMask } from "./mask.js";
@@ -13,6 +13,7 @@ import { askTemperature } from "./temperature.js";
 import { askUnits } from "./units.js";
 
 /**
+ * @typedef {import("../../../stations/index.js").Given} Given
  * @typedef {{name: string, how: "covers"|"beside"|"note", after?: string}} Asked  "note": covered as well, but
  *   asked elsewhere; `after`: what it would give away, if that were still open
  */
@@ -27,40 +28,23 @@ export const QUESTIONS = {
   units: askUnits,
 };
 
-/** Stations, and steps of the walk, that show where the open head looks. */
-const LOOKING = new Set([
-  "scores",
-  "weights",
-  "av",
-  "computation.scores",
-  "computation.scale",
-  "computation.mask",
-  "computation.softmax",
-  "computation.av",
-]);
-/** Those that show what comes out. */
-const ENDING = new Set(["lens", "prediction", "computation.logits", "computation.answer"]);
-/** What the inspector gives away while it explains something. */
-const EXPLAINED = { weight: "attention", z: "attention", logit: "end" };
-
 /**
  * The page's places, each with its current question.
- * @param {import("../../../state/store.js").State} state @param {any} model @param {string} explains  what the inspector explains meanwhile
+ * @param {import("../../../state/store.js").State} state @param {any} model @param {Given|undefined} explains  what the inspector gives away meanwhile
+ * @param {import("../../../stations/index.js").View[]} [views]
  * @returns {Object<string, Asked|null>}
  */
-export function placesOf(state, model, explains) {
-  const { view } = state;
-  const { step } = walk.of(state);
+export function placesOf(state, model, explains, views = VIEWS) {
   const end = predictsTokens(model) ? "next" : "classes";
-  const place = view === "computation" ? `computation.${step?.split(".")[1]}` : view;
-  const told = LOOKING.has(place) ? "attention" : ENDING.has(place) ? end : null;
-  const opened = view === "ffn" ? "units" : told;
-  const explained = EXPLAINED[explains] === "end" ? end : EXPLAINED[explains];
+  /** @param {Given} [given] */
+  const asked = (given) => (given === "end" ? end : (given ?? null));
+  const opened = asked(givenBy(views, state, model));
+  const explained = asked(explains);
   /** @type {Asked} */
-  const ending = { name: end, how: told === end ? "note" : "covers" }; // asked once, in the larger place
+  const ending = { name: end, how: opened === end ? "note" : "covers" }; // asked once, in the larger place
   return {
-    opened: opened && { name: opened, how: "covers" },
-    why: explained && { name: explained, how: explained === told ? "note" : "covers" },
+    opened: opened ? { name: opened, how: "covers" } : null,
+    why: explained ? { name: explained, how: explained === opened ? "note" : "covers" } : null,
     next_token: predictsTokens(model) ? ending : null,
     classes: predictsTokens(model) ? null : ending,
     masks: { name: "mask", how: "beside" },
@@ -73,6 +57,6 @@ export function questionNeeds(state, model) {
   const needs = ["detail"];
   if (predictsTokens(model)) needs.push("prediction");
   if (canAskMask(state)) needs.push("other");
-  if (state.view === "ffn") needs.push("explain:units");
+  if (givenBy(VIEWS, state, model) === "units") needs.push("explain:units");
   return needs;
 }

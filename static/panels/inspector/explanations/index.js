@@ -11,7 +11,7 @@ import unit from "./unit.js";
 import weight from "./weight.js";
 import z from "./z.js";
 
-/** @typedef {Pick<import("../../../stations/index.js").View, "needs"|"draw"|"roles"|"has">} Explanation */
+/** @typedef {Pick<import("../../../stations/index.js").View, "needs"|"draw"|"roles"|"has"> & {gives?: import("../../../stations/index.js").Given}} Explanation */
 
 /** @type {Object<string, Explanation>} */
 export const EXPLANATIONS = { weight, z, unit, norm, logit, role };

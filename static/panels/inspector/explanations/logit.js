@@ -28,6 +28,7 @@ const partsOf = perRoot((root) => {
 });
 
 export default {
+  gives: "end",
   has: (model) => can(model, "contributions"),
   needs: (state, model) =>
     predictsTokens(model) ? ["explain:contributions", "prediction"] : ["explain:contributions"],

@@ -19,6 +19,7 @@ const movesKey = ({ model, attention }, key) => (placeOf(stackOf(model, attentio
 const outOf = (state, model) => parameterOf(attentionOf(model, state.attention), state.layer, "w_o");
 
 export default {
+  gives: "attention",
   // W_O is not in a saved trace: there the last step is left out.
   roles: ["q", "k", "v", "scores", "mask", "pattern"],
   needs: (state, model) =>

@@ -12,6 +12,7 @@ import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
 const partsOf = buildWhy(["terms", "sum"]);
 
 export default {
+  gives: "attention",
   roles: ["pattern", "v", "z"],
   needs: ["detail", "role:z"],
   draw(root, trace, state, actions) {
