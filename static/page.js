@@ -86,11 +86,9 @@ export function mount(root, store, { models, examples, address, early = null }) 
   const frame = buildFrame(root, { panels: SIDE, owner: address !== undefined });
   const status = createStatus({ root, voice: frame.sentence.status, banner: frame.sentence.banner });
   const live = createTraces(api, { modelNamed: models.named, onWait: status.waiting });
-  const traces = createSources(live, api, models.named);
+  const traces = createSources(live, api, models);
   const loader = createLoader(traces, models.named);
-  // A file may be of any model.
-  const ready = () => Promise.all(models.list.map(({ name }) => models.load(name, status.waiting)));
-  const files = createFileMode(store, { open: traces.open, ready });
+  const files = createFileMode(store, { open: traces.open, load: (name) => models.load(name, undefined, 1) });
   const changes = createChanges(store, { models, modelOf: traces.model, files, status, declared: DECLARED });
 
   /** @type {import("./stations/index.js").Actions} */

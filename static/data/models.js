@@ -23,18 +23,22 @@ export function createModels(listed, api) {
     /** What has been loaded of a model. @param {string|null} name */
     named: (name) => whole.get(name ?? listed.default),
 
+    /** Everything that has been loaded of a model, else what the list says of it. @param {string|null} name */
+    known: (name) => whole.get(name ?? listed.default) ?? listed.models.find((line) => line.name === name),
+
     /**
      * Everything about a model, asked for once; undefined where the server has none of this name.
      * @param {string} name @param {(waiting: import("./retry.js").Waiting) => void} [onWait]
+     * @param {number} [tries]  while the server does not respond
      * @returns {Promise<any>}
      */
-    async load(name, onWait) {
+    async load(name, onWait, tries) {
       const short = listed.models.find((line) => line.name === name);
       if (!short || whole.has(name)) return whole.get(name);
       if (!coming.has(name))
         coming.set(
           name,
-          retrying(() => api.model(name), { onWait }),
+          retrying(() => api.model(name), { onWait, tries }),
         );
       try {
         const line = { ...short, ...(await coming.get(name)) };

@@ -8,11 +8,11 @@ const LONGEST = 8;
  * Run until it works, or fails in a way that waiting does not mend.
  * @template T
  * @param {() => Promise<T>} run
- * @param {{signal?: AbortSignal, onWait?: (waiting: Waiting) => void}} options  `onWait` hears of every wait (with 0
+ * @param {{signal?: AbortSignal, tries?: number, onWait?: (waiting: Waiting) => void}} options  `onWait` hears of every wait (with 0
  *   seconds: trying now) and of its end
  * @returns {Promise<T>}
  */
-export async function retrying(run, { signal, onWait = () => {} }) {
+export async function retrying(run, { signal, tries = Infinity, onWait = () => {} }) {
   for (let attempt = 0; ; attempt++) {
     try {
       const answer = await run();
@@ -21,8 +21,8 @@ export async function retrying(run, { signal, onWait = () => {} }) {
     } catch (thrown) {
       const error = /** @type {import("./api.js").ApiError} */ (thrown);
       const seconds = secondsToWait(error, attempt);
-      if (seconds === 0 || signal?.aborted) {
-        if (!signal?.aborted) onWait(null); // the server did respond, with an error of its own
+      if (seconds === 0 || attempt + 1 >= tries || signal?.aborted) {
+        if (!signal?.aborted) onWait(null); // the server did respond, with an error of its own, or nobody waits for it
         throw error;
       }
       onWait({ code: error.code, seconds });

@@ -10,9 +10,9 @@ import { readTraceFile } from "./trace_file.js";
  * @template {Object<string, any>} Live
  * @param {Live} live  traces.js: every function takes the state first
  * @param {{trace: typeof import("./api.js").trace}} api
- * @param {(name: string|null) => any} modelNamed
+ * @param {Pick<import("./models.js").Models, "named"|"known">} models
  */
-export function createSources(live, api, modelNamed) {
+export function createSources(live, api, models) {
   let count = 0;
   /** @type {{key: string, traces: ReturnType<typeof createFileTraces>}|null} */
   let opened = null;
@@ -32,16 +32,16 @@ export function createSources(live, api, modelNamed) {
     .../** @type {Live} */ (Object.fromEntries(asked)),
 
     /** The model of what is shown. @param {import("../state/store.js").State} state */
-    model: (state) => fileOf(state)?.model ?? modelNamed(state.model),
+    model: (state) => fileOf(state)?.model ?? models.named(state.model),
 
     /**
      * Read a file; the one before is forgotten.
      * @param {ArrayBuffer} buffer @param {string} name @throws {import("./trace_file.js").FileError}
      */
     open(buffer, name) {
-      const decoded = readTraceFile(buffer, modelNamed);
+      const decoded = readTraceFile(buffer, models.known);
       const { meta } = decoded;
-      const same = modelNamed(meta.model);
+      const same = models.known(meta.model);
       const { shape = [] } = decoded.tensors[meta.description.logits.tap] ?? {};
       const known = same && same.vocab_size === (shape[1] ?? same.vocab_size) ? same : undefined;
       const key = JSON.stringify({ file: name, opened: ++count });

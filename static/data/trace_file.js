@@ -21,6 +21,15 @@ export class FileError extends Error {
 }
 
 /**
+ * The model whose description a file lacks: it was asked for without one. Null: the file describes itself.
+ * @param {ArrayBuffer} buffer @returns {string|null} @throws {FileError}
+ */
+export function describedBy(buffer) {
+  const meta = metaOf(headerOf(buffer).header.__metadata__);
+  return meta.version === VERSION && !meta.description ? String(meta.model) : null;
+}
+
+/**
  * @param {ArrayBuffer} buffer
  * @param {(name: string) => any} modelNamed  the server's model of this name, if it has one
  * @returns {import("./wire.js").Decoded} with a description in `meta`, the overviews of all layers, and finite numbers
@@ -32,8 +41,8 @@ export function readTraceFile(buffer, modelNamed) {
   const meta = metaOf(about);
   checkTokens(meta);
   const known = modelNamed(meta.model);
-  meta.description ??= meta.version === VERSION ? known?.description : undefined; // asked for without it, and the server has it
-  meta.description ??= described({ meta, tensors: entries }, known);
+  meta.description ??=
+    meta.version === VERSION ? sameDescription(meta, known) : described({ meta, tensors: entries }, known);
   checkDescription(meta.description);
   meta.special ??= specialIds(meta);
   for (const [name, entry] of Object.entries(entries)) {
@@ -44,6 +53,13 @@ export function readTraceFile(buffer, modelNamed) {
   checkLayers(decoded);
   checkFinite(decoded);
   return decoded;
+}
+
+/** The description that a file names, of the server's model. @param {any} meta @param {any} known */
+function sameDescription({ model, description_id: id }, known) {
+  const description = known?.description;
+  if (!description || description.id !== id) throw new FileError("no_description", { model });
+  return description;
 }
 
 /** @param {ArrayBuffer} buffer */

@@ -3,7 +3,7 @@
  * live.
  */
 
-import { FileError, LARGEST } from "../data/trace_file.js";
+import { describedBy, FileError, LARGEST } from "../data/trace_file.js";
 import { sizesOf, trainedCausal } from "../model/description.js";
 import { stateOf } from "../state/run.js";
 import { DEFAULTS } from "../state/store.js";
@@ -30,7 +30,7 @@ const VIEWING = [
 
 /**
  * @param {ReturnType<typeof import("../state/store.js").createStore>} store
- * @param {{ready: () => Promise<any>, open: (buffer: ArrayBuffer, name: string) => {key: string, meta: any, model: any}}} sources
+ * @param {{load: (name: string) => Promise<any>, open: (buffer: ArrayBuffer, name: string) => {key: string, meta: any, model: any}}} sources
  */
 export function createFileMode(store, sources) {
   /** @type {Partial<import("../state/store.js").State>} what was shown live */
@@ -40,8 +40,10 @@ export function createFileMode(store, sources) {
     /** @param {File} file @throws {FileError} and nothing has changed */
     async open(file) {
       if (file.size > LARGEST) throw new FileError("too_large", { limit: LARGEST / 1e6 });
-      await sources.ready();
-      const { key, meta, model } = sources.open(await file.arrayBuffer(), file.name);
+      const buffer = await file.arrayBuffer();
+      const name = describedBy(buffer);
+      if (name !== null) await sources.load(name).catch(() => {}); // then reading it says what is missing
+      const { key, meta, model } = sources.open(buffer, file.name);
       const state = store.get();
       if (state.file === null) before = state;
       store.set({

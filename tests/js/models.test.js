@@ -54,3 +54,21 @@ test("after a failure it is asked for again", async () => {
   await assert.rejects(models.load("a"), /no/);
   assert.equal((await models.load("a")).description.id, "a");
 });
+
+test("what the list says of a model is known before it is loaded", async () => {
+  const models = createModels(LISTED, server());
+  assert.deepEqual(models.known("a"), { name: "a", n_layer: 1 });
+  assert.equal(models.known("other"), undefined);
+  await models.load("a");
+  assert.equal(models.known("a"), models.named("a"));
+});
+
+test("with one try, a server that is away is not waited for", async () => {
+  let asked = 0;
+  const away = async () => {
+    asked++;
+    throw Object.assign(new Error("away"), { code: "unreachable" });
+  };
+  await assert.rejects(createModels(LISTED, { model: away }).load("a", undefined, 1), /away/);
+  assert.equal(asked, 1);
+});

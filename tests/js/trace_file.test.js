@@ -1,0 +1,75 @@
+/** Opening a saved trace: which model it needs, and whose description it takes. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { describedBy, readTraceFile } from "../../static/data/trace_file.js";
+import { createFileMode } from "../../static/shell/file_mode.js";
+import { createStore, DEFAULTS } from "../../static/state/store.js";
+
+const { decoder } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
+const { description } = decoder;
+const META = {
+  version: 2,
+  model: "tiny",
+  text: "x",
+  description_id: description.id,
+  tokens: [{ index: 0, id: 5, text: "x", bytes: "78" }],
+  masks: { causal: true, padding: true },
+  run: { model: "tiny", input: { text: "x" } },
+};
+
+/** The bytes of a file without tensors: 8 bytes of length, then the header. @param {object} meta @returns {ArrayBuffer} */
+function fileOf(meta) {
+  const header = new TextEncoder().encode(JSON.stringify({ __metadata__: { chumoku: JSON.stringify(meta) } }));
+  const bytes = new Uint8Array(8 + header.length);
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(header.length), true);
+  bytes.set(header, 8);
+  return bytes.buffer;
+}
+
+test("a file needs a model only for the description that it lacks", () => {
+  assert.equal(describedBy(fileOf(META)), "tiny");
+  assert.equal(describedBy(fileOf({ ...META, description })), null);
+  assert.equal(describedBy(fileOf({ ...META, version: 1 })), null);
+  assert.throws(() => describedBy(new ArrayBuffer(4)), { code: "not_ours" });
+});
+
+for (const [name, known] of Object.entries({
+  "no model of that name": undefined,
+  "a model that is not described": { name: "tiny" },
+  "another model of that name": { name: "tiny", description: { ...description, id: "another" } },
+})) {
+  test(`a file without a description is refused beside ${name}`, () =>
+    assert.throws(() => readTraceFile(fileOf(META), () => known), { code: "no_description" }));
+}
+
+test("a file without a description takes the one that it names", () =>
+  // It has no tensors: the next check, which needs the description.
+  assert.throws(() => readTraceFile(fileOf(META), () => decoder), { code: "no_patterns" }));
+
+/** Opens a file; the models that were loaded. @param {object} meta @param {() => Promise<unknown>} answer */
+async function loadedFor(meta, answer) {
+  const store = createStore({ ...DEFAULTS });
+  const loaded = /** @type {string[]} */ ([]);
+  const files = createFileMode(store, {
+    load: (name) => {
+      loaded.push(name);
+      return answer();
+    },
+    open: () => ({ key: "opened", meta, model: decoder }),
+  });
+  const buffer = fileOf(meta);
+  const file = { size: buffer.byteLength, name: "x.safetensors", arrayBuffer: async () => buffer };
+  await files.open(/** @type {any} */ (file));
+  assert.equal(store.get().file, "opened");
+  return loaded;
+}
+
+test("a file that describes itself opens without a server", async () =>
+  assert.deepEqual(await loadedFor({ ...META, description }, () => Promise.reject(new Error("away"))), []));
+
+test("of a file that does not, only its own model is loaded, and a failure is left to the reading", async () => {
+  assert.deepEqual(await loadedFor(META, async () => {}), ["tiny"]);
+  assert.deepEqual(await loadedFor(META, () => Promise.reject(new Error("away"))), ["tiny"]);
+});
