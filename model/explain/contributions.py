@@ -8,7 +8,7 @@ also change the scales and what later layers do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Unpack
 
@@ -20,7 +20,10 @@ from model.describe import AttentionSublayer, Description, FfnSublayer, Norm
 from model.explain.anatomy import Options, check_answer, parameter, pick_row, rows_read, unembedding
 from model.trace import trace
 
-Part = Literal["embedding", "position", "head", "attention_bias", "ffn", "ffn_bias", "norm_bias", "output_bias"]
+Part = Literal[
+    "embedding", "position", "head", "attention_bias", "ffn", "ffn_bias", "norm_bias", "output_bias", "edited"
+]
+"""`edited`: what an intervention made an attention write, beyond its heads and its bias."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,8 @@ class Contributions:
     """The terms of logit[answer] (− logit[against]) at a row, in the order in which they were written.
 
     `logit` is the model's own (float32), `total` the sum of the terms (float64), and `error` = logit − total: rounding,
-    unless an intervention changed the stream itself. `scales`: the fixed 1/√(variance + ε) of each LayerNorm.
+    unless an edit changed the stream itself or the output of a LayerNorm. `scales`: the fixed 1/√(variance + ε) of each
+    LayerNorm.
     """
 
     row: int
@@ -81,7 +85,7 @@ def contributions(
         raise ValueError(f"{checkpoint.name} has an attention that does not write into the stream head by head")
     for one in (answer, *([] if against is None else [against])):
         check_answer(checkpoint, one)
-    run = trace(checkpoint, ids, taps_needed(description), **options)
+    run = trace(checkpoint, ids, taps_needed(description, options.get("edit") or {}), **options)
     row = pick_row(rows_read(checkpoint, run.ids, run.target_ids), row)
     logits = run.tensors.pop(description.logits.tap)
     logit = logits if description.predicts == "classes" else logits[row]  # vocab|class
@@ -92,11 +96,14 @@ def contributions(
     return Contributions(row, answer, against, terms, value, total, value - total, scales)
 
 
-def taps_needed(description: Description) -> list[str]:
+def taps_needed(description: Description, edited: Container[str]) -> list[str]:
+    """The taps of the terms and of the scales. What a whole attention wrote only if it was edited."""
     stack = description.readout
     names = [description.logits.tap, *(role.tap for role in stack.embedding.roles.values())]
     for part in stack.sublayers:
         names += [part.norm.roles["input"].tap, writes_by_part(description, part)]
+        if part.writes.tap in edited:
+            names.append(part.writes.tap)
     return names if stack.final_norm is None else [*names, stack.final_norm.roles["input"].tap]
 
 
@@ -160,8 +167,10 @@ class Way:
         """The terms of what the heads of an attention wrote, projected onto g."""
         here = Place("head", part.module, part.layer, part.attention)
         b_o = self.parameter(self.description.attention(part.attention).parameters["b_o"][part.layer])
-        self.add(replace(here, part="attention_bias"), b_o, g)
         heads = self.at_row[writes_by_part(self.description, part)]  # head d_model
+        if part.writes.tap in self.at_row:
+            self.add(replace(here, part="edited"), self.at_row[part.writes.tap] - heads.sum(0) - b_o, g)
+        self.add(replace(here, part="attention_bias"), b_o, g)
         for head in reversed(range(len(heads))):
             self.add(replace(here, head=head), heads[head], g)
 

@@ -119,6 +119,28 @@ async def test_contributions_of_the_models_own_answer(client: AsyncClient, loade
     assert abs(answer["error"]) < 1e-4
 
 
+@pytest.mark.parametrize("role", ["q", "z", "head_out", "attn_out"])
+@every_model
+async def test_contributions_of_a_patched_run_add_up(client: AsyncClient, name: str, role: str) -> None:
+    """Every role that can be patched; a patched attn_out is a term of its own."""
+    patch = {
+        "kind": "patch",
+        "where": {"layer": 1, "role": role},
+        "from": {"text": TEXTS[name], "masks": {"padding": False}},
+    }
+    if name == "translate-enja":
+        patch["where"]["attention"] = "decoder"
+    patch["from"]["interventions"] = [
+        {"kind": "ablate", "where": {**patch["where"], "layer": 0, "role": "z", "head": 1}}
+    ]
+    asked = {"model": name, "text": TEXTS[name], "answer": 1}
+    plain = await ask(client, "contributions", **asked)
+    answer = await ask(client, "contributions", **asked, interventions=[patch])
+    assert answer["logit"] != plain["logit"]
+    assert answer["total"] == pytest.approx(answer["logit"], abs=1e-4)
+    assert [term["part"] == "edited" for term in answer["terms"]].count(True) == (role == "attn_out")
+
+
 @every_model
 async def test_gradients(client: AsyncClient, loaded: Library, name: str) -> None:
     checkpoint, ids, options = run_of(loaded, name)

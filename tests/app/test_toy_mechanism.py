@@ -9,7 +9,7 @@ from httpx import ASGITransport, AsyncClient
 
 from app.main import create_app
 from app.settings import Settings
-from tests.app.helpers import decode, parse_events, trace
+from tests.app.helpers import decode, parse_events, refused, trace
 
 TEXT = "attention"
 
@@ -58,6 +58,27 @@ async def test_what_it_has_the_roles_for_is_explained(client: AsyncClient, model
     response = await client.post("/api/weights", json={"model": model, "want": ["*.decay", "*.w_s.weight"]})
     arrays, about = decode(response.content)
     assert {name: arrays[name].ndim for name in about["dims"]} == {n: len(d.split()) for n, d in about["dims"].items()}
+
+
+@pytest.mark.parametrize(
+    ("model", "explanation"),
+    [("toy-gated-mean", "contributions"), ("toy-hidden-mean", "contributions"), ("toy-hidden-mean", "heads"),
+     ("toy-translator", "contributions")],
+)  # fmt: skip
+async def test_what_it_has_not_the_roles_for_is_refused_by_name(
+    client: AsyncClient, model: str, explanation: str
+) -> None:
+    error = await refused(client, f"/api/explain/{explanation}", 422, "cannot", model=model, text=TEXT)
+    assert repr(model) in error["message"]
+    assert explanation not in error["known"]
+
+
+async def test_heads_are_labelled_by_an_overview_of_any_name(client: AsyncClient) -> None:
+    response = await client.post("/api/explain/heads", json={"model": "toy-gated-mean", "text": TEXT})
+    assert response.status_code == 200, response.text
+    assert [(head["layer"], head["head"]) for head in response.json()["heads"]] == [
+        (n, h) for n in (0, 1) for h in (0, 1, 2)
+    ]
 
 
 @pytest.mark.parametrize("model", ["toy-gated-mean", "toy-hidden-mean"])

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+import torch
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
@@ -105,6 +106,36 @@ def test_a_head_that_is_cut_contributes_nothing() -> None:
     got = contributions(checkpoint, SOURCE, 5, edit={"layers.1.attn.z": cut})
     assert [t.value for t in got.terms if (t.layer, t.head) == (1, 1)] == [0]
     assert abs(got.error) < 1e-4
+
+
+@pytest.mark.parametrize("edited", ["attn.z", "attn.q", "attn.head_out", "attn.attn_out", "ffn.post", "ffn.out"])
+@pytest.mark.parametrize(("family", "order"), EVERY_KIND)
+def test_the_terms_of_an_edited_run_add_up(family: str, order: str, edited: str) -> None:
+    """What an edit wrote in place of an attention's output is a term; every other edit changes terms that are there."""
+    checkpoint = a_model(family, order)
+    generator = torch.Generator().manual_seed(3)
+
+    def random(x: Tensor, _: int) -> Tensor:
+        return torch.randn(x.shape, generator=generator)
+
+    prefix = "decoder." if family == "encoder-decoder" else ""
+    edit = {f"{prefix}layers.0.{edited}": random}
+    plain = contributions(checkpoint, SOURCE, 1, **options(checkpoint))
+    got = contributions(checkpoint, SOURCE, 1, edit=edit, **options(checkpoint))
+    assert got.logit != plain.logit
+    assert abs(got.error) < 1e-4
+    added = [(term.part, term.layer) for term in got.terms if term.part == "edited"]
+    assert added == ([("edited", 0)] if edited == "attn.attn_out" else [])
+
+
+def test_what_an_edit_wrote_is_what_it_wrote_instead_of_the_heads() -> None:
+    """Without an output the attention's terms cancel, and the logit is that of the other parts."""
+    checkpoint = a_model("decoder-only", "pre")
+    edit = {"layers.1.attn.attn_out": lambda x, _: torch.zeros_like(x)}
+    got = contributions(checkpoint, SOURCE, 5, edit=edit)
+    of_attention = [t.value for t in got.terms if t.layer == 1 and t.part in ("head", "attention_bias", "edited")]
+    assert len(of_attention) == checkpoint.config.n_head + 2
+    assert sum(of_attention) == pytest.approx(0, abs=1e-9)
 
 
 def test_the_shipped_models_terms_add_up(zoo: Checkpoint) -> None:
