@@ -8,7 +8,6 @@ import pytest
 from httpx import AsyncClient
 
 from app.services.library import Library
-from model.attentions import attentions
 from model.checkpoint import Checkpoint
 from model.text_form import treebank
 from model.trace import Masks, Padding, trace
@@ -52,17 +51,17 @@ async def test_each_on_its_own_page(families: AsyncClient, three: Library) -> No
     assert [about[name]["text_form"] for name in NAMES] == ["natural", "treebank", "natural"]
     for name in NAMES:  # every attention's taps are there
         taps = {tap["name"] for tap in about[name]["taps"]}
-        assert {a.tap(1, "pattern") for a in attentions(opened(three, name).config)} <= taps
+        assert {a.tap("pattern", 1) for a in opened(three, name).description.attentions} <= taps
 
 
 @pytest.mark.parametrize("model", NAMES)
 async def test_all_patterns_come_unasked(families: AsyncClient, three: Library, model: str) -> None:
     tensors, meta = await ask(families, model=model, text=SOURCE)
-    config = opened(three, model).config
-    assert set(tensors) == {a.tap(n, "pattern") for a in attentions(config) for n in range(config.n_layer)}
+    attentions = opened(three, model).description.attentions
+    assert set(tensors) == {a.tap("pattern", n) for a in attentions for n in range(a.n_layer)}
     lengths = {"source": len(meta["tokens"]), "target": len(meta["target_tokens"] or [])}
-    for one in opened(three, model).description.attentions:
-        assert tensors[one.tap("pattern", 0)].shape == (config.n_head, lengths[one.queries], lengths[one.keys])
+    for one in attentions:
+        assert tensors[one.tap("pattern", 0)].shape == (one.n_head, lengths[one.queries], lengths[one.keys])
 
 
 async def test_a_target_is_read(families: AsyncClient, translator: Checkpoint) -> None:

@@ -12,7 +12,6 @@ from starlette.requests import Request
 from app.services.library import Library
 from app.services.translation import Translation
 from app.settings import Settings
-from model.attentions import attentions
 from model.checkpoint import Checkpoint
 from model.sampling import Settings as Sampling
 from model.translate import beam_search
@@ -109,8 +108,8 @@ def read_rows(rows: dict[str, Any]) -> np.ndarray:
 
 
 async def test_the_target_is_written_step_by_step(families: AsyncClient, translator: Checkpoint) -> None:
-    _, decoder, cross = attentions(translator.config)
-    names = [a.tap(layer, "pattern") for a in (decoder, cross) for layer in range(2)]
+    _, decoder, cross = translator.description.attentions
+    names = [a.tap("pattern", layer) for a in (decoder, cross) for layer in range(2)]
     ids = translator.tokenizer.encode(SOURCE)
     first, *expected = generate_target(translator, ids, Sampling(1.0, 40, 0.9, 5), 5, names)
     events = await stream(families, temperature=1.0, top_k=40, top_p=0.9, seed=5)

@@ -20,7 +20,17 @@ FILES = [
     for path in sorted((ROOT / room).rglob("*.py"))
     if not any(path.is_relative_to(ROOT / "model" / room) for room in ("describe", "mechanisms"))
 ]
-ON_STRINGS = {"startswith", "endswith", "removeprefix", "removesuffix", "partition", "rpartition", "split", "format"}
+ON_STRINGS = {
+    "startswith",
+    "endswith",
+    "removeprefix",
+    "removesuffix",
+    "partition",
+    "rpartition",
+    "split",
+    "format",
+    "replace",
+}
 
 
 def words() -> set[str]:
@@ -75,6 +85,7 @@ def test_no_name_of_a_tap_is_built_outside_the_description() -> None:
         'name.startswith("decoder.")',
         'name.endswith(".pattern")',
         'name.removesuffix(".post")',
+        'tap.replace("layers.0.", "layers.{layer}.")',
         '"encoder.layers.%d.attn.q" % n',
     ],
 )
