@@ -67,15 +67,6 @@ class Checkpoint:
         raise ValueError(f"{self.name} is {self.config.family}; this needs a model that is {words}")
 
 
-def find_models(*folders: Path) -> dict[str, Path]:
-    """The models in `folders` by name, sorted. If two have the same name, the first folder wins."""
-    found: dict[str, Path] = {}
-    for folder in folders:
-        for config in sorted(folder.glob("*/config.json")):
-            found.setdefault(config.parent.name, config.parent)
-    return dict(sorted(found.items()))
-
-
 def pick_device(name: str) -> torch.device:
     """`auto` (the first available of cuda, mps, cpu), or a device by name. Raises `ValueError` if unavailable."""
     available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}

@@ -11,10 +11,11 @@ from safetensors import safe_open
 
 from model import checkpoint
 from model.checkpoint import ZOO
+from model.subjects import find_folders
 from model.trace import trace
 
 EXAMPLES = json.loads((Path(__file__).parents[1] / "static" / "examples.json").read_text(encoding="utf-8"))["examples"]
-MODELS = list(checkpoint.find_models(ZOO))
+MODELS = list(find_folders(ZOO))
 SAID = {
     "name", "data", "command", "seed", "hardware", "minutes", "steps", "tokens_seen", "recipe", "n_parameters",
     "evaluation", "curve", "samples", "units",

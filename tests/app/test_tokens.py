@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from app.services import tokens
 from app.settings import Settings
-from model import checkpoint
 from model.checkpoint import ZOO, Checkpoint
+from model.subjects import find_folders
 from model.tokenizer import load
 from tests.app.conftest import Open
 from tests.app.helpers import error_of, refused
@@ -88,4 +88,4 @@ async def test_unknown_model(client: AsyncClient) -> None:
 
 
 def test_the_zoo_is_found() -> None:
-    assert "stories-gpt" in checkpoint.find_models(ZOO)
+    assert "stories-gpt" in find_folders(ZOO)

@@ -14,9 +14,10 @@ def loaded(family: str) -> "Checkpoint":
     """The model of a family that the page's server has, on the CPU; no test changes it."""
     from app.settings import Settings
     from model import checkpoint
+    from model.subjects import find_folders
 
-    folders = checkpoint.find_models(*Settings().models_dir, checkpoint.ZOO)
-    return next(one for f in folders.values() if (one := checkpoint.load(f, "cpu")).config.family == family)
+    folders = find_folders(*Settings().models_dir, checkpoint.ZOO)
+    return next(one for f, _ in folders.values() if (one := checkpoint.load(f, "cpu")).config.family == family)
 
 
 def serious(page: "Page", part: str | None = None, rules: list[str] | None = None) -> list[str]:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from app.settings import Settings
 from model import checkpoint
+from model.subjects import find_folders
 from model.trace import trace
 from tests.browser.helpers import serious
 
@@ -76,9 +77,9 @@ class Case:
 
 @pytest.fixture(scope="module")
 def cases() -> dict[str, Case]:
-    folders = checkpoint.find_models(*Settings().models_dir, checkpoint.ZOO)
+    folders = find_folders(*Settings().models_dir, checkpoint.ZOO)
     made = {}
-    for folder in folders.values():
+    for folder, _ in folders.values():
         model = checkpoint.load(folder, "cpu")
         family = model.config.family
         if family in made:

@@ -8,24 +8,26 @@ import pytest
 import torch
 
 from model import checkpoint
-from model.checkpoint import ZOO, Checkpoint, find_models
+from model.checkpoint import ZOO, Checkpoint
 from model.config import ModelConfig
+from model.subjects import find_folders
 from tests.model.helpers import FAMILIES, tiny_checkpoint
 
 load = cache(checkpoint.load)
+TRAINED = [folder for folder, _ in find_folders(ZOO).values()]
 
 
 def family_of(folder: Path) -> str:
     return ModelConfig.from_json(checkpoint.read_json(folder / "config.json")).family
 
 
-@pytest.fixture(scope="session", params=find_models(ZOO).values(), ids=lambda folder: folder.name)
+@pytest.fixture(scope="session", params=TRAINED, ids=lambda folder: folder.name)
 def zoo(request: pytest.FixtureRequest) -> Checkpoint:
     """Every trained model that ships, one after the other."""
     return load(request.param)
 
 
-@pytest.fixture(scope="session", params=[f for f in find_models(ZOO).values() if family_of(f) == "decoder-only"],
+@pytest.fixture(scope="session", params=[f for f in TRAINED if family_of(f) == "decoder-only"],
                 ids=lambda folder: folder.name)  # fmt: skip
 def gpt(request: pytest.FixtureRequest) -> Checkpoint:
     """Every trained decoder."""

@@ -8,8 +8,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from model import checkpoint
-from model.checkpoint import Checkpoint, find_models, load, pick_device, save
+from model.checkpoint import Checkpoint, load, pick_device, save
 from model.config import ModelConfig
+from model.subjects import find_folders
 from model.training.bpe import save_ranks
 from tests.model.helpers import (
     BYTES,
@@ -188,14 +189,15 @@ def test_models_are_found_by_folder_the_first_name_stands(folder: Path, tmp_path
         (tmp_path / name).mkdir(parents=True)
     for name in ("tiny", "another"):
         (tmp_path / "b" / name / "config.json").write_text("{}")
-    found = find_models(tmp_path, tmp_path / "b", tmp_path / "nowhere")
-    assert list(found.items()) == [("another", tmp_path / "b" / "another"), ("tiny", folder)]
+    found = find_folders(tmp_path, tmp_path / "b", tmp_path / "nowhere")
+    places = [(name, path) for name, (path, _) in found.items()]
+    assert places == [("another", tmp_path / "b" / "another"), ("tiny", folder)]
 
 
 def test_the_zoo_ships_stories_gpt_within_24_mb_a_file() -> None:
-    models = find_models(checkpoint.ZOO)
+    models = find_folders(checkpoint.ZOO)
     assert "stories-gpt" in models
-    for model in models.values():
+    for model, _ in models.values():
         assert all(path.stat().st_size <= 24_000_000 for path in model.iterdir())
 
 
