@@ -1,5 +1,6 @@
 """Masks on the page: PADs, leaks, before | after | difference, the next token: every number is the Python traces'."""
 
+import json
 import math
 import re
 from collections.abc import Callable
@@ -93,6 +94,18 @@ def test_masked_pads_equal_the_single_run(page: "Page", model: checkpoint.Checkp
     assert value(page, "verdict", "next") < 1e-5
     assert page.get_by_test_id("verdict").inner_text().startswith("Equals the single run without PADs to ")
     assert "✓" in page.get_by_test_id("verdict").inner_text()
+
+
+def test_a_padded_run_with_an_edited_mask_equals_the_single_run(page: "Page") -> None:
+    cell = {"layer": LAYER, "role": "mask", "query": 7, "key": 4}  # with three PADs: token 4 no longer sees token 1
+    edit = {"kind": "mask", "where": cell, "allow": False}
+    run = {"input": {"text": TEXT}, "pad": {"count": 3}, "interventions": [edit]}
+    page.goto("/?" + urlencode({"run": json.dumps(run), "layer": LAYER, "head": HEAD, "compare": "on", "query": 7}))
+    drawn(page)
+    assert cells(page, "after")[7][4] is None
+    assert cells(page, "before")[7][4] is not None, "as trained, laid where the padded run has it"
+    assert value(page, "verdict", "weights") < 1e-5
+    assert value(page, "verdict", "next") < 1e-5
 
 
 @pytest.mark.parametrize(
