@@ -1,12 +1,10 @@
 /** The numbers of the two runs that are compared, and what a padded run should equal. No DOM. */
 
-import { compare } from "../model/compare/compare.js";
 import { inside } from "../model/compare/measure.js";
-import { aloneOf, compared, isTrained, otherOf } from "../model/compare/runs.js";
+import { aloneOf, compared, comparisonOf, isTrained, otherOf } from "../model/compare/runs.js";
 import { predictsTokens } from "../model/description.js";
 import { rowOf } from "../model/selection.js";
 import { sidesOf } from "../model/sides.js";
-import { runOf } from "../state/run.js";
 
 /**
  * @typedef {ReturnType<typeof import("./traces.js").createTraces>} Traces  @typedef {import("../state/store.js").State} State
@@ -30,11 +28,11 @@ export async function changeOf(traces, state, trace) {
   const [was, is, alone, otherPrediction] = await Promise.all([
     run(before, "before"),
     run(after, "after"),
-    state.padCount && !isOnlyPadded(state) ? aloneRun(traces, state, model) : null,
+    hasAlone(state) && !isOnlyPadded(state) ? aloneRun(traces, state, model) : null,
     predictsTokens(model) && written ? predictionBeside(traces, state, trace, written) : null,
   ]);
   // As trained, but for PADs, the single run is the one before: "other", which is loaded first.
-  const single = isOnlyPadded(state) ? { detail: trace.other, logits: was.logits } : alone;
+  const single = hasAlone(state) && isOnlyPadded(state) ? { detail: trace.other, logits: was.logits } : alone;
   return { before: was, after: is, alone: single, otherPrediction };
 }
 
@@ -44,14 +42,15 @@ export async function changeOf(traces, state, trace) {
  */
 async function predictionBeside(traces, state, trace, { side, real }) {
   const row = rowOf(state, trace);
-  const other = otherOf(state, trace.model);
-  const { sides } = compare(runOf(state), runOf(other), { attentions: trace.attentions, written: side });
-  const there = inside(real, row) ? sides[side]?.at(row) : null;
-  return there == null ? null : traces.prediction(other, there, "other_prediction");
+  const there = inside(real, row) ? comparisonOf(state, trace.model).sides[side]?.at(row) : null;
+  return there == null ? null : traces.prediction(otherOf(state, trace.model), there, "other_prediction");
 }
 
 /** Whether PADs are all that differs from training. @param {State} state */
 const isOnlyPadded = (state) => !isTrained(state) && isTrained({ ...state, padCount: 0 });
+
+/** A padded run beside the trained one is held against the run without its PADs, too. @param {State} state */
+const hasAlone = ({ padCount, against }) => padCount > 0 && against === null;
 
 /** @param {Traces} traces @param {State} state @param {any} model */
 async function aloneRun(traces, state, model) {

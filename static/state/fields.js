@@ -47,6 +47,25 @@ export const choice = (...words) => ({
 /** @param {boolean} initial @returns {Field<boolean>} */
 export const onOff = (initial) => ({ initial, read: readSwitch, write: (on) => (on ? "on" : "off") });
 
+/** A JSON object. @returns {Field<Object<string, any>|null>} */
+export const object = () => ({
+  initial: null,
+  read(text) {
+    const value = parsed(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+  },
+  write: JSON.stringify,
+});
+
+/** @param {string} json @returns {unknown} undefined: it is not JSON */
+function parsed(json) {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Two indices. @returns {Field<number[]|null>} */
 export const pair = () => ({
   initial: null,

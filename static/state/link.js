@@ -1,6 +1,6 @@
 /**
  * A link reproduces the picture. `model` and `text` are written as they are; a run with more than these is one JSON
- * (`run`). The rest is the selection, and each view's own state as `view.name`.
+ * (`run`). What it is compared with is a patch of that run (`against`). The rest is the selection, and each view's own state as `view.name`.
  */
 
 import { fromOldLink } from "./old_links.js";
@@ -18,7 +18,9 @@ import { isPlain, RUN_DEFAULTS, runOf, shortRun, stateOf } from "./run.js";
 export function readLink(search, declared) {
   const params = fromOldLink(new URLSearchParams(search));
   const own = ownIn(params, declared);
-  return { ...runIn(params), ...pageIn(params), ...(Object.keys(own).length ? { own } : {}) };
+  const page = pageIn(params);
+  if (page.against) page.compare = true; // the patch says so
+  return { ...runIn(params), ...page, ...(Object.keys(own).length ? { own } : {}) };
 }
 
 /** The path and query that reproduce `state`. Language and theme stay with the reader. @param {State} state @param {Declared[]} declared */
@@ -27,7 +29,7 @@ export function linkOf(state, declared) {
   writeRun(params, state);
   for (const [name, [param, field]] of Object.entries(PAGE_FIELDS)) {
     const value = /** @type {any} */ (state)[name];
-    if (!sameValue(value, field.initial)) params.set(param, field.write(value));
+    if (!sameValue(value, field.initial) && isSaid(name, state)) params.set(param, field.write(value));
   }
   for (const { view, fields } of declared) {
     for (const [name, field] of Object.entries(fields)) {
@@ -37,6 +39,12 @@ export function linkOf(state, declared) {
   }
   const query = params.toString();
   return query ? `/?${query}` : "/";
+}
+
+/** `against` implies `compare`, and means nothing without it. @param {string} name @param {State} state */
+function isSaid(name, { compare, against }) {
+  if (name === "against") return compare;
+  return name !== "compare" || against === null;
 }
 
 /** @param {URLSearchParams} params @param {State} state */

@@ -3,7 +3,7 @@
  * declares them (own.js).
  */
 
-import { index, number, onOff, pair, text } from "./fields.js";
+import { index, number, object, onOff, pair, text } from "./fields.js";
 
 /** By name in the state: its name in a link, and how it is written there. */
 export const PAGE_FIELDS = {
@@ -19,6 +19,7 @@ export const PAGE_FIELDS = {
   answer: /** @type {const} */ (["answer", index(null)]),
   quiz: /** @type {const} */ (["quiz", onOff(false)]),
   compare: /** @type {const} */ (["compare", onOff(false)]),
+  against: /** @type {const} */ (["against", object()]),
   temperature: /** @type {const} */ (["temperature", number(0.8, 0, 10)]),
   topK: /** @type {const} */ (["top_k", index(20)]),
   topP: /** @type {const} */ (["top_p", number(0.95, 0.01, 1)]),

@@ -88,6 +88,23 @@ export function shortRun(run) {
   return /** @type {any} */ (without(run, runOf(RUN_DEFAULTS)));
 }
 
+/**
+ * Run B out of run A. The patch is laid over A field by field; an input is another input, not a mixture of both.
+ * @param {Run} run @param {Object<string, any>} patch @returns {Run}
+ */
+export function patched(run, patch) {
+  const input = isObject(patch.input) ? patch.input : run.input;
+  const target = "target" in patch && !("target_ids" in patch) ? { target_ids: null } : {};
+  return { ...laidOver(run, { ...target, ...patch }), input };
+}
+
+/** @param {any} value @param {any} patch @returns {any} */
+function laidOver(value, patch) {
+  if (!isObject(value) || !isObject(patch)) return patch;
+  const fields = Object.entries(patch).map(([name, own]) => [name, laidOver(value[name], own)]);
+  return { ...value, ...Object.fromEntries(fields) };
+}
+
 /** Whether a run is a model and a text, nothing more. @param {Run} run */
 export const isPlain = (run) => Object.keys(shortRun({ ...run, model: null, input: emptied(run.input) })).length === 0;
 

@@ -30,6 +30,8 @@ import { RUN_DEFAULTS } from "./run.js";
  * @property {import("./own.js").OwnValues} own  by view
  * @property {boolean} quiz  answers stay covered until they are guessed: see learn/quiz/quiz.js
  * @property {boolean} compare  before | after | difference: see model/compare/runs.js
+ * @property {Object<string, any>|null} against  what the run is compared with: this run with the patch laid over it (`patched` in
+ *   run.js); null: the run with the trained masks
  * @property {number} temperature
  * @property {number} topK
  * @property {number} topP

@@ -204,6 +204,25 @@ def test_difference_is_after_minus_before(page: "Page", model: checkpoint.Checkp
     assert beside.endswith("there is no PAD in this run")
 
 
+def test_a_link_compares_the_run_with_a_patch_of_it(page: "Page", model: checkpoint.Checkpoint) -> None:
+    open_page_at(page, against=json.dumps({"pad": {"count": 2}, "masks": {"padding": False}}))
+    before = traced(model).tensors[NAME][HEAD]
+    after = traced(model, Masks(padding=False), Padding(2)).tensors[NAME][HEAD][2:, 2:]
+    rows = cells(page, "difference")
+    for row, numbers in enumerate(rows):
+        found = [number for number in numbers if number is not None]
+        assert found == pytest.approx((after - before)[row, : row + 1].tolist(), abs=1e-6)
+    assert len(rows) == len(before)
+    assert page.get_by_test_id("kl").is_visible()
+
+
+def test_what_cannot_be_aligned_says_why(page: "Page") -> None:
+    open_page_at(page, against=json.dumps({"input": {"text": "A dog"}}))
+    assert "another sentence" in page.get_by_test_id("verdict").inner_text()
+    assert page.locator("[data-matrix=difference]:visible").count() == 0
+    assert not page.get_by_test_id("kl").is_visible()
+
+
 # --- the next token ------------------------------------------------------------------------------------------------
 
 

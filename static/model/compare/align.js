@@ -1,4 +1,4 @@
-/** One head before and after, cell over cell: if only one has PADs, the sentence's own cells are aligned. */
+/** One head before and after, cell over cell: the cells of the other run are laid where compare() aligns their tokens. */
 
 import { inside } from "./measure.js";
 
@@ -7,37 +7,56 @@ export const ABSENT = 16;
 
 /** @typedef {import("../../data/model_trace.js").Detail} Detail  @typedef {import("../sides.js").Side} Side */
 
-/** @typedef {Pick<Detail, "overview"|"mask"> & {start: number[]}} Laid */
+/** @typedef {import("./compare.js").Alignment} Alignment  @typedef {Pick<Detail, "overview"|"mask">} Laid */
 
-/** @type {WeakMap<Detail, Laid>} */
+/** @type {WeakMap<Detail, {places: string, made: Laid}>} */
 const placed = new WeakMap();
 
 /**
- * The weights and the mask of a run without PADs, placed at the sentence's positions in the other run.
- * @param {Detail} detail @param {{queries: Side, keys: Side}} sides  of the other run
- * @returns {Pick<Detail, "overview"|"mask">} the same object for the same question
+ * The weights and the mask of run B, laid over the tokens of run A.
+ * @param {Detail} detail  of B @param {{queries: Side, keys: Side}} sides  of A
+ * @param {{queries: Alignment, keys: Alignment}} at  from A to B
+ * @returns {Laid} the same object for the same question; `detail` where every token is in its place
  */
-export function laid(detail, { queries, keys }) {
+export function laid(detail, { queries, keys }, at) {
   const [nQuery, nKey] = detail.overview.shape;
-  const shape = [queries.tokens.length, keys.tokens.length];
-  if (nQuery === shape[0] && nKey === shape[1]) return detail;
-  const start = [queries.real.start, keys.real.start];
+  const rows = placesOf(queries, at.queries, nQuery);
+  const cols = placesOf(keys, at.keys, nKey);
+  if (isUnmoved(rows, nQuery) && isUnmoved(cols, nKey)) return detail;
+  const places = `${rows} ${cols}`;
   const known = placed.get(detail);
-  if (known && same(known.overview.shape, shape) && same(known.start, start)) return known;
-  const weights = new Float32Array(shape[0] * shape[1]);
-  const mask = new Uint8Array(weights.length).fill(ABSENT);
-  for (let row = 0; row < nQuery; row++) {
-    const at = (row + start[0]) * shape[1] + start[1];
-    weights.set(detail.overview.data.subarray(row * nKey, (row + 1) * nKey), at);
-    mask.set(detail.mask.data.subarray(row * nKey, (row + 1) * nKey), at);
-  }
-  const made = { start, overview: { shape, data: weights }, mask: { shape, data: mask } };
-  placed.set(detail, made);
+  if (known?.places === places) return known.made;
+  const made = moved(detail, rows, cols);
+  placed.set(detail, { places, made });
   return made;
 }
 
-/** @param {number[]} a @param {number[]} b */
-const same = (a, b) => a[0] === b[0] && a[1] === b[1];
+/** Where each token of A stands among the `n` of B; -1: nowhere. @param {Side} side @param {Alignment} alignment @param {number} n */
+function placesOf({ tokens }, alignment, n) {
+  return tokens.map((_, index) => {
+    const place = alignment.at(index);
+    return place !== null && place < n ? place : -1;
+  });
+}
+
+/** @param {number[]} places @param {number} n */
+const isUnmoved = (places, n) => places.length === n && places.every((place, index) => place === index);
+
+/** @param {Detail} detail @param {number[]} rows @param {number[]} cols @returns {Laid} */
+function moved({ overview, mask }, rows, cols) {
+  const shape = [rows.length, cols.length];
+  const weights = new Float32Array(rows.length * cols.length);
+  const reasons = new Uint8Array(weights.length).fill(ABSENT);
+  for (const [row, query] of rows.entries()) {
+    for (const [col, key] of cols.entries()) {
+      if (query < 0 || key < 0) continue;
+      const from = query * overview.shape[1] + key;
+      weights[row * cols.length + col] = overview.data[from];
+      reasons[row * cols.length + col] = mask.data[from];
+    }
+  }
+  return { overview: { shape, data: weights }, mask: { shape, data: reasons } };
+}
 
 /** @type {WeakMap<object, {before: object, made: any}>} */
 const subtracted = new WeakMap();

@@ -1,9 +1,9 @@
-/** Which runs the page compares today: as trained, and as it is. Pure: states in, states out. */
+/** Which two runs the page compares, and what compare() says about them. Pure: states in, states out. */
 
-import { runOf } from "../../state/run.js";
+import { patched, runOf, stateOf } from "../../state/run.js";
 import { attentionOf, attentionsOf, trainedCausal } from "../description.js";
 import { withPads } from "../interventions.js";
-import { startOf } from "./compare.js";
+import { compare, startOf } from "./compare.js";
 
 /** @typedef {import("../../state/store.js").State} State */
 
@@ -18,10 +18,14 @@ export function trainedOf(state) {
 }
 
 /**
- * Before: as in training. After: as the switches say; where that is the same, with the causal mask switched over.
+ * With `against`: this run, and the run that the patch makes of it. Otherwise before is as in training and after as the
+ * switches say; where that is the same, with the causal mask switched over.
  * @param {State} state @param {any} model @returns {{before: State, after: State}}
  */
 export function compared(state, model) {
+  if (state.against) {
+    return { before: state, after: { ...state, ...stateOf(patched(runOf(state), state.against)), against: null } };
+  }
   return { before: trainedOf(state), after: isTrained(state) ? { ...state, causal: !trainedCausal(model) } : state };
 }
 
@@ -31,8 +35,28 @@ export const causalIn = ({ causal }, model) => causal ?? trainedCausal(model);
 /** The one of the two that the page does not show by itself. @param {State} state @param {any} model @returns {State} */
 export function otherOf(state, model) {
   const { before, after } = compared(state, model);
-  return isTrained(state) ? after : before;
+  return isBefore(state) ? after : before;
 }
+
+/** Whether the run that the page shows is the one before. @param {State} state */
+export const isBefore = (state) => Boolean(state.against) || isTrained(state);
+
+/** What corresponds in the shown run (A) and the other one (B). @param {State} state @param {any} model */
+export function comparisonOf(state, model) {
+  const shape = { attentions: attentionsOf(model), written: model.description.writes };
+  return compare(runOf(state), runOf(otherOf(state, model)), shape);
+}
+
+/**
+ * Why the two runs cannot be set side by side; null if they can.
+ * @param {State} state @param {any} model @returns {import("./compare.js").Reason|null}
+ */
+export function whyNot(state, model) {
+  return comparisonOf(state, model).pairs.find(({ reason }) => reason !== null)?.reason ?? null;
+}
+
+/** Whether two runs are drawn. @param {State} state @param {any} model */
+export const isCompared = (state, model) => state.compare && whyNot(state, model) === null;
 
 /** The single run that a padded one should equal: the same switches, no PAD. @param {State} state @param {any} model @returns {State} */
 export const aloneOf = (state, model) => ({ ...state, ...repadded(state, { padCount: 0 }, model) });

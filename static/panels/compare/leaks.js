@@ -1,9 +1,10 @@
 /** The leaks of the open head, position by position, from its float32 weights. */
 
 import { leakOfHead, leakOfRow } from "../../model/compare/measure.js";
-import { isTrained } from "../../model/compare/runs.js";
-import { openSquare } from "../../model/compare/square.js";
+import { isBefore } from "../../model/compare/runs.js";
+import { squareOf } from "../../model/compare/square.js";
 import { position } from "../../model/selection.js";
+import { sideOf } from "../../model/sides.js";
 import { h, replace } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { headTitle } from "../../ui/head_names.js";
@@ -17,13 +18,17 @@ import { tokenText } from "../../ui/token_text.js";
  * @param {import("../../stations/index.js").Actions} actions
  */
 export function drawLeaks(root, trace, state, actions) {
-  const after = isTrained(state) ? trace.other : trace.detail;
-  const square = openSquare(trace, /** @type {import("../../data/model_trace.js").Detail} */ (after));
+  const after = /** @type {import("../../data/model_trace.js").Detail} */ (
+    isBefore(state) ? trace.other : trace.detail
+  );
+  const { sides } = /** @type {import("../../data/model_trace.js").Change} */ (trace.change).after;
+  const [queries, keys] = [sideOf(sides, trace.attention.queries), sideOf(sides, trace.attention.keys)];
+  const square = squareOf(after.overview.data, trace.attention, queries, keys);
   const mean = leakOfHead(square);
   const of = h("span", { class: "dim" }, headTitle(trace.model, state));
   const title = h("h3", null, t("leak.title"), " ", of);
   const total = mean.future + mean.pad;
-  const rows = total === 0 ? [] : trace.queries.tokens.slice(trace.queries.real.start, trace.queries.real.end);
+  const rows = total === 0 ? [] : queries.tokens.slice(queries.real.start, queries.real.end);
   const table = () =>
     tableOf(
       rows.map((token) => rowOf(token, square, position(state, trace), actions)),

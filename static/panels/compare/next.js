@@ -1,11 +1,9 @@
 /** How the next token's distribution moved: before and after, KL over the whole vocabulary, Δ log p of one token. */
 
-import { compare } from "../../model/compare/compare.js";
 import { klBits, logSoftmax } from "../../model/compare/measure.js";
-import { compared, isTrained } from "../../model/compare/runs.js";
+import { comparisonOf, isBefore } from "../../model/compare/runs.js";
 import { isPad } from "../../model/labels.js";
 import { rowOf } from "../../model/selection.js";
-import { runOf } from "../../state/run.js";
 import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
 import { integer, number, percent, power, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
@@ -56,14 +54,12 @@ export function drawNext(root, trace, state) {
 function movedOf(trace, state, query) {
   const { before, after, otherPrediction } = trace.change;
   const { side, tokens } = trace.written;
-  const runs = compared(state, trace.model);
   const row = ({ logits: { data, shape } }, at) =>
     logSoftmax(/** @type {any} */ (data).subarray(at * shape[1], (at + 1) * shape[1]), trace.model.never_sampled);
-  const shape = { attentions: trace.attentions, written: side };
-  const at = (run) => compare(runOf(state), runOf(run), shape).sides[side]?.at(query) ?? query;
-  const [p, q] = [row(before, at(runs.before)), row(after, at(runs.after))];
+  const there = comparisonOf(state, trace.model).sides[side]?.at(query) ?? query;
+  const [p, q] = isBefore(state) ? [row(before, query), row(after, there)] : [row(before, there), row(after, query)];
   const own = trace.predictions[query];
-  const [was, is] = isTrained(state) ? [own, otherPrediction] : [otherPrediction, own];
+  const [was, is] = isBefore(state) ? [own, otherPrediction] : [otherPrediction, own];
   const gaps = [...gapsOf(was, p), ...gapsOf(is, q)];
   return { p, q, tokens, kl: klBits(p, q), gap: Math.max(...gaps), candidates: candidatesOf(was, is, p, q) };
 }

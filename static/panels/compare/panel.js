@@ -3,7 +3,7 @@
  * run.
  */
 
-import { compared } from "../../model/compare/runs.js";
+import { compared, isCompared, whyNot } from "../../model/compare/runs.js";
 import { predictsTokens } from "../../model/description.js";
 import { runWords } from "../../ui/compare_words.js";
 import { h, keepingFocus, perRoot, replace, setText } from "../../ui/dom.js";
@@ -30,7 +30,7 @@ export default {
   roles: ["overview"],
   hides: true,
   needs: (state, model) => {
-    if (!state.compare) return [];
+    if (!isCompared(state, model)) return [];
     return predictsTokens(model) ? ["detail", "other", "prediction", "change"] : ["detail", "other", "change"];
   },
   draw(root, trace, state, actions) {
@@ -43,6 +43,10 @@ export default {
       parts.where,
       t("masks.compare_about", { before: runWords(before, trace.model), after: runWords(after, trace.model) }),
     );
+    const reason = whyNot(state, trace.model);
+    for (const part of [parts.heads, parts.leaks, parts.next]) part.hidden = reason !== null;
+    parts.verdict.hidden = reason === null;
+    if (reason) return setText(parts.verdict, t(`compare.reason.${reason}`));
     const verdict = verdictOf(trace, state);
     parts.verdict.hidden = verdict === null;
     if (verdict) {

@@ -22,7 +22,7 @@ export function createMasks(root, actions, modelOf) {
     actions.set({ causal: on === trainedCausal(model()) ? null : on }),
   );
   const padding = createPadding(actions, model);
-  const compare = switchRow("compare", t("masks.compare"), (on) => actions.set({ compare: on }));
+  const compare = switchRow("compare", t("masks.compare"), (on) => actions.set({ compare: on, against: null }));
   replace(root, causal.row, padding.rows, compare.row);
 
   return (trace, state) => {

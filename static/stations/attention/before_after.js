@@ -3,7 +3,7 @@
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
 import { difference, laid } from "../../model/compare/align.js";
 import { inside } from "../../model/compare/measure.js";
-import { compared, isTrained } from "../../model/compare/runs.js";
+import { compared, comparisonOf, isBefore } from "../../model/compare/runs.js";
 import { position } from "../../model/selection.js";
 import { runWords } from "../../ui/compare_words.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
@@ -37,9 +37,9 @@ const partsOf = perRoot((root) => {
  */
 export function drawBoth(root, trace, state, actions) {
   const parts = partsOf(root);
-  const both = /** @type {import("../../data/model_trace.js").Detail[]} */ ([trace.detail, trace.other]);
-  const [first, after] = isTrained(state) ? both : both.toReversed();
-  const before = laid(first, trace);
+  const shown = /** @type {import("../../data/model_trace.js").Detail} */ (trace.detail);
+  const other = laid(/** @type {any} */ (trace.other), trace, alignmentOf(trace, state));
+  const [before, after] = isBefore(state) ? [shown, other] : [other, shown];
   const runs = compared(state, trace.model);
   setText(parts.before.about, runWords(runs.before, trace.model));
   setText(parts.after.about, runWords(runs.after, trace.model));
@@ -48,9 +48,15 @@ export function drawBoth(root, trace, state, actions) {
     const title = `${t("matrix.weights")}, ${t(`matrix.${id}`)}`;
     drawWeights(parts[id].place, trace, state, actions, { id, title, detail, margin });
   };
-  draw("before", before, before === first ? undefined : sumsOf(trace, before));
+  draw("before", before, before === trace.detail || before === trace.other ? undefined : sumsOf(trace, before));
   draw("after", after, leakMargin(trace, after));
   drawDifference(parts, trace, state, actions, { before, after });
+}
+
+/** Where the tokens of the open attention stand in the other run. Only called where both sides are there. */
+function alignmentOf({ attention, model }, state) {
+  const { sides } = comparisonOf(state, model);
+  return /** @type {any} */ ({ queries: sides[attention.queries], keys: sides[attention.keys] });
 }
 
 /** Only rows of the sentence have a sum before, because there were no PADs. */

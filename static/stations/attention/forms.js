@@ -53,7 +53,7 @@ export function drawForms(parts, trace, state, actions) {
   for (const name of FORMS) {
     update(parts.forms[name], { "aria-pressed": form === name });
     parts.forms[name].onclick = () =>
-      actions.set({ ...own.patch({ as: name }), ...(name === "lines" && { compare: false }) });
+      actions.set({ ...own.patch({ as: name }), ...(name === "lines" && { compare: false, against: null }) });
   }
   for (const name of UNITS) {
     const none = name === "characters" && !canSumCharacters(trace);

@@ -1,6 +1,7 @@
 /** A = softmax(QKᵀ/√d_k + M): what the open head looks at; or before | after a change of the masks. */
 
 import { legendOf, weightScale } from "../../chart/matrix/scale.js";
+import { isCompared } from "../../model/compare/runs.js";
 import { h, perRoot, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { buildStation, drawHead } from "../opened_head.js";
@@ -31,17 +32,19 @@ export default {
   gives: "attention",
   roles: ["overview"],
   own,
-  needs: (state) => (state.compare ? ["detail", "other"] : ["detail", ...formNeeds(state)]),
+  needs: (state, model) => (isCompared(state, model) ? ["detail", "other"] : ["detail", ...formNeeds(state)]),
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
     const [rows, cols] = unitSize(trace, state);
-    const shown = state.compare ? "both" : "alone";
+    const both = isCompared(state, trace.model);
+    const shown = both ? "both" : "alone";
     for (const name of ["alone", "both"]) {
       update(parts.choices[name], { "aria-pressed": name === shown, disabled: name === "both" && trace.file !== null });
-      parts.choices[name].onclick = () => actions.set({ compare: name === "both" });
+      parts.choices[name].onclick = () =>
+        actions.set({ compare: name === "both", ...(name === "alone" && { against: null }) });
       parts.places[name].hidden = name !== shown;
     }
-    const details = state.compare ? [trace.detail, trace.other] : [trace.detail];
+    const details = both ? [trace.detail, trace.other] : [trace.detail];
     const forbidden = details.some(({ mask }) => mask.data.some(Boolean)) ? t("matrix.forbidden_word") : null;
     const blind = blindRows(trace.detail.mask);
     const legend = linesLegend(trace, state) ?? legendOf(weightScale(), { number: String, forbidden });
@@ -49,8 +52,8 @@ export default {
     drawHead(parts, trace.model, state, { formula: [formulaOf(trace.attention)], note, legend });
     parts.note.hidden = blind.length === 0;
     setText(parts.note, blind.length ? nothingWords(blind) : "");
-    parts.places.alone.hidden = drawForms(parts.forms, trace, state, actions) || state.compare;
-    if (state.compare) drawBoth(parts.places.both, trace, state, actions);
+    parts.places.alone.hidden = drawForms(parts.forms, trace, state, actions) || both;
+    if (both) drawBoth(parts.places.both, trace, state, actions);
     else if (!parts.places.alone.hidden) drawOne(parts.places.alone, trace, state, actions);
   },
 };

@@ -1,0 +1,91 @@
+/** A run beside another one that a link holds as a patch. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { laid } from "../../static/model/compare/align.js";
+import { compared, comparisonOf, isCompared, otherOf, whyNot } from "../../static/model/compare/runs.js";
+import { linkOf, readLink } from "../../static/state/link.js";
+import { patched, RUN_DEFAULTS, runOf } from "../../static/state/run.js";
+import { DEFAULTS } from "../../static/state/store.js";
+
+const descriptions = JSON.parse(readFileSync(new URL("./descriptions.json", import.meta.url), "utf8"));
+const model = { name: "tiny", ...descriptions.decoder };
+/** @param {Partial<import("../../static/state/store.js").State>} more */
+const state = (more) => ({ ...DEFAULTS, model: "tiny", text: "The cat", ...more });
+const edit = { kind: "ablate", where: { layer: 0, role: "z", head: 1 } };
+
+test("a patch is laid over the run, field by field", () => {
+  const run = runOf({ ...RUN_DEFAULTS, text: "Hi", causal: false, padCount: 2 });
+  assert.deepEqual(patched(run, { masks: { padding: false } }).masks, { causal: false, padding: false });
+  assert.deepEqual(patched(run, { input: { token_ids: [1] } }).input, { token_ids: [1] });
+  assert.deepEqual(patched(run, {}), run);
+});
+
+test("a link holds the patch, and a link without it compares with the trained masks", () => {
+  const link = linkOf(state({ compare: true, against: { interventions: [edit] } }), []);
+  const read = readLink(link.slice(1), []);
+  assert.deepEqual([read.compare, read.against], [true, { interventions: [edit] }]);
+  assert.equal(new URLSearchParams(link.slice(1)).has("compare"), false);
+  assert.equal(linkOf(state({ compare: true }), []), "/?model=tiny&text=The+cat&compare=on");
+  assert.equal(linkOf(state({ compare: false, against: { pad: { count: 1 } } }), []), "/?model=tiny&text=The+cat");
+});
+
+test("what is no JSON object is left out", () => {
+  for (const bad of ["no", "[1]", "null", "3"]) assert.equal("against" in readLink(`?against=${bad}`, []), false);
+});
+
+test("before is the run of the link, after is the run with the patch", () => {
+  const asked = state({ compare: true, causal: false, against: { interventions: [edit] } });
+  const { before, after } = compared(asked, model);
+  assert.equal(before, asked);
+  assert.deepEqual(runOf(after), { ...runOf(asked), interventions: [edit] });
+  assert.deepEqual(otherOf(asked, model), after);
+});
+
+test("without a patch, the run is compared with the trained one", () => {
+  assert.deepEqual(runOf(otherOf(state({ causal: false }), model)), runOf(state({})));
+  assert.equal(otherOf(state({}), model).causal, false);
+});
+
+test("what cannot be aligned is not compared, and the reason is compare()'s", () => {
+  const against = (patch) => state({ compare: true, against: patch });
+  assert.equal(whyNot(against({ masks: { causal: false } }), model), null);
+  assert.equal(whyNot(against({ input: { text: "A dog" } }), model), "other_source");
+  assert.equal(whyNot(against({ model: "other" }), model), "other_model");
+  assert.equal(isCompared(against({ model: "other" }), model), false);
+  assert.equal(isCompared(state({ compare: true, padCount: 2 }), model), true);
+});
+
+/** @param {number} n @param {number} start @param {number} end @returns {any} */
+const side = (n, start, end) => ({
+  tokens: Array.from({ length: n }, (_, index) => ({ index })),
+  real: { start, end },
+});
+/** @param {number[]} shape @param {number[]} data @returns {any} */
+const head = (shape, data) => ({
+  overview: { shape, data: Float32Array.from(data) },
+  mask: { shape, data: new Uint8Array(data.length) },
+});
+
+test("the other run's cells lie where compare() aligns them", () => {
+  const asked = state({ ids: [4, 7], compare: true, against: { input: { token_ids: [7, 4] } } });
+  const at = /** @type {any} */ (comparisonOf(asked, model).sides.source);
+  const both = { queries: side(2, 0, 2), keys: side(2, 0, 2) };
+  assert.deepEqual([...laid(head([2, 2], [1, 2, 3, 4]), both, { queries: at, keys: at }).overview.data], [4, 3, 2, 1]);
+});
+
+test("a PAD has no counterpart", () => {
+  const at = /** @type {any} */ (comparisonOf(state({ padCount: 1 }), model).sides.source);
+  const both = { queries: side(3, 1, 3), keys: side(3, 1, 3) };
+  const found = laid(head([2, 2], [1, 2, 3, 4]), both, { queries: at, keys: at });
+  assert.deepEqual([...found.overview.data], [0, 0, 0, 0, 1, 2, 0, 3, 4]);
+  assert.deepEqual([...found.mask.data], [16, 16, 16, 16, 0, 0, 16, 0, 0]);
+});
+
+test("tokens in their own place leave the head as it is", () => {
+  const at = /** @type {any} */ (comparisonOf(state({}), model).sides.source);
+  const both = { queries: side(2, 0, 2), keys: side(2, 0, 2) };
+  const own = head([2, 2], [1, 2, 3, 4]);
+  assert.equal(laid(own, both, { queries: at, keys: at }), own);
+});
