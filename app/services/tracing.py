@@ -43,10 +43,7 @@ def answer(subject: Subject, request: TraceRequest, max_chars: int, loaded: Lang
     check_positions(request.predict, plan.lengths["target" if plan.target else "source"])
     traced = run(plan, request, names)
     seconds = perf_counter() - start
-    arrays = {
-        name: wire.convert(name, select_heads(traced.tensors[name], traced.dims[name], request.heads), request.dtype)
-        for name in names
-    }
+    arrays = {name: wire.convert(name, chosen_heads(traced, name, request, subject), request.dtype) for name in names}
     about = metadata(plan, request, traced) | {
         "dims": {name: traced.dims[name] for name in names},
         "scale": wire.scales(names, request.dtype, subject.description.overviews),
@@ -115,9 +112,25 @@ def in_layers(place: TapPlace, layers: list[int] | None) -> bool:
     return layers is None or place.layer is None or place.layer in layers
 
 
-def select_heads(tensor: Tensor, dims: str, heads: list[int] | None) -> Tensor:
-    """The requested heads, in the requested order; a tensor without heads is unchanged."""
-    names = dims.split()
-    if heads is None or "head" not in names:
+def chosen_heads(traced: Trace, name: str, request: TraceRequest, subject: Subject) -> Tensor:
+    """A wanted tensor with the requested heads only."""
+    tensor, dims = traced.tensors[name], traced.dims[name]
+    place = subject.description.taps[name]
+    if request.heads is None or place.attention is None:
         return tensor
-    return tensor.index_select(names.index("head"), torch.tensor(heads))
+    attention = subject.description.attention(place.attention)
+    return select_heads(tensor, dims, request.heads, attention.n_head // attention.n_kv_head)
+
+
+def select_heads(tensor: Tensor, dims: str, heads: list[int], group: int = 1) -> Tensor:
+    """The requested query heads, in the requested order, and each key-value head that they share once.
+
+    `group` query heads share a key-value head (Ainslie et al. 2023). A tensor without heads is unchanged.
+    """
+    names = dims.split()
+    if "head" in names:
+        return tensor.index_select(names.index("head"), torch.tensor(heads))
+    if "kv_head" in names:
+        shared = list(dict.fromkeys(head // group for head in heads))
+        return tensor.index_select(names.index("kv_head"), torch.tensor(shared))
+    return tensor

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 ROLES = {
     "q": "head position d_head",
-    "k": "head position d_head",
-    "v": "head position d_head",
+    "k": "kv_head position d_head",  # n_kv_head == n_head
+    "v": "kv_head position d_head",
     "scores": "head query key",
     "mask": "head query key",
     "pattern": "head query key",

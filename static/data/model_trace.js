@@ -156,6 +156,22 @@ const PROJECTED = new Set(["q", "k", "v"]);
 /** The names of the tensors of a detail. @param {Attention} attention @param {number} layer */
 export const detailNames = (attention, layer) => detailRoles(attention).map((role) => tapOf(attention, layer, role));
 
+/** @param {Attention} attention @param {string} role */
+const roleDims = ({ roles }, role) => roles[role].dims.split(" ")[0];
+
+/**
+ * Where a query head's matrix lies among `count` of a tensor. One may be shared: a mask by all heads, keys and values by a group.
+ * @param {number} head @param {number} count @param {Attention} attention @param {string} dim  "head" or "kv_head"
+ * @param {number[]|null} asked  the query heads of the answer; null: all
+ */
+function placeOf(head, count, { n_head, n_kv_head }, dim, asked) {
+  if (asked === null || count === 1) return Math.floor((head * count) / n_head);
+  if (dim !== "kv_head") return asked.indexOf(head);
+  /** @param {number} one */
+  const shared = (one) => Math.floor((one * n_kv_head) / n_head);
+  return [...new Set(asked.map(shared))].indexOf(shared(head));
+}
+
 /**
  * One head, out of an answer with this head alone or with all of them.
  * @param {import("./wire.js").Decoded} decoded @param {Attention} attention @param {number} layer @param {number} head
@@ -165,10 +181,8 @@ export function detailOf({ meta, tensors }, attention, layer, head) {
   /** @type {any} */
   const detail = { attention: attention.id, layer, head, causal: meta.masks.causal };
   for (const role of detailRoles(attention)) {
-    const [heads, rows, cols] = tensors[tapOf(attention, layer, role)].shape;
-    // One head may be shared: a mask by all heads, keys and values by a group.
-    const from = Math.floor((head * heads) / attention.n_head) * rows * cols;
-    const at = meta.heads ? 0 : from;
+    const [count, rows, cols] = tensors[tapOf(attention, layer, role)].shape;
+    const at = placeOf(head, count, attention, roleDims(attention, role), meta.heads ?? null) * rows * cols;
     detail[role] = {
       shape: [rows, cols],
       data: tensors[tapOf(attention, layer, role)].data.subarray(at, at + rows * cols),

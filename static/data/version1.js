@@ -13,7 +13,7 @@
 
 const STREAM = "position d_model";
 const HEADS = {
-  ...{ q: "head position d_head", k: "head position d_head", v: "head position d_head" },
+  ...{ q: "head position d_head", k: "kv_head position d_head", v: "kv_head position d_head" },
   ...{ scores: "head query key", mask: "head query key", pattern: "head query key" },
   ...{ z: "head position d_head", head_out: "head position d_model", attn_out: STREAM },
 };

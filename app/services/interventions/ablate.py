@@ -9,6 +9,7 @@ from torch import Tensor
 
 from app.api.schema import Index
 from app.services.interventions.base import Change, Kind, Site, Where, wrong_role
+from model.describe import Attention
 
 
 class AblatedHead(Where):
@@ -26,7 +27,7 @@ class Ablate(Kind):
         attention, where = site.attention(self.where, at), self.where
         site.check_head(attention, where.head, at)
         role = site.role(attention, where.role, at)
-        if role.dims.split()[0] != "head" or where.role == "mask":
+        if role.dims.split()[0] not in own_heads(attention) or where.role == "mask":
             raise wrong_role(where.role, "holds no numbers of a head", at)
         return Change(role.taps[where.layer], self.apply)
 
@@ -34,3 +35,8 @@ class Ablate(Kind):
         """x [batch head ..]"""
         x[:, self.where.head] = 0.0
         return x
+
+
+def own_heads(attention: Attention) -> tuple[str, ...]:
+    """The dims that count its query heads: keys and values too, unless several query heads share them."""
+    return ("head", "kv_head") if attention.n_kv_head == attention.n_head else ("head",)
