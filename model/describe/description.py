@@ -75,13 +75,15 @@ class Description:
         for part in stack.sublayers:
             if part is stack.layers[part.layer].sublayers[0]:
                 yield TapPlace(part.reads.tap, part.reads.dims, "reads", stack.id, part.layer)
-            yield from places(part.norm.roles, stack.id, part.layer)
+            if part.norm is not None:
+                yield from places(part.norm.roles, stack.id, part.layer)
             if isinstance(part, FfnSublayer):
                 yield from places(part.roles, stack.id, part.layer)
             else:
                 for name, role in self.attention(part.attention).roles.items():
                     yield TapPlace(role.taps[part.layer], role.dims, name, stack.id, part.layer, part.attention)
-            yield TapPlace(part.leaves.tap, part.leaves.dims, "leaves", stack.id, part.layer)
+            if part.leaves != part.writes:
+                yield TapPlace(part.leaves.tap, part.leaves.dims, "leaves", stack.id, part.layer)
         if stack.final_norm is not None:
             yield from places(stack.final_norm.roles, stack.id)
 

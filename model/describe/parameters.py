@@ -59,7 +59,8 @@ def of_stack(config: ModelConfig, description: Description, stack: Stack) -> Ite
         else:
             for role, name in part.parameters.items():
                 yield ParameterRef(name, role, DIMS[role], stack.id, part.layer)
-        yield from of_norm(part.norm, stack, part.layer)
+        if part.norm is not None:
+            yield from of_norm(part.norm, stack, part.layer)
     if stack.final_norm is not None:
         yield from of_norm(stack.final_norm, stack)
 

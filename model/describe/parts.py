@@ -54,7 +54,7 @@ class Sublayer:
     """A sublayer writes to a residual stream.
 
     `reads` is the stream before it and `leaves` the stream after it; `writes` is its own output, and `input` the input
-    of its first matrices.
+    of its first matrices. Without a residual connection `leaves` is `writes`.
     """
 
     kind: Literal["attention", "ffn"]
@@ -63,7 +63,12 @@ class Sublayer:
     writes: TapRef
     leaves: TapRef
     input: TapRef
-    norm: Norm
+    norm: Norm | None
+
+    @property
+    def added(self) -> TapRef:
+        """What it adds to the stream: its output, normalised with `res-post`."""
+        return self.norm.roles["out"] if self.norm and self.norm.place == "res-post" else self.writes
 
     @property
     def module(self) -> str:
@@ -93,7 +98,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Embedding:
-    """The start of a stream: E[id] · scale + position."""
+    """The start of a stream: E[id] · scale + position. Without positions, `roles` has no `positional`."""
 
     roles: Mapping[str, TapRef]
     scale: float
@@ -162,7 +167,7 @@ class Attention:
 
 @dataclass(frozen=True)
 class Logits:
-    """What is computed from the last state of `stack`."""
+    """What is computed from the last state of `stack`; without a matrix, `unembedding` is None."""
 
     tap: str
     dims: str

@@ -101,7 +101,9 @@ def taps_needed(description: Description, edited: Container[str]) -> list[str]:
     stack = description.readout
     names = [description.logits.tap, *(role.tap for role in stack.embedding.roles.values())]
     for part in stack.sublayers:
-        names += [part.norm.roles["input"].tap, writes_by_part(description, part)]
+        names.append(writes_by_part(description, part))
+        if part.norm is not None:
+            names.append(part.norm.roles["input"].tap)
         if part.writes.tap in edited:
             names.append(part.writes.tap)
     return names if stack.final_norm is None else [*names, stack.final_norm.roles["input"].tap]
@@ -148,9 +150,9 @@ class Way:
     def past(self, part: AttentionSublayer | FfnSublayer) -> None:
         """Step back over one sublayer: returns its terms and updates g."""
         g_out = self.g
-        if part.norm.place == "post":  # LayerNorm(x + f): both go through the norm
+        if part.norm and part.norm.place == "post":  # LayerNorm(x + f): both go through the norm
             g_out = self.g = self.through(part.norm, part.layer)
-        elif part.norm.place == "res-post":  # x + LayerNorm(f): only f does
+        elif part.norm and part.norm.place == "res-post":  # x + LayerNorm(f): only f does
             g_out = self.through(part.norm, part.layer)
         if isinstance(part, FfnSublayer):
             self.ffn(part, g_out)

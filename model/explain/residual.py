@@ -97,7 +97,7 @@ def streams(checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Option
 def norms(stack: Stack) -> list[tuple[Norm, int | None]]:
     """Every LayerNorm of a stack, in the order of the forward pass, with its layer."""
     last = [] if stack.final_norm is None else [(stack.final_norm, None)]
-    return [*((part.norm, part.layer) for part in stack.sublayers), *last]
+    return [*((part.norm, part.layer) for part in stack.sublayers if part.norm is not None), *last]
 
 
 def taps_needed(description: Description) -> list[str]:
@@ -111,8 +111,7 @@ def taps_needed(description: Description) -> list[str]:
 
 
 def written(stack: str, part: AttentionSublayer | FfnSublayer, tensors: dict[str, Tensor]) -> Written:
-    added = part.norm.roles["out"] if part.norm.place == "res-post" else part.writes
-    f, x = tensors[added.tap], tensors[part.reads.tap]  # position d_model
+    f, x = tensors[part.added.tap], tensors[part.reads.tap]  # position d_model
     norm = f.norm(dim=-1)
     return Written(stack, part, norm, norm / x.norm(dim=-1).clamp(min=1e-30), F.cosine_similarity(f, x, dim=-1))
 

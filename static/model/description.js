@@ -6,14 +6,14 @@
  * @typedef {{tap: string, dims: string}} Tap
  * @typedef {"pre"|"post"|"res-post"} Place  of a LayerNorm: before the sublayer, after the sum, or before the sum
  * @typedef {{kind: string, eps: number, place: Place, roles: {input: Tap, out: Tap}, parameters: {gain: string, bias: string|null}}} Norm
- * @typedef {{reads: Tap, writes: Tap, leaves: Tap, norm: Norm, input: Tap}} Stream  the residual stream before and after, what
- *   the sublayer itself computed, and what its first matrices multiply
+ * @typedef {{reads: Tap, writes: Tap, leaves: Tap, norm: Norm|null, input: Tap}} Stream  the residual stream before and after (the
+ *   same as `writes` without a residual connection), what the sublayer itself computed, and what its first matrices multiply
  * @typedef {Stream & {kind: "attention", attention: string, layer: number}} AttentionSublayer
  * @typedef {Stream & {kind: "ffn", roles: Object<string, Tap>, parameters: Object<string, string>, activation: string,
  *   gate: string|null, d_ff: number}} Ffn
  * @typedef {AttentionSublayer|Ffn} Sublayer
- * @typedef {{roles: {embedding: Tap, positional: Tap}, scale: number|null, positions: "learned"|"sinusoidal"|"none",
- *   parameters: {embedding: string, positions: string|null}}} Embedding  what is looked up is multiplied by `scale` (null: an old
+ * @typedef {{roles: {embedding: Tap, positional?: Tap}, scale: number|null, positions: "learned"|"sinusoidal"|"none",
+ *   parameters: {embedding: string|null, positions: string|null}}} Embedding  what is looked up is multiplied by `scale` (null: an old
  *   file does not say)
  * @typedef {{id: string, side: SideName, embedding: Embedding, layers: {sublayers: Sublayer[]}[], final_norm: Norm|null,
  *   leaves: Tap}} Stack
@@ -38,7 +38,7 @@
  * @property {number} d_model @property {number} vocab_size @property {number} max_seq_len
  * @property {Object<string, boolean>} can
  * @property {Stack[]} stacks
- * @property {Tap & {stack: string, parameters: {unembedding: string, b_unembedding: string|null}}} logits
+ * @property {Tap & {stack: string, parameters: {unembedding: string|null, b_unembedding: string|null}}} logits
  * @property {Attention[]} attentions  in the order of the forward pass
  * @typedef {{description: Description, tie_embeddings?: boolean}} Model  /api/models/{name}, or what a saved trace says
  */
@@ -90,8 +90,11 @@ export const sublayersOf = (model, stack, layer) => stackOf(model, stack).layers
 export const ffnOf = (model, stack, layer) =>
   /** @type {Ffn|null} */ (sublayersOf(model, stack, layer).find(({ kind }) => kind === "ffn") ?? null);
 
-/** The place of the LayerNorms of a stack. @param {Stack} stack @returns {Place} */
-export const placeOf = ({ layers }) => layers[0].sublayers[0].norm.place;
+/** Where the LayerNorms of a stack stand; null without any. @param {Stack} stack @returns {Place|null} */
+export const placeOf = ({ layers }) => layers[0].sublayers[0].norm?.place ?? null;
+
+/** Whether a sublayer adds its output to the stream, instead of replacing it. @param {Stream} sublayer */
+export const hasResidual = ({ writes, leaves }) => writes.tap !== leaves.tap;
 
 /** The stack that the logits come from. @param {Model} model @returns {Stack} */
 export const answeringStack = (model) => stackOf(model, model.description.logits.stack);

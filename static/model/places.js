@@ -43,7 +43,7 @@ function tapsOf({ embedding, layers, final_norm: last, leaves }) {
   const within = layers
     .flatMap(({ sublayers }) => sublayers)
     .flatMap((one) => [
-      ...[one.reads, one.writes, one.leaves, one.input, ...Object.values(one.norm.roles)],
+      ...[one.reads, one.writes, one.leaves, one.input, ...Object.values(one.norm?.roles ?? {})],
       ...(one.kind === "ffn" ? Object.values(one.roles) : []),
     ]);
   return [...Object.values(embedding.roles), ...within, ...Object.values(last?.roles ?? {}), leaves].map(
@@ -74,7 +74,7 @@ export function stackWith(model, prefix) {
 /** The LayerNorms of a stack in their order, each with its place; the last one has none. @param {Stack} stack */
 export function normsOf({ layers, final_norm: last }) {
   const own = layers.flatMap(({ sublayers }, layer) =>
-    sublayers.map((sublayer) => ({ norm: sublayer.norm, layer, sublayer })),
+    sublayers.flatMap((sublayer) => (sublayer.norm ? [{ norm: sublayer.norm, layer, sublayer }] : [])),
   );
   return last ? [...own, { norm: last, layer: null, sublayer: null }] : own;
 }

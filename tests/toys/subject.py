@@ -16,7 +16,7 @@ from torch import Tensor
 
 from model import masks
 from model.checkpoint import Checkpoint
-from model.describe import Attention, AttentionSublayer, Description, Logits, Norm, Role, Stack, TapRef
+from model.describe import Attention, AttentionSublayer, Description, Logits, Role, Stack, TapRef
 from model.describe.parts import Embedding, Layer
 from model.mechanisms.mixer import Identity
 from model.run import Run
@@ -56,9 +56,8 @@ class Letters:
 def describe() -> Description:
     """One stack of one layer, whose stream is as wide as the vocabulary."""
     stream = "position d_model"
-    reads, writes, leaves = (TapRef(name, stream) for name in ("in", "look/out", "out"))
-    no_norm = Norm("layer_norm", 0.0, "post", {}, {})
-    look = AttentionSublayer("attention", 0, reads, writes, leaves, reads, no_norm, "newest")
+    reads, writes = TapRef("in", stream), TapRef("look/out", stream)
+    look = AttentionSublayer("attention", 0, reads, writes, writes, reads, None, "newest")
     embedding = Embedding({"embedding": TapRef("letters", stream)}, 1.0, "none", {"embedding": None, "positions": None})
     attention = Attention(
         id="newest", kind="newest", stack="main", queries="source", keys="source", causal=True, n_layer=1, n_head=1,
@@ -78,7 +77,7 @@ def describe() -> Description:
     return Description(
         family="bigram", predicts="next", writes="source", sides=("source",), classes=(),  # type: ignore[arg-type]
         d_model=VOCAB, vocab_size=VOCAB, max_seq_len=WINDOW, can={"generate": True, "beams": False, "lens": False},
-        stacks=(Stack("main", "source", embedding, (Layer((look,)),), None, leaves),),
+        stacks=(Stack("main", "source", embedding, (Layer((look,)),), None, writes),),
         logits=Logits("guess", "position vocab", "main", {"unembedding": None, "b_unembedding": None}),
         attentions=(attention,),
     )  # fmt: skip
@@ -149,7 +148,7 @@ class Bigram(Subject):
         share = visit("look/share", torch.eye(n)[None, None] * masks.allowed(reasons))
         v = visit("look/v", (x @ self.table)[:, None])  # 1 head position d_head
         out = visit("look/out", visit("look/head_out", share @ v).sum(1))
-        return visit("guess", visit("out", out))
+        return visit("guess", out)
 
     def start(self, run: Run, names: Sequence[str]) -> Growing:
         return Growing(self, run, names)
@@ -158,7 +157,7 @@ class Bigram(Subject):
         return stream
 
     def weights(self, names: Sequence[str]) -> Mapping[str, Tensor]:
-        return dict.fromkeys(names, self.table)
+        return dict.fromkeys(names, self.table.T.contiguous())  # outputs first
 
 
 @dataclass

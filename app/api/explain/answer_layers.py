@@ -90,7 +90,7 @@ class SublayerInfo(BaseModel):
     attention: str | None = Field(description="Its id; null for an FFN.")
     kind: Literal["attn", "cross_attn", "ffn"]
     path: str
-    norm: str = Field(description="Its LayerNorm.")
+    norm: str | None = Field(description="Its LayerNorm, if it has one.")
     before: str = Field(description="The tap of the incoming stream.")
     after: str = Field(description="The tap of the outgoing stream.")
     out: str = Field(description="The tap of its output.")

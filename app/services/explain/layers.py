@@ -100,7 +100,7 @@ def written(one: Written) -> Json:
             "attention": part.attention if isinstance(part, AttentionSublayer) else None,
             "kind": part.module.rpartition(".")[2],
             "path": part.module,
-            "norm": part.norm.module,
+            "norm": part.norm and part.norm.module,
             "before": part.reads.tap,
             "after": part.leaves.tap,
             "out": part.writes.tap,

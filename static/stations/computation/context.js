@@ -60,8 +60,8 @@ export const depthOf = ({ stack, layer, sublayer }) => stack.layers[layer].subla
 
 /** The three of a residual connection: what was there, what is added, and their sum. */
 export function sumOf({ reads, writes, leaves, norm }) {
-  const added = norm.place === "res-post" ? norm.roles.out : writes;
-  const sum = norm.place === "post" ? norm.roles.input : leaves;
+  const added = norm?.place === "res-post" ? norm.roles.out : writes;
+  const sum = norm?.place === "post" ? norm.roles.input : leaves;
   return { before: reads.tap, added: added.tap, sum: sum.tap };
 }
 

@@ -12,7 +12,7 @@ const feature = (i) => String(i);
 /** The name of what a sublayer reads. @returns {() => Node} */
 const inputName = (step) => () => {
   const x = stream(depthOf(step));
-  return step.sublayer.norm.place === "pre" ? normed(x) : x;
+  return step.sublayer.norm?.place === "pre" ? normed(x) : x;
 };
 
 /**

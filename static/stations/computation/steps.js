@@ -1,6 +1,6 @@
 /** The steps of the walk: what a stack and one of its blocks compute, in the order of the forward pass. No DOM. */
 
-import { answeringStack, attentionOf, has, stackOf, wordOf } from "../../model/description.js";
+import { answeringStack, attentionOf, has, hasResidual, stackOf, wordOf } from "../../model/description.js";
 import { own } from "./own.js";
 
 /**
@@ -61,11 +61,12 @@ const shows = (kinds, role) => kinds.some((kind) => ATTENTION[kind].includes(rol
 /** Whether one head of it is a matrix. */
 const isMatrix = (dims) => dims.replace(/^(kv_)?head /, "").split(" ").length === 2;
 
-/** The place of a sublayer's LayerNorm: before it, after the sum, or before the sum (model/block.py). */
+/** The place of a sublayer's LayerNorm: before it, after the sum, or before the sum (model/block.py); "none": it has none. */
 const ORDERS = {
   pre: (own) => ["norm", ...own, "residual"],
   post: (own) => [...own, "residual", "norm"],
   "res-post": (own) => [...own, "norm", "residual"],
+  none: (own) => [...own, "residual"],
 };
 
 /**
@@ -90,8 +91,9 @@ export function stepsOf(model, { attention: id, layer }) {
   });
   const block = stack.layers[layer].sublayers.flatMap((sublayer) => {
     const attention = sublayer.kind === "attention" ? attentionOf(model, sublayer.attention) : null;
-    const kinds = ORDERS[sublayer.norm.place](attention ? kindsOf(attention) : FFN);
-    return kinds.map((kind) => step(wordOf(model, sublayer), kind, sublayer, attention));
+    const kinds = ORDERS[sublayer.norm?.place ?? "none"](attention ? kindsOf(attention) : FFN);
+    const done = kinds.filter((kind) => kind !== "residual" || hasResidual(sublayer));
+    return done.map((kind) => step(wordOf(model, sublayer), kind, sublayer, attention));
   });
   const before = layer > 0 ? ["tokens", "embed", "before"] : ["tokens", "embed"];
   return [
@@ -106,7 +108,7 @@ function endOf(model, stack, layer) {
   return [
     layer < stack.layers.length - 1 && "rest",
     stack.final_norm && "final",
-    ...(answeringStack(model) === stack ? ["logits", "answer"] : []),
+    ...(answeringStack(model) === stack ? [model.description.logits.parameters.unembedding && "logits", "answer"] : []),
   ].filter(Boolean);
 }
 

@@ -38,9 +38,7 @@ export const embed = {
       ...scaled,
       mi("E"),
       row(mtext("["), mi("id"), mtext("]")),
-      mo("+"),
-      mi("P"),
-      row(mtext("["), mi("pos"), mtext("]")),
+      ...(stack.embedding.roles.positional ? [mo("+"), mi("P"), row(mtext("["), mi("pos"), mtext("]"))] : []),
     );
   },
   picture({ trace, step: { stack }, queries }) {
@@ -59,29 +57,35 @@ export const embed = {
               queries,
             ),
           ];
-    return stacked([
-      mat("e", "", () => row(mi("E"), mtext("["), mi("id"), mtext("]")), rows, queries, { learned: true }),
-      ...scaled,
+    const positions = positional && [
       mat("p", "+", () => row(mi("P"), mtext("["), mi("pos"), mtext("]")), trace.tensor(positional.tap), queries, {
         learned: stack.embedding.positions === "learned",
       }),
+    ];
+    return stacked([
+      mat("e", "", () => row(mi("E"), mtext("["), mi("id"), mtext("]")), rows, queries, { learned: true }),
+      ...scaled,
+      ...(positions ?? []),
       mat("x", "=", () => mi("X"), trace.tensor(first(stack)), queries),
     ]);
   },
   /** @returns {import("./product.js").Arithmetic} */
   explain({ trace, model, step: { stack } }, { mats, result }, query, col) {
     const { positional } = stack.embedding.roles;
-    const [e, p] = [cellIn(mats[0].matrix, query, col), cellIn(trace.tensor(positional.tap), query, col)];
+    const e = cellIn(mats[0].matrix, query, col);
+    const p = positional ? cellIn(trace.tensor(positional.tap), query, col) : 0;
     const { tokens, positionIds } = trace.queries;
     /** @type {import("./product.js").Arithmetic["lines"]} */
     const scaled = isScaled(stack)
       ? [["computation.line.scaled", { d: model.description.d_model }, e * factor(stack)]]
       : [];
     /** @type {import("./product.js").Arithmetic["lines"]} */
+    const position = positional ? [["computation.line.position", { pos: positionIds[query], col }, p]] : [];
+    /** @type {import("./product.js").Arithmetic["lines"]} */
     const lines = [
       [isScaled(stack) ? "computation.line.unscaled" : "computation.line.embedding", { id: tokens[query].id, col }, e],
       ...scaled,
-      ["computation.line.position", { pos: positionIds[query], col }, p],
+      ...position,
     ];
     return {
       terms: null,
@@ -149,7 +153,7 @@ export const sumName = (step) => () => row(stream(depthOf(step)), mo("+"), writt
 const addedName =
   ({ sublayer: { kind, norm } }) =>
   () =>
-    norm.place === "res-post" ? normed(written(kind)) : written(kind);
+    norm?.place === "res-post" ? normed(written(kind)) : written(kind);
 
 export const residual = {
   why: "weight",
@@ -157,11 +161,11 @@ export const residual = {
   formula(step) {
     const depth = depthOf(step);
     const sum_ = [stream(depth), mo("+"), addedName(step)()];
-    return step.sublayer.norm.place === "post" ? math(...sum_) : math(stream(depth + 1), mo("="), ...sum_);
+    return step.sublayer.norm?.place === "post" ? math(...sum_) : math(stream(depth + 1), mo("="), ...sum_);
   },
   picture({ trace, step, queries }) {
     const [taps, depth] = [sumOf(step.sublayer), depthOf(step)];
-    const compound = step.sublayer.norm.place === "post";
+    const compound = step.sublayer.norm?.place === "post";
     return stacked([
       mat("a", "", streamName(depth), trace.tensor(taps.before), queries),
       mat("b", "+", addedName(step), trace.tensor(taps.added), queries),

@@ -1,7 +1,7 @@
 /** Embedding + position: what the first layer reads, the positions, what they are for, and a token's neighbours. */
 
 import { own } from "../../data/embedding.js";
-import { attentionOf, attentionsOf, stackOf, writesTarget } from "../../model/description.js";
+import { attentionOf, attentionsOf, can, stackOf, writesTarget } from "../../model/description.js";
 import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { buildPlainStation } from "../station.js";
@@ -20,8 +20,10 @@ import swap from "./swap.js";
 /** @type {Object<string, Tab>} */
 const TABS = { sum, positions, swap, neighbours };
 
-/** @param {import("../../state/store.js").State} state */
-const tabOf = (state) => own.of(state).tab;
+/** Whether a model has what a tab shows. @param {string} name @param {any} model */
+const hasTab = (name, model) => name === "sum" || Object.keys(model.description.can).length === 0 || can(model, name);
+/** The open tab; the sum, where the model has not what a link asks for. @param {import("../../state/store.js").State} state @param {any} model */
+const tabOf = (state, model) => (hasTab(own.of(state).tab, model) ? own.of(state).tab : "sum");
 
 const shownStack = (state, model) => stackOf(model, attentionOf(model, state.attention));
 
@@ -49,12 +51,13 @@ export default {
   own,
   // A saved trace has the tensors of the sum; of the rest nothing, and the tabs must stay to lead back.
   needs(state, model) {
-    if (state.file !== null && tabOf(state) !== "sum") return [];
-    return TABS[tabOf(state)].needs(shownStack(state, model));
+    const tab = tabOf(state, model);
+    if (state.file !== null && tab !== "sum") return [];
+    return TABS[tab].needs(shownStack(state, model));
   },
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
-    const name = tabOf(state);
+    const name = tabOf(state, trace.model);
     const [tab, place] = [TABS[name], parts.places[name]];
     const lacks = state.file !== null && name !== "sum";
     drawTools(parts, name, trace, actions);
@@ -86,6 +89,7 @@ export default {
 function drawTools({ tabs, sides, sidesBox }, open, trace, actions) {
   for (const [name, button] of Object.entries(tabs)) {
     update(button, { "aria-pressed": name === open });
+    button.hidden = !hasTab(name, trace.model);
     button.onclick = () => actions.set(own.patch({ tab: /** @type {any} */ (name) }));
   }
   sidesBox.hidden = !writesTarget(trace.model) || TABS[open].sides === false;

@@ -1,4 +1,4 @@
-/** E[id] + position = X: three matrices, and the sum of one of their cells beside the model's own. */
+/** E[id] + position = X: their matrices, and the sum of one of their cells beside the model's own. Without positions, E[id] = X. */
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { legendOf } from "../../chart/matrix/scale.js";
@@ -16,10 +16,13 @@ import { fullGap, sharedScales } from "./numbers.js";
 import { isScaled, scalingWords } from "./scaling.js";
 
 const NAMES = /** @type {const} */ (["embedding", "position", "x"]);
+const SIGNS = { embedding: "", position: "+", x: "=" };
 
-/** The taps of the three, in order. @param {import("../../model/description.js").Stack} stack */
-const tapsOf = ({ embedding: { roles }, layers }) =>
-  [roles.embedding, roles.positional, layers[0].sublayers[0].reads].map(({ tap }) => tap);
+/** Their taps by name; `position` is left out where there is none. @param {import("../../model/description.js").Stack} stack */
+function tapsOf({ embedding: { roles }, layers }) {
+  const taps = { embedding: roles.embedding, position: roles.positional, x: layers[0].sublayers[0].reads };
+  return NAMES.flatMap((name) => (taps[name] ? [{ name, tap: taps[name].tap }] : []));
+}
 
 const partsOf = perRoot((place) => {
   const line = h("div", { class: "embedding-sum", "aria-live": "polite", dataset: { testid: "sum-of-cell" } });
@@ -34,18 +37,13 @@ const partsOf = perRoot((place) => {
       h("span", { class: "grow" }),
       legend,
     );
-    return { name, size, legend, matrix, element: h("section", { class: "third" }, head, matrix) };
+    const sign = h("div", { class: "embedding-sign", "aria-hidden": true }, SIGNS[name]);
+    return { name, sign, size, legend, matrix, element: h("section", { class: "third" }, head, matrix) };
   });
-  const signs = ["", "+", "="];
   place.append(
     line,
     pager.element,
-    ...thirds
-      .flatMap(({ element }, i) => [
-        signs[i] && h("div", { class: "embedding-sign", "aria-hidden": true }, signs[i]),
-        element,
-      ])
-      .filter(Boolean),
+    ...thirds.flatMap(({ name, sign, element }) => (SIGNS[name] ? [sign, element] : [element])),
   );
   return { line, pager, thirds };
 });
@@ -59,29 +57,32 @@ function nameOf(name) {
 const token = () => [mi("E"), mo("["), mi("id"), mo("]")];
 
 export default {
-  needs: (stack) => tapsOf(stack).map((tap) => `tensor:${tap}`),
+  needs: (stack) => tapsOf(stack).map(({ tap }) => `tensor:${tap}`),
   draw(place, trace, state, actions) {
     const parts = partsOf(place);
-    const tensors = tapsOf(actions.stack).map((name) => trace.tensor(name));
-    const [n, dModel] = tensors[2].shape;
+    const taps = tapsOf(actions.stack);
+    const tensors = taps.map(({ tap }) => trace.tensor(tap));
+    const x = tensors[tensors.length - 1];
+    const [n, dModel] = x.shape;
     const { query: row } = position(state, trace);
     const asked = state.cell?.[1] ?? -1;
-    const col = asked >= 0 && asked < dModel ? asked : largest(rowIn(tensors[2], row));
+    const col = asked >= 0 && asked < dModel ? asked : largest(rowIn(x, row));
     const size = pageSize(dModel, place.clientWidth);
     const from = Math.floor(col / size) * size;
     parts.pager.turn = (by) => actions.set({ query: row, cell: [row, Math.min(dModel - 1, col + by * size)] }); // the choice comes along
     drawPager(parts.pager, from, size, dModel);
-    replace(parts.line, sumOf(trace, actions.stack, tensors, row, col));
+    replace(parts.line, tensors.length === 3 ? sumOf(trace, actions.stack, tensors, row, col) : null);
     const { scales, full } = sharedScales(tensors.map(({ data }) => data));
-    parts.thirds.forEach((third, i) =>
-      drawThird(third, tensors[i], scales[i], trace, { row, col, size, from }, actions),
-    );
+    for (const third of parts.thirds) {
+      const i = taps.findIndex(({ name }) => name === third.name);
+      third.element.hidden = third.sign.hidden = i < 0;
+      if (i >= 0) drawThird(third, tensors[i], scales[i], trace, { row, col, size, from }, actions);
+    }
     const formula = math(
       mi("X"),
       mo("="),
       ...scaled(actions.stack, dModel, [...token()]),
-      mo("+"),
-      sub(mi("P"), mi("pos")),
+      ...(tensors.length === 3 ? [mo("+"), sub(mi("P"), mi("pos"))] : []),
     );
     const legend = full && h("span", { class: "legend" }, t("embedding.full", { full: significant(full, 2) }));
     return { formula, note: t("embedding.sum_note", { n, d_model: dModel }), legend };

@@ -14,7 +14,14 @@ export function ffnOf({ attention, layer }, model) {
   const { input, norm, roles, parameters } = /** @type {import("../../model/description.js").Ffn} */ (
     ffnIn(model, stack.id, layer)
   );
-  return { stack: stack.id, place: norm.place, input: input.tap, pre: roles.pre.tap, post: roles.post.tap, parameters };
+  return {
+    stack: stack.id,
+    place: norm?.place ?? null,
+    input: input.tap,
+    pre: roles.pre.tap,
+    post: roles.post.tap,
+    parameters,
+  };
 }
 
 /**

@@ -65,9 +65,18 @@ export default {
 function formula(model, query, temperature) {
   const x = sub(mi("x"), mn(query));
   const read = answeringStack(model).final_norm ? row(mi("LN"), mo("("), x, mo(")")) : x;
+  const table = model.description.logits.parameters.unembedding;
   const out = tiesEmbeddings(model) ? transposed(sub(mi("W"), mi("E"))) : sub(mi("W"), mi("U"));
   const divided = temperature > 0 && temperature !== 1 ? [mo("/"), mn(number(temperature, 2).replace(/0$/, ""))] : [];
-  return math(sub(mi("p"), mn(query + 1)), mo("="), mi("softmax"), mo("("), read, out, ...divided, mo(")"));
+  return math(
+    sub(mi("p"), mn(query + 1)),
+    mo("="),
+    mi("softmax"),
+    mo("("),
+    ...(table ? [read, out] : [mi("logits")]),
+    ...divided,
+    mo(")"),
+  );
 }
 
 function legend({ vocab_size }) {

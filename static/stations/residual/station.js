@@ -62,6 +62,7 @@ function formulaOf(place) {
     pre: () => [x(), mo("+"), of("f", of("LN", x()))],
     post: () => [of("LN", x(), mo("+"), of("f", x()))],
     "res-post": () => [x(), mo("+"), of("LN", of("f", x()))],
-  }[place];
+    none: () => [x(), mo("+"), of("f", x())],
+  }[place ?? "none"];
   return math(x(), mo("←"), ...right());
 }

@@ -1,8 +1,9 @@
 /** The arithmetic of one LayerNorm on one token: mean, variance, then for one feature (x − mean)/√(variance + ε)·γ + β. */
 
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
-import { attentionOf, stackOf, wordOf } from "../../../model/description.js";
+import { attentionOf, stackOf, stacksOf, wordOf } from "../../../model/description.js";
 import { largest, normalised, rowIn } from "../../../model/matrix.js";
+import { normsOf as normsIn } from "../../../model/places.js";
 import { position } from "../../../model/selection.js";
 import { opening, openStep, stepsOf } from "../../../stations/computation/steps.js";
 import { checkOf } from "../../../ui/agreement.js";
@@ -23,7 +24,9 @@ const partsOf = perRoot((root) => {
 /** The LayerNorms of the open block, and the one after the last block: [word, norm]. @returns {[string, import("../../../model/description.js").Norm][]} */
 function normsOf(state, model) {
   const { layers, final_norm: last } = stackOf(model, attentionOf(model, state.attention));
-  const own = layers[state.layer].sublayers.map((one) => /** @type {[string, any]} */ ([wordOf(model, one), one.norm]));
+  const own = layers[state.layer].sublayers
+    .filter(({ norm }) => norm)
+    .map((one) => /** @type {[string, any]} */ ([wordOf(model, one), one.norm]));
   return last ? [...own, ["final", last]] : own;
 }
 
@@ -38,6 +41,7 @@ function openIn(norms, state, model, wish) {
 }
 
 export default {
+  has: (model) => stacksOf(model).some((stack) => normsIn(stack).length > 0),
   needs: (state, model) =>
     normsOf(state, model).flatMap(([, { roles, parameters }]) => [
       `tensor:${roles.input.tap}`,

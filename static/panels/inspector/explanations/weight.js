@@ -15,7 +15,8 @@ import { handedOver, moved, weightTerms } from "./weight_terms.js";
 
 const partsOf = buildWhy(["dot", "scaled", "mask", "exp", "weight", "part", "moves"]);
 /** What is added goes through a LayerNorm before it reaches the stream, except in a pre-norm model. @param {any} trace @param {string} key */
-const movesKey = ({ model, attention }, key) => (placeOf(stackOf(model, attention)) === "pre" ? key : `${key}_normed`);
+const movesKey = ({ model, attention }, key) =>
+  ["pre", null].includes(placeOf(stackOf(model, attention))) ? key : `${key}_normed`;
 const outOf = (state, model) => parameterOf(attentionOf(model, state.attention), state.layer, "w_o");
 
 export default {
