@@ -173,7 +173,7 @@ def test_models(run: Run) -> None:
     assert "stories-gpt" in run("models").stdout
     answer = json.loads(run("models", "--json").stdout)
     assert answer["default"] == "stories-gpt"
-    assert answer["models"][0]["taps"]
+    assert [model["name"] for model in answer["models"]] == ["sentiment-encoder", "stories-gpt", "translate-enja"]
 
 
 def test_train_hands_on_its_options(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,17 @@ def test_a_tap_is_named_after_its_place(model: DecoderOnly) -> None:
 
 
 def test_every_tap_fires_with_the_dimensions_it_names(model: DecoderOnly) -> None:
-    sizes = {"head": 3, "position": 7, "query": 7, "key": 7, "d_head": 5, "d_model": 15, "d_ff": 22, "vocab": 258}
+    sizes = {
+        "head": 3,
+        "kv_head": 3,
+        "position": 7,
+        "query": 7,
+        "key": 7,
+        "d_head": 5,
+        "d_model": 15,
+        "d_ff": 22,
+        "vocab": 258,
+    }
     dims = tap_dims(model)
     with record(dims) as recording:
         run(model)
