@@ -34,7 +34,10 @@ Causal = Annotated[
     typer.Option("--causal/--no-causal", help="Apply the causal mask.", show_default="as in training"),
 ]
 Data = Annotated[
-    Path, typer.Option(help="Documents separated by lines of <|endoftext|>; or a .tsv, as below.", show_default=False)
+    Path,
+    typer.Option(
+        help="Documents separated by lines of <|endoftext|>; or a .tsv, as described above.", show_default=False
+    ),
 ]
 
 Host = Annotated[

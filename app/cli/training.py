@@ -64,7 +64,7 @@ def evaluate(
 ) -> None:
     """Measure a model on data it has not seen.
 
-    A model that writes on: bits per byte, less is better. A translator: chrF and BLEU (by character), on
+    A model that continues text: bits per byte, lower is better. A translator: chrF and BLEU (by character), on
     lines of `source<TAB>reference`. A classifier: accuracy, on lines of `sentence<TAB>label` below a header line.
 
         chumoku evaluate stories-gpt --data held-out.txt --json
