@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 STATIC = Path(__file__).parent.parent / "static"
-RENDERED = {"heads", "masks"}  # their titles come from the server
+RENDERED = {"heads", "masks"}  # parts of the side column, built by panels/heads/side.js
 WITHOUT = {"labels", "quiz"}  # parts of other panels
 STATIONS = ("tokens", "embedding", "qkv", "scores", "mask", "weights", "av", "ffn", "residual", "lens", "prediction")
 PANELS = ("heads", "masks", "why", "next_token", "generation", "classes", "batch", "change")
-ASKED = (*STATIONS, "computation", *PANELS)  # by issue 5
+ASKED = (*STATIONS, "computation", *PANELS)
 KINDS = ("previous", "first", "self", "same", "induction", "spread", "alignment")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, Self
@@ -69,21 +70,23 @@ class MixerCache(Protocol):
     def copy(self) -> Self: ...
 
 
-class Mixer(nn.Module):
+class Mixer(nn.Module, ABC):
     """Lets positions see each other. A mechanism is one subclass in its own file, and a line in `MECHANISMS`.
 
     Its parameters are initialised like all others (`stack.init_weights`), unless its own `init_weights` changes them.
     """
 
     @staticmethod
+    @abstractmethod
     def describe(config: ModelConfig) -> MixerDescription:
         """Its description, from a config alone."""
-        raise NotImplementedError
 
     @classmethod
+    @abstractmethod
     def build(cls, config: ModelConfig) -> Self:
-        raise NotImplementedError
+        """A mixer with random weights."""
 
+    @abstractmethod
     def forward(
         self,
         x_query: Tensor,
@@ -101,15 +104,14 @@ class Mixer(nn.Module):
         position ids; `is_pad` bool [batch key] marks PADs (None: none). With a cache, the keys are only the new
         positions, or empty; `mask` of reasons [batch 1|head query key] covers all keys, cached ones first.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def new_cache(self) -> MixerCache:
         """An empty cache."""
-        raise NotImplementedError
 
+    @abstractmethod
     def writers(self) -> Iterator[nn.Linear]:
         """The matrices that write to the residual stream. They are initialised smaller in deeper models."""
-        raise NotImplementedError
 
     def init_weights(self) -> None:
         """Initialise what needs another distribution than a Linear or an Embedding."""
