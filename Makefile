@@ -6,7 +6,7 @@ PORT ?= 8000
 PYTHON ?= $(if $(shell python3.11 --version 2>/dev/null),python3.11,python3)
 
 # Where else to look for torch. Empty leaves pip to its own configuration: on Linux PyPI's torch is then the CUDA
-# build, which also runs on a CPU but downloads some GB more. It is not chosen here by itself, since some machines
+# build, which also runs on a CPU but needs about 4.9 GB. It is not chosen here by itself, since some machines
 # reach PyPI or a mirror and nothing else. Without an NVIDIA GPU this is the small one:
 #   make run TORCH_INDEX=https://download.pytorch.org/whl/cpu
 TORCH_INDEX ?=
@@ -23,7 +23,7 @@ TSC = $(NODE) node_modules/typescript/bin/tsc
 PIP_INSTALL = -m pip --disable-pip-version-check install --quiet $(INDEX)
 
 .DEFAULT_GOAL := help
-.PHONY: help run install test lint lint-python lint-page format bench constraints docker clean chromium
+.PHONY: help run install setup test lint lint-python lint-page format bench constraints docker clean chromium
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -33,7 +33,9 @@ run: install ## install what is missing, then serve at http://HOST:PORT (127.0.0
 
 install: $(VENV)/run.stamp ## create .venv with what running and training need
 
-test: chromium $(VENV)/test.stamp node_modules/stamp ## lint and every test, at once (ARGS="-k mask": those tests alone, live)
+setup: chromium $(VENV)/test.stamp node_modules/stamp ## install what tests and lint need, and run nothing
+
+test: setup ## lint and every test, at once (ARGS="-k mask": those tests alone, live)
 	@$(if $(ARGS),$(BIN)/python -m pytest $(ARGS),$(BIN)/python tests/run.py)
 
 lint: lint-python lint-page ## ruff, mypy --strict; of the page's code Biome and tsc --strict
@@ -72,7 +74,7 @@ endef
 
 $(VENV)/run.stamp: pyproject.toml constraints.txt | $(BIN)/python
 	$(TORCH_TIP)
-	@echo "Installing Chumoku into $(VENV): minutes the first time, mostly torch ..."
+	@echo "Installing Chumoku into $(VENV): 4 to 5 minutes the first time, mostly torch ..."
 	@$(BIN)/python $(PIP_INSTALL) -c constraints.txt -e '.[train]'
 	@touch $@
 

@@ -11,6 +11,7 @@ from packaging.utils import canonicalize_name
 from typer.main import get_command
 
 from app.cli.program import cli
+from model.training.presets import PRESETS, Preset
 
 ROOT = Path(__file__).parent.parent
 PAGES = {name: (ROOT / name).read_text("utf-8") for name in ("README.md", "CONTRIBUTING.md")}
@@ -47,6 +48,13 @@ def test_the_commands_have_the_options_that_the_readme_uses() -> None:
         name, *arguments = shlex.split(line)
         options = {option for parameter in known[name].params for option in parameter.opts}
         assert {word for word in arguments if word.startswith("-")} <= options, line
+
+
+@pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
+def test_the_files_that_a_preset_reads_are_named(preset: Preset) -> None:
+    help_text = get_command(cli).commands["train"].help  # type: ignore[attr-defined]
+    files = {f"`{source.file}`" for source in preset.sources}
+    assert {file for file in files if file not in PAGES["README.md"] or file not in help_text} == set()
 
 
 def test_every_folder_has_its_row_in_the_layout() -> None:

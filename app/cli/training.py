@@ -16,7 +16,7 @@ training = typer.Typer()
 @training.command()
 def train(
     preset: opt.Preset,
-    data: Annotated[Path, typer.Option(help="The folder with the training texts.", show_default=False)],
+    data: Annotated[Path, typer.Option(help="The folder with the files named above.", show_default=False)],
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.", envvar="CHUMOKU_DEVICE")] = "auto",
     minutes: Annotated[float, typer.Option(help="How long to train, over all resumed runs.", min=0)] = 120.0,
     steps: Annotated[int, typer.Option(help="Train this many steps instead; 0: use minutes.", min=0)] = 0,
@@ -28,16 +28,24 @@ def train(
 ) -> None:
     """Train a model. After Ctrl+C or a crash, the same command resumes.
 
-    Presets: `stories-gpt` writes stories, `translate-enja` translates English to Japanese, `sentiment-encoder`
-    classifies sentences as positive or negative.
+    Presets, and the files each one reads (UTF-8). The files are not in the repository: the README and the models'
+    cards name their sources.
 
-        chumoku train stories-gpt --data ../shared/data/stories --minutes 120
+    `stories-gpt` writes stories. `tinystories.txt`, `fables.txt`, `storybooks_pb.txt`, `storybooks_asp.txt`,
+    `fairytaleqa.txt`, `gutenberg_children.txt`: documents, separated by lines of `<|endoftext|>`.
 
-        chumoku train translate-enja --data ../shared/data/enja --minutes 100
+    `translate-enja` translates English to Japanese. `pairs.tsv`: lines of `English<TAB>Japanese`.
 
-        chumoku train sentiment-encoder --data ../shared/data/sst2 --minutes 10
+    `sentiment-encoder` classifies sentences. `train.tsv`, `dev.tsv`: a header line, then `sentence<TAB>label`; 1 is
+    positive, 0 negative.
 
-        chumoku train stories-gpt --data ../shared/data/stories --steps 200 --warm-start model/zoo/stories-gpt
+        chumoku train stories-gpt --data data/stories --minutes 120
+
+        chumoku train translate-enja --data data/enja --minutes 100
+
+        chumoku train sentiment-encoder --data data/sst2 --minutes 10
+
+        chumoku train stories-gpt --data data/stories --steps 200 --warm-start model/zoo/stories-gpt
     """
     with clear_errors():
         need_training().run_training(
@@ -64,7 +72,8 @@ def evaluate(
 ) -> None:
     """Measure a model on data it has not seen.
 
-    A model that continues text: bits per byte, lower is better. A translator: chrF and BLEU (by character), on
+    A model that continues text: bits per byte, lower is better, over documents separated by lines of
+    `<|endoftext|>`. A translator: chrF and BLEU (by character), on
     lines of `source<TAB>reference`. A classifier: accuracy, on lines of `sentence<TAB>label` below a header line.
 
         chumoku evaluate stories-gpt --data held-out.txt --json
@@ -91,9 +100,9 @@ def units(
 
     `chumoku train` does this at the end; use this for a card without the counts.
 
-        chumoku units stories-gpt --data ../shared/data/stories
+        chumoku units stories-gpt --data data/stories
 
-        chumoku units runs/stories-gpt/stories-gpt --data ../shared/data/stories
+        chumoku units runs/stories-gpt/stories-gpt --data data/stories
     """
     with clear_errors():
         from app.cli import commands
