@@ -42,7 +42,8 @@ def classify_all(model: EncoderOnly, tokenizer: Tokenizer, texts: Sequence[str])
         longest = max(len(rows[i]) for i in chosen)
         padded = [rows[i] + [tokenizer.pad_id] * (longest - len(rows[i])) for i in chosen]
         ids = torch.tensor(padded, device=device)  # batch position
-        logits[chosen] = model(ids, masks.encoder_mask(ids == tokenizer.pad_id)).float().cpu()
+        is_pad = masks.pads_right([len(rows[i]) for i in chosen]).to(device)
+        logits[chosen] = model(ids, masks.encoder_mask(is_pad)).float().cpu()
     return logits
 
 

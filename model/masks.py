@@ -7,6 +7,8 @@ bit per reason. `attend` needs a bool: **True = may attend**, the convention of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -56,6 +58,11 @@ def decoder_mask(is_pad: Tensor, *, use_causal: bool = True, use_padding: bool =
 def allowed(reasons: Tensor) -> Tensor:
     """The bool that `attend` gets: True where no reason forbids it."""
     return reasons == 0
+
+
+def pads_right(lengths: Sequence[int]) -> Tensor:
+    """Which positions of a batch of rows of these lengths are PADs on the right: bool [batch position]."""
+    return torch.arange(max(lengths)) >= torch.tensor(lengths)[:, None]
 
 
 def position_ids(is_pad: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from model.taps import Edit
-from model.trace import Masks, Padding
+from model.trace import Masks, Padding, pads_among
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,8 @@ class Run:
 
     @property
     def is_pad(self) -> list[bool]:
-        """Which positions are PADs, by where they were added: the PAD id may have other uses."""
-        pads, rest = [True] * self.pad.count, [False] * len(self.ids)
-        return [*pads, *rest] if self.pad.side == "left" else [*rest, *pads]
+        """Which positions are PADs, by where they were added."""
+        return pads_among(len(self.ids), self.pad)
 
     @property
     def pads_take_no_position(self) -> bool:

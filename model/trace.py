@@ -12,6 +12,7 @@ from torch import Tensor
 from model import masks
 from model.block import Memory
 from model.checkpoint import Checkpoint
+from model.describe import Side
 from model.encoder_decoder import EncoderDecoder
 from model.encoder_only import EncoderOnly
 from model.taps import Edit, record, tap_dims
@@ -41,14 +42,20 @@ class Trace:
     """The result of one forward pass. Tensors are on the CPU, without batch dimension; `dims` names their dimensions.
 
     `ids` include the PADs and, in an encoder-only model, [CLS]; an encoder-decoder's are the source's, and `target_ids`
-    (None in the other families) begin with START. Row t of a decoder's `logits` is about token t+1.
+    (None in the other families) begin with START. `is_pad`: which of `ids` were added as PADs, whatever ids the other
+    tokens have. Row t of a decoder's `logits` is about token t+1.
     """
 
     ids: list[int]
+    is_pad: list[bool]
     position_ids: list[int]
     tensors: dict[str, Tensor]
     dims: dict[str, str]
     target_ids: list[int] | None = None
+
+    def pads(self, side: Side) -> list[bool]:
+        """Which positions of a side are PADs. A target has none."""
+        return self.is_pad if side == "source" else [False] * len(self.target_ids or [])
 
 
 @torch.inference_mode()
@@ -75,10 +82,12 @@ def trace(
         if name not in dims:
             raise KeyError(f"no tensor is named {name!r}; known are {', '.join(dims)}")
     check_target(checkpoint, target)
-    padded = pad_ids(read_as(checkpoint, ids), pad, checkpoint.tokenizer.pad_id)
+    read = read_as(checkpoint, ids)
+    padded = pad_ids(read, pad, checkpoint.tokenizer.pad_id)
     check_length(len(padded), checkpoint.config.max_seq_len)
     token_ids = torch.tensor([padded], device=checkpoint.device)  # 1 position
-    is_pad = token_ids == checkpoint.tokenizer.pad_id
+    added = pads_among(len(read), pad)
+    is_pad = torch.tensor([added], device=checkpoint.device)
     skipped = is_pad if use.padding and pad.follow else torch.zeros_like(is_pad)
     position_ids = masks.position_ids(skipped)
     target_ids = None if target is None else with_first(target, checkpoint.tokenizer.first_id)
@@ -86,7 +95,8 @@ def trace(
     with record(wanted, edit) as recording:
         run(checkpoint, token_ids, position_ids, is_pad, use, written)
     tensors = {name: recording.tensors[name][0].cpu() for name in wanted}
-    return Trace(padded, position_ids[0].tolist(), tensors, {name: dims[name] for name in wanted}, target_ids)
+    dims = {name: dims[name] for name in wanted}
+    return Trace(padded, added, position_ids[0].tolist(), tensors, dims, target_ids)
 
 
 def run(
@@ -96,9 +106,10 @@ def run(
     is_pad: Tensor,
     use: Masks,
     target: Tensor | None,
+    target_is_pad: Tensor | None = None,
 ) -> Tensor:
-    """The forward pass of the model's family: token_ids, position_ids, is_pad [batch position], target [batch query]
-    → logits."""
+    """The forward pass of the model's family: token_ids, position_ids, is_pad [batch position], target, target_is_pad
+    [batch query] (None: no PADs) → logits."""
     model, causal = checkpoint.model, checkpoint.config.is_causal if use.causal is None else use.causal
     hidden = is_pad if use.padding else None
     if isinstance(model, EncoderDecoder):
@@ -106,7 +117,7 @@ def run(
         check_length(target.shape[1], checkpoint.config.max_seq_len, "target tokens, START included,")
         x = model.encode(token_ids, masks.encoder_mask(is_pad, use_padding=use.padding), position_ids, hidden)
         cross = masks.cross_mask(is_pad, target.shape[1], use_padding=use.padding)
-        target_is_pad = target == checkpoint.tokenizer.pad_id
+        target_is_pad = torch.zeros_like(target, dtype=torch.bool) if target_is_pad is None else target_is_pad
         mask = masks.decoder_mask(target_is_pad, use_causal=causal)
         return model.decode(target, mask, Memory(x, cross, position_ids, hidden), is_pad=target_is_pad)
     mask = masks.decoder_mask(is_pad, use_causal=causal, use_padding=use.padding)
@@ -137,6 +148,12 @@ def pad_ids(ids: Sequence[int], pad: Padding, pad_id: int) -> list[int]:
     """`ids` with `pad.count` PADs on its side."""
     pads = [pad_id] * pad.count
     return [*pads, *ids] if pad.side == "left" else [*ids, *pads]
+
+
+def pads_among(n_ids: int, pad: Padding) -> list[bool]:
+    """Which of n_ids tokens and their PADs are PADs, by position: a token of the text may have the PAD's id."""
+    pads, rest = [True] * pad.count, [False] * n_ids
+    return [*pads, *rest] if pad.side == "left" else [*rest, *pads]
 
 
 def check_length(n_tokens: int, max_seq_len: int, what: str = "tokens") -> None:

@@ -14,19 +14,16 @@ finds the right ones. `monotone` measures how far the order is kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
 from model.explain.head_scores import MIN_KEYS, HeadKind, Tally, first_tally, prepare, spread_tally
 
 
-def cross_scores(
-    pattern: Tensor, query_ids: Sequence[int], key_ids: Sequence[int], allowed: Tensor, *, pad_id: int = -1
-) -> dict[HeadKind, Tally]:
-    """Tallies of a cross-attention. pattern [head query key], allowed bool [(head) query key], True = may attend."""
-    p, keys, first = prepare(pattern, query_ids, key_ids, allowed, pad_id)
+def cross_scores(pattern: Tensor, counted: Tensor) -> dict[HeadKind, Tally]:
+    """Tallies of a cross-attention. pattern [head query key], counted bool [(head) query key]: True = the query may
+    attend to the key, and neither is a PAD."""
+    p, keys, first = prepare(pattern, counted)
     without = without_sink(p, keys)
     return {
         "alignment": alignment_tally(p * without, without),

@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from model.checkpoint import Checkpoint
-from model.describe import Norm
+from model.describe import Description, Norm
 from model.taps import Edit
-from model.trace import Masks, Padding
+from model.trace import Masks, Padding, Trace
 from model.transformer import Transformer
 
 
@@ -61,13 +61,18 @@ def answer_logits(checkpoint: Checkpoint, logits: Tensor) -> Tensor:
     return logits.index_fill(-1, never, -torch.inf)
 
 
-def rows_read(checkpoint: Checkpoint, ids: Sequence[int], target_ids: Sequence[int] | None) -> list[int]:
-    """The positions of the predicting stack that have logits: [CLS] only, or all but PADs. `ids` come from a trace."""
-    if checkpoint.description.predicts == "classes":
-        return [list(ids).index(checkpoint.tokenizer.first_id)]
-    if target_ids is not None:
-        return list(range(len(target_ids)))
-    return [t for t, i in enumerate(ids) if i != checkpoint.tokenizer.pad_id]
+def rows_read(description: Description, is_pad: Sequence[bool], n_target: int) -> list[int]:
+    """The positions of the predicting stack that have logits: [CLS] only, or all but PADs. `is_pad` is the source's;
+    `n_target`: the length of an encoder-decoder's target."""
+    if description.readout.side == "target":
+        return list(range(n_target))
+    rows = [t for t, padded in enumerate(is_pad) if not padded]
+    return rows[:1] if description.predicts == "classes" else rows
+
+
+def rows_of(description: Description, run: Trace) -> list[int]:
+    """The same of a trace."""
+    return rows_read(description, run.is_pad, len(run.target_ids or []))
 
 
 def pick_row(rows: Sequence[int], row: int | None) -> int:

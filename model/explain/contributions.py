@@ -17,7 +17,7 @@ from torch import Tensor
 
 from model.checkpoint import Checkpoint
 from model.describe import AttentionSublayer, Description, FfnSublayer, Norm
-from model.explain.anatomy import Options, check_answer, parameter, pick_row, rows_read, unembedding
+from model.explain.anatomy import Options, check_answer, parameter, pick_row, rows_of, unembedding
 from model.trace import trace
 
 Part = Literal[
@@ -86,7 +86,7 @@ def contributions(
     for one in (answer, *([] if against is None else [against])):
         check_answer(checkpoint, one)
     run = trace(checkpoint, ids, taps_needed(description, options.get("edit") or {}), **options)
-    row = pick_row(rows_read(checkpoint, run.ids, run.target_ids), row)
+    row = pick_row(rows_of(description, run), row)
     logits = run.tensors.pop(description.logits.tap)
     logit = logits if description.predicts == "classes" else logits[row]  # vocab|class
     at_row = {name: x[..., row, :].double() for name, x in run.tensors.items()}  # (head) d_model

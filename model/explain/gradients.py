@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from model.block import PreNormResidual, Sublayer
 from model.checkpoint import Checkpoint
 from model.config import NormOrder
-from model.explain.anatomy import Options, answer_logits, check_answer, pick_row, rows_read
+from model.explain.anatomy import Options, answer_logits, check_answer, pick_row, rows_of
 from model.taps import Edit, record
 from model.trace import Masks, Trace, run, trace
 from model.transformer import Transformer
@@ -71,7 +71,7 @@ def gradient_norms(
     check_answer(checkpoint, answer)
     check_sampled(checkpoint, answer)
     given = trace(checkpoint, ids, [], **options)
-    row = pick_row(rows_read(checkpoint, given.ids, given.target_ids), row)
+    row = pick_row(rows_of(checkpoint.description, given), row)
     cut = replace(checkpoint, model=without_residuals(checkpoint.model))
     return [gradient(one, given, answer, row, one is checkpoint, options) for one in (checkpoint, cut)]
 
@@ -129,6 +129,6 @@ def forward(checkpoint: Checkpoint, given: Trace, use: Masks) -> Tensor:
     """The logits for the ids of a trace: [position vocab] or [class]."""
     token_ids = torch.tensor([given.ids], device=checkpoint.device)
     position_ids = torch.tensor([given.position_ids], device=checkpoint.device)
-    is_pad = token_ids == checkpoint.tokenizer.pad_id
+    is_pad = torch.tensor([given.is_pad], device=checkpoint.device)
     target = None if given.target_ids is None else torch.tensor([given.target_ids], device=checkpoint.device)
     return run(checkpoint, token_ids, position_ids, is_pad, use, target)[0]

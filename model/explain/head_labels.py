@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Unpack
 
+import torch
+
 from model import masks
 from model.checkpoint import Checkpoint
 from model.describe import Attention
@@ -71,7 +73,7 @@ def head_tallies(
     places = [(attention, layer) for attention in found for layer in range(attention.n_layer)]
     names = [name for attention, layer in places for name in scored(attention, layer)]
     run = trace(checkpoint, ids, names, **options)
-    return {(a.id, layer): score(run, a, layer, checkpoint.tokenizer.pad_id) for a, layer in places}
+    return {(a.id, layer): score(run, a, layer) for a, layer in places}
 
 
 def scored(attention: Attention, layer: int) -> tuple[str, str]:
@@ -80,14 +82,14 @@ def scored(attention: Attention, layer: int) -> tuple[str, str]:
     return attention.tap(attention.overview, layer), attention.tap("mask", layer)
 
 
-def score(run: Trace, attention: Attention, layer: int, pad_id: int) -> dict[HeadKind, Tally]:
+def score(run: Trace, attention: Attention, layer: int) -> dict[HeadKind, Tally]:
     pattern, mask = (run.tensors[name] for name in scored(attention, layer))
-    allowed = masks.allowed(mask)
-    sides = {"source": run.ids, "target": run.target_ids or []}
-    queries, keys = sides[attention.queries], sides[attention.keys]
+    queries, keys = (~torch.tensor(run.pads(side)) for side in (attention.queries, attention.keys))
+    counted = masks.allowed(mask) & queries[:, None] & keys
     if attention.queries != attention.keys:
-        return cross_scores(pattern, queries, keys, allowed, pad_id=pad_id)
-    return self_scores(pattern, queries, allowed, pad_id=pad_id)
+        return cross_scores(pattern, counted)
+    ids = {"source": run.ids, "target": run.target_ids or []}
+    return self_scores(pattern, ids[attention.queries], counted)
 
 
 def add_tallies(

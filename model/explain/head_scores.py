@@ -52,26 +52,22 @@ class Tally:
         return self.rest / self.rows.clamp(min=1)
 
 
-def self_scores(
-    pattern: Tensor, ids: Sequence[int], allowed: Tensor, *, pad_id: int = -1, sink: bool = True
-) -> dict[HeadKind, Tally]:
-    """Tallies of a self-attention. pattern [head query key], allowed bool [(head) query key], True = may attend.
+def self_scores(pattern: Tensor, ids: Sequence[int], counted: Tensor, *, sink: bool = True) -> dict[HeadKind, Tally]:
+    """Tallies of a self-attention. pattern [head query key], counted bool [(head) query key]: True = the query may
+    attend to the key, and neither is a PAD.
 
     `sink=False` keeps the first key: the scores without the sink rule.
     """
-    p, keys, first = prepare(pattern, ids, ids, allowed, pad_id)
+    p, keys, first = prepare(pattern, counted)
     at_first = {"first": first_tally(p, keys, first & ~first.mT)}
     keys = keys & ~first if sink else keys
     kinds = {kind: tally(p, keys, match) for kind, match in matches(torch.tensor(ids)).items()}
     return {**kinds, **at_first, "spread": spread_tally(p, keys)}  # type: ignore[dict-item]
 
 
-def prepare(
-    pattern: Tensor, query_ids: Sequence[int], key_ids: Sequence[int], allowed: Tensor, pad_id: int
-) -> tuple[Tensor, Tensor, Tensor]:
+def prepare(pattern: Tensor, counted: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The pattern in float64, the counted cells, the cells of the first key that any query sees: [head query key]."""
-    real = (torch.tensor(query_ids) != pad_id)[:, None] & (torch.tensor(key_ids) != pad_id)  # query key
-    keys = (allowed & real).expand(pattern.shape)
+    keys = counted.expand(pattern.shape)
     first = keys.any(-2, keepdim=True).to(torch.uint8).argmax(-1, keepdim=True)  # head 1 1
     is_first = torch.arange(pattern.shape[-1]) == first  # head 1 key
     return pattern.double() * keys, keys, is_first.expand(pattern.shape)

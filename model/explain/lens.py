@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
-from model.explain.anatomy import Options, answer_logits, read, rows_read
+from model.explain.anatomy import Options, answer_logits, read, rows_of
 from model.trace import Trace, trace
 
 
@@ -60,7 +60,7 @@ def logit_lens(checkpoint: Checkpoint, ids: Sequence[int], *, k: int = 5, **opti
         raise ValueError(f"a lens shows one answer or more, got k={k}")
     taps = checkpoint.description.readout.stream
     run = trace(checkpoint, ids, taps, **options)
-    rows = rows_read(checkpoint, run.ids, run.target_ids)
+    rows = rows_of(checkpoint.description, run)
     streams = [run.tensors[name] for name in taps]
     if checkpoint.description.predicts == "classes":
         logits = torch.stack([read(checkpoint, x[rows]) for x in streams])  # depth row class
@@ -75,8 +75,9 @@ def next_ids(checkpoint: Checkpoint, run: Trace, rows: Sequence[int]) -> Tensor:
     """The actual next token of each row: int64 [row], −1 if there is none."""
     if checkpoint.description.predicts == "classes":
         return torch.tensor([-1])
-    ids = [*(run.ids if run.target_ids is None else run.target_ids), -1]
-    return torch.tensor([-1 if ids[t + 1] == checkpoint.tokenizer.pad_id else ids[t + 1] for t in rows])
+    ids = run.ids if run.target_ids is None else run.target_ids
+    is_pad = run.pads(checkpoint.description.readout.side)
+    return torch.tensor([-1 if t + 1 == len(ids) or is_pad[t + 1] else ids[t + 1] for t in rows])
 
 
 def follow(p: Tensor, ids: Tensor) -> Followed:

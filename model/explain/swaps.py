@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
-from model.explain.anatomy import Options, answer_logits, rows_read
+from model.describe import Stack
+from model.explain.anatomy import Options, answer_logits, rows_of
 from model.taps import Edit
 from model.trace import Padding, Trace, read_as, trace
 
@@ -84,28 +85,26 @@ def compare(
     one, other = (trace(checkpoint, x, names, **options) for x in (read, swapped))
     moves = {side: order if side == "source" else None for side in description.sides}
     stacks = [
-        StackSwap(stack.id, stack.stream, changes(checkpoint, one, other, stack.stream, moves[stack.side]))
-        for stack in description.stacks
+        StackSwap(stack.id, stack.stream, changes(one, other, stack, moves[stack.side])) for stack in description.stacks
     ]
     largest = max(float(stack.change.max()) for stack in stacks)
     rows, prediction = predictions(checkpoint, one, other, moves[description.readout.side])
     return Swap(positions, stacks, rows, prediction, largest, largest <= TOLERANCE)
 
 
-def changes(checkpoint: Checkpoint, one: Trace, other: Trace, taps: list[str], order: list[int] | None) -> Tensor:
+def changes(one: Trace, other: Trace, stack: Stack, order: list[int] | None) -> Tensor:
     """‖x' − x‖ / ‖x‖ at each depth and position, PADs 0: [depth position]"""
-    x, y = (torch.stack([run.tensors[name] for name in taps]).double() for run in (one, other))
+    x, y = (torch.stack([run.tensors[name] for name in stack.stream]).double() for run in (one, other))
     moved = y if order is None else y[:, order]
-    real = torch.tensor(one.target_ids if order is None else one.ids) != checkpoint.tokenizer.pad_id
     change: Tensor = (moved - x).norm(dim=-1) / x.norm(dim=-1).clamp(min=1e-30)
-    return change * real
+    return change * ~torch.tensor(one.pads(stack.side))
 
 
 def predictions(checkpoint: Checkpoint, one: Trace, other: Trace, order: list[int] | None) -> tuple[list[int], Tensor]:
     """The predicting rows, and how far each prediction moved."""
     logits = checkpoint.description.logits.tap
     p, q = (answer_logits(checkpoint, run.tensors[logits]).double().softmax(-1) for run in (one, other))
-    rows = rows_read(checkpoint, one.ids, one.target_ids)
+    rows = rows_of(checkpoint.description, one)
     if p.dim() == 1:  # [CLS] is the only row
         return rows, (q - p).abs().sum()[None] / 2
     moved = rows if order is None else [order[t] for t in rows]

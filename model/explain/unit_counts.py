@@ -114,11 +114,11 @@ def run_batch(checkpoint: Checkpoint, rows: list[Row], taps: list[str]) -> tuple
     """The taps' tensors [batch position d_ff], and which positions of each side are PADs, on the CPU."""
     pad_id, device = checkpoint.tokenizer.pad_id, checkpoint.device
     source, target = (padded([row[side] for row in rows], pad_id).to(device) for side in (0, 1))
-    is_pad: dict[Side, Tensor] = {"source": source == pad_id, "target": target == pad_id}
-    position_ids = masks.position_ids(is_pad["source"])
+    is_pad, target_is_pad = (masks.pads_right([len(row[side]) for row in rows]).to(device) for side in (0, 1))
+    written = (target, target_is_pad) if target.shape[1] else (None, None)
     with record(taps) as recording:
-        run(checkpoint, source, position_ids, is_pad["source"], Masks(), target if target.shape[1] else None)
-    return [recording.tensors[tap].cpu() for tap in taps], {side: pads.cpu() for side, pads in is_pad.items()}
+        run(checkpoint, source, masks.position_ids(is_pad), is_pad, Masks(), *written)
+    return [recording.tensors[tap].cpu() for tap in taps], {"source": is_pad.cpu(), "target": target_is_pad.cpu()}
 
 
 def padded(rows: list[list[int]], pad_id: int) -> Tensor:

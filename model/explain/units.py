@@ -48,10 +48,9 @@ def units(checkpoint: Checkpoint, ids: Sequence[int], *, k: int = 8, **options: 
         raise ValueError(f"there is one unit or more to show, got k={k}")
     stacks = checkpoint.description.stacks
     run = trace(checkpoint, ids, [ffn.roles["post"].tap for stack in stacks for ffn in stack.ffns], **options)
-    read = {"source": run.ids, "target": run.target_ids or []}
     found = []
     for stack in stacks:
-        positions = [t for t, i in enumerate(read[stack.side]) if i != checkpoint.tokenizer.pad_id]
+        positions = [t for t, is_pad in enumerate(run.pads(stack.side)) if not is_pad]
         for ffn in stack.ffns:
             found.append(count(ffn, stack.id, run.tensors[ffn.roles["post"].tap][positions], positions, k))
     return found

@@ -135,9 +135,8 @@ class Bigram(Subject):
         with record(names, run.edit) as recording:
             self.forward(run.ids, run.use.causal is not False)
         dims = {name: self.description.taps[name].dims for name in names}
-        return Trace(
-            list(run.ids), list(range(len(run.ids))), {name: recording.tensors[name][0] for name in names}, dims
-        )
+        tensors = {name: recording.tensors[name][0] for name in names}
+        return Trace(list(run.ids), run.is_pad, list(range(len(run.ids))), tensors, dims)
 
     def forward(self, ids: Sequence[int], causal: bool) -> Tensor:
         """Logits [1 position vocab]"""

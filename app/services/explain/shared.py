@@ -36,7 +36,7 @@ def chosen(plan: RunPlan, request: AnswerRequest) -> tuple[int, int]:
 
     Raises `bad_position`, and `bad_token` or `bad_class`.
     """
-    rows = rows_read(plan.checkpoint, plan.padded, plan.target.ids if plan.target else None)
+    rows = rows_read(plan.subject.description, plan.run.is_pad, plan.lengths["target"])
     hint = f"Use a row from {rows[0]} to {rows[-1]}, or leave it out."
     with refusing("bad_position", hint, where="row", got=request.row, limit=rows[-1]):
         row = pick_row(rows, request.row)

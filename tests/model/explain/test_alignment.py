@@ -26,13 +26,13 @@ EVEN = torch.full((1, T, S), 1 / S)
 
 def kinds(pattern: Tensor) -> dict[HeadKind, float]:
     every = torch.ones(pattern.shape[1:], dtype=torch.bool)
-    tallies = cross_scores(pattern, range(pattern.shape[1]), range(pattern.shape[2]), every)
+    tallies = cross_scores(pattern, every)
     return {kind: float(one.score[0]) for kind, one in tallies.items()}
 
 
 def label(pattern: Tensor) -> HeadKind | None:
     every = torch.ones(pattern.shape[1:], dtype=torch.bool)
-    tallies = cross_scores(pattern, range(pattern.shape[1]), range(pattern.shape[2]), every)
+    tallies = cross_scores(pattern, every)
     return name_heads({("cross", 0): tallies})[0].label
 
 
@@ -78,9 +78,9 @@ def test_pads_of_the_source_are_no_keys() -> None:
     pattern = torch.cat((torch.zeros(1, T, 2), SHUFFLED), dim=-1)
     allowed = torch.ones(T, S + 2, dtype=torch.bool)
     allowed[:, :2] = False
-    padded = cross_scores(pattern, range(T), [99, 99, *range(S)], allowed, pad_id=99)
+    padded = cross_scores(pattern, allowed)
     every = torch.ones(T, S, dtype=torch.bool)
-    for kind, one in cross_scores(SHUFFLED, range(T), range(S), every).items():
+    for kind, one in cross_scores(SHUFFLED, every).items():
         close(padded[kind].score, one.score)
 
 
