@@ -56,6 +56,7 @@ EXAMPLES: dict[str, Json] = {
     "/api/explain/units": {"text": "Once upon a time", "unit": 0, "layer": 0},
     "/api/explain/swap": {"text": "Once upon a time", "i": 0, "j": 1},
     "/api/explain/residual": {"text": "Once upon a time"},
+    "/api/explain/route": {"text": "Once upon a time"},
     "/api/explain/neighbours": {"token_id": 100},
     "/api/explain/positions": {"length": 16},
     "/api/explain/parameters": {},

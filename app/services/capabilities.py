@@ -24,6 +24,8 @@ CAN = {
     "lens": "have its layers read",
     "gradients": "have its gradients followed",
     "contributions": "have a logit split into its parts",
+    "route": "show how much of each token is mixed into another",
+    "effects": "have its looks cut one by one",
     "units": "show the units of its FFNs",
     "heads": "have its heads labelled",
     "swap": "compare two orders of its tokens",

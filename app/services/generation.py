@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -16,7 +15,7 @@ from app.services import tokens
 from app.services.capabilities import CLASSIFIES, check_can
 from app.services.plan import plan_writing
 from app.services.predictions import prediction_json
-from app.services.wire import convert
+from app.services.wire import in_json
 from model.describe import Description
 from model.generate import Generator, Step
 from model.sampling import Settings
@@ -132,5 +131,4 @@ def rows_json(step: Step, patterns: Sequence[str] | None) -> dict[str, Any] | No
     if not patterns:
         return None
     rows = torch.stack([step.tensors[name][:, -1] for name in patterns])  # layer head key
-    array = convert("pattern", rows, "uint8")
-    return {"dtype": "uint8", "shape": list(array.shape), "data": base64.b64encode(array.tobytes()).decode()}
+    return in_json("pattern", rows, "uint8")

@@ -5,6 +5,7 @@ Or an .npz, for those who only have numpy.
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 from collections.abc import Container, Mapping, Sequence
@@ -70,6 +71,12 @@ def convert(name: str, tensor: Tensor, dtype: Dtype) -> np.ndarray:
         else:
             tensor = tensor.float()
     return tensor.cpu().numpy()
+
+
+def in_json(name: str, tensor: Tensor, dtype: Dtype) -> dict[str, Any]:
+    """`tensor` inside a JSON answer: its bytes in base64, little-endian."""
+    array = np.ascontiguousarray(convert(name, tensor, dtype))
+    return {"dtype": dtype, "shape": list(array.shape), "data": base64.b64encode(array.tobytes()).decode()}
 
 
 def to_half(name: str, tensor: Tensor) -> Tensor:

@@ -185,6 +185,7 @@ def attention(config: ModelConfig, plan: StackPlan, one: Attends) -> Attention:
         parameters={role: tuple(f"{path}{p.name}" for path in paths) for role, p in mixer.parameters.items()},
         parts=mixer.parts,
         identities=mixer.identities,
+        hands_over=mixer.hands_over,
     )
 
 

@@ -13,9 +13,11 @@ def capabilities(
     predicts: Predicts, positions: PositionKind, stacks: Sequence[Stack], attentions: Sequence[Attention]
 ) -> dict[str, bool]:
     """`contributions` needs every attention of the predicting stack to write a sum over heads; `heads` needs one
-    attention with an overview and a mask to score it."""
+    attention with an overview and a mask to score it; `route` needs every attention to say what each key adds, and
+    `effects` also a mask in which to cut."""
     read = [one for one in attentions if one.stack == stacks[-1].id]
     answers = predicts != "none"
+    separates = all(one.hands_over for one in attentions)
     return {
         "generate": predicts == "next",
         "beams": predicts == "next" and stacks[-1].side == "target",
@@ -23,6 +25,8 @@ def capabilities(
         "gradients": answers,
         "contributions": answers and all(writes_by_head(one) for one in read),
         "units": any(stack.ffns for stack in stacks),
+        "route": separates,
+        "effects": answers and separates and all("mask" in one.roles for one in attentions),
         "heads": any(has_overview(one) for one in attentions),
         "swap": True,
         "positions": positions != "none",

@@ -157,6 +157,8 @@ class Attention:
     parameters: Mapping[str, tuple[str, ...]]
     parts: Mapping[str, tuple[str, ...]]
     identities: tuple[Identity, ...]
+    hands_over: tuple[str, ...] = ()
+    """The roles and parameters that say what each key adds to each query; empty if that cannot be said."""
 
     def tap(self, role: str, layer: int) -> str:
         """A role's tap in a layer. Raises `KeyError` listing the known roles."""

@@ -51,6 +51,8 @@ class MixerDescription:
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Role → the roles that add up to it."""
     identities: tuple[Identity, ...] = ()
+    hands_over: tuple[str, ...] = ()
+    """The roles and parameters from which `Mixer.handed_over` separates the keys; empty: they cannot be separated."""
 
 
 class MixerCache(Protocol):
@@ -112,6 +114,15 @@ class Mixer(nn.Module, ABC):
     @abstractmethod
     def writers(self) -> Iterator[nn.Linear]:
         """The matrices that write to the residual stream. They are initialised smaller in deeper models."""
+
+    @staticmethod
+    def handed_over(of: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """What each key adds to `attn_out` (without biases after the heads), as a sum over heads:
+        weights [head query key] and values [head key d_model], so that key k adds Σ_h weights[h, q, k] values[h, k].
+
+        `of` has the roles and parameters that `describe` names in `hands_over`, of one layer.
+        """
+        raise NotImplementedError
 
     def init_weights(self) -> None:
         """Initialise what needs another distribution than a Linear or an Embedding."""

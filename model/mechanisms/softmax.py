@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
 import torch
@@ -115,6 +115,7 @@ class MultiHeadAttention(Mixer):
             d_head=config.d_head,
             scale=1 / math.sqrt(config.d_head),
             identities=IDENTITIES,
+            hands_over=("pattern", "v", "w_o"),
         )
 
     @classmethod
@@ -123,6 +124,14 @@ class MultiHeadAttention(Mixer):
 
     def new_cache(self) -> KeyValueCache:
         return KeyValueCache()
+
+    @staticmethod
+    def handed_over(of: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """The weights, and v_h W_h^O; b_V is part of v, b_O of no key."""
+        pattern, v, w_o = of["pattern"], of["v"], of["w_o"]
+        v = v.repeat_interleave(len(pattern) // len(v), dim=0)  # query heads may share values
+        w_o = w_o.view(len(w_o), len(pattern), -1)  # d_model head d_head
+        return pattern, v @ w_o.permute(1, 2, 0)
 
     def writers(self) -> Iterator[nn.Linear]:
         yield self.w_o

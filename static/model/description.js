@@ -29,6 +29,7 @@
  * @property {Object<string, {dims: string, taps: string[]}>} roles  a tap for each layer
  * @property {Object<string, string[]>} parameters  one for each layer
  * @property {Object<string, string[]>} parts  the roles that add up to a role
+ * @property {string[]} hands_over  the roles and parameters that say what each key adds to each query; empty if that cannot be said
  * @property {Identity[]} identities  what holds between its roles
  * @typedef {Object} Description
  * @property {string} id @property {string} family

@@ -1,5 +1,6 @@
 """/api/explain/… returns what model.explain computes, for every model of the zoo."""
 
+import base64
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -9,12 +10,13 @@ import torch
 from httpx import AsyncClient
 from pydantic import BaseModel
 
-from app.api.explain import answer, answer_layers
+from app.api.explain import answer, answer_layers, answer_river
 from app.services.explain.shared import to_json
 from app.services.library import Library
 from app.services.targets import greedy
 from app.services.tokens import as_read
 from model.checkpoint import Checkpoint
+from model.derive.route import route
 from model.explain.anatomy import Options
 from model.explain.contributions import contributions
 from model.explain.gradients import gradient_norms
@@ -37,7 +39,7 @@ TEXTS = {
     "sentiment-encoder": "A dull film, badly made.",
     "translate-enja": "I like this book.",
 }
-DESCRIBED = vars(answer) | vars(answer_layers)
+DESCRIBED = vars(answer) | vars(answer_layers) | vars(answer_river)
 every_model = pytest.mark.parametrize("name", TEXTS)
 
 
@@ -276,3 +278,23 @@ def test_what_is_no_number_is_null() -> None:
         to_json({"a": [1.5, nan, [-infinite, 2]], "b": (nan, "é")})
         == '{"a":[1.5,null,[null,2]],"b":[null,"é"]}'.encode()
     )
+
+
+@every_model
+async def test_route(client: AsyncClient, loaded: Library, name: str) -> None:
+    checkpoint, ids, options = run_of(loaded, name)
+    answer = await ask(client, "route", model=name, text=TEXTS[name], pad={"count": 1})
+    expected = route(checkpoint, ids, pad=Padding(1), **options)
+    for told, river in zip(answer["rivers"], expected, strict=True):
+        assert [told["layers"], told["tokens"]] == list(river.ffn.shape)
+        assert (told["stack"], told["side"]) == (river.stack, river.side)
+        agree(array(told["ffn"]), river.ffn)
+        for flow, one in zip(told["flows"], river.flows, strict=True):
+            assert (flow["attention"], flow["queries"], flow["keys"]) == (one.attention, one.queries, one.keys)
+            agree(array(flow["share"]), one.share)
+            agree(array(flow["own"]), one.own)
+
+
+def array(told: dict[str, Any]) -> np.ndarray:
+    """An array of an answer in JSON."""
+    return np.frombuffer(base64.b64decode(told["data"]), "<f4").reshape(told["shape"])

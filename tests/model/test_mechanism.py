@@ -58,8 +58,12 @@ def test_it_says_what_it_has(shown: Checkpoint, hidden: Checkpoint) -> None:
     assert (other.kind, other.overview) == ("hidden-mean", None)
     assert not {"q", "k", "scores", "pattern"} & (one.roles.keys() | other.roles.keys())
     assert shown.description.can == describe(shown.config).can
-    assert [name for name, can in shown.description.can.items() if not can] == ["beams", "contributions"]
-    assert [name for name, can in hidden.description.can.items() if not can] == ["beams", "contributions", "heads"]
+    assert [name for name, can in shown.description.can.items() if not can] == [
+        "beams", "contributions", "route", "effects",
+    ]  # fmt: skip
+    assert [name for name, can in hidden.description.can.items() if not can] == [
+        "beams", "contributions", "route", "effects", "heads",
+    ]  # fmt: skip
 
 
 def test_every_tap_and_parameter_is_described(toy: Checkpoint) -> None:

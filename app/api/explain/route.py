@@ -14,6 +14,7 @@ from app.api.explain.answer import (
     ParametersResponse,
 )
 from app.api.explain.answer_layers import HeadsResponse, ResidualResponse, SwapResponse, UnitsResponse
+from app.api.explain.answer_river import RouteResponse
 from app.api.explain.schema import (
     ContributionsRequest,
     GradientsRequest,
@@ -23,12 +24,14 @@ from app.api.explain.schema import (
     ParametersRequest,
     PositionsRequest,
     ResidualRequest,
+    RouteRequest,
     SwapRequest,
     UnitsRequest,
 )
 from app.http.desk import DeskDep
 from app.services.explain import answers as explain_answers
 from app.services.explain import layers as explain_layers
+from app.services.explain import river as explain_river
 from app.services.explain import tables as explain_tables
 
 router = APIRouter(prefix="/api/explain", tags=["explain"])
@@ -85,6 +88,16 @@ async def swap(request: SwapRequest, desk: DeskDep) -> Response:
 async def residual(request: ResidualRequest, desk: DeskDep) -> Response:
     """The residual streams: their length, what each sublayer adds, and what each LayerNorm changes."""
     return await desk.explain_run(request, explain_layers.residual)
+
+
+@router.post("/route", response_model=RouteResponse, responses=OTHERS)
+async def route(request: RouteRequest, desk: DeskDep) -> Response:
+    """How much of each position is mixed into each other, by layer.
+
+    share(q←k) = ‖c_qk‖ / (‖x_q‖ + Σ_j ‖c_qj‖): c_qk is what all heads bring from key k to query q, x_q the stream
+    before. In self-attention, `share` at k = q includes `own`; in cross-attention a row and its `own` add up to 1.
+    """
+    return await desk.explain_run(request, explain_river.route, "route")
 
 
 @router.post("/neighbours", response_model=NeighboursResponse, responses=OTHERS)

@@ -70,6 +70,10 @@ class ResidualRequest(Run):
     pass
 
 
+class RouteRequest(Run):
+    pass
+
+
 class NeighboursRequest(ModelRequest):
     token_id: Index = Field(description="The token whose neighbours to list.", examples=[100])
     k: int = Field(default=10, ge=1, le=MAX_K, description="How many.")

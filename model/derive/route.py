@@ -1,0 +1,182 @@
+"""How much of each position is mixed into each other: the widths of the river, layer by layer.
+
+In an attention sublayer, query q's stream x_q receives c_qk = Σ_h a_hqk v_hk W_h^O from each key k, and
+
+    share(q←k) = ‖c_qk‖ / (‖x_q‖ + Σ_j ‖c_qj‖),   with ‖x_q‖ added to k = q
+
+(Kobayashi et al. 2020, "Attention is Not Only a Weight"; 2021 for the residual connection). Norms measure size, not
+direction: two keys that cancel each other have two wide lines. What comes from no key is in no share: b_O, and what an
+intervention wrote in place of a head's output. b_V is part of v, so the keys hand it over.
+
+x_q is the stream before the sublayer, in every norm order. Post-norm: shares of the sum x_q + Σ c_qk, before the
+LayerNorm that follows. Res-post-norm: what is added is LayerNorm(Σ c_qk), so c_qk is what that LayerNorm makes of it
+with its scale held fixed at its value in this run; its bias is in no share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Unpack
+
+import torch
+from torch import Tensor
+
+from model.checkpoint import Checkpoint
+from model.describe import Attention, AttentionSublayer, Description, Norm, Side, Stack, TapRef
+from model.explain.anatomy import Options, parameter
+from model.mechanisms import MECHANISMS
+from model.taps import Edit
+from model.trace import trace
+from model.transformer import Transformer
+
+
+@dataclass(frozen=True)
+class Flow:
+    """The shares of one attention in all layers, float64.
+
+    `share` [layer query key]: in self-attention, share[q, q] includes `own`, and rows add up to 1. In cross-attention
+    the stream is no key: a row and its `own` add up to 1.
+    """
+
+    attention: str
+    queries: Side
+    keys: Side
+    share: Tensor
+    own: Tensor
+    """[layer query]: ‖x_q‖ over the same denominator."""
+
+
+@dataclass(frozen=True)
+class River:
+    """One stack: its attentions in the order in which a layer has them, and `ffn` [layer position] = ‖f‖ / ‖x‖ of what
+    each FFN adds to the stream. FFNs move nothing between positions."""
+
+    stack: str
+    side: Side
+    flows: list[Flow]
+    ffn: Tensor
+
+
+@torch.inference_mode()
+def route(checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]) -> list[River]:
+    """The shares of every stack, PADs included, in the order of the forward pass.
+
+    Raises what `trace` raises, and `ValueError` for a model with an attention whose keys cannot be separated.
+    """
+    description = checkpoint.description
+    if not description.can["route"]:
+        raise ValueError(f"{checkpoint.name} has an attention that does not say what each key adds")
+    watched = {tap: Watched(edit) for tap, edit in (options.get("edit") or {}).items()}
+    asked: Options = {**options, "edit": watched}
+    run = trace(checkpoint, ids, taps_needed(description), **asked)
+    mixing = Mixing(checkpoint.model, description, run.tensors, watched)
+    return [mixing.river(stack) for stack in description.stacks]
+
+
+def taps_needed(description: Description) -> list[str]:
+    names = []
+    for part in (part for stack in description.stacks for part in stack.sublayers):
+        names += [part.reads.tap, part.added.tap]
+        if isinstance(part, AttentionSublayer):
+            one = description.attention(part.attention)
+            names += [one.tap(role, part.layer) for role in one.hands_over if role in one.roles]
+            names += [part.norm.roles["input"].tap] if part.norm and part.norm.place == "res-post" else []
+    return list(dict.fromkeys(names))
+
+
+class Watched:
+    """An edit, and which rows it left as they were: `kept` bool [.. query]."""
+
+    def __init__(self, edit: Edit) -> None:
+        self.edit = edit
+        self.kept: Tensor | None = None
+
+    def __call__(self, x: Tensor, first_query: int) -> Tensor:
+        before = x.clone()
+        after = self.edit(x, first_query)
+        self.kept = (before == after).all(-1)[0].cpu()
+        return after
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """A run's tensors and its edits. All arithmetic is in float64."""
+
+    model: Transformer
+    description: Description
+    tensors: Mapping[str, Tensor]
+    edits: Mapping[str, Watched]
+
+    def river(self, stack: Stack) -> River:
+        ids = dict.fromkeys(part.attention for part in stack.sublayers if isinstance(part, AttentionSublayer))
+        return River(stack.id, stack.side, [self.flow(stack, id) for id in ids], self.ffn(stack))
+
+    def ffn(self, stack: Stack) -> Tensor:
+        """[layer position]"""
+        sizes = [(self.size(part.added), self.size(part.reads)) for part in stack.ffns]
+        return torch.stack([added / before.clamp(min=1e-30) for added, before in sizes])
+
+    def size(self, stream: TapRef) -> Tensor:
+        """‖x‖ [position]"""
+        size: Tensor = self.tensors[stream.tap].double().norm(dim=-1)
+        return size
+
+    def flow(self, stack: Stack, id: str) -> Flow:
+        one = self.description.attention(id)
+        parts = [part for part in stack.sublayers if isinstance(part, AttentionSublayer) and part.attention == id]
+        shares = [self.shares(one, part) for part in parts]
+        share, own = (torch.stack(x) for x in zip(*shares, strict=True))
+        return Flow(id, one.queries, one.keys, share, own)
+
+    def shares(self, one: Attention, part: AttentionSublayer) -> tuple[Tensor, Tensor]:
+        """share [query key] and own [query] of one sublayer."""
+        size = self.size(part.reads)  # query
+        handed = self.handed(one, part)  # query key
+        whole = size + handed.sum(-1)
+        nothing = whole == 0
+        share = handed / whole.masked_fill(nothing, 1.0)[:, None]
+        own = torch.where(nothing, 1.0, size / whole)
+        return (share + own.diag() if one.queries == one.keys else share), own
+
+    def handed(self, one: Attention, part: AttentionSublayer) -> Tensor:
+        """‖c_qk‖ [query key]"""
+        of = {role: self.tensor(one, role, part.layer) for role in one.hands_over}
+        weights, values = MECHANISMS[one.kind].handed_over(of)
+        for tap in self.later(one, part.layer):
+            kept = self.edits[tap].kept if tap in self.edits else None
+            weights = weights if kept is None else weights * kept[..., None]
+        if part.norm is None or part.norm.place != "res-post":
+            return norms(weights, values)
+        x = self.tensors[part.norm.roles["input"].tap].double()
+        scale = (x.var(-1, correction=0) + part.norm.eps).rsqrt()  # query
+        return norms(weights, self.through(part.norm, values)) * scale[:, None]
+
+    def through(self, norm: Norm, values: Tensor) -> Tensor:
+        """The linear part of a LayerNorm but for its scale: (x − mean) · gain."""
+        gain = parameter(self.model, norm.parameters["gain"]).double().cpu()
+        return (values - values.mean(-1, keepdim=True)) * gain
+
+    def tensor(self, one: Attention, role: str, layer: int) -> Tensor:
+        """A role or a parameter of an attention in a layer."""
+        if role in one.roles:
+            return self.tensors[one.tap(role, layer)].double()
+        return parameter(self.model, one.parameters[role][layer]).double().cpu()
+
+    def later(self, one: Attention, layer: int) -> list[str]:
+        """The taps after those that say what the keys hand over: an edit there writes something else instead."""
+        order = list(one.roles)
+        last = max(order.index(role) for role in one.hands_over if role in order)
+        return [one.tap(role, layer) for role in order[last + 1 :]]
+
+
+def norms(weights: Tensor, values: Tensor) -> Tensor:
+    """‖Σ_h weights[h, q, k] values[h, k]‖ [query key], of weights [head query key] and values [head key d_model].
+
+    From the heads' inner products at each key, so that nothing as large as query × key × d_model is made.
+    """
+    of_key = values.transpose(0, 1)  # key head d_model
+    products = of_key @ of_key.mT  # key head head
+    a = weights.permute(2, 1, 0)  # key query head
+    squares = (a @ products * a).sum(-1)  # key query
+    return squares.clamp(min=0).sqrt().T.contiguous()
