@@ -120,6 +120,7 @@ function attentionOf({ id, path, queries, keys, causal }, { n_layer, n_head, d_h
     ),
     parts: {},
     identities: IDENTITIES,
+    hands_over: ["pattern", "v", "w_o"],
   };
 }
 
