@@ -40,7 +40,7 @@ class Session:
         self.subject, self.request = subject, request
         self.plan = plan_writing(subject, request, max_chars)
         self.taps = written_rows(subject.description) if request.rows else {}
-        names = [name for layers in self.taps.values() for name in layers]
+        names = [name for taps in self.taps.values() for name in taps]
         settings = Settings(request.temperature, request.top_k, request.top_p, request.seed)
         self.generator = Generator(subject.start(self.plan.run, names), settings, subject.tokenizer.never_sampled)
 
@@ -89,8 +89,7 @@ class Session:
             "u": step.u,
             "before": float(step.drawn.before[token.id]),
             "after": float(step.drawn.after[token.id]),
-            "rows": rows_json(step, self.taps.get("rows")),
-            "cross_rows": rows_json(step, self.taps.get("cross_rows")),
+            "rows": {id: rows_json(step, taps) for id, taps in self.taps.items()} if self.request.rows else None,
             "prediction": self._prediction(step),
             "cache": {"positions": len(step.ids), "computed": step.computed, "bytes": step.cache_bytes},
         }
@@ -114,21 +113,13 @@ def check_max_new(asked: int, limit: int) -> None:
 
 
 def written_rows(description: Description) -> dict[str, list[str]]:
-    """The overviews of the stack that writes, one name per layer: its self-attention and its cross-attention."""
-    shown = [one for one in description.attentions if one.stack == description.logits.stack and one.overview]
-    fields = {
-        "rows": [one for one in shown if one.queries == one.keys],
-        "cross_rows": [one for one in shown if one.queries != one.keys],
-    }
-    return {
-        field: [tap for one in found for tap in one.roles[one.overview or ""].taps] for field, found in fields.items()
-    }
+    """The overviews of each attention of the stack that writes, one tap per layer, by the attention's id."""
+    shown = [one for one in description.attentions if one.stack == description.logits.stack]
+    return {one.id: list(one.roles[one.overview].taps) for one in shown if one.overview}
 
 
-def rows_json(step: Step, patterns: Sequence[str] | None) -> dict[str, Any] | None:
-    """The newest query's weights in every layer and head, [layer head key], as bytes round(255·w) in base64; None for
-    no patterns."""
-    if not patterns:
-        return None
-    rows = torch.stack([step.tensors[name][:, -1] for name in patterns])  # layer head key
+def rows_json(step: Step, overviews: Sequence[str]) -> dict[str, Any]:
+    """The newest query's weights in every layer and head of one attention, [layer head key], as bytes round(255·w) in
+    base64."""
+    rows = torch.stack([step.tensors[name][:, -1] for name in overviews])  # layer head key
     return in_json("pattern", rows, "uint8")

@@ -4,8 +4,8 @@ import * as api from "./api.js";
 import { events } from "./sse.js";
 
 /**
- * Run a generation. `onEvent(name, data)` gets "start", "step" and "end"; in a step `rows.data` and
- * `cross_rows.data` are Uint8Arrays here.
+ * Run a generation. `onEvent(name, data)` gets "start", "step" and "end"; in a step the `data` of
+ * each attention's `rows` is a Uint8Array here.
  * Resolves with the "end" event's data, or null when the stream stopped without one. Aborting the signal closes the
  * connection and rejects with an AbortError; the server's own error is thrown as an `ApiError`.
  * @param {object} request
@@ -30,8 +30,9 @@ export async function generate(request, { signal, onEvent }) {
 
 /** The attention rows of a step out of base64. @param {Record<string, any>} content */
 function withRows(content) {
+  if (!content.rows) return content;
   /** @param {{data: string}} rows */
   const read = (rows) => ({ ...rows, data: Uint8Array.from(atob(rows.data), (character) => character.charCodeAt(0)) });
-  const names = ["rows", "cross_rows"].filter((name) => content[name]);
-  return { ...content, ...Object.fromEntries(names.map((name) => [name, read(content[name])])) };
+  const rows = Object.entries(content.rows).map(([id, one]) => [id, read(one)]);
+  return { ...content, rows: Object.fromEntries(rows) };
 }

@@ -15,23 +15,22 @@ const CAUSAL = 1;
 
 /**
  * @param {import("./wire.js").Decoded} overview  round(255·a) of every head, and the masks' reasons
- * @param {{token: Token, rows: Rows, cross_rows?: Rows|null, seconds: number}} step
+ * @param {{token: Token, rows: Object<string, Rows>, seconds: number}} step  the rows by attention
  * @param {any} model
  * @returns {import("./wire.js").Decoded}
  */
-export function grow({ meta, tensors }, { token, rows, cross_rows: crossRows, seconds }, model) {
+export function grow({ meta, tensors }, { token, rows, seconds }, model) {
   const writing = model.description.writes;
   /** @type {Object<string, import("./wire.js").Tensor>} */
   const grown = {};
   for (const [name, tensor] of Object.entries(tensors)) {
     const { attention, layer, role } = /** @type {import("../model/places.js").Part} */ (partOf(model, name));
     const { queries, keys } = attention;
-    const sent = /** @type {Rows} */ (keys === writing ? rows : crossRows);
     if (queries !== writing)
       grown[name] = tensor; // the encoder has read its sentence already
     else if (role === "mask")
       grown[name] = extend(tensor, keys === writing, CAUSAL, (row) => maskRow(tensor, row, keys === writing));
-    else grown[name] = extend(tensor, keys === writing, 0, (head) => rowOf(sent, layer, head));
+    else grown[name] = extend(tensor, keys === writing, 0, (head) => rowOf(rows[attention.id], layer, head));
   }
   const told = writing === "target" ? longerTarget(meta, token) : longerSource(meta, token);
   return { meta: { ...meta, ...told, seconds }, tensors: grown };

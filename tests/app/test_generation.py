@@ -63,7 +63,7 @@ async def test_the_stream_is_the_models_generation(client: AsyncClient, gpt: Che
 
 
 def read_rows(step: dict[str, Any]) -> np.ndarray:
-    rows = step["rows"]
+    rows = step["rows"]["self"]
     assert rows["dtype"] == "uint8"
     assert rows["shape"] == [6, 8, step["index"] + 1]
     return np.frombuffer(base64.b64decode(rows["data"]), np.uint8).reshape(rows["shape"])

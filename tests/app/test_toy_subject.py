@@ -1,5 +1,6 @@
 """A model of another kind is listed, opened, described, traced, edited and written on, through the API as it is."""
 
+import base64
 from collections.abc import AsyncIterator
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +19,7 @@ from model.run import Run
 from model.subjects import SOURCES
 from tests.app.helpers import decode, parse_events, refused, trace
 from tests.toys.subject import END, LETTERS, VOCAB, BigramFolders
+from tests.toys.two_attentions import TwoFolders
 
 TEXT = "abcabcabd"
 ROLES = ["mask", "share", "v", "head_out", "attn_out"]
@@ -122,7 +124,7 @@ async def test_it_writes_on(client: AsyncClient) -> None:
     steps: list[dict[str, Any]] = [data for name, data in events if name == "step"]
     assert [step["token"]["text"] for step in steps] == ["b", "c", "a", "b"]
     assert steps[0]["before"] == pytest.approx(counted([0])[0, 1])
-    assert steps[1]["rows"]["shape"] == [1, 1, 3]
+    assert steps[1]["rows"]["newest"]["shape"] == [1, 1, 3]
     assert events[-1][1]["reason"] == "max_new_tokens"
 
 
@@ -153,3 +155,23 @@ async def test_one_that_does_not_load_takes_nothing_with_it(client: AsyncClient)
     assert "'empty'" in error["message"]
     assert "toy" in error["known"]
     assert (await client.post("/api/trace", json={"text": "a"})).status_code == 200
+
+
+async def test_the_rows_of_two_self_attentions_in_a_layer_are_kept_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("model.subjects.SOURCES", [TwoFolders()])
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two" / "bigram.txt").write_text(TEXT)
+    settings = Settings(device="cpu", models_dir=(tmp_path,), default_model="two")
+    app = create_app(settings, library.discover(settings))
+    lifespan, transport = app.router.lifespan_context(app), ASGITransport(app)
+    async with lifespan, AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        asked = {"text": "a", "temperature": 0, "max_new_tokens": 2}
+        events = parse_events((await client.post("/api/generate", json=asked)).text)
+        whole, _ = await trace(client, text="abc", want=["*/share"])
+    rows = next(data["rows"] for name, data in reversed(events) if name == "step")
+    assert list(rows) == ["newest", "first"]
+    for id, tap in (("newest", "look/share"), ("first", "first/share")):
+        sent = np.frombuffer(base64.b64decode(rows[id]["data"]), np.uint8).reshape(rows[id]["shape"])
+        np.testing.assert_array_equal(sent, 255 * whole[tap][None, :, -1])  # layer head key

@@ -121,10 +121,10 @@ async def test_the_target_is_written_step_by_step(families: AsyncClient, transla
     for step, data in zip(expected, steps, strict=True):
         assert (data["index"], data["token"]["id"], data["u"]) == (len(step.ids) - 1, step.ids[-1], step.u)
         stacked = np.stack([step.tensors[name][:, 0].numpy() for name in names[:2]])
-        np.testing.assert_array_equal(read_rows(data["rows"]), np.round(255 * stacked).astype(np.uint8))
+        np.testing.assert_array_equal(read_rows(data["rows"]["decoder"]), np.round(255 * stacked).astype(np.uint8))
         stacked = np.stack([step.tensors[name][:, 0].numpy() for name in names[2:]])
-        np.testing.assert_array_equal(read_rows(data["cross_rows"]), np.round(255 * stacked).astype(np.uint8))
-        assert data["cross_rows"]["shape"] == [2, 3, len(ids)]
+        np.testing.assert_array_equal(read_rows(data["rows"]["cross"]), np.round(255 * stacked).astype(np.uint8))
+        assert data["rows"]["cross"]["shape"] == [2, 3, len(ids)]
     assert events[-1][0] == "end"
 
 
@@ -146,14 +146,14 @@ async def test_why_a_target_ends(families: AsyncClient, monkeypatch: pytest.Monk
     monkeypatch.setattr("model.generate.draw", lambda dist, u: 97)
     full = await stream(families, target_ids=[97] * 61, max_new_tokens=9, rows=False)
     assert full[-1][1] == {"reason": "window_full", "n_new": 2}
-    assert (full[1][1]["rows"], full[1][1]["cross_rows"]) == (None, None)
+    assert full[1][1]["rows"] is None
     assert (await stream(families, max_new_tokens=2))[-1][1] == {"reason": "max_new_tokens", "n_new": 2}
     monkeypatch.setattr("model.generate.draw", lambda dist, u: 256)
     assert (await stream(families))[-1][1] == {"reason": "end_of_text", "n_new": 1}
 
 
-async def test_other_families_have_no_cross_rows(families: AsyncClient) -> None:
+async def test_other_families_have_rows_of_one_attention(families: AsyncClient) -> None:
     events = await stream(families, model="gpt", max_new_tokens=1)
     assert events[0][1]["target_tokens"] is None
-    assert events[1][1]["cross_rows"] is None
-    assert events[1][1]["rows"]["shape"] == [2, 3, len(SOURCE) + 1]
+    (rows,) = events[1][1]["rows"].items()
+    assert (rows[0], rows[1]["shape"]) == ("self", [2, 3, len(SOURCE) + 1])

@@ -55,8 +55,10 @@ async def generate(session: Annotated[Session, Depends(opened)], work: WorkDep) 
     Without the causal mask, a new token changes earlier rows, so each step recomputes all of them.
 
     `start` has the prompt's tokens and the first prediction; each `step` the new token, the number u that drew it, its
-    probability before and after the sampling settings, its attention rows in all layers and heads, and the next
-    prediction; `end` the reason. `error` has the usual error shape. Closing the connection stops the work.
+    probability before and after the sampling settings, its `rows`, and the next prediction; `end` the reason. `rows`
+    has, by the id of each attention of the stack that writes, the token's weights in all layers and heads, [layer head
+    key]: round(255·w) as bytes in base64. It is null if `rows` is off. `error` has the usual error shape. Closing the
+    connection stops the work.
     """
     try:
         async for event in events(session, work):

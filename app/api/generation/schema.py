@@ -16,4 +16,8 @@ class GenerateRequest(Run, Sampling):
         default=32, ge=1, description="Stop after this many tokens; the server has a limit.", examples=[8]
     )
     n: Candidates = 12
-    rows: bool = Field(default=True, description="Send the new token's attention rows in all layers and heads.")
+    rows: bool = Field(
+        default=True,
+        description="Send the new token's weights in every layer and head, for each attention (by its id) of the stack "
+        "that writes.",
+    )

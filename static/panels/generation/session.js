@@ -72,7 +72,7 @@ export function createSession(actions) {
       read(step.prediction);
       read(step.from);
       const before = actions.get();
-      draws.set(next.join("."), { ...step, rows: null, cross_rows: null, settings: step.from.settings });
+      draws.set(next.join("."), { ...step, rows: null, settings: step.from.settings });
       const patch = shown(before, trace?.model, next, nPrompt);
       actions.learn(before, { ...before, ...patch }, step);
       actions.set(patch);

@@ -1,0 +1,72 @@
+/** An overview that grows by a generated token's rows. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { grow } from "../../static/data/grow.js";
+
+const { decoder, translator } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
+const TOKEN = { index: 2, id: 7, text: "z", bytes: "7a", start: 2, end: 3, partial: false, special: false };
+const META = { tokens: [TOKEN, TOKEN], position_ids: [0, 1], target_tokens: [TOKEN, TOKEN] };
+
+/** A decoder whose layers have two self-attentions: "self", and "near" with taps of its own. */
+function withNear() {
+  const [self] = decoder.description.attentions;
+  const renamed = Object.entries(self.roles).map(([role, { dims, taps }]) => {
+    return [role, { dims, taps: taps.map((/** @type {string} */ tap) => tap.replace(".attn.", ".near.")) }];
+  });
+  const near = { ...self, id: "near", roles: Object.fromEntries(renamed) };
+  return { description: { ...decoder.description, attentions: [self, near] } };
+}
+
+/** The overviews of all attentions, [head 2, query 2, key 2]. @param {any} model */
+function overviewsOf(model) {
+  const named = model.description.attentions.flatMap((/** @type {any} */ one) => one.roles[one.overview].taps);
+  const tensor = () => ({ shape: [2, 2, 2], dims: ["head", "query", "key"], data: new Uint8Array(8).fill(9) });
+  return Object.fromEntries(named.map((/** @type {string} */ name) => [name, tensor()]));
+}
+
+/** Rows [layer 2, head 2, key n] whose numbers say where they belong. @param {number} of @param {number} n */
+function rowsOf(of, n) {
+  const data = Uint8Array.from({ length: 4 * n }, (_, i) => of + 10 * Math.floor(i / n));
+  return { shape: [2, 2, n], data };
+}
+
+/** The last row of each head. @param {{shape: number[], data: any}} tensor */
+const lastRows = ({ shape: [nHead, nQuery, nKey], data }) =>
+  Array.from({ length: nHead }, (_, head) => [
+    ...data.slice((head + 1) * nQuery * nKey - nKey, (head + 1) * nQuery * nKey),
+  ]);
+
+test("each of two self-attentions in a layer gets its own rows", () => {
+  const model = withNear();
+  const step = { token: TOKEN, seconds: 0, rows: { self: rowsOf(100, 3), near: rowsOf(1, 3) } };
+  const { tensors } = grow({ meta: META, tensors: overviewsOf(model) }, step, model);
+  for (const [{ id, roles }, first] of /** @type {[any, number][]} */ (
+    model.description.attentions.map((/** @type {any} */ one) => [one, one.id === "self" ? 100 : 1])
+  ))
+    roles.pattern.taps.forEach((/** @type {string} */ name, /** @type {number} */ layer) => {
+      assert.deepEqual(tensors[name].shape, [2, 3, 3], id);
+      const expected = [0, 1].map((head) => Array(3).fill(first + 10 * (2 * layer + head)));
+      assert.deepEqual(lastRows(tensors[name]), expected, name);
+    });
+});
+
+test("a translator's target grows: the cross-attention gets a query, the encoder nothing", () => {
+  const step = { token: TOKEN, seconds: 0, rows: { decoder: rowsOf(100, 3), cross: rowsOf(1, 2) } };
+  const overview = { meta: META, tensors: overviewsOf(translator) };
+  const { meta, tensors } = grow(overview, step, translator);
+  assert.equal(meta.target_tokens.length, 3);
+  const of = (/** @type {string} */ id) =>
+    translator.description.attentions.find((/** @type {any} */ one) => one.id === id).roles.pattern.taps;
+  for (const name of of("encoder")) assert.equal(tensors[name], overview.tensors[name]);
+  assert.deepEqual(lastRows(tensors[of("decoder")[1]]), [
+    [120, 120, 120],
+    [130, 130, 130],
+  ]);
+  assert.deepEqual(tensors[of("cross")[0]].shape, [2, 3, 2]);
+  assert.deepEqual(lastRows(tensors[of("cross")[1]]), [
+    [21, 21],
+    [31, 31],
+  ]);
+});
