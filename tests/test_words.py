@@ -1,4 +1,4 @@
-"""The Japanese catalogue has one word for one thing."""
+"""The catalogues: one Japanese word for each thing, and one sign for an apostrophe in English."""
 
 import json
 import re
@@ -36,6 +36,12 @@ def test_no_other_word_stands_for_it(word: str) -> None:
     others = {key: text for key, text in known.items() if re.search(WORDS[word], text)}
     assert not others, f"{word}: {others}"
     assert any(word in text for text in known.values())
+
+
+def test_an_apostrophe_is_typographic() -> None:
+    known: dict[str, str] = json.loads(CATALOGUE.with_name("en.json").read_text("utf-8"))
+    assert [key for key, text in known.items() if "'" in text] == []
+    assert any("’" in text for text in known.values())
 
 
 def test_numbers_are_not_persons() -> None:

@@ -5,7 +5,7 @@
 
 /** @typedef {"weights"|"signed"} RampName  @typedef {[number, number, number]} Rgb */
 
-/** Paper → indigo for weights; vermilion … paper … indigo for signed values. */
+/** Paper → indigo for weights; red … paper … indigo for signed values. */
 const STOPS = {
   light: {
     weights: ["#fbfaf6", "#cfd6f8", "#8593ee", "#3546d3", "#171b57"],

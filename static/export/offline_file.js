@@ -15,11 +15,11 @@ import { legendMarkup, matrixMarkup } from "./station_picture.js";
  * @returns {Promise<string>}
  */
 export async function offlineHtml({ trace, state, station, pictures, caption, link }) {
-  const files = ["css/tokens.css", "css/tok.css", "css/offline.css", "export/offline_page.js"].map((name) =>
-    read(`/static/${name}`),
+  const files = ["css/tokens.css", "css/tok.css", "css/hovertext.css", "css/offline.css", "export/offline_page.js"].map(
+    (name) => read(`/static/${name}`),
   );
   const library = pictures.some(({ kind }) => kind !== "matrix") ? source() : "";
-  const [tokensCss, tokCss, offlineCss, script, plotly] = await Promise.all([...files, library]);
+  const [tokensCss, tokCss, hoverCss, offlineCss, script, plotly] = await Promise.all([...files, library]);
   const { query, key } = position(state, trace);
   const roles = ({ index }, side) => [
     side === trace.queries && index === query && "q",
@@ -51,7 +51,7 @@ export async function offlineHtml({ trace, state, station, pictures, caption, li
     data: { pictures: pictures.map((picture) => plainFigure(picture)), sentence: caption.sentence },
     plotly,
     script,
-    style: `${tokensCss}\n${tokCss}\n${offlineCss}`,
+    style: [tokensCss, tokCss, hoverCss, offlineCss].join("\n"),
   });
 }
 

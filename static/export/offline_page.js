@@ -24,7 +24,7 @@
 
   /** @param {HTMLElement} root @param {any} picture */
   function follow(root, picture) {
-    const [tip, band] = ["tip", "band"].map((name) => root.appendChild(hidden(name)));
+    const [tip, band] = ["hovertext", "band"].map((name) => root.appendChild(hidden(name)));
     /** @type {Figure} */
     const figure = { root, picture, view: picture.size.view, tip, band, start: null };
     root.style.width = `${picture.size.width}px`;

@@ -49,7 +49,7 @@ export function largest(values) {
 }
 
 /**
- * What LayerNorm makes of feature `d` before its gain and bias: (x_d − μ) / √(σ² + ε) (Ba et al. 2016).
+ * What LayerNorm makes of dimension `d` before its gain and bias: (x_d − μ) / √(σ² + ε) (Ba et al. 2016).
  * @param {ArrayLike<number>} x  [d_model] @param {number} d @param {number} eps
  */
 export function normalised(x, d, eps) {

@@ -4,6 +4,7 @@
 
 import { h, keepingFocus, replace, setText, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
+import { drawFormula } from "./station.js";
 
 /**
  * A row of choices, one of which is on.
@@ -96,14 +97,8 @@ export function buildLayerStation(root) {
   return { title, tools, formula, body };
 }
 
-/** Its title, formula, note and legend. @param {any} parts @param {string} title */
-export function drawStrip(parts, title, { formula, note, legend = null }) {
+/** Its title and what is in its strip. @param {any} parts @param {string} title @param {{formula: any, note: any, legend?: any}} content */
+export function drawStrip(parts, title, content) {
   setText(parts.title, title);
-  replace(
-    parts.formula,
-    h("span", { class: "formulas" }, formula),
-    h("span", { class: "dim" }, note),
-    h("span", { class: "grow" }),
-    legend,
-  );
+  drawFormula(parts.formula, content);
 }

@@ -1,8 +1,9 @@
 /** What the stations of the open head share: the title bar, and the strip with formula and legend. */
 
-import { h, replace, setText } from "../ui/dom.js";
+import { h, setText } from "../ui/dom.js";
 import { headChip } from "../ui/head_chip.js";
 import { headTitle } from "../ui/head_names.js";
+import { drawFormula } from "./station.js";
 
 /**
  * The fixed parts of a station, in their order.
@@ -23,8 +24,7 @@ export function buildStation(root) {
  * @param {any} model @param {import("../state/store.js").State} state
  * @param {{formula: Node[], note: string, legend?: Node|null}} strip
  */
-export function drawHead(parts, model, state, { formula, note, legend }) {
+export function drawHead(parts, model, state, strip) {
   setText(parts.title, headTitle(model, state));
-  const words = h("span", { class: "dim" }, note);
-  replace(parts.formula, h("span", { class: "formulas" }, formula), words, h("span", { class: "grow" }), legend);
+  drawFormula(parts.formula, strip);
 }

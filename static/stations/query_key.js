@@ -11,6 +11,7 @@ import { h } from "../ui/dom.js";
 import { cellWeight, percent, significant } from "../ui/format.js";
 import { headLabel, headParts } from "../ui/head_names.js";
 import { phrase, t } from "../ui/i18n.js";
+import { namedLabel } from "../ui/token_text.js";
 
 /** What forbids a cell, bit by bit: the twins of model/masks.py. */
 export const REASONS = { causal: 1, padding: 2, window: 4, edited: 8 };
@@ -79,11 +80,7 @@ export function drawSquare(root, trace, state, actions, own) {
 }
 
 function describeCell(query, key, [string, { value, ...vars }]) {
-  const token = (role, [label, index]) => [
-    h("b", { class: `${role} mono` }, label),
-    h("small", { class: "dim" }, ` ${index}`),
-  ];
-  const parts = { query: h("span", null, token("q", query)), key: h("span", null, token("k", key)) };
+  const parts = { query: namedLabel(query[0], "q", query[1]), key: namedLabel(key[0], "k", key[1]) };
   const words = phrase(string, { ...vars, value: h("b", { class: "mono" }, value) });
   return phrase("matrix.cell", { ...parts, words: h("span", null, words) });
 }

@@ -1,6 +1,6 @@
-/** The fixed parts of a station without a head: its title, its tools, the strip with the formula, and its picture. */
+/** The fixed parts of a station without a head (title, tools, strip, picture), and what every station writes into its strip. */
 
-import { h } from "../ui/dom.js";
+import { h, replace } from "../ui/dom.js";
 
 /** @param {HTMLElement} root @param {string} title @param {...Node} tools */
 export function buildPlainStation(root, title, ...tools) {
@@ -15,4 +15,13 @@ export function buildPlainStation(root, title, ...tools) {
   );
   root.append(bar, formula, body);
   return { formula, body };
+}
+
+/**
+ * What is in the strip above a picture.
+ * @param {Element} strip @param {{formula: any, note: any, legend?: any}} content
+ */
+export function drawFormula(strip, { formula, note, legend = null }) {
+  const [formulas, words] = [h("span", { class: "formulas" }, formula), h("span", { class: "dim" }, note)];
+  replace(strip, formulas, words, h("span", { class: "grow" }), legend);
 }

@@ -1,5 +1,6 @@
 /** Errors in words. */
 
+import { integer } from "./format.js";
 import { hasString, t } from "./i18n.js";
 
 /**
@@ -9,6 +10,11 @@ import { hasString, t } from "./i18n.js";
 export function errorText(error) {
   const { code, limit, got, hint, message } = /** @type {import("../data/api.js").ApiError} */ (error);
   const key = `error.${code}`;
-  if (code && hasString(key)) return t(key, { limit: limit ?? "", got: got ?? "" });
+  if (code && hasString(key)) return t(key, { limit: written(limit), got: written(got) });
   return [message, hint].filter(Boolean).join(" ");
+}
+
+/** @param {unknown} value  a count, or a name */
+function written(value) {
+  return typeof value === "number" ? integer(value) : String(value ?? "");
 }

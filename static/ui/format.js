@@ -1,4 +1,7 @@
-/** How the page writes numbers: a real minus sign, thin spaces between thousands, never "-0". */
+/**
+ * How the page writes numbers: a real minus sign, commas between thousands (as `Intl.NumberFormat` writes English and
+ * Japanese, and as the command line does), a narrow space before a unit, never "-0".
+ */
 
 const MINUS = "\u2212";
 const THIN = "\u202f";
@@ -48,10 +51,10 @@ export function percent(share, digits = 1) {
   return `${number(share * 100, digits)}${THIN}%`;
 }
 
-/** 4076 → "4 076" with a thin space. @param {number} value @returns {string} */
+/** 4076 → "4,076". @param {number} value @returns {string} */
 export function integer(value) {
   const text = Math.abs(Math.round(value)).toString();
-  return (value < 0 ? MINUS : "") + text.replace(/\B(?=(\d{3})+$)/g, THIN);
+  return (value < 0 ? MINUS : "") + text.replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 /** Seconds → "38 ms" or "1.2 s". @param {number} seconds @returns {string} */

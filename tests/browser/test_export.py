@@ -303,8 +303,8 @@ def test_offline_html(page: "Page", offline: Any, traced: "Trace", tmp_path: Pat
     box = plot.locator(".cells").bounding_box() or {}
     labels = plot.locator(".row-label").count()
     saved.mouse.move(box["x"] + 10, box["y"] + 10)
-    expect(plot.locator(".tip")).to_be_visible()
-    said = plot.locator(".tip").inner_text().replace("\u2212", "-").split()[-1]
+    expect(plot.locator(".hovertext")).to_be_visible()
+    said = plot.locator(".hovertext").inner_text().replace("\u2212", "-").split()[-1]
     assert float(said) == pytest.approx(live[0][0], rel=1e-3), "the words of the first cell"
     saved.mouse.down()
     saved.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)

@@ -44,7 +44,7 @@ def cut_off(model: Checkpoint, text: str, target: str) -> str:
     encode = model.tokenizer.encode
     logits = trace(model, encode(text), ["logits"], target=encode(target)).tensors["logits"][-1]
     found = distribution(logits, Settings(0.8, 20, 0.95), model.tokenizer.never_sampled)
-    return f"{model.config.vocab_size - len(model.tokenizer.never_sampled) - found.n_kept:,}".replace(",", "\u202f")
+    return f"{model.config.vocab_size - len(model.tokenizer.never_sampled) - found.n_kept:,}"
 
 
 def test_what_is_cut_off_is_counted_without_them(page: "Page", translator: Checkpoint) -> None:

@@ -272,7 +272,7 @@ def test_units_and_a_guess_that_was_not_made(page: "Page", model: checkpoint.Che
     verdict = spot(page, "opened").get_by_test_id("guess-verdict")
     verdict.wait_for()
     assert verdict.get_attribute("data-kind") == "shown"
-    assert f"{len(found.dead)} of" in verdict.inner_text().replace("\u202f", "")
+    assert f"{len(found.dead)} of" in verdict.inner_text().replace(",", "")
     assert page.get_by_test_id("quiz-score").inner_text() == "", "what was only looked at is no guess"
 
 

@@ -48,7 +48,8 @@ def explained(page: "Page", model: checkpoint.Checkpoint, **state: Any) -> "Loca
 
 
 def line(why: "Locator", step: str) -> str:
-    return why.locator(f'[data-step="{step}"] .why-line').inner_text().replace("\u2212", "-").replace("\u202f", "")
+    text = why.locator(f'[data-step="{step}"] .why-line').inner_text().replace("\u2212", "-")
+    return re.sub(r"(?<=\d),(?=\d{3})", "", text)
 
 
 def number(text: str) -> float:

@@ -62,7 +62,8 @@ export function measure(matrix, { width, view, type, dpr, touch, wide = widthOf 
   };
 }
 
-const longest = (narrow) => (narrow ? 64 : 96);
+/** Room for a label: 144 pixels hold eleven Japanese characters. @param {boolean} narrow */
+const longest = (narrow) => (narrow ? 64 : 144);
 
 /** What row labels and their title need on the left. @param {string[]} labels as they are shown */
 export function roomBeside(labels, font = 13 * typeScale(), type = typeScale(), wide = widthOf) {

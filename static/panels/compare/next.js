@@ -7,7 +7,7 @@ import { rowOf } from "../../model/selection.js";
 import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
 import { integer, number, percent, power, signed } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { tokenText } from "../../ui/token_text.js";
+import { namedToken } from "../../ui/token_text.js";
 import { pairOfBars } from "./bars.js";
 
 /** How many of each run's most likely tokens. */
@@ -94,7 +94,7 @@ function chosenOf({ p, q, tokens, candidates }, query, wish) {
 }
 
 function logpWords({ candidate, note, delta }) {
-  const token = h("b", { class: "mono token-name" }, tokenText(candidate.token));
+  const token = namedToken(candidate.token);
   const shares = { before: percent(candidate.before, 2), after: percent(candidate.after, 2) };
   const words = phrase("compare.logp", { token, delta: h("b", { class: "mono" }, signed(delta, 3)), ...shares });
   return note ? [...words, h("span", { class: "dim" }, ` (${t(note)})`)] : words;

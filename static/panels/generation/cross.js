@@ -6,7 +6,7 @@ import { queryAt } from "../../model/written.js";
 import { h, keepingFocus, replace } from "../../ui/dom.js";
 import { headWords } from "../../ui/head_names.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { tokenText } from "../../ui/token_text.js";
+import { namedToken, tokenText } from "../../ui/token_text.js";
 import { isTrace } from "./drawn.js";
 
 /**
@@ -36,7 +36,7 @@ export function createCrossRow(session, actions) {
       const index = session.chosen(path);
       const { layer, head } = state;
       const of = headWords(trace.model, { attention: cross.id, layer, head });
-      const token = h("b", { class: "mono token-name q" }, tokenText(session.word(path.ids[index])));
+      const token = namedToken(session.word(path.ids[index]), "q");
       replace(about, phrase("generation.cross", { of, token, next: index + 1 }));
       row.setAttribute("aria-label", about.textContent ?? "");
       const lit = trace.attention === cross ? state.key : null;

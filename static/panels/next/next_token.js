@@ -10,7 +10,7 @@ import { taken } from "../../model/take.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { actualOf, restOf, unsureOf, whereOf } from "../../ui/next_words.js";
-import { tokenText } from "../../ui/token_text.js";
+import { namedToken } from "../../ui/token_text.js";
 
 /** More of them are in the ribbon's own station. */
 const SHOWN = 12;
@@ -56,7 +56,7 @@ export default {
 function goesOnWith({ token, key, vars }) {
   return phrase(key, {
     .../** @type {Record<string, string|number>} */ (vars),
-    token: h("b", { class: "mono token-name" }, tokenText(token)),
+    token: namedToken(token),
   });
 }
 

@@ -2,9 +2,9 @@
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { weightScale } from "../../chart/matrix/scale.js";
-import { h } from "../../ui/dom.js";
 import { cellWeight, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
+import { namedLabel } from "../../ui/token_text.js";
 import { reasonOf } from "../query_key.js";
 import { unitCells } from "./unit_cells.js";
 
@@ -46,15 +46,15 @@ export function drawGroupedWeights(root, trace, state, actions) {
     tableText: (row, col) =>
       forbidden?.[at(row, col)] ? t("matrix.forbidden_word") : significant(values[at(row, col)]),
     describe: (row, col) =>
-      phrase("matrix.cell", { query: token("q", rows, row), key: token("k", cols, col), words: words(row, col) }),
+      phrase("matrix.cell", {
+        query: namedLabel(rows[row], "q", row),
+        key: namedLabel(cols[col], "k", col),
+        words: words(row, col),
+      }),
     chosen: { row: units.chosen.q, col: units.chosen.k, span: "cell", role: "q" },
     onChoose: (row, col) => actions.set(units.choose(row, col)),
     square: true,
     sums: true,
     filename: `chumoku-layer${state.layer}-head${state.head}-weights-${units.unit}`,
   });
-}
-
-function token(role, labels, index) {
-  return h("span", null, h("b", { class: `${role} mono` }, labels[index]), h("small", { class: "dim" }, ` ${index}`));
 }

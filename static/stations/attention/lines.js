@@ -10,6 +10,7 @@ import { colourName } from "../../chart/lines/svg.js";
 import { h } from "../../ui/dom.js";
 import { significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
+import { namedLabel } from "../../ui/token_text.js";
 import { shownHeads } from "./line_heads.js";
 import { sharedCharacters, unitCells } from "./unit_cells.js";
 
@@ -102,12 +103,12 @@ function describe(weights, rows, chosen, role, index) {
   const other = role === "q" ? "k" : "q";
   const lists = weights.series.map(({ name }, series) => {
     const list = listOf(weightsAt(weights, series, { role, index }), several ? SAID.each : SAID.one, asked, (at) =>
-      token(rows, other, at),
+      namedLabel(rows[other].labels[at], other, at),
     );
     return h("span", { dataset: { series } }, several && [h("span", { class: "dim" }, name), " "], list);
   });
   const list = h("span", { class: several ? "said-heads" : null }, lists);
-  return phrase(`lines.reads_${role}`, { token: h("span", null, token(rows, role, index)), list });
+  return phrase(`lines.reads_${role}`, { token: namedLabel(rows[role].labels[index], role, index), list });
 }
 
 /** The first `most` of `all`, the one that is asked for, and how many more there are. */
@@ -118,8 +119,4 @@ function listOf(all, most, asked, tokenAt) {
   const items = said.map((one, i) => [i > 0 && t("lines.comma"), tokenAt(one.other), " ", number(one)]);
   const rest = all.length - said.length;
   return [items, rest > 0 && h("span", { class: "dim" }, ` ${t("lines.more", { n: rest })}`)];
-}
-
-function token(rows, role, index) {
-  return [h("b", { class: `${role} mono` }, rows[role].labels[index]), h("small", { class: "dim" }, ` ${index}`)];
 }

@@ -9,6 +9,7 @@ import { cellWeight, number, significant } from "../../ui/format.js";
 import { headLabel, headParts } from "../../ui/head_names.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mo, row, sub } from "../../ui/mathml.js";
+import { namedLabel } from "../../ui/token_text.js";
 import { nameOfPart, part, segment } from "../activation_parts.js";
 import { buildStation, drawHead } from "../opened_head.js";
 import { labelsOf, reasonOf } from "../query_key.js";
@@ -83,7 +84,7 @@ function matrixOf(trace, state, { id, title, rows, values, scale, chosen, onChoo
     hover: (token, d) => [`${rows.labels[token]} [${d}]`, say(token, d)],
     describe: (token, d) =>
       phrase("av.readout", {
-        token: tokenName(rows, token),
+        token: namedLabel(rows.labels[token], rows.role, token),
         dimension: d,
         words: h("b", { class: "mono" }, say(token, d)),
       }),
@@ -94,9 +95,6 @@ function matrixOf(trace, state, { id, title, rows, values, scale, chosen, onChoo
     filename: ["chumoku", ...headParts(trace.model, state), id].join("-"),
   };
 }
-
-const tokenName = ({ labels, role }, index) =>
-  h("span", null, h("b", { class: `${role} mono` }, labels[index]), h("small", { class: "dim" }, ` ${index}`));
 
 function drawZ(place, trace, state, z, { query, key, dimension, once }, choose) {
   const scale = signedScale(z.data);

@@ -1,7 +1,8 @@
 /** The first step: the text split into tokens, each with its id in the vocabulary. */
 
 import { h } from "../../ui/dom.js";
-import { math, mi, mn, mo, mtext } from "../../ui/mathml.js";
+import { integer } from "../../ui/format.js";
+import { math, mi, mn, mo } from "../../ui/mathml.js";
 import { tokenText } from "../../ui/token_text.js";
 
 export const tokens = {
@@ -13,10 +14,11 @@ export const tokens = {
       mo("→"),
       mi("tokens"),
       mo("→"),
+      mn(0),
+      mo("≤"),
       mi("id"),
-      mtext(" ∈ {0, …, "),
-      mn(model.vocab_size - 1),
-      mtext("}"),
+      mo("≤"),
+      mn(integer(model.vocab_size - 1)),
     ),
   list({ trace, query }, actions) {
     const item = (token) => {

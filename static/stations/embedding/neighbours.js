@@ -7,7 +7,7 @@ import { number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { walkList } from "../../ui/list_keys.js";
 import { frac, math, mi, mo, mtext, row, sub } from "../../ui/mathml.js";
-import { tokenText } from "../../ui/token_text.js";
+import { namedToken, tokenText } from "../../ui/token_text.js";
 
 const partsOf = perRoot((place) => {
   const who = h("p", { class: "embedding-who", "aria-live": "polite", dataset: { testid: "neighbours-of" } });
@@ -53,9 +53,8 @@ export default {
 
 /** The token whose neighbours these are, and a link back to the chosen token. */
 function whoOf({ id, norm, tokens }, chosen, actions) {
-  const name = (token) => h("b", { class: "mono token-name" }, tokenText(token));
   const about = phrase("embedding.neighbours_of", {
-    token: name(tokens[id] ?? chosen),
+    token: namedToken(tokens[id] ?? chosen),
     id,
     norm: significant(norm, 4),
   });

@@ -2,9 +2,9 @@
 
 import { own } from "../../data/embedding.js";
 import { attentionOf, attentionsOf, can, stackOf, writesTarget } from "../../model/description.js";
-import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
+import { h, perRoot, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { buildPlainStation } from "../station.js";
+import { buildPlainStation, drawFormula } from "../station.js";
 import neighbours from "./neighbours.js";
 import positions from "./positions.js";
 import sum from "./sum.js";
@@ -71,18 +71,12 @@ export default {
     );
     if (lacks) return;
     const redraw = () => this.draw(root, trace, state, actions);
-    const { formula, note, legend } = tab.draw(place, trace, state, {
+    const content = tab.draw(place, trace, state, {
       ...actions,
       redraw,
       stack: shownStack(state, trace.model),
     });
-    replace(
-      parts.formula,
-      h("span", { class: "formulas" }, formula),
-      h("span", { class: "dim" }, note),
-      h("span", { class: "grow" }),
-      legend,
-    );
+    drawFormula(parts.formula, content);
   },
 };
 

@@ -6,6 +6,7 @@ import { columnsIn } from "../../model/matrix.js";
 import { h, perRoot, replace, update } from "../../ui/dom.js";
 import { integer, number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
+import { namedLabel } from "../../ui/token_text.js";
 import { nameOfPart } from "../activation_parts.js";
 import { labelsOf } from "../query_key.js";
 
@@ -82,10 +83,9 @@ function wordsOf({ pre, post }, row, unit) {
 }
 
 function describe(shown, row, unit, tokens) {
-  const token = h("span", null, h("b", { class: "q mono" }, tokens[row]), h("small", { class: "dim" }, ` ${row}`));
   return phrase("ffn.readout", {
     unit: h("b", { class: "mono" }, unit),
-    token,
+    token: namedLabel(tokens[row], "q", row),
     words: h("b", { class: "mono" }, wordsOf(shown, row, unit)),
   });
 }

@@ -11,7 +11,7 @@ import { ownState } from "../../state/own.js";
 import { h, keepingFocus, perRoot, replace, update } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { tokenText } from "../../ui/token_text.js";
+import { namedToken, tokenText } from "../../ui/token_text.js";
 import { depthLabels } from "../depths.js";
 
 export const own = ownState("lens", { axis: choice("linear", "log") });
@@ -41,8 +41,7 @@ export function drawFollowed(root, found, trace, at, state, actions) {
   const final = found.tokens[found.final.ids[at]];
   const next = found.next.same[at] ? null : (found.tokens[found.next.ids[at]] ?? null);
   const series = seriesOf(final, next);
-  const name = (token) => h("b", { class: "mono token-name" }, tokenText(token));
-  replace(parts.title, h("span", null, phrase("lens.followed", { token: name(final), row: found.rows[at] })));
+  replace(parts.title, h("span", null, phrase("lens.followed", { token: namedToken(final), row: found.rows[at] })));
   replace(
     parts.legend,
     series.map(({ name: words, colour }) => [

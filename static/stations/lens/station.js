@@ -10,7 +10,7 @@ import { h, perRoot, replace } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { math, mi, mo, row, sub, sup, transposed } from "../../ui/mathml.js";
-import { buildPlainStation } from "../station.js";
+import { buildPlainStation, drawFormula } from "../station.js";
 import { drawClassDepths } from "./classes.js";
 import { drawFollowed, own } from "./followed.js";
 import { drawGrid } from "./grid.js";
@@ -39,13 +39,8 @@ export default {
     const tokens = predictsTokens(trace.model);
     const at = placeOf(found, trace, state);
     const legend = legendOf(weightScale(), { number: (one) => percent(one, 0) });
-    replace(
-      parts.formula,
-      h("span", { class: "formulas" }, formulaOf(trace.model)),
-      h("span", { class: "dim" }, t(noteOf(trace.model))),
-      h("span", { class: "grow" }),
-      tokens ? legend : null,
-    );
+    const note = t(noteOf(trace.model));
+    drawFormula(parts.formula, { formula: formulaOf(trace.model), note, legend: tokens ? legend : null });
     replace(parts.how, t(tokens ? "lens.how" : "lens.how_classes"), tokens ? [" ", ownWords(found, trace)] : null);
     parts.grid.hidden = parts.followed.hidden = !tokens;
     parts.classes.hidden = tokens;

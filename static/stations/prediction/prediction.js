@@ -13,7 +13,7 @@ import { integer, number, percent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, row, sub, transposed } from "../../ui/mathml.js";
 import { actualOf, restOf, unsureOf, whereOf } from "../../ui/next_words.js";
-import { tokenText } from "../../ui/token_text.js";
+import { namedToken, tokenText } from "../../ui/token_text.js";
 
 const own = ownState("prediction", { axis: choice("linear", "log") });
 
@@ -110,7 +110,7 @@ function barsOf({ candidates, position: query }, { actual, take, log, state }) {
 }
 
 function saidOf(trace, prediction, actual) {
-  const token = actual && h("b", { class: "mono token-name" }, tokenText(actual.token));
+  const token = actual && namedToken(actual.token);
   const said = [
     actual && phrase(actual.key, { ...actual.vars, token }),
     restOf(trace.model, prediction, prediction.candidates.length),

@@ -9,6 +9,7 @@ import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { headLabel, headParts } from "../../ui/head_names.js";
 import { phrase, t } from "../../ui/i18n.js";
+import { namedLabel } from "../../ui/token_text.js";
 import * as formulas from "../attention/formulas.js";
 import { buildStation, drawHead } from "../opened_head.js";
 import { labelsOf } from "../query_key.js";
@@ -109,8 +110,7 @@ function wordsOf(name, trace) {
   const { data, shape } = trace.detail[name];
   const tokens = labelsIn(trace, name);
   const value = (row, col) => significant(data[row * shape[1] + col], 5);
-  const token = (row) =>
-    h("span", null, h("b", { class: `${name} mono` }, tokens[row]), h("small", { class: "dim" }, ` ${row}`));
+  const token = (row) => namedLabel(tokens[row], name, row);
   return {
     hover: (row, col) => [`${name}(${tokens[row]})[${col}] = ${value(row, col)}`],
     describe: (row, col) =>

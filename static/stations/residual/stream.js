@@ -8,6 +8,7 @@ import { placeOf } from "../../model/description.js";
 import { h, perRoot } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
+import { namedLabel } from "../../ui/token_text.js";
 import { nameOfPart, segment } from "../activation_parts.js";
 import { labelsOf } from "../query_key.js";
 import { MEASURES, own, WHAT } from "./own.js";
@@ -103,7 +104,7 @@ function drawTable(place, trace, at, parts, table, actions) {
     hover: (row, col) => [`${tokens[col]} · ${names[row]}`, `${unit} ${say(row, col)}`],
     describe: (row, col) =>
       phrase("residual.readout", {
-        token: tokenAt(tokens, col),
+        token: namedLabel(tokens[col], "q", col),
         depth: names[row],
         measure: unit,
         value: h("b", { class: "mono" }, say(row, col)),
@@ -125,6 +126,3 @@ function choiceOf(parts, { query, layer }, { layers }, actions, again) {
     },
   };
 }
-
-const tokenAt = (tokens, col) =>
-  h("span", null, h("b", { class: "q mono" }, tokens[col]), h("small", { class: "dim" }, ` ${col}`));

@@ -5,7 +5,8 @@ import { position } from "../../../model/selection.js";
 import { significant } from "../../../ui/format.js";
 import { headLabel } from "../../../ui/head_names.js";
 import { phrase } from "../../../ui/i18n.js";
-import { figure, spread, tellable, tokenName } from "./pieces.js";
+import { namedToken } from "../../../ui/token_text.js";
+import { figure, spread, tellable } from "./pieces.js";
 
 /** Weights closer to the largest than this are not offered as options. */
 const GAP = 0.03;
@@ -21,14 +22,14 @@ export function askAttention(trace, state) {
   const ranked = tellable(rankedKeys(detail, keys.real, query), ({ weight }) => weight, GAP);
   if (ranked.length < 2) return null;
   const asked = spread(ranked).sort((a, b) => a.key - b.key);
-  const name = (key) => tokenName(keys.tokens[key], "k", key);
+  const name = (key) => namedToken(keys.tokens[key], "k", key);
   const crossed = queries !== keys;
   const head = headLabel(trace.model, { ...state, attention: attention.id });
   return {
     key: `attention ${trace.key} ${attention.id} ${state.layer} ${state.head} ${query}`,
     asks: phrase(crossed ? "guess.attention.ask_cross" : "guess.attention.ask", {
       head,
-      query: tokenName(queries.tokens[query], "q", query),
+      query: namedToken(queries.tokens[query], "q", query),
     }),
     options: asked.map(({ key }) => name(key)),
     judge(choice) {

@@ -5,7 +5,8 @@ import { has, trainedCausal, writesTarget } from "../../../model/description.js"
 import { percent } from "../../../ui/format.js";
 import { headLabel } from "../../../ui/head_names.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { figure, spread, tellable, tokenName } from "./pieces.js";
+import { namedToken } from "../../../ui/token_text.js";
+import { figure, spread, tellable } from "./pieces.js";
 
 /** Rows that change nearly as much as the one that changes most are no choice. */
 const GAP = 0.08;
@@ -22,7 +23,7 @@ export function askMask(trace, state) {
   const ranked = tellable(rowsByChange(detail.overview, other.overview), ({ moved }) => moved, GAP);
   if (ranked.length < 2) return null;
   const asked = spread(ranked).sort((a, b) => a.row - b.row);
-  const name = (row) => tokenName(queries.tokens[row], "q", row);
+  const name = (row) => namedToken(queries.tokens[row], "q", row);
   return {
     key: `mask ${trace.key} ${attention.id} ${state.layer} ${state.head}`,
     asks: [

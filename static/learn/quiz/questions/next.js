@@ -5,7 +5,8 @@ import { rowOf } from "../../../model/selection.js";
 import { integer, percent } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { whereOf } from "../../../ui/next_words.js";
-import { figure, scramble, tokenName } from "./pieces.js";
+import { namedToken } from "../../../ui/token_text.js";
+import { figure, scramble } from "./pieces.js";
 
 /** The ranks of the options: close enough to be a real question. */
 const RANKS = [0, 1, 3, 7];
@@ -25,7 +26,7 @@ export function askNext(trace, state) {
   return {
     key: `next ${trace.key} ${row}`,
     asks: [t("guess.next.ask", { where: whereOf(trace, row) })],
-    options: asked.map((rank) => tokenName(candidates[rank])),
+    options: asked.map((rank) => namedToken(candidates[rank])),
     judge: (choice) => ({
       right: asked.indexOf(0),
       says: saysOf(trace, candidates, choice === null ? 0 : asked[choice]),
@@ -41,9 +42,9 @@ function saysOf({ model }, candidates, guessed) {
   const rank = guessed || 1;
   const [best, other] = [candidates[0], candidates[rank]];
   const parts = {
-    token: tokenName(best),
+    token: namedToken(best),
     p: figure(percent(best.before)),
-    other: tokenName(other),
+    other: namedToken(other),
     q: figure(percent(other.before)),
   };
   return phrase("guess.next.says", { ...parts, rank: rank + 1, vocab: integer(model.vocab_size) });

@@ -1,7 +1,6 @@
 /** What questions are made of. */
 
 import { h } from "../../../ui/dom.js";
-import { tokenText } from "../../../ui/token_text.js";
 
 /**
  * @typedef {{right: number, says: (Node|string)[]}} Verdict  which option was right, and why, with the real numbers
@@ -15,15 +14,6 @@ import { tokenText } from "../../../ui/token_text.js";
  *   actions: import("../../../stations/index.js").Actions) => Question|null|undefined} Ask  undefined: what it needs is not here yet;
  *   null: there is nothing to guess
  */
-
-/** A token as a name in a sentence; `role` colours it. @param {any} token @param {string} [role] @param {number} [index] */
-export const tokenName = (token, role = "", index) =>
-  h(
-    "b",
-    { class: `mono token-name ${role}` },
-    tokenText(token),
-    index === undefined ? null : h("small", { class: "dim" }, ` ${index}`),
-  );
 
 /** @param {string} text */
 export const figure = (text) => h("b", { class: "mono nowrap" }, text);

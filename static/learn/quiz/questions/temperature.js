@@ -6,7 +6,8 @@
 import { rowOf } from "../../../model/selection.js";
 import { number, percent } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { figure, tokenName } from "./pieces.js";
+import { namedToken } from "../../../ui/token_text.js";
+import { figure } from "./pieces.js";
 
 const OPTIONS = ["rises", "falls", "stays"];
 /** A smaller change cannot be seen in "41.2 %". */
@@ -24,7 +25,7 @@ export function askTemperature(trace, state, actions) {
   if (best.after > SURE) return null;
   const then = state.temperature > 0.5 ? state.temperature / 2 : state.temperature * 2;
   const shares = {
-    token: tokenName(best),
+    token: namedToken(best),
     p: figure(percent(best.after)),
     t: short(state.temperature),
     u: short(then),
@@ -43,7 +44,7 @@ export function askTemperature(trace, state, actions) {
         right,
         says: phrase(`guess.temperature.${key}`, {
           ...shares,
-          token: tokenName(best),
+          token: namedToken(best),
           p: figure(percent(best.after)),
           q: figure(percent(share)),
         }),

@@ -1,4 +1,4 @@
-/** The arithmetic of one LayerNorm on one token: mean, variance, then for one feature (x − mean)/√(variance + ε)·γ + β. */
+/** The arithmetic of one LayerNorm on one token: mean, variance, then for one dimension (x − mean)/√(variance + ε)·γ + β. */
 
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
 import { attentionOf, stackOf, stacksOf, wordOf } from "../../../model/description.js";
@@ -67,7 +67,7 @@ export default {
       phrase("why.norm_of", { token: named(trace.queries.tokens[query], "q"), i: at(query) }),
     );
     const asked = state.cell?.[1] ?? Infinity;
-    // Nothing is chosen: the feature that the walk shows, or the largest of the input.
+    // Nothing is chosen: the dimension that the walk shows, or the largest of the input.
     const d = asked < x.length ? asked : largest(walked ? out : x);
     drawSteps(parts, trace, norm, { x, out, d }, (to) => actions.set({ cell: [query, to] }));
   },
@@ -97,7 +97,7 @@ function drawSteps({ steps }, trace, { parameters, eps }, { x, out, d }, onChoos
     chosen: d,
     onChoose,
     label: t("why.norm_label", { n: x.length }),
-    words: (i) => t("why.norm_feature", { d: i, value: signed(x[i], 4) }),
+    words: (i) => t("why.norm_dimension", { d: i, value: signed(x[i], 4) }),
   });
   update(steps.input.item, { title: t("why.norm_click") });
   drawLine(steps.mean, "why.norm_mean", { mean: value(significant(mean)), variance: value(significant(variance)) });
