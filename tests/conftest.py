@@ -1,4 +1,4 @@
-"""What every test may use: the real app on a port, a real Chromium, and pages that tolerate no error.
+"""Fixtures for all tests: the real app on a port, a real Chromium, and pages that tolerate no error.
 
 Heavy libraries are imported inside the fixtures, so that a unit test does not pay for a browser.
 """
@@ -26,14 +26,14 @@ CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 QUIET = ("gpu", "quic", "background-networking", "component-update", "sync")
 DEFAULTS: Any = {"locale": "en-US", "viewport": {"width": 1440, "height": 1000}}
 MEDIA = ("color_scheme", "reduced_motion")
-PATIENCE_MS = 60_000  # waiting costs nothing where all is well; beside a training, a second can take ten
+PATIENCE_MS = 60_000  # generous: on a busy machine a second of work can take ten
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that use the browser, and run them last.
 
-    Playwright's sync API leaves an event loop running in this thread, under which no async test could start.
+    Playwright's sync API leaves an event loop running in this thread, and no async test could start under it.
     """
     for item in items:
         if {"browser", "page"} & set(getattr(item, "fixturenames", ())):
@@ -57,11 +57,11 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def torch_as_it_was() -> Iterator[None]:
-    """For a test that trains: that sets torch's seed and how it treats denormals, which hypothesis minds later."""
+    """For a test that trains. It sets torch's seed and handling of denormals, which hypothesis rejects later."""
     import torch
 
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # the same sums in every process, and no waiting for a second core
+    torch.set_num_threads(1)  # the same sums in every process, without waiting for a second core
     with torch.random.fork_rng(devices=[]):
         yield
     torch.set_flush_denormal(False)
@@ -70,7 +70,7 @@ def torch_as_it_was() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def toy_mechanisms() -> Iterator[None]:
-    """The mechanisms of tests/toys/mechanism.py are known while this lasts."""
+    """Registers the mechanisms of tests/toys/mechanism.py for the session."""
     from tests.toys.mechanism import registered
 
     with registered():
@@ -97,10 +97,10 @@ def server_url() -> Iterator[str]:
 
 @contextmanager
 def served(app: "ASGIApp") -> Iterator[str]:
-    """An app behind a real server while this lasts: its address."""
+    """Context manager: serves an app with uvicorn and yields its address."""
     import uvicorn
 
-    # No websockets: the app has none, and their library warns when it is imported.
+    # No websockets: the app has none, and importing their library warns.
     config = uvicorn.Config(kept(app), log_level="warning", ws="none", timeout_graceful_shutdown=2)
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -116,9 +116,9 @@ def served(app: "ASGIApp") -> Iterator[str]:
 
 
 def kept(app: "ASGIApp") -> "ASGIApp":
-    """The app, but a browser need not ask again for files that it has: they stay as they are while tests run.
+    """The app, with static files that the browser may cache: they do not change while tests run.
 
-    That spares each page its hundred questions. What the app itself says about caching, tests/app/test_pages.py tests.
+    That saves about a hundred requests per page. tests/app/test_pages.py tests the app's own cache headers.
     """
 
     async def wrapped(scope: "Scope", receive: "Receive", send: "Send") -> None:
@@ -152,16 +152,16 @@ def wait_until_ready(url: str, thread: threading.Thread, seconds: float = 60) ->
 
 @pytest.fixture(scope="session")
 def browser() -> "Iterator[Browser]":
-    """Debian's Chromium, or the one that CHROMIUM names. Without one a test fails: it never skips."""
+    """Debian's Chromium, or the one that CHROMIUM names. Without one, tests fail; they are never skipped."""
     chromium = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUMS)), None)
     if chromium is None:
         pytest.fail("Browser tests need Chromium: apt-get install chromium fonts-noto-cjk", pytrace=False)
     from playwright.sync_api import expect, sync_playwright
 
-    # One process draws all pages of a context: it compiles plotly.js once, not once a test.
+    # One process draws all pages of a context, so plotly.js is compiled once, not once per test.
     args = ["--no-first-run", "--process-per-site", *(f"--disable-{feature}" for feature in QUIET)]
     if os.geteuid() == 0:
-        args.append("--no-sandbox")  # Chromium's sandbox refuses root
+        args.append("--no-sandbox")  # Chromium's sandbox does not run as root
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=args)
@@ -171,9 +171,9 @@ def browser() -> "Iterator[Browser]":
 
 @pytest.fixture(scope="session")
 def shared_context(browser: "Browser", server_url: str) -> "BrowserContext":
-    """The context of every page that asks for nothing else: files stay in its cache, compiled scripts in memory.
+    """The context of every page without special needs: files stay in its cache, compiled scripts in memory.
 
-    `open_page` leaves it as it found it. What keeps its process alive between two tests is a page of its own.
+    `open_page` restores its state after each test. An idle page keeps its process alive between tests.
     """
     context = browser.new_context(**DEFAULTS, base_url=server_url)
     context.new_page().goto("/static/icon.svg")
@@ -182,7 +182,7 @@ def shared_context(browser: "Browser", server_url: str) -> "BrowserContext":
 
 @pytest.fixture
 def page_errors() -> list[str]:
-    """What the pages of this test complained about. A test that provokes an error on purpose clears it."""
+    """Errors on the pages of this test. A test that provokes one on purpose clears the list."""
     return []
 
 
@@ -192,7 +192,7 @@ def open_page(
 ) -> "Iterator[Callable[..., Page]]":
     """Open a fresh page, without cookies: `open_page(viewport=..., color_scheme="dark", permissions=[...])`.
 
-    What only a context can have (`locale="ja-JP"`, `is_mobile=True`) gets a context of its own, which costs seconds.
+    Options of a context (`locale="ja-JP"`, `is_mobile=True`) open a new context, which takes seconds.
     Afterwards the test fails if any page raised an exception or wrote an error to its console.
     """
     opened: list[Page | BrowserContext] = []
@@ -224,7 +224,7 @@ def open_page(
 
 
 def forget(context: "BrowserContext") -> None:
-    """What the app remembers about its reader. Once in a hundred times Chromium still has a cookie: then again."""
+    """Removes what the app remembers about its reader. Chromium sometimes keeps a cookie; then it tries again."""
     while context.cookies():
         context.clear_cookies()
     context.pages[0].evaluate("() => localStorage.clear()")
@@ -232,7 +232,7 @@ def forget(context: "BrowserContext") -> None:
 
 @pytest.fixture
 def page(request: pytest.FixtureRequest) -> "Page":
-    """A page of 1440 × 1000; `page.goto("/")` opens the app. Fresh, or under `pytest.mark.warm` the module's own."""
+    """A page of 1440 × 1000; `page.goto("/")` opens the app. Fresh, or with `pytest.mark.warm` shared by the module."""
     if request.node.get_closest_marker("warm") and not request.node.get_closest_marker("cold"):
         return request.getfixturevalue("warm_page")  # type: ignore[no-any-return]
     return request.getfixturevalue("open_page")()  # type: ignore[no-any-return]
@@ -240,11 +240,11 @@ def page(request: pytest.FixtureRequest) -> "Page":
 
 @pytest.fixture
 def warm_page(request: pytest.FixtureRequest, loaded_page: "Page", page_errors: list[str]) -> "Iterator[Page]":
-    """The module's page for tests that only look: `goto` is a step within the page, as Back is, and takes a third of a
-    second where loading the page and plotly.js takes two. What the page says meanwhile is this test's.
+    """The module's page, for tests that only look. `goto` navigates within the page, as Back does: 0.3 s instead of 2 s
+    for loading the page and plotly.js. Errors that occur meanwhile count for this test.
 
-    What lies beside the address stays as the test before left it: open tables, a zoom, undone tokens, every
-    station that was ever opened (hidden), and when the last step for Back was.
+    State that is not in the address stays as the test before left it: open tables, a zoom, undone tokens, every
+    station that was ever opened (hidden), and the time of the last step for Back.
     """
     page, failed = loaded_page, request.session.testsfailed
     listeners = [("pageerror", lambda error: page_errors.append(str(error)))]
@@ -257,13 +257,13 @@ def warm_page(request: pytest.FixtureRequest, loaded_page: "Page", page_errors: 
     for name, listener in listeners:
         page.remove_listener(name, listener)
     if page_errors or request.session.testsfailed > failed:
-        load(page)  # nobody knows where the test left it
+        load(page)  # it may be anywhere after a test
     assert not page_errors, "the page reported: " + "\n".join(page_errors)
 
 
 @pytest.fixture(scope="module")
 def loaded_page(shared_context: "BrowserContext") -> "Iterator[Page]":
-    """A page that opens the app once; its `goto` then changes the address and lets the page follow."""
+    """A page that loads the app once. Its `goto` then changes the address, and the page follows."""
     page = shared_context.new_page()
     page.set_viewport_size(DEFAULTS["viewport"])
     page.set_default_timeout(PATIENCE_MS)
@@ -275,12 +275,12 @@ def loaded_page(shared_context: "BrowserContext") -> "Iterator[Page]":
 
 
 def load(page: "Page") -> None:
-    """Open the app in this page, whatever its own `goto` does."""
+    """Load the app in this page, even where its own `goto` would not."""
     type(page).goto(page, "/?view=tokens")
     page.wait_for_selector("body[data-state=empty]")
 
 
-# By way of the empty page, where nothing is drawn: what is waited for next is never the picture before.
+# Through the empty page, where nothing is drawn: the next wait cannot see the previous picture.
 FOLLOW = """async ([url, model]) => {
   document.dispatchEvent(new PointerEvent('pointerdown')); // menus close, as by a click beside them
   const asked = new URL(url, location);

@@ -1,6 +1,6 @@
-"""Everything that has to pass, at once: `make test`.
+"""Runs lint and all tests at once: `make test`.
 
-Each job's output goes to a log, which is shown when the job ends. The last line adds up what all tests came to.
+Each job's output goes to a log, which is printed when the job ends. The last line has the totals.
 """
 
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 LOGS = ROOT / ".pytest_cache" / "logs"
 PYTEST = [sys.executable, "-m", "pytest", "--color=yes" if sys.stdout.isatty() else "--color=no"]
-JOBS = {  # the longest first: it starts first
+JOBS = {  # the longest job starts first
     "browser": [*PYTEST, "tests/browser", "-p", "no:schemathesis", "-p", "no:hypothesispytest", "-o", "addopts=-ra"],
     "python": [*PYTEST, "--ignore=tests/browser"],
     "lint": ["make", "--no-print-directory", "lint"],
@@ -52,7 +52,7 @@ def start(name: str) -> "subprocess.Popen[bytes]":
 
 
 def count(output: str) -> Counter[str]:
-    """How many tests passed, failed and so on, from the closing lines of pytest or of node."""
+    """How many tests passed, failed and so on, from the last lines of pytest or node."""
     counts: Counter[str] = Counter()
     for number, word in PYTEST_COUNTS.findall(output.rstrip().rpartition("\n")[2]):
         counts[word] += int(number)

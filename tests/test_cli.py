@@ -1,4 +1,4 @@
-"""The command line: what it writes, what it prints, and one clear line with exit code 2 when something is wrong."""
+"""The command line: the files it writes, its output, and one clear line with exit code 2 for an error."""
 
 import json
 import os
@@ -62,7 +62,7 @@ def test_trace_writes_every_tensor(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_traces_file_says_all_that_a_page_needs(run: Run, tmp_path: Path) -> None:
-    """What a page shows of a trace it can show of the file: the model's shape, and each position's prediction too."""
+    """The file has what the page needs: the model's shape and each position's prediction, too."""
     out = tmp_path / "once.safetensors"
     assert run("trace", TEXT, "-o", out).exit_code == 0
     with safetensors.safe_open(str(out), "numpy") as file:
@@ -136,7 +136,7 @@ def test_generate_writes_what_the_model_generates(run: Run) -> None:
 
 @pytest.mark.usefixtures("torch_as_it_was")
 def test_units_are_written_onto_a_card(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a model's own preset; what cannot be counted is one line."""
+    """With the model's own preset; an error is one line."""
     from model.training import command
     from tests.training.helpers import classification_preset, write_sentences
 
@@ -265,7 +265,7 @@ def test_serve_says_where_it_is_and_stops_when_asked() -> None:
         server.send_signal(signal.SIGINT)
         assert server.wait(timeout=60) == 0
         said = server.stderr.read()
-        assert [json.loads(line)["route"] for line in said.splitlines()] == [  # JSON, a line each, and nothing else
+        assert [json.loads(line)["route"] for line in said.splitlines()] == [  # only JSON, one object per line
             "/api/tokenize",
             "/api/trace",
             "/api/generate",

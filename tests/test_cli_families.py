@@ -26,7 +26,7 @@ from tests.test_cli import Run, one_line, run  # noqa: F401
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
-    """Small products do not wait for a second core."""
+    """One thread: small products are slower with two."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

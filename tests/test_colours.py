@@ -1,4 +1,4 @@
-"""Colours that mean numbers, as colour-blind readers see them: simulated after Machado et al. (2009)."""
+"""Colours that stand for numbers, as colour-blind readers see them: simulated after Machado et al. (2009)."""
 
 import re
 from itertools import pairwise
@@ -39,18 +39,18 @@ TO_OKLAB = np.array(
     ]
 )
 
-# ΔE in OKLab × 100: about 2 is just noticeable side by side. Q, K and V are letters and frames apart from each other.
+# ΔE in OKLab × 100: about 2 is just noticeable side by side. Q, K and V also have letters and frames.
 LEAST_ROLES = 8.0
-# Along a ramp, from one of 16 steps to the next, in lightness × 100: every step must go the same way.
+# Along a ramp, from each of 16 steps to the next, in lightness × 100: all steps must have the same direction.
 LEAST_STEP = 0.5
-# Two weights or scores of opposite sign and equal size differ in hue; at the ends both are as far from 0.
+# Numbers of equal size and opposite sign, from a quarter of the range on.
 LEAST_SIGNED = 6.0
 
 Colour = NDArray[np.float64]
 
 
 def palette(theme: str) -> dict[str, str]:
-    """The custom properties of a theme: what dark does not say, it has from light."""
+    """The custom properties of a theme. Dark inherits from light what it does not set."""
     css = TOKENS.read_text("utf-8")
     blocks = {"light": r":root \{(.*?)\n\}", "dark": r'\[data-theme="dark"\] \{(.*?)\n\}'}
     found: dict[str, str] = {}
@@ -67,7 +67,7 @@ def linear(colour: str) -> Colour:
 
 
 def seen(rgb: Colour, sight: str) -> Colour:
-    """OKLab × 100 of a linear colour, as it is seen."""
+    """OKLab × 100 of a linear colour."""
     lms = TO_LMS @ np.clip(MACHADO[sight] @ rgb, 0, 1)
     return 100 * (TO_OKLAB @ np.cbrt(lms))
 
@@ -77,7 +77,7 @@ def ramp(theme: str, name: str) -> list[str]:
 
 
 def mixed(stops: list[str], share: float) -> Colour:
-    """Straight between the stops in sRGB, as CSS, canvas and plotly.js mix them."""
+    """Linear between the stops in sRGB, as CSS, canvas and plotly.js interpolate."""
     place = share * (len(stops) - 1)
     low = min(int(place), len(stops) - 2)
     ends = [[int(stop[i : i + 2], 16) for i in (1, 3, 5)] for stop in stops[low : low + 2]]
@@ -124,7 +124,7 @@ def test_larger_values_of_either_sign_are_further_from_paper(theme: str, sight: 
 @pytest.mark.parametrize("sight", MACHADO)
 @pytest.mark.parametrize("theme", THEMES)
 def test_signs_can_be_told_apart(theme: str, sight: str) -> None:
-    """From a quarter of the way: closer to 0 both are nearly paper, and the numbers tell."""
+    """From a quarter of the range on: closer to 0 both are nearly paper."""
     stops = ramp(theme, "signed")
     for size in np.linspace(0.25, 0.9, 8):
         ends = [seen(mixed(stops, 0.5 + sign * size / 2), sight) for sign in (-1, 1)]
@@ -133,7 +133,7 @@ def test_signs_can_be_told_apart(theme: str, sight: str) -> None:
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_words_can_be_read(theme: str) -> None:
-    """4.5 to 1, WCAG's AA, on every ground that they stand on."""
+    """4.5 to 1 (WCAG AA) on every background that they are used on."""
     colours = palette(theme)
     grounds = ("paper", "panel", "sunk")
     words = ("ink", "ink-2", "ink-3", "accent", "q", "k", "v", "warn", "bad")
@@ -142,7 +142,7 @@ def test_words_can_be_read(theme: str) -> None:
 
 
 def test_steps_of_the_ramps_are_hex() -> None:
-    """What this file reads is there: five colours for weights, seven for signs, in both themes."""
+    """The stylesheet has what this file reads: five colours for weights and seven for signs, in both themes."""
     for theme in THEMES:
         assert [len(ramp(theme, name)) for name in ("weights", "signed")] == [5, 7]
         assert all(a != b for a, b in pairwise(ramp(theme, "signed")))

@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parent.parent
 
 
-# --- Python: nobody reaches backwards -----------------------------------------------------------------------
+# --- Python: imports go one way -----------------------------------------------------------------------
 
 
 def python_files(room: str) -> list[Path]:
@@ -26,7 +26,7 @@ def python_files(room: str) -> list[Path]:
 
 
 def imports(path: Path) -> Iterator[str]:
-    """Every module that a file imports, anywhere in it, absolute and with the names taken from it."""
+    """Every module that a file imports, anywhere in it: absolute, and with each imported name appended."""
     package = path.relative_to(ROOT).parent.parts
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
@@ -38,7 +38,7 @@ def imports(path: Path) -> Iterator[str]:
 
 
 def offences(room: str, *forbidden: str, but: str | None = None) -> list[str]:
-    """The imports of forbidden modules, or of anything inside them, in a folder (except in one of its parts)."""
+    """Imports of forbidden modules, or of anything inside them, in a folder (one of its parts may be left out)."""
     return [
         f"{path.relative_to(ROOT)} imports {module}"
         for path in python_files(room)
@@ -58,13 +58,13 @@ def test_models_run_without_the_training_code() -> None:
 
 
 def test_services_know_nothing_of_http() -> None:
-    """Of `app.api` they know what may be asked (the schemas); not the paths, nor how `/docs` describes answers."""
+    """Of `app.api` they import the schemas of requests, but neither paths nor the schemas of answers."""
     assert offences("app/services", "fastapi", "starlette", "uvicorn") == []
     assert offences("app/services", "app.http", "app.main", "app.cli", *resources("route", "answer")) == []
 
 
 def test_what_may_be_asked_depends_on_nothing_that_answers() -> None:
-    """A request's schema needs other schemas, and the kinds of interventions, which bring their own."""
+    """A request's schema imports other schemas and the kinds of interventions, which define their own."""
     schemas = [path for path in python_files("app/api") if path.stem in ("schema", "run", "sampling")]
     assert schemas
     others = ("app.api.", "app.services.interventions.")
@@ -83,7 +83,7 @@ def test_routes_know_nothing_of_what_assembles_them() -> None:
 
 
 def test_the_command_line_needs_no_http() -> None:
-    """But for `serve`."""
+    """Except `serve`."""
     assert offences("app/cli", "app.http", "app.main", "fastapi", but="app/cli/serving.py") == []
 
 
@@ -118,7 +118,7 @@ LAYERS = ("learn", "shell", "river", "panels", "stations", "export", "chart", "u
 
 
 def layer(module: str) -> int:
-    """Modules directly in static/ assemble the page: they may import from all folders."""
+    """Modules directly in static/ assemble the page: they may import from every folder."""
     folder, _, rest = module.removeprefix("static/").partition("/")
     return LAYERS.index(folder) if rest else -1
 
@@ -134,7 +134,7 @@ def test_imports_only_go_down() -> None:
 
 
 SPELLING = {"static/model/description.js", "static/data/version1.js"}
-"""Where the names of tensors and parameters come from; everybody else asks for a role."""
+"""The only modules that spell names of tensors and parameters; all others ask for a role."""
 PARTS = (
     "q k v scores mask pattern z head_out attn_out input out pre post weight bias norm attn cross_attn ffn w_[qkvo12]"
 )
@@ -149,7 +149,7 @@ def test_no_name_of_a_tensor_is_put_together_elsewhere() -> None:
 
 
 def test_no_code_asks_for_a_family() -> None:
-    """A description says what follows from one: `predicts`, `writes`, `can`. Files of version 1 have only it."""
+    """Descriptions have `predicts`, `writes` and `can` instead. Only files of version 1 have nothing but a family."""
     found = mentions("static", r"family\s*[!=]==?\s*[\"']|[\"'](?:de|en)coder-only[\"']\s*[!=]==?")
     assert {one for one in found if one.partition(":")[0] not in SPELLING} == set()
 
@@ -161,7 +161,7 @@ def test_modules_below_ui_touch_no_dom(folder: str) -> None:
 
 
 def test_no_module_looks_for_elements_in_the_whole_document() -> None:
-    """Each is given its own, so that two pages fit in one document. But for main.js, and for a saved file's script."""
+    """Modules get their elements, so that two pages fit in one document. Except main.js and a saved file's script."""
     found = mentions("static", r"\b(?:document\.(?:querySelector\w*|getElement\w*)|data-testid)\b")
     own = ("static/main.js", "static/export/offline_page.js")
     assert {hit for hit in found if not hit.startswith(own)} == set()
@@ -172,7 +172,7 @@ def test_views_never_fetch() -> None:
 
 
 def test_one_module_holds_plotly() -> None:
-    """And the script that a saved HTML file takes along, which has nothing to import."""
+    """Also the script inside a saved HTML file, which cannot import."""
     holders = {"static/chart/plotly.js: Plotly", "static/export/offline_page.js: Plotly"}
     assert mentions("static", r"\bPlotly\b") == holders
 
@@ -186,7 +186,7 @@ def test_text_never_becomes_markup() -> None:
 
 
 def messages(language: str) -> dict[str, str]:
-    """A language's texts by their dotted keys."""
+    """A language's texts by key."""
 
     def flatten(node: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
         if isinstance(node, dict):
@@ -199,7 +199,7 @@ def messages(language: str) -> dict[str, str]:
 
 
 def test_languages_have_the_same_keys() -> None:
-    """But for singulars: `key.one` stands beside `key` in a language that has one, and Japanese has none."""
+    """Except singulars: English has `key.one` beside `key`; Japanese has no singular."""
     english, japanese = messages("en"), messages("ja")
     assert english
     singulars = {key for key in english if key.removesuffix(".one") in english.keys() - {key}}
@@ -246,7 +246,7 @@ def test_torch_is_pinned_without_a_local_suffix() -> None:
 
 
 def test_constraints_reach_what_the_requirements_require() -> None:
-    """Follow the installed packages' own requirements, but for torch's: its CUDA builds pin their wheels."""
+    """Follows the requirements of the installed packages, except torch's: its CUDA builds pin their own wheels."""
     pinned, seen, todo = pins(), set[str](), requirements()
     while todo:
         requirement = todo.pop()

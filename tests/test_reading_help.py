@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 STATIC = Path(__file__).parent.parent / "static"
-RENDERED = {"heads", "masks"}  # parts of the side column, built by panels/heads/side.js
-WITHOUT = {"labels", "quiz"}  # parts of other panels
+RENDERED = {"heads", "masks"}  # in the side column, which panels/heads/side.js builds
+WITHOUT = {"labels", "quiz"}  # inside other panels
 STATIONS = ("tokens", "embedding", "qkv", "scores", "mask", "weights", "av", "ffn", "residual", "lens", "prediction")
 PANELS = ("heads", "masks", "why", "next_token", "generation", "classes", "batch", "change")
 ASKED = (*STATIONS, "computation", *PANELS)
@@ -21,7 +21,7 @@ def words(language: str) -> dict[str, str]:
 
 
 def ids(index: str) -> set[str]:
-    """The ids of the views that a list of views imports."""
+    """The ids of the views that an index imports."""
     path = STATIC / index
     files = re.findall(r'^import \w+ from "(\.{1,2}/[^"]+)";', path.read_text("utf-8"), re.MULTILINE)
     found = {re.search(r'^  id: "(\w+)",', (path.parent / file).read_text("utf-8"), re.MULTILINE) for file in files}
@@ -34,7 +34,7 @@ def ids(index: str) -> set[str]:
 def test_every_view_and_panel_has_both_sentences(language: str) -> None:
     known = words(language)
     shown = (ids("stations/index.js") | ids("panels/index.js") | RENDERED) - WITHOUT
-    assert shown <= set(ASKED), "a new place needs its two sentences: name it here"
+    assert shown <= set(ASKED), "a new place needs its two sentences: add it here"
     for place in ASKED:
         for part in ("what", "how"):
             sentence = known[f"reading.{place}.{part}"]

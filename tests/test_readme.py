@@ -65,7 +65,7 @@ def test_every_folder_has_its_row_in_the_layout() -> None:
 
 
 def test_the_layout_lists_the_folders_of_the_page() -> None:
-    """In the order in which they may import each other, which test_house.py holds."""
+    """In the order of their imports, which test_house.py enforces."""
     listed = re.search(r"go down this list: `([\w/ ]+)`", PAGES["README.md"])
     assert listed
     folders = {f"{path.parent.name}/" for path in (ROOT / "static").glob("*/*.js")}

@@ -1,4 +1,4 @@
-"""What `make test` says at the end."""
+"""The last lines of `make test`."""
 
 import sys
 from pathlib import Path

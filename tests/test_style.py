@@ -1,4 +1,4 @@
-"""Phrases that we replaced by plain English, which must not come back: in READMEs, docstrings, comments and texts.
+"""Phrases that we replaced with plain English must not come back in READMEs, docstrings, comments and texts.
 
 CONTRIBUTING.md says how we write. Only phrases that are always wrong here are listed; a word that is sometimes right
 (room, behind, told) is not.

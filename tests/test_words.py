@@ -27,7 +27,7 @@ WORDS = {
     "パラメーター": "パラメータ(?!ー)",
     "手動": "手で",
 }
-PERSONS = "誰の|相手|尋ね|自ら|出会|預け|言うこと|考える"  # numbers and heads are computed: they neither ask nor meet
+PERSONS = "誰の|相手|尋ね|自ら|出会|預け|言うこと|考える"  # numbers and heads are computed: they do not ask or meet
 
 
 @pytest.mark.parametrize("word", WORDS)

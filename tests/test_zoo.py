@@ -1,4 +1,4 @@
-"""What ships: each model's card says everything it must, and each example card shows what it says it shows."""
+"""The shipped models: each card is complete, and each example on the empty page shows what it promises."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_card_says_how_the_model_was_made_and_how_good_it_is(name: str) -> Non
     assert all(source["what"] and source["licence"] for source in card["data"])
     assert card["n_parameters"] == sum(p.numel() for p in loaded.model.parameters())
     assert len(card["samples"]) >= 3
-    assert card["curve"], "a curve has a point at least"
+    assert card["curve"], "a curve has at least one point"
 
 
 def test_stories_gpt_s_samples_begin_with_their_prompts_and_its_curve_falls() -> None:
@@ -74,7 +74,7 @@ def test_stories_gpt_meets_its_bar() -> None:
 
 @pytest.mark.parametrize("example", [one for one in EXAMPLES if "at_least" in one], ids=lambda example: example["text"])
 def test_an_example_shows_what_it_says(example: dict[str, Any]) -> None:
-    """The chosen key is the one that the chosen query looks at most, at least with the weight promised; both named."""
+    """The chosen query looks most at the chosen key, with at least the promised weight; the text names both."""
     loaded = checkpoint.load(ZOO / example.get("model", "stories-gpt"))
     ids = loaded.tokenizer.encode(example["text"])
     name = f"layers.{example['layer']}.attn.pattern"

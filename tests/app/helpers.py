@@ -11,7 +11,7 @@ TEXT = "Once upon a time there was a little dog."
 
 
 def decode(body: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """A safetensors body: its tensors, and what its metadata says under `chumoku`."""
+    """A safetensors body: its tensors, and the JSON in its metadata under `chumoku`."""
     length = int.from_bytes(body[:8], "little")
     header = json.loads(body[8 : 8 + length])
     return safetensors.numpy.load(body), json.loads(header["__metadata__"]["chumoku"])

@@ -42,7 +42,7 @@ def connect(url: str) -> socket.socket:
 @pytest.mark.parametrize("declared", [True, False])
 @pytest.mark.parametrize("path", ["/api/trace", "/api/tokenize", "/nowhere", "/"])
 def test_fifty_megabytes(serve: Serve, path: str, declared: bool) -> None:
-    """They are refused without being read to the end, and the answer arrives although the client is still sending."""
+    """They are refused before they are read to the end; the client gets the answer although it is still sending."""
     piece, sent = b"a" * 65_536, 0
 
     def body() -> Iterator[bytes]:
@@ -60,7 +60,7 @@ def test_fifty_megabytes(serve: Serve, path: str, declared: bool) -> None:
         )
         error = error_of(response, status, code)
         assert response.headers["connection"] == "close"
-        assert sent < 30_000_000  # what the sockets' buffers took, and no more
+        assert sent < 30_000_000  # only what the sockets' buffers took
         if read:
             assert error["limit"] == SETTINGS.body_limit
         assert httpx.post(f"{url}/api/trace", json={"text": "a"}).status_code == 200

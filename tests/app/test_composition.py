@@ -1,4 +1,4 @@
-"""Interventions apply in the order of the list, whatever their kinds, several on one tap too."""
+"""Interventions apply in the order of the list, whatever their kinds, also several on one tap."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,7 +22,7 @@ from tests.model.helpers import tiny_checkpoint
 
 N_HEAD, N, D = 3, 4, 5
 SOURCE = torch.randn(N_HEAD, N, D, generator=torch.Generator().manual_seed(1))
-"""What z is in the run that a patch takes it from."""
+"""z in the run that a patch copies from."""
 SPELT = ({"text": "dog"}, {"input": {"text": "dog"}}, {"model": "stories-gpt", "text": "dog"})
 """One run in three spellings."""
 
@@ -40,7 +40,7 @@ def mask(query: int, key: int, *, allow: bool, head: int | None = 0) -> dict[str
 
 
 def edited(asked: list[dict[str, Any]], x: torch.Tensor, first_query: int = 0) -> np.ndarray:
-    """The tap that the interventions change, after all of them."""
+    """The tap that the interventions change, after all of them have been applied."""
     run = Run.model_validate({"text": "abcd", "interventions": asked})
     lengths = {"source": N, "target": 0}
     description = describe(tiny_checkpoint().config)
@@ -102,7 +102,7 @@ def test_the_later_of_two_edits_of_a_cell_stands(first: bool, reasons: int) -> N
 
 
 async def test_cutting_a_head_makes_its_mask_irrelevant(client: AsyncClient) -> None:
-    """A cut after, or before, an edit of the same head's mask: the mask is edited, and the head's output is 0."""
+    """Ablating a head before or after an edit of its mask: the mask is edited, and the head's output is 0."""
     cut, cell = {"kind": "ablate", "where": {"layer": 1, "head": 3}}, {"layer": 1, "head": 3, "query": 5, "key": 2}
     edit = {"kind": "mask", "where": cell, "allow": False}
     want = ["layers.1.attn.mask", "layers.1.attn.z", "logits"]
@@ -166,7 +166,7 @@ async def test_what_cannot_be_patched_is_refused(client: AsyncClient) -> None:
 
 
 async def test_each_source_runs_once(client: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many patches take from it, from however many taps, and however its text is given."""
+    """A source runs once, however many patches and taps use it and however its text is given."""
     runs: list[list[str]] = []
 
     def counted(subject: ZooSubject, run: ModelRun, names: Sequence[str]) -> Trace:

@@ -49,7 +49,7 @@ async def test_nothing_is_compared_unasked(client: AsyncClient) -> None:
 
 
 async def test_a_file_that_is_not_what_it_should_be_is_not_taken(client: AsyncClient, cache: Path) -> None:
-    """tiktoken itself would delete it and fetch another one."""
+    """tiktoken itself would delete the file and download it again."""
     for files in encodings.PUBLIC.values():
         for url in files:
             encodings.cached(cache, url).write_bytes(RANKS)
@@ -76,7 +76,7 @@ async def test_without_a_cache_there_is_nothing(cache: Path, monkeypatch: pytest
 async def test_files_that_are_here_count(
     client: AsyncClient, cache: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
-    """The zoo's own ranks, put where tiktoken keeps a file: the counts are the zoo's."""
+    """With the zoo's own ranks in tiktoken's cache, the counts are the zoo's."""
     monkeypatch.delenv("TIKTOKEN_CACHE_DIR")
     monkeypatch.setenv(variable, str(cache))
     url, sha256 = "https://example.org/ours.tiktoken", hashlib.sha256(RANKS).hexdigest()
@@ -109,7 +109,7 @@ def test_addresses_and_hashes_are_tiktokens(name: str, monkeypatch: pytest.Monke
     try:
         constructor()
     except AssertionError:
-        assert name == "gpt2"  # its two empty files do not fit each other
+        assert name == "gpt2"  # gpt2 has two files, both empty here: they do not match
     assert asked == encodings.PUBLIC[name]
 
 

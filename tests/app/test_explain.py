@@ -1,4 +1,4 @@
-"""/api/explain/… returns what model.explain computes, for every model of the zoo."""
+"""/api/explain/… returns what `model.explain` computes, for every model of the zoo."""
 
 import base64
 from dataclasses import asdict, replace
@@ -44,7 +44,7 @@ every_model = pytest.mark.parametrize("name", TEXTS)
 
 
 async def ask(client: AsyncClient, route: str, **request: Any) -> dict[str, Any]:
-    """The answer, which has the fields that its description has, and no more."""
+    """The answer. It has exactly the fields of its schema."""
     response = await client.post(f"/api/explain/{route}", json=request)
     assert response.status_code == 200, response.text
     answer: dict[str, Any] = response.json()
@@ -54,7 +54,7 @@ async def ask(client: AsyncClient, route: str, **request: Any) -> dict[str, Any]
 
 
 def run_of(loaded: Library, name: str) -> tuple[Checkpoint, list[int], Options]:
-    """What a request for this text alone runs."""
+    """The run of a request with this text and nothing else."""
     checkpoint = opened(loaded, name)
     subject = ZooSubject(checkpoint)
     ids = as_read(subject, checkpoint.tokenizer.encode(TEXTS[name]))
@@ -64,7 +64,7 @@ def run_of(loaded: Library, name: str) -> tuple[Checkpoint, list[int], Options]:
 
 
 def agree(told: Any, expected: Any) -> None:
-    """The same numbers, null for NaN; everything else of `expected`, deeply, is in `told`."""
+    """The same numbers, with null for NaN. Everything in `expected` is also in `told`, at every depth."""
     if isinstance(expected, torch.Tensor):
         got = np.array(told, dtype=float)
         np.testing.assert_allclose(got.reshape(expected.shape), expected.double().numpy(), rtol=1e-5, atol=1e-7)
@@ -221,7 +221,7 @@ async def test_tables(client: AsyncClient, loaded: Library, name: str) -> None:
 
 @every_model
 async def test_positions(client: AsyncClient, loaded: Library, name: str) -> None:
-    length = 200 if name == "translate-enja" else 20  # a sinusoid goes on behind the window
+    length = 200 if name == "translate-enja" else 20  # sinusoids continue beyond the window
     response = await client.post("/api/explain/positions", json={"model": name, "length": length})
     arrays, about = decode(response.content)
     expected = position_table(opened(loaded, name), length)

@@ -49,7 +49,7 @@ async def test_each_on_its_own_page(families: AsyncClient, three: Library) -> No
         None, {"id": 258, "text": "[CLS]"}, {"id": 258, "text": "<|start|>"},
     ]  # fmt: skip
     assert [about[name]["text_form"] for name in NAMES] == ["natural", "treebank", "natural"]
-    for name in NAMES:  # every attention's taps are there
+    for name in NAMES:  # the taps of every attention are present
         taps = {tap["name"] for tap in about[name]["taps"]}
         assert {a.tap("pattern", 1) for a in opened(three, name).description.attentions} <= taps
 

@@ -1,4 +1,4 @@
-"""What a model of one family cannot do is refused, and the refusal says which could."""
+"""What a family cannot do is refused; the error names the models that can."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The stream is the model's own generation, and stepping is playing."""
+"""The stream is what the model generates, and single steps give the same tokens as one long stream."""
 
 import base64
 import time
@@ -128,11 +128,11 @@ async def test_too_many_streams(open_app: Open) -> None:
         error_of(refused, 503, "full")
         assert refused.headers["retry-after"] == "1"
         assert parse_events(served.text)[-1][0] == "end"
-        assert len(await stream(client, max_new_tokens=1)) == 3  # the place is free again
+        assert len(await stream(client, max_new_tokens=1)) == 3  # the slot is free again
 
 
 async def test_leaving_stops_the_work(server_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a real connection: events come one by one, and closing it stops the model."""
+    """On a real connection: events arrive one by one, and closing the connection stops the model."""
     made, really = [], Session.step
 
     def slow(session: Session) -> Any:
@@ -147,7 +147,7 @@ async def test_leaving_stops_the_work(server_url: str, monkeypatch: pytest.Monke
             async for line in lines:
                 if line == "event: step":
                     break
-            assert len(made) < 200  # the first step is here before the last is made
+            assert len(made) < 200  # the first step arrives before the last is computed
             await lines.aclose()  # type: ignore[attr-defined]
         with anyio.fail_after(60):
             while (await client.get("/readyz")).json()["streams"]:

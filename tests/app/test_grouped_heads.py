@@ -1,4 +1,4 @@
-"""Query heads that share keys and values: a request names query heads, and their key-value heads come along."""
+"""Query heads that share keys and values: a request names query heads, and gets their key-value heads too."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,7 +18,7 @@ GROUPED: Description = replace(PLAIN, attentions=(replace(ATTENTION, n_kv_head=N
 
 
 class Asked:
-    """What `chosen_heads` reads of a request, a trace and a subject."""
+    """The fields of a request, a trace and a subject that `chosen_heads` reads."""
 
     def __init__(self, heads: list[int] | None, tensor: torch.Tensor, tap: str) -> None:
         self.heads, self.tensors = heads, {tap: tensor}

@@ -1,4 +1,4 @@
-"""Everything a server should not be sent, sent to a real one at the same time."""
+"""Invalid requests of every kind, sent to a real server at the same time as good ones."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ GZIP, TEXT_PLAIN = JSON | {"content-encoding": "gzip"}, {"content-type": "text/p
 DEEP = 100_000
 SETTINGS = Settings(device="cpu", queue=1000, log_level="critical")
 
-# What is sent → status, code. `bytes` go as they are, a dict as JSON.
+# Body → status, code. `bytes` are sent unchanged, a dict as JSON.
 TRACE: list[tuple[bytes | dict[str, Any], int, str]] = [
     ({"text": ""}, 422, "empty_text"),
     ({"text": "dog " * 300}, 422, "too_long"),
@@ -89,7 +89,7 @@ OTHERS: list[tuple[str, str, dict[str, Any], int, str]] = [
 
 
 def requests() -> Iterator[tuple[str, str, dict[str, Any], int, str]]:
-    """All of it as (method, path, what httpx sends, status, code)."""
+    """All of them as (method, path, arguments of httpx, status, code)."""
     for path, cases in (("/api/trace", TRACE), ("/api/generate", GENERATE)):
         for body, status, code in cases:
             content = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -98,7 +98,7 @@ def requests() -> Iterator[tuple[str, str, dict[str, Any], int, str]]:
 
 
 async def test_good_requests_are_served_among_bad_ones(serve: Serve, gpt: Checkpoint) -> None:
-    """Every bad request gets its 4xx and every good one the model's own numbers, on one server at the same time."""
+    """Every bad request gets its 4xx and every good one the model's own numbers, all on one server at once."""
     ids, name = gpt.tokenizer.encode(TEXT), "layers.3.attn.pattern"
     expected = trace(gpt, ids, [name]).tensors[name].numpy()
     limits = httpx.Limits(max_connections=20)
@@ -136,7 +136,7 @@ STRANGE = [
 
 @pytest.mark.parametrize("text", [*BLANK, *STRANGE])
 async def test_strange_text_is_text(client: httpx.AsyncClient, gpt: Checkpoint, text: str) -> None:
-    """Blank text has tokens like any other, and what spells a special token is not one."""
+    """Blank text has tokens like any other, and text that spells a special token is plain text."""
     response = await client.post("/api/trace", json={"text": text, "want": ["logits"]})
     assert response.status_code == 200, response.text
     tensors, meta = decode(response.content)
@@ -166,7 +166,7 @@ async def test_a_bad_word_is_found_where_it_is(client: httpx.AsyncClient) -> Non
 
 
 async def test_unknown_fields_are_refused_at_once(client: httpx.AsyncClient) -> None:
-    """By their number: an error for each of them would block other requests for seconds."""
+    """One error for all of them: an error for each field would block other requests for seconds."""
     fields = {f"{i:x}": 0 for i in range(80_000)}
     error = await refused(client, "/api/trace", 422, "invalid_request", text="a", **fields)
     assert "it has 80001 fields" in error["message"]

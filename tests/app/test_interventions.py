@@ -38,7 +38,7 @@ async def test_a_forbidden_cell_is_zero_and_says_why(client: AsyncClient) -> Non
     row = plain["layers.1.attn.pattern"][3, 6]
     np.testing.assert_allclose(pattern[3, 6, kept], row[kept] / row[kept].sum(), atol=1e-6)
     mask[3, 6, 2] = 0
-    np.testing.assert_array_equal(mask, plain["layers.1.attn.mask"])  # this cell and no other, in this head alone
+    np.testing.assert_array_equal(mask, plain["layers.1.attn.mask"])  # only this cell, only in this head
     untouched = np.ones(pattern.shape[:2], bool)
     untouched[3, 6] = False
     np.testing.assert_array_equal(pattern[untouched], plain["layers.1.attn.pattern"][untouched])

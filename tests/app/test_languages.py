@@ -57,4 +57,4 @@ def test_what_a_card_says(three: Library) -> None:
     german = replace(gpt, card={"languages": ["de"]})
     assert notes(german, "Guten Tag", {}) == []
     assert notes(german, "猫が好き", {})[0]["trained"] == ["de"]
-    assert notes(replace(gpt, card={"languages": ["tlh"]}), "猫が好き", {}) == []  # a script that we do not know
+    assert notes(replace(gpt, card={"languages": ["tlh"]}), "猫が好き", {}) == []  # a script that we do not detect

@@ -15,11 +15,11 @@ from model.subjects import About, Subject
 from tests.toys.subject import BigramFolders
 
 N_BYTES = 29 * 29 * 4
-"""What one of the toys takes."""
+"""The size of one toy in memory."""
 
 
 class Gate(BigramFolders):
-    """A source that opens when the test says so."""
+    """A source that opens a model when the test lets it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ def test_those_who_ask_at_once_wait_for_one_load(tmp_path: Path, source: Gate) -
     threads = [threading.Thread(target=ask, args=(name,)) for name in "aaaab"]
     for thread in threads:
         thread.start()
-    for _ in "ab":  # each model is being loaded, one beside the other
+    for _ in "ab":  # both models are being loaded at the same time
         assert source.asked.acquire(timeout=10)
     assert got == []
     source.go.set()
@@ -93,7 +93,7 @@ def test_what_is_in_use_stays(tmp_path: Path, source: Gate) -> None:
         use(models, "bc")
         assert models.loaded == ["a"]
         assert mine is also_mine
-        with models.use(models.find("b")):  # over the bound while both are used
+        with models.use(models.find("b")):  # above the bound while both are in use
             assert models.loaded == ["a", "b"]
     use(models, "a")
     assert models.loaded == ["a"]

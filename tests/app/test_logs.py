@@ -22,7 +22,7 @@ Log = io.StringIO
 
 @pytest.fixture
 def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
-    """What goes to stderr, from any logger, as the server writes it."""
+    """What the server's log writes to stderr, from any logger."""
     yield from written(monkeypatch, log_text=False)
 
 
@@ -83,7 +83,7 @@ async def test_routine_is_for_debug(open_app: Open, log: Log) -> None:
 
 
 async def test_what_was_typed_is_not_logged(client: AsyncClient, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever it was typed, whether it was answered or refused, and where we fail with it in our hands."""
+    """Whichever field the text was in, and whether the request succeeded, was refused or failed inside our code."""
     for path in ("/api/trace", "/api/tokenize", "/api/generate"):
         await client.post(path, json={"text": SECRET, "max_new_tokens": 1} if "gen" in path else {"text": SECRET})
         await client.post(path, json={"text": SECRET * 3000})

@@ -1,4 +1,4 @@
-"""What /metrics counts on a real server, and that counting stops when the client is gone."""
+"""What /metrics counts on a real server; counting stops when the client disconnects."""
 
 import re
 import threading
@@ -118,7 +118,7 @@ async def test_a_full_queue_refuses_politely(serve: Serve, monkeypatch: pytest.M
 async def test_a_closed_tab_stops_its_generation_within_a_step(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
-    """The step under way when the tab closes is the last: a thread cannot be stopped, but there is no next one."""
+    """The step in progress when the tab closes is the last: a thread cannot be stopped, but no further step starts."""
     begun, really = [], Session.step
 
     def slow(session: Session) -> Any:

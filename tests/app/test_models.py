@@ -60,7 +60,7 @@ async def test_a_model_s_own_page_describes_it(client: AsyncClient, gpt: Checkpo
     assert {tap["name"]: tap["dims"] for tap in detail["taps"]} == tap_dims(gpt.model)
     for name in ("position", "norm_order", "text_form"):
         assert detail[name] == getattr(gpt.config, name), name
-    assert not {"attentions", "end_id", "pad_id", "first"} & set(detail), "the description has them"
+    assert not {"attentions", "end_id", "pad_id", "first"} & set(detail), "it is in the description"
     assert detail["special"] == {"pad": gpt.tokenizer.pad_id, "end": gpt.tokenizer.end_id, "first": None}
     error = (await client.get("/api/models/stories-gtp")).json()["error"]
     assert (error["code"], "'stories-gpt'" in error["hint"]) == ("unknown_model", True)
@@ -74,7 +74,7 @@ async def test_listing_loads_nothing() -> None:
 
 
 def test_listing_does_not_import_torch_s_compiler() -> None:
-    """It would take seconds before the first answer."""
+    """The import would delay the first answer by seconds."""
     code = (
         "import sys; from app.services.library import discover; from app.settings import Settings; "
         "discover(Settings(device='cpu')); sys.exit('torch._dynamo' in sys.modules)"

@@ -1,4 +1,4 @@
-"""PADs beside a sentence: with the padding mask on and positions that follow it, no number changes."""
+"""PADs on either side of a sentence: with the padding mask on and position ids that follow it, no number changes."""
 
 import itertools
 
@@ -19,7 +19,7 @@ CASES = list(itertools.product(["left", "right"], [True, False], [True, False], 
 
 
 def real(side: str, n: int) -> slice:
-    """Where the sentence lies between its PADs."""
+    """The slice of the sentence between its PADs."""
     return slice(COUNT, COUNT + n) if side == "left" else slice(0, n)
 
 
@@ -63,7 +63,7 @@ async def test_every_setting_is_the_models_own(
 
 @pytest.mark.parametrize("switch", [{"follow": False}, {"padding": False}])
 async def test_left_pads_that_count_move_the_sentence(client: AsyncClient, switch: dict[str, bool]) -> None:
-    """Its learned positions are others then, and without the mask its weight leaks to the PADs as well."""
+    """Its learned positions differ then; without the mask, weight leaks to the PADs too."""
     masks = {"causal": True, "padding": switch.get("padding", True)}
     pad = {"count": COUNT, "side": "left", "follow": switch.get("follow", True)}
     alone, _ = await trace(client, want=WANT)
@@ -77,7 +77,7 @@ async def test_left_pads_that_count_move_the_sentence(client: AsyncClient, switc
 
 
 async def test_right_pads_are_in_the_future(client: AsyncClient) -> None:
-    """Under the causal mask no real position sees them: neither mask nor positions make a difference."""
+    """Under the causal mask no real position sees them, so the padding mask and the positions make no difference."""
     alone, _ = await trace(client, want=["logits"])
     pad = {"count": COUNT, "side": "right", "follow": False}
     padded, _ = await trace(client, want=["logits"], masks={"padding": False}, pad=pad)

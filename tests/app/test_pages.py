@@ -42,7 +42,7 @@ class Page(HTMLParser):
 
 @pytest.mark.parametrize("path", ["/", "/docs", "/?lang=ja&theme=dark", "/docs?lang=ja"])
 async def test_pages_are_ours_alone(client: AsyncClient, path: str) -> None:
-    """No CDN, no inline script, no handler: what the policy forbids is not there."""
+    """The page has nothing that the policy forbids: no CDN, inline script or inline handler."""
     response = await client.get(path)
     assert response.status_code == 200
     page = Page(response.text)
@@ -142,7 +142,7 @@ async def test_docs_list_every_route_with_its_fields(client: AsyncClient) -> Non
     routes |= {"/healthz", "/readyz", "/metrics"}
     assert set(openapi["paths"]) == routes
     for path in openapi["paths"]:
-        assert f"http://app{path.replace('{name}', 'stories-gpt')}" in html  # in a command that works as it stands
+        assert f"http://app{path.replace('{name}', 'stories-gpt')}" in html  # in a command that works unchanged
     for name, schema in openapi["components"]["schemas"].items():
         assert f'id="schema-{name}"' in html
         for field in schema.get("properties", {}):

@@ -1,4 +1,4 @@
-"""Requests that schemathesis makes up from our own description of the API: never a 500, never an undescribed answer."""
+"""Requests that schemathesis generates from our OpenAPI schema: never a 500, never an answer outside the schema."""
 
 from http import HTTPStatus
 from typing import Any
@@ -20,7 +20,7 @@ OPERATIONS = [(method.upper(), path) for path, item in OPENAPI["paths"].items() 
 answered: set[tuple[str, str, int]] = set()
 
 
-# Ten routes share a trace's request, of which two hundred edge cases are tried each time: on one of them.
+# Ten routes share the request of a trace. Its two hundred edge cases are tried on one of them.
 EXPLAIN = "^/api/explain/(?!lens)"
 few = schemathesis.openapi.from_dict(
     OPENAPI, config=SchemathesisConfig.from_dict({"phases": {"coverage": {"enabled": False}}})
@@ -40,7 +40,7 @@ def test_made_up_questions(case: Case, server_url: str) -> None:
 
 
 def ask(case: Case, server_url: str) -> None:
-    # What a schema cannot say (an id beyond the vocabulary, both text and ids) is refused, rightly.
+    # A schema cannot express everything (an id outside the vocabulary, both text and ids): a 4xx is right there.
     response = case.call_and_validate(base_url=server_url, excluded_checks=[positive_data_acceptance])
     assert response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
     answered.add((case.method, case.path, response.status_code))
@@ -49,7 +49,7 @@ def ask(case: Case, server_url: str) -> None:
 def test_every_operation_was_asked() -> None:
     if not answered:
         pytest.skip("nothing was asked: the tests above were left out")
-    assert {(method, path) for method, path, _ in answered} >= set(OPERATIONS)  # and methods that there are not
+    assert {(method, path) for method, path, _ in answered} >= set(OPERATIONS)  # and other methods
     for path in ("/api/tokenize", "/api/trace", "/api/generate"):
         statuses = {status for _, asked, status in answered if asked == path}
         assert HTTPStatus.OK in statuses  # not only refusals

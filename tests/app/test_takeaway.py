@@ -68,7 +68,7 @@ def test_no_name_breaks_out_of_its_header(name: str) -> None:
 
 
 async def test_the_file_says_how_it_was_made(client: AsyncClient) -> None:
-    """With its metadata alone the same request can be made again, and the model's shape is known."""
+    """Its metadata is enough to repeat the request, and gives the model's shape."""
     edits = [
         {"kind": "ablate", "where": {"layer": 1, "head": 5}},
         {"kind": "mask", "where": {"layer": 0, "head": 1, "query": 4, "key": 2}, "allow": False},

@@ -33,7 +33,7 @@ async def test_tokenize(client: AsyncClient, gpt: Checkpoint) -> None:
 @given(text=TEXTS)
 @settings(deadline=None)
 def test_tokens_are_the_text(text: str) -> None:
-    """Their bytes join to it, their spans cover it, and each span holds the bytes of its token."""
+    """Joined, their bytes give the text; their spans cover it, and each span contains the bytes of its token."""
     found = tokens.tokens_json(TOKENIZER, tokens.encode(TOKENIZER, text, 1000))
     assert b"".join(bytes.fromhex(token["bytes"]) for token in found).decode() == text
     covered = set()
@@ -47,7 +47,7 @@ def test_tokens_are_the_text(text: str) -> None:
 @given(ids=st.lists(st.integers(0, TOKENIZER.vocab_size - 1), max_size=30))
 @settings(deadline=None)
 def test_spans_of_any_ids_lie_in_their_text(ids: list[int]) -> None:
-    """Ids need not spell text (broken bytes, END in the middle): the spans still count in the text that is shown."""
+    """Ids need not be valid text (broken bytes, END in the middle): the spans still refer to the text that is shown."""
     text = tokens.text_of(TOKENIZER, ids)
     text.encode()
     for token in tokens.tokens_json(TOKENIZER, ids):

@@ -1,4 +1,4 @@
-"""Models without scores and pattern through the API: listed, traced, edited, explained, written on."""
+"""Models without scores and pattern, through the API: listed, traced, edited, explained, continued."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

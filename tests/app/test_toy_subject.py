@@ -1,4 +1,4 @@
-"""A model of another kind is listed, opened, described, traced, edited and written on, through the API as it is."""
+"""A model of another kind is listed, opened, described, traced, edited and continued through the unchanged API."""
 
 import base64
 from collections.abc import AsyncIterator
@@ -27,7 +27,7 @@ ROLES = ["mask", "share", "v", "head_out", "attn_out"]
 
 @pytest.fixture
 def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BigramFolders:
-    """One line more in the registry, and a folder with a model and a broken one."""
+    """The registry with one more entry, and a folder with a working and a broken model."""
     source = BigramFolders()
     monkeypatch.setattr("model.subjects.SOURCES", [*SOURCES, source])
     for name, text in (("toy", TEXT), ("empty", "")):
@@ -48,7 +48,7 @@ async def client(tmp_path: Path, source: BigramFolders) -> AsyncIterator[AsyncCl
 
 
 def counted(ids: list[int]) -> np.ndarray:
-    """Probabilities of the letter after each of `ids`: the pairs of TEXT and its END, each counted once more."""
+    """Probabilities of the letter after each of `ids`: pairs counted in TEXT and its END, plus one each."""
     counts, known = np.ones((VOCAB, VOCAB)), [*(LETTERS.index(letter) for letter in TEXT), END]
     for first, second in pairwise(known):
         counts[first, second] += 1

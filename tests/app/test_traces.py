@@ -1,4 +1,4 @@
-"""A trace on the wire is the model's own, to the last bit."""
+"""A trace on the wire equals the model's own, bit for bit."""
 
 import numpy as np
 import pytest

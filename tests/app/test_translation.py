@@ -1,4 +1,4 @@
-"""Translations whole and token by token are the model's own, take turns with other work, and stop with their client."""
+"""Translations, whole or token by token, are the model's own, queue with other work and stop with their client."""
 
 import base64
 from typing import Any
@@ -72,7 +72,7 @@ async def test_a_search_stops_when_nobody_waits(families: AsyncClient, monkeypat
     def step(translation: Translation) -> bool:
         made.append(translation)
         really(translation)
-        return True  # it would never end
+        return True  # it would never end otherwise
 
     async def gone(_: Request) -> bool:
         return len(made) >= 3
@@ -99,7 +99,7 @@ async def test_a_full_house_is_503(open_three: Open, monkeypatch: pytest.MonkeyP
         assert error_of(refused, 503, "full")["limit"] == 1
         assert refused.headers["retry-after"] == "1"
         assert served.json()["hypotheses"]
-        await translate(client)  # the place is free again
+        await translate(client)  # the slot is free again
         assert (await metrics(client))['chumoku_work_seconds_count{kind="search"}'] > 2
 
 

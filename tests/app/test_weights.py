@@ -1,4 +1,4 @@
-"""Weights are the model's own, bit for bit."""
+"""Weights are sent bit for bit."""
 
 from dataclasses import replace
 from typing import Any
@@ -37,7 +37,7 @@ async def test_every_parameter_bit_for_bit(client: AsyncClient, loaded: Library,
 
 
 async def test_rows(client: AsyncClient, loaded: Library) -> None:
-    names = ["layers.1.ffn.w_1.weight", "layers.1.ffn.w_1.bias"]  # a matrix that lies transposed in memory
+    names = ["layers.1.ffn.w_1.weight", "layers.1.ffn.w_1.bias"]  # a matrix that is stored transposed
     arrays, _ = await ask(client, model="stories-gpt", want=["layers.1.ffn.w_1.*"], rows=[1023, 0])
     assert set(arrays) == set(names)
     parameters = opened(loaded, "stories-gpt").model.state_dict()

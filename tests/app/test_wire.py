@@ -12,7 +12,7 @@ from tests.app.helpers import decode
 
 
 def test_round_trip_of_transposed_sliced_and_spread_arrays() -> None:
-    """safetensors writes an array that is not contiguous wrongly, without an error: ours come back as they were."""
+    """safetensors silently writes wrong numbers for an array that is not contiguous: ours come back unchanged."""
     base = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     arrays = {
         "plain": base,
@@ -51,7 +51,7 @@ def test_no_number_is_infinite_in_the_metadata() -> None:
 
 
 def test_no_pickle_anywhere() -> None:
-    """A pickle runs the code of whoever wrote it: none is read or written, by no library's help."""
+    """A pickle runs its author's code: no module reads or writes one, directly or through a library."""
     root = Path(__file__).parents[2]
     files = [path for room in ("app", "model", "benchmarks") for path in (root / room).rglob("*.py")]
     assert len(files) > 50
@@ -61,7 +61,7 @@ def test_no_pickle_anywhere() -> None:
 
 
 def pickling(path: Path) -> Iterator[str]:
-    """Whatever a file has of what pickles."""
+    """The calls and imports in a file that would pickle."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         match node:
             case ast.Import(names=names) | ast.ImportFrom(names=names):

@@ -25,7 +25,7 @@ async def test_no_more_than_threads_run_at_once() -> None:
         with lock:
             running[0] += 1
             most[0] = max(most[0], running[0])
-        pair.wait(60)  # until a second one runs beside it
+        pair.wait(60)  # until a second one runs at the same time
         with lock:
             running[0] -= 1
 
@@ -93,7 +93,7 @@ async def test_a_full_queue_is_503(open_app: Open, monkeypatch: pytest.MonkeyPat
 
         group.start_soon(ask)
         await anyio.to_thread.run_sync(started.wait, 5)
-        assert (await client.get("/readyz")).json()["jobs"] == 1  # the event loop still answers
+        assert (await client.get("/readyz")).json()["jobs"] == 1  # the event loop is not blocked
         assert (await client.post("/api/tokenize", json={"text": "a"})).status_code == 200
         for path in ("/api/trace", "/api/generate"):
             response = await client.post(path, json={"text": "a"})

@@ -1,4 +1,4 @@
-"""What is written on keeps to its run: masks, PADs and interventions hold for each new token."""
+"""Generated text keeps to its run: masks, PADs and interventions apply to each new token."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ async def test_each_prediction_is_that_of_a_trace_of_the_same_run(families: Asyn
             ids.append(event["token"]["id"])
         position = len(ids) - 1
         asked = {"model": "gpt", "text": None, "token_ids": ids[n_pad:], "want": []} | run
-        if position < 9:  # the cells of tokens to come are nowhere in a trace of what there is
+        if position < 9:  # a trace of the tokens so far has no cells for later tokens
             asked["interventions"] = [one for one in run.get("interventions", []) if one not in (FUTURE, AHEAD)]
         _, meta = await trace(families, **asked, predict={"positions": [position], "temperature": 0})
         (expected,) = meta["predictions"]
@@ -77,7 +77,7 @@ async def test_pads_where_the_model_writes_are_refused(families: AsyncClient) ->
     error = await refused(families, "/api/generate", 422, "bad_pad", **request)
     assert error["where"] == "pad.side"
     start, *_ = await written(families, model="translator", pad={"count": 1, "side": "right"})
-    assert start["tokens"][-1]["id"] == 257  # a source may have them on either side
+    assert start["tokens"][-1]["id"] == 257  # a source may be padded on either side
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ async def test_pads_where_the_model_writes_are_refused(families: AsyncClient) ->
     ],
 )
 async def test_a_search_keeps_to_its_run(families: AsyncClient, run: dict[str, Any]) -> None:
-    """One beam writes what greedy steps write, and without this run something else."""
+    """One beam writes what greedy steps write; without the settings of this run, its log p is another."""
     request = {"model": "translator", "text": "I like cats."} | run
     found = (await families.post("/api/translate", json=request | {"beams": 1})).json()
     assert found["run"]["pad"]["count"] == run.get("pad", {}).get("count", 0)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @cache
 def loaded(family: str) -> "Checkpoint":
-    """The model of a family that the page's server has, on the CPU; no test changes it."""
+    """The model that the page's server has for a family, on the CPU. Tests do not change it."""
     from app.settings import Settings
     from model import checkpoint
     from model.subjects import find_folders
@@ -21,8 +21,7 @@ def loaded(family: str) -> "Checkpoint":
 
 
 def serious(page: "Page", part: str | None = None, rules: list[str] | None = None) -> list[str]:
-    """Serious findings of axe, each with its elements; in the whole page or in one part of it; by all of its rules or
-    by these."""
+    """Serious findings of axe with their elements: in the page or one part of it, by all rules or the given ones."""
     from axe_playwright_python.base import AXE_SCRIPT
 
     if not page.evaluate("() => 'axe' in window"):
@@ -44,7 +43,7 @@ def serious(page: "Page", part: str | None = None, rules: list[str] | None = Non
 
 
 def drawn(page: "Page") -> None:
-    """Wait until the page is ready and every matrix on it is drawn; there is one at least."""
+    """Wait until the page is ready, has a matrix, and every matrix on it is drawn."""
     page.wait_for_selector('body[data-state="ready"]')
     page.wait_for_function("""() => {
       const frames = [...document.querySelectorAll('[data-testid=matrix]')].filter((f) => f.clientWidth > 0);
@@ -53,14 +52,14 @@ def drawn(page: "Page") -> None:
 
 
 def wait_for_run(page: "Page", condition: str) -> dict[str, Any]:
-    """Wait until the run in the address satisfies a condition in JavaScript about `run`; the run."""
+    """Wait until the run in the address satisfies a JavaScript condition on `run`; returns the run."""
     run = "JSON.parse(new URL(location).searchParams.get('run') ?? '{}')"
     page.wait_for_function(f"() => {{ const run = {run}; return {condition}; }}")
     return page.evaluate(f"() => {run}")
 
 
 def matrix_shown(frame: "Locator") -> dict[str, Any]:
-    """What a matrix holds and draws: values (None where forbidden), colours, the part in view, numbers in its cells."""
+    """The contents of a matrix: values (None where forbidden), colours, the part in view, numbers in its cells."""
     shown: dict[str, Any] = frame.evaluate("""async frame => {
       const { picturesIn } = await import('/static/chart/pictures.js');
       const { numbersOf } = await import('/static/chart/matrix/numbers.js');

@@ -1,4 +1,4 @@
-"""A·V, FFN and residual stream: the numbers on the page are the Python trace's; one choice drives all of them."""
+"""A·V, FFN and residual stream: the page's numbers are the Python trace's, and one selection drives all of them."""
 
 import json
 import math
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 TEXT = "May the force be with you."
 LAYER, HEAD, QUERY = 3, 5, 4
 
-pytestmark = pytest.mark.warm  # how a station is drawn (pre or post, sorted how) stays from one test to the next
+pytestmark = pytest.mark.warm  # a station's own switches (pre or post, order) stay from one test to the next
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def part(page: "Page", name: str) -> "Locator":
 
 
 def values(page: "Page", name: str) -> torch.Tensor:
-    """What a picture holds; a forbidden cell is NaN."""
+    """The values of a picture; NaN for a forbidden cell."""
     z = matrix_shown(page.locator(f'[data-matrix="{name}"]'))["z"]
     return torch.tensor([[math.nan if x is None else x for x in row] for row in z])
 
@@ -107,7 +107,7 @@ def test_ffn_shows_every_unit_and_who_answers_to_what(page: "Page", gpt: Checkpo
 
     part(page, "units").get_by_test_id(
         "bar"
-    ).first.click()  # the token's strongest unit, and the tokens that it answers to
+    ).first.click()  # the token's strongest unit, and the tokens on which that unit fires most
     best = int(found.top_units[QUERY, 0])
     page.wait_for_function(f"() => new URLSearchParams(location.search).get('unit_id') === '{best}'")
     firing = [t for t in post[:, best].argsort(descending=True).tolist() if post[t, best] > 0]
@@ -162,7 +162,7 @@ def test_the_residual_stream_and_its_gradients(page: "Page", gpt: Checkpoint) ->
 
 
 def test_a_translator_s_stations_follow_the_open_attention(page: "Page") -> None:
-    """Cross-attention's FFN and stream are the decoder's; a sinusoid is shown, and counted nowhere."""
+    """With cross-attention open, FFN and stream are the decoder's. The sinusoid table is listed but not counted."""
     loaded, text = checkpoint.load(checkpoint.ZOO / "translate-enja"), "I like cats."
     ids, target = loaded.tokenizer.encode(text), loaded.tokenizer.encode(written := "猫が好きです。")
     translator = {"model": "translate-enja", "layer": 1, "target": written}

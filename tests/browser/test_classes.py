@@ -70,7 +70,7 @@ def test_a_row_of_every_head_opens_it_at_cls(page: "Page", model: checkpoint.Che
     for cell in cells.all():
         row = rows[int(cell.get_attribute("data-layer") or -1), int(cell.get_attribute("data-head") or -1)]
         best = row[int(cell.get_attribute("data-best") or -1)].item()
-        assert best == pytest.approx(row.max().item(), abs=1 / 255), "to what a picture of 256 steps tells"
+        assert best == pytest.approx(row.max().item(), abs=1 / 255), "as exactly as 256 steps allow"
         assert (cell.locator("path").get_attribute("d") or "").count("M") == len(row)
 
     layer, head = config.n_layer - 1, 0

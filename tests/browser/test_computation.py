@@ -1,4 +1,4 @@
-"""The computation: the numbers of each step are the Python trace's, and what is highlighted is what they come from."""
+"""The computation: the numbers of each step are the Python trace's, and the highlighted elements are their inputs."""
 
 import math
 import re
@@ -32,7 +32,7 @@ LAYER, HEAD, QUERY, KEY, COL = 1, 2, 2, 1, 13
 COMPLETE = ["tokens", "embed", "before", "q", "k", "v", "heads", "scores", "scale", "mask", "softmax", "av", "concat",
             "wo", "residual", "norm", "w1", "relu", "w2", "rest", "logits", "answer"]  # fmt: skip
 
-# What a step shows on the page: the open element, its terms' sum, the model's own number and the verdict.
+# Read from a step on the page: the open element, the sum of its terms, the model's own number and the verdict.
 READ = """() => {
   const sum = document.querySelector('[data-station="computation"] [data-testid="computation-sum"]');
   if (!sum?.checkVisibility()) return null;
@@ -45,7 +45,7 @@ READ = """() => {
     mats: document.querySelectorAll('[data-station="computation"] .mat').length,
   };
 }"""
-# Open each step in turn, and read it when it is drawn.
+# Opens each step in turn and reads it when it is drawn.
 WALK = f"""async () => {{
   const read = {READ};
   const station = document.querySelector('[data-station="computation"]');
@@ -63,7 +63,7 @@ WALK = f"""async () => {{
 
 @dataclass(frozen=True)
 class Case:
-    """A model, a sentence, and everything that Python's trace of it has."""
+    """A model, a sentence, and its whole trace in Python."""
 
     model: checkpoint.Checkpoint
     prefix: str
@@ -111,7 +111,7 @@ def joined(heads: Tensor) -> Tensor:
 
 
 def results(case: Case) -> Iterator[tuple[str, Tensor]]:
-    """Step → the matrix that it ends with, out of Python's trace."""
+    """Step → its result, from Python's trace."""
     x, config = case.tensors, case.model.config
     block = f"{case.prefix}layers.{LAYER}"
     last = f"{case.prefix}layers.{config.n_layer - 1}.resid_post"
@@ -150,7 +150,7 @@ def residual_results(case: Case, norm: str, after: str, group: str) -> Iterator[
 
 
 def rows_of(step: str) -> int:
-    """The row that is chosen: a key's for K and V."""
+    """The chosen row: the key's for K and V."""
     return KEY if step.split(".")[1] in ("k", "v") else QUERY
 
 
@@ -166,7 +166,7 @@ def test_every_step_shows_the_traces_numbers(page: "Page", cases: dict[str, Case
     expected = dict(results(case))
     for step, said in seen.items():
         if step not in ("out.logits", "out.answer"):
-            if step not in ("cross_attn.k", "cross_attn.v"):  # of the source nothing was chosen yet
+            if step not in ("cross_attn.k", "cross_attn.v"):  # nothing has been chosen in the source yet
                 assert said["row"] == rows_of(step), step
             want = expected.pop(step)[said["row"], said["col"]].item()
             assert said["value"] == pytest.approx(want, rel=1e-5, abs=1e-5), step
@@ -235,7 +235,7 @@ def test_pointer_and_keys_choose_an_element(page: "Page", cases: dict[str, Case]
 
 
 def test_the_walk_is_walked(page: "Page", cases: dict[str, Case]) -> None:
-    """By button, by arrow key, played to its end, and opened from a head of another attention."""
+    """With the button, with the arrow keys, by playing to the end, and opened from a head of another attention."""
     case = cases["decoder-only"]
     open_at(page, case, step="ffn.relu")
     at = page.get_by_test_id("walk-where")
@@ -277,8 +277,8 @@ def test_only_what_a_step_shows_is_asked_for_once(page: "Page", cases: dict[str,
     page.get_by_test_id("walk-previous").click()
     page.wait_for_selector('[data-step="ffn.w1"][aria-current="step"]')
     settled(page)
-    assert len(asked) == len(set(asked)), "each once"
-    assert not any("embedding" in name for name in asked), "a vocabulary is never asked for whole"
+    assert len(asked) == len(set(asked)), "each is requested once"
+    assert not any("embedding" in name for name in asked), "the whole vocabulary is never requested"
 
 
 @pytest.mark.cold
@@ -296,7 +296,7 @@ def test_everyone_can_walk(open_page: "Callable[..., Page]", cases: dict[str, Ca
 
 
 def test_sums_hold_for_any_element(cases: dict[str, Case]) -> None:
-    """What the page promises of a product holds of the trace itself, within what it allows: 1e-5."""
+    """The page's tolerance for a product, 1e-5, holds for the trace itself."""
     case = cases["decoder-only"]
     block, x = f"layers.{LAYER}", case.tensors
     weight, bias = case.linear(f"{block}.ffn.w_2")

@@ -1,4 +1,4 @@
-"""Regressions: text that was cut, crooked or moving, and two explanations of one choice."""
+"""Regressions: text that was cut off, misaligned or moving, and one selection explained in two ways."""
 
 import re
 from typing import TYPE_CHECKING

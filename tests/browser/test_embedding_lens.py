@@ -1,4 +1,4 @@
-"""The stations "embedding + position" and "predictions by layer": what they show is what model/explain computes."""
+"""The stations "embedding + position" and "predictions by layer": they show what model/explain computes."""
 
 import re
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ def open_station(page: "Page", view: str, **state: Any) -> None:
 
 
 def values(page: "Page", name: str) -> Tensor:
-    """What the picture of a matrix holds."""
+    """The contents of a matrix's picture."""
     frame = page.locator(f'[data-matrix="{name}"][aria-busy="false"]')
     return torch.tensor(matrix_shown(frame)["z"])
 
@@ -85,7 +85,7 @@ def test_a_decoders_embedding(page: "Page") -> None:
     same(values(page, "position-table"), learned.table)
     same(values(page, "position-similarity"), learned.similarity)
     assert "ends there" in page.get_by_test_id("position-beyond").inner_text()
-    assert page.get_by_test_id("length-beyond").is_hidden(), "there is nothing beyond a learned table"
+    assert page.get_by_test_id("length-beyond").is_hidden(), "a learned table ends here"
 
     open_tab(page, "neighbours")
     page.get_by_test_id("neighbour").first.wait_for()
@@ -107,7 +107,7 @@ def test_a_swap_in_a_decoder(page: "Page") -> None:
     open_station(page, "embedding", text=STORY, step="swap")
     drawn(page)
 
-    page.locator('[data-testid="swap-pick"][data-index="3"]').click()  # 0 and 1 are picked at first: 0 goes
+    page.locator('[data-testid="swap-pick"][data-index="3"]').click()  # 0 and 1 are picked at first; 0 is dropped
     page.wait_for_url(re.compile(r"swap=1\.3"))
     drawn(page)
     on, off = swap_tokens(model, ids, 1, 3)
@@ -115,13 +115,13 @@ def test_a_swap_in_a_decoder(page: "Page") -> None:
     page.wait_for_function(f"() => Math.abs(({verdict})() - {on.largest}) < 1e-4")
     for name, run in [("on", on), ("off", off)]:
         same(values(page, f"swap-{name}"), run.stacks[0].change, 1e-4)
-    assert not off.order_only, "a causal mask tells an order by itself"
+    assert not off.order_only, "a causal mask alone conveys order"
     assert "causal mask" in page.get_by_test_id("swap-off").inner_text()
     assert "One token did not change" in page.get_by_test_id("swap-off").inner_text()
 
     open_station(page, "embedding", text="Hi", step="swap")
     page.get_by_text("Swapping needs two different tokens").wait_for()
-    open_tab(page, "sum")  # and the way back is there
+    open_tab(page, "sum")  # and there is a link back
 
 
 def test_a_swap_in_an_encoder_is_nothing_but_the_order(page: "Page") -> None:
@@ -135,7 +135,7 @@ def test_a_swap_in_an_encoder_is_nothing_but_the_order(page: "Page") -> None:
     assert off.order_only
     assert number(page.get_by_test_id("swap-off"), "largest") < 1e-4
     assert "Only the order changed" in page.get_by_test_id("swap-off").inner_text()
-    assert page.locator('[data-testid="swap-pick"][data-index="0"]').count() == 0, "[CLS] stays where it is"
+    assert page.locator('[data-testid="swap-pick"][data-index="0"]').count() == 0, "[CLS] does not move"
 
 
 def test_a_translators_sinusoid(page: "Page") -> None:
@@ -160,7 +160,7 @@ def test_a_translators_sinusoid(page: "Page") -> None:
     table = position_table(model, 256)
     same(values(page, "position-table"), table.table)
     same(values(page, "position-similarity"), table.similarity)
-    assert number(page.get_by_test_id("table-gap"), "gap") < 1e-5, "the formula makes the same table again"
+    assert number(page.get_by_test_id("table-gap"), "gap") < 1e-5, "the formula gives the same table"
     assert "the model has never been asked" in page.get_by_test_id("position-beyond").inner_text()
 
 
@@ -168,7 +168,7 @@ def test_a_translators_sinusoid(page: "Page") -> None:
 
 
 def grid_of(page: "Page", lens: Lens) -> None:
-    """Every cell is the lens's."""
+    """Every cell has the lens's number."""
     shape = lens.top.shape[:2]
     assert torch.tensor(numbers(page, "lens-cell", "id")).reshape(shape).tolist() == lens.top[..., 0].tolist()
     same(torch.tensor(numbers(page, "lens-cell", "p")).reshape(shape), lens.probability[..., 0])
@@ -216,7 +216,7 @@ def test_a_translator_by_layer(page: "Page") -> None:
 
     lens = logit_lens(model, model.tokenizer.encode(ENGLISH), target=target[1:])
     grid_of(page, lens)
-    page.locator('[data-testid="lens-cell"][data-at="1"]').first.click()  # the encoder has no such row
+    page.locator('[data-testid="lens-cell"][data-at="1"]').first.click()  # the encoder has no row at that place
     page.wait_for_selector('.lens-table thead .on[data-at="1"]')
     assert "query=1" in page.url
     assert "attention=" not in page.url

@@ -22,13 +22,13 @@ def show(page: "Page", query: str = "text=" + TEXT) -> None:
 
 
 def drawn(page: "Page") -> None:
-    """Loaded, and every picture that is on its way has been painted."""
+    """Wait until the page is loaded and every pending picture has been painted."""
     page.wait_for_selector('body[data-state="ready"]')
     page.wait_for_function("() => !document.querySelector('.station:not([hidden]) .matrix[aria-busy=true]')")
 
 
 COLOURS = ["color-contrast"]
-"""What alone is another matter in the dark."""
+"""The rules of axe whose result depends on the theme."""
 
 
 # --- axe on every state ----------------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ def test_axe_on_every_station(page: "Page", theme: str) -> None:
         drawn(page)
         found[view] = serious(page, "#opened", rules)
         why = page.locator("[data-why]:not([hidden])").get_attribute("data-why")
-        if why not in found:  # nothing else changes
+        if why not in found:  # only the theme changes
             found[str(why)] = serious(page, ".inspector", rules)
     assert {view: what for view, what in found.items() if what} == {}
 
@@ -105,7 +105,7 @@ def test_axe_on_a_phone_and_with_large_type(open_page: "Callable[..., Page]") ->
 def table_of(page: "Page", place: str = "weights") -> Any:
     """Its headers and cells, as text."""
     details = page.locator(f"[data-matrix={place}] ~ [data-testid=matrix-table]")
-    assert details.locator("table").count() == 0, "nothing is built before it is opened"
+    assert details.locator("table").count() == 0, "a table is built only when it is opened"
     details.locator("summary").click()
     details.locator("table").wait_for()
     return details.evaluate("""details => ({
@@ -158,7 +158,7 @@ def test_compared_matrices_have_tables(page: "Page") -> None:
     for place in ("before", "after", "difference"):
         assert table_of(page, place)["cells"]
     widths = page.locator(".pair > .side, .pair .matrix").evaluate_all("all => all.map((one) => one.clientWidth)")
-    assert max(widths) < 700, "a wide table scrolls: it never widens the picture above it"
+    assert max(widths) < 700, "a wide table scrolls and does not widen the picture above it"
 
 
 def test_long_tables_come_in_pages(page: "Page") -> None:

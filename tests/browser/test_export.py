@@ -1,4 +1,4 @@
-"""Export and import: every file is really saved, and its numbers are those of the Python trace."""
+"""Export and import: every file is saved to disk, and its numbers are the Python trace's."""
 
 import base64
 import csv
@@ -71,7 +71,7 @@ def settled(page: "Page") -> None:
 
 
 def save(page: "Page", item: str, folder: Path) -> Path:
-    """Choose an item of the export menu; the file that comes."""
+    """Choose an item of the export menu; returns the downloaded file."""
     panel = page.get_by_test_id("export-panel")
     if panel.is_hidden():
         page.wait_for_selector(".station:not([hidden]) :is(.overlay, .main-svg, .token-table)")
@@ -85,7 +85,7 @@ def save(page: "Page", item: str, folder: Path) -> Path:
 
 
 def drawn(page: "Page") -> list[list[float]]:
-    """The numbers of the pictures in the open station, as the page holds them."""
+    """The numbers of the pictures in the open station, as the page has them."""
     pictures: list[list[float]] = page.evaluate("""async () => {
       const { picturesIn } = await import('/static/chart/pictures.js');
       const pictures = picturesIn(document.querySelector('[data-panel=opened] > .station:not([hidden])'));
@@ -104,7 +104,7 @@ def matrix_of(rows: list[list[str]]) -> np.ndarray:
     return np.array([row[1:] for row in rows[1:]], dtype=np.float32)
 
 
-# --- numbers ---------------------------------------------------------------------------------------------------------
+# --- numbers --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("view", "name"), [("weights", "pattern"), ("scores", "scores"), ("mask", "mask")])
@@ -142,7 +142,7 @@ def test_csv_of_hostile_tokens(page: "Page", tmp_path: Path) -> None:
     rows = read_csv(path)
     labels = page.get_by_test_id("token").locator(".text").all_text_contents()
     assert labels[0].startswith("=")
-    assert rows[0][1] == f"'{labels[0]}", "no formula for a spreadsheet"
+    assert rows[0][1] == f"'{labels[0]}", "a spreadsheet must not read it as a formula"
     assert not any(re.match(r"[=+\-@]", cell) for cell in rows[0] + [row[0] for row in rows])
     assert [cell.removeprefix("'") for cell in rows[0][1:]] == labels
 
@@ -182,7 +182,7 @@ def test_snippet_is_copied(open_page: "Callable[..., Page]") -> None:
     assert page.evaluate("navigator.clipboard.readText()") == page.get_by_test_id("snippet").inner_text()
 
 
-# --- pictures --------------------------------------------------------------------------------------------------------
+# --- pictures -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("view", ["weights", "qkv", "mask", "prediction", "tokens"])
@@ -207,7 +207,7 @@ def test_png_and_svg(page: "Page", tmp_path: Path, view: str) -> None:
 
 
 def test_png_has_hatching_and_colours(page: "Page", tmp_path: Path) -> None:
-    """The first cell, weight 1, has the ramp's last colour; where cells are forbidden there are lines."""
+    """The first cell, with weight 1, has the ramp's last colour; forbidden cells have lines."""
     show(page)
     png = save(page, "png", tmp_path).read_bytes()
     full = page.evaluate("async () => (await import('/static/chart/colour.js')).rampColour('weights', 1)")
@@ -242,7 +242,7 @@ def test_overview_png_and_svg(page: "Page", tmp_path: Path) -> None:
     assert len(png) > 10_000
 
 
-# --- a file that opens by itself -------------------------------------------------------------------------------------
+# --- a file that opens without the app ------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -254,7 +254,7 @@ def without_network(browser: "Browser") -> "Iterator[BrowserContext]":
 
 @pytest.fixture
 def offline(without_network: "BrowserContext") -> "Iterator[Callable[[Path], Page]]":
-    """Open a saved HTML file with no network at all."""
+    """Open a saved HTML file without a network."""
     asked: list[str] = []
     said: list[str] = []
     page = without_network.new_page()
@@ -294,18 +294,18 @@ def test_offline_html(page: "Page", offline: Any, traced: "Trace", tmp_path: Pat
         assert cells == values, "to the last bit"
         np.testing.assert_allclose(np.array(cells, dtype=float).reshape(expected.shape), expected, rtol=0, atol=1e-5)
         painted = saved.locator(f"#picture-{i} .cells .cell").count()
-        assert painted == np.isfinite(expected).sum(), "a rectangle for each cell that is not forbidden"
+        assert painted == np.isfinite(expected).sum(), "one rectangle for each allowed cell"
     assert saved.locator("math").count() == len(names)
     assert saved.get_by_text("stories-gpt").count() == 1
     assert saved.locator("a").get_attribute("href") == link
-    assert path.stat().st_size < 1_000_000, "no library in it"
+    assert path.stat().st_size < 1_000_000, "without a library"
     plot = saved.locator(".plot").first
     box = plot.locator(".cells").bounding_box() or {}
     labels = plot.locator(".row-label").count()
     saved.mouse.move(box["x"] + 10, box["y"] + 10)
     expect(plot.locator(".hovertext")).to_be_visible()
     said = plot.locator(".hovertext").inner_text().replace("\u2212", "-").split()[-1]
-    assert float(said) == pytest.approx(live[0][0], rel=1e-3), "the words of the first cell"
+    assert float(said) == pytest.approx(live[0][0], rel=1e-3), "the text of the first cell"
     saved.mouse.down()
     saved.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
     saved.mouse.up()
@@ -330,7 +330,7 @@ def test_offline_html_of_the_prediction(page: "Page", offline: Any, tmp_path: Pa
     assert saved.evaluate("() => document.querySelector('.plot').data[0].x")[: len(before)] == before
 
 
-# --- opening ---------------------------------------------------------------------------------------------------------
+# --- opening --------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -353,7 +353,7 @@ def open_file(page: "Page", path: Path) -> None:
 
 
 def seen(page: "Page") -> dict[str, Any]:
-    """Everything the page shows of a trace, as numbers."""
+    """Every number that the page shows of a trace."""
     out: dict[str, Any] = {"numbers": []}
     for view in ("weights", "scores", "mask", "qkv"):
         page.locator(f"#tab-{view}").click()
@@ -385,7 +385,7 @@ def test_an_opened_file_shows_what_the_server_shows(page: "Page", file: Path) ->
     again = seen(page)
     np.testing.assert_allclose(again.pop("chances"), live.pop("chances"), rtol=0, atol=1e-5)
     np.testing.assert_allclose(np.concatenate(again.pop("numbers")), np.concatenate(live.pop("numbers")), atol=1e-5)
-    np.testing.assert_allclose(again.pop("heads"), live.pop("heads"), rtol=0, atol=4)  # one of 256 shades
+    np.testing.assert_allclose(again.pop("heads"), live.pop("heads"), rtol=0, atol=4)  # one step of 256
     assert again == live
     assert page.evaluate("Object.fromEntries(new URLSearchParams(location.search)).text") == "Another sentence"
     page.get_by_test_id("back-to-live").click()
@@ -397,7 +397,7 @@ def test_an_opened_file_shows_what_the_server_shows(page: "Page", file: Path) ->
 
 
 def test_a_file_of_version_1_shows_the_same(page: "Page", file: Path, tmp_path: Path) -> None:
-    """It says only which attentions there are, and where their tensors lie."""
+    """It only says which attentions there are, and where their tensors are."""
     old = tmp_path / "old.safetensors"
     old.write_bytes(rewritten(file, as_version_1))
     show(page)
@@ -453,7 +453,7 @@ def test_a_dropped_file_opens(page: "Page", file: Path) -> None:
     show(page, "Another sentence")
     hand = page.evaluate_handle("() => Object.assign(document.createElement('input'), { type: 'file' })").as_element()
     assert hand
-    hand.set_input_files(file)  # a real file: no megabytes through the browser's protocol
+    hand.set_input_files(file)  # a real file keeps megabytes out of the browser's protocol
     hand.evaluate("""hand => {
       const dataTransfer = new DataTransfer();
       dataTransfer.items.add(new File([hand.files[0]], 'dropped.safetensors'));
@@ -561,12 +561,12 @@ def test_a_model_that_the_server_does_not_have(page: "Page", file: Path, tmp_pat
     assert any(name == f"#{token_id}" for name, token_id in zip(names, ids, strict=True)), names
 
 
-# --- the menu --------------------------------------------------------------------------------------------------------
+# --- the menu -------------------------------------------------------------------------------------------------------
 
 
 def test_menu_by_keyboard(page: "Page") -> None:
     show(page)
-    page.wait_for_selector(".station:not([hidden]) .overlay")  # without a picture there is none to save
+    page.wait_for_selector(".station:not([hidden]) .overlay")  # without a picture there is nothing to save
     button = page.get_by_test_id("export")
     button.focus()
     page.keyboard.press("ArrowDown")
@@ -590,7 +590,7 @@ def test_without_a_sentence_there_is_only_opening(page: "Page") -> None:
         page.get_by_test_id("open-file").click()
 
 
-@pytest.mark.cold  # it takes the server away
+@pytest.mark.cold  # it makes the server unreachable
 def test_a_failure_is_told_in_the_menu(page: "Page", page_errors: list[str]) -> None:
     show(page)
     page.route("**/api/trace", lambda route: route.abort())

@@ -1,4 +1,4 @@
-"""The page for three families: whose tokens are rows and columns, what is written, and which panels there are."""
+"""The page for three families: whose tokens are rows and columns, what is generated, and which panels exist."""
 
 import json
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def open_at(page: "Page", model: checkpoint.Checkpoint, **state: Any) -> None:
 
 
 def settled(page: "Page") -> None:
-    """Everything that can be seen is drawn."""
+    """Wait until everything visible is drawn."""
     page.wait_for_selector('body[data-state="ready"]')
     page.wait_for_function("""() => {
       const busy = document.querySelector('.panel[aria-busy="true"]');
@@ -78,7 +78,7 @@ def opened(page: "Page") -> str:
 
 
 def lit(page: "Page", role: str) -> list[str]:
-    """The test id and place of each token of the strips that is lit."""
+    """The strip (as a test id) and index of each highlighted token."""
     return page.locator(f".strip .tok.{role}").evaluate_all(  # type: ignore[no-any-return]
         "all => all.map(({dataset}) => `${dataset.testid} ${dataset.index}`)"
     )
@@ -140,7 +140,7 @@ def test_arrow_keys_go_through_all_groups_of_heads(page: "Page", translator: che
     page.wait_for_function("() => !new URL(location).searchParams.has('attention')")  # the model's last one
 
 
-@pytest.mark.cold  # what is undone on a page is remembered as long as it lives
+@pytest.mark.cold  # a page remembers undone tokens as long as it is open
 def test_a_translation_is_stepped(page: "Page", translator: checkpoint.Checkpoint) -> None:
     written = greedy(translator)
     open_at(page, translator)
@@ -166,7 +166,7 @@ def test_a_translation_is_stepped(page: "Page", translator: checkpoint.Checkpoin
     taken.click()
     page.wait_for_function("() => document.querySelectorAll('[data-testid=target-token]').length === 4")
     assert ids_in(page, "target-token") == [*written[:3], chosen]
-    page.get_by_test_id("gen-branch").first.wait_for()  # what was undone is kept
+    page.get_by_test_id("gen-branch").first.wait_for()  # undone tokens are kept
     page.get_by_test_id("gen-back").click()
     page.wait_for_function("() => document.querySelectorAll('[data-testid=target-token]').length === 3")
     wait_for_run(page, "run.target_ids?.length === 3")
@@ -207,7 +207,7 @@ def test_the_reader_may_write_the_target(
     open_at(page, translator)
     field = page.get_by_test_id("target")
     written = text_of(translator.tokenizer, greedy(translator))
-    assert field.input_value() == written.replace("\n", "").replace("\r", "")  # as a field of one line has it
+    assert field.input_value() == written.replace("\n", "").replace("\r", "")  # as a one-line field has it
     field.fill(TARGET)
     wait_for_run(page, f"run.target === '{TARGET}'")
     settled(page)
@@ -250,7 +250,7 @@ def test_pads_in_the_source(page: "Page", translator: checkpoint.Checkpoint) -> 
     assert mean == pytest.approx(float(leaked[:, -2:].sum(-1).mean()), abs=1e-5)
 
 
-@pytest.mark.cold  # only while the page loads is a link kept inside what its model has
+@pytest.mark.cold  # a link is fitted to its model only when the page loads
 def test_an_encoder_has_classes_and_no_next_token(page: "Page", classifier: checkpoint.Checkpoint) -> None:
     open_at(page, classifier, view="prediction")
     switch = page.get_by_test_id("switch-causal")
@@ -274,7 +274,7 @@ def test_an_encoder_has_classes_and_no_next_token(page: "Page", classifier: chec
     settled(page)
 
 
-@pytest.mark.cold  # for Back: on a warm page, a step of the test before may have just been
+@pytest.mark.cold  # for Back: on a warm page, the previous test may have just made a step
 def test_another_model_reads_the_same_text(
     page: "Page", translator: checkpoint.Checkpoint, classifier: checkpoint.Checkpoint
 ) -> None:
@@ -288,7 +288,7 @@ def test_another_model_reads_the_same_text(
         settled(page)
         assert page.get_by_test_id("sentence").input_value() == TEXT
         assert page.locator("canvas.on").count() == 1
-        page.wait_for_timeout(800)  # steps that follow each other faster are one for Back
+        page.wait_for_timeout(800)  # faster steps count as one for Back
     page.go_back()
     page.wait_for_function("(name) => new URL(location).searchParams.get('model') === name", arg=classifier.name)
     settled(page)

@@ -1,6 +1,6 @@
 """Next token, sampling settings and generation: what the page shows is what model/ computes.
 
-A page remembers which tokens were drawn, undone and left: only tests that take no token are `warm`.
+A page remembers drawn, undone and abandoned tokens, so only tests that take no token are `warm`.
 """
 
 import json
@@ -71,7 +71,7 @@ def press(page: "Page", name: str, n_tokens: int) -> None:
 
 
 def model_steps(checkpoint: "Checkpoint", prompt: "list[int] | Run", n: int, **settings: Any) -> "list[Step]":
-    """What model.generate does with the page's settings: the prompt's step and `n` more."""
+    """What `model.generate` gives with the page's settings: the prompt's step and `n` more."""
     from model.generate import generate
     from model.sampling import Settings
 
@@ -87,11 +87,11 @@ def candidates(page: "Page") -> list[dict[str, Any]]:
 
 
 def percent(share: float) -> str:
-    """As lib/format.js writes it."""
+    """As static/ui/format.js writes it."""
     return "<\u202f0.1\u202f%" if 0 < share < 0.0005 else f"{share * 100:.1f}\u202f%"
 
 
-# --- the next token ------------------------------------------------------------------------------------------------
+# --- the next token -------------------------------------------------------------------------------------------------
 
 SETTINGS = {
     "default": {},
@@ -131,7 +131,7 @@ def check_bars(page: "Page", truth: "Distribution", used: "Settings") -> None:
         assert (percent(row["after"]) if row["kept"] == "true" else "cut") in row["text"]
     rest = page.get_by_test_id("next-rest").inner_text()
     assert f"entropy {truth.entropy_bits:.2f} bits" in rest
-    cut = len(truth.before) - 1 - truth.n_kept  # PAD is nothing that could be cut
+    cut = len(truth.before) - 1 - truth.n_kept  # PAD does not count as cut off
     if used.temperature and cut:
         assert f"{cut:,} " in rest
         assert f"(mass {percent(truth.mass_cut)})" in rest
@@ -155,7 +155,7 @@ def test_the_row_and_the_token_that_follows_are_named(
 
 @pytest.mark.warm
 def test_settings_change_the_bars_and_the_address(page: "Page") -> None:
-    show(page, top_p=1)  # top-k alone cuts
+    show(page, top_p=1)  # only top-k cuts
     before = candidates(page)
     page.get_by_test_id("sampling-topK").fill("3")
     page.wait_for_function("() => document.querySelectorAll('[data-testid=candidate][data-kept=true]').length === 3")
@@ -186,7 +186,7 @@ def test_the_station_shows_more_of_the_same(page: "Page", checkpoint: "Checkpoin
     assert ids_of(page)[-1] == int(rows[2]["id"])
 
 
-# --- steps ---------------------------------------------------------------------------------------------------------
+# --- steps ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_step_is_the_models_own(page: "Page", checkpoint: "Checkpoint", prompt: list[int]) -> None:
@@ -236,7 +236,7 @@ def test_the_new_tokens_row_is_the_models(page: "Page", checkpoint: "Checkpoint"
         press(page, "step", len(prompt) + 1)
         press(page, "step", len(prompt) + 2)
 
-    # The overview grew by the rows that came with the steps: nothing but the open head was asked for.
+    # The overview grew by the rows that came with the steps; only the open head was requested.
     traces = [request.post_data_json for request in asked if request.url.endswith("/api/trace")]
     assert all(trace["heads"] == [HEAD] for trace in traces), traces
     rows = [-2, -1]
@@ -273,7 +273,7 @@ def test_the_grown_overview_is_the_traced_one(page: "Page", prompt: list[int]) -
 
 
 def overview(page: "Page", layer: int, head: int) -> np.ndarray:
-    """The weights that a head's small picture shows, [query key]: its colours, read backwards."""
+    """The weights [query key] of a head's small picture, computed back from its colours."""
     canvas = page.locator(f'[data-testid=head][data-layer="{layer}"][data-head="{head}"]')
     pixels = canvas.evaluate(
         """async canvas => {
@@ -290,7 +290,7 @@ def overview(page: "Page", layer: int, head: int) -> np.ndarray:
 
 @contextmanager
 def requests_of(page: "Page") -> "Iterator[list[Request]]":
-    """The requests of a page while a block runs."""
+    """Context manager: collects the requests of a page."""
     seen: list[Request] = []
 
     def listen(request: "Request") -> None:
@@ -301,7 +301,7 @@ def requests_of(page: "Page") -> "Iterator[list[Request]]":
     page.remove_listener("request", listen)
 
 
-# --- back, restart, branches ---------------------------------------------------------------------------------------
+# --- back, restart, branches ----------------------------------------------------------------------------------------
 
 
 def test_back_keeps_what_it_undoes(page: "Page", prompt: list[int]) -> None:
@@ -342,7 +342,7 @@ def test_a_candidate_can_be_taken(page: "Page", prompt: list[int]) -> None:
     assert ids_of(page) == [*prompt, other]
     expect(page.get_by_test_id("gen-drawn")).to_contain_text("chosen by hand")
 
-    # The path that was left is a branch; going there makes a branch of this one.
+    # The abandoned path is a branch; returning to it makes a branch of this one.
     page.get_by_test_id("gen-branch").click()
     settled(page, n + 2)
     assert ids_of(page) == left
@@ -399,12 +399,12 @@ def test_a_link_replays_and_draws_nothing(page: "Page", prompt: list[int]) -> No
     assert ids_of(page) == prompt
 
 
-# --- play and pause ------------------------------------------------------------------------------------------------
+# --- play and pause -------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def slow_steps(monkeypatch: pytest.MonkeyPatch, server_url: str) -> Iterator[list[int]]:
-    """The server's steps take their time, and are counted."""
+    """Slows the server's steps down and counts them."""
     from app.services.generation import Session
 
     made: list[int] = []
@@ -417,11 +417,11 @@ def slow_steps(monkeypatch: pytest.MonkeyPatch, server_url: str) -> Iterator[lis
 
     monkeypatch.setattr(Session, "step", slow)
     yield made
-    no_stream(server_url)  # one that was just closed may still be in its last step
+    no_stream(server_url)  # a closed one may still be in its last step
 
 
 def no_stream(server_url: str) -> None:
-    """Wait until the server has no generation open."""
+    """Wait until the server has no open generation."""
     deadline = time.monotonic() + 60
     while True:
         with urlopen(f"{server_url}/metrics", timeout=60) as answer:
@@ -471,7 +471,7 @@ def test_other_settings_while_playing_hold_from_the_next_token(
     assert ids == model_steps(checkpoint, ids[:-2], 2, temperature=0)[-1].ids
 
 
-# --- what cannot go on, and what goes wrong ------------------------------------------------------------------------
+# --- full windows and errors ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.warm

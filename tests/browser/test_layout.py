@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 WIDTHS = (390, 1280, 1440, 1920)
 
-# The areas in px² that the panel shares with any other, with its top and its end in sight.
+# The largest area in px² that a panel shares with another, with its top and with its end in view.
 OVERLAPS = """async (panel) => {
   const others = [...document.querySelectorAll('.panel')].filter((one) => one !== panel && one.checkVisibility());
   const box = (element) => element.getBoundingClientRect();

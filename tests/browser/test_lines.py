@@ -65,7 +65,7 @@ def lines(page: "Page", group: str = "all") -> Weights:
 
 
 def expected(heads: Sequence[Tensor], forbidden: Tensor | None = None) -> Weights:
-    """The weights from 1 % on that no mask forbids."""
+    """The allowed weights of 1 % or more."""
     return {
         (series, query, key): weight
         for series, pattern in enumerate(heads)
@@ -76,7 +76,7 @@ def expected(heads: Sequence[Tensor], forbidden: Tensor | None = None) -> Weight
 
 
 def same(shown: Weights, weights: Weights) -> None:
-    near = {at for at, weight in weights.items() if abs(weight - 0.01) < 1e-5}  # either way, by rounding
+    near = {at for at, weight in weights.items() if abs(weight - 0.01) < 1e-5}  # rounding may go either way
     assert shown.keys() - near == weights.keys() - near
     for at, weight in shown.items():
         assert weight == pytest.approx(weights[at], rel=1e-5, abs=1e-6), at
@@ -189,7 +189,7 @@ def test_a_long_sentence_scrolls_in_its_own_box(open_page: "Callable[..., Page]"
     assert box.evaluate("box => box.scrollWidth > box.clientWidth")
     last = page.locator(".node.q").bounding_box()
     assert last
-    assert 0 <= last["x"] <= 360, "the chosen query is in sight"
+    assert 0 <= last["x"] <= 360, "the chosen query is in view"
     found = Axe().run(page).response["violations"]
     assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
 

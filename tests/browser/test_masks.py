@@ -1,4 +1,4 @@
-"""Masks on the page: PADs, leaks, before | after | difference, the next token: every number is the Python traces'."""
+"""Masks on the page: PADs, leaks, before | after | difference, the next token: every number is the Python trace's."""
 
 import json
 import math
@@ -48,7 +48,7 @@ def cells(page: "Page", name: str) -> list[list[float | None]]:
 
 
 def shares(rows: "Locator", *names: str) -> list[list[float]]:
-    """The numbers of a table's rows, as they came out of float32."""
+    """The numbers of a table's rows, in float32."""
     found: list[list[float]] = rows.evaluate_all(
         "(rows, names) => rows.map((row) => names.map((name) => Number(row.dataset[name])))", list(names)
     )
@@ -60,7 +60,7 @@ def value(page: "Page", testid: str, name: str = "value") -> float:
 
 
 def future_of(pattern: Tensor, real: slice) -> Tensor:
-    """What each row of the sentence gives to later tokens of the sentence."""
+    """The weight that each row of the sentence gives to its later tokens."""
     return pattern[..., real, real].triu(1).sum(-1)
 
 
@@ -74,7 +74,7 @@ def moved(before: Tensor, after: Tensor, real: slice) -> float:
     return float((same + pad_of(after, real)).mean() / 2)
 
 
-# --- PADs beside the single run ------------------------------------------------------------------------------------
+# --- PADs compared with the single run ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("side", "causal"), [("left", "on"), ("right", "on"), ("left", "off"), ("right", "off")])
@@ -103,7 +103,7 @@ def test_a_padded_run_with_an_edited_mask_equals_the_single_run(page: "Page") ->
     page.goto("/?" + urlencode({"run": json.dumps(run), "layer": LAYER, "head": HEAD, "compare": "on", "query": 7}))
     drawn(page)
     assert cells(page, "after")[7][4] is None
-    assert cells(page, "before")[7][4] is not None, "as trained, laid where the padded run has it"
+    assert cells(page, "before")[7][4] is not None, "as in training, aligned with the padded run"
     assert value(page, "verdict", "weights") < 1e-5
     assert value(page, "verdict", "next") < 1e-5
 
@@ -143,7 +143,7 @@ def test_right_hand_pads_are_never_seen_under_a_causal_mask(page: "Page") -> Non
     assert page.get_by_test_id("right-unseen").is_hidden()
 
 
-# --- leaks, difference, how much each head changed -----------------------------------------------------------------
+# --- leaks, difference, how much each head changed ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_difference_is_after_minus_before(page: "Page", model: checkpoint.Checkp
     for row in range(size):
         for col in range(size):
             if row < 2 or col > row:
-                assert shown[row][col] is None, "no row before, or forbidden in both"
+                assert shown[row][col] is None, "no such row before, or forbidden in both"
             else:
                 assert shown[row][col] == pytest.approx(float(after[row, col] - aligned[row, col]), abs=1e-6)
     low, high = float((after - aligned)[2:].min()), float((after - aligned)[2:].max())
@@ -223,7 +223,7 @@ def test_what_cannot_be_aligned_says_why(page: "Page") -> None:
     assert not page.get_by_test_id("kl").is_visible()
 
 
-# --- the next token ------------------------------------------------------------------------------------------------
+# --- the next token -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("query", [4, 10])
@@ -251,7 +251,7 @@ def test_how_the_next_token_moved(page: "Page", model: checkpoint.Checkpoint, qu
     assert page.get_by_test_id("logp").get_attribute("data-id") == other.get_attribute("data-id")
 
 
-# --- the controls --------------------------------------------------------------------------------------------------
+# --- the controls ---------------------------------------------------------------------------------------------------
 
 
 def positions(page: "Page") -> list[int]:

@@ -1,4 +1,4 @@
-"""The opened head: every number of its matrices is the Python trace's, and people can read, choose and compare them."""
+"""The open head: every number in its matrices is the Python trace's, and can be read, chosen and compared."""
 
 import math
 import re
@@ -35,18 +35,18 @@ def model() -> checkpoint.Checkpoint:
 
 
 def head_of(model: checkpoint.Checkpoint, text: str, tap: str, *, causal: bool = True) -> Tensor:
-    """One tensor of the head that these tests open, as Python computes it."""
+    """One tensor, from Python, of the head that these tests open."""
     name = f"layers.{LAYER}.attn.{tap}"
     return trace(model, model.tokenizer.encode(text), [name], use=Masks(causal=causal)).tensors[name][HEAD]
 
 
 def labels_of(model: checkpoint.Checkpoint, text: str) -> list[str]:
-    """How the page writes the tokens of a text without line breaks."""
+    """The labels of the tokens of a text without line breaks."""
     return [token.text.replace(" ", "·") for token in model.tokenizer.tokens(model.tokenizer.encode(text))]
 
 
 def written(weight: Tensor) -> str:
-    """A weight as the page says it: four significant digits."""
+    """A weight as the page writes it: four significant digits."""
     return f"{weight.item():#.4g}"
 
 
@@ -77,12 +77,12 @@ def picture(page: "Page", name: str) -> dict[str, Any]:
 
 
 def labels(page: "Page", name: str, axis: str) -> list[str]:
-    """The labels of the rows or columns as a person reads them."""
+    """The visible labels of the rows or columns."""
     return matrix(page, name).locator(f".{axis}-label").all_text_contents()
 
 
 def box(page: "Page", name: str, mark: str) -> list[float]:
-    """A mark upon the cells: its first row and column and how many of each it covers, as numbers that may be broken."""
+    """A mark on the cells: its first row and column and how many it covers; the numbers need not be whole."""
     found = matrix(page, name).evaluate(
         """(frame, mark) => {
           const cells = frame.querySelector('.sheet').getBoundingClientRect();
@@ -96,7 +96,7 @@ def box(page: "Page", name: str, mark: str) -> list[float]:
 
 
 def colours(page: "Page", name: str, shape: Sequence[int], across: float = 0.5, down: float = 0.5) -> Any:
-    """The canvas's colour at one place of each cell, [row col rgba]: 0.5 is the middle."""
+    """The canvas's colour at one point of each cell, [row col rgba]; 0.5 is the middle."""
     return matrix(page, name).evaluate(
         """(frame, [rows, cols, across, down]) => {
           const sheet = frame.querySelector('.sheet');
@@ -111,7 +111,7 @@ def colours(page: "Page", name: str, shape: Sequence[int], across: float = 0.5, 
 
 
 def mixed(stops: list[str], place: float) -> list[int]:
-    """A ramp's colour, straight between its stops."""
+    """A ramp's colour, linear between its stops."""
     colour = np.array([[int(stop[i : i + 2], 16) for i in (1, 3, 5)] for stop in stops])
     at = np.linspace(0, 1, len(stops))
     return [round(float(np.interp(place, at, channel))) for channel in colour.T]
@@ -127,7 +127,7 @@ def point(page: "Page", name: str, shape: Sequence[int], row: int, col: int) -> 
 
 
 def same(shown: list[list[float | None]], expected: Tensor, forbidden: Tensor | None = None) -> None:
-    """Cell by cell: null exactly where forbidden, elsewhere the trace's number."""
+    """Null exactly in forbidden cells, the trace's number in all others."""
     assert [len(row) for row in shown] == [expected.shape[1]] * expected.shape[0]
     for row, cells in enumerate(shown):
         for col, cell in enumerate(cells):
@@ -166,11 +166,11 @@ def test_a_cell_has_the_colour_of_its_weight_and_its_number_in_it(page: "Page", 
         (row, col): {tuple(colours(page, "weights", pattern.shape, x / 40, 0.5)[row][col]) for x in range(10, 31)}
         for row, col in [(0, 0), (4, 2)]
     }
-    assert all(len(found) > 2 for found in inked.values()), "a number stands in it"
+    assert all(len(found) > 2 for found in inked.values()), "it has a number"
     assert all(tone[3] == 255 for row in quarter for tone in row[:1])
 
 
-@pytest.mark.cold  # everything that a page loads
+@pytest.mark.cold  # everything that the page loads
 def test_opening_heads_loads_no_library(page: "Page") -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -185,7 +185,7 @@ def test_opening_heads_loads_no_library(page: "Page") -> None:
 
     page.locator("#tab-prediction").click()
     page.wait_for_selector('[data-station="prediction"] .main-svg')
-    assert len([url for url in asked if "plotly.min.js" in url]) == 1, "bars need it"
+    assert len([url for url in asked if "plotly.min.js" in url]) == 1, "only bars need it"
 
 
 def test_a_cell_says_its_number(page: "Page", model: checkpoint.Checkpoint) -> None:
@@ -217,7 +217,7 @@ def test_forbidden_cells_are_empty_hatched_and_say_why(page: "Page", model: chec
         for row, col in [(0, 3), (2, 6)]
     ]
     assert all(len(found) > 2 and any(tone[3] == 0 for tone in found) for found in hatched), (
-        "lines, and nothing between"
+        "lines with nothing between them"
     )
     assert all(tones[row][col][3] == 255 for row, col in (mask == 0).nonzero().tolist())
     assert "forbidden" in legend(page).inner_text()
@@ -269,7 +269,7 @@ def test_queries_keys_and_values_are_the_traces(page: "Page", model: checkpoint.
 
     first = head_of(model, TEXT, "q")
     matrix(page, "q").focus()
-    page.keyboard.press("ArrowRight")  # another dimension: no other panel knows of it
+    page.keyboard.press("ArrowRight")  # another dimension: no other panel shows it
     page.wait_for_function(
         "() => document.querySelector('[data-matrix=q] ~ [data-testid=readout]').dataset.col === '1'"
     )
@@ -286,7 +286,7 @@ def test_matrices_that_share_their_labels_have_their_rows_at_one_height(
     open_head(page, STORY, view=view)
     boxes = [matrix(page, name).locator(".sheet").bounding_box() for name in names]
     assert len({(box["y"], box["height"]) for box in boxes if box}) == 1
-    assert len({box["x"] for box in boxes if box}) == len(names), "beside each other"
+    assert len({box["x"] for box in boxes if box}) == len(names), "side by side"
 
 
 def test_before_and_after_are_two_traces(page: "Page", model: checkpoint.Checkpoint) -> None:
@@ -333,7 +333,7 @@ def test_a_token_that_occurs_twice_has_two_rows(page: "Page", model: checkpoint.
     assert labels(page, "weights", "col") == tokens
 
 
-@pytest.mark.cold  # it puts something into the page
+@pytest.mark.cold  # it changes the page
 def test_labels_are_never_markup(page: "Page") -> None:
     hostile = ["<b>x</b>", "&amp;", "<br>", "$x$", "%{x}", "<a href='https://example.org'>a</a>", "&#60;"]
     open_head(page)
@@ -392,8 +392,8 @@ def test_arrow_keys_move_the_choice(page: "Page", model: checkpoint.Checkpoint) 
         assert readout(page).get_attribute("aria-live") == "polite"
         assert box(page, "weights", "chosen") == pytest.approx([row, col, 1, 1], abs=0.1)
         bold = frame.locator(".row-label[font-weight='700']").all_text_contents()
-        assert bold == [labels(page, "weights", "row")[row]], "the chosen row's label is lit"
-    page.keyboard.press("ArrowLeft")  # there is nothing further to the left
+        assert bold == [labels(page, "weights", "row")[row]], "the chosen row's label is highlighted"
+    page.keyboard.press("ArrowLeft")  # the first column: it stays
     assert page.evaluate("document.activeElement.dataset.testid") == "matrix"
     assert "key=0" in page.url
 
@@ -413,7 +413,7 @@ def test_a_click_chooses_and_drives_every_panel(page: "Page", model: checkpoint.
     assert readout(page, "scores").get_attribute("data-key") == "4"
 
 
-@pytest.mark.cold  # it listens to what canvases are told
+@pytest.mark.cold  # it counts calls of canvas methods
 def test_hover_draws_nothing_anew(page: "Page", model: checkpoint.Checkpoint) -> None:
     n = len(labels_of(model, TEXT))
     open_head(page)
@@ -505,7 +505,7 @@ def test_many_tokens_have_as_many_labels_as_fit_and_more_when_zoomed(
     view = zoomed["view"]
     seen = range(view["col"], view["col"] + view["cols"])
     assert 57 in seen
-    assert labels(page, "weights", "col") == [tokens[i] for i in seen], "all labels of what is seen"
+    assert labels(page, "weights", "col") == [tokens[i] for i in seen], "all labels of the visible part"
     pattern = head_of(model, text, "pattern")
     tones = colours(page, "weights", [view["rows"], view["cols"]], 0.2, 0.2)
     for row, col in [(0, 0), (view["rows"] - 1, 2)]:
@@ -518,12 +518,12 @@ def test_many_tokens_have_as_many_labels_as_fit_and_more_when_zoomed(
 
 
 def is_in_order(some: list[str], of: list[str]) -> bool:
-    """Whether `some` are items of `of`, in its order."""
+    """Whether `some` is a subsequence of `of`."""
     rest = iter(of)
     return all(one in rest for one in some)
 
 
-@pytest.mark.cold  # it begins with the whole: another test leaves a zoom
+@pytest.mark.cold  # another test may leave a zoom
 def test_a_drag_comes_closer_and_a_double_click_shows_the_whole(page: "Page") -> None:
     open_head(page, STORY, query=2, key=1)
     n = len(picture(page, "weights")["z"])
@@ -535,13 +535,13 @@ def test_a_drag_comes_closer_and_a_double_click_shows_the_whole(page: "Page") ->
     page.mouse.move(*end, steps=3)
     page.mouse.up()
     assert picture(page, "weights")["view"] == {"row": 8, "col": 1, "rows": 9, "cols": 9}
-    assert "query=2" in page.url, "a drag chooses nothing"
+    assert "query=2" in page.url, "a drag does not choose a cell"
 
     page.mouse.dblclick(*start)
     assert picture(page, "weights")["view"] == {"row": 0, "col": 0, "rows": n, "cols": n}
 
 
-@pytest.mark.cold  # it begins with the whole
+@pytest.mark.cold  # another test may leave a zoom
 def test_the_wheel_comes_closer_with_ctrl_and_scrolls_without(page: "Page") -> None:
     open_head(page, STORY)
     n = len(picture(page, "weights")["z"])
@@ -580,7 +580,7 @@ def test_on_a_phone(open_page: "Callable[..., Page]", model: checkpoint.Checkpoi
     pattern = head_of(model, TEXT, "pattern")
     open_head(page, compare="on", query=2, key=1)
 
-    assert page.evaluate("document.documentElement.scrollWidth") == 360, "nothing sticks out"
+    assert page.evaluate("document.documentElement.scrollWidth") == 360, "nothing overflows"
     assert matrix(page, "before").locator(".sheet").evaluate("sheet => sheet.width / sheet.clientWidth") == 3, "sharp"
     after = head_of(model, TEXT, "pattern", causal=False)
     page.touchscreen.tap(*point(page, "before", pattern.shape, 5, 3))
@@ -600,7 +600,7 @@ def test_japanese(page: "Page", model: checkpoint.Checkpoint) -> None:
     assert titles == ["キー：見られる側のトークン →", "← クエリ：見る側のトークン", "Σ"]
 
 
-@pytest.mark.cold  # it is the library's first loading
+@pytest.mark.cold  # it blocks the first load of the library
 def test_a_missing_library_is_told_and_tried_again(page: "Page", page_errors: list[str]) -> None:
     page.route("**/plotly.min.js", lambda route: route.abort())
     page.goto("/?" + urlencode({"text": TEXT, "view": "prediction"}))
@@ -634,6 +634,6 @@ def test_a_picture_can_be_saved(page: "Page", tmp_path: Path) -> None:
 
 
 def test_rows_sum_to_one_in_float32(model: checkpoint.Checkpoint) -> None:
-    """What the margin promises holds in the trace itself."""
+    """The sums in the margin hold in the trace itself."""
     pattern = head_of(model, STORY, "pattern")
     torch.testing.assert_close(pattern.sum(-1), torch.ones(len(pattern)), atol=1e-5, rtol=0)

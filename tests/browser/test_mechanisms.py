@@ -1,4 +1,4 @@
-"""A mechanism that the page has never heard of: it opens, says what it lacks, explains itself, and can be taken away.
+"""A mechanism that the page does not know: it opens, says what it lacks, explains its numbers and can be exported.
 
 Neither toy (`tests.toys.mechanism`) has q, k, scores or pattern;
 `gated-mean` shows weights under another name, `hidden-mean` none.

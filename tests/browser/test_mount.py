@@ -1,4 +1,4 @@
-"""A page is made below any element, twice in one document too, and nothing happens before it is."""
+"""A page is mounted below any element, even twice in one document; importing its modules has no effect."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 STATIC = Path(__file__).parent.parent.parent / "static"
-SCRIPTS = {"main.js", "theme.js", "export/offline_page.js"}  # those that are meant to do something when they are read
+SCRIPTS = {"main.js", "theme.js", "export/offline_page.js"}  # modules that are meant to act when they are imported
 
 MOUNT_ANOTHER = """async (text) => {
   const { mount } = await import('/static/page.js');
@@ -39,7 +39,7 @@ LOST = """() => ['aria-controls', 'aria-labelledby', 'aria-describedby', 'for'].
       const at = document.getElementById(id);
       return !at || own(at) !== own(one);
     })))"""
-# Everything that a module could do to a document while it is read.
+# Everything that a module could do to a document while it is imported.
 WATCH = """() => {
   window.did = [];
   const watch = (owner, name) => {
@@ -87,7 +87,7 @@ def test_two_pages_in_one_document_leave_each_other_alone(page: "Page") -> None:
 
 def test_reading_a_module_does_nothing(page: "Page") -> None:
     modules = sorted(str(path.relative_to(STATIC)) for path in STATIC.rglob("*.js"))
-    type(page).goto(page, "/healthz")  # a document that has nothing of the page
+    type(page).goto(page, "/healthz")  # a document without any element of the page
     page.evaluate(WATCH)
     before = page.content()
     for module in set(modules) - SCRIPTS:

@@ -1,4 +1,4 @@
-"""PAD and START have no share in any probability of the page: live, compared, or out of a file."""
+"""PAD and START have no share in any probability on the page: live, compared, or from a file."""
 
 import json
 import math
@@ -87,12 +87,12 @@ def saved(model: Checkpoint, path: Path, change: Callable[[dict[str, Any]], None
 
 
 def of_another_model(meta: dict[str, Any]) -> None:
-    """One that the server does not have: the file alone must say it."""
+    """A model that the server does not have: everything must come from the file."""
     meta["model"] = "my-own"
 
 
 def without_the_list(meta: dict[str, Any]) -> None:
-    """As files were before they had the list."""
+    """As in files from before the list existed."""
     of_another_model(meta)
     del meta["never_sampled"]
 

@@ -1,6 +1,6 @@
 """The page's foundation: sentence, tokens, heads, masks, address, languages, and what is shown when something fails.
 
-Much of it is how the page loads, so here a test has its own page unless it says `warm`.
+Much of it is about loading, so each test has its own page unless it is marked `warm`.
 """
 
 import json
@@ -36,7 +36,7 @@ def show(page: "Page", query: str) -> None:
 
 
 def type_text(page: "Page", text: str) -> None:
-    """Type and wait for what belongs to this text, not to the one before."""
+    """Type, and wait for the result of this text, not of the previous one."""
     page.get_by_test_id("sentence").fill(text)
     page.wait_for_function(
         """text => {
@@ -134,7 +134,7 @@ def test_markup_is_shown_as_text(page: "Page") -> None:
 
 
 def test_newest_answer_wins(page: "Page") -> None:
-    """The answer to the first text is held back until after the second one's: it must not be drawn."""
+    """The answer to the first text arrives after the answer to the second: it must not be drawn."""
     held: list[Route] = []
 
     def slow(route: "Route") -> None:
@@ -175,7 +175,7 @@ def test_text_that_is_too_long_is_kept_and_explained(page: "Page", page_errors: 
     assert re.search(r"\d+ tokens.*256", problem.inner_text())
     assert page.get_by_test_id("sentence").input_value() == long
     assert page.get_by_test_id("sentence").get_attribute("aria-invalid") == "true"
-    assert strip_ids(page) == before, "the last good picture stays"
+    assert strip_ids(page) == before, "the last good picture is kept"
     page_errors.clear()  # the browser writes the 422 to its console
 
     type_text(page, "Short again")
@@ -282,7 +282,7 @@ def test_a_model_is_described_when_it_is_first_needed(page: "Page") -> None:
     page.wait_for_selector('[data-testid="target-token"]', state="detached")
     page.wait_for_selector('body[data-state="ready"]')
     assert strip_ids(page)
-    assert asked == ["stories-gpt", "translate-enja"], "what is known is not asked for again"
+    assert asked == ["stories-gpt", "translate-enja"], "what is cached is not requested again"
 
 
 def test_ids_in_the_address_are_replayed(page: "Page", server_url: str) -> None:
@@ -338,7 +338,7 @@ def test_example_opens_and_back_returns(page: "Page") -> None:
     page.goto("/")
     page.wait_for_selector('body[data-state="empty"]')
     cards = page.get_by_test_id("example")
-    assert cards.count() >= 4  # of stories-gpt; others show where their models are: test_families.py
+    assert cards.count() >= 4  # of stories-gpt; test_families.py opens those of other models
     text = cards.first.locator(".text").inner_text()
     cards.first.click()
     ready(page)

@@ -1,4 +1,4 @@
-"""Reading help: two sentences a panel, the tour, guessing before seeing, and what heads are called."""
+"""Reading help: two sentences per panel, the tour, the quiz, and the labels of heads."""
 
 import re
 from collections.abc import Callable
@@ -46,13 +46,13 @@ def spot(page: "Page", place: str) -> "Locator":
 
 
 def options(page: "Page", place: str) -> list[str]:
-    """What can be guessed, as written: a token with its place behind it."""
+    """The options of a question as text: a token followed by its index."""
     spot(page, place).get_by_test_id("guess-option").first.wait_for()
     return [text.strip() for text in spot(page, place).get_by_test_id("guess-option").all_text_contents()]
 
 
 def guess(page: "Page", place: str, option: int) -> str:
-    """Guess, and what the page then says."""
+    """Choose an option; returns the page's verdict."""
     spot(page, place).get_by_test_id("guess-option").nth(option).click()
     verdict = spot(page, place).get_by_test_id("guess-verdict")
     verdict.wait_for()
@@ -67,7 +67,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-# --- two sentences ----------------------------------------------------------------------------------------------------
+# --- two sentences --------------------------------------------------------------------------------------------------
 
 
 def test_panels_say_what_they_show_and_how_to_read_it(page: "Page") -> None:
@@ -85,17 +85,17 @@ def test_panels_say_what_they_show_and_how_to_read_it(page: "Page") -> None:
     page.wait_for_url(re.compile("^((?!view=).)*$"))
     page.reload()
     drawn(page)
-    assert note(page, "weights").locator(".how").is_visible(), "what was opened stays open"
+    assert note(page, "weights").locator(".how").is_visible(), "what the reader opened stays open"
     page.keyboard.press("?")
     page.get_by_test_id("switch-reading").click()
     page.keyboard.press("Escape")
     assert page.locator(".reading:visible").count() == 0
     page.reload()
     drawn(page)
-    assert page.locator(".reading:visible").count() == 0, "an expert has no need of them, on the next visit either"
+    assert page.locator(".reading:visible").count() == 0, "hidden, they stay hidden on the next visit"
 
 
-# --- what heads are called --------------------------------------------------------------------------------------------
+# --- labels of heads ------------------------------------------------------------------------------------------------
 
 
 def test_heads_are_labelled_by_the_rules(page: "Page", model: checkpoint.Checkpoint) -> None:
@@ -138,16 +138,16 @@ def test_heads_are_labelled_by_the_rules(page: "Page", model: checkpoint.Checkpo
     page.wait_for_function(
         "n => document.querySelector('[data-testid=label-counts]').textContent.includes(`sentence ${n} of`)", arg=count
     )
-    assert page.locator("[data-testid=head][data-label]").count() == count, "the old sentence's marks are gone"
+    assert page.locator("[data-testid=head][data-label]").count() == count, "the previous sentence's labels are removed"
 
 
-# --- the tour ---------------------------------------------------------------------------------------------------------
+# --- the tour -------------------------------------------------------------------------------------------------------
 
 
 def test_the_tour_is_offered_taken_left_and_taken_again(page: "Page") -> None:
     show(page, view="scores")
     tour = page.get_by_test_id("tour")
-    assert tour.is_hidden(), "it never starts by itself"
+    assert tour.is_hidden(), "the tour does not start by itself"
     page.get_by_role("button", name="Take the tour").click()
     seen = []
     for step in range(8):
@@ -156,14 +156,14 @@ def test_the_tour_is_offered_taken_left_and_taken_again(page: "Page") -> None:
         assert f"Step {step + 1} of 8" in tour.inner_text()
         if step in (0, 3):
             assert serious(page, "dialog.tour") == []
-        if step == 4:  # the page can be used meanwhile, and the keys stay with who has the focus
+        if step == 4:  # the page stays usable, and keys go to the focused element
             page.get_by_test_id("switch-causal").click()
             wait_for_run(page, "run.masks?.causal === false")
             drawn(page)
             tour.get_by_test_id("tour-next").focus()
         page.keyboard.press("Enter" if step % 2 else "ArrowRight")
     assert seen == ["sentence", "heads", "opened", "why", "masks", "next", "generation", "ribbon"]
-    assert tour.is_hidden(), "after the last step it is over"
+    assert tour.is_hidden(), "it ends after the last step"
     assert page.evaluate("document.activeElement.dataset.testid") == "tour-button"
 
     page.reload()
@@ -203,7 +203,7 @@ def test_the_tour_on_a_phone_from_the_empty_page(open_page: "Callable[..., Page]
     assert page.get_by_test_id("tour-offer").is_hidden()
 
 
-# --- guess before you see ---------------------------------------------------------------------------------------------
+# --- the quiz -------------------------------------------------------------------------------------------------------
 
 
 def test_guesses_are_answered_with_the_models_numbers(page: "Page", model: checkpoint.Checkpoint) -> None:
@@ -217,9 +217,9 @@ def test_guesses_are_answered_with_the_models_numbers(page: "Page", model: check
 
     show(page, quiz="on")
     weights = page.locator("[data-station=weights]")
-    assert not weights.is_visible(), "what would answer is covered"
+    assert not weights.is_visible(), "the answer is covered"
     assert page.get_by_test_id("candidate").first.is_hidden()
-    assert spot(page, "generation").is_hidden(), "it would give the next token away"
+    assert spot(page, "generation").is_hidden(), "it would reveal the next token"
     assert serious(page) == []
 
     asked = [place_of(option) for option in options(page, "opened")]
@@ -273,7 +273,7 @@ def test_units_and_a_guess_that_was_not_made(page: "Page", model: checkpoint.Che
     verdict.wait_for()
     assert verdict.get_attribute("data-kind") == "shown"
     assert f"{len(found.dead)} of" in verdict.inner_text().replace(",", "")
-    assert page.get_by_test_id("quiz-score").inner_text() == "", "what was only looked at is no guess"
+    assert page.get_by_test_id("quiz-score").inner_text() == "", "a revealed answer does not count as a guess"
 
 
 def test_no_station_tells_before_the_guess(page: "Page") -> None:
@@ -281,7 +281,7 @@ def test_no_station_tells_before_the_guess(page: "Page") -> None:
     inspector = page.locator('[data-panel="why"] [data-step="weight"]')
     assert inspector.is_hidden(), "it explains a weight"
     options(page, "why")
-    walk = {"text": TEXT, "quiz": "on", "view": "computation"}  # it has no matrix to wait for
+    walk = {"text": TEXT, "quiz": "on", "view": "computation"}  # this station has no matrix to wait for
     page.goto("/?" + urlencode(walk | {"step": "attn.softmax"}))
     options(page, "opened")
     assert page.get_by_test_id("computation-result").is_hidden()
@@ -291,7 +291,7 @@ def test_no_station_tells_before_the_guess(page: "Page") -> None:
     assert "most likely" in spot(page, "opened").inner_text()
     show(page, quiz="on", view="residual")
     answers = page.get_by_test_id("answer")
-    assert answers.is_hidden(), "they stand in the order of their chances"
+    assert answers.is_hidden(), "they are in the order of their probabilities"
     assert page.get_by_test_id("norms").is_visible()
     options(page, "next_token")
     spot(page, "next_token").get_by_test_id("guess-show").click()

@@ -1,5 +1,5 @@
 """A model of another kind (`tests.toys.subject`) on the page: no norm, no residual connection, no FFN, no positions, no
-unembedding, no PAD. Every station that is offered and every step of the walk is shown; it is exported and linked to."""
+unembedding, no PAD. Every station that is offered and every step of the walk is drawn; export and links work."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -55,7 +55,7 @@ def offered(page: "Page") -> set[str]:
 
 
 def walk(page: "Page") -> None:
-    """Open every station that is offered."""
+    """Open each station that is offered."""
     assert offered(page) == STATIONS
     for view in STATIONS:
         page.locator(f'[data-testid="station"][data-view="{view}"]').click()
@@ -97,7 +97,7 @@ def test_what_is_saved_opens_again(toy: "Page", tmp_path: Path) -> None:
 
 def test_a_link_opens_the_same(toy: "Page") -> None:
     show(toy, "embedding", query=4, **{"embedding.tab": "swap"})
-    expect(toy.locator('[data-part="sum"]')).to_be_visible()  # it cannot swap
+    expect(toy.locator('[data-part="sum"]')).to_be_visible()  # its positions cannot be swapped
     show(toy, "computation", step="attn.v", query=4)
     shown = toy.get_by_test_id("computation-sum").get_attribute("data-value")
     again = toy.context.new_page()

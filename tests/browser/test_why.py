@@ -1,4 +1,4 @@
-"""The inspector: Python does each line again, and each result stands beside the own tensor of the model."""
+"""The inspector: Python recomputes each line, and each result is shown beside the model's own tensor."""
 
 import math
 import re
@@ -35,7 +35,7 @@ def run(model: checkpoint.Checkpoint, *taps: str) -> Trace:
 
 
 def explained(page: "Page", model: checkpoint.Checkpoint, **state: Any) -> "Locator":
-    """The inspector at a place, once everything that it needs is here."""
+    """The inspector at a cell, once everything it needs has arrived."""
     target = {"target": TARGET} if model.config.family == "encoder-decoder" else {}
     start = {"model": model.name, "text": TEXT, "layer": LAYER, "head": HEAD}
     page.goto("/?" + urlencode(start | target | state))
@@ -53,12 +53,12 @@ def line(why: "Locator", step: str) -> str:
 
 
 def number(text: str) -> float:
-    """The last number of some words before the check."""
+    """The last number in a line, before the check."""
     return float(re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", text.split(" the model’s", maxsplit=1)[0])[-1])
 
 
 def check(why: "Locator", step: str) -> tuple[float, float]:
-    """The number made in the browser, and the model's own beside it."""
+    """The browser's number, and the model's own beside it."""
     said = why.locator(f'[data-step="{step}"]').get_by_test_id("check")
     return float(said.get_attribute("data-ours") or "nan"), float(said.get_attribute("data-model") or "nan")
 
@@ -165,7 +165,7 @@ def test_a_logit_is_the_sum_of_what_was_written(
     if model.config.family == "encoder-only":
         row, logit, view = None, logits, "lens"
     else:
-        row = 3 if model.config.family == "decoder-only" else len(logits) - 2  # END, typed, predicts nothing
+        row = 3 if model.config.family == "decoder-only" else len(logits) - 2  # a typed END predicts nothing
         logit, view = logits[row], "prediction"
     ids = model.tokenizer.encode(TEXT)
     why = explained(page, model, view=view, query=3 if row is None else row)

@@ -1,4 +1,4 @@
-"""Probabilities on the page are those of the server: the same logits through both."""
+"""The page and the server compute the same probabilities from the same logits."""
 
 import json
 import subprocess
@@ -30,7 +30,7 @@ def on_the_page(*args: object) -> Any:
 )
 def test_the_page_samples_as_the_server(temperature: float, top_k: int, top_p: float) -> None:
     logits = torch.randn(300, generator=torch.Generator().manual_seed(1)) * 4
-    logits[7] = logits[11] = logits.max()  # equals: the lower id goes first
+    logits[7] = logits[11] = logits.max()  # ties: the lower id first
     got = on_the_page(logits.tolist(), {"temperature": temperature, "topK": top_k, "topP": top_p}, [5, 9])
     expected = distribution(logits, Settings(temperature, top_k, top_p), [5, 9])
     np.testing.assert_allclose(got["before"], expected.before, rtol=1e-12)

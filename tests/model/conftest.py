@@ -23,14 +23,14 @@ def family_of(folder: Path) -> str:
 
 @pytest.fixture(scope="session", params=TRAINED, ids=lambda folder: folder.name)
 def zoo(request: pytest.FixtureRequest) -> Checkpoint:
-    """Every trained model that ships, one after the other."""
+    """Each model of the zoo in turn."""
     return load(request.param)
 
 
 @pytest.fixture(scope="session", params=[f for f in TRAINED if family_of(f) == "decoder-only"],
                 ids=lambda folder: folder.name)  # fmt: skip
 def gpt(request: pytest.FixtureRequest) -> Checkpoint:
-    """Every trained decoder."""
+    """Each decoder of the zoo in turn."""
     return load(request.param)
 
 
@@ -48,7 +48,7 @@ def tiny() -> Checkpoint:
 
 @pytest.fixture(autouse=True)
 def same_numbers_on_one_thread() -> Iterator[None]:
-    """No test depends on the tests before it, and small products do not wait for a second core."""
+    """A fixed seed for each test, and one thread: small products are slower with two."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     with torch.random.fork_rng(devices=[]):

@@ -1,4 +1,4 @@
-"""What the tests of this room share: small random models with odd numbers in every place, and their tokenizer."""
+"""Shared by the tests of this folder: small random models whose dimensions all differ, and their tokenizer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from model.tokenizer import Tokenizer, from_ranks
 from model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, build
 
 BYTES = 256
-"""A tokenizer of the 256 bytes alone has 258 ids: END and PAD follow the bytes. START or [CLS] is the 259th."""
+"""A tokenizer of only the 256 bytes has 258 ids: END and PAD follow the bytes. START or [CLS] is the 259th."""
 
 TINY = {"vocab_size": BYTES + 2, "n_layer": 2, "n_head": 3, "d_model": 15, "d_ff": 22, "max_seq_len": 24}
 POSITIONS = ("learned", "sinusoidal", "none")
@@ -64,7 +64,7 @@ def tiny_translator(**changes: Any) -> EncoderDecoder:
 
 
 def target_of(checkpoint: Checkpoint, target: list[int]) -> dict[str, list[int]]:
-    """What `trace` needs beside a sentence: a target, of an encoder-decoder alone."""
+    """The arguments of `trace` besides a sentence: a target for an encoder-decoder."""
     return {"target": target} if checkpoint.config.family == "encoder-decoder" else {}
 
 
@@ -88,5 +88,5 @@ def causal_mask(seq_len: int) -> Tensor:
 
 
 def close(actual: Tensor, expected: Tensor, tolerance: float = 1e-9) -> None:
-    """Equal numbers, absolutely and relatively within `tolerance`; shapes and NaNs included."""
+    """Equal within `tolerance`, absolute and relative; shapes and NaNs must match too."""
     torch.testing.assert_close(actual, expected, atol=tolerance, rtol=tolerance)

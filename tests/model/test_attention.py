@@ -72,7 +72,7 @@ def test_heads_equal_multihead_attention_where_true_means_forbidden(query_len: i
     copy_attention(ours, theirs)
     x_query, x_key_value = randn(2, query_len, 15), randn(2, 7, 15, seed=1)
     mask = random_reasons(2, 3, query_len, 7)
-    mask[..., 0] = 0  # theirs gives NaN for a row without a key
+    mask[..., 0] = 0  # torch gives NaN for a row without a key
     with record(["pattern"]) as trace:
         out = ours(x_query, x_key_value, mask)
     expected, weights = theirs(
@@ -144,5 +144,5 @@ def test_fused_attention_gives_the_same_logits() -> None:
     ids = random_ids(2, 9)
     with record(["layers.0.attn.pattern"]) as trace:
         fused_logits = fused(ids, causal_mask(9))
-    assert trace.tensors == {}, "the fused kernel shows no weights"
+    assert trace.tensors == {}, "the fused kernel does not return weights"
     close(fused_logits, ours(ids, causal_mask(9)), 1e-5)

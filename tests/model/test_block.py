@@ -31,7 +31,7 @@ TORCH_ORDERS = ("pre", "post")
 
 
 def torch_layer(block: Block, config: ModelConfig) -> nn.TransformerEncoderLayer:
-    """torch's layer with this block's weights. In train mode: its fast path for eval is another implementation."""
+    """torch's layer with this block's weights, in train mode: eval uses a separate fast path."""
     layer = nn.TransformerEncoderLayer(
         config.d_model, config.n_head, config.d_ff, dropout=0.0, activation="relu", batch_first=True,
         norm_first=config.norm_order == "pre", layer_norm_eps=config.layer_norm_eps,
@@ -61,7 +61,7 @@ def test_block_equals_torch(norm_order: str, causal: bool, padding: bool) -> Non
 
 
 def torch_decoder(model: DecoderOnly, ids: Tensor) -> Tensor:
-    """The same decoder out of torch's parts: embeddings, encoder layers under a causal mask, tied unembedding."""
+    """The same decoder built from torch's modules: embeddings, encoder layers with a causal mask, tied unembedding."""
     config, table = model.config, model.token_embedding.weight
     x = table[ids] * (math.sqrt(config.d_model) if config.scale_embeddings else 1)
     if config.position != "none":
@@ -106,7 +106,7 @@ def test_tied_embeddings_are_one_parameter() -> None:
 
 
 def test_an_untrained_model_knows_nothing() -> None:
-    """Embeddings at std 0.02: its loss is ln(vocab), not that of wildly confident guesses."""
+    """With embeddings at std 0.02 an untrained model's loss is ln(vocab), not far above it."""
     model = build(ModelConfig(vocab_size=500, n_layer=3, n_head=4, d_model=64, d_ff=128, max_seq_len=32))
     ids = torch.randint(500, (4, 32))
     logits = model(ids[:, :-1], masks.causal(31, 31)[None, None])

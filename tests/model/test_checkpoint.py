@@ -1,4 +1,4 @@
-"""A model on disk: what is saved comes back, and what does not fit says what."""
+"""A model on disk: loading returns what was saved, and errors name what does not fit."""
 
 import json
 from pathlib import Path
@@ -113,7 +113,7 @@ def test_the_file_holds_float16_and_a_tied_pair_once(folder: Path) -> None:
 
 
 def test_whoever_may_read_the_config_may_read_the_weights(folder: Path) -> None:
-    """safetensors writes files for their owner alone: in a container, the app's user is another."""
+    """safetensors writes files that only their owner can read; in a container the app runs as another user."""
     config, weights = ((folder / name).stat().st_mode for name in ("config.json", "weights.safetensors"))
     assert weights & config == config
 

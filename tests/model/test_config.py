@@ -1,4 +1,4 @@
-"""The numbers that define a model: those that cannot form one are refused, with a word on why."""
+"""The numbers that define a model: invalid combinations are refused with the reason."""
 
 import dataclasses
 import json

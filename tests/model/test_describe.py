@@ -1,4 +1,4 @@
-"""A description, made of a config alone, names exactly what a built model has."""
+"""A description, built from a config alone, names exactly the taps and parameters of the model."""
 
 import dataclasses
 import json
@@ -54,7 +54,7 @@ def test_a_parameter_has_the_dimensions_it_says(kind: Family) -> None:
 
 
 def test_every_tap_is_in_the_json(kind: Family, norm_order: str) -> None:
-    """Nothing is known to Python alone: who has the JSON can name every tap."""
+    """The JSON is enough to name every tap."""
     config = config_of(kind, norm_order=norm_order)
     written = json.dumps(describe(config).to_json())
     assert [name for name in describe(config).taps if f'"{name}"' not in written] == []
@@ -78,7 +78,7 @@ def test_the_id_is_of_the_shape_alone(kind: Family) -> None:
 
 
 def test_the_id_stays_what_saved_files_have() -> None:
-    """Whoever changes the form of a description changes this, and the version of saved files with it."""
+    """If the form of a description changes, update this id and the version of saved files."""
     assert describe(ModelConfig(**TINY)).id == "4245e765af602325"
 
 
@@ -155,7 +155,7 @@ def test_unknown_names_list_the_known_ones() -> None:
         description.attention("cross").tap("decay", 0)
 
 
-# --- what it says of a model is what a trace shows ----------------------------------------------------------
+# --- a trace shows what the description says ------------------------------------------------------------------------
 
 
 def test_queries_and_keys_are_of_the_sides_it_says(family: Checkpoint) -> None:

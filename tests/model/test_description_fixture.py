@@ -1,4 +1,4 @@
-"""The descriptions that the page's own tests read (tests/js/descriptions.json) are what this code says today."""
+"""The descriptions that the page's tests read (tests/js/descriptions.json) are up to date."""
 
 import json
 import os
@@ -19,7 +19,7 @@ CONFIGS = {
 
 
 def test_the_page_is_tested_against_what_models_say_now() -> None:
-    """`CHUMOKU_WRITE_FIXTURES=1 pytest tests/model/test_description_fixture.py` writes them anew."""
+    """`CHUMOKU_WRITE_FIXTURES=1 pytest tests/model/test_description_fixture.py` rewrites them."""
     now = {
         name: {"config": config.to_json(), "description": describe(config).to_json()}
         for name, config in CONFIGS.items()

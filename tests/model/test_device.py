@@ -1,4 +1,4 @@
-"""A GPU's numbers are the CPU's."""
+"""A GPU gives the CPU's numbers."""
 
 import pytest
 import torch

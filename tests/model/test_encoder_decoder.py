@@ -76,7 +76,7 @@ def test_a_block_with_cross_attention_equals_torch(norm_order: str, padding: boo
 
 
 def torch_transformer(model: EncoderDecoder) -> nn.Transformer:
-    """nn.Transformer with our weights. Its own stacks end with a LayerNorm always; the paper's, post-norm, do not."""
+    """nn.Transformer with our weights. Its stacks always end with a LayerNorm; the paper's post-norm stacks do not."""
     config = model.config
 
     def last(stack: Stack) -> nn.Module | None:
@@ -92,7 +92,7 @@ def torch_transformer(model: EncoderDecoder) -> nn.Transformer:
     decoder = nn.TransformerDecoder(decoders[0], 1, last(model.decoder))
     encoder.layers, decoder.layers = nn.ModuleList(encoders), nn.ModuleList(decoders)
     encoder.num_layers = decoder.num_layers = config.n_layer
-    blank = nn.Identity()  # it makes the weights of what it is built of random
+    blank = nn.Identity()  # it initialises its parts at random
     theirs = nn.Transformer(
         config.d_model, config.n_head, custom_encoder=blank, custom_decoder=blank, batch_first=True, dropout=0.0
     )
@@ -109,7 +109,7 @@ def embedded(stack: Stack, ids: Tensor) -> Tensor:
 @pytest.mark.parametrize("norm_order", TORCH_ORDERS)
 @pytest.mark.parametrize(("tie", "scale"), [(True, True), (False, False)])
 def test_the_whole_equals_nn_transformer(position: str, norm_order: str, tie: bool, scale: bool) -> None:
-    """Padding masks on both sides, a causal one on the target, and the embedding's transpose at the end."""
+    """Padding masks on both sides, a causal mask on the target, and the transposed embedding at the end."""
     how = {"position": position, "norm_order": norm_order, "tie_embeddings": tie, "scale_embeddings": scale}
     model = tiny_translator(**how).double()
     ours = model(
@@ -129,7 +129,7 @@ def layer_norm(x: Tensor, norm: nn.LayerNorm) -> Tensor:
 
 
 def naive_attention(attn: nn.Module, asks: Tensor, answers: Tensor, allowed: Tensor) -> Tensor:
-    """Concat(softmax(q kᵀ/√d_head) v) W_O + b_O, a head at a time; asks [query d_model], answers [key d_model]."""
+    """Concat(softmax(q kᵀ/√d_head) v) W_O + b_O, one head at a time; asks [query d_model], answers [key d_model]."""
     heads = []
     for head in range(3):
         cut = slice(5 * head, 5 * head + 5)
@@ -185,7 +185,7 @@ def test_an_untrained_translator_is_no_wild_guesser(norm_order: str) -> None:
 
 
 def cached(model: EncoderDecoder, cuts: list[int]) -> Tensor:
-    """The target's logits, computed in these parts; the memory is read in the first."""
+    """The target's logits, computed in these chunks; the source is read with the first."""
     whole = masks.decoder_mask(TARGET_PAD)
     memory, cache = model.encode(SOURCE, masks.encoder_mask(SOURCE_PAD)), model.new_cache()
     parts = []
@@ -208,7 +208,7 @@ def test_cached_decoding_equals_uncached_however_the_target_is_cut(norm_order: s
 
 
 def test_with_a_cache_the_source_is_read_once() -> None:
-    """Later steps need no memory at all; their taps still show the keys and values of the whole source."""
+    """Later steps need no encoder output; their taps still have the keys and values of the whole source."""
     model = tiny_translator()
     memory, cache = model.encode(SOURCE, masks.encoder_mask(SOURCE_PAD)), model.new_cache()
     cross = masks.cross_mask(SOURCE_PAD, 1)
@@ -221,7 +221,7 @@ def test_with_a_cache_the_source_is_read_once() -> None:
         model.decode(TARGET[:, 1:2], mask, Memory(memory * torch.nan, cross), cache=cache)
     assert torch.equal(first.tensors[names[0]], second.tensors[names[0]])
     assert second.tensors[names[1]].shape == (2, 3, 1, 8)
-    assert cache.nbytes - n_bytes == 2 * 2 * TARGET.shape[0] * 15 * 4, "k and v of two layers, a row each"
+    assert cache.nbytes - n_bytes == 2 * 2 * TARGET.shape[0] * 15 * 4, "k and v of two layers, one row each"
 
 
 def test_selected_rows_of_a_cache_go_on_as_they_would_alone() -> None:
@@ -251,7 +251,7 @@ def test_selected_rows_of_a_cache_go_on_as_they_would_alone() -> None:
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("position", POSITIONS)
 def test_batched_and_padded_sources_equal_each_alone(side: str, position: str) -> None:
-    """Every tensor that is made of real tokens, to 1e-9; PADs are seen by nobody, in any attention."""
+    """Every tensor of real tokens is equal to 1e-9; no position attends to a PAD, in any attention."""
     model, lengths = tiny_translator(position=position).double(), (8, 5, 1)
     is_pad = pads_behind(*lengths)
     is_pad = is_pad.flip(-1) if side == "left" else is_pad

@@ -1,4 +1,4 @@
-"""Bits per byte, against a loop over tokens that runs the model anew for each of them."""
+"""Bits per byte, against a loop that runs the model once for each token."""
 
 import math
 
@@ -16,7 +16,7 @@ TOKENIZER = byte_tokenizer()
 
 
 def bits_by_hand(model: DecoderOnly, document: str) -> float:
-    """−Σ log2 p(token | what the first window that reaches it shows), windows moving on by half of their length."""
+    """−Σ log2 p(token | its context in the first window that contains it); windows advance by half their length."""
     ids, window = [TOKENIZER.end_id, *TOKENIZER.encode(document)], model.config.max_seq_len
     bits = 0.0
     for t in range(1, len(ids)):

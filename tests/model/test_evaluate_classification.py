@@ -1,4 +1,4 @@
-"""Accuracy by hand; padded and batched, every text has the logits that it has alone."""
+"""Accuracy, computed by hand; in a padded batch every text has the logits that it has alone."""
 
 from pathlib import Path
 

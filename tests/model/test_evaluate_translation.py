@@ -1,4 +1,4 @@
-"""chrF and BLEU are sacrebleu's, of the translations as they come out."""
+"""chrF and BLEU are sacrebleu's, of the translations exactly as generated."""
 
 import pytest
 from sacrebleu.metrics import BLEU, CHRF
@@ -33,7 +33,7 @@ def test_scores_are_sacrebleu_s_of_what_the_model_says(beams: int, translator: C
 def test_what_is_said_as_the_reference_has_it_scores_100(
     translator: Checkpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Spaces and the order of the pairs included: sacrebleu gets outputs and references side by side."""
+    """Unchanged spaces and order: sacrebleu gets outputs and references in pairs."""
     monkeypatch.setattr(evaluate_translation, "best", lambda checkpoint, source, beams: dict(PAIRS)[source])
     assert chrf_and_bleu(translator, PAIRS) == {"chrf": 100.0, "bleu": 100.0}
     assert chrf_and_bleu(translator, [(s, t[::-1] + "。") for s, t in PAIRS])["bleu"] < 60

@@ -1,4 +1,4 @@
-"""Generation with a KV cache: what a model without one would compute, token by token, replayable."""
+"""Generation with a KV cache gives the same tokens as without one, and can be replayed."""
 
 from itertools import pairwise
 
@@ -102,7 +102,7 @@ def test_a_recording_around_a_generation_stays_outside(tiny: Checkpoint) -> None
 
 
 def test_stepping_one_by_one_equals_playing(tiny: Checkpoint) -> None:
-    """The u of a token depends on the seed and its index alone: a generation resumed anywhere goes the same way."""
+    """A token's u depends only on the seed and its index, so a resumed generation continues identically."""
     played = run(tiny, PROMPT)
     for step in played[:-1]:
         resumed = run(tiny, step.ids, 1)[-1]
@@ -160,7 +160,7 @@ def test_a_prompt_must_fit_the_window(tiny: Checkpoint, ids: list[int]) -> None:
 
 
 def favour(checkpoint: Checkpoint, token_id: int) -> None:
-    """Make `token_id` by far the likeliest everywhere: the last norm gives ones, which its embedding points at."""
+    """Make `token_id` by far the most likely: the last norm outputs ones, and its embedding points that way."""
     checkpoint.model.final_norm.weight.zero_()
     checkpoint.model.final_norm.bias.fill_(1)
     checkpoint.model.token_embedding.weight[token_id] = 3
@@ -180,7 +180,7 @@ def test_pad_is_never_sampled(temperature: float) -> None:
 
 
 def test_pads_in_a_prompt_move_nobody(tiny: Checkpoint) -> None:
-    """As in a trace: what follows PADs is computed, and so continued, as if they were not there."""
+    """As in a trace, PADs before the text change neither its numbers nor its continuation."""
 
     def nexts(pad: Padding) -> Tensor:
         steps = generate(tiny, Run(PROMPT, pad=pad), Settings(0.0), 4)

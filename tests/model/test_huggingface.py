@@ -1,4 +1,4 @@
-"""Against Hugging Face: GPT-2 built from a config with our weights, and its samplers."""
+"""Compared with Hugging Face: GPT-2 built from a config with our weights, and its samplers."""
 
 import pytest
 import torch
@@ -14,7 +14,7 @@ from tests.model.helpers import close, randn, random_ids, tiny_model
 
 
 def gpt2(model: DecoderOnly) -> GPT2LMHeadModel:
-    """GPT-2 with ReLU and our weights; its Conv1D layers keep a matrix the other way round."""
+    """GPT-2 with ReLU and our weights; its Conv1D layers store matrices transposed."""
     config = model.config
     theirs = GPT2LMHeadModel(
         GPT2Config(

@@ -1,4 +1,4 @@
-"""A model laid out for reading is the same model: shapes, values, outputs, what is tied."""
+"""A model in its inference layout is the same model: shapes, values, outputs, tied weights."""
 
 import copy
 
@@ -35,7 +35,7 @@ def test_joined_projections_stay_the_weights_they_were_made_of() -> None:
     attention = randomise(MultiHeadAttention(15, 3)).double().eval()
     attention.join_projections()
     with torch.no_grad():
-        attention.w_k.weight.add_(1)  # in place, as weights are loaded
+        attention.w_k.weight.add_(1)  # in place, as loading weights does
     x, memory, mask = randn(1, 4, 15), randn(1, 6, 15), torch.zeros(1, 1, 4, 4, dtype=torch.uint8)
     itself = attention(x, x, mask)
     close(itself, attention(x, x.clone(), mask))

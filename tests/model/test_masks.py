@@ -1,4 +1,4 @@
-"""Masks are matrices of reasons, one bit for each; 0 alone means that the query may attend to the key."""
+"""Masks are matrices of reasons, one bit for each; only 0 means that the query may attend to the key."""
 
 import torch
 from hypothesis import given
@@ -15,7 +15,7 @@ def test_reasons_are_bits_of_their_own() -> None:
 
 @given(key_len=lengths, data=st.data())
 def test_causal_forbids_the_keys_after_the_query(key_len: int, data: st.DataObject) -> None:
-    """The queries are the last of the positions: with a cache they start behind those kept."""
+    """The queries are the last positions: with a cache, they start after the cached ones."""
     query_len = data.draw(st.integers(1, key_len))
     mask = masks.causal(query_len, key_len)
     assert (mask.dtype, mask.shape) == (torch.uint8, (query_len, key_len))

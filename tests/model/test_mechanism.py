@@ -1,4 +1,4 @@
-"""Another mechanism, in a file of its own: all of model/ works with it as far as it has what is asked for."""
+"""Another mechanism in one file: all of model/ works with it wherever its roles allow."""
 
 from pathlib import Path
 
@@ -92,7 +92,7 @@ def test_a_trace_agrees_with_itself(toy: Checkpoint, how: str) -> None:
 
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_pads_move_nobody(toy: Checkpoint, side: str) -> None:
-    """Its decay counts positions: they have to reach the mixer."""
+    """Its decay depends on positions, so they must reach the mixer."""
     plain, padded = (trace(toy, SOURCE, ["logits"], **target_of(toy, TARGET), pad=Padding(n, side)) for n in (0, 2))
     real = [t for t, i in enumerate(padded.ids) if i != toy.tokenizer.pad_id]
     rows = slice(None) if padded.target_ids else real

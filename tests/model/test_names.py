@@ -1,6 +1,6 @@
-"""Nobody outside of model/describe puts the name of a tap or a parameter together, or takes one apart.
+"""Only model/describe builds the name of a tap or a parameter, or takes one apart.
 
-A mechanism names what lies inside its own module, no more: model/describe says where that is.
+A mechanism names what is inside its own module; model/describe adds where the module is.
 """
 
 import ast
@@ -34,7 +34,7 @@ ON_STRINGS = {
 
 
 def words() -> set[str]:
-    """What names are made of: every word between two dots of a tap or parameter of ours."""
+    """Every word between two dots in the name of a tap or a parameter."""
     config = tiny_checkpoint("encoder-decoder").config
     names = [*describe(config).taps, *parameters(config)]
     return {word for name in names for word in name.split(".") if not word.isdigit()}
@@ -50,7 +50,7 @@ def is_piece(text: str) -> bool:
 
 
 def built(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """The strings that are joined with something else, or searched for in something else: line and text."""
+    """(line, text) of the strings that are joined with, or searched for in, something else."""
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             found: list[ast.expr] = node.values if any(isinstance(x, ast.FormattedValue) for x in node.values) else []

@@ -1,4 +1,4 @@
-"""PADs change nothing: padded on either side or batched with longer ones, a sentence is computed as if alone."""
+"""PADs change nothing: padded on either side or batched with longer sentences, a sentence is computed as if alone."""
 
 import pytest
 import torch
@@ -23,7 +23,7 @@ TEXT = "The little cat sat on the"
 
 
 def check_padded(checkpoint: Checkpoint, ids: list[int], pad: Padding, tolerance: float = 1e-5) -> None:
-    """What is made of real tokens is what it is without the PADs; they stand in the source alone."""
+    """Tensors of real tokens equal those without PADs. Only the source is padded."""
     options = target_of(checkpoint, ids[::-1])
     alone, padded = trace(checkpoint, ids, **options), trace(checkpoint, ids, pad=pad, **options)
     start = pad.count if pad.side == "left" else 0
@@ -36,7 +36,7 @@ def check_padded(checkpoint: Checkpoint, ids: list[int], pad: Padding, tolerance
 
 
 def source_axes(name: str) -> set[str]:
-    """The dimensions of an encoder-decoder's tap that run over its source."""
+    """The dimensions of an encoder-decoder's tap that are positions of its source."""
     if name.startswith("encoder."):
         return {"position", "query", "key"}
     if ".cross_attn." in name:
@@ -91,7 +91,7 @@ def test_without_the_padding_mask_left_pads_are_tokens_like_any(tiny: Checkpoint
 
 @pytest.mark.parametrize(("position", "moved"), [("learned", True), ("sinusoidal", True), ("none", False)])
 def test_position_ids_that_do_not_follow_the_padding_mask_count_pads_too(position: str, moved: bool) -> None:
-    """Masked PADs then still shift the positions, if the model has any."""
+    """Even masked PADs shift the positions then, if the model has any."""
     checkpoint, ids, names = tiny_checkpoint(position=position), list(b"attention"), ["logits", "layers.0.attn.mask"]
     counted = trace(checkpoint, ids, names, pad=Padding(3, follow=False))
     assert counted.position_ids == list(range(12))

@@ -52,7 +52,7 @@ def test_without_positions_and_mask_order_means_nothing() -> None:
 
 @pytest.mark.parametrize(("n_layer", "same"), [(1, True), (2, False)])
 def test_the_causal_mask_alone_tells_the_order_to_a_second_layer(n_layer: int, same: bool) -> None:
-    """One layer sees the tokens before it as a set; two layers see what each of them had seen."""
+    """One layer sees the previous tokens as a set; a second layer sees what each of them had seen."""
     model = tiny_model(position="none", n_layer=n_layer).double()
     ids = random_ids(1, 9)
     shuffled = torch.cat([ids[:, torch.tensor([3, 1, 7, 0, 2, 6, 5, 4])], ids[:, 8:]], dim=1)

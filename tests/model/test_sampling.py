@@ -12,10 +12,10 @@ from torch import Tensor
 from model.sampling import Distribution, Settings, distribution, draw, likeliest, uniform
 from tests.model.helpers import close, randn
 
-# Halves up to 15: many ties. Millionths up to 30: none, and none by rounding either.
+# Halves up to 15 give many ties. Millionths up to 30 give none, not even by rounding.
 a_logit = st.one_of(st.integers(-30, 30).map(lambda x: x / 2), st.floats(-30, 30).map(lambda x: round(x, 6)))
 some_logits = st.lists(a_logit, min_size=1, max_size=30).map(lambda xs: torch.tensor(xs, dtype=torch.float64))
-# At 0.1 the least of these still has a probability above the smallest float: e^(-60 / 0.1).
+# At temperature 0.1 the least of these still has a probability above the smallest float: e^(-60 / 0.1).
 warm = st.floats(0.1, 5)
 temperatures = st.one_of(st.just(0.0), warm)
 top_ks = st.integers(0, 35)
@@ -24,7 +24,7 @@ some_settings = st.builds(Settings, temperature=temperatures, top_k=top_ks, top_
 
 
 def softmax(logits: Tensor) -> list[float]:
-    """By hand, in plain numbers."""
+    """Computed by hand with Python floats."""
     exponentials = [math.exp(x - max(logits.tolist())) for x in logits.tolist()]
     return [e / math.fsum(exponentials) for e in exponentials]
 
@@ -77,7 +77,7 @@ def test_top_p_keeps_the_smallest_set_that_reaches_p(
     logits: Tensor, temperature: float, top_k: int, top_p: float
 ) -> None:
     before, dist = (distribution(logits, Settings(temperature, top_k, p)) for p in (1.0, top_p))
-    shares = before.after[dist.kept]  # of what top-k leaves
+    shares = before.after[dist.kept]  # of the tokens that top-k keeps
     assert float(shares.sum()) >= top_p - 1e-9
     assert float(shares.sum() - shares.min()) < top_p + 1e-9
     cut = before.after[before.kept & ~dist.kept]
@@ -104,7 +104,7 @@ def test_temperature_0_is_one_hot_on_the_first_argmax(logits: Tensor, top_k: int
 
 @given(some_logits, st.floats(0, 1e-3, exclude_min=True), some_settings)
 def test_a_temperature_near_0_is_nearly_greedy(logits: Tensor, temperature: float, rest: Settings) -> None:
-    """Down to the smallest number that a float holds."""
+    """Down to the smallest positive float."""
     dist = distribution(logits, Settings(temperature, rest.top_k, rest.top_p))
     assert abs(float(dist.after.sum()) - 1) < 1e-12
     assert dist.kept[logits.argmax()]
@@ -116,7 +116,7 @@ def test_banned_tokens_have_no_probability_anywhere(logits: Tensor, settings: Se
     banned = data.draw(st.lists(ids, max_size=len(logits) - 1, unique=True))
     copy = logits.clone()
     dist = distribution(logits, settings, banned)
-    assert torch.equal(logits, copy), "the model's own tensor stays as it is"
+    assert torch.equal(logits, copy), "the model's own tensor is unchanged"
     assert (dist.before[banned] == 0).all()
     assert (dist.after[banned] == 0).all()
     assert not dist.kept[banned].any()
@@ -147,7 +147,7 @@ def chi_square(counts: Counter[int], expected: Tensor) -> float:
 
 
 CHI_SQUARE_999 = {6: 22.458, 9: 27.877}
-"""What chi-square stays below in 999 of 1000 cases, by degrees of freedom."""
+"""The 99.9 % quantile of chi-square, by degrees of freedom."""
 
 
 @pytest.mark.parametrize(("settings", "freedom"), [(Settings(seed=1), 9), (Settings(0.7, top_k=7, seed=2), 6)])

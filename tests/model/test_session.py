@@ -1,4 +1,4 @@
-"""A text grows under its run's masks, PADs and edits: each step is what a trace of all tokens says, cached or not."""
+"""A text grows under its run's masks, PADs and edits: each step equals a trace of all tokens, cached or not."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Taps: what they keep, what they change, and that nothing else is affected."""
+"""Taps record and edit tensors, and change nothing else."""
 
 import threading
 
@@ -172,7 +172,7 @@ def test_another_thread_sees_no_recording(model: DecoderOnly) -> None:
 
 
 def test_every_edit_of_a_tap_matters(model: DecoderOnly) -> None:
-    """A tap that can be edited without any effect would be misleading."""
+    """No tap can be edited without effect: that would be misleading."""
     plain = run(model)
     idle = []
     for name in tap_dims(model):
@@ -183,7 +183,7 @@ def test_every_edit_of_a_tap_matters(model: DecoderOnly) -> None:
 
 
 def test_an_edit_knows_where_its_queries_begin(model: DecoderOnly) -> None:
-    """A cache holds the rows before: row 5 of the whole mask is row 0 of a step that reads token 5 alone."""
+    """With a cache, row 5 of the whole mask is row 0 of a step that reads only token 5."""
     cache, seen = model.new_cache(), []
     with record([], {"layers.1.attn.mask": lambda mask, first: seen.append((first, *mask.shape[-2:])) or mask}):
         for start, end in ((0, 4), (4, 5), (5, 7)):
@@ -206,7 +206,7 @@ def test_each_stack_has_a_beginning_of_its_own() -> None:
 
 
 def test_a_name_that_no_module_has_can_be_visited() -> None:
-    """What an adapter of another model does."""
+    """As an adapter of another model does."""
     x = torch.ones(2)
     assert visit("h.0.attn", x) is x
     with record(["h.0.attn"], {"h.0.attn": lambda x, _: x * 3}) as recording:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from model.text_form import TEXT_FORMS, treebank
 
-# What someone types, and how the Stanford Sentiment Treebank has it.
+# Typed text, and its form in the Stanford Sentiment Treebank.
 PAIRS = [
     ("It's a charming and often affecting journey.", "it 's a charming and often affecting journey ."),
     ("Unflinchingly bleak and desperate", "unflinchingly bleak and desperate"),

@@ -1,4 +1,4 @@
-"""Text to tokens and back without losing a byte; every token has its offsets."""
+"""Text becomes tokens and back without losing a byte; every token has its offsets."""
 
 import time
 from pathlib import Path
@@ -49,7 +49,7 @@ def test_spans_cover_the_text_without_gaps(tokenizer: Tokenizer, text: str) -> N
 
 
 def check_spans(tokens: list[Token], text: str) -> None:
-    """From the first character to the last; a token begins where the one before ends, or inside its last character."""
+    """They cover the text. A token begins where the previous one ends, or inside its last character."""
     end = 0
     for n, token in enumerate(tokens):
         assert token.index == n
@@ -61,10 +61,10 @@ def check_spans(tokens: list[Token], text: str) -> None:
 
 @given(ids=st.lists(st.integers(0, BYTES - 1), max_size=12))
 @example(ids=[0xE3, 0x81])  # the beginning of a character: one �
-@example(ids=[0xED, 0xA0, 0x80])  # a surrogate, which UTF-8 has not: three
+@example(ids=[0xED, 0xA0, 0x80])  # a surrogate, which is invalid in UTF-8: three
 @example(ids=[0xF0, 0x9F, 0x98, 0x61, 0xC0, 0xAF])
 def test_spans_lie_in_the_decoded_text_even_where_bytes_are_no_text(ids: list[int]) -> None:
-    """A generation may stop inside a character, or write invalid bytes: � are characters too."""
+    """A generation may stop inside a character or write invalid bytes: � counts as a character too."""
     tokenizer = TOKENIZERS["bytes"]
     check_spans(tokenizer.tokens(ids), tokenizer.decode(ids))
 
@@ -164,7 +164,7 @@ def test_ten_thousand_emoji_take_a_moment(unit: str) -> None:
 
 
 def test_a_million_spaces_are_an_error_at_most_never_a_panic() -> None:
-    """tiktoken panics there (its regex's stack overflows), with an exception that `except Exception` does not catch."""
+    """tiktoken panics on such text (its regex's stack overflows); `except Exception` does not catch that."""
     try:
         ids = STORIES.encode(" " * 1_000_000)
     except ValueError:
@@ -231,7 +231,7 @@ def test_ranks_come_back_from_their_file(learned: tuple[Learner, Tokenizer], tmp
 
 
 def test_a_tokenizer_file_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
-    """tiktoken's own loader keeps a copy in the temporary folder, by path, for ever: also of local files."""
+    """tiktoken's own loader keeps a copy in the temporary folder forever, by path, even of local files."""
     path = tmp_path / "tokenizer.tiktoken"
     ranks = {bytes([byte]): byte for byte in range(BYTES)}
     bpe.save_ranks(ranks, path)

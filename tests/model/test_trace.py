@@ -1,4 +1,4 @@
-"""A trace agrees with itself, on every model of the zoo and on random ones; and threads do not mix up their traces."""
+"""A trace is consistent, on every model of the zoo and on random models; threads do not mix up their traces."""
 
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -36,7 +36,7 @@ OPTIONS = {
 
 
 def trace_text(checkpoint: Checkpoint, names: list[str] | None = None, **options: Any) -> Trace:
-    """TEXT through a model, and TARGET where it writes one; whatever it was trained on."""
+    """A trace of TEXT, and of TARGET where the model writes one."""
     window = checkpoint.config.max_seq_len
     ids, target = (checkpoint.tokenizer.encode(text)[: min(40, window - 4)] for text in (TEXT, TARGET))
     return trace(checkpoint, ids, names, **target_of(checkpoint, target), **options)
@@ -48,7 +48,7 @@ def traced(request: pytest.FixtureRequest, zoo: Checkpoint) -> tuple[Checkpoint,
 
 
 def check_attention(t: dict[str, Tensor], one: Attention, layer: int) -> None:
-    """By hand, beside what the attention says of itself: the identities could be wrong together with their checker."""
+    """Checked by hand too: the identities and their checker could be wrong together."""
     q, k, v, scores, mask, pattern, z, head_out, attn_out = (
         t[one.tap(role, layer)] for role in ("q", "k", "v", "scores", "mask", "pattern", "z", "head_out", "attn_out")
     )
@@ -78,7 +78,7 @@ def test_softmax_of_the_scores_is_the_pattern_and_pattern_times_v_is_z(traced: t
 
 
 def added(block: Block, sublayer: str, stream: Tensor, t: dict[str, Tensor]) -> Tensor:
-    """The stream behind a sublayer, out of the stream before it and what the sublayer has written."""
+    """The stream after a sublayer, from the stream before it and the sublayer's output."""
     written = t["ffn.out"] if sublayer == "ffn" else t[f"{sublayer}.attn_out"]
     residual = block.get_submodule(f"{sublayer}_residual")
     if isinstance(residual, PostNormResidual):
@@ -87,7 +87,7 @@ def added(block: Block, sublayer: str, stream: Tensor, t: dict[str, Tensor]) -> 
 
 
 def check_stack(stack: Stack, t: dict[str, Tensor]) -> Tensor:
-    """Every part of the residual stream is the sum that the picture says it is; t: the taps of the stack alone.
+    """Every part of the residual stream is the sum that the page shows; t: the taps of one stack.
     Returns the end of the stream."""
     stream = t["embedding"] + t["positional"]
     for n, block in enumerate(stack.layers):
@@ -190,7 +190,7 @@ def test_the_causal_mask_is_in_the_stack_that_predicts_and_as_trained_unless_tol
     in_force = family.config.is_causal if causal is None else causal
     mask = run.tensors[last.tap("mask", 1)]
     assert torch.equal(mask[0], (masks.causal if in_force else masks.nothing)(*mask.shape[1:]))
-    assert not any(run.tensors[one.tap("mask", 1)].any() for one in others), "the encoder beside a decoder stays"
+    assert not any(run.tensors[one.tap("mask", 1)].any() for one in others), "an encoder-decoder keeps its encoder"
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
@@ -299,7 +299,7 @@ def test_the_window_is_the_limit(tiny: Checkpoint) -> None:
 
 
 def check_threads(checkpoint: Checkpoint, rounds: int) -> None:
-    """8 threads, different sentences and edits: every tensor is what a trace alone gives, bit for bit."""
+    """8 threads with different sentences and edits: every tensor equals that of a single trace, bit for bit."""
 
     def job(n: int) -> Trace:
         last = checkpoint.description.attentions[-1]

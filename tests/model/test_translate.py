@@ -22,14 +22,14 @@ def never(checkpoint: Checkpoint) -> list[int]:
 
 
 def next_log_p(checkpoint: Checkpoint, source: list[int], ids: list[int]) -> torch.Tensor:
-    """ln p of what follows `ids`, by a whole forward pass: [vocab], float64; without PAD and START."""
+    """ln p of the next token after `ids`, by a full forward pass: [vocab], float64; PAD and START excluded."""
     logits = trace(checkpoint, source, ["logits"], target=ids).tensors["logits"][-1].double()
     logits[never(checkpoint)] = -math.inf
     return logits.log_softmax(-1)
 
 
 def log_p_by_hand(checkpoint: Checkpoint, source: list[int], ids: list[int]) -> float:
-    """ln p(target | source), a term for each token, by teacher forcing."""
+    """ln p(target | source), one term per token, by teacher forcing."""
     return math.fsum(float(next_log_p(checkpoint, source, ids[:n])[ids[n]]) for n in range(len(ids)))
 
 
@@ -75,11 +75,11 @@ def test_scores_and_probabilities_are_what_teacher_forcing_says(alpha: float, be
         assert h.log_p == pytest.approx(log_p_by_hand(checkpoint, source, h.ids), abs=1e-4)
         assert h.score == pytest.approx(h.log_p / ((5 + len(h.ids)) / 6) ** alpha)
         assert h.ended == (h.ids[-1] == checkpoint.tokenizer.end_id)
-        assert h.ended or len(h.ids) == 6, "a target without an end is as long as the window allows"
+        assert h.ended or len(h.ids) == 6, "a target without END is as long as the window allows"
 
 
 def few_tokens(checkpoint: Checkpoint, n: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Keep `n` bytes and END, so that all targets can be listed."""
+    """Keep only `n` bytes and END, so that all targets can be enumerated."""
     kept = [*range(n), checkpoint.tokenizer.end_id]
     banned = [i for i in range(checkpoint.config.vocab_size) if i not in kept]
     monkeypatch.setattr(Tokenizer, "never_sampled", property(lambda self: banned))
@@ -90,7 +90,7 @@ Targets = dict[tuple[int, ...], float]
 
 
 def everything(checkpoint: Checkpoint, source: list[int], kept: list[int], longest: int) -> Targets:
-    """Every possible target, with an END or cut at `longest`, with its ln p."""
+    """Every possible target, ended or cut at `longest`, with its ln p."""
     end = checkpoint.tokenizer.end_id
     open_ids = [i for i in kept if i != end]
     ended = [(*ids, end) for n in range(longest) for ids in product(open_ids, repeat=n)]
@@ -103,7 +103,7 @@ def everything(checkpoint: Checkpoint, source: list[int], kept: list[int], longe
 def test_enough_beams_find_what_trying_everything_finds(
     alpha: float, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """2 + END, targets of up to 3 tokens: 7 that end, 8 that are cut; 15 hypotheses, all of them found, in order."""
+    """Two bytes and END, up to 3 tokens: 7 targets that end and 8 that are cut. All 15 are found, in order."""
     checkpoint, source = tiny_checkpoint("encoder-decoder", seed=seed, max_seq_len=4), list(b"abc")
     kept = few_tokens(checkpoint, 2, monkeypatch)
     all_targets = everything(checkpoint, source, kept, 3)
@@ -117,7 +117,7 @@ def test_enough_beams_find_what_trying_everything_finds(
 
 @pytest.mark.parametrize("beams", [2, 4])
 def test_more_beams_find_nothing_that_is_less_likely_than_their_best(beams: int, translator: Checkpoint) -> None:
-    """The search stops where no open beam can win any more: going on to the end finds nothing better."""
+    """The search stops when no open beam can win any more: continuing to the end finds nothing better."""
     source = list(b"abc")
     lean_to_end(translator, 2.0)
     found = beam_search(translator, source, beams=beams)

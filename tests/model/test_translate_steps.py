@@ -1,4 +1,4 @@
-"""A target written token by token: what is cached changes nothing, and greedy steps are a search with one beam."""
+"""A target written token by token: the cache changes nothing, and greedy steps equal a search with one beam."""
 
 import pytest
 import torch
@@ -28,7 +28,7 @@ def pattern_names(checkpoint: Checkpoint) -> list[str]:
 
 
 def check_against_trace(checkpoint: Checkpoint, step: Step) -> None:
-    """Rows and probabilities of a cached step are those of the whole pass."""
+    """Rows and probabilities of a cached step equal those of a full pass."""
     names = pattern_names(checkpoint)
     whole = trace(checkpoint, SOURCE, [*names, "logits"], target=step.ids)
     for name in names:

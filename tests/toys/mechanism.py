@@ -1,7 +1,7 @@
-"""Mechanisms that only the tests know: no scores, no pattern, and one of them without an overview.
+"""Mechanisms for tests: without scores and pattern, and one of them without an overview.
 
 A gated mean: position i takes the mean of the values that it may see, weighted by e^(strength_j − decay · |i − j|),
-through a gate of its own. `gated-mean` shows these weights, `hidden-mean` computes the same and shows none.
+and multiplies it by a gate. `gated-mean` records these weights; `hidden-mean` computes the same and records none.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SHOWN = ("mask", "weights")
 
 
 class Recalled:
-    """Values, strengths and positions so far; nothing of it is called k."""
+    """Values, strengths and positions so far; none of them is called k."""
 
     def __init__(self, *kept: Tensor) -> None:
         self.kept = kept
@@ -127,7 +127,7 @@ class GatedMean(Mixer):
         return self.attn_out(self.w_o(z.transpose(1, 2).flatten(-2)))
 
     def weigh(self, x: Tensor, mask: Tensor) -> Tensor:
-        """e^x over the keys that are allowed, rows summing to 1: [batch head query key]"""
+        """e^x over the allowed keys; rows sum to 1: [batch head query key]"""
         if self.shown:
             mask = self.mask(mask.expand_as(x))
         e = torch.where(masks.allowed(mask), (x - x.amax(-1, keepdim=True)).exp(), 0.0)
@@ -144,7 +144,7 @@ TOYS: dict[str, Any] = {"gated-mean": GatedMean, "hidden-mean": HiddenMean}
 
 @contextmanager
 def registered() -> Iterator[None]:
-    """Both, known by name while this lasts: the one line that a mechanism has outside its file."""
+    """Context manager: registers both. A mechanism's registry line is all it has outside its file."""
     MECHANISMS.update(TOYS)
     try:
         yield

@@ -14,7 +14,7 @@ from tests.toys.mechanism import TOYS
 
 
 def write_toy(folder: Path, name: str, mechanism: str, family: Family = "decoder-only", **changes: Any) -> Path:
-    """A model folder, as `chumoku train` leaves one. The mechanism has to be registered."""
+    """A model folder as `chumoku train` writes it. The mechanism must be registered."""
     made = replace(tiny_checkpoint(family, mechanism=mechanism, max_seq_len=64, **changes), name=name)
     path = save(folder, made)
     (path / "card.json").write_text(json.dumps({"languages": ["en"]}))
@@ -22,7 +22,7 @@ def write_toy(folder: Path, name: str, mechanism: str, family: Family = "decoder
 
 
 def write_toys(folder: Path) -> Path:
-    """One model of each mechanism, called `toy-…`, and a translator; the folder is for `Settings.models_dir`."""
+    """One model of each mechanism, named `toy-…`, and a translator; the folder is for `Settings.models_dir`."""
     for mechanism in TOYS:
         write_toy(folder, f"toy-{mechanism}", mechanism)
     write_toy(folder, "toy-translator", "gated-mean", "encoder-decoder")

@@ -1,6 +1,6 @@
-"""A source of models that are not ours: a folder with `bigram.txt`, a text whose pairs of letters are counted.
+"""A source of other models: a folder with `bigram.txt`, a text whose pairs of letters are counted.
 
-The model has one attention, which looks at the newest letter alone, in one head; no FFN, no norm, no PAD, no modules.
+The model has one attention with one head, which looks only at the newest letter; no FFN, norm, PAD or modules.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ VOCAB, WINDOW = END + 1, 32
 
 
 class Letters:
-    """A letter is a token; END is the last id, and there are no other special ones."""
+    """Each letter is a token; END is the last id and the only special one."""
 
     vocab_size = VOCAB
     special = Special(end=END)
@@ -54,7 +54,7 @@ class Letters:
 
 
 def describe() -> Description:
-    """One stack of one layer, whose stream is as wide as the vocabulary."""
+    """One stack of one layer; its stream is as wide as the vocabulary."""
     stream = "position d_model"
     reads, writes = TapRef("in", stream), TapRef("look/out", stream)
     look = AttentionSublayer("attention", 0, reads, writes, writes, reads, None, "newest")
@@ -84,7 +84,7 @@ def describe() -> Description:
 
 
 class BigramFolders:
-    """What a test adds to the sources."""
+    """The source that a test adds to the registry."""
 
     def __init__(self) -> None:
         self.opened: list[str] = []
@@ -161,7 +161,7 @@ class Bigram(Subject):
 
 @dataclass
 class Growing:
-    """A text that grows: everything is recomputed each time, because it is cheap."""
+    """A growing text. Each step recomputes everything, which is cheap."""
 
     subject: Bigram
     run: Run

@@ -1,4 +1,4 @@
-"""Small data; torch's global settings are restored."""
+"""Small data; torch's global settings are restored after each test."""
 
 from pathlib import Path
 
@@ -14,4 +14,4 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _torch_as_it_was(torch_as_it_was: None) -> None:
-    """Every test here may train."""
+    """Any test here may train."""

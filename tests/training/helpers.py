@@ -1,4 +1,4 @@
-"""A preset that trains in a second, its data, and a process that can be killed in the middle of it."""
+"""Presets that train in a second, their data, and a training process that a test can kill."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SMALL = {"n_layer": 1, "n_head": 2, "d_model": 32, "d_ff": 48, "max_seq_len": 64
 
 
 def translation_preset(dropout: float = 0.0, **changes: Any) -> Preset:
-    """To copy a sentence, with everything that "Attention Is All You Need" has."""
+    """Learns to copy a sentence, with every part of "Attention Is All You Need"."""
     config = ModelConfig(
         vocab_size=270, **SMALL, dropout=dropout, family="encoder-decoder", position="sinusoidal", scale_embeddings=True
     )
@@ -45,7 +45,7 @@ def translation_preset(dropout: float = 0.0, **changes: Any) -> Preset:
 
 
 def classification_preset(**changes: Any) -> Preset:
-    """To find out whether a sentence holds `good` or `bad`."""
+    """Learns whether a sentence contains `good` or `bad`."""
     config = ModelConfig(
         vocab_size=270, **SMALL, family="encoder-only", classes=("negative", "positive"), text_form="treebank"
     )
@@ -69,7 +69,7 @@ def write_pairs(folder: Path) -> Path:
 
 
 def write_sentences(folder: Path) -> Path:
-    """Half of them whole sentences of 12 words or more."""
+    """Half of them are whole sentences of 12 words or more."""
     folder.mkdir(parents=True, exist_ok=True)
     rng, lines = random.Random(0), ["sentence\tlabel"]
     for i in range(300):
@@ -81,7 +81,7 @@ def write_sentences(folder: Path) -> Path:
 
 
 def documents(kind: str, n: int = 200) -> list[str]:
-    """Sentences out of few words, different ones, the same in every process."""
+    """Distinct sentences from a few words, the same in every process."""
     rng, words = random.Random(kind), ["cat", "dog", "bird"] if kind == "animals" else ["rain", "snow", "wind"]
     verbs = ["sees", "likes", "follows"]
     sentences = [f"The {rng.choice(words)} {rng.choice(verbs)} the {rng.choice(words)}." for _ in range(3 * n)]
@@ -110,7 +110,7 @@ def assert_same_weights(a: Transformer, b: Transformer) -> None:
     assert differ == []
 
 
-if __name__ == "__main__":  # what test_train.py starts in order to kill it; it saves after every step
+if __name__ == "__main__":  # test_train.py starts this process and kills it; it saves after every step
     torch.set_num_threads(1)
     run_folder, data_folder = map(Path, sys.argv[1:])
     train(tiny_preset(), tiny_run(run_folder, data_folder, steps=400, save_every=0.0))

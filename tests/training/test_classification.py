@@ -1,4 +1,4 @@
-"""The task of a classifier: phrases with a label; whole sentences held out, and no part of them trained on."""
+"""The task of a classifier: labelled phrases. Whole sentences are held out, and no part of them is trained on."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from model.transformer import EncoderOnly, build
 from tests.training.helpers import classification_preset, tiny_run, write_sentences
 
 SHORT = 3
-"""Words of a whole sentence here, so that few words make many."""
+"""A low limit for a whole sentence, so that few words make many."""
 
 words = st.lists(st.sampled_from("abc"), min_size=1, max_size=6)
 spaces = st.sampled_from([" ", "  ", "\t"])
@@ -49,14 +49,14 @@ def test_no_phrase_trained_on_is_part_of_a_held_out_sentence(rows: list[tuple[st
         assert len(sentence.split()) >= SHORT
         assert not any(is_part(phrase, sentence) for phrase, _ in train_rows if len(phrase.split()) > 1)
         longer = [text for text, _ in rows if text.split() != sentence.split() and is_part(sentence, text)]
-        assert longer == [], "a part of something longer is no whole sentence"
+        assert longer == [], "a part of a longer phrase is not a whole sentence"
     assert len(held_out) == len(dict(held_out))
     assert all(text in {" ".join(row.split()) for row, _ in rows} for text, _ in (*train_rows, *held_out))
 
 
 def test_what_is_no_part_of_a_held_out_sentence_is_trained_on() -> None:
     rows = [("a b c d e f g h i j k l", 1), ("b c d", 0), ("b d", 1), ("l m", 0), ("c", 1)]
-    assert split_sentences(rows, 1.0) == (rows[2:], rows[:1]), "a word alone says nothing of one sentence"
+    assert split_sentences(rows, 1.0) == (rows[2:], rows[:1]), "a single word does not belong to one sentence"
     assert split_sentences(rows, 0.0) == (rows, [])
 
 

@@ -1,4 +1,4 @@
-"""`chumoku train` from end to end: a model folder with a card that gives its data and its quality."""
+"""`chumoku train` end to end: a model folder, with a card that states its data and its quality."""
 
 import json
 from dataclasses import replace
@@ -36,7 +36,7 @@ from tests.training.helpers import (
 
 
 def counted(loaded: Checkpoint, samples: list[Sample]) -> dict[str, Any]:
-    """What the card should say of units: up to 200 texts, all of these few."""
+    """The card's counts of units: over up to 200 texts, here all of them."""
     assert len(samples) <= 200
     on = {name: loaded.card["units"][name] for name in ("on", "n_texts")}
     assert on["n_texts"] == len(samples)
@@ -69,7 +69,7 @@ def test_a_run_ends_with_a_model_and_an_honest_card(data: Path, tmp_path: Path) 
 
 def test_a_translator_s_card_says_how_good_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(translation, "PROBES", ("the cat", "a dog"))
-    monkeypatch.setattr(search, "LONGER", 2)  # a model that has learned nothing finds no END
+    monkeypatch.setattr(search, "LONGER", 2)  # an untrained model writes no END
     data = write_pairs(tmp_path / "data")
     loaded = checkpoint.load(run_training(preset="tiny-translator", data=data, device="cpu", steps=6, out=tmp_path))
     card, (train, held_out) = loaded.card, split_pairs(PAIRS, 0.2)
@@ -104,7 +104,7 @@ def test_a_classifier_s_card_says_where_it_fails(tmp_path: Path) -> None:
 
 
 def test_units_are_added_to_a_card_that_lacks_them(tmp_path: Path) -> None:
-    """And nothing else on it changes; lists of numbers stay on their lines, so that a card can be read."""
+    """Nothing else on the card changes; lists of numbers stay on one line, which keeps it readable."""
     data = write_sentences(tmp_path / "data")
     folder = run_training(preset="tiny-classifier", data=data, device="cpu", steps=2, out=tmp_path)
     file = folder / "card.json"
@@ -171,7 +171,7 @@ def test_a_resumed_run_s_repeated_steps_count_once(tmp_path: Path) -> None:
 
 
 def test_half_a_line_that_a_kill_left_is_no_metrics(tmp_path: Path) -> None:
-    """At the end of the file, or with the first line of the resumed run glued to it."""
+    """At the end of the file, or directly followed by the first line of the resumed run."""
     file, whole = tmp_path / "metrics.jsonl", [{"step": step, "tokens": step, "loss": 1.0} for step in (50, 100, 150)]
     lines = [json.dumps(line) for line in whole]
     for cut in range(len(lines[2])):

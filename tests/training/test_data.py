@@ -1,4 +1,4 @@
-"""Documents on disk → token streams → batches, and nothing held out in any of them."""
+"""Documents on disk → token streams → batches, none of which contains held-out text."""
 
 from pathlib import Path
 
@@ -50,7 +50,7 @@ def test_held_out_is_decided_by_the_document_alone(document: str) -> None:
 def test_held_out_is_the_share_asked_for_and_stays_so_for_ever() -> None:
     held_out = [n for n in range(5000) if is_held_out(f"document {n}", 0.02)]
     assert 60 < len(held_out) < 140
-    assert held_out[:5] == [77, 207, 210, 221, 225], "another split would train shipped models on what judged them"
+    assert held_out[:5] == [77, 207, 210, 221, 225], "another split would train shipped models on their validation set"
 
 
 WORDS = [f"word{i}" for i in range(60)]
@@ -106,7 +106,7 @@ def test_training_sees_every_document_but_those_held_out(data: Path, tmp_path: P
 
 
 def numbered_mixture(lengths: tuple[int, ...], weights: tuple[float, ...]) -> Mixture:
-    """Streams whose tokens are their own addresses: 1000 · stream + offset, a document of 50 tokens after the other."""
+    """Streams in which each token is its address, 1000 · stream + offset, in documents of 50 tokens."""
     streams = [
         Stream(np.arange(1000 * s, 1000 * s + n, dtype=np.uint16), np.arange(0, n, 50)) for s, n in enumerate(lengths)
     ]

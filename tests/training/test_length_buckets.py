@@ -1,4 +1,4 @@
-"""Batches of similar length: little padding, and all examples come equally often."""
+"""Batches of similar length: little padding, and all examples equally often."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from model.training.length_buckets import LengthBuckets, pad_rows
 
-# As a corpus of sentences has them: most of like length, few very short or long.
+# Like a corpus of sentences: mostly of similar length, few very short or long.
 LENGTHS = np.exp(np.random.default_rng(0).normal(2.1, 0.4, 5000)).round().clip(2, 60).astype(int)
 BUDGET = 150
 
@@ -20,7 +20,7 @@ def batches() -> list[np.ndarray]:
 
 
 def test_every_example_is_about_as_likely_as_any_other(batches: list[np.ndarray]) -> None:
-    """In the middle and at both ends: the shortest and the longest do not come half as often."""
+    """At both ends as in the middle: the shortest and the longest are not drawn half as often."""
     times = np.bincount(np.concatenate(batches), minlength=len(LENGTHS))[np.argsort(LENGTHS, kind="stable")]
     assert times.min() > 0
     for part in np.array_split(times, 10):
@@ -38,7 +38,7 @@ def test_a_batch_is_as_large_as_the_budget_and_little_of_it_is_pad(batches: list
 
 
 def test_batches_mix_neighbours(batches: list[np.ndarray]) -> None:
-    """An example is not always seen beside the same ones."""
+    """An example is not always in a batch with the same others."""
     example = int(batches[0][0])
     company = [set(batch.tolist()) - {example} for batch in batches if example in batch]
     assert len(company) > 5

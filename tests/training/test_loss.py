@@ -1,4 +1,4 @@
-"""Cross-entropy with label smoothing, both forms, by hand and against torch."""
+"""Cross-entropy with both forms of label smoothing, computed by hand and compared with torch."""
 
 import math
 
@@ -15,7 +15,7 @@ TARGETS = torch.tensor([0, 2, 3])
 
 
 def by_hand(smoothing: float, form: SmoothingForm) -> float:
-    """Mean over the rows of −Σ_k q(k) ln p(k), number by number."""
+    """Mean over the rows of −Σ_k q(k) ln p(k), in loops."""
     total = 0.0
     for row, target in zip(LOGITS.tolist(), TARGETS.tolist(), strict=True):
         log_sum = math.log(math.fsum(math.exp(x) for x in row))

@@ -1,4 +1,4 @@
-"""A run multiplies matrices in the precision that is faster on this machine, and stays with it."""
+"""A run multiplies matrices in whichever precision is faster on this machine, and keeps it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_products_are_made_in_the_precision(precision: Precision, dtype: torch.d
 
 @pytest.mark.usefixtures("torch_as_it_was")
 def test_timing_changes_nothing_of_the_run(data: Path, tmp_path: Path) -> None:
-    """Dropout and batches draw the same numbers whether the precision was timed or given."""
+    """Dropout and batches draw the same random numbers whether the precision was timed or given."""
     preset = tiny_preset(dropout=0.3)
     timed = trainer(preset, tiny_run(tmp_path / "timed", data, steps=3, precision=None))
     given = trainer(preset, tiny_run(tmp_path / "given", data, steps=3, precision=timed.precision))

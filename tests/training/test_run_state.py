@@ -1,4 +1,4 @@
-"""A run's state: everything comes back, and no kill leaves half of it."""
+"""A run's state is restored completely, and a kill never leaves half of it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -37,7 +37,7 @@ def train_a_step(of: Everything, step: int = 3) -> None:
 @pytest.mark.parametrize("steps", [1, 2, 5, 9])
 @pytest.mark.parametrize("average", AVERAGES)
 def test_a_run_goes_on_as_if_it_had_never_stopped(average: str, steps: int, tmp_path: Path) -> None:
-    """Stopped before the first checkpoint of an average, or with some or all of them taken."""
+    """Stopped before the first checkpoint of an average, or after some or all of them."""
     ours, theirs = everything(1, average), everything(2, average)
     for step in range(steps):
         train_a_step(ours, step)
@@ -83,11 +83,11 @@ def test_the_average_is_exponential_with_a_shorter_memory_at_first() -> None:
         decay = min(0.5, (1 + step) / (10 + step))
         by_hand = decay * by_hand + (1 - decay) * step
         assert abs(average.tensors["weight"].item() - by_hand) < 1e-4
-    assert model.weight.item() == 19, "the average leaves the model alone"
+    assert model.weight.item() == 19, "the average does not change the model"
 
 
 def test_the_last_checkpoints_are_averaged_by_hand() -> None:
-    """Three, every second step: after step 9 they are those of steps 5, 7 and 9, counted from 0 as the updates are."""
+    """Three checkpoints, every second step: after step 9, those of steps 5, 7 and 9, counted from 0."""
     model = nn.Linear(2, 1)
     average, seen = LastCheckpoints(model, 3, 2), []
     for step in range(10):
@@ -96,7 +96,7 @@ def test_the_last_checkpoints_are_averaged_by_hand() -> None:
         average.update(model, step)
         if step % 2:
             seen.append(torch.tensor([[step**2, 1.0 - step]]))
-        kept = seen[-3:] or [model.weight.detach()]  # before the first: the model as it is
+        kept = seen[-3:] or [model.weight.detach()]  # before the first checkpoint: the model itself
         torch.testing.assert_close(average.tensors["weight"], torch.stack(kept).mean(0))
     torch.testing.assert_close(average.tensors["weight"], torch.tensor([[(25 + 49 + 81) / 3, 1.0 - 7]]))
     assert average.tensors["weight"] is not model.weight

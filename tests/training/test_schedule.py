@@ -1,4 +1,4 @@
-"""The learning rate: rises linearly, then falls linearly or with the root of the steps."""
+"""The learning rate rises linearly, then falls linearly or with the inverse square root of the step."""
 
 import math
 
@@ -28,7 +28,7 @@ def test_without_a_warm_up_it_only_falls(progress: float) -> None:
 
 
 def test_the_paper_s_schedule_by_hand() -> None:
-    """Equation 3 with the paper's own numbers: d_model 512, 4,000 steps of warm-up, a peak of 7.0e-4."""
+    """Equation 3 with the paper's numbers: d_model 512, 4,000 warm-up steps, a peak of 7.0e-4."""
     schedule = WarmUpThenRoot(512, 4000)
     assert schedule.rate(0, 0.9) == pytest.approx(1 / (math.sqrt(512) * 4000**1.5))
     assert schedule.rate(1999, 0.0) == pytest.approx(0.5 / math.sqrt(512 * 4000))

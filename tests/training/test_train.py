@@ -1,4 +1,4 @@
-"""Training learns, stops when asked, and resumes after a kill as if nothing had happened."""
+"""Training learns, stops on request, and resumes after a kill with identical results."""
 
 import dataclasses
 import json
@@ -36,7 +36,7 @@ def make_trainer(run: Run, dropout: float = 0.0, **changes: Any) -> Trainer:
 
 @pytest.fixture(scope="module")
 def uninterrupted(data: Path, tmp_path_factory: pytest.TempPathFactory) -> DecoderOnly:
-    """30 steps in one go."""
+    """30 steps in one run."""
     torch.set_num_threads(1)
     return train(tiny_preset(), tiny_run(tmp_path_factory.mktemp("whole"), data))
 
@@ -46,7 +46,7 @@ def test_training_learns(data: Path, tmp_path: Path) -> None:
     run = tiny_run(tmp_path, data, steps=150)
     trained = train(tiny_preset(), run, reports.append)
     losses = [report["loss"] for report in reports]
-    assert abs(losses[0] - 5.7) < 0.2  # ln 300: it knew nothing
+    assert abs(losses[0] - 5.7) < 0.2  # ln 300: a uniform distribution
     assert sum(losses[-10:]) / 10 < 2.5
     task = prepare(tiny_preset(), run.folder, run.data)
     assert task.validate(trained) < 0.5 * task.validate(build(trained.config))
@@ -86,7 +86,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(signum: int, data: Path, tmp_path: Pa
 
 
 def test_a_stopped_run_with_dropout_goes_on_bit_for_bit(data: Path, tmp_path: Path) -> None:
-    """Dropout draws from torch's own generator, which is part of a run's state too."""
+    """Dropout draws from torch's generator, so its state is part of the run's state."""
     preset = tiny_preset(dropout=0.2)
     whole = train(preset, tiny_run(tmp_path / "whole", data))
     train(preset, tiny_run(tmp_path / "parts", data), stop_at(7, signal.SIGTERM))
@@ -99,10 +99,10 @@ def saved_progress(folder: Path) -> Progress:
 
 
 def test_a_killed_run_goes_on(data: Path, tmp_path: Path) -> None:
-    """SIGKILL in the middle of a save: the next start resumes from the last saved step and reaches the same weights."""
+    """After SIGKILL during a save, the next start resumes from the last saved step and reaches the same weights."""
     process = subprocess.Popen([sys.executable, "-m", "tests.training.helpers", tmp_path / "run", data], cwd=ROOT)
     state, part = tmp_path / "run" / "state.safetensors", tmp_path / "run" / "state.part"
-    deadline = time.monotonic() + 300  # beside a training, torch alone takes a minute to import
+    deadline = time.monotonic() + 300  # on a busy machine, importing torch alone takes a minute
     while not (state.exists() and part.exists()):
         assert time.monotonic() < deadline
         assert process.poll() is None
@@ -176,20 +176,21 @@ def test_dropout_works_while_training(data: Path, tmp_path: Path) -> None:
     randomise(trainer.model)
     inputs = torch.arange(10)[None]
     batch = Batch((inputs,), inputs)
-    trainer.task.validate(trainer.averaged_model())  # which must not leave it switched off
+    trainer.task.validate(trainer.averaged_model())  # evaluation must not leave dropout off
     assert trainer.loss(batch) != trainer.loss(batch)
 
 
 def test_label_smoothing_is_in_the_loss(data: Path, tmp_path: Path) -> None:
     smooth, sharp = (make_trainer(tiny_run(tmp_path, data), label_smoothing=s) for s in (0.3, 0.0))
-    smooth.model.load_state_dict(randomise(sharp.model).state_dict())  # an untrained model's guesses are smooth already
+    # Random weights: the predictions of an untrained model are already nearly uniform.
+    smooth.model.load_state_dict(randomise(sharp.model).state_dict())
     inputs = torch.arange(10)[None]
     with torch.no_grad():
-        targets = sharp.model(inputs, masks.causal(10, 10)[None, None]).argmax(-1)  # what it is surest of
+        targets = sharp.model(inputs, masks.causal(10, 10)[None, None]).argmax(-1)  # its most certain prediction
         logits = sharp.model(inputs, masks.causal(10, 10)[None, None])
         uniform = -logits.log_softmax(-1).mean()
         a, b = smooth.loss(Batch((inputs,), targets)), sharp.loss(Batch((inputs,), targets))
-    assert abs(a - b) > 0.2  # far beyond what bfloat16 rounds
+    assert abs(a - b) > 0.2  # far more than bfloat16's rounding
     assert a.item() == pytest.approx((0.7 * b + 0.3 * uniform).item(), rel=1e-2)
 
 
@@ -207,7 +208,7 @@ def test_a_warm_start_begins_with_the_shipped_weights_and_tokens(data: Path, tmp
 
 
 def test_data_that_makes_too_few_tokens_is_refused_before_training(data: Path, tmp_path: Path) -> None:
-    """300 ids were asked for; a model of 300 with a tokenizer of fewer could be trained, and never be loaded."""
+    """The preset asks for 300 ids. With a smaller tokenizer, the model could be trained but never loaded."""
     for kind in ("animals", "weather"):
         (tmp_path / f"{kind}.txt").write_text("ab " * 200)
     with pytest.raises(ValueError, match="300"):
@@ -217,7 +218,7 @@ def test_data_that_makes_too_few_tokens_is_refused_before_training(data: Path, t
 def test_a_kill_while_the_tokenizer_is_written_leaves_none(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Half a file of ranks would be taken for the tokenizer of the run when it goes on."""
+    """A resumed run would take half a file of ranks for its tokenizer."""
     write = Path.write_text
 
     def killed(path: Path, text: str, *args: Any, **how: Any) -> int:

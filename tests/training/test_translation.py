@@ -1,4 +1,4 @@
-"""The task of a translator: pairs on disk → batches, and no held-out sentence in any of them."""
+"""The task of a translator: pairs on disk → batches, none of which contains a held-out sentence."""
 
 import os
 import signal
@@ -127,7 +127,7 @@ def test_too_few_pairs_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_stopped_translator_with_dropout_goes_on_bit_for_bit(folder: Path, tmp_path: Path) -> None:
-    """Batches of different lengths, and the last checkpoints averaged: the same as in one go."""
+    """Batches of different lengths and an average of the last checkpoints: the same as in one run."""
     preset = translation_preset(dropout=0.2)
     whole = train(preset, tiny_run(tmp_path / "whole", folder, steps=14))
 

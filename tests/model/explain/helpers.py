@@ -1,4 +1,4 @@
-"""What the tests of this room share: sentences for a model of any family, and every family in every norm order."""
+"""Shared by the tests of this folder: sentences for a model of any family, and every family in every norm order."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def a_model(family: str, order: str, **changes: Any) -> Checkpoint:
 
 
 def sampled(checkpoint: Checkpoint, logits: Tensor) -> Tensor:
-    """Logits without those of PAD and START: what can be sampled comes before them. A classifier's as they are."""
+    """Logits without PAD and START, whose ids come last. A classifier's are unchanged."""
     last = -1 if checkpoint.config.family == "decoder-only" else -2
     return logits if checkpoint.config.family == "encoder-only" else logits[..., :last]
 
 
 def favoured(checkpoint: Checkpoint) -> Checkpoint:
-    """The same model, but PAD and START would win by far."""
+    """The same model, changed so that PAD and START have by far the largest logits."""
     with torch.no_grad():
         last = checkpoint.model.unembedding.weight[-2:]
         last.copy_(torch.randn(last.shape, generator=torch.Generator().manual_seed(0)) * 9)
@@ -35,5 +35,5 @@ def favoured(checkpoint: Checkpoint) -> Checkpoint:
 
 
 def options(checkpoint: Checkpoint) -> dict[str, Any]:
-    """What `trace` needs beside a sentence."""
+    """The arguments of `trace` besides a sentence."""
     return {"target": TARGET} if checkpoint.config.family == "encoder-decoder" else {}

@@ -1,4 +1,4 @@
-"""Cross-attention drawn by hand: an alignment is one in any order, a sink or an even spread is none."""
+"""Hand-made cross-attention: an alignment counts in any order; a sink or an even spread does not."""
 
 import pytest
 import torch
@@ -51,7 +51,7 @@ def test_rows_that_are_all_the_same_are_none(pattern: Tensor) -> None:
 def test_a_sink_does_not_hide_an_alignment() -> None:
     assert kinds(0.85 * SINK + 0.15 * SHUFFLED)["alignment"] > 0.8
     assert label(0.85 * SINK + 0.15 * DIAGONAL) == "alignment"
-    assert label(0.95 * SINK + 0.05 * DIAGONAL) is None  # too little to be a habit
+    assert label(0.95 * SINK + 0.05 * DIAGONAL) is None  # too little weight to call it an alignment
 
 
 def test_even_and_first_are_told() -> None:
@@ -61,7 +61,7 @@ def test_even_and_first_are_told() -> None:
 
 
 def test_it_is_cramers_v_of_the_table() -> None:
-    """Against χ² / (N (m − 1)) computed cell by cell, for rows of equal weight."""
+    """Equals χ² / (N (m − 1)), computed cell by cell, for rows of equal weight."""
     generator = torch.Generator().manual_seed(0)
     n = torch.randn(1, T, S, generator=generator, dtype=torch.float64).mul(2).softmax(-1)
     total, r, c = float(n.sum()), n[0].sum(1), n[0].sum(0)

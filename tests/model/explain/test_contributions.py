@@ -1,4 +1,4 @@
-"""The terms of a logit, against the same sum done forwards: every part pushed through every LayerNorm after it."""
+"""The terms of a logit, against the sum computed forwards: every part is passed through every LayerNorm after it."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ Key = tuple[str, str, int | None]
 
 
 def pushed_forward(checkpoint: Checkpoint, row: int, answer: int, run: dict[str, Tensor]) -> dict[Key, float]:
-    """{(part, path, head): value}: vectors kept apart from the embedding to the logit, their sum being the stream."""
+    """{(part, path, head): value}. The parts stay separate from the embedding to the logit; their sum is the stream."""
     model: Any = checkpoint.model
     prefix = "decoder." if checkpoint.config.family == "encoder-decoder" else ""
     stack = model.decoder if prefix else model
@@ -88,7 +88,7 @@ def test_a_difference_of_two_logits_is_the_difference_of_their_terms(family: str
 
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_padding_changes_no_term(family: Checkpoint, side: Any) -> None:
-    """The row moves with its token; by default it is the last that predicts."""
+    """The row moves with its token; the default is the last row that predicts."""
     plain = contributions(family, SOURCE, 1, **options(family))
     padded = contributions(family, SOURCE, 1, pad=Padding(3, side), **options(family))
     assert [t.value for t in padded.terms] == pytest.approx([t.value for t in plain.terms], abs=1e-4)
@@ -111,7 +111,7 @@ def test_a_head_that_is_cut_contributes_nothing() -> None:
 @pytest.mark.parametrize("edited", ["attn.z", "attn.q", "attn.head_out", "attn.attn_out", "ffn.post", "ffn.out"])
 @pytest.mark.parametrize(("family", "order"), EVERY_KIND)
 def test_the_terms_of_an_edited_run_add_up(family: str, order: str, edited: str) -> None:
-    """What an edit wrote in place of an attention's output is a term; every other edit changes terms that are there."""
+    """An edit of an attention's output is a term of its own; other edits change existing terms."""
     checkpoint = a_model(family, order)
     generator = torch.Generator().manual_seed(3)
 
@@ -129,7 +129,7 @@ def test_the_terms_of_an_edited_run_add_up(family: str, order: str, edited: str)
 
 
 def test_what_an_edit_wrote_is_what_it_wrote_instead_of_the_heads() -> None:
-    """Without an output the attention's terms cancel, and the logit is that of the other parts."""
+    """If the output is zero, the attention's terms cancel, and the logit is the sum of the other parts."""
     checkpoint = a_model("decoder-only", "pre")
     edit = {"layers.1.attn.attn_out": lambda x, _: torch.zeros_like(x)}
     got = contributions(checkpoint, SOURCE, 5, edit=edit)

@@ -1,4 +1,4 @@
-"""Gradients against finite differences, with residual connections and without; the shared model notices nothing."""
+"""Gradients against finite differences, with and without residual connections. The shared model is unchanged."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -103,7 +103,7 @@ def test_the_shared_model_stays_as_it_is_and_the_copy_has_its_parameters() -> No
     twin = without_residuals(checkpoint.model)
     pairs = zip(checkpoint.model.named_parameters(), twin.named_parameters(), strict=True)
     assert all(a[0] == b[0] and a[1] is b[1] for a, b in pairs)
-    with torch.inference_mode():  # as a caller may be
+    with torch.inference_mode():  # which a caller may be in
         gradient_norms(checkpoint, SOURCE, 1, **options(checkpoint))
     assert not any(p.requires_grad or p.grad is not None for p in checkpoint.model.parameters())
     after = trace(checkpoint, SOURCE, ["logits"], **options(checkpoint)).tensors["logits"]

@@ -1,4 +1,4 @@
-"""Heads drawn by hand: each gets the label it was drawn for, and an attention sink fools none of the scores."""
+"""Hand-made heads: each gets the label it was made for, and an attention sink affects none of the scores."""
 
 import pytest
 import torch
@@ -65,11 +65,11 @@ def test_a_sink_does_not_hide_a_weak_habit(kind: HeadKind, habit: Tensor, ids: l
     pattern = 0.85 * FIRST + 0.15 * habit
     assert scores(pattern, ids)[kind] == pytest.approx(1)
     assert label(pattern, ids) == kind
-    assert scores(pattern, ids, sink=False)[kind] < 0.2  # what the rule is for
+    assert scores(pattern, ids, sink=False)[kind] < 0.2  # the reason for the rule
 
 
 def test_a_sink_alone_is_a_sink() -> None:
-    """Also when a little is left beside it, wherever that goes."""
+    """Also when a little weight goes elsewhere, wherever that is."""
     for rest in (FIRST, EVEN, PREVIOUS, INDUCTION):
         assert label(0.95 * FIRST + 0.05 * rest, TWICE) == "first"
     assert scores(FIRST)["first"] == 1
@@ -84,7 +84,7 @@ def test_an_even_spread_is_nothing_else_however_short_the_text() -> None:
 
 
 def test_rows_that_have_no_choice_do_not_count() -> None:
-    """Of two tokens, the second can but look at the first or at itself."""
+    """With two tokens, the second can only look at the first or at itself."""
     for pattern in (SELF, FIRST, PREVIOUS):
         assert label(pattern[:, :2, :2], [0, 1], CAUSAL[:2, :2]) is None
         counted = self_scores(pattern[:, :2, :2], [0, 1], CAUSAL[:2, :2])
@@ -92,7 +92,7 @@ def test_rows_that_have_no_choice_do_not_count() -> None:
 
 
 def test_one_row_is_no_habit() -> None:
-    ids = [*range(N - 1), 3]  # the last token alone has an earlier occurrence
+    ids = [*range(N - 1), 3]  # only the last token has an earlier occurrence
     pattern = looking(*[0] * (N - 1), 4)
     assert scores(pattern, ids)["induction"] == 1
     assert label(pattern, ids) == "first"
@@ -106,7 +106,7 @@ def test_random_heads_get_no_name() -> None:
 
 
 def by_hand(pattern: Tensor, ids: list[int], allowed: Tensor, wanted: str) -> float:
-    """The rule in loops, row by row."""
+    """The rule as loops, row by row."""
     hits = chances = rests = 0.0
     for i in range(len(ids)):
         keys = [j for j in range(1, len(ids)) if allowed[i, j]]
@@ -165,7 +165,7 @@ def test_a_mask_of_its_own_for_each_head() -> None:
 def test_tallies_of_texts_add_up_to_those_of_a_corpus() -> None:
     one, other = self_scores(PREVIOUS, IDS, CAUSAL), self_scores(0.5 * FIRST + 0.5 * SELF, IDS, CAUSAL)
     (head,) = name_heads(add_tallies([{("self", 0): one}, {("self", 0): other}]))
-    # 14 rows each; the first has previous with weight 1, the second with none of its half
+    # 14 rows each: the first puts weight 1 on the previous token, the second none of its half
     chance = 1.5 * sum(1 / i for i in range(2, N))
     assert head.scores["previous"].score == pytest.approx((14 - chance) / (21 - chance))
     assert head.scores["previous"].rows == 28

@@ -1,4 +1,4 @@
-"""The lens: at the end it is the model's output, bit for bit; in between it is the formula."""
+"""The lens equals the model's output after the last layer, bit for bit, and the formula before it."""
 
 from typing import Any
 

@@ -11,7 +11,7 @@ from tests.model.explain.helpers import a_model
 @pytest.mark.parametrize("measure", ["cosine", "dot"])
 def test_the_nearest_come_first_and_no_special_token_is_among_them(family: Checkpoint, measure: str) -> None:
     e = getattr(family.model, "encoder", family.model).token_embedding.weight
-    e[256:] = e[65] * 1.1  # END, PAD, START or [CLS] would be the nearest
+    e[256:] = e[65] * 1.1  # so that END, PAD, START or [CLS] would be the nearest
     got = neighbours(family, 65, k=7, measure=measure)  # type: ignore[arg-type]
 
     def score(i: int) -> float:

@@ -1,4 +1,4 @@
-"""Two tokens swapped: without positions an encoder only permutes; a causal decoder does not, and says how far."""
+"""Swapping two tokens: without positions an encoder only permutes its output; a causal decoder does more."""
 
 from typing import Any
 
@@ -32,17 +32,17 @@ def test_a_decoder_without_positions_still_tells_order_by_its_mask() -> None:
     assert not on.order_only
     assert not off.order_only
     (stack,) = off.stacks
-    assert (stack.change[0] == 0).all()  # embeddings are permuted, nothing else
+    assert (stack.change[0] == 0).all()  # embeddings are only permuted
     assert (on.stacks[0].change[0] > 0).tolist() == [t in (3, 6) for t in range(9)]
-    assert (stack.change[1:, :3] == 0).all()  # they see neither
+    assert (stack.change[1:, :3] == 0).all()  # they see neither token
     assert (stack.change[1, 3:7] > 1e-3).all()
     assert (stack.change[2, 7:] > 1e-3).all()
     _, free = swap_tokens(checkpoint, SOURCE, 3, 6, use=Masks(causal=False))
-    assert free.order_only  # without its mask it is an encoder
+    assert free.order_only  # without its mask it behaves as an encoder
 
 
 def test_changes_are_those_of_two_traces_side_by_side(family: Checkpoint) -> None:
-    """Positions on, each token found again by hand."""
+    """With positions: each token is followed by hand."""
     first = int(family.config.family == "encoder-only")
     on, _ = swap_tokens(family, SOURCE, 3 + first, 6 + first, **options(family))
     one, other = (trace(family, ids, **options(family)) for ids in (SOURCE, SWAPPED))
@@ -87,4 +87,4 @@ def test_edits_stay_in_force() -> None:
     checkpoint = a_model("decoder-only", "pre")
     cut: dict[str, Any] = {f"layers.{n}.attn.z": lambda z, _: z * 0 for n in (0, 1)}
     _, off = swap_tokens(checkpoint, SOURCE, 3, 6, edit=cut)
-    assert off.order_only  # without attention no token knows of another
+    assert off.order_only  # without attention, tokens are independent

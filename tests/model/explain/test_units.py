@@ -1,4 +1,4 @@
-"""Units that fire, never fire, always fire: on one sentence and over a corpus, against one text after the other."""
+"""Units that fire, never fire or always fire, on one sentence and over a corpus, against a loop over the texts."""
 
 import json
 from typing import Any
