@@ -1,4 +1,4 @@
-"""One error for everything a user can do wrong, with one shape on the wire."""
+"""One exception for all errors that a user can cause, with one shape on the wire."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def check_index(what: str, index: int, count: int, where: str) -> None:
 
 
 def internal() -> AppError:
-    """What the user is shown of an internal failure: no details, which are in the log."""
+    """The answer to an internal failure. It has no details; they are in the log."""
     return AppError(
         "internal",
         "The server failed while working on this.",

@@ -19,8 +19,8 @@ class Step:
     """One forward pass of a generation: first over the prompt, then over each new token.
 
     `ids` are all tokens so far. `drawn` is the distribution that the newest was drawn from, `u` the random number that
-    drew it (both None for the prompt); `next` is the distribution of the next token. `tensors` are the requested taps,
-    for, without batch dimension: the queries are the `computed` newest positions, the keys all positions.
+    drew it (both None for the prompt); `next` is the distribution of the next token. `tensors` are the requested taps
+    without batch dimension: the queries are the `computed` newest positions, the keys all positions.
     """
 
     ids: list[int]
@@ -80,7 +80,7 @@ def generate(
 
 @torch.inference_mode()
 def greedy_ids(session: Session, banned: Sequence[int], end_id: int | None, longest: int) -> list[int]:
-    """The prompt, and the likeliest token after token, up to `longest` of them; without the END that it stops at."""
+    """The prompt and its greedy continuation by up to `longest` tokens, without the END that stops it."""
     forward = session.step(session.prompt)
     for _ in range(longest):
         logits = forward.logits.clone()
@@ -93,7 +93,7 @@ def greedy_ids(session: Session, banned: Sequence[int], end_id: int | None, long
 
 
 def steps(generator: Generator, end_id: int | None, max_new_tokens: int) -> Iterator[Step]:
-    """The prompt's step, then up to `max_new_tokens` more; stops after an END and where the window is full."""
+    """The prompt's step, then up to `max_new_tokens` more; stops after an END or when the window is full."""
     yield generator.prefill()
     for _ in range(max_new_tokens):
         if generator.full:

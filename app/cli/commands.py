@@ -113,7 +113,7 @@ def print_generated(
 
 
 def searched(subject: Subject, run: ModelRun, beams: int) -> str:
-    """The likeliest target that a search finds."""
+    """The most likely target that beam search finds."""
     with torch.inference_mode():
         search = subject.search(run, beams, ALPHA)
         while search.open:

@@ -93,7 +93,7 @@ def generate(
     beam: opt.Beam = None,
     device: opt.Device = None,
 ) -> None:
-    """Let the model continue a text, token by token; or translate.
+    """Continue a text token by token, or translate.
 
     A translator uses beam search (`--beam`); with any sampling option, it draws token by token.
 

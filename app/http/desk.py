@@ -31,7 +31,7 @@ class Desk:
     async def explain_run(
         self, request: Asked, service: Callable[[RunPlan, Asked], Json], can: str | None = None
     ) -> Response:
-        """Plan what the request runs, and answer with what `service` says of it, where the model `can` have this."""
+        """Plan the request's run and answer with the result of `service`. Checks that the model `can`."""
         entry = self._find(request.model)
         self.seen.text = request.sentence.text
 
@@ -48,7 +48,7 @@ class Desk:
     async def explain_model(
         self, request: Model, service: Callable[[Subject, Model], Json], can: str | None = None
     ) -> Response:
-        """Answer with what `service` says of the model, where it `can` have this."""
+        """Answer with the result of `service` for the model. Checks that it `can`."""
         return await self._about(request, lambda subject: to_json(service(subject, request)), can, "application/json")
 
     async def tensors(

@@ -1,4 +1,4 @@
-"""Every failure, whatever raised it, in the shape of `app.errors`."""
+"""Handlers that give every failure the shape of `app.errors`."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def body_too_large(limit: int, got: int | None = None) -> AppError:
 
 
 async def on_invalid(request: Request, error: RequestValidationError) -> Response:
-    """What the schema refuses: reports the first error."""
+    """A request that does not fit its schema: reports the first error."""
     return respond(request.scope, first_complaint(error.errors()))
 
 

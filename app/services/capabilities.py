@@ -19,15 +19,15 @@ PREDICTS: dict[Predicts, str] = {
     "none": "it predicts nothing",
 }
 CAN = {
-    "generate": "write on",
-    "beams": "search for translations",
-    "lens": "have its layers read",
-    "gradients": "have its gradients followed",
-    "contributions": "have a logit split into its parts",
+    "generate": "continue a text",
+    "beams": "translate with beam search",
+    "lens": "predict from each layer",
+    "gradients": "show its gradients",
+    "contributions": "split a logit into its parts",
     "route": "show how much of each token is mixed into another",
-    "effects": "have its looks cut one by one",
+    "effects": "show what cutting single attention weights does",
     "units": "show the units of its FFNs",
-    "heads": "have its heads labelled",
+    "heads": "label its heads",
     "swap": "compare two orders of its tokens",
     "positions": "show a table of positions",
     "neighbours": "compare its embeddings",
@@ -54,9 +54,9 @@ def check_tokens(subject: Subject, where: str) -> None:
 
 
 def explained(subject: Subject) -> Checkpoint:
-    """The modules that explanations need. Raises `cannot` for a model that is not made of ours."""
+    """The modules that explanations need. Raises `cannot` for a model without our modules."""
     if subject.checkpoint is None:
-        raise cannot(subject, "be taken apart", OTHER_MODEL, "model")
+        raise cannot(subject, "be explained", OTHER_MODEL, "model")
     return subject.checkpoint
 
 

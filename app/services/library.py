@@ -229,5 +229,5 @@ def pick_default(asked: str | None, names: list[str]) -> str:
     if asked is None:
         return PREFERRED if PREFERRED in names else names[0]
     if asked not in names:
-        raise ValueError(f"the default model {asked!r} is not there; known are {', '.join(names)}")
+        raise ValueError(f"the default model {asked!r} does not exist; known are {', '.join(names)}")
     return asked

@@ -84,13 +84,13 @@ def plan_run(subject: Subject, request: Run, max_chars: int) -> RunPlan:
 
 
 def plan_writing(subject: Subject, request: Run, max_chars: int) -> RunPlan:
-    """Read a request whose text, or target, the model will continue: interventions may name tokens to come.
+    """Read a request whose text or target the model will continue: interventions may name later tokens.
 
-    Raises what `plan_run` raises, and `bad_pad` for PADs that stand where the model writes.
+    Raises what `plan_run` raises, and `bad_pad` for PADs in the place of the new tokens.
     """
     ids, writes = tokens.read(subject, request, max_chars), subject.description.writes
     if request.pad.count and request.pad.side == "right" and writes == "source":
-        message = "PADs on the right are where the model writes."
+        message = "PADs on the right are in the place of the new tokens."
         raise AppError("bad_pad", message, "Put PADs on the left.", where="pad.side", got="right")
     given = resolve(subject, request.target, request.target_ids, max_chars)
     start = Target(given or start_of(subject), "request") if writes == "target" else None

@@ -29,7 +29,7 @@ def metadata(plan: RunPlan, request: TraceRequest, traced: Trace) -> dict[str, A
 
 
 def described(description: Description, whole: bool) -> dict[str, Any]:
-    """Which description the tensors are named by; all of it, where the request asks for that."""
+    """The id of the description that names the tensors; with `whole`, the description too."""
     return {"description_id": description.id} | ({"description": description.to_json()} if whole else {})
 
 
@@ -46,7 +46,7 @@ def about_model(subject: Subject) -> dict[str, Any]:
 
 
 def config_of(about: About) -> dict[str, Any]:
-    """The maker's config, and the width of a head, which follows from it."""
+    """The author's config, and the width of a head, which follows from it."""
     widths = {one.d_head for one in about.description.attentions}
     return dict(about.config) | ({"d_head": widths.pop()} if len(widths) == 1 else {})
 

@@ -56,7 +56,7 @@ def answer(subject: Subject, request: TraceRequest, max_chars: int, loaded: Lang
 
 
 def prepare(subject: Subject, request: TraceRequest) -> list[str]:
-    """Check what is wanted of the run before it runs; returns the names of the wanted tensors."""
+    """Check what the request wants before the run starts. Returns the names of the wanted tensors."""
     description = subject.description
     names = wanted_names(request, description)
     wire.check_dtype(names, request.dtype, description.overviews | description.masks)
@@ -83,7 +83,7 @@ def outcome(subject: Subject, request: TraceRequest, traced: Trace) -> dict[str,
 
 
 def wanted_names(request: TraceRequest, description: Description) -> list[str]:
-    """The taps that `want` and `layers` name, in the model's order; without a word, every overview.
+    """The taps that `want` and `layers` name, in the model's order. Without `want`, every overview.
 
     Raises `unknown_tensor` listing the known ones, `bad_layer` and `bad_head`.
     """

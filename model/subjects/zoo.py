@@ -49,7 +49,7 @@ def about_config(name: str, config: ModelConfig, card: Mapping[str, object]) -> 
 class ShapesOnly(TorchFunctionMode):
     """Parameters are made without memory and without random numbers.
 
-    Not `torch.device("meta")`: that takes the rest along (tables of sines, say), and torch imports its compiler for it.
+    Not `torch.device("meta")`: that also moves buffers (tables of sines, say), and makes torch import its compiler.
     """
 
     def __torch_function__(
@@ -72,7 +72,7 @@ def shapes(config: ModelConfig) -> tuple[dict[str, Weight], int]:
 
 
 class ZooSubject(Subject):
-    """A model made of our own modules: everything can be explained."""
+    """A model built from our own modules, so that everything can be explained."""
 
     def __init__(self, loaded: Checkpoint) -> None:
         self._loaded = loaded

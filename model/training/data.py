@@ -36,7 +36,7 @@ def is_held_out(document: str, fraction: float) -> bool:
 
 
 SHARED_RUN = 20
-"""So many words in a row, the same in a held-out document and in training text, are no coincidence."""
+"""If a held-out document shares this many words in a row with training text, it is not a coincidence."""
 
 
 def unseen_documents(held_out: list[str], trained_on: Iterable[str], n_words: int = SHARED_RUN) -> list[str]:

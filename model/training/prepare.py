@@ -1,4 +1,4 @@
-"""What is made from the data before the first step: the tokenizer and the task."""
+"""Builds the tokenizer and the task from the data, before the first step."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_a_folder_whose_card_is_not_an_object_is_left_out(
 
 
 def test_a_default_that_is_not_there_names_those_that_are() -> None:
-    with pytest.raises(ValueError, match=r"'nope' is not there; known are .*stories-gpt"):
+    with pytest.raises(ValueError, match=r"'nope' does not exist; known are .*stories-gpt"):
         library.discover(Settings(device="cpu", default_model="nope"))
 
 

@@ -108,7 +108,7 @@ class Site:
             check_index("head", head, attention.n_head, f"{at}.where.head")
 
     def check_position(self, position: int, side: Side, at: str, name: str) -> None:
-        """Raise `bad_position` for a token that the side does not have, and never will."""
+        """Raise `bad_position` for a token that the side does not have and cannot get."""
         check_index("position", position, self.limits[side], f"{at}.where.{name}")
 
 
