@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -169,15 +170,32 @@ def browser() -> "Iterator[Browser]":
         browser.close()
 
 
-@pytest.fixture(scope="session")
-def shared_context(browser: "Browser", server_url: str) -> "BrowserContext":
-    """The context of every page without special needs: files stay in its cache, compiled scripts in memory.
+@pytest.fixture(scope="module")
+def app_url(server_url: str) -> str:
+    """The app that a module's pages open. A module with models of its own overrides this with a server of its own."""
+    return server_url
 
-    `open_page` restores its state after each test. An idle page keeps its process alive between tests.
+
+@pytest.fixture(scope="session")
+def context_of(browser: "Browser") -> "Callable[[str], BrowserContext]":
+    """The context of every page of one app: files stay in its cache, compiled scripts in memory.
+
+    An idle page keeps its process alive between tests.
     """
-    context = browser.new_context(**DEFAULTS, base_url=server_url)
-    context.new_page().goto("/static/icon.svg")
-    return context
+
+    @cache
+    def context_of(url: str) -> "BrowserContext":
+        context = browser.new_context(**DEFAULTS, base_url=url)
+        context.new_page().goto("/static/icon.svg")
+        return context
+
+    return context_of
+
+
+@pytest.fixture(scope="module")
+def shared_context(context_of: "Callable[[str], BrowserContext]", app_url: str) -> "BrowserContext":
+    """The context of every page without special needs. `open_page` restores its state after each test."""
+    return context_of(app_url)
 
 
 @pytest.fixture
@@ -188,7 +206,7 @@ def page_errors() -> list[str]:
 
 @pytest.fixture
 def open_page(
-    browser: "Browser", shared_context: "BrowserContext", server_url: str, page_errors: list[str]
+    browser: "Browser", shared_context: "BrowserContext", app_url: str, page_errors: list[str]
 ) -> "Iterator[Callable[..., Page]]":
     """Open a fresh page, without cookies: `open_page(viewport=..., color_scheme="dark", permissions=[...])`.
 
@@ -205,9 +223,9 @@ def open_page(
             page.set_viewport_size(options.get("viewport", DEFAULTS["viewport"]))
             page.emulate_media(**{name: options[name] for name in MEDIA if name in options})
             if "permissions" in options:
-                shared_context.grant_permissions(options["permissions"], origin=server_url)
+                shared_context.grant_permissions(options["permissions"], origin=app_url)
         else:
-            context = browser.new_context(**DEFAULTS | {"base_url": server_url} | options)
+            context = browser.new_context(**DEFAULTS | {"base_url": app_url} | options)
             opened.append(context)
             page = context.new_page()
         page.set_default_timeout(PATIENCE_MS)
@@ -253,6 +271,7 @@ def warm_page(request: pytest.FixtureRequest, loaded_page: "Page", page_errors: 
         page.on(name, listener)
     page.mouse.move(0, 0)
     yield page
+    page.unroute_all()
     forget(page.context)
     for name, listener in listeners:
         page.remove_listener(name, listener)

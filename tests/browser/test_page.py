@@ -54,6 +54,7 @@ def strip_ids(page: "Page") -> list[int]:
 # --- what is typed -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.warm
 def test_typing_draws_all_heads(page: "Page") -> None:
     page.goto("/")
     type_text(page, TEXT)
@@ -133,6 +134,7 @@ def test_markup_is_shown_as_text(page: "Page") -> None:
     assert page.locator("main script, main img[onerror]").count() == 0
 
 
+@pytest.mark.warm
 def test_newest_answer_wins(page: "Page") -> None:
     """The answer to the first text arrives after the answer to the second: it must not be drawn."""
     held: list[Route] = []
@@ -182,6 +184,7 @@ def test_text_that_is_too_long_is_kept_and_explained(page: "Page", page_errors: 
     assert problem.is_hidden()
 
 
+@pytest.mark.warm
 def test_server_away_then_back(page: "Page", page_errors: list[str]) -> None:
     show(page, "text=" + TEXT)
     page.route("**/api/trace", lambda route: route.abort())
@@ -467,20 +470,6 @@ def test_theme_follows_the_system_and_is_remembered(open_page: "Callable[..., Pa
     assert theme.get_attribute("data-theme") == "light"
     page.reload()
     assert theme.get_attribute("data-theme") == "light"
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_ramps_in_css_and_in_code_are_the_same(page: "Page", theme: str) -> None:
-    page.goto("/?theme=" + theme)
-    for name in ("weights", "signed"):
-        css, stops = page.evaluate(
-            """async (name) => {
-              const colour = await import('/static/chart/colour.js');
-              return [colour.cssColour('--ramp-' + name), colour.rampStops(name)];
-            }""",
-            name,
-        )
-        assert re.findall(r"#[0-9a-f]{6}", css) == stops
 
 
 @pytest.mark.parametrize(("width", "lang"), [(360, "en"), (390, "ja"), (1024, "en"), (1920, "ja")])

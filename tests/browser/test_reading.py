@@ -98,6 +98,7 @@ def test_panels_say_what_they_show_and_how_to_read_it(page: "Page") -> None:
 # --- labels of heads ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.warm
 def test_heads_are_labelled_by_the_rules(page: "Page", model: checkpoint.Checkpoint) -> None:
     expected = {(one.layer, one.head): one for one in labels(model, model.tokenizer.encode(TEXT))}
     assert expected[LAYER, HEAD].label == "induction"

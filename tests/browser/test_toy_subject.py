@@ -1,7 +1,7 @@
 """A model of another kind (`tests.toys.subject`) on the page: no norm, no residual connection, no FFN, no positions, no
 unembedding, no PAD. Every station that is offered and every step of the walk is drawn; export and links work."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,13 +15,15 @@ from tests.toys.subject import BigramFolders
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.warm
+
 TEXT = "abcabcabd"
 STATIONS = {"tokens", "embedding", "mask", "weights", "prediction", "computation"}
 STEPS = ["in.tokens", "in.embed", "attn.v", "attn.role-mask", "attn.role-share", "out.answer"]
 
 
 @pytest.fixture(scope="module")
-def toy_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     from app.main import create_app
     from app.settings import Settings
 
@@ -32,11 +34,6 @@ def toy_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         patch.setattr("model.subjects.SOURCES", [*SOURCES, BigramFolders()])
         with served(create_app(Settings(models_dir=(folder.parent,)))) as url:
             yield url
-
-
-@pytest.fixture
-def toy(open_page: "Callable[..., Page]", toy_url: str) -> "Page":
-    return open_page(base_url=toy_url, accept_downloads=True)
 
 
 def show(page: "Page", view: str, **more: object) -> None:
@@ -63,43 +60,44 @@ def walk(page: "Page") -> None:
         expect(page.locator(f'[data-station="{view}"]')).to_be_visible()
 
 
-def test_every_station_that_is_offered_opens(toy: "Page") -> None:
-    show(toy, "tokens")
-    walk(toy)
+def test_every_station_that_is_offered_opens(page: "Page") -> None:
+    show(page, "tokens")
+    walk(page)
 
 
-def test_every_step_of_the_walk_opens(toy: "Page") -> None:
-    show(toy, "computation", step=STEPS[0])
-    steps = toy.get_by_test_id("walk-step")
+def test_every_step_of_the_walk_opens(page: "Page") -> None:
+    show(page, "computation", step=STEPS[0])
+    steps = page.get_by_test_id("walk-step")
     assert [step.get_attribute("data-step") for step in steps.all()] == STEPS
     for step in STEPS:
-        toy.locator(f'[data-testid="walk-step"][data-step="{step}"]').click()
-        toy.wait_for_selector(f'[data-step="{step}"][aria-current="step"]')
-        settled(toy)
+        page.locator(f'[data-testid="walk-step"][data-step="{step}"]').click()
+        page.wait_for_selector(f'[data-step="{step}"][aria-current="step"]')
+        settled(page)
 
 
-def test_what_is_saved_opens_again(toy: "Page", tmp_path: Path) -> None:
-    show(toy, "weights")
-    toy.get_by_test_id("export").click()
-    with toy.expect_download() as numbers:
-        toy.get_by_test_id("export-csv").first.click()
+def test_what_is_saved_opens_again(page: "Page", tmp_path: Path) -> None:
+    show(page, "weights")
+    page.get_by_test_id("export").click()
+    with page.expect_download() as numbers:
+        page.get_by_test_id("export-csv").first.click()
     rows = Path(numbers.value.path()).read_text("utf-8-sig").splitlines()
     assert [float(cell) for cell in rows[-1].split(",")[1:]] == [0] * (len(TEXT) - 1) + [1], "it looks at the newest"
-    with toy.expect_download() as saved:
-        toy.get_by_test_id("export-safetensors").click()
+    with page.expect_download() as saved:
+        page.get_by_test_id("export-safetensors").click()
     file = tmp_path / "toy.safetensors"
     saved.value.save_as(file)
-    toy.get_by_test_id("file-input").set_input_files(file)
-    expect(toy.get_by_test_id("file-banner")).to_contain_text("toy")
-    settled(toy)
-    walk(toy)
+    page.get_by_test_id("file-input").set_input_files(file)
+    expect(page.get_by_test_id("file-banner")).to_contain_text("toy")
+    settled(page)
+    walk(page)
 
 
-def test_a_link_opens_the_same(toy: "Page") -> None:
-    show(toy, "embedding", query=4, **{"embedding.tab": "swap"})
-    expect(toy.locator('[data-part="sum"]')).to_be_visible()  # its positions cannot be swapped
-    show(toy, "computation", step="attn.v", query=4)
-    shown = toy.get_by_test_id("computation-sum").get_attribute("data-value")
-    again = toy.context.new_page()
-    again.goto(toy.url)
+def test_a_link_opens_the_same(page: "Page") -> None:
+    show(page, "embedding", query=4, **{"embedding.tab": "swap"})
+    expect(page.locator('[data-part="sum"]')).to_be_visible()  # its positions cannot be swapped
+    show(page, "computation", step="attn.v", query=4)
+    shown = page.get_by_test_id("computation-sum").get_attribute("data-value")
+    again = page.context.new_page()
+    again.goto(page.url)
     expect(again.get_by_test_id("computation-sum")).to_have_attribute("data-value", shown or "")
+    again.close()

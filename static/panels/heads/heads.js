@@ -47,7 +47,8 @@ export function createHeads(root, actions) {
 
   return (trace, state) => {
     if (!trace) return;
-    const shape = trace.attentions.map(({ id, n_layer, n_head }) => [id, n_layer, n_head]).join(" ");
+    const sizes = trace.attentions.map(({ id, n_layer, n_head, overview }) => [id, n_layer, n_head, overview]);
+    const shape = JSON.stringify(sizes);
     if (shape !== built) {
       rows = build(root, trace);
       root.append(note);
