@@ -34,7 +34,11 @@ class Settings(BaseSettings):
     max_new_tokens: int = Field(default=256, ge=1, description="Most tokens that one generation may write.")
     model_threads: int = Field(default=2, ge=1, le=256, description="Jobs (traces, generation steps) that run at once.")
     queue: int = Field(default=16, ge=0, description="Jobs that may wait for their turn; one more gets 503.")
-    streams: int = Field(default=64, ge=1, description="Generations that may be open at once; one more gets 503.")
+    streams: int = Field(
+        default=64,
+        ge=1,
+        description="Generations and measurements of effects that may be open at once; one more gets 503.",
+    )
     torch_threads: int = Field(
         default=0, ge=0, description="CPU threads of one job; 0 divides the cores among the jobs."
     )

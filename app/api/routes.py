@@ -1,5 +1,6 @@
 """The routes of every resource, in the order of `/docs`."""
 
+from app.api.explain.effects import router as effects
 from app.api.explain.route import router as explain
 from app.api.generation.route import router as generation
 from app.api.health.route import router as health
@@ -10,4 +11,4 @@ from app.api.traces.route import router as traces
 from app.api.translation.route import router as translation
 from app.api.weights.route import router as weights
 
-ROUTERS = (pages, models, tokens, traces, generation, translation, explain, weights, health)
+ROUTERS = (pages, models, tokens, traces, generation, translation, explain, effects, weights, health)

@@ -57,6 +57,7 @@ EXAMPLES: dict[str, Json] = {
     "/api/explain/swap": {"text": "Once upon a time", "i": 0, "j": 1},
     "/api/explain/residual": {"text": "Once upon a time"},
     "/api/explain/route": {"text": "Once upon a time"},
+    "/api/explain/effects": {"text": "Once upon a time", "n": 8},
     "/api/explain/neighbours": {"token_id": 100},
     "/api/explain/positions": {"length": 16},
     "/api/explain/parameters": {},
@@ -65,6 +66,7 @@ EXAMPLES: dict[str, Json] = {
 OPTIONS = {
     "/api/trace": " -o trace.safetensors",
     "/api/generate": " -N",
+    "/api/explain/effects": " -N",
     "/api/explain/positions": " -o positions.safetensors",
     "/api/weights": " -o weights.safetensors",
 }

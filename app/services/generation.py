@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -13,6 +12,7 @@ from app.api.generation.schema import GenerateRequest
 from app.errors import AppError
 from app.services import tokens
 from app.services.capabilities import CLASSIFIES, check_can
+from app.services.events import Event
 from app.services.plan import plan_writing
 from app.services.predictions import prediction_json
 from app.services.wire import in_json
@@ -20,14 +20,6 @@ from model.describe import Description
 from model.generate import Generator, Step
 from model.sampling import Settings
 from model.subjects import Subject
-
-
-@dataclass(frozen=True)
-class Event:
-    """One message of the stream; `data` is JSON."""
-
-    name: str
-    data: dict[str, Any]
 
 
 class Session:

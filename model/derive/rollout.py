@@ -53,8 +53,7 @@ def widest(rivers: Sequence[River], row: int, n: int) -> list[Edge]:
         to_itself = flows[id].queries == flows[id].keys
         moved = width - width.diagonal(dim1=1, dim2=2).diag_embed() if to_itself else width
         top = moved.flatten().topk(min(n, moved.numel()))
-        places = torch.stack(torch.unravel_index(top.indices, moved.shape), dim=-1)
-        found += [
-            (wide, Edge(id, *place)) for wide, place in zip(top.values.tolist(), places.tolist(), strict=True) if wide
-        ]
+        for wide, at in zip(top.values.tolist(), top.indices.tolist(), strict=True):
+            row, key = divmod(at, moved.shape[2])
+            found += [(wide, Edge(id, *divmod(row, moved.shape[1]), key))] if wide else []
     return [edge for _, edge in sorted(found, key=lambda line: -line[0])[:n]]

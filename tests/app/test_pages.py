@@ -137,7 +137,7 @@ async def test_docs_list_every_route_with_its_fields(client: AsyncClient) -> Non
         "/api/translate",
         "/api/weights",
     }
-    told = "lens contributions gradients heads units swap residual route neighbours positions parameters"
+    told = "lens contributions gradients heads units swap residual route effects neighbours positions parameters"
     routes |= {f"/api/explain/{what}" for what in told.split()}
     routes |= {"/healthz", "/readyz", "/metrics"}
     assert set(openapi["paths"]) == routes

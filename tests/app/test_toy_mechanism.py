@@ -63,7 +63,7 @@ async def test_what_it_has_the_roles_for_is_explained(client: AsyncClient, model
 @pytest.mark.parametrize(
     ("model", "explanation"),
     [("toy-gated-mean", "contributions"), ("toy-hidden-mean", "contributions"), ("toy-hidden-mean", "heads"),
-     ("toy-translator", "contributions")],
+     ("toy-translator", "contributions"), ("toy-gated-mean", "route"), ("toy-gated-mean", "effects")],
 )  # fmt: skip
 async def test_what_it_has_not_the_roles_for_is_refused_by_name(
     client: AsyncClient, model: str, explanation: str

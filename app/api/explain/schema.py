@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from app.api.run import Run
 from app.api.schema import Index, ModelRequest
+from app.services.interventions.base import Where
 
 MAX_K = 100
 Stack = Annotated[
@@ -72,6 +73,26 @@ class ResidualRequest(Run):
 
 class RouteRequest(Run):
     pass
+
+
+MAX_EDGES = 256
+
+
+class Edge(Where):
+    """One query's look at one key, by all heads of a layer."""
+
+    query: Index
+    key: Index
+
+
+class EffectsRequest(AnswerRequest):
+    edges: list[Edge] | None = Field(
+        default=None,
+        max_length=MAX_EDGES,
+        description="The looks to cut, one at a time. Default: the `n` widest on the way to `row`.",
+        examples=[[{"layer": 3, "query": 3, "key": 1}]],
+    )
+    n: int = Field(default=64, ge=1, le=MAX_EDGES, description="How many, without `edges`.")
 
 
 class NeighboursRequest(ModelRequest):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import logging
 from collections.abc import AsyncIterator
 from typing import Annotated
 
@@ -12,12 +10,11 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.api.answer import BUSY, REFUSALS, as_json
 from app.api.generation.schema import GenerateRequest
-from app.errors import AppError, internal
 from app.http.deps import LibraryDep, SeenDep, SettingsDep, WorkDep
-from app.services.generation import Event, Session
+from app.http.stream import server_sent
+from app.services.events import Event
+from app.services.generation import Session
 from app.services.work import Work
-
-log = logging.getLogger("chumoku")
 
 router = APIRouter(prefix="/api", tags=["generation"])
 
@@ -60,14 +57,8 @@ async def generate(session: Annotated[Session, Depends(opened)], work: WorkDep) 
     key]: round(255·w) as bytes in base64. It is null if `rows` is off. `error` has the usual error shape. Closing the
     connection stops the work.
     """
-    try:
-        async for event in events(session, work):
-            yield ServerSentEvent(event=event.name, raw_data=json.dumps(event.data, allow_nan=False))
-    except Exception as error:
-        if not isinstance(error, AppError):
-            log.exception("a generation failed")
-            error = internal()
-        yield ServerSentEvent(event="error", raw_data=json.dumps(error.body()))
+    async for event in server_sent(events(session, work), "a generation"):
+        yield event
 
 
 async def events(session: Session, work: Work) -> AsyncIterator[Event]:

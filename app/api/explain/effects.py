@@ -1,0 +1,63 @@
+"""The effects of cuts, as a stream of events."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+
+from app.api.answer import BUSY, REFUSALS, as_json
+from app.api.explain.schema import EffectsRequest
+from app.http.deps import LibraryDep, SeenDep, SettingsDep, WorkDep
+from app.http.stream import server_sent
+from app.services.events import Event
+from app.services.explain.effects import EffectsSession
+from app.services.work import Work
+
+router = APIRouter(prefix="/api/explain", tags=["explain"])
+
+
+async def opened(
+    request: EffectsRequest, http: Request, library: LibraryDep, settings: SettingsDep, work: WorkDep, seen: SeenDep
+) -> AsyncIterator[EffectsSession]:
+    """The requested effects, which hold a place among the streams until the last.
+
+    A dependency, so that an error in the request is a normal answer: the stream has not started yet.
+    """
+
+    async def wanted() -> bool:
+        return not await http.is_disconnected()
+
+    entry = library.find(request.model)
+    seen.model, seen.text = entry.name, request.sentence.text
+    with work.stream(), library.lease(entry) as lease:
+
+        def job() -> EffectsSession:
+            return EffectsSession(lease.subject, request, settings.max_text_chars)
+
+        session = (await work.run(job, kind="explain", wanted=wanted)).value
+        seen.n_tokens = len(session.plan.padded)
+        yield session
+
+
+@router.post("/effects", response_class=EventSourceResponse, responses=as_json(REFUSALS | BUSY))
+async def effects(session: Annotated[EffectsSession, Depends(opened)], work: WorkDep) -> AsyncIterator[ServerSentEvent]:
+    """How far an answer falls when one look is cut: server-sent events, the widest first.
+
+    `start` has the `answer`, its probability `p` and the number of `edges`; each `effect` the edge (`attention`,
+    `layer`, `query`, `key`), `p` after the cut in all heads of the layer, and `delta` = ln p after − ln p before.
+    Looks that are the only one of their query are left out. Closing the connection stops the work.
+    """
+    async for event in server_sent(events(session, work), "a measurement of effects"):
+        yield event
+
+
+async def events(session: EffectsSession, work: Work) -> AsyncIterator[Event]:
+    """Each batch is one job, so that measurements take turns with other work."""
+    yield session.start()
+    while batch := (await work.run(session.step, kind="explain", patient=True)).value:
+        for event in batch:
+            yield event
+    yield Event("done", {})

@@ -1,0 +1,67 @@
+"""The effects of cuts as events: `start`, then one `effect` for each edge, then `done`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import exp
+
+from app.api.explain import schema
+from app.api.explain.schema import EffectsRequest
+from app.errors import check_index, unknown_name
+from app.services.capabilities import check_can
+from app.services.events import Event
+from app.services.explain.shared import answers, chosen, refusing
+from app.services.plan import RunPlan, plan_run
+from model.derive.effects import Effect, Effects
+from model.derive.rollout import Edge, widest
+from model.derive.route import route
+from model.explain.gradients import check_sampled
+from model.subjects import Subject
+
+
+class EffectsSession:
+    """Effects that are measured batch by batch, on request, from one thread at a time."""
+
+    def __init__(self, subject: Subject, request: EffectsRequest, max_chars: int) -> None:
+        """Runs the sentence once. Raises `AppError` for an invalid request."""
+        check_can(subject, "effects")
+        self.plan = plan = plan_run(subject, request, max_chars)
+        row, answer = chosen(plan, request)
+        with refusing("bad_token", "Use a token that can be sampled.", where="answer", got=answer):
+            check_sampled(plan.checkpoint, answer)
+        asked = edges_of(plan, request.edges)
+        self.effects = Effects(plan.checkpoint, plan.ids, answer, row=row, **plan.options)
+        if asked is None:
+            asked = widest(route(plan.checkpoint, plan.ids, **plan.options), row, request.n)
+        self.edges = [edge for edge in asked if self.effects.can_cut(edge)]
+        self.batches: Iterator[list[Edge]] = self.effects.batches(self.edges)
+
+    def start(self) -> Event:
+        found = self.effects
+        about = {"answer": found.answer, "row": found.row, "p": exp(found.log_p), "edges": len(self.edges)}
+        return Event("start", about | answers(self.plan.checkpoint, [found.answer]))
+
+    def step(self) -> list[Event]:
+        """The effects of the next batch; none when all are measured."""
+        return [Event("effect", effect(one)) for one in self.effects.measure(next(self.batches, []))]
+
+
+def effect(one: Effect) -> dict[str, str | int | float]:
+    return {**vars(one.edge), "p": one.p, "delta": one.delta}
+
+
+def edges_of(plan: RunPlan, asked: Sequence[schema.Edge] | None) -> list[Edge] | None:
+    """The requested edges, each once. Raises `unknown_attention`, `bad_layer` and `bad_position`."""
+    if asked is None:
+        return None
+    known = {one.id: one for one in plan.subject.description.attentions}
+    found = []
+    for index, edge in enumerate(asked):
+        at, name = f"edges[{index}]", edge.attention or next(iter(known))
+        if name not in known:
+            raise unknown_name("unknown_attention", "attention", name, list(known), where=f"{at}.attention")
+        check_index("layer", edge.layer, known[name].n_layer, f"{at}.layer")
+        check_index("position", edge.query, plan.lengths[known[name].queries], f"{at}.query")
+        check_index("position", edge.key, plan.lengths[known[name].keys], f"{at}.key")
+        found.append(Edge(name, edge.layer, edge.query, edge.key))
+    return list(dict.fromkeys(found))
