@@ -37,7 +37,7 @@ class Settings(BaseSettings):
     streams: int = Field(
         default=64,
         ge=1,
-        description="Generations and measurements of effects that may be open at once; one more gets 503.",
+        description="Generations and effects that may be open at once; one more gets 503.",
     )
     torch_threads: int = Field(
         default=0, ge=0, description="CPU threads of one job; 0 divides the cores among the jobs."
