@@ -10,6 +10,7 @@ import { markShapes } from "../../static/chart/matrix/marks.js";
 import { numbersOf } from "../../static/chart/matrix/numbers.js";
 import { pixelsOf, tableOf } from "../../static/chart/matrix/pixels.js";
 import { boxOf, cellAt, middleOf, nearestCell } from "../../static/chart/matrix/place.js";
+import { signedScale } from "../../static/chart/matrix/scale.js";
 import { cellShapes, fileShape } from "../../static/chart/matrix/svg.js";
 import { between, following, wholeOf, zoomed } from "../../static/chart/matrix/view.js";
 
@@ -289,4 +290,13 @@ test("a file has very many cells as one image, enlarged without smoothing", () =
   const text = JSON.stringify(fileShape(matrix, sizeOf(matrix), { id: "a", image: () => "data:cells" }));
   assert.ok(text.includes('"href":"data:cells"'));
   assert.ok(text.includes("pixelated"));
+});
+
+test("a signed scale reaches as far as the largest value, and at least as far as it is told", () => {
+  globalThis.document = /** @type {any} */ ({ documentElement: { dataset: {} } });
+  const reachOf = (values, least) => signedScale(Float32Array.from(values), "signed", least).max;
+  assert.equal(reachOf([-0.5, 0.25]), 0.5);
+  assert.equal(reachOf([-0.5, 0.25], 0.001), 0.5);
+  assert.equal(reachOf([-5e-7, 2e-7], 0.001), 0.001);
+  assert.equal(reachOf([0, 0]), 1);
 });

@@ -33,11 +33,12 @@ export function weightScale() {
 
 /**
  * Signed values: as far to either side of 0 as the largest of them, so that the same strength has the same depth.
- * @param {Float32Array} values @param {"signed"|"q"|"k"|"v"} ramp @returns {Scale}
+ * @param {Float32Array} values @param {"signed"|"q"|"k"|"v"} ramp
+ * @param {number} least  the scale reaches at least as far, so that rounding errors stay pale @returns {Scale}
  */
-export function signedScale(values, ramp = "signed") {
+export function signedScale(values, ramp = "signed", least = 0) {
   const seen = extremes(values);
-  const reach = Math.max(Math.abs(seen[0]), Math.abs(seen[1])) || 1; // all zeros: any reach is true
+  const reach = Math.max(Math.abs(seen[0]), Math.abs(seen[1]), least) || 1; // all zeros: any reach is true
   const stops = ramp === "signed" ? rampStops("signed") : OWN[currentTheme()][ramp];
   return { stops, min: -reach, max: reach, seen };
 }

@@ -66,12 +66,15 @@ function sumsOf({ queries: { real }, keys }, { overview }) {
   return { title: "Σ", text: (row) => (inside(real, row) ? number(sum(row), 3) : "") };
 }
 
-/** after − before, as far to either side of 0 as the largest of them. */
+/** The difference of two weights that has full colour at least: 0.1 %. Below 10⁻⁵ there is only rounding. */
+const LEAST = 0.001;
+
+/** after − before, on a scale as far to either side of 0 as the largest of them. */
 function drawDifference(parts, trace, state, actions, { before, after }) {
   const size = trace.keys.tokens.length;
   const isReal = (row) => inside(trace.queries.real, row);
   const { values, forbidden } = difference(before, after, trace.queries);
-  const scale = signedScale(values);
+  const scale = signedScale(values, "signed", LEAST);
   const isEmpty = forbidden.some(Boolean);
   replace(parts.legend, legendOf(scale, { number: signed, forbidden: isEmpty ? t("matrix.forbidden_word") : null }));
   drawSquare(parts.changed.place, trace, state, actions, {
