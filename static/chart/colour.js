@@ -17,7 +17,7 @@ const STOPS = {
   },
 };
 
-/** The theme that is drawn now. @returns {"light"|"dark"} */
+/** The current theme. @returns {"light"|"dark"} */
 export function currentTheme() {
   return document.documentElement.dataset.theme === "dark" ? "dark" : "light";
 }
@@ -34,8 +34,8 @@ export function plotlyScale(name, theme = currentTheme()) {
 }
 
 /**
- * The colour at `share` of a ramp (0 to 1; a signed ramp has 0 in the middle, at 0.5), straight between its stops in
- * sRGB, as CSS gradients and Plotly mix them too.
+ * The colour at `share` of a ramp (0 to 1; a signed ramp has 0 in the middle, at 0.5), linear between its stops in
+ * sRGB, as in CSS gradients and Plotly.
  * @param {RampName} name @param {number} share @returns {Rgb}
  */
 export function rampColour(name, share, theme = currentTheme()) {
@@ -50,10 +50,10 @@ export function rampColour(name, share, theme = currentTheme()) {
 export function pixelTable(name, theme = currentTheme()) {
   const bytes = new Uint8ClampedArray(256 * 4);
   for (let i = 0; i < 256; i++) bytes.set([...rampColour(name, i / 255, theme), 255], i * 4);
-  return new Uint32Array(bytes.buffer); // the same bytes in the machine's own order: right on either endianness
+  return new Uint32Array(bytes.buffer); // in the machine's byte order, so correct for either endianness
 }
 
-/** Ink that can be read on `colour`: the theme's dark or its light one. @param {Rgb} colour @returns {string} */
+/** A readable text colour on `colour`: the theme's dark or light one. @param {Rgb} colour @returns {string} */
 export function inkOn(colour) {
   const inks = ["#1b1d2a", "#ffffff"];
   return contrast(colour, parse(inks[0])) >= contrast(colour, parse(inks[1])) ? inks[0] : inks[1];

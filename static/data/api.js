@@ -2,7 +2,7 @@
 
 import { decode } from "./wire.js";
 
-/** What the server says when it cannot, or `code: "unreachable"` when it says nothing. */
+/** The server's error, or `code: "unreachable"` when there is no answer. */
 export class ApiError extends Error {
   /** @param {{code: string, message?: string, status?: number, retryAfter?: number, [more: string]: any}} fields */
   constructor({ code, message = code, status = 0, retryAfter = 0, ...more }) {
@@ -10,7 +10,7 @@ export class ApiError extends Error {
     this.name = "ApiError";
     this.code = code;
     this.status = status;
-    /** seconds to wait before another try; 0: no hope in trying again with the same request */
+    /** seconds to wait before another try; 0: the same request would fail again */
     this.retryAfter = retryAfter;
     /** @type {string|undefined} */ this.hint = more.hint;
     this.limit = more.limit;
@@ -34,7 +34,7 @@ export const tokenize = async (request, options = {}) => (await send("POST", "/a
 export const trace = async (request, options = {}) =>
   decode(await (await send("POST", "/api/trace", request, options)).arrayBuffer());
 
-/** The same request's bytes, as a file to keep. @param {object} request @returns {Promise<Blob>} */
+/** The answer's bytes, as a file to save. @param {object} request @returns {Promise<Blob>} */
 export const download = async (request, options = {}) => (await send("POST", "/api/trace", request, options)).blob();
 
 /** Parameters of a model by name. @param {object} request @returns {Promise<import("./wire.js").Decoded>} */
@@ -47,10 +47,10 @@ export async function explain(what, request, options = {}) {
   return what === "positions" ? decode(await answer.arrayBuffer()) : answer.json();
 }
 
-/** The open answer of a generation, a stream of events. @param {object} request @returns {Promise<Response>} */
+/** The answer of a generation, a stream of events. @param {object} request @returns {Promise<Response>} */
 export const generate = (request, options = {}) => send("POST", "/api/generate", request, options);
 
-/** The targets that a beam search ends with, best first. @param {object} request */
+/** The results of a beam search, best first. @param {object} request */
 export const translate = async (request, options = {}) =>
   (await send("POST", "/api/translate", request, options)).json();
 

@@ -37,7 +37,7 @@ export function createAsker(kept, trace, onWait) {
       controller.abort();
     };
     open[kind] = { controller, giveUp };
-    // Once it is answered there is nothing to give up: a cached answer must stay.
+    // After the answer there is nothing to cancel: a cached answer must stay.
     const closed = () => open[kind]?.controller === controller && delete open[kind];
     answer.then(closed, closed);
     return answer;

@@ -1,4 +1,4 @@
-/** Named tensors in bags, one for each run or model: what is here or on its way is never requested again. No DOM. */
+/** Named tensors in bags, one bag per run or model: what has arrived or is under way is never requested again. No DOM. */
 
 /** @typedef {Map<string, import("./wire.js").Tensor>} Bag */
 
@@ -6,7 +6,7 @@
 const coming = new WeakMap();
 
 /**
- * The bag called `key`, with everything that `names` lists: only what is missing is requested.
+ * The bag called `key`, with all of `names`. Requests only what is missing.
  * @param {ReturnType<typeof import("./lru.js").createLru<Bag>>} bags @param {string} key @param {string[]} names
  * @param {(want: string[]) => Promise<import("./wire.js").Decoded>} asked
  */
@@ -15,7 +15,7 @@ export async function fill(bags, key, names, asked) {
   bags.set(key, bag);
   const ways = coming.get(bag) ?? new Map();
   coming.set(bag, ways);
-  // What was cancelled on its way is requested again.
+  // What was cancelled is requested again.
   if (names.some((name) => ways.has(name))) await Promise.allSettled(names.map((name) => ways.get(name)));
   const missing = names.filter((name) => !bag.has(name));
   if (!missing.length) return bag;

@@ -9,7 +9,7 @@ import { trace as ask } from "./api.js";
 import { createLru } from "./lru.js";
 import { retrying } from "./retry.js";
 
-/** So near to its single run a padded one is the same: what float32 rounds away. */
+/** Below this difference a padded run equals its single run: it is float32 rounding. */
 export const SAME = 1e-5;
 
 /** Answers by their requests: 4 MB each at the longest. @type {ReturnType<typeof createLru<Promise<Decoded>>>} */
@@ -88,7 +88,10 @@ function gapsOf(model, single, padded) {
   return { ...gaps, largest: Math.max(...Object.values(gaps)) };
 }
 
-/** Row by row: a padded tensor has more rows, and as weights longer ones. @param {Tensor} tensor @param {Tensor} other @param {boolean} square */
+/**
+ * Row by row: a padded tensor has more rows, and if it holds weights, longer ones.
+ * @param {Tensor} tensor @param {Tensor} other @param {boolean} square
+ */
 function gapOf({ data, shape }, other, square) {
   const [rows, width] = shape.slice(-2);
   const [otherRows, otherWidth] = other.shape.slice(-2);

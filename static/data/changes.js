@@ -1,4 +1,4 @@
-/** The numbers of the two runs that are compared, and what a padded run should equal. No DOM. */
+/** The numbers of the two compared runs, and of the run that a padded one should equal. No DOM. */
 
 import { inside } from "../model/compare/measure.js";
 import { aloneOf, compared, comparisonOf, isTrained, otherOf } from "../model/compare/runs.js";
@@ -31,13 +31,13 @@ export async function changeOf(traces, state, trace) {
     hasAlone(state) && !isOnlyPadded(state) ? aloneRun(traces, state, model) : null,
     predictsTokens(model) && written ? predictionBeside(traces, state, trace, written) : null,
   ]);
-  // As trained, but for PADs, the single run is the one before: "other", which is loaded first.
+  // If only PADs differ from training, the single run is the run before: "other", which is loaded first.
   const single = hasAlone(state) && isOnlyPadded(state) ? { detail: trace.other, logits: was.logits } : alone;
   return { before: was, after: is, alone: single, otherPrediction };
 }
 
 /**
- * What the other run predicts after the same token; null where that run has no such row: it is a PAD's.
+ * What the other run predicts after the same token; null in a PAD's row, which the other run lacks.
  * @param {Traces} traces @param {State} state @param {ModelTrace} trace @param {Side} written
  */
 async function predictionBeside(traces, state, trace, { side, real }) {
@@ -46,10 +46,10 @@ async function predictionBeside(traces, state, trace, { side, real }) {
   return there == null ? null : traces.prediction(otherOf(state, trace.model), there, "other_prediction");
 }
 
-/** Whether PADs are all that differs from training. @param {State} state */
+/** Whether only PADs differ from training. @param {State} state */
 const isOnlyPadded = (state) => !isTrained(state) && isTrained({ ...state, padCount: 0 });
 
-/** A padded run beside the trained one is held against the run without its PADs, too. @param {State} state */
+/** A padded run is also compared with the run without its PADs. @param {State} state */
 const hasAlone = ({ padCount, against }) => padCount > 0 && against === null;
 
 /** @param {Traces} traces @param {State} state @param {any} model */

@@ -26,8 +26,8 @@ export function lookedUp(state, trace) {
 }
 
 /**
- * The two places of the sentence that change places: those chosen, else the first two neighbours that differ; null where
- * there are no two tokens that differ.
+ * The two positions to swap: the chosen ones, or else the first two neighbours that differ; null if all tokens are
+ * equal.
  * @param {import("../state/store.js").State} state @param {import("./model_trace.js").ModelTrace} trace
  * @returns {{i: number, j: number}|null}
  */
@@ -44,5 +44,5 @@ export function swapOf(state, trace) {
   return null;
 }
 
-/** The first token of the sentence that can be moved: [CLS] stays where it is. @param {import("./model_trace.js").ModelTrace} trace */
+/** The first token of the sentence that can move; [CLS] cannot. @param {import("./model_trace.js").ModelTrace} trace */
 export const movable = ({ classes, sides: { source } }) => source.real.start + (classes ? 1 : 0);

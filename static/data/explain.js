@@ -10,7 +10,7 @@ import { requestOf } from "./request.js";
 const [N_LENS, N_UNITS, N_NEIGHBOURS] = [5, 8, 12];
 
 /**
- * null: here is nothing to ask, and the answer is null.
+ * null: there is nothing to ask, and the answer is null.
  * @type {Object<string, (state: import("../state/store.js").State, trace: import("./model_trace.js").ModelTrace) => object|null>}
  */
 export const QUESTIONS = {

@@ -1,4 +1,4 @@
-/** A saved trace in place of the server: the same questions, answered from the file. */
+/** A saved trace in place of the server: the same requests, answered from the file. */
 
 import { attentionOf, attentionsOf, overviewOf, predictsTokens, tapOf } from "../model/description.js";
 import { partOf } from "../model/places.js";
@@ -84,7 +84,7 @@ export function createFileTraces({ meta, tensors }, { key, name, known, namesOf 
   };
 }
 
-/** Weights as the bytes that a canvas is painted from; masks as they are. @param {any} model @param {Record<string, Tensor>} tensors */
+/** Weights as the bytes that a canvas is painted from; masks unchanged. @param {any} model @param {Record<string, Tensor>} tensors */
 function picturesOf(model, tensors) {
   /** @param {ReturnType<typeof partOf>} part */
   const isPicture = (part) => part && ["mask", overviewOf(part.attention)].includes(part.role);
@@ -99,7 +99,7 @@ function picturesOf(model, tensors) {
   );
 }
 
-/** What /api/models/{name} would say of the file's model: what the file says goes before everything else. @param {any} meta @param {any} known */
+/** What /api/models/{name} would say about the file's model. The file's own statements come first. @param {any} meta @param {any} known */
 function modelOf(meta, known) {
   const { description } = meta;
   const [{ n_layer, n_head, d_head }] = description.attentions;
@@ -113,7 +113,7 @@ function modelOf(meta, known) {
   };
 }
 
-/** The special tokens; how the first one is written, the file's own tokens say. @param {any} meta @param {any} known */
+/** The special tokens; the file's own tokens say how the first one is written. @param {any} meta @param {any} known */
 function specialOf({ special: { pad, end, first }, tokens, target_tokens: written }, known) {
   const started = [...tokens, ...(written ?? [])].find(({ id }) => id === first);
   return {
@@ -123,7 +123,10 @@ function specialOf({ special: { pad, end, first }, tokens, target_tokens: writte
   };
 }
 
-/** The ids that no text goes on with. Older files do not list them: then all special tokens that they name, but END. @param {any} meta @param {any} known */
+/**
+ * The ids that are never sampled. Older files do not list them: then all special tokens that they name, except END.
+ * @param {any} meta @param {any} known
+ */
 function neverSampled(meta, known) {
   if (meta.never_sampled) return meta.never_sampled;
   const special = [...meta.tokens, ...(meta.target_tokens ?? [])].filter((token) => token.special).map(({ id }) => id);

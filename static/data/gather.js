@@ -1,4 +1,4 @@
-/** Draws once what arrives together: everything that is cached is here before the browser's next task. No DOM. */
+/** Draws once what arrives together: all cached data arrives before the browser's next task. No DOM. */
 
 /** @param {() => void} show */
 export function createGathering(show) {
@@ -15,11 +15,11 @@ export function createGathering(show) {
     }
   };
   return {
-    /** There is something new to show. */
+    /** Call when there is something new to show. */
     add() {
       timer ||= setTimeout(now);
     },
-    /** Show what is new at once: nothing more is on its way. Throws errors that happened on the way. */
+    /** Shows what is new at once, because nothing more will come. Throws errors that happened on the way. */
     end() {
       if (timer) now();
       if (mistakes.length) throw mistakes[0];

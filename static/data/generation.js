@@ -23,12 +23,12 @@ export async function generate(request, { signal, onEvent }) {
     }
   } catch (error) {
     if (error instanceof api.ApiError || signal?.aborted) throw error;
-    throw new api.ApiError({ code: "unreachable", message: String(error) }); // cut off in the middle
+    throw new api.ApiError({ code: "unreachable", message: String(error) }); // the connection broke
   }
   return end;
 }
 
-/** The attention rows of a step out of base64. @param {Record<string, any>} content */
+/** Decodes the attention rows of a step from base64. @param {Record<string, any>} content */
 function withRows(content) {
   if (!content.rows) return content;
   /** @param {{data: string}} rows */

@@ -27,7 +27,7 @@ export function grow({ meta, tensors }, { token, rows, seconds }, model) {
     const { attention, layer, role } = /** @type {import("../model/places.js").Part} */ (partOf(model, name));
     const { queries, keys } = attention;
     if (queries !== writing)
-      grown[name] = tensor; // the encoder has read its sentence already
+      grown[name] = tensor; // the encoder has already read its sentence
     else if (role === "mask")
       grown[name] = extend(tensor, keys === writing, CAUSAL, (row) => maskRow(tensor, row, keys === writing));
     else grown[name] = extend(tensor, keys === writing, 0, (head) => rowOf(rows[attention.id], layer, head));
@@ -62,7 +62,7 @@ function rowOf({ shape: [, nHead, nKey], data }, layer, head) {
 }
 
 /**
- * The new token sees everything that goes on, and of the source what the row above sees.
+ * The new token sees its whole own side, and of the source what the row above sees.
  * @param {import("./wire.js").Tensor} mask @param {number} head @param {boolean} isSelf
  */
 function maskRow({ shape: [, nQuery, nKey], data }, head, isSelf) {
@@ -72,7 +72,7 @@ function maskRow({ shape: [, nQuery, nKey], data }, head, isSelf) {
 }
 
 /**
- * [head query key] → [head query+1 key(+1)]: `corner` goes into the new column of the old rows.
+ * [head query key] → [head query+1 key(+1)]: `corner` fills the new column of the old rows.
  * @param {import("./wire.js").Tensor} tensor @param {boolean} wider  a key more, too
  * @param {number} corner @param {(head: number) => Uint8Array} lastRow
  */

@@ -1,8 +1,8 @@
-/** Data that no picture waits for: requested when everything else of a sentence is drawn. No DOM. */
+/** Data that no picture waits for: requested after everything else of a sentence is drawn. No DOM. */
 
 const LATER = new Set(["explain:heads"]);
 
-/** The pause without newer requests before these are sent: nothing is requested between two keystrokes. */
+/** How long there must be no newer request before these are sent, so that nothing is requested between keystrokes. */
 const PAUSE_MS = 150;
 
 /** @param {string} need */
@@ -22,7 +22,7 @@ export function createLater(traces) {
     const what = questionOf(need);
     const answer = await traces.explain(state, trace, what).catch((/** @type {any} */ error) => {
       if (error.name === "AbortError") return null;
-      if (!error.code) console.error(error); // no answer of the server's
+      if (!error.code) console.error(error); // not an error of the server
       return { refused: error };
     });
     if (answer && !answer.refused) late = { key: trace.key, explained: { [what]: answer } };
@@ -33,7 +33,7 @@ export function createLater(traces) {
     /** @param {string} need */
     waits: (need) => LATER.has(need),
 
-    /** What has come for this sentence: a choice within it has it at once. @param {string} key */
+    /** What has arrived for this sentence; another selection in it can use it at once. @param {string} key */
     known: (key) => (late.key === key ? late.explained : {}),
 
     /**

@@ -1,4 +1,4 @@
-/** From a state to a trace, step by step: the overview first, then what the visible panels need. */
+/** From a state to a trace, in steps: the overview first, then what the visible panels need. */
 
 import { otherOf } from "../model/compare/runs.js";
 import { rowOf } from "../model/selection.js";
@@ -52,7 +52,7 @@ export function createLoader(traces, modelNamed) {
         for (const one of [need].flat()) have.add(one);
         shown.add();
       };
-      shown.add(); // what is cached is then drawn together with the overview
+      shown.add(); // so that cached data is drawn together with the overview
       const possible = [...needs].filter((need) => modelTrace(parts).lacks(need) === null && !have.has(need));
       const can = possible.filter((need) => !later.waits(need));
       /** @param {string[]} some */
@@ -61,7 +61,7 @@ export function createLoader(traces, modelNamed) {
           byKind(some).map(([kind, names]) => fetchers[kind](pinned, modelTrace(parts), arrive, names)),
         ).finally(shown.end);
       await fetchAll(can.filter((need) => need !== "change"));
-      if (mine === turn && can.includes("change")) await fetchAll(["change"]); // the largest: the pictures go first
+      if (mine === turn && can.includes("change")) await fetchAll(["change"]); // the largest answer: the pictures come first
       later.soon(
         possible.filter(later.waits),
         () => mine === turn,
@@ -73,7 +73,7 @@ export function createLoader(traces, modelNamed) {
     return mine === turn;
   }
 
-  /** By the kind of need; `names` is what follows its colon, of all of that kind. @type {Record<string, Fetch>} */
+  /** By kind of need; `names` are the parts after the colon, of all needs of that kind. @type {Record<string, Fetch>} */
   const fetchers = {
     detail: async (state, trace, arrive) => arrive("detail", { detail: await traces.detail(state) }),
     heads: async (state, trace, arrive) => arrive("heads", { heads: await traces.heads(state) }),
@@ -105,12 +105,12 @@ export function createLoader(traces, modelNamed) {
       ),
   };
 
-  /** Forget what is being loaded: there is nothing to show any more. */
+  /** Cancels what is being loaded: there is nothing to show any more. */
   const cancel = () => void turn++;
 
   /**
-   * Ask for what a next look at the same run will need, when all that is seen now is here. What does not come then is
-   * asked for again when it is needed.
+   * Prefetches what another view of the same run will need, once everything visible has arrived. What fails is
+   * requested again when it is needed.
    * @param {import("../state/store.js").State} state @param {string[]} needs
    */
   async function soon(state, needs) {
@@ -155,7 +155,7 @@ function refusal(error) {
 }
 
 /**
- * Keep what the model has written as the target: the same for every part of a picture, and for the run compared with it.
+ * Keeps the model's own target, so that every part of a picture, and the run it is compared with, has the same one.
  * @param {import("../state/store.js").State} state @param {any} meta  of the overview
  */
 function withTarget(state, { target_tokens: tokens }) {

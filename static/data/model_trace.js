@@ -1,4 +1,4 @@
-/** The plain object that every view draws from. */
+/** The object that every view draws from. */
 
 import { attentionOf, attentionsOf, has, overviewOf, predictsTokens, tapOf } from "../model/description.js";
 import { sideOf, sidesOf } from "../model/sides.js";
@@ -118,14 +118,14 @@ export function modelTrace({
 }
 
 /**
- * Weights and reasons of any head, out of the overview's tensors.
+ * Weights and reasons of any head, from the overview's tensors.
  * @param {Overview} overview @param {any} model @param {string} open  the id of the open attention
  * @returns {Pick<ModelTrace, "picture"|"mask">}
  */
 function picturesOf({ tensors }, model, open) {
   /** @param {Tensor} tensor @param {number} head @returns {Uint8Array} */
   const slice = ({ data, shape: [heads, n_query, n_key] }, head) => {
-    // A mask that is the same for every head comes with one head: the last head of the tensor is used for all.
+    // A mask that all heads share has one head: the tensor's last head is used for all.
     const at = Math.min(head, heads - 1) * n_query * n_key;
     return /** @type {Uint8Array} */ (data).subarray(at, at + n_query * n_key);
   };
@@ -141,8 +141,8 @@ function picturesOf({ tensors }, model, open) {
   /** @type {ModelTrace["mask"]} */
   const mask = (layer, head, id = open) => {
     const attention = attentionOf(model, id);
-    if (!has(attention, "mask")) return new Uint8Array(picture(layer, head, id)?.data.length ?? 0); // nothing is said to be forbidden
-    // Only where a mask is edited do layers differ: then each of them is here.
+    if (!has(attention, "mask")) return new Uint8Array(picture(layer, head, id)?.data.length ?? 0); // without a mask, nothing is forbidden
+    // Masks differ between layers only if one is edited; then each layer has its own.
     return slice(tensors[tapOf(attention, layer, "mask")] ?? tensors[tapOf(attention, 0, "mask")], head);
   };
   return { picture, mask };
@@ -160,7 +160,8 @@ export const detailNames = (attention, layer) => detailRoles(attention).map((rol
 const roleDims = ({ roles }, role) => roles[role].dims.split(" ")[0];
 
 /**
- * Where a query head's matrix lies among `count` of a tensor. One may be shared: a mask by all heads, keys and values by a group.
+ * The index of a query head's matrix among the `count` of a tensor. Matrices may be shared: a mask by all heads, keys
+ * and values by a group.
  * @param {number} head @param {number} count @param {Attention} attention @param {string} dim  "head" or "kv_head"
  * @param {number[]|null} asked  the query heads of the answer; null: all
  */
@@ -173,7 +174,7 @@ function placeOf(head, count, { n_head, n_kv_head }, dim, asked) {
 }
 
 /**
- * One head, out of an answer with this head alone or with all of them.
+ * One head, from an answer that has only this head or all of them.
  * @param {import("./wire.js").Decoded} decoded @param {Attention} attention @param {number} layer @param {number} head
  * @returns {Detail}
  */

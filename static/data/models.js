@@ -15,19 +15,19 @@ export function createModels(listed, api) {
   const coming = new Map();
 
   return {
-    /** The name of the server's own choice. */
+    /** The name of the server's default model. */
     first: listed.default,
-    /** In short: names, shapes and cards. */
+    /** The list: names, shapes and cards. */
     list: listed.models,
 
     /** What has been loaded of a model. @param {string|null} name */
     named: (name) => whole.get(name ?? listed.default),
 
-    /** Everything that has been loaded of a model, else what the list says of it. @param {string|null} name */
+    /** Everything that has been loaded of a model, or else its line in the list. @param {string|null} name */
     known: (name) => whole.get(name ?? listed.default) ?? listed.models.find((line) => line.name === name),
 
     /**
-     * Everything about a model, asked for once; undefined where the server has none of this name.
+     * The full entry of a model, requested once; undefined if the server has no model of this name.
      * @param {string} name @param {(waiting: import("./retry.js").Waiting) => void} [onWait]
      * @param {number} [tries]  while the server does not respond
      * @returns {Promise<any>}
@@ -45,7 +45,7 @@ export function createModels(listed, api) {
         if (!whole.has(name)) whole.set(name, line);
         return whole.get(name);
       } finally {
-        coming.delete(name); // after a failure the next one asks again
+        coming.delete(name); // after a failure, the next call tries again
       }
     },
   };

@@ -7,8 +7,8 @@ import { runOf } from "../state/run.js";
 /** @typedef {import("../state/run.js").Run} Run */
 
 /**
- * A run as the API takes it. What means nothing is left out (without PADs their switches do), so that one picture has one
- * request.
+ * A run as the API takes it. Fields without effect are left out (without PADs, their switches), so that each picture
+ * has exactly one request.
  * @param {Run} run
  */
 export function asked({ model, input, target, target_ids, masks, pad, interventions }) {
@@ -26,7 +26,7 @@ export const requestOf = (state) => asked(runOf(state));
 const unpadded = (run, model) => withPads(run, { ...run.pad, count: 0 }, attentionsOf(model));
 
 /**
- * How a run is written on: its sentence, or its target, up to here.
+ * The request that continues a run: its sentence, or its target, up to here.
  * @param {import("../state/store.js").State} state @param {number[]} ids @param {any} model
  */
 export function writingRequest(state, ids, model) {
@@ -34,9 +34,12 @@ export function writingRequest(state, ids, model) {
   return asked(unpadded({ ...runOf(state), target: null, ...written }, model));
 }
 
-/** How a sentence is translated: by no target of the reader's. @param {import("../state/store.js").State} state @param {any} model */
+/**
+ * The request that translates a sentence: without the reader's own target.
+ * @param {import("../state/store.js").State} state @param {any} model
+ */
 export const translationRequest = (state, model) =>
   asked(unpadded({ ...runOf(state), target: null, target_ids: null }, model));
 
-/** The name of what `state` shows: a trace of it has this key. @param {import("../state/store.js").State} state */
+/** The key of the trace that `state` shows. @param {import("../state/store.js").State} state */
 export const keyOf = (state) => state.file ?? JSON.stringify(requestOf(state));

@@ -1,11 +1,11 @@
-/** Retries after failures that pass: a server that does not respond, or is full. */
+/** Retries after temporary failures: a server that does not respond, or is full. */
 
 /** @typedef {{code: string, seconds: number}|null} Waiting  null: an answer came */
 
 const LONGEST = 8;
 
 /**
- * Run until it works, or fails in a way that waiting does not mend.
+ * Runs until it succeeds, or fails in a way that waiting does not fix.
  * @template T
  * @param {() => Promise<T>} run
  * @param {{signal?: AbortSignal, tries?: number, onWait?: (waiting: Waiting) => void}} options  `onWait` hears of every wait (with 0
@@ -22,7 +22,7 @@ export async function retrying(run, { signal, tries = Infinity, onWait = () => {
       const error = /** @type {import("./api.js").ApiError} */ (thrown);
       const seconds = secondsToWait(error, attempt);
       if (seconds === 0 || attempt + 1 >= tries || signal?.aborted) {
-        if (!signal?.aborted) onWait(null); // the server did respond, with an error of its own, or nobody waits for it
+        if (!signal?.aborted) onWait(null); // the server responded with an error, or the answer is no longer wanted
         throw error;
       }
       onWait({ code: error.code, seconds });
@@ -32,7 +32,7 @@ export async function retrying(run, { signal, tries = Infinity, onWait = () => {
   }
 }
 
-/** @param {import("./api.js").ApiError} error @param {number} attempt @returns {number} 0: do not try again */
+/** @param {import("./api.js").ApiError} error @param {number} attempt @returns {number} 0: do not retry */
 function secondsToWait(error, attempt) {
   if (error.code === "unreachable") return Math.min(LONGEST, 2 ** attempt);
   return error.status === 503 ? error.retryAfter : 0;

@@ -35,7 +35,7 @@ export function createSources(live, api, models) {
     model: (state) => fileOf(state)?.model ?? models.named(state.model),
 
     /**
-     * Read a file; the one before is forgotten.
+     * Reads a file and forgets the previous one.
      * @param {ArrayBuffer} buffer @param {string} name @throws {import("./trace_file.js").FileError}
      */
     open(buffer, name) {

@@ -13,7 +13,7 @@ export async function* events(body) {
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return; // an event without its blank line is not complete, and is dropped, as the standard says
+      if (done) return; // an event without its blank line is incomplete and dropped, as the standard says
       const lines = (rest + value).split(/\r\n|\n|\r(?!$)/);
       rest = lines.pop() ?? "";
       for (const line of lines) {
@@ -25,7 +25,7 @@ export async function* events(body) {
       }
     }
   } finally {
-    reader.cancel().catch(() => {}); // leaving the loop early closes the connection, and with it the server's work
+    reader.cancel().catch(() => {}); // leaving the loop early closes the connection, which stops the server's work
   }
 }
 
@@ -35,7 +35,7 @@ function emptyMessage() {
 
 /** @param {ReturnType<typeof emptyMessage>} message @param {string} line */
 function readLine(message, line) {
-  if (line.startsWith(":")) return; // a comment: the server's sign of life
+  if (line.startsWith(":")) return; // a comment, which the server sends to keep the connection alive
   const [, field, value] = line.match(/^([^:]*):? ?(.*)$/s) ?? [];
   if (field === "data") message.data.push(value);
   if (field === "event") message.event = value;

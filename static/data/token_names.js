@@ -1,6 +1,6 @@
 /**
- * How the tokens of a saved trace are written. A file has the tokens of its sentence. For others the server is asked,
- * if it has the model: its tokenizer is trusted if it spells the file's own tokens as the file does.
+ * Labels for the tokens of a saved trace. A file has the tokens of its sentence. For other ids the server is asked, if
+ * it has the model and its tokenizer spells the file's own tokens as the file does.
  */
 
 import { writesTarget } from "../model/description.js";
@@ -38,12 +38,12 @@ export function createNames(api, meta, known) {
     else learn(told.tokens);
   }
 
-  /** @param {number[]} ids @returns {Promise<Word[]>} a word for each; an id where nobody knows one */
+  /** @param {number[]} ids @returns {Promise<Word[]>} a label for each; the id itself if there is none */
   return async function namesOf(ids) {
     const missing = ids.filter((id) => !words.has(id));
     if (missing.length && asking) {
       await ask(missing).catch(() => {
-        asking = false; // a nicety: ids say it too
+        asking = false; // optional: ids can be shown instead
       });
     }
     return ids.map((id) => words.get(id) ?? { id, text: `#${id}`, bytes: "", partial: false, special: true });

@@ -9,7 +9,7 @@ import { decode } from "./wire.js";
 export const LARGEST = 100e6;
 const VERSION = 2;
 
-/** What is wrong with a file: `code` is `open.error.<code>` in the catalogue, `vars` fill it in. */
+/** An error in a file: `code` is `open.error.<code>` in the catalogue, `vars` fill it in. */
 export class FileError extends Error {
   /** @param {string} code @param {Object<string, string|number>} [vars] */
   constructor(code, vars = {}) {
@@ -21,7 +21,7 @@ export class FileError extends Error {
 }
 
 /**
- * The model whose description a file lacks: it was asked for without one. Null: the file describes itself.
+ * The model whose description the file lacks; null if the file describes itself.
  * @param {ArrayBuffer} buffer @returns {string|null} @throws {FileError}
  */
 export function describedBy(buffer) {
@@ -66,7 +66,7 @@ function sameDescription({ model, description_id: id }, known) {
 function headerOf(buffer) {
   if (buffer.byteLength > LARGEST) throw new FileError("too_large", { limit: LARGEST / 1e6 });
   const [p, k] = new Uint8Array(buffer, 0, Math.min(2, buffer.byteLength));
-  if (p === 0x50 && k === 0x4b) throw new FileError("npz"); // a zip: numpy's own
+  if (p === 0x50 && k === 0x4b) throw new FileError("npz"); // a zip: an .npz file
   if (buffer.byteLength < 10) throw new FileError("not_ours");
   const length = new DataView(buffer).getBigUint64(0, true);
   if (length > BigInt(buffer.byteLength - 8)) throw new FileError("not_ours");
@@ -80,7 +80,7 @@ function parsed(text) {
   try {
     value = JSON.parse(text);
   } catch {
-    // told below
+    // reported below
   }
   if (value === null || typeof value !== "object" || Array.isArray(value))
     throw new FileError("broken", { what: "JSON" });
@@ -135,8 +135,8 @@ function checkTokens({ tokens, target_tokens: written, text, model, masks, atten
 }
 
 /**
- * What has the same name has the same size in every tensor; what is counted in tokens, as many as there are tokens: of the
- * side that asks, or of the one that is looked at.
+ * A dimension has the same size in every tensor. Dimensions that count tokens have as many as the side of the queries
+ * or of the keys.
  * @param {import("./wire.js").Decoded} decoded
  */
 function checkDims({ meta, tensors }) {
@@ -180,7 +180,10 @@ function checkLayers({ meta, tensors }) {
   if (!masked.every((one) => tensors[tapOf(one, 0, "mask")])) throw new FileError("no_mask");
 }
 
-/** Enough of it to look names up; what it names and the file lacks is said where it is needed. @param {any} description */
+/**
+ * Checks enough of it to look up names. A tensor that it names and the file lacks is reported where it is needed.
+ * @param {any} description
+ */
 function checkDescription({ attentions, stacks, logits }) {
   /** @param {unknown} value */
   const isList = (value) => Array.isArray(value) && value.length > 0;

@@ -1,4 +1,4 @@
-/** What the page asks the server for, once each: see ask.js. */
+/** The page's requests to the server, each sent once: see ask.js. */
 
 import { isTrained } from "../model/compare/runs.js";
 import { attentionOf, attentionsOf, has, overviewOf, tapOf } from "../model/description.js";
@@ -14,7 +14,7 @@ import { keyOf, requestOf } from "./request.js";
 /** How many candidates a prediction lists. */
 export const N_CANDIDATES = 20;
 
-/** Of each kind of question the answers that are kept. An overview of 256 tokens is 3 MB, a detail 0.6 MB. */
+/** How many answers of each kind are kept. An overview of 256 tokens is 3 MB, a detail 0.6 MB. */
 const KEPT = {
   overview: 8,
   detail: 32,
@@ -30,9 +30,9 @@ const KEPT = {
   after_logits: 3,
   alone_logits: 2,
   counts: 16,
-  tensors: 4, // what they brought is kept in bags
+  tensors: 4, // their tensors are kept in bags
   parameters: 4,
-  soon_tensors: 1, // asked for before they are needed
+  soon_tensors: 1, // prefetched
   soon_parameters: 1,
   rows: 16, // of 20 tokens 20 KB
   ...Object.fromEntries(Object.keys(QUESTIONS).map((what) => [`explain_${what}`, 8])),
@@ -43,12 +43,12 @@ const FLOAT32_TOKENS = 64;
 
 /** @typedef {ReturnType<typeof createLru<import("./bags.js").Bag>>} Bags  named tensors, by what they are of */
 
-/** An answer as it came. @template T @param {T} answer @returns {T} */
+/** An answer, decoded. @template T @param {T} answer @returns {T} */
 const whole = (answer) => answer;
 
 /** @typedef {import("../state/store.js").State} State  @typedef {import("./wire.js").Decoded} Decoded */
 
-/** The one tensor of an answer that was asked for. @param {string} name */
+/** The only tensor of an answer. @param {string} name */
 const tensorCalled =
   (name) =>
   (/** @type {Decoded} */ { tensors }) =>
@@ -71,7 +71,7 @@ export function createTraces(api, { modelNamed, onWait }) {
   const pictured = (state) => {
     const edited = maskEdited(state.interventions, all(state));
     const masked = all(state).filter((one) => has(one, "mask"));
-    // The mask of the first layer is that of all layers, unless one of them is edited.
+    // All layers share the mask of the first, unless one of them is edited.
     const masks = masked.flatMap((one) => (edited.has(one) ? one.roles.mask.taps : [tapOf(one, 0, "mask")]));
     return { ...requestOf(state), want: [...pictures(state), ...masks], dtype: "uint8" };
   };
@@ -95,12 +95,12 @@ export function createTraces(api, { modelNamed, onWait }) {
       return ask("heads", { ...requestOf(state), want: [name], dtype: "float32" }, tensorCalled(name));
     },
 
-    /** What comes after `position`. @param {import("../state/store.js").State} state @param {number} position */
+    /** The prediction after `position`. @param {import("../state/store.js").State} state @param {number} position */
     prediction: (state, position, kind = "prediction") =>
       ask(kind, predictionOf(state, position), (/** @type {Decoded} */ { meta }) => meta.predictions[0]),
 
     /**
-     * All heads' weights as numbers, of `count` tokens.
+     * All heads' weights as numbers, for `count` tokens.
      * @param {import("../state/store.js").State} state @param {number} count
      */
     weights(state, count, kind = "after_weights") {
@@ -108,17 +108,23 @@ export function createTraces(api, { modelNamed, onWait }) {
       return ask(kind, { ...requestOf(state), want: pictures(state), dtype }, whole);
     },
 
-    /** Every position's logits: 16 KiB each; of an encoder alone one row, its classes. @param {import("../state/store.js").State} state */
+    /** The logits of every position, 16 KiB each; a classifier's only row. @param {import("../state/store.js").State} state */
     logits(state, kind = "after_logits") {
       const { tap } = modelNamed(state.model).description.logits;
       return ask(kind, { ...requestOf(state), want: [tap], dtype: "float32" }, tensorCalled(tap));
     },
 
-    /** Any tensors of the run, by name, in float32. @param {import("../state/store.js").State} state @param {string[]} names @param {"tensors"|"soon_tensors"} [kind] */
+    /**
+     * Any tensors of the run, by name, in float32.
+     * @param {import("../state/store.js").State} state @param {string[]} names @param {"tensors"|"soon_tensors"} [kind]
+     */
     tensors: (state, names, kind = "tensors") =>
       fill(runs, keyOf(state), names, (want) => ask(kind, { ...requestOf(state), want, dtype: "float32" }, whole)),
 
-    /** Any of the model's parameters, by name. @param {import("../state/store.js").State} state @param {string[]} names @param {"parameters"|"soon_parameters"} [kind] */
+    /**
+     * Any of the model's parameters, by name.
+     * @param {import("../state/store.js").State} state @param {string[]} names @param {"parameters"|"soon_parameters"} [kind]
+     */
     parameters: ({ model }, names, kind = "parameters") =>
       fill(models, model ?? "", names, (want) => ask(kind, { model, want }, whole, api.weights)),
 
@@ -135,7 +141,7 @@ export function createTraces(api, { modelNamed, onWait }) {
       return ask(`explain_${what}`, question, whole, (request, options) => api.explain(what, request, options));
     },
 
-    /** How many tokens of `text` other tokenizers make. @param {import("../state/store.js").State} state @param {string} text */
+    /** How many tokens other tokenizers split `text` into. @param {import("../state/store.js").State} state @param {string} text */
     counts: ({ model }, text) =>
       ask(
         "counts",
@@ -145,13 +151,14 @@ export function createTraces(api, { modelNamed, onWait }) {
       ),
 
     /**
-     * A step of a generation brought the overview's next row and the next prediction: they need no request.
+     * Caches the overview's next row and the next prediction, which a generation's step has brought: no request is
+     * needed.
      * @param {import("../state/store.js").State} before  what is shown now
      * @param {import("../state/store.js").State} after  the same with the new token
      * @param {any} step
      */
     learn(before, after, step) {
-      if (!isTrained(before)) return; // generation is causal and has no PADs; else other rows change too
+      if (!isTrained(before)) return; // only if the run is causal and without PADs; otherwise other rows change too
       caches.prediction.set(JSON.stringify(predictionOf(after, step.index)), Promise.resolve(step.prediction));
       const shown = caches.overview.get(JSON.stringify(pictured(before)));
       if (!shown) return;

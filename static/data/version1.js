@@ -23,7 +23,7 @@ const IDENTITIES = [
   { op: "weighted_sum", of: ["pattern", "v"], gives: "z" },
   { op: "sum_heads", of: ["head_out", "b_o"], gives: "attn_out" },
 ];
-/** The attentions of a file that says nothing of them. @type {Path[]} */
+/** The attentions of a file that does not list them. @type {Path[]} */
 const DECODER = [{ id: "self", path: "layers.{layer}.attn", queries: "source", keys: "source", causal: true }];
 
 /** @param {string} tap */
@@ -36,7 +36,7 @@ export const specialIds = ({ pad_id: pad = null, end_id: end = null, first_id: f
 
 /**
  * @param {{meta: any, tensors: Shapes}} decoded  of version 1
- * @param {any} known  the configuration of the server's model of this name, for what such a file does not say
+ * @param {any} known  the configuration of the server's model of this name, for what the file does not say
  * @returns {Description}
  */
 export function described({ meta, tensors }, known) {
@@ -68,7 +68,7 @@ export function described({ meta, tensors }, known) {
     d_model: about.d_model,
     vocab_size: (classifies ? undefined : tensors.logits?.shape[1]) ?? config.vocab_size ?? 0,
     max_seq_len: meta.max_seq_len ?? meta.tokens.length,
-    can: {}, // nothing runs: a file is shown as it is
+    can: {}, // a file can only be shown
     stacks,
     logits: {
       tap: "logits",
@@ -87,7 +87,7 @@ const idOf = (prefix) => prefix.slice(0, -1) || "main";
 /** @param {string} path @param {number} layer */
 const at = (path, layer) => path.replace("{layer}", String(layer));
 
-/** What the tensors say goes before the configuration. @param {Shapes} tensors @param {Path[]} paths @param {any} config */
+/** The tensors take precedence over the configuration. @param {Shapes} tensors @param {Path[]} paths @param {any} config */
 function sizesOf(tensors, paths, config) {
   const [{ path }] = paths;
   const wide = (/** @type {string} */ name, /** @type {number} */ axis) => tensors[name]?.shape?.[axis];
@@ -130,7 +130,7 @@ function stackOf(prefix, paths, about) {
   const own = paths.filter((one) => prefixOf(one) === prefix);
   const layers = numbers(n_layer).map((layer) => ({ sublayers: sublayersOf(prefix, own, layer, about) }));
   const last = layers.at(-1)?.sublayers.at(-1);
-  const ends = place !== "post"; // else the last block ends with a norm
+  const ends = place !== "post"; // otherwise the last block ends with a norm
   const tables = {
     embedding: `${prefix}token_embedding.weight`,
     positions: position === "learned" ? `${prefix}positions.table.weight` : null,

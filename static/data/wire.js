@@ -6,8 +6,8 @@
  */
 
 /**
- * Eight bytes of header length, the header as JSON, then every tensor's bytes. float16 becomes Float32Array; uint8 stays
- * as it is (`meta.scale[name]` says what a pattern was multiplied with).
+ * Eight bytes of header length, the header as JSON, then every tensor's bytes. float16 becomes Float32Array; uint8 is
+ * unchanged (`meta.scale[name]` is the factor of a pattern).
  * @param {ArrayBuffer} buffer
  * @returns {Decoded}
  */

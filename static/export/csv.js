@@ -8,7 +8,7 @@ const MARK = "\ufeff";
 /** What a spreadsheet would run as a formula (OWASP, CSV injection; the wide forms count in Japanese ones). */
 const FORMULA = /^[=+\-@\t\r＝＋－＠]/;
 
-/** @param {(string|number)[][]} rows  numbers as they are, text made harmless @returns {string} */
+/** @param {(string|number)[][]} rows  numbers unchanged, text made harmless @returns {string} */
 export function csv(rows) {
   return MARK + rows.map((cells) => `${cells.map(field).join(",")}\r\n`).join("");
 }
@@ -21,7 +21,7 @@ function field(cell) {
 }
 
 /**
- * The shortest decimal that is this float32 again when it is read, as a number that prints so.
+ * The shortest decimal that reads back as this float32, as a number.
  * @param {number} value @returns {number}
  */
 export function shortest32(value) {

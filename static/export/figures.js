@@ -1,4 +1,4 @@
-/** What is drawn, as plain data for a file: a matrix with all its texts, or a plot with what draws it. */
+/** A picture as plain data for a file: a matrix with all its texts, or a plot with its traces. */
 
 import { cssColour } from "../chart/colour.js";
 import { linesFigure } from "../chart/lines/figure.js";
@@ -17,7 +17,7 @@ export function plainFigure(picture) {
 }
 
 /**
- * Its numbers (null where forbidden), what it says of each cell, and all labels: more of them fit into a closer look.
+ * Its numbers (null where forbidden), the text of each cell, and all labels, because more of them fit when zoomed in.
  * @param {import("../chart/matrix/matrix.js").Matrix} matrix @param {import("../chart/matrix/layout.js").Size} size
  */
 function matrixData(
@@ -33,7 +33,7 @@ function matrixData(
   };
 }
 
-/** @param {import("../chart/matrix/matrix.js").Axis} axis @param {string[]} texts  cut to their room */
+/** @param {import("../chart/matrix/matrix.js").Axis} axis @param {string[]} texts cut to fit */
 function axisOf(axis, texts, chosen) {
   const look = lookOf(axis, chosen);
   const labels = texts.map((text, i) => {

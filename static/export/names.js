@@ -15,7 +15,7 @@ export function fileName(parts, ending) {
 }
 
 /**
- * The words that go along with a picture.
+ * The caption of a picture.
  * @param {import("../data/model_trace.js").ModelTrace} trace
  * @param {import("../state/store.js").State} state
  * @param {string} title  what is shown
@@ -28,7 +28,7 @@ export function captionOf(trace, state, title) {
   return { title, sentence, source: [model, ...unusual(trace, state), "chumoku"].join(" · ") };
 }
 
-/** What is not as the model was trained. */
+/** The settings that differ from the model's training. */
 function unusual(
   {
     causal,

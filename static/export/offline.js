@@ -8,7 +8,7 @@ export function escapeHtml(text) {
   return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`).replace(/\0/g, "\ufffd");
 }
 
-/** JSON that no parser of HTML takes for the end of its script. @param {any} value */
+/** JSON that cannot end its script element. @param {any} value */
 export function safeJson(value) {
   const signs = { "<": "\\u003c", "\u2028": "\\u2028", "\u2029": "\\u2029" };
   return JSON.stringify(value).replace(/[<\u2028\u2029]/g, (sign) => signs[sign]);
@@ -24,7 +24,7 @@ function inlineStyle(source) {
   return source.replace(/<(?=\/style)/gi, "\\3c ");
 }
 
-/** Nothing is fetched, whatever the file holds: the browser itself sees to it. */
+/** The browser fetches nothing, whatever the file contains. */
 const POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
 
 /**

@@ -1,11 +1,11 @@
 // The script of a saved HTML file (see offline.js): it brings the matrices in it to life, and draws what plotly.js draws. A
 // classic script, on purpose: it is copied into a saved file, where there is nothing to import.
 (() => {
-  /** The least room, in pixels, for one label before the next. */
+  /** The least distance, in pixels, between two labels. */
   const ROOM = 14;
   /** Between a label and the cells. */
   const AWAY = 7;
-  /** A pointer that moved no further than this, in pixels, did not drag. */
+  /** If the pointer moved no further than this, in pixels, it was not a drag. */
   const STILL = 6;
 
   /**
@@ -14,7 +14,7 @@
    * @typedef {Object} Figure  a matrix in this file
    * @property {HTMLElement} root
    * @property {any} picture  see figures.js
-   * @property {View} view  what is seen of it
+   * @property {View} view  the visible part
    * @property {HTMLElement} tip @property {HTMLElement} band
    * @property {Point|null} start  of a drag
    */
@@ -43,14 +43,17 @@
     return element;
   }
 
-  /** How large a cell is now: square ones stay square. @param {Figure} figure */
+  /** The current size of a cell; square cells stay square. @param {Figure} figure */
   function cellOf({ picture, view }) {
     const { box } = picture.size;
     const [w, h] = [box.w / view.cols, box.h / view.rows];
     return picture.square ? { w: Math.min(w, h), h: Math.min(w, h) } : { w, h };
   }
 
-  /** From the corner of the cells. @param {Figure} figure @param {{clientX: number, clientY: number}} event @returns {Point} */
+  /**
+   * The pointer's position, from the corner of the cells.
+   * @param {Figure} figure @param {{clientX: number, clientY: number}} event @returns {Point}
+   */
   function pointOf({ root, picture }, { clientX, clientY }) {
     const { left, top } = root.getBoundingClientRect();
     const { box } = picture.size;
@@ -138,7 +141,10 @@
     for (const sum of sums) sum.style.display = view === whole ? "" : "none"; // aligned with the rows of the whole
   }
 
-  /** As many labels as fit. @param {Figure} figure @param {"row"|"col"} axis @param {number} pixels  of a cell @param {(i: number) => Point} placeOf */
+  /**
+   * The indices of as many labels as fit.
+   * @param {Figure} figure @param {"row"|"col"} axis @param {number} pixels  of a cell @param {(i: number) => Point} placeOf
+   */
   function label({ root, picture, view }, axis, pixels, placeOf) {
     const [first, ...others] = root.querySelectorAll(`.${axis}-label`);
     if (!first) return;
@@ -159,7 +165,7 @@
     first.replaceWith(...made);
   }
 
-  /** The labels that fit, now that so many cells are in view; the chosen one always. */
+  /** Draws the labels that fit in the current view, and always the chosen one. */
   function placesOf({ labels, always }, first, count, pixels, type) {
     const step = Math.max(1, Math.ceil((ROOM * type) / pixels));
     const free = (i) => i % step === 0 && always.every((one) => Math.abs(i - one) >= step);

@@ -12,7 +12,10 @@ const SIDE = 96;
 const INDEX = 22;
 const NAME = 34; // above a group, if there are several
 
-/** @typedef {{id: string, name: string|null, layers: number, heads: number, top: number, pixels: number, w: number, h: number, width: number, height: number}} Group */
+/**
+ * @typedef {{id: string, name: string|null, layers: number, heads: number, top: number, pixels: number, w: number, h:
+ * number, width: number, height: number}} Group
+ */
 
 /**
  * @param {import("../data/model_trace.js").ModelTrace} trace
@@ -30,7 +33,7 @@ function groupsOf({ attentions, model, picture }) {
   let below = 0;
   return attentions.filter(overviewOf).map(({ id, n_layer, n_head }) => {
     const { n_query, n_key } = picture(0, 0, id);
-    const pixels = Math.max(1, Math.round(SIDE / Math.max(n_query, n_key))); // whole pixels a cell: sharp wherever it is shown
+    const pixels = Math.max(1, Math.round(SIDE / Math.max(n_query, n_key))); // whole pixels per cell: always sharp
     const name = attentionName(model, id);
     const [w, h, top] = [pixels * n_key, pixels * n_query, below + (name ? NAME : 0)];
     const size = {
@@ -66,7 +69,7 @@ function nodesOf(trace, { id, name, layers, heads, top, pixels, w, h, width }) {
   ];
 }
 
-/** One canvas with all heads of an attention; forbidden cells are left see-through. @returns {string} a PNG as a data URL */
+/** One canvas with all heads of an attention; forbidden cells are transparent. @returns {string} a PNG as a data URL */
 function paintAll(trace, id, { layers, heads, pixels, w, h, width, height }) {
   const [sheet, one] = [document.createElement("canvas"), document.createElement("canvas")];
   Object.assign(sheet, { width, height });
@@ -82,7 +85,7 @@ function paintAll(trace, id, { layers, heads, pixels, w, h, width, height }) {
   return sheet.toDataURL("image/png");
 }
 
-/** For the forbidden cells. */
+/** The hatching of forbidden cells. */
 function hatching() {
   const stroke = { stroke: cssColour("--line-2"), "stroke-width": 0.9 };
   const lines = svg("path", { d: "M0 4L4 0M-1 1L1 -1M3 5L5 3", ...stroke });

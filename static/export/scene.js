@@ -63,7 +63,7 @@ export function textWidth(text, size, face = "--font") {
   return pen.measureText(text).width;
 }
 
-/** Lines of `width`, broken at spaces where there are some; after the last that is shown stands an ellipsis. */
+/** Lines of `width`, broken at spaces where possible; the last one ends with an ellipsis if text is left over. */
 function wrap(text, width, size) {
   const lines = [""];
   for (const piece of text.match(/\s+|[^\s\u3000-\u9fff]+|[\u3000-\u9fff]/gu) ?? []) {
@@ -76,7 +76,7 @@ function wrap(text, width, size) {
   return shown;
 }
 
-/** A word may be longer than the picture is wide. */
+/** Breaks a word that is wider than the picture. */
 function shortened(line, width, size) {
   if (textWidth(line, size) <= width) return line;
   const characters = [...line];

@@ -31,7 +31,7 @@ export async function stationScene(pictures, caption) {
   const drawn = await Promise.all(pictures.map((picture, i) => drawnAs(picture, `picture-${i}`)));
   const nodes = pictures.map((picture, i) => {
     const at = `translate(${Math.round(boxes[i].left - left)} ${Math.round(boxes[i].top - top)})`; // edges stay sharp
-    const name = pictures.length > 1 ? nameOf(picture) : ""; // of one alone the caption says it
+    const name = pictures.length > 1 ? nameOf(picture) : ""; // the caption names a single picture
     return svg("g", { transform: at }, headOf(picture, name, `ramp-${i}`, boxes[i].width), drawn[i]);
   });
   const width = Math.max(...boxes.map((box) => box.right)) - left;
@@ -57,14 +57,14 @@ function headOf(picture, name, id, width) {
   return [words || null, room && svg("g", { transform: `translate(${width - legend.width} -10)` }, legend.nodes)];
 }
 
-/** The legend alone, as markup that a serialiser wrote. @param {Picture} picture @param {string} id */
+/** The legend, as serialised markup. @param {Picture} picture @param {string} id */
 export function legendMarkup(picture, id) {
   const { nodes, width } = legendOf(picture, id);
   const size = { width: Math.ceil(width), height: 14, viewBox: `0 -11 ${Math.ceil(width)} 14` };
   return new XMLSerializer().serializeToString(svg("svg", { ...size, "aria-hidden": true }, nodes));
 }
 
-/** A matrix as markup that a serialiser wrote. @param {Extract<Picture, {kind: "matrix"}>} picture @param {string} id */
+/** A matrix, as serialised markup. @param {Extract<Picture, {kind: "matrix"}>} picture @param {string} id */
 export function matrixMarkup({ content, size }, id) {
   const { width, height } = size;
   const node = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}` }, fileNode(content, size, id));

@@ -5,11 +5,15 @@ import { cellIn, columnIn, products, rowIn, sum } from "./matrix.js";
 /**
  * @typedef {import("./matrix.js").Matrix} Matrix
  * @typedef {{a: ArrayLike<number>, b: ArrayLike<number>|null, values: number[], total: number}} Element  `b` null: the terms
- *   are no products; `total` may be more than their sum (a factor, a division, a bias): what is to be held beside the tensor
+ *   are no products; `total` may be more than their sum (a factor, a division, a bias): the number to compare with the
+ * tensor
  * @typedef {{scale: number|null}} Constants  of the attention
  */
 
-/** One head's matrices in, in the order of the identity's `of`. @type {Object<string, (of: any[], row: number, col: number, constants: Constants) => Element>} */
+/**
+ * One head's matrices in, in the order of the identity's `of`.
+ * @type {Object<string, (of: any[], row: number, col: number, constants: Constants) => Element>}
+ */
 const OPS = {
   /** q · k, times the scale. */
   scaled_product([q, k], row, col, { scale }) {
@@ -18,7 +22,7 @@ const OPS = {
     return { a, b, values, total: sum(values) * (scale ?? 1) };
   },
 
-  /** e to the power of a score, over the sum of its row; 0 where a mask forbids it, and where it forbids the whole row. */
+  /** e to the power of a score, divided by the row's sum; 0 for a forbidden cell and in a row without an allowed key. */
   masked_softmax([scores, mask], row, col) {
     const allowed = mask ? Array.from(rowIn(mask, row), (reasons) => reasons === 0) : null;
     const own = Array.from(rowIn(scores, row), (score, i) => (allowed && !allowed[i] ? -Infinity : Number(score)));
@@ -35,7 +39,7 @@ const OPS = {
     return { a, b, values, total: sum(values) };
   },
 
-  /** One times the other, element by element. */
+  /** The product, element by element. */
   product([a, b], row, col) {
     const [one, other] = [cellIn(a, row, col), cellIn(b, row, col)];
     return { a: [one], b: [other], values: [one * other], total: one * other };
@@ -55,13 +59,16 @@ const OPS = {
   },
 };
 
-/** Those that take all heads at once. */
+/** The operations over all heads at once. */
 const WHOLE = new Set(["sum_heads"]);
 
 /** Whether the page knows how to compute it. @param {import("./description.js").Identity|null} identity */
 export const isKnown = (identity) => identity !== null && Object.hasOwn(OPS, identity.op);
 
-/** One head of a tensor: several heads may share one (a mask; keys and values of a group). @param {any} tensor @param {number} head @param {number} count  heads of the attention */
+/**
+ * One head of a tensor: several heads may share one (a mask; keys and values of a group).
+ * @param {any} tensor @param {number} head @param {number} count  heads of the attention
+ */
 export function headOf(tensor, head, count) {
   if (tensor.shape.length < 3) return tensor;
   const [heads, rows, cols] = tensor.shape;
@@ -70,7 +77,7 @@ export function headOf(tensor, head, count) {
 }
 
 /**
- * One element of what an identity gives; null where the page does not know the operation, or lacks a tensor.
+ * One element of an identity's result; null if the page does not know the operation or lacks a tensor.
  * @param {import("./description.js").Identity} identity @param {(name: string) => any} tensorOf  a role's tensor of all heads, or a parameter
  * @param {{n_head: number, scale: number|null}} attention
  * @param {{head: number, row: number, col: number}} at

@@ -1,9 +1,12 @@
-/** What the page must know of interventions: whose masks they change, and which tokens their indices name. No DOM. */
+/** What the page needs to know about interventions: whose masks they change, and which tokens their indices name. No DOM. */
 
 import { runOf, stateOf } from "../state/run.js";
 import { startOf } from "./compare/compare.js";
 
-/** @typedef {import("../state/run.js").Run} Run  @typedef {import("../state/run.js").Intervention} Intervention  @typedef {import("./description.js").Attention} Attention */
+/**
+ * @typedef {import("../state/run.js").Run} Run
+ * @typedef {import("../state/run.js").Intervention} Intervention  @typedef {import("./description.js").Attention} Attention
+ */
 
 /** The attention that an intervention names, by default the first. @param {Intervention} one @param {Attention[]} attentions */
 const attentionOf = ({ where }, attentions) =>
@@ -17,7 +20,7 @@ export const maskEdited = (interventions, attentions) =>
   new Set(interventions.filter(({ kind }) => kind === "mask").map((one) => attentionOf(one, attentions)));
 
 /**
- * A run with other PADs, its interventions on the same tokens. One at a PAD that is no longer there is left out.
+ * A run with other PADs, with its interventions on the same tokens. An intervention at a removed PAD is left out.
  * @template {Pick<Run, "input"|"pad"|"interventions">} R
  * @param {R} run @param {Run["pad"]} pad @param {Attention[]} attentions  of the model
  * @returns {R}
@@ -52,7 +55,7 @@ function movedOne(one, { run, pad, attentions, move }) {
     if (where[name] === null && one.where[name] !== null) return null;
   }
   if (!one.from) return { ...one, where };
-  const other = runOf(stateOf(one.from)); // whatever it leaves out
+  const other = runOf(stateOf(one.from)); // also where it leaves fields out
   if (!hasPads(other, run.pad)) return where.query === one.where.query ? one : null; // row t of it replaces row t here
   const { count, side } = pad;
   const there = withPads(other, { ...other.pad, count, side }, attentions);
@@ -62,7 +65,7 @@ function movedOne(one, { run, pad, attentions, move }) {
 /** @param {Run} run @param {Run["pad"]} pad */
 const hasPads = (run, { count, side }) => run.pad.count === count && (count === 0 || run.pad.side === side);
 
-/** The index of the first PAD; Infinity where it comes after a text, whose tokens nobody has counted. @param {Pick<Run, "input"|"pad">} run */
+/** The index of the first PAD; Infinity after a text, whose tokens are not counted here. @param {Pick<Run, "input"|"pad">} run */
 function firstPadOf({ input, pad }) {
   if (pad.side === "left") return 0;
   return "token_ids" in input ? input.token_ids.length : Infinity;

@@ -13,7 +13,7 @@ const SPECIAL = { "<|pad|>": "PAD", "<|start|>": "START", "<|endoftext|>": "END"
 const MARKS = { " ": "·", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽", "\u3000": "□" };
 
 /**
- * Characters that draw nothing, or that move others about: controls, format characters (zero-width space and joiner,
+ * Characters that draw nothing or reorder others: controls, format characters (zero-width space and joiner,
  * bidirectional overrides, soft hyphen), separators.
  */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}]/u;
@@ -55,7 +55,10 @@ export function tokenLabel(token) {
     .join("");
 }
 
-/** A token in a sentence. Punctuation is quoted: "looks most at ," would not be readable. @param {Parameters<typeof tokenLabel>[0]} token */
+/**
+ * A token's name in a sentence. Punctuation is quoted, because "looks most at ," would be unreadable.
+ * @param {Parameters<typeof tokenLabel>[0]} token
+ */
 export function tokenName(token) {
   const label = tokenLabel(token);
   return /[\p{L}\p{N}]/u.test(label) ? label : `“${label}”`;
@@ -70,14 +73,14 @@ function markOf(character) {
   return ["text", character];
 }
 
-/** A label cut to `max` characters for an axis; the full one belongs into the hover. @param {string} label @param {number} max */
+/** A label cut to `max` characters for an axis; the full one belongs in the hover text. @param {string} label @param {number} max */
 export function shortLabel(label, max = 12) {
   const characters = [...label];
   return characters.length <= max ? label : `${characters.slice(0, max - 1).join("")}…`;
 }
 
 /**
- * Tokens in runs that share characters: a character whose bytes went to several tokens keeps them together.
+ * Groups of tokens that share characters: tokens with bytes of one character stay together.
  * @param {Token[]} tokens
  * @returns {{tokens: Token[], text: string|null}[]} `text`: what a run of several spells together, else null
  */
@@ -93,7 +96,7 @@ export function characterGroups(tokens) {
   return runs.map((run) => ({ tokens: run, text: run.length > 1 ? textOf(run) : null }));
 }
 
-/** What the bytes of some tokens spell. @param {Pick<Token, "bytes">[]} tokens @returns {string} */
+/** The text that the bytes of some tokens spell. @param {Pick<Token, "bytes">[]} tokens @returns {string} */
 export function textOf(tokens) {
   const hex = tokens.map((token) => token.bytes).join("");
   const bytes = Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));

@@ -12,7 +12,7 @@ export const columnIn = ({ shape: [rows, cols], data }, col) =>
 /** @param {Matrix} matrix @param {number} row @param {number} col */
 export const cellIn = ({ shape: [, cols], data }, row, col) => data[row * cols + col];
 
-/** Some columns, in this order. @param {Matrix} matrix @param {number[]} columns */
+/** The given columns, in this order. @param {Matrix} matrix @param {number[]} columns */
 export function columnsIn({ shape: [rows, cols], data }, columns) {
   const out = new Float32Array(rows * columns.length);
   for (let row = 0, i = 0; row < rows; row++) for (const col of columns) out[i++] = data[row * cols + col];
@@ -49,7 +49,7 @@ export function largest(values) {
 }
 
 /**
- * What LayerNorm makes of dimension `d` before its gain and bias: (x_d − μ) / √(σ² + ε) (Ba et al. 2016).
+ * LayerNorm of dimension `d`, before gain and bias: (x_d − μ) / √(σ² + ε) (Ba et al. 2016).
  * @param {ArrayLike<number>} x  [d_model] @param {number} d @param {number} eps
  */
 export function normalised(x, d, eps) {

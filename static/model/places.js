@@ -8,7 +8,7 @@ import { attentionsOf, stacksOf } from "./description.js";
  * @typedef {{attention: Attention, layer: number, role: string}} Part
  */
 
-/** @template T @param {(model: Model) => T} make @returns {(model: Model) => T} what `make` says of a description, once */
+/** @template T @param {(model: Model) => T} make @returns {(model: Model) => T} what `make` returns for a description, cached */
 function once(make) {
   /** @type {WeakMap<object, T>} */
   const known = new WeakMap();
@@ -28,7 +28,10 @@ const partsByTap = once((model) => {
   return new Map(parts);
 });
 
-/** The attention, layer and role that a tensor belongs to; null for any other. @param {Model} model @param {string} name @returns {Part|null} */
+/**
+ * The attention, layer and role that a tensor belongs to; null for any other.
+ * @param {Model} model @param {string} name @returns {Part|null}
+ */
 export const partOf = (model, name) => partsByTap(model).get(name) ?? null;
 
 const stacksByTap = once((model) => {
@@ -54,10 +57,16 @@ function tapsOf({ embedding, layers, final_norm: last, leaves }) {
 /** The side whose tokens are the positions of a tensor outside the attentions. @param {Model} model @param {string} name */
 export const sideOfTap = (model, name) => stacksByTap(model).get(name)?.side ?? model.description.writes ?? "source";
 
-/** Whether a tensor or a parameter is a module's own; a tensor counts as a module of itself. @param {string} path @param {string|undefined} name */
+/**
+ * Whether a tensor or a parameter belongs to a module; a tensor counts as its own module.
+ * @param {string} path @param {string|undefined} name
+ */
 export const isIn = (path, name) => name !== undefined && (name === path || name.startsWith(`${path}.`));
 
-/** The attention whose module an explanation names. @param {Model} model @param {string} path @param {number} layer @returns {Attention|null} */
+/**
+ * The attention whose module an explanation names.
+ * @param {Model} model @param {string} path @param {number} layer @returns {Attention|null}
+ */
 export const attentionAt = (model, path, layer) =>
   attentionsOf(model).find(({ roles }) => Object.values(roles).some(({ taps }) => isIn(path, taps[layer]))) ?? null;
 
@@ -71,7 +80,7 @@ export function stackWith(model, prefix) {
   return all.find(({ id }) => prefix === `${id}.`) ?? all[all.length - 1];
 }
 
-/** The LayerNorms of a stack in their order, each with its place; the last one has none. @param {Stack} stack */
+/** The LayerNorms of a stack in order, each with its place; the final one has none. @param {Stack} stack */
 export function normsOf({ layers, final_norm: last }) {
   const own = layers.flatMap(({ sublayers }, layer) =>
     sublayers.flatMap((sublayer) => (sublayer.norm ? [{ norm: sublayer.norm, layer, sublayer }] : [])),

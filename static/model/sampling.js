@@ -1,5 +1,5 @@
 /**
- * From logits to probabilities, like model/sampling.py: for a trace from a file, where no server has done it.
+ * From logits to probabilities, like model/sampling.py: for a trace from a file, without a server.
  * float64, over the whole vocabulary; ties go to the lower id.
  */
 

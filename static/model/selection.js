@@ -1,10 +1,13 @@
-/** What follows from the state and the trace together. */
-
-/** @typedef {import("../data/model_trace.js").ModelTrace} ModelTrace  @typedef {import("../state/store.js").State} State  @typedef {import("./sides.js").Side} Side */
+/** Selections that follow from the state and the trace together. */
 
 /**
- * The chosen (query, key) of the open attention: what the state says, kept inside the trace; without a choice the last
- * query (of a classifier [CLS]), and the key that it looks at most in the open head.
+ * @typedef {import("../data/model_trace.js").ModelTrace} ModelTrace
+ * @typedef {import("../state/store.js").State} State  @typedef {import("./sides.js").Side} Side
+ */
+
+/**
+ * The chosen (query, key) of the open attention: the state's, clamped to the trace; by default the last query (in a
+ * classifier, [CLS]) and the key that it looks at most in the open head.
  * @param {State} state
  * @param {ModelTrace} trace
  * @returns {{query: number, key: number}}
@@ -20,7 +23,8 @@ export function position(state, trace) {
 }
 
 /**
- * The row whose next token is shown: the query, where the open head's queries are the tokens that go on; else the last.
+ * The row whose next token is shown: the query if the open head's queries are on the side that grows, otherwise the
+ * last row.
  * @param {State} state @param {ModelTrace} trace
  */
 export function rowOf(state, trace) {
@@ -36,15 +40,18 @@ function lastOf({ model, written }, { side, tokens, real }) {
   return real.end - (ended ? 2 : 1);
 }
 
-/** The key with the largest weight in a row; the earliest of equals. @param {ModelTrace} trace @param {number} layer @param {number} head @param {number} query */
+/**
+ * The key with the largest weight in a row; the earliest of equals.
+ * @param {ModelTrace} trace @param {number} layer @param {number} head @param {number} query
+ */
 function strongestKey(trace, layer, head, query) {
   const detail = trace.detail;
   if (detail?.layer === layer && detail.head === head && detail.attention === trace.attention.id) {
     return detail.overview ? rowMaximum(detail.overview, query) : Math.min(query, trace.keys.tokens.length - 1);
   }
-  // Until another model's trace is here, its head is looked up in this one.
+  // Until the other model's trace arrives, its head is looked up in this one.
   const picture = trace.picture(Math.min(layer, trace.nLayer - 1), Math.min(head, trace.nHead - 1));
-  if (!picture) return Math.min(query, trace.keys.tokens.length - 1); // it says nowhere where it looks
+  if (!picture) return Math.min(query, trace.keys.tokens.length - 1); // an attention without an overview
   return rowMaximum({ data: picture.data, shape: [picture.n_query, picture.n_key] }, query);
 }
 
@@ -56,7 +63,7 @@ function rowMaximum({ data, shape }, query) {
   return best;
 }
 
-/** Whether the state shows no text at all: the page teaches instead. @param {State} state */
+/** Whether the state has no text; the page then shows examples. @param {State} state */
 export function isEmpty(state) {
   return state.file === null && state.ids === null && state.text === "";
 }

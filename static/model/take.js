@@ -3,8 +3,8 @@
 import { shown } from "./written.js";
 
 /**
- * The patch that puts token `id` after `position`; what was there before is kept as a branch.
- * A token taken inside the sentence ends the prompt there.
+ * The patch that puts token `id` after `position`. The previous continuation is kept as a branch. A token taken inside
+ * the sentence ends the prompt there.
  * @param {import("../data/model_trace.js").ModelTrace} trace
  * @param {import("../state/store.js").State} state
  * @param {number} position @param {number} id
@@ -15,7 +15,7 @@ export function taken({ model, written }, state, position, id) {
     tokens,
     real: { start, end },
   } = /** @type {import("./sides.js").Side} */ (written);
-  const before = tokens.slice(start, Math.min(position + 1, end)).map((token) => token.id); // PADs are no part of the text
+  const before = tokens.slice(start, Math.min(position + 1, end)).map((token) => token.id); // PADs are not part of the text
   const nPrompt = Math.min(state.nPrompt ?? end - start, before.length);
   return shown(state, model, [...before, id], nPrompt);
 }

@@ -36,7 +36,7 @@ export function groupsOf(tokens, unit) {
   });
 }
 
-/** Characters whose words are the same, side by side. @param {Character[]} characters @returns {Character[][]} */
+/** Consecutive characters of the same word. @param {Character[]} characters @returns {Character[][]} */
 function joined(characters) {
   /** @type {Character[][]} */
   const runs = [];
@@ -71,7 +71,7 @@ function isSpecial({ tokens }) {
   return tokens[0].special;
 }
 
-/** What they spell; bytes that are no character, as bytes. @param {Token[]} tokens @param {Unit} unit */
+/** The text that they spell; invalid bytes as bytes. @param {Token[]} tokens @param {Unit} unit */
 function labelOf(tokens, unit) {
   const text = textOf(tokens);
   if (tokens[0].special || (text.includes("\ufffd") && tokens.some(({ partial }) => partial)))

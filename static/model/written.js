@@ -8,12 +8,18 @@ import { attentionOf, writesTarget } from "./description.js";
 /** @param {any} model @returns {"source"|"target"} */
 export const writingSide = (model) => (writesTarget(model) ? "target" : "source");
 
-/** Whether the page's query is a row of what is written: of an encoder's open head it is not. @param {State} state @param {any} model */
+/**
+ * Whether the page's query is a row of the side that grows: not while a head of the encoder is open.
+ * @param {State} state @param {any} model
+ */
 export function followsQuery(state, model) {
   return attentionOf(model, state.attention).queries === writingSide(model);
 }
 
-/** The position, among the queries, of the token at `index` of what is written. @param {State} state @param {any} model @param {number} index */
+/**
+ * The position, among the queries, of the token at `index` of what is written.
+ * @param {State} state @param {any} model @param {number} index
+ */
 export const queryAt = (state, model, index) => index + offsetOf(state, writingSide(model));
 
 /**
@@ -25,6 +31,9 @@ export function shown(state, model, ids, nPrompt) {
   return writesTarget(model) ? { target: null, targetIds: ids, ...chosen } : { ids, nPrompt, ...chosen };
 }
 
-/** The ids of a hypothesis that a decoder reads: END is predicted by the last row, and never read. @param {{id: number}[]} tokens @param {number|null} end */
+/**
+ * The ids of a hypothesis that a decoder reads: END is predicted by the last row, and never read.
+ * @param {{id: number}[]} tokens @param {number|null} end
+ */
 export const writtenIds = (tokens, end) =>
   tokens.map(({ id }) => id).filter((id, i) => i < tokens.length - 1 || id !== end);

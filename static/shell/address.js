@@ -5,7 +5,7 @@ import { linkOf, readLink } from "../state/link.js";
 import { sameValue } from "../state/own.js";
 import { DEFAULTS } from "../state/store.js";
 
-/** Changes that open something: each is a step for Back. Everything else only rewrites the address. */
+/** Changes that open something: each is a step for Back. All others only rewrite the address. */
 const STEPS = [
   "model",
   "attention",
@@ -20,7 +20,7 @@ const STEPS = [
   "interventions",
   "compare",
 ];
-/** Steps that follow each other this fast (arrow keys through the heads) are one. */
+/** Steps that follow each other this fast (arrow keys through the heads) count as one. */
 const ONE_STEP_MS = 700;
 /** Browsers refuse more than about 100 rewrites in 30 seconds: typing writes when it pauses. */
 const WRITE_AFTER_MS = 250;
@@ -32,7 +32,7 @@ const WRITE_AFTER_MS = 250;
 export function mirrorUrl(store, declared) {
   let timer = 0;
   let lastStep = -Infinity; // performance.now() counts from the page's own start: the first step may come at once
-  let following = false; // the store is being set from the address: do not write it back
+  let following = false; // the store is being set from the address, so it is not written back
 
   const write = () => {
     clearTimeout(timer);
@@ -78,7 +78,7 @@ export function mirrorUrl(store, declared) {
   });
   addEventListener("pagehide", () => timer && write());
   return {
-    /** Write what has not been written yet. */
+    /** Writes pending changes. */
     flush: write,
     /** A link to what is shown. */
     link() {
@@ -100,6 +100,6 @@ export function linksOnly(store, declared) {
 
 /** @param {import("../state/store.js").State} state @param {import("../state/store.js").State} previous */
 function isStep(state, previous) {
-  if (previous.model === null) return false; // the start, not a choice
+  if (previous.model === null) return false; // the initial state, not a choice
   return isEmpty(state) !== isEmpty(previous) || STEPS.some((name) => !sameValue(state[name], previous[name]));
 }

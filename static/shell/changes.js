@@ -1,4 +1,4 @@
-/** Changes of the state: each is kept within what its model has, so a change to another model waits for it. */
+/** Changes of the state. Each is fitted to its model, so a change of the model waits until it is loaded. */
 
 import { errorText } from "../ui/error_text.js";
 import { fitted } from "./start.js";
@@ -12,9 +12,9 @@ import { switchedTo } from "./switched.js";
  */
 export function createChanges(store, { models, modelOf, files, status, declared }) {
   let newest = 0;
-  /** @type {string|null} the status before the model that is loading was asked for */
+  /** @type {string|null} the status before the model began to load */
   let earlier = null;
-  let mine = false; // the change is made here
+  let mine = false; // applies the change
 
   /** @param {import("../state/store.js").Patch} change */
   function make(change) {
@@ -26,16 +26,16 @@ export function createChanges(store, { models, modelOf, files, status, declared 
     }
   }
 
-  /** A model that is still loading comes too late. */
+  /** Gives up a model that is still loading. */
   function giveUp() {
     newest++;
     if (earlier !== null) status.show(/** @type {any} */ (earlier));
     earlier = null;
   }
-  // Back, and a file that was opened, are newer than a model that was chosen before them.
+  // Back, or opening a file, is newer than the model chosen before it.
   store.subscribe(() => mine || giveUp());
 
-  /** Once the model is known: at once, or when it has come and nothing else was chosen. @param {string} name @param {() => void} then */
+  /** Runs `then` once the model is known, unless something else was chosen meanwhile. @param {string} name @param {() => void} then */
   async function knowing(name, then) {
     giveUp();
     if (models.named(name)) return then();
@@ -63,10 +63,10 @@ export function createChanges(store, { models, modelOf, files, status, declared 
       else then();
     },
 
-    /** The same sentence, read by another model. @param {string} name */
+    /** Opens another model with the same sentence. @param {string} name */
     openModel: (name) => void knowing(name, () => make(files.allowed(switchedTo(models.named(name), store.get())))),
 
-    /** The state was set from elsewhere (Back): know its model, and keep it inside that. @param {() => void} then */
+    /** After the state was set from elsewhere (Back): loads its model and fits the state to it. @param {() => void} then */
     settle: (then) =>
       knowing(store.get().model ?? models.first, () => {
         make({});

@@ -1,4 +1,4 @@
-/** The page without a sentence: what this is, and sentences worth opening (static/examples.json). */
+/** The page without a sentence: what the app is, and examples (static/examples.json). */
 
 import { isEmpty } from "../model/selection.js";
 import { linkOf } from "../state/link.js";
@@ -27,13 +27,13 @@ export function createExamples({ actions, examples, models, frame }) {
   };
 }
 
-/** The change that shows an example, whatever was shown. @returns {import("../state/store.js").Patch} */
+/** The change that shows an example, whatever is open. @returns {import("../state/store.js").Patch} */
 export function patchOf({ see, at_least: claim, ...opened }) {
-  const { theme, type, lang, file, quiz, ...fresh } = DEFAULTS; // all but what is the reader's own
-  return { ...fresh, own: null, ...opened }; // an example is made of parts of the state
+  const { theme, type, lang, file, quiz, ...fresh } = DEFAULTS; // everything except the reader's settings
+  return { ...fresh, own: null, ...opened }; // an example has fields of the state
 }
 
-/** A card is a link, so that it can be opened beside the page too. */
+/** A card is a link, so that it can also be opened in a new tab. */
 function card(example, actions, opened) {
   const { see } = example;
   const patch = patchOf(example);

@@ -11,7 +11,7 @@ import { t } from "../ui/i18n.js";
 import { createPopover } from "../ui/popover.js";
 import { copy } from "./share.js";
 
-/** A picture may still be on its way when the menu is opened. */
+/** A picture may still be drawn when the menu opens: how often it looks again. */
 const [LOOKS, LOOK_MS] = [20, 150];
 
 /** @param {HTMLElement} root @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
@@ -55,7 +55,7 @@ export function createExport(root, { chooseFile, views, address, openStation }) 
       setTimeout(() => panel.hidden || items.contains(document.activeElement) || list(looks - 1), LOOK_MS);
   }
 
-  /** Do one, and say how it went, here. @param {() => Promise<string>} make */
+  /** Does one action and shows its result in the menu. @param {() => Promise<string>} make */
   async function run(make) {
     said.classList.remove("bad");
     setText(said, t("export.working"));
@@ -73,7 +73,7 @@ export function createExport(root, { chooseFile, views, address, openStation }) 
   };
 }
 
-/** What can be taken away at this moment, in sections. */
+/** The files that can be saved now, in sections. */
 function sectionsOf([trace, state, error], { run, views, address, station }) {
   if (!trace || error) return [h("p", { class: "dim" }, t(error ? "export.after_error" : "export.nothing"))];
   const view = views.find(({ id }) => id === state.view) ?? views[0];
@@ -122,7 +122,7 @@ function itemOf(name, file, click) {
   );
 }
 
-/** Both files, and how to load the one that was last pointed at. */
+/** Both formats, and the code that loads the one last pointed at. */
 function traceItems(item, save, { attention, layer, head }) {
   const code = h("code", { dataset: { testid: "snippet" } });
   const show = (format) =>

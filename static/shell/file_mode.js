@@ -37,12 +37,12 @@ export function createFileMode(store, sources) {
   let before = {};
 
   return {
-    /** @param {File} file @throws {FileError} and nothing has changed */
+    /** @param {File} file @throws {FileError} and then nothing has changed */
     async open(file) {
       if (file.size > LARGEST) throw new FileError("too_large", { limit: LARGEST / 1e6 });
       const buffer = await file.arrayBuffer();
       const name = describedBy(buffer);
-      if (name !== null) await sources.load(name).catch(() => {}); // then reading it says what is missing
+      if (name !== null) await sources.load(name).catch(() => {}); // reading it then reports what is missing
       const { key, meta, model } = sources.open(buffer, file.name);
       const state = store.get();
       if (state.file === null) before = state;
@@ -65,13 +65,16 @@ export function createFileMode(store, sources) {
       });
     },
 
-    /** Back to what was shown before; the selection made in the file stays if it still applies. */
+    /** Returns to what was shown before; the selection made in the file is kept where it still applies. */
     close() {
       const { view, theme, lang } = store.get();
       store.set({ ...before, view, theme, lang, file: null });
     },
 
-    /** The part of a change that a file allows. @param {import("../state/store.js").Patch} patch @returns {import("../state/store.js").Patch} */
+    /**
+     * The part of a change that a file allows.
+     * @param {import("../state/store.js").Patch} patch @returns {import("../state/store.js").Patch}
+     */
     allowed(patch) {
       if (store.get().file === null) return patch;
       return Object.fromEntries(Object.entries(patch).filter(([name]) => VIEWING.includes(name)));
@@ -79,7 +82,7 @@ export function createFileMode(store, sources) {
   };
 }
 
-/** The switches as they were set when the file was made. */
+/** The switches as saved in the file. */
 function switchesOf({ masks, pad, run }, model) {
   const { count = 0, side = "left", follow = true } = pad ?? {};
   const causal = masks.causal === trainedCausal(model) ? null : masks.causal;

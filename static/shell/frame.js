@@ -1,4 +1,4 @@
-/** The elements of the page, in order. Controls and panels are passed theirs; none looks one up. */
+/** The elements of the page, in order. Controls and panels are passed their elements and never look one up. */
 
 import { buildSide } from "../panels/heads/side.js";
 import { h, newId, replace } from "../ui/dom.js";

@@ -1,4 +1,4 @@
-/** The elements of the header. Language, type size and theme are the document's: only the page that owns it has them. */
+/** The elements of the header. Language, type size and theme belong to the document: only the page that owns it has them. */
 
 import { h } from "../ui/dom.js";
 import { LANGUAGE_SIGNS, language, t } from "../ui/i18n.js";

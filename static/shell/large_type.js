@@ -3,7 +3,7 @@
 import { remember } from "../ui/cookies.js";
 import { update } from "../ui/dom.js";
 
-/** What the server rendered: it reads the cookie. @returns {"normal"|"large"} */
+/** The size that the server rendered; it reads the cookie. @returns {"normal"|"large"} */
 export function chosenType() {
   return document.documentElement.dataset.type === "large" ? "large" : "normal";
 }

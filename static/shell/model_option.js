@@ -6,7 +6,7 @@ import { integer, millions, number, percent } from "../ui/format.js";
 import { hasString, t } from "../ui/i18n.js";
 import { languageName } from "./notes.js";
 
-/** The order in which the literature came to them is not the one to learn them in. */
+/** In the order in which they are easiest to learn, which is not historical. */
 const FAMILIES = ["decoder-only", "encoder-only", "encoder-decoder"];
 
 /** Models in groups, a group for each family. @param {any[]} models @returns {{family: string, models: any[]}[]} */
@@ -58,7 +58,7 @@ function familyName(family) {
 
 const card = ({ card: said }, name) => said?.evaluation?.[name];
 
-/** How good it is, by its card: in the measure of its family. */
+/** Its quality according to its card, in the measure of its family. */
 function qualityOf(model) {
   const [bits, share, beam] = [card(model, "bits_per_byte"), card(model, "accuracy"), card(model, "beam_4")];
   if (Number.isFinite(bits)) return t("header.bits", { bits: number(bits, 2) });

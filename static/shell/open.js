@@ -62,7 +62,7 @@ function aboutOf({ file, model, sides }) {
   return phrase("open.banner", { ...vars, file: h("b", { class: "mono" }, file) });
 }
 
-/** What is wrong, and what to do. @param {string} file @param {any} error */
+/** The error, and what to do about it. @param {string} file @param {any} error */
 function problemText(file, error) {
   const key = `open.error.${error.code}`;
   const known = error.code && hasString(key);
@@ -81,7 +81,7 @@ function problemBox() {
   return { node, show };
 }
 
-/** What needs the server rests until the reader goes back, and says why. @param {import("./frame.js").Frame} frame @param {boolean} locked */
+/** Locks what needs the server until the reader goes back, and says why. @param {import("./frame.js").Frame} frame @param {boolean} locked */
 function lock({ header, panels, side, sentence: { input } }, locked) {
   for (const part of [side.masks, panels.generation, header.model, header.share]) {
     if (part.inert === locked) continue;
@@ -95,7 +95,7 @@ function lock({ header, panels, side, sentence: { input } }, locked) {
   input.title = locked ? t("open.locked_sentence") : "";
 }
 
-/** A file that is dragged over the page: anywhere will do. @param {HTMLElement} root @param {EventTarget} ground @param {(files: File[]) => void} open */
+/** A file can be dropped anywhere on the page. @param {HTMLElement} root @param {EventTarget} ground @param {(files: File[]) => void} open */
 function followDrops(root, ground, open) {
   const target = h(
     "div",
@@ -116,7 +116,7 @@ function followDrops(root, ground, open) {
   ground.addEventListener("drop", (event) => {
     target.hidden = true;
     if (!isFile(event)) return;
-    event.preventDefault(); // or the browser leaves the page for the file
+    event.preventDefault(); // otherwise the browser opens the file instead of the page
     open([.../** @type {DataTransfer} */ (/** @type {DragEvent} */ (event).dataTransfer).files]);
   });
 }

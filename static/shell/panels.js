@@ -18,10 +18,10 @@ import { t } from "../ui/i18n.js";
  */
 export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) {
   const { opened } = frame;
-  /** @type {Map<View, HTMLElement>} one element a station, made when it is first opened */
+  /** @type {Map<View, HTMLElement>} one element per station, made when it is first opened */
   const stations = new Map();
   const sides = sidePanels.map((view) => sideOf(view, frame.panels[view.id]));
-  /** @type {WeakMap<HTMLElement, Set<string>>} the loading that each root was drawn in: once is enough */
+  /** @type {WeakMap<HTMLElement, Set<string>>} the load in which each root was drawn: once per load */
   const drawnIn = new WeakMap();
 
   const openView = (state) => views.find((view) => view.id === state.view) ?? views[0];
@@ -31,7 +31,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
     const beside = sides.filter((side) => {
       const has = hasView(side.view, model, state);
       if (!has || !side.view.hides) side.panel.hidden = !has; // the view hides itself
-      if (!has) side.panel.setAttribute("aria-busy", "false"); // nothing is on its way to it
+      if (!has) side.panel.setAttribute("aria-busy", "false"); // nothing will arrive for it
       return has;
     });
     return view ? [{ view, panel: opened, root: open(view) }, ...beside] : beside;
@@ -54,7 +54,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
     /** What the visible panels need. @returns {Set<string>} */
     needs: (state) => new Set(visible(state).flatMap(({ view }) => needsOf(view, state, modelOf(state)))),
 
-    /** Draw what can be drawn; the others keep their last picture and say that they are busy. `have` grows while one
+    /** Draws what can be drawn; the other panels keep their last picture and show that they are busy. `have` grows while one
      * state is being loaded. */
     draw(trace, state, have) {
       for (const { view, panel, root } of visible(state)) {
@@ -75,7 +75,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
       }
     },
 
-    /** Whether something new is on its way to every panel, or nothing any more. @param {boolean} busy */
+    /** Marks all panels as busy, or as up to date. @param {boolean} busy */
     busy(busy) {
       for (const panel of [opened, ...sides.map((side) => side.panel)]) panel.setAttribute("aria-busy", String(busy));
     },
@@ -96,7 +96,7 @@ function drawSafely(root, draw) {
   }
 }
 
-/** Why there is nothing to draw: a saved trace does not hold it, or the server said why there is none. @param {string[]} needs */
+/** Why there is nothing to draw: a saved trace lacks it, or the server refused it. @param {string[]} needs */
 function whatLacks(trace, needs) {
   const key = needs.map(trace.lacks).find(Boolean);
   if (key) return t(key);

@@ -1,4 +1,4 @@
-/** Where the panels stand: each says it itself, in its `frame`. */
+/** The places of the panels, according to their `frame`s. */
 
 import { h } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";

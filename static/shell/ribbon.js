@@ -32,7 +32,7 @@ export function createRibbon({ actions, views, modelOf, frame }) {
       if (view.id === open) frame.opened.setAttribute("aria-labelledby", tabs[i].id);
       if (view.id === open && open !== shown) reveal(root, tabs[i]);
     });
-    if (open !== shown && root.offsetWidth) shown = open; // asked for its width, the browser lays the whole page out
+    if (open !== shown && root.offsetWidth) shown = open; // reading its width makes the browser lay out the whole page
   };
 }
 
@@ -57,7 +57,7 @@ function wordOf(id) {
   return phrase(`ribbon.${id}`, { Q: letter("Q"), K: letter("K"), V: letter("V") });
 }
 
-/** On a phone the ribbon scrolls: bring the open station into sight, without moving the page. */
+/** On a phone the ribbon scrolls: scrolls the open station into view without moving the page. */
 function reveal(root, tab) {
   const middle = tab.offsetLeft + tab.offsetWidth / 2 - root.clientWidth / 2;
   root.scrollTo({ left: Math.max(0, middle), behavior: "smooth" });

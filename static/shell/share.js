@@ -10,7 +10,7 @@ export function createShare(button, { address, status }) {
   let timer = 0;
   button.addEventListener("click", async () => {
     const said = t((await copy(address.link())) ? "header.shared" : "header.share_failed");
-    button.style.minWidth = `${button.offsetWidth}px`; // the other buttons stay where they are
+    button.style.minWidth = `${button.offsetWidth}px`; // so that the other buttons do not move
     button.textContent = said;
     status.say(said);
     clearTimeout(timer);
@@ -34,7 +34,7 @@ function copyBySelection(text) {
   const field = document.createElement("textarea");
   field.value = text;
   field.style.position = "fixed";
-  (before?.parentElement ?? document.body).append(field); // an open menu stays open, for the focus stays inside
+  (before?.parentElement ?? document.body).append(field); // keeps the focus inside, so that an open menu stays open
   field.select();
   const copied = document.execCommand("copy");
   field.remove();

@@ -11,22 +11,23 @@ import { chosenTheme } from "./theme.js";
 
 /** @typedef {import("../state/store.js").State} State */
 
-/** What was chosen in another model's numbers. */
+/** Selections that refer to another model's numbers. */
 const UNCHOSEN = { cell: null, ffnUnit: null, answer: null };
 
 /**
- * What the address says, over the defaults; not yet kept inside what its model has.
+ * What the address says, over the defaults; not yet fitted to its model.
  * @param {import("../data/models.js").Models} models
  * @param {{start?: {layer: number, head: number}}} examples
  * @param {import("../state/own.js").Declared[]} declared  by the views
- * @returns {{state: State, replaced: string|null}} `replaced`: the model that the link names and that is not here
+ * @returns {{state: State, replaced: string|null}} `replaced`: the model that the link names and the server does not
+ * have
  */
 export function initialState(models, examples, declared) {
   const asked = readLink(location.search, declared);
   const missing = asked.model !== undefined && !models.list.some(({ name }) => name === asked.model);
   const model = missing || !asked.model ? models.first : asked.model;
   const reader = { theme: chosenTheme(), type: chosenType(), lang: language() };
-  const start = model === models.first ? examples.start : {}; // a head worth opening first, of that model
+  const start = model === models.first ? examples.start : {}; // that model's head to open first
   const state = { ...DEFAULTS, ...start, ...asked, model, ...reader };
   const replaced = missing ? /** @type {string} */ (asked.model) : null;
   return { state, replaced };
@@ -37,8 +38,8 @@ const isAnswer = ({ classes, vocab_size, never_sampled }, id) =>
   id !== null && id < (classes?.length || vocab_size) && (classes?.length > 0 || !never_sampled.includes(id));
 
 /**
- * `patch` kept inside what its model has, so that a link or another model never asks for what is not there. Another model
- * forgets what belonged to the tokens of the one before; another attention forgets the choice on a side that it has not.
+ * `patch` fitted to its model, so that a link or another model never requests what does not exist. Another model resets
+ * what refers to the previous one's tokens; another attention resets the choice on a side that it lacks.
  * @param {State} before
  * @param {import("../state/store.js").Patch} patch
  * @param {(state: State) => any} modelOf
@@ -88,7 +89,7 @@ export function fitted(before, patch, modelOf, declared) {
   };
 }
 
-/** A view that the model and its open attention have not gives way to the usual one, or to the first that there is. */
+/** A view that the model or its open attention lacks is replaced by the default, or else by the first available one. */
 function offered(id, model, state) {
   const has = (one) => VIEWS.some((view) => view.id === one && hasView(view, model, state));
   if (!VIEWS.some((view) => view.id === id) || has(id)) return id;

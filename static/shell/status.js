@@ -1,6 +1,6 @@
 /**
  * What the page is doing: `data-state` of its root for styles and tests, an announcement for screen readers, a banner
- * when the server is away, a line under the sentence when the text is the problem.
+ * when the server does not respond, a line under the sentence when the text is invalid.
  */
 
 import { setText, update } from "../ui/dom.js";
@@ -24,11 +24,11 @@ export function createStatus({ root, voice, banner }) {
     show(state) {
       root.dataset.state = state;
     },
-    /** Read out. @param {string} text */
+    /** Announces a text to screen readers. @param {string} text */
     say: (text) => setText(voice, text),
-    /** Something to know that hinders nothing. @param {string} text */
+    /** A remark that is not an error. @param {string} text */
     notice,
-    /** The server is away or full: count down to the next try. @param {import("../data/retry.js").Waiting} waiting */
+    /** The server does not respond or is full: counts down to the next try. @param {import("../data/retry.js").Waiting} waiting */
     waiting(waiting) {
       clearInterval(countdown);
       if (waiting === null) {
@@ -46,7 +46,7 @@ export function createStatus({ root, voice, banner }) {
         tell();
       }, 1000);
     },
-    /** The page could not start at all. @param {Error} error */
+    /** The page could not start. @param {Error} error */
     failed(error) {
       root.dataset.state = "error";
       const known = hasString("error.no_start");
@@ -55,7 +55,7 @@ export function createStatus({ root, voice, banner }) {
   };
 }
 
-/** What is wrong with a field, under it. @param {HTMLElement} problem @param {HTMLElement} input @param {Error|null} error */
+/** An error about a field, shown under it. @param {HTMLElement} problem @param {HTMLElement} input @param {Error|null} error */
 export function showProblem(problem, input, error) {
   problem.hidden = error === null;
   setText(problem, error ? errorText(error) : "");

@@ -1,11 +1,10 @@
-/** The same sentence, read by another model. */
+/** Opens another model with the same sentence. */
 
 import { writesTarget } from "../model/description.js";
 import { DEFAULTS } from "../state/store.js";
 
 /**
- * A translation is read greedily until someone turns the temperature up; a story goes
- * on as it did.
+ * A translation is greedy until the reader raises the temperature; for a story the settings stay.
  * @param {any} model @param {import("../state/store.js").State} state
  */
 export function switchedTo(model, { temperature }) {

@@ -37,7 +37,7 @@ export const number = (initial, low, high) => ({
   write: String,
 });
 
-/** One of some words; at first the first one. @template {string} T @param {...T} words @returns {Field<T>} */
+/** One of some words; the first is the default. @template {string} T @param {...T} words @returns {Field<T>} */
 export const choice = (...words) => ({
   initial: words[0],
   read: (text) => words.find((word) => word === text),
@@ -57,7 +57,7 @@ export const object = () => ({
   write: JSON.stringify,
 });
 
-/** @param {string} json @returns {unknown} undefined: it is not JSON */
+/** @param {string} json @returns {unknown} undefined if it is not JSON */
 function parsed(json) {
   try {
     return JSON.parse(json);
@@ -76,7 +76,7 @@ export const pair = () => ({
   write: joined,
 });
 
-/** Some indices in their order, each once; or one of some words. @template {string} T @param {...T} words @returns {Field<null|T|number[]>} */
+/** Distinct indices in ascending order, or one of some words. @template {string} T @param {...T} words @returns {Field<null|T|number[]>} */
 export const indices = (...words) => ({
   initial: null,
   read(text) {

@@ -11,7 +11,7 @@ import { isPlain, RUN_DEFAULTS, runOf, shortRun, stateOf } from "./run.js";
 /** @typedef {import("./store.js").State} State  @typedef {import("./own.js").Declared} Declared */
 
 /**
- * What a link says. What is missing, or cannot be read, is left out.
+ * The state that a link has. Missing and invalid values are left out.
  * @param {string} search  of the address @param {Declared[]} declared  by the views
  * @returns {Partial<State>}
  */
@@ -19,7 +19,7 @@ export function readLink(search, declared) {
   const params = fromOldLink(new URLSearchParams(search));
   const own = ownIn(params, declared);
   const page = pageIn(params);
-  if (page.against) page.compare = true; // the patch says so
+  if (page.against) page.compare = true; // the patch implies it
   return { ...runIn(params), ...page, ...(Object.keys(own).length ? { own } : {}) };
 }
 
@@ -41,7 +41,7 @@ export function linkOf(state, declared) {
   return query ? `/?${query}` : "/";
 }
 
-/** `against` implies `compare`, and means nothing without it. @param {string} name @param {State} state */
+/** `against` implies `compare` and has no effect without it. @param {string} name @param {State} state */
 function isSaid(name, { compare, against }) {
   if (name === "against") return compare;
   return name !== "compare" || against === null;
@@ -52,7 +52,7 @@ function writeRun(params, state) {
   const run = runOf(state);
   if (!isPlain(run)) params.set("run", JSON.stringify(shortRun(run)));
   else if (state.model !== null) params.set("model", state.model);
-  // Beside token ids, the text is only what was typed.
+  // With token ids, the text is only what was typed.
   if ((isPlain(run) || state.ids) && state.text) params.set("text", state.text);
 }
 

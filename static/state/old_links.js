@@ -15,7 +15,10 @@ const RENAMED = {
   swap: "embedding.swap",
 };
 
-/** Parts of the run, by their old names: from text to a part; undefined where it cannot be read. @type {Object<string, (text: string) => object|undefined>} */
+/**
+ * Parts of the run, by their old names: from text to a part; undefined where it cannot be read.
+ * @type {Object<string, (text: string) => object|undefined>}
+ */
 const RUN_PARTS = {
   ids: (text) => given(readIds(text), (ids) => ({ input: { token_ids: ids } })),
   target: (text) => ({ target: text }),
@@ -28,7 +31,7 @@ const RUN_PARTS = {
 };
 
 /**
- * The same link as it is written today.
+ * The same link in today's form.
  * @param {URLSearchParams} old @returns {URLSearchParams}
  */
 export function fromOldLink(old) {
@@ -49,7 +52,7 @@ export function fromOldLink(old) {
 /** @param {string} name  of a parameter */
 const isOld = (name) => name === "step" || Object.hasOwn(RUN_PARTS, name) || Object.hasOwn(RENAMED, name);
 
-/** A run that has no ids is about the text beside it. @param {any} run @param {URLSearchParams} params */
+/** A run without ids belongs to the text beside it. @param {any} run @param {URLSearchParams} params */
 function withText(run, params) {
   const model = params.get("model");
   const text = params.get("text");

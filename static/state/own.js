@@ -3,7 +3,7 @@
  * link as `view.name=value`. No other code needs to know about it.
  */
 
-/** @typedef {Object<string, Object<string, any>>} OwnValues  by view, then by name; what has its initial value may be missing */
+/** @typedef {Object<string, Object<string, any>>} OwnValues  by view, then by name; initial values may be missing */
 /** @typedef {{view: string, fields: Object<string, import("./fields.js").Field<any>>}} Declared */
 
 /**
@@ -26,7 +26,7 @@ export function ownState(view, fields) {
   };
 }
 
-/** `patch` laid over `own`; the same object where nothing changes. @param {OwnValues} own @param {OwnValues} patch @returns {OwnValues} */
+/** `own` with `patch` applied; the same object if nothing changes. @param {OwnValues} own @param {OwnValues} patch @returns {OwnValues} */
 export function mergedOwn(own, patch) {
   let merged = own;
   for (const [view, values] of Object.entries(patch)) {
@@ -38,7 +38,7 @@ export function mergedOwn(own, patch) {
   return merged;
 }
 
-/** The change that forgets what belonged to the sentence before. @param {Declared[]} declared @returns {OwnValues} */
+/** The change that resets what belonged to the previous sentence. @param {Declared[]} declared @returns {OwnValues} */
 export function anotherSentence(declared) {
   const forgotten = declared.map(({ view, fields }) => {
     const ending = Object.entries(fields).filter(([, field]) => field.until === "sentence");
@@ -47,7 +47,7 @@ export function anotherSentence(declared) {
   return Object.fromEntries(forgotten);
 }
 
-/** By what they hold. @param {any} a @param {any} b */
+/** Compares by value. @param {any} a @param {any} b */
 export function sameValue(a, b) {
   if (typeof a !== "object" || typeof b !== "object") return Object.is(a, b);
   return a === b || JSON.stringify(a) === JSON.stringify(b);

@@ -16,7 +16,7 @@
  *   "padFollow"|"interventions">} RunState
  */
 
-/** The most PADs that the page puts beside a sentence. */
+/** The largest number of PADs that the page adds. */
 export const MOST_PADS = 8;
 
 /** @type {RunState} */
@@ -60,7 +60,7 @@ export function runOf({
 }
 
 /**
- * The change that opens `run`. A run may come from anywhere (a link, a file): what is missing or invalid is as by default.
+ * The change that opens `run`. A run may come from a link or a file: missing and invalid fields get their defaults.
  * @param {any} run @returns {RunState}
  */
 export function stateOf(run) {
@@ -81,7 +81,7 @@ export function stateOf(run) {
 }
 
 /**
- * The run without what it has by default: {} says that nothing was asked.
+ * The run without default values: {} if nothing differs from them.
  * @param {Run} run @returns {Partial<Run>}
  */
 export function shortRun(run) {
@@ -89,7 +89,7 @@ export function shortRun(run) {
 }
 
 /**
- * Run B out of run A. The patch is laid over A field by field; an input is another input, not a mixture of both.
+ * Run B from run A: the patch replaces fields of A. An input is replaced whole.
  * @param {Run} run @param {Object<string, any>} patch @returns {Run}
  */
 export function patched(run, patch) {
@@ -105,7 +105,7 @@ function laidOver(value, patch) {
   return { ...value, ...Object.fromEntries(fields) };
 }
 
-/** Whether a run is a model and a text, nothing more. @param {Run} run */
+/** Whether a run is only a model and a text. @param {Run} run */
 export const isPlain = (run) => Object.keys(shortRun({ ...run, model: null, input: emptied(run.input) })).length === 0;
 
 /** @param {Run["input"]} input */

@@ -6,7 +6,7 @@ import { RUN_DEFAULTS } from "./run.js";
 
 /**
  * @typedef {Object} State
- * @property {string|null} model  null until the list of models is here: then the server's default
+ * @property {string|null} model  null until the list of models has arrived, then the server's default
  * @property {string} text
  * @property {number[]|null} ids  when set, the truth about the tokens: a link replays them, nothing is drawn again
  * @property {number|null} nPrompt  how many of `ids` were the prompt
@@ -23,9 +23,10 @@ import { RUN_DEFAULTS } from "./run.js";
  * @property {"left"|"right"} padSide
  * @property {boolean} padMask  whether they are masked
  * @property {boolean} padFollow  whether position ids follow that mask, or count PADs too
- * @property {number[]|null} cell  [row, col] of what is looked at, where that is no query × key; null: nothing yet
+ * @property {number[]|null} cell  [row, col] of the chosen element of a matrix that is not query × key; null: none yet
  * @property {number|null} ffnUnit  the chosen unit of the open layer's FFN
- * @property {number|null} answer  the token (of a classifier the class) whose logit is explained; null: the most likely
+ * @property {number|null} answer  the token (in a classifier, the class) whose logit is explained; null: the most
+ * likely
  * @property {import("./run.js").Intervention[]} interventions  changes to the run, in this order
  * @property {import("./own.js").OwnValues} own  by view
  * @property {boolean} quiz  answers stay covered until they are guessed: see learn/quiz/quiz.js
@@ -41,8 +42,8 @@ import { RUN_DEFAULTS } from "./run.js";
  * @property {"normal"|"large"} type
  * @property {"en"|"ja"} lang
  *
- * @typedef {Partial<Omit<State, "own">> & {own?: import("./own.js").OwnValues|null}} Patch  `own` is laid over what is there; null
- *   forgets all of it
+ * @typedef {Partial<Omit<State, "own">> & {own?: import("./own.js").OwnValues|null}} Patch  `own` is merged into the
+ * existing one; null resets it
  */
 
 /** @type {Readonly<State>} */

@@ -7,7 +7,7 @@ import { t } from "../ui/i18n.js";
 import { drawFormula } from "./station.js";
 
 /**
- * A row of choices, one of which is on.
+ * A row of choices, one of which is selected.
  * @param {string} area  of the catalogue: `${area}.choose` says what is chosen, `${area}.<name>` each choice
  * @param {string[]} names
  */
@@ -40,7 +40,7 @@ export function part(name) {
   return { element, title, about, tools, place, said };
 }
 
-/** Its words. @param {ReturnType<typeof part>} one @param {any} title @param {any} about */
+/** Its heading and text. @param {ReturnType<typeof part>} one @param {any} title @param {any} about */
 export function nameOfPart(one, title, about) {
   replace(one.title, title);
   replace(one.about, about);
@@ -57,13 +57,16 @@ export const scrolling = (label, table) =>
  * @property {any} name
  * @property {number} share  of the longest bar, 0 to 1
  * @property {string} value  the number beside it
- * @property {string} words  all of it, with its digits
+ * @property {string} words  the bar in words, with its digits
  * @property {boolean} [chosen]
  * @property {string} [role]  whose colour the bar has
  * @property {() => void} [onChoose]
  */
 
-/** Numbers as bars, longest first, each a button where it can be chosen. @param {HTMLElement} root @param {{label: string, bars: Bar[]}} list */
+/**
+ * Numbers as bars, longest first; each is a button if it can be chosen.
+ * @param {HTMLElement} root @param {{label: string, bars: Bar[]}} list
+ */
 export function drawBarList(root, { label, bars }) {
   keepingFocus(root, () => replace(root, h("ol", { class: "bar-list", "aria-label": label }, bars.map(barOf))));
 }
@@ -89,7 +92,7 @@ function barOf({ id, name, share, value, words, chosen, role, onChoose }) {
   return h("li", null, h("button", { ...attrs, on: { click: onChoose } }, inside));
 }
 
-/** The fixed parts of a station that is not about one head. @param {Element} root */
+/** The fixed parts of a station that does not show one head. @param {Element} root */
 export function buildLayerStation(root) {
   const [title, tools] = [h("h1", { dataset: { testid: "opened-title" } }), h("div", { class: "tools" })];
   const [formula, body] = [h("div", { class: "formula" }), h("div", { class: "station-body" })];

@@ -2,7 +2,7 @@
 
 import { t } from "../ui/i18n.js";
 
-/** @type {Map<string, string[]>} the same array for the same words: a picture then has nothing to draw anew */
+/** @type {Map<string, string[]>} the same array for the same words, so that a picture is not redrawn */
 const known = new Map();
 
 /** "X", "layer 0", … @param {number} count  depths: one more than there are layers @returns {string[]} */

@@ -1,4 +1,4 @@
-/** A wide matrix, one page of dimensions at a time so that each has at least a pixel: none is left out. */
+/** A wide matrix, one page of dimensions at a time, so that each dimension has at least one pixel. */
 
 import { h, setText, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
@@ -7,7 +7,10 @@ import { t } from "../ui/i18n.js";
 const BESIDE = 132;
 const FEWEST = 32;
 
-/** The dimensions of a page: all of them where they fit, else a power of two. @param {number} count @param {number} width  pixels */
+/**
+ * The number of dimensions per page: all of them if they fit, otherwise a power of two.
+ * @param {number} count @param {number} width  pixels
+ */
 export function pageSize(count, width) {
   const room = Math.max(FEWEST, width - BESIDE);
   return count <= room ? count : 2 ** Math.floor(Math.log2(room));

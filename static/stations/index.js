@@ -18,12 +18,12 @@
  * @property {import("../state/own.js").Declared} [own]  its own state: see ../state/own.js
  * @property {Need[]|((state: import("../state/store.js").State, model: any) => Need[])} needs  `draw` is only called with a trace that has them
  * @property {string|((state: import("../state/store.js").State, model: any) => string)} [why]  what the inspector explains
- *   while it is open: a name of panels/inspector/explanations/index.js; "weight" where nothing is said
+ *   while it is open: a name of panels/inspector/explanations/index.js; "weight" if it is missing
  * @property {boolean} [ofHead]  it shows the open head alone: its files and titles name that head
  * @property {Given|((state: import("../state/store.js").State, model: any) => Given|undefined)} [gives]  the answer that it shows, which the quiz
  *   covers until the reader has guessed
  * @property {boolean} [saysWhatLacks]  it is drawn without what a saved trace can never have, and says so itself: by `trace.lacks`
- * @property {boolean} [hides]  of a panel: it hides its place itself, by what the state says
+ * @property {boolean} [hides]  of a panel: it hides its place itself, depending on the state
  * @property {string[]} [roles]  that the open attention must have ("overview": whatever its pictures are drawn from)
  * @property {(model: any) => boolean} [has]  whether a model has this at all; by default every one
  * @property {(root: HTMLElement, trace: import("../data/model_trace.js").ModelTrace,
@@ -49,10 +49,16 @@ import tokens from "./tokens/tokens.js";
 /** @type {View[]} */
 export const VIEWS = [tokens, embedding, qkv, scores, mask, weights, av, ffn, residual, lens, prediction, computation];
 
-/** Whether a view is offered. @param {View} view @param {any} model @param {Pick<import("../state/store.js").State, "attention"|"layer">} state */
+/**
+ * Whether a view is offered.
+ * @param {View} view @param {any} model @param {Pick<import("../state/store.js").State, "attention"|"layer">} state
+ */
 export const hasView = (view, model, state) => (view.has?.(model) ?? true) && hasRoles(view.roles ?? [], model, state);
 
-/** The answer that the open view shows. @param {View[]} views @param {import("../state/store.js").State} state @param {any} model @returns {Given|undefined} */
+/**
+ * The answer that the open view shows.
+ * @param {View[]} views @param {import("../state/store.js").State} state @param {any} model @returns {Given|undefined}
+ */
 export function givenBy(views, state, model) {
   const gives = views.find(({ id }) => id === state.view)?.gives;
   return typeof gives === "function" ? gives(state, model) : gives;

@@ -12,7 +12,7 @@ import { typeScale } from "../type.js";
 
 const ROW = 30;
 const MARGIN = { l: 112, r: 24, t: 34, b: 8, pad: 4 };
-/** The least that a logarithmic axis shows, when it shows anything this small. */
+/** The smallest value on a logarithmic axis. */
 const SMALLEST = 1e-6;
 
 /**
@@ -47,7 +47,7 @@ async function render(parts) {
   const turn = ++parts.turn;
   try {
     await plotly.load();
-    if (turn !== parts.turn || parts.root.clientWidth === 0) return; // a newer one draws, or it is hidden
+    if (turn !== parts.turn || parts.root.clientWidth === 0) return; // a newer call draws, or the element is hidden
     parts.width = parts.root.clientWidth;
     await plotly.react(parts.plot, dataOf(parts.bars), layoutOf(parts.bars, parts.width), configOf(parts));
     const chosen = ({ points }) => parts.bars.onChoose(points[0].pointIndex);
@@ -67,7 +67,7 @@ function heightOf({ rows }) {
   return MARGIN.t + MARGIN.b + ROW * rows.length;
 }
 
-/** One trace a series; an axis of numbers, since two tokens may look the same. @param {Bars} bars */
+/** One trace per series. The axis is numeric, because two tokens may look the same. @param {Bars} bars */
 function dataOf({ rows, series, log }) {
   return series.map(({ name, colour }, i) => ({
     type: "bar",
@@ -127,7 +127,7 @@ function linearAxis(rows, width) {
   return { type: "linear", range: [0, Math.min(1, most * 1.04)], tickformat: ".0%", nticks: width < 480 ? 4 : 6 };
 }
 
-/** Whole powers of ten, from the smallest that is there to 1. */
+/** Whole powers of ten, from the smallest value to 1. */
 function logAxis(rows) {
   const least = Math.min(...rows.flatMap(({ values }) => values.filter((value) => value > SMALLEST)));
   const low = Math.floor(Math.log10(Math.max(least, SMALLEST)));

@@ -19,7 +19,7 @@ import { tokenText } from "../../ui/token_text.js";
  * @property {((id: number) => void)|null} onTake
  */
 
-/** Shares that an axis may end at. */
+/** The shares at which an axis may end. */
 const ROUND = [0.01, 0.02, 0.03, 0.05, 0.08, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9];
 
 const partsOf = perRoot((root) => {
@@ -50,7 +50,7 @@ export function drawBars(root, { candidates, actual, onTake }) {
   parts.rows.forEach((row, i) => showRow(row, candidates[i], { full, actual, onTake }));
 }
 
-/** A round number that the longest bar stays under: it is written over the bars. @param {Candidate[]} candidates */
+/** A round number above the longest bar; it is written over the bars. @param {Candidate[]} candidates */
 export function scaleOf(candidates) {
   const longest = Math.max(...candidates.flatMap(({ before, after }) => [before, after]));
   return ROUND.find((round) => longest <= round) ?? 1;
@@ -73,7 +73,7 @@ function makeRow() {
 }
 
 function showRow({ row, button, name, pale, solid, before, after }, candidate, { full, actual, onTake }) {
-  const word = `${candidate.id} ${candidate.text}`; // another model may have another word for the same id
+  const word = `${candidate.id} ${candidate.text}`; // another model may spell the same id differently
   if (row.word !== word) replace(name, tokenText(candidate));
   row.word = word;
   row.take = onTake && (() => onTake(candidate.id));
@@ -89,7 +89,7 @@ function showRow({ row, button, name, pale, solid, before, after }, candidate, {
   update(button, { dataset: { id, kept, before: candidate.before, after: candidate.after } });
 }
 
-/** A row in words, with more digits than there is room for. @param {Candidate} candidate @param {boolean} actual */
+/** A row as text, with more digits than fit on the page. @param {Candidate} candidate @param {boolean} actual */
 function labelOf(candidate, actual) {
   const { id, before, after, kept } = candidate;
   const vars = { token: tokenName(candidate), id, before: percent(before, 3), after: percent(after, 3) };

@@ -7,7 +7,7 @@ import { largest } from "../../model/matrix.js";
 import { h, perRoot, setText, svg, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 
-/** The picture's own units: a bar is 1 wide, the largest term reaches this far from the middle. */
+/** In the picture's units: a bar is 1 wide, and the largest term is this high. */
 const REACH = 50;
 
 /**

@@ -13,7 +13,7 @@ export const THIN = 0.01;
  */
 
 /**
- * The lines that are worth drawing, and of how many.
+ * The lines to draw, and how many there are in all.
  * @param {Weights} weights @returns {{lines: Line[], count: number}}
  */
 export function linesOf({ series, shape: [nQuery, nKey], forbidden }) {
@@ -33,7 +33,7 @@ export function linesOf({ series, shape: [nQuery, nKey], forbidden }) {
 }
 
 /**
- * All weights of one token, the largest first: of a query to its keys, of a key from its queries; none that is forbidden.
+ * All allowed weights of one token, largest first: of a query to its keys, or of a key from its queries.
  * @param {Weights} weights @param {number} index  of the series @param {{role: "q"|"k", index: number}} at
  * @returns {{other: number, weight: number}[]}
  */
@@ -58,7 +58,7 @@ export function meanOf(matrices) {
 }
 
 /**
- * The same numbers as one matrix, for the table and the CSV: of several heads, the rows of each under the other.
+ * The same numbers as one matrix, for the table and the CSV; several heads are stacked.
  * @param {Weights} weights @param {string[]} rows @param {string[]} cols
  */
 export function asMatrix({ series, shape: [nQuery, nKey], forbidden }, rows, cols) {

@@ -11,12 +11,12 @@ const FONT = ["font-family", "font-size", "font-weight", "white-space"];
 const LOOKS = ["fill", "opacity", ...STROKE, ...FONT];
 const PAGE_ONLY = ["role", "tabindex", "class", "aria-pressed", "aria-describedby"];
 const DASH = ["solid", "dash", "dot", "longdashdot", "8px,3px", "2px,6px"];
-/** Points of a curve: two lines would make a kink. */
+/** Points of a curve: two straight lines would have a kink. */
 const STEPS = 14;
-/** With more lines than this, those of the same head and about the same weight are one trace, which has no hover. */
+/** With more lines than this, those of one head and similar weight are one trace without hover. */
 const MANY = 400;
 
-/** What is on the page, with its looks written out: a file has no style sheet. @param {SVGSVGElement} drawn */
+/** The picture on the page with its styles inlined, because a file has no style sheet. @param {SVGSVGElement} drawn */
 export function lookedAs(drawn) {
   const copy = /** @type {SVGSVGElement} */ (drawn.cloneNode(true));
   for (const title of copy.querySelectorAll(".title")) title.setAttribute("x", "8"); // wherever it was scrolled to

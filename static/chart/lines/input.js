@@ -57,14 +57,14 @@ function middle(node) {
   return left + width / 2;
 }
 
-/** Scroll the picture sideways, never the page. @param {HTMLElement} box @param {Element} node */
+/** Scrolls the picture sideways, never the page. @param {HTMLElement} box @param {Element} node */
 export function bringIntoSight(box, node) {
   const [inside, outside] = [node.getBoundingClientRect(), box.getBoundingClientRect()];
   if (inside.left < outside.left) box.scrollLeft -= outside.left - inside.left + 24;
   else if (inside.right > outside.right) box.scrollLeft += inside.right - outside.right + 24;
 }
 
-/** The names of the rows stay where they can be read. @param {HTMLElement} box */
+/** Keeps the names of the rows in view. @param {HTMLElement} box */
 export function keepTitles(box) {
   for (const title of box.querySelectorAll(".title")) title.setAttribute("x", String(8 + box.scrollLeft));
 }

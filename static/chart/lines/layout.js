@@ -7,9 +7,9 @@ const PAD = 7;
 const EDGE = 8;
 const BOX = 26;
 const TITLE = 20;
-/** For the characters that several tokens spell together. */
+/** Space for characters that several tokens spell together. */
 const SPELLED = 20;
-/** Between neighbouring heads' lines at one token. */
+/** The distance between the lines of neighbouring heads at one token. */
 const BESIDE = 3;
 
 /**
@@ -19,7 +19,7 @@ const BESIDE = 3;
  */
 
 /**
- * Both rows side by side, each as wide as its words; the shorter one in the middle of the other.
+ * Both rows, each as wide as its words; the shorter one is centred on the other.
  * @param {{above: string[], below: string[], spelled: boolean}} labels  spelled: with room for the characters of groups
  * @param {number} room  width of the page's column
  * @param {{measure: (text: string) => number, type: number}} font @returns {Layout}

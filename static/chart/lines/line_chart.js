@@ -67,7 +67,7 @@ function decadesOf(lines) {
   return { low, high: Math.max(low + 1, Math.ceil(Math.max(...all))) };
 }
 
-/** A line at each power of ten, or at as many as can be told apart; within two of them also at 2 and 5. */
+/** A line at each power of ten, or at as many as fit; within two powers also at 2 and 5. */
 function gridOf({ low, high }, y, right) {
   const step = Math.max(1, Math.ceil((high - low) / 7));
   const ticks = [];
@@ -91,7 +91,7 @@ function axisOf({ steps, title }, x, bottom, right) {
   ];
 }
 
-/** Dots and solid, or squares and dashes: not by colour alone. */
+/** Solid with dots, or dashed with squares: lines do not differ by colour alone. */
 function lineOf({ values }, i, x, y) {
   const points = values.map((value, step) => (value > 0 ? [x(step), y(value)] : null));
   const path = points

@@ -48,7 +48,7 @@ const partsOf = perRoot((root) => {
   const parts = { root, box, note, readout, table, id, picture: null, width: 0, active: null, svg: null, layout: null };
   parts.light = (active, spoken) => light(parts, active, spoken);
   followTokens(box, parts);
-  box.addEventListener("scroll", () => keepTitles(box)); // what the rows are stays in sight
+  box.addEventListener("scroll", () => keepTitles(box)); // the rows' titles stay in view
   announce(box, () => parts.picture && parts.svg && { kind: "lines", content: contentOf(parts), plot: parts.svg });
   new ResizeObserver(() => parts.picture && root.clientWidth !== parts.width && paint(parts)).observe(root);
   return parts;
@@ -89,7 +89,7 @@ function paint(parts) {
   parts.light(null, true);
 }
 
-/** A new choice, or other tokens: the chosen query is scrolled to. */
+/** Scrolls to the chosen query after a new choice or new tokens. */
 function showChosen(parts) {
   const {
     box,
@@ -122,7 +122,7 @@ function svgOf({ picture, found, layout, lit, id }, above, below) {
   );
 }
 
-/** Light one token's lines and say its weights; null: the chosen query's. @param {{role: "q"|"k", index: number}|null} active */
+/** Highlights one token's lines and names its weights; null: the chosen query's. @param {{role: "q"|"k", index: number}|null} active */
 function light(parts, active, spoken) {
   const { picture, found, layout, readout, lit } = parts;
   parts.active = active;
@@ -140,7 +140,7 @@ function light(parts, active, spoken) {
   if (readout.textContent !== text) replace(readout, ...words);
 }
 
-/** What an export needs to know. */
+/** The data that an export needs. */
 function contentOf({ picture, layout, found }) {
   const { matrix, legend, id, label, title, weights, above } = picture;
   return {

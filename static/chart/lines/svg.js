@@ -6,7 +6,7 @@ import { pathOf, shiftOf } from "./layout.js";
 /** With more lines than this, those of the same head and hundredth of opacity are one path. */
 const MANY = 1500;
 
-/** A head is never told by its colour alone. */
+/** Heads do not differ by colour alone. */
 export const DASHES = [null, "7 4", "2 3", "12 3 2 3", "5 2", "1 5"];
 
 /** The custom property with a series' colour: one alone has the page's own. @param {number} i @param {number} count */
@@ -15,7 +15,7 @@ export const colourName = (i, count) => (count === 1 ? "--accent" : `--series-${
 /** @typedef {import("./data.js").Line} Line  @typedef {import("./layout.js").Layout} Layout */
 
 /**
- * The lines, as thick as `width`; the strongest are on top.
+ * The lines, of thickness `width`; the strongest are on top.
  * @param {Line[]} lines @param {Layout} layout @param {{above: "q"|"k", count: number, width: number}} look
  */
 export function linePaths(lines, layout, { above, count, width }) {
@@ -101,7 +101,7 @@ export function groupFrames(boxes, groups, { box, type }, above) {
   });
 }
 
-/** What a row is, at its beginning. @param {string} text @param {"q"|"k"} role @param {number} y @param {number} type */
+/** A row's title, at its beginning. @param {string} text @param {"q"|"k"} role @param {number} y @param {number} type */
 export function rowTitle(text, role, y, type) {
   return svg("text", { x: 8, y, class: `title ${role}`, "font-size": 12 * type }, text);
 }

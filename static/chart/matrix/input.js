@@ -9,10 +9,13 @@ import { between, zoomed } from "./view.js";
 
 /** @typedef {import("./matrix.js").Parts} Parts */
 
-/** A pointer that moved no further than this, in pixels, clicked. */
+/** If the pointer moved no further than this, in pixels, it was a click. */
 const STILL = 6;
 
-/** Arrow keys choose the neighbour; Home and End the first and the last of the row, Page keys ten rows on; + − 0 zoom. @param {Parts} parts */
+/**
+ * Arrow keys choose the neighbour; Home and End the first and the last of the row, Page keys ten rows on; + − 0 zoom.
+ * @param {Parts} parts
+ */
 export function followKeys(parts) {
   const { frame } = parts;
   frame.addEventListener("keydown", (event) => {
@@ -27,7 +30,7 @@ export function followKeys(parts) {
   });
 }
 
-/** Pointing looks, a click chooses, a double click shows the whole. @param {Parts} parts */
+/** Pointing previews a cell, a click chooses it, a double click shows the whole matrix. @param {Parts} parts */
 export function followPointer(parts) {
   const { plot, frame } = parts;
   plot.addEventListener("pointermove", (event) => event.pointerType !== "touch" && look(parts, under(parts, event)));
@@ -45,7 +48,7 @@ function look(parts, cell) {
   if (cell?.row !== parts.hovered?.row || cell?.col !== parts.hovered?.col) showReadout(parts, cell);
 }
 
-/** A drag zooms to the cells in it; so does the wheel with Ctrl, or two fingers on a touchpad. @param {Parts} parts */
+/** A drag zooms to its cells. The wheel with Ctrl, or two fingers on a touchpad, zooms too. @param {Parts} parts */
 export function followZoom(parts) {
   const { plot } = parts;
   const band = h("div", { class: "zoom-band", hidden: true });
@@ -82,7 +85,7 @@ function wheel(parts, event) {
   parts.lookAt(zoomed(parts.size.view, event.deltaY < 0 ? 0.8 : 1.25, cell, parts.matrix.shape));
 }
 
-/** Around whole cells: what will be seen. */
+/** The frame of a drag, around whole cells. */
 function showBand(band, size, a, b) {
   const [from, to] = [boxOf(a, size), boxOf(b, size)];
   const [x, y] = [Math.min(from.x, to.x), Math.min(from.y, to.y)];

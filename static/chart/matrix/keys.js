@@ -15,7 +15,7 @@ const MOVES = {
 const FAR = 16;
 
 /**
- * The cell that a key leads to; null: the key means nothing here.
+ * The cell that a key moves to; null for other keys.
  * @param {{key: string, shiftKey?: boolean, altKey?: boolean, ctrlKey?: boolean, metaKey?: boolean}} event
  * @param {import("./view.js").Cell} from @param {import("./view.js").Shape} shape
  * @returns {import("./view.js").Cell|null}

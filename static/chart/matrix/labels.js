@@ -5,7 +5,7 @@ import { middleOf } from "./place.js";
 
 /** @typedef {import("./matrix.js").Matrix} Matrix  @typedef {import("./layout.js").Size} Size  @typedef {import("./svg.js").Shape} Shape */
 
-/** The least room, in pixels, for one label before the next: less along a line of text that lies across the axis. */
+/** The least distance, in pixels, between two labels. */
 const ROOM = 14;
 /** Between a label and the cells. */
 const AWAY = 7;
@@ -44,7 +44,7 @@ function rowLabels(matrix, size) {
   });
 }
 
-/** How labels look: the chosen one is lit, and what else the axis is asked to show. @param {import("./matrix.js").Axis} axis @param {number} chosen */
+/** How labels look: the chosen one is highlighted, and so is `also`. @param {import("./matrix.js").Axis} axis @param {number} chosen */
 export function lookOf({ role, also, faded }, chosen) {
   const lit = new Map([[chosen, role ? `--${role}` : "--ink"]]);
   if (also && !lit.has(also.index)) lit.set(also.index, `--${also.role}`);
@@ -53,7 +53,7 @@ export function lookOf({ role, also, faded }, chosen) {
   return { always: [...lit.keys()], of };
 }
 
-/** The sum of each row, as it comes out of its float32 numbers, or what else is on the margin. @param {Matrix} matrix @param {Size} size */
+/** The sum of each row's float32 numbers, or whatever else is on the margin. @param {Matrix} matrix @param {Size} size */
 function sumLabels({ values, shape: [, cols], margin, chosen }, size) {
   const sum = (row) =>
     /** @type {Float32Array} */ (values.subarray(row * cols, (row + 1) * cols)).reduce(
@@ -74,7 +74,7 @@ function sumLabels({ values, shape: [, cols], margin, chosen }, size) {
   });
 }
 
-/** What the axes are, in their colours, beginning at the corner where both begin. @param {Matrix} matrix @param {Size} size */
+/** The titles of the axes in their colours, starting at their common corner. @param {Matrix} matrix @param {Size} size */
 function titles({ rows, cols, sums, margin }, { box, top, left, type }) {
   const size = 12 * type;
   const title = (words, role, place) =>
@@ -94,7 +94,7 @@ function titles({ rows, cols, sums, margin }, { box, top, left, type }) {
   ];
 }
 
-/** The rows or columns that get a label: all in `always`, and of the others that are seen as many as fit. @param {"row"|"col"} axis */
+/** The rows or columns with a label: all in `always`, and as many of the other visible ones as fit. @param {"row"|"col"} axis */
 export function placesOf(axis, { view, cell, type }, always) {
   const [from, count] = [view[axis], axis === "col" ? view.cols : view.rows];
   const step = Math.max(1, Math.ceil((ROOM * type) / (axis === "col" ? cell.w : cell.h)));

@@ -5,8 +5,8 @@ import { typeScale, widthOf } from "../type.js";
 const LARGE = 64; // a cell is no larger than this,
 const VERY_LARGE = 96; // or than this, with up to three tokens
 const MAX_HEIGHT = 780;
-const TITLE = 22; // a line along an axis that says what it is; more of it where type is large
-const BUTTONS = 30; // where nothing can hover they are always there, and need a line of their own
+const TITLE = 22; // the height of an axis title; more with large type
+const BUTTONS = 30; // without hover the buttons are always visible and need a row
 const TILT = 52; // degrees
 
 /**
@@ -46,7 +46,7 @@ export function measure(matrix, { width, view, type, dpr, touch, wide = widthOf 
   const top = touch ? BUTTONS : 0;
   const x = Math.round(spare + beside);
   const y = Math.round(top + TITLE * type + headHeight(head, cell.w, font) + 10);
-  // A title is beside the rows, and may be longer than their height.
+  // The rows' title may be longer than the rows are high.
   const below = matrix.rows.hidden ? 0 : wide(matrix.rows.title, 12 * type) - cell.h * rows;
   const seen = seenCell(cell, matrix, view, dpr);
   return {
@@ -65,7 +65,7 @@ export function measure(matrix, { width, view, type, dpr, touch, wide = widthOf 
 /** Room for a label: 144 pixels hold eleven Japanese characters. @param {boolean} narrow */
 const longest = (narrow) => (narrow ? 64 : 144);
 
-/** What row labels and their title need on the left. @param {string[]} labels as they are shown */
+/** The width of row labels and their title, on the left. @param {string[]} labels as they are shown */
 export function roomBeside(labels, font = 13 * typeScale(), type = typeScale(), wide = widthOf) {
   return TITLE * type + widest(cut(labels, longest(false) * type, font, wide), font, wide) + 14;
 }
@@ -78,14 +78,17 @@ function cellOf({ shape: [rows, cols], square }, room, narrow, dpr) {
   return { w, h: whole(Math.min(narrow ? 18 : 24, MAX_HEIGHT / rows), dpr) };
 }
 
-/** A closer look has the room of the whole: fewer cells, and larger. @param {{w: number, h: number}} cell @param {import("./matrix.js").Matrix} matrix */
+/**
+ * A zoomed view fills the space of the whole matrix with fewer, larger cells.
+ * @param {{w: number, h: number}} cell @param {import("./matrix.js").Matrix} matrix
+ */
 function seenCell(cell, { shape: [rows, cols], square }, view, dpr) {
   const [w, h] = [(cell.w * cols) / view.cols, (cell.h * rows) / view.rows];
   const one = Math.min(w, h);
   return square ? { w: whole(one, dpr), h: whole(one, dpr) } : { w: whole(w, dpr), h: whole(h, dpr) };
 }
 
-/** Whole pixels of the screen where that costs little: edges are then sharp. */
+/** Whole device pixels where that costs little, for sharp edges. */
 function whole(size, dpr) {
   return size >= 8 ? Math.floor(size * dpr + 1e-6) / dpr : size;
 }
@@ -107,7 +110,7 @@ function widest(labels, font, wide) {
   return labels.reduce((most, label) => Math.max(most, wide(label, font)), 0);
 }
 
-/** Labels cut to `room` pixels: the ellipsis says so, the hover has them in full. */
+/** Labels cut to `room` pixels with an ellipsis; the hover text has them in full. */
 function cut(labels, room, font, wide) {
   return labels.map((label) => {
     if (wide(label, font) <= room) return label;

@@ -38,13 +38,13 @@ const colourOf = ({ role }, otherwise) => (role ? `--${role}` : otherwise);
 const within = ({ row, col }, view) =>
   row >= view.row && row < view.row + view.rows && col >= view.col && col < view.col + view.cols;
 
-/** At least so large that it can be seen; else inside the cell by `inset`. */
+/** Inside the cell by `inset`, but at least large enough to be visible. */
 function grown({ x, y, w, h }, inset) {
   const [dx, dy] = [w, h].map((side) => (side < SEEN ? (SEEN - side) / 2 : -inset));
   return { x: x - dx, y: y - dy, w: w + 2 * dx, h: h + 2 * dy };
 }
 
-/** Dashed lines across the picture, where something begins that is of another kind. @param {Matrix} matrix @param {Size} size */
+/** Dashed lines across the picture, at the boundaries in `edges`. @param {Matrix} matrix @param {Size} size */
 function edgeShapes({ edges }, size) {
   const { box, view, cell } = size;
   const line = (d) => ({

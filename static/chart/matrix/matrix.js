@@ -1,6 +1,6 @@
 /**
  * One labelled matrix: a picture, a readout below it, and the pointer and keys that choose a cell. The cells are a
- * canvas, with SVG for what is around and over them. It is drawn at once: nothing has to be loaded.
+ * canvas, with SVG for what is around and over them. It is drawn at once, without loading anything.
  */
 
 import { h, newId, perRoot, replace, svg, update } from "../../ui/dom.js";
@@ -127,7 +127,7 @@ function paint(parts) {
   update(sheet, { style: { left: `${box.x}px`, top: `${box.y}px`, width: `${box.w}px`, height: `${box.h}px` } });
   update(plot, { style: { height: `${size.height}px` } });
   replace(overlay, pageNodes(overlayShapes(matrix, size)));
-  showTip(parts.tip, parts.hovered, parts); // where the cells are now
+  showTip(parts.tip, parts.hovered, parts); // at the cells' new places
 }
 
 function lookAt(parts, view) {
@@ -135,7 +135,7 @@ function lookAt(parts, view) {
   paint(parts);
 }
 
-/** A zoom outlives another head and follows another choice; another text is shown whole. */
+/** The zoom is kept for another head and follows the choice. Another text is shown whole. */
 function viewOf(view, before, { shape, chosen }) {
   if (!view || before.shape.some((count, i) => count !== shape[i])) return null;
   const moved = before.chosen.row !== chosen.row || before.chosen.col !== chosen.col;

@@ -41,7 +41,7 @@ function nodeOf({ tag, attrs, children = [] }, colourOf) {
   return svg(tag, Object.fromEntries(look), inside);
 }
 
-/** The cells as a PNG, with whole pixels for each: sharp in a program that smooths images, too. */
+/** The cells as a PNG with whole pixels for each cell, which stays sharp in programs that smooth images. */
 function imageOf(matrix, { view, cell, dpr }) {
   const [one, sheet] = [document.createElement("canvas"), document.createElement("canvas")];
   paintCells(one, matrix, tableOf(matrix.scale), { view });

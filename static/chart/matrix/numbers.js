@@ -15,7 +15,7 @@ const MARGIN = 0.15;
 /** @typedef {{row: number, col: number, x: number, y: number, text: string, ink: string}} CellNumber */
 
 /**
- * Each in an ink that can be read on its cell.
+ * Each in a colour that is readable on its cell.
  * @param {import("./sheet.js").Drawable} matrix @param {import("./place.js").Place} size
  * @returns {{size: number, numbers: CellNumber[]}}
  */

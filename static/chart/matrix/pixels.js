@@ -35,7 +35,7 @@ export function tableOf(scale) {
 
 const spread = (i, stops) => (i / (COLOURS - 1)) * (stops.length - 1);
 
-/** The same bytes in the machine's own order: right on either endianness. @param {(i: number) => number[]} colour */
+/** In the machine's byte order, so correct for either endianness. @param {(i: number) => number[]} colour */
 function wordsOf(count, colour) {
   const bytes = new Uint8ClampedArray(count * 4);
   for (let i = 0; i < count; i++) bytes.set(colour(i), i * 4);
@@ -43,8 +43,8 @@ function wordsOf(count, colour) {
 }
 
 /**
- * A pixel for each cell in view; with fewer pixels than cells, each shows the value furthest from 0 of
- * those on it: a head that looks at one token stays a line, however long the text.
+ * A pixel for each cell in view. With fewer pixels than cells, each shows the value furthest from 0 under it, so a head
+ * that looks at one token stays visible as a line in any long text.
  * @param {Cells} cells @param {Table} table
  * @param {import("./view.js").View} [view]  all cells
  * @param {[rows: number, cols: number]} [room]  no more pixels than that

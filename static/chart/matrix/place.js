@@ -16,7 +16,7 @@ export function middleOf(at, size) {
   return { x: x + w / 2, y: y + h / 2 };
 }
 
-/** The cell that is seen at a point, or null beside the cells. @param {{x: number, y: number}} point @param {Place} size @returns {Cell|null} */
+/** The cell at a point, or null outside the cells. @param {{x: number, y: number}} point @param {Place} size @returns {Cell|null} */
 export function cellAt({ x, y }, { box, cell, view }) {
   const [row, col] = [Math.floor((y - box.y) / cell.h), Math.floor((x - box.x) / cell.w)];
   if (row < 0 || col < 0 || row >= view.rows || col >= view.cols) return null;

@@ -3,12 +3,12 @@
 import { replace, update } from "../../ui/dom.js";
 import { showTip } from "./tip.js";
 
-/** The cell under the pointer, else the one that is chosen. @param {{row: number, col: number}|null} cell */
+/** The cell under the pointer, or else the chosen one. @param {{row: number, col: number}|null} cell */
 export function showReadout(parts, cell) {
   const { matrix, readout, tip } = parts;
   const { row, col } = cell ?? matrix.chosen;
   parts.hovered = cell;
-  // Only a choice is read aloud: a moving pointer would talk without end.
+  // Only a choice is read aloud: a moving pointer would never stop talking.
   update(readout, {
     "aria-live": cell ? "off" : "polite",
     dataset: { row, col, value: matrix.values[row * matrix.shape[1] + col], ...placeOf(matrix, row, col) },

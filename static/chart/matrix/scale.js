@@ -12,7 +12,7 @@ import { currentTheme, rampStops } from "../colour.js";
  * @property {boolean} [steps]  no mixing: one colour for each whole number
  */
 
-/** Slate … paper … the colour of Q, K or V: what is negative has no hue, what is positive has its owner's. */
+/** Slate … paper … the colour of Q, K or V: negative numbers are grey, positive ones have that colour. */
 const OWN = {
   light: {
     q: ["#34384a", "#7d8294", "#cfd1d9", "#fbfaf6", "#f4c3b6", "#d2452b", "#70190a"],
@@ -26,19 +26,19 @@ const OWN = {
   },
 };
 
-/** Weights: from 0 to 1, whatever is there. @returns {Scale} */
+/** Weights: always from 0 to 1. @returns {Scale} */
 export function weightScale() {
   return { stops: rampStops("weights"), min: 0, max: 1, seen: [0, 1] };
 }
 
 /**
- * Signed values: as far to either side of 0 as the largest of them, so that the same strength has the same depth.
+ * Signed values: symmetric around 0, so that equal sizes have equally strong colours.
  * @param {Float32Array} values @param {"signed"|"q"|"k"|"v"} ramp
- * @param {number} least  the scale reaches at least as far, so that rounding errors stay pale @returns {Scale}
+ * @param {number} least  the least range, so that rounding errors stay pale @returns {Scale}
  */
 export function signedScale(values, ramp = "signed", least = 0) {
   const seen = extremes(values);
-  const reach = Math.max(Math.abs(seen[0]), Math.abs(seen[1]), least) || 1; // all zeros: any reach is true
+  const reach = Math.max(Math.abs(seen[0]), Math.abs(seen[1]), least) || 1; // all zeros: any range will do
   const stops = ramp === "signed" ? rampStops("signed") : OWN[currentTheme()][ramp];
   return { stops, min: -reach, max: reach, seen };
 }
@@ -60,7 +60,10 @@ export function colourAt({ stops, min, max, steps }, value) {
   return [red, green, blue];
 }
 
-/** The colour at `place` (0: the first stop, 1: the second …), straight between two stops in sRGB. @param {string[]} stops  "#rrggbb" or "#rrggbbaa" */
+/**
+ * The colour at `place` (0: the first stop, 1: the second …), linear between two stops in sRGB.
+ * @param {string[]} stops  "#rrggbb" or "#rrggbbaa"
+ */
 export function rgbaAt(stops, place) {
   const low = Math.min(Math.floor(place), stops.length - 2);
   const [from, to] = [channelsOf(stops[low]), channelsOf(stops[low + 1])];
@@ -71,7 +74,7 @@ export function rgbaAt(stops, place) {
 const channelsOf = (hex) => [1, 3, 5, 7].map((at) => parseInt(hex.slice(at, at + 2) || "ff", 16));
 
 /**
- * The piece of the scale that is used, as CSS: stops may be before 0 % and after 100 %.
+ * The used part of the scale as CSS; stops may be below 0 % or above 100 %.
  * @param {Scale} scale @returns {string}
  */
 export function gradientOf({ stops, min, max, seen: [low, high] }) {

@@ -12,7 +12,7 @@ import { pixelsOf, tableOf } from "./pixels.js";
  * @typedef {Pick<import("./layout.js").Size, "box"|"cell"|"view"|"dpr">} Extent
  */
 
-/** Below this many pixels a cell has no gap: it would eat the colour. */
+/** Cells smaller than this, in pixels, have no gap: it would hide the colour. */
 const SMALLEST = 5;
 
 /** The gap around the colour of a cell, and its corners. @param {{w: number, h: number}} cell */
@@ -25,7 +25,7 @@ export function gapOf({ w, h }) {
 /** The hatching of forbidden cells. @param {{w: number}} cell */
 export const hatchOf = ({ w }) => (w >= 14 ? { step: 7, stroke: 1.2 } : { step: 4, stroke: 0.9 });
 
-/** A tile's diagonal, and half a line in two corners: one that leaves the tile on one side comes in on the other. @param {number} step */
+/** A tile's diagonal, and half a line in two corners, so that lines continue from tile to tile. @param {number} step */
 export const HATCH = (step) => `M0 ${step}L${step} 0M-1 1L1 -1M${step - 1} ${step + 1}L${step + 1} ${step - 1}`;
 
 /**

@@ -1,8 +1,8 @@
-/** One head before and after, cell over cell: the cells of the other run are laid where compare() aligns their tokens. */
+/** One head before and after, cell by cell: cells of the other run are placed where compare() aligns their tokens. */
 
 import { inside } from "./measure.js";
 
-/** No reason of the model's: there was no PAD in the other run, so there is nothing to set beside it. */
+/** Not a reason of the model's: the other run has no PAD, so this cell has no counterpart. */
 export const ABSENT = 16;
 
 /** @typedef {import("../../data/model_trace.js").Detail} Detail  @typedef {import("../sides.js").Side} Side */
@@ -13,10 +13,10 @@ export const ABSENT = 16;
 const placed = new WeakMap();
 
 /**
- * The weights and the mask of run B, laid over the tokens of run A.
+ * The weights and the mask of run B, placed on the tokens of run A.
  * @param {Detail} detail  of B @param {{queries: Side, keys: Side}} sides  of A
  * @param {{queries: Alignment, keys: Alignment}} at  from A to B
- * @returns {Laid} the same object for the same question; `detail` where every token is in its place
+ * @returns {Laid} the same object for the same arguments; `detail` itself if every token has its own place
  */
 export function laid(detail, { queries, keys }, at) {
   const [nQuery, nKey] = detail.overview.shape;
@@ -31,7 +31,7 @@ export function laid(detail, { queries, keys }, at) {
   return made;
 }
 
-/** Where each token of A stands among the `n` of B; -1: nowhere. @param {Side} side @param {Alignment} alignment @param {number} n */
+/** The index of each token of A among the `n` of B; -1: none. @param {Side} side @param {Alignment} alignment @param {number} n */
 function placesOf({ tokens }, alignment, n) {
   return tokens.map((_, index) => {
     const place = alignment.at(index);
@@ -62,8 +62,8 @@ function moved({ overview, mask }, rows, cols) {
 const subtracted = new WeakMap();
 
 /**
- * after − before. Empty (`forbidden`) where both forbid, and in the rows of PADs, which had no row before; a PAD's
- * column had no weight before.
+ * after − before. Empty (`forbidden`) where both runs forbid a cell, and in the rows of PADs, which had no row before.
+ * A PAD's column had no weight before.
  * @param {Pick<Detail, "overview"|"mask">} before  laid @param {Pick<Detail, "overview"|"mask">} after
  * @param {Side} queries
  * @returns {{values: Float32Array, forbidden: Uint8Array}}

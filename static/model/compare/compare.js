@@ -10,7 +10,10 @@
  * @typedef {{sides: {source: Alignment|null, target: Alignment|null}, pairs: Pair[]}} Comparison
  */
 
-/** The index of a side's first token: PADs on the left move the source. A target has none. @param {Pick<Run, "pad">} run @param {SideName} side */
+/**
+ * The index of a side's first token: PADs on the left move the source. A target has none.
+ * @param {Pick<Run, "pad">} run @param {SideName} side
+ */
 export const startOf = ({ pad }, side) => (side === "source" && pad.side === "left" ? pad.count : 0);
 
 /**
@@ -38,7 +41,7 @@ export function compare(a, b, { attentions, written }) {
   };
 }
 
-/** The same text; or the same ids, in whatever order. @param {Run} a @param {Run} b @returns {Alignment|null} */
+/** The same text, or the same ids in any order. @param {Run} a @param {Run} b @returns {Alignment|null} */
 function sourceAlignment(a, b) {
   const [from, to] = [startOf(a, "source"), startOf(b, "source")];
   if (JSON.stringify(a.input) === JSON.stringify(b.input)) return shifted(from, to);
@@ -47,7 +50,7 @@ function sourceAlignment(a, b) {
   return places && { at: (index) => placed(places[index - from], to) };
 }
 
-/** A target that was not given is the model's own: the same for the same sentence, whatever its masks and PADs. @param {Run} a @param {Run} b */
+/** Without a given target it is the model's own, which depends only on the sentence, not on masks and PADs. @param {Run} a @param {Run} b */
 function targetAlignment(a, b) {
   const same = sameTarget(a, b) && (a.target !== null || a.target_ids !== null || sameInput(a, b));
   return same ? shifted(0, 0) : null;

@@ -1,4 +1,4 @@
-/** What changed in every head: the numbers behind the overview. */
+/** The change in every head: the numbers behind the overview. */
 
 import { attentionsOf, overviewOf } from "../description.js";
 import { sideOf } from "../sides.js";
@@ -31,7 +31,7 @@ export function headChanges({ before, after }, model) {
   return made;
 }
 
-/** Whether the numbers are the model's own float32: of a long text they travel as float16. @param {{before: Run, after: Run}} change */
+/** Whether the numbers are the model's float32; those of long texts arrive as float16. @param {{before: Run, after: Run}} change */
 export function isExact({ before, after }) {
   return [before, after].every(({ weights }) => weights.meta.dtype === "float32");
 }

@@ -8,14 +8,14 @@
  * @typedef {{future: number, pad: number}} Leak  shares of a row's weight, or of a head's
  */
 
-/** Whether a token is the sentence's own, no PAD. @param {Span} real @param {number} index */
+/** Whether a token is the sentence's own, not a PAD. @param {Span} real @param {number} index */
 export function inside({ start, end }, index) {
   return index >= start && index < end;
 }
 
 /**
- * Total variation between each row of the sentence before and after: ½ Σ|a − b|, the share of the weight that has
- * gone elsewhere. What PADs get has gone elsewhere, too.
+ * Total variation between each row of the sentence before and after: ½ Σ|a − b|, the share of the weight that moved
+ * elsewhere, which includes PADs.
  * @param {Square} before @param {Square} after @returns {number} the mean over the sentence's rows
  */
 export function movedShare(before, after) {
@@ -36,7 +36,7 @@ export function movedShare(before, after) {
 const rowsOf = ({ rows, real }) => rows ?? real;
 
 /**
- * What one row gives to later tokens and to PADs, whatever allows it.
+ * The weight of one row on later tokens and on PADs, whether or not a mask forbids it.
  * @param {Square} square @param {number} query @returns {Leak}
  */
 export function leakOfRow({ data, size, real, later = true }, query) {

@@ -1,4 +1,4 @@
-/** Which two runs the page compares, and what compare() says about them. Pure: states in, states out. */
+/** The two runs that the page compares, and the result of compare(). Pure: from states to states. */
 
 import { patched, runOf, stateOf } from "../../state/run.js";
 import { attentionOf, attentionsOf, trainedCausal } from "../description.js";
@@ -7,7 +7,7 @@ import { compare, startOf } from "./compare.js";
 
 /** @typedef {import("../../state/store.js").State} State */
 
-/** Whether the sentence is read as the model was trained to read it: then the other padding switches mean nothing. @param {State} state */
+/** Whether the sentence is read as in training; the other padding switches then have no effect. @param {State} state */
 export function isTrained({ causal, padCount, interventions }) {
   return causal === null && padCount === 0 && interventions.length === 0;
 }
@@ -18,8 +18,8 @@ export function trainedOf(state) {
 }
 
 /**
- * With `against`: this run, and the run that the patch makes of it. Otherwise before is as in training and after as the
- * switches say; where that is the same, with the causal mask switched over.
+ * With `against`: this run, and the run that the patch makes of it. Otherwise before is as in training and after has
+ * the current switches; if they are the same, after has the causal mask toggled.
  * @param {State} state @param {any} model @returns {{before: State, after: State}}
  */
 export function compared(state, model) {
@@ -32,13 +32,13 @@ export function compared(state, model) {
 /** Whether the causal mask is on in a run. @param {Pick<State, "causal">} state @param {any} model */
 export const causalIn = ({ causal }, model) => causal ?? trainedCausal(model);
 
-/** The one of the two that the page does not show by itself. @param {State} state @param {any} model @returns {State} */
+/** The one of the two runs that the page does not show. @param {State} state @param {any} model @returns {State} */
 export function otherOf(state, model) {
   const { before, after } = compared(state, model);
   return isBefore(state) ? after : before;
 }
 
-/** Whether the run that the page shows is the one before. @param {State} state */
+/** Whether the shown run is the one before. @param {State} state */
 export const isBefore = (state) => Boolean(state.against) || isTrained(state);
 
 /** What corresponds in the shown run (A) and the other one (B). @param {State} state @param {any} model */
@@ -48,7 +48,7 @@ export function comparisonOf(state, model) {
 }
 
 /**
- * Why the two runs cannot be set side by side; null if they can.
+ * Why the two runs cannot be compared; null if they can.
  * @param {State} state @param {any} model @returns {import("./compare.js").Reason|null}
  */
 export function whyNot(state, model) {
@@ -61,7 +61,10 @@ export const isCompared = (state, model) => state.compare && whyNot(state, model
 /** The single run that a padded one should equal: the same switches, no PAD. @param {State} state @param {any} model @returns {State} */
 export const aloneOf = (state, model) => ({ ...state, ...repadded(state, { padCount: 0 }, model) });
 
-/** A change of the padding that leaves interventions on their tokens. @param {State} state @param {Partial<State>} patch @param {any} model */
+/**
+ * A change of the padding that leaves interventions on their tokens.
+ * @param {State} state @param {Partial<State>} patch @param {any} model
+ */
 function repadded(state, patch, model) {
   const { pad } = runOf({ ...state, ...patch });
   const { interventions } = withPads(runOf(state), pad, attentionsOf(model));
@@ -69,7 +72,7 @@ function repadded(state, patch, model) {
 }
 
 /**
- * How far PADs move a side: the index of its first token.
+ * The index of a side's first token: PADs on the left move it.
  * @param {State} state @param {"source"|"target"} [side]
  */
 export const offsetOf = (state, side = "source") => startOf(runOf(state), side);

@@ -11,8 +11,8 @@ import { sideName } from "./side_names.js";
 import { counts, tokenButton } from "./token.js";
 
 /**
- * The tokens of one side. Its role is the open attention's: where it only has the keys, a click chooses the key; where it has
- * no part in it, a click opens the attention between both sides.
+ * The tokens of one side. Its role is the open attention's: if it only has the keys, a click chooses the key; if it has
+ * neither, a click opens the attention between both sides.
  * @param {HTMLElement} root @param {import("../../stations/index.js").Actions} actions @param {"source"|"target"} name
  */
 export function createStrip(root, actions, name) {
@@ -70,13 +70,19 @@ export function createStrip(root, actions, name) {
   };
 }
 
-/** From which token on the model wrote a side. @param {import("../../model/sides.js").Side} side @param {import("../../state/store.js").State} state */
+/**
+ * The index of the first token of a side that the model wrote.
+ * @param {import("../../model/sides.js").Side} side @param {import("../../state/store.js").State} state
+ */
 function writtenFrom({ side }, { ids, nPrompt, target }) {
   if (side === "target") return target === null ? 1 : Infinity;
   return ids ? (nPrompt ?? ids.length) : Infinity;
 }
 
-/** @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../model/sides.js").Side} side @param {HTMLElement[]} buttons */
+/**
+ * @param {import("../../data/model_trace.js").ModelTrace} trace
+ * @param {import("../../model/sides.js").Side} side @param {HTMLElement[]} buttons
+ */
 function stripOf(trace, side, buttons) {
   const groups = characterGroups(side.tokens).map(({ tokens, text }) => {
     const inside = tokens.map((token) => buttons[token.index]);
@@ -96,7 +102,7 @@ function placeOf({ tokens, real, positionIds }, { index }) {
   return real.end - real.start < tokens.length ? positionIds[index] : null;
 }
 
-/** Scroll the strip, never the page. @param {HTMLElement|undefined} button */
+/** Scrolls the strip, never the page. @param {HTMLElement|undefined} button */
 function bringIntoSight(button) {
   const strip = /** @type {HTMLElement|null|undefined} */ (button?.closest(".tokens"));
   if (!button || !strip || strip.scrollHeight <= strip.clientHeight) return;
@@ -109,7 +115,7 @@ function bringIntoSight(button) {
 /** How many rows a strip shows before it scrolls. */
 const ROWS = 3;
 
-/** A strip that scrolls is as high as its rows: none is cut. @param {HTMLElement} strip */
+/** A strip that scrolls is as high as whole rows: none is cut off. @param {HTMLElement} strip */
 function wholeRows(strip) {
   const tops = Array.from(strip.querySelectorAll("button"), (button) => button.getBoundingClientRect().top);
   const second = tops.findIndex((top) => top > tops[0]);

@@ -41,7 +41,7 @@ export function createTarget(parts, { actions, modelOf }) {
   };
 }
 
-/** Whose target it is. */
+/** Says whose target it is. */
 function kindOf({ target, targetIds, file }, trace) {
   if (file !== null) return trace?.targetFrom === "greedy" ? "greedy" : "saved";
   if (targetIds) return "taken";
@@ -49,7 +49,7 @@ function kindOf({ target, targetIds, file }, trace) {
   return target === "" ? "empty" : "typed";
 }
 
-/** Another target has other rows: the last one is chosen, where its rows are those of the open head. */
+/** A new target has new rows: its last one is chosen if they are rows of the open head. */
 function atEnd(state, modelOf) {
   return attentionsOf(modelOf(state)).length > 1 && state.attention !== "encoder" ? { query: null, key: null } : {};
 }

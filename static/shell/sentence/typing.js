@@ -1,6 +1,6 @@
 /** A field whose text is traced as it is typed. */
 
-/** A first key is traced at once; while keys keep coming, only a pause this long. */
+/** The first keystroke is traced at once; after that, text is traced after a pause this long. */
 const PAUSE_MS = 90;
 
 /**
@@ -29,9 +29,9 @@ export function createTyping(input, trace) {
   input.addEventListener("change", () => timer && now());
 
   return {
-    /** Whether there is text in the field that the state does not know yet. */
+    /** Whether the field has text that is not in the state yet. */
     pending: () => timer !== 0,
-    /** What was typed before the page was here is not thrown away. @param {string} early */
+    /** Text that was typed before the page was ready is kept. @param {string} early */
     takeEarly(early) {
       input.value = early;
       input.focus();

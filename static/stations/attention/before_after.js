@@ -53,13 +53,13 @@ export function drawBoth(root, trace, state, actions) {
   drawDifference(parts, trace, state, actions, { before, after });
 }
 
-/** Where the tokens of the open attention stand in the other run. Only called where both sides are there. */
+/** The places of the open attention's tokens in the other run. Only called if both sides exist. */
 function alignmentOf({ attention, model }, state) {
   const { sides } = comparisonOf(state, model);
   return /** @type {any} */ ({ queries: sides[attention.queries], keys: sides[attention.keys] });
 }
 
-/** Only rows of the sentence have a sum before, because there were no PADs. */
+/** Only rows of the sentence have a sum in the run before, which has no PADs. */
 function sumsOf({ queries: { real }, keys }, { overview }) {
   const size = keys.tokens.length;
   const sum = (row) => overview.data.subarray(row * size, (row + 1) * size).reduce((all, one) => all + one, 0);

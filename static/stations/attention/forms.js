@@ -11,7 +11,7 @@ import { canSumCharacters, unitOf } from "./unit_cells.js";
 
 const FORMS = /** @type {const} */ (["matrix", "lines"]);
 
-/** What is needed besides the open head's detail. @param {import("../../state/store.js").State} state */
+/** The needs besides the open head's detail. @param {import("../../state/store.js").State} state */
 export function formNeeds(state) {
   const { as, heads } = own.of(state);
   return !state.compare && as === "lines" && heads !== null ? ["heads"] : [];
@@ -44,9 +44,9 @@ export function buildForms(tools, body) {
 }
 
 /**
- * Draw another form than the matrix over tokens, if one is chosen.
+ * Draws another form than the matrix over tokens, if one is chosen.
  * @param {ReturnType<typeof buildForms>} parts
- * @returns {boolean} whether it did: then the matrix rests
+ * @returns {boolean} whether it did; the matrix is then not drawn
  */
 export function drawForms(parts, trace, state, actions) {
   const [form, unit] = [state.compare ? "matrix" : own.of(state).as, unitOf(trace, state)];

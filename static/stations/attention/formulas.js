@@ -3,7 +3,7 @@
 import { t } from "../../ui/i18n.js";
 import { lit, math, mi, mn, mo, mtext, sqrt, sub, sup } from "../../ui/mathml.js";
 
-/** QKᵀ / √d: on one line, so that the strip stays low. @param {Node} d */
+/** QKᵀ / √d on one line, which keeps the strip low. @param {Node} d */
 const scaled = (d) => [mi("Q", "q"), sup(mi("K", "k"), mtext("⊤")), mo("/"), sqrt(d)];
 
 const keyDimension = () => sub(mi("d"), mi("k"));
@@ -23,9 +23,9 @@ export const masked = () =>
 export const scores = (dHead) => math(mi("S"), mo("="), ...scaled(keyDimension()), mo("="), ...scaled(mn(dHead)));
 
 /**
- * q = LN(x) W_Q + b_Q. A model that normalises after the block projects x as it is.
- * @param {"q"|"k"|"v"} name @param {boolean} normFirst @param {"source"|"target"|null} [side]  whose states: of x, where
- *   there is but one
+ * q = LN(x) W_Q + b_Q. A model that normalises after the block projects x itself.
+ * @param {"q"|"k"|"v"} name @param {boolean} normFirst @param {"source"|"target"|null} [side]  whose states: of x, if
+ * there is only one side
  */
 export function projection(name, normFirst, side = null) {
   const matrix = (letter) => sub(mi(letter, name), mi(name.toUpperCase()));

@@ -1,4 +1,4 @@
-/** The matrix of the open head over characters or words: keys are summed, queries averaged, and its axes say so. */
+/** The matrix of the open head over characters or words. Keys are summed and queries averaged, as its axes say. */
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { weightScale } from "../../chart/matrix/scale.js";

@@ -8,10 +8,10 @@ import { h, keepingFocus, perRoot, replace, svg } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { own } from "./own.js";
 
-/** The number of colours that can be told apart. */
+/** The number of distinguishable colours. */
 export const MOST_HEADS = DASHES.length;
 
-/** What is shown of what was asked for: null (the open head), "mean", or heads that the model has. */
+/** What is shown: null (the open head), "mean", or those of the requested heads that the model has. */
 export function shownHeads({ nHead }, state) {
   const { heads } = own.of(state);
   if (!Array.isArray(heads)) return nHead > 1 ? heads : null;

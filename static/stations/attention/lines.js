@@ -14,7 +14,7 @@ import { namedLabel } from "../../ui/token_text.js";
 import { shownHeads } from "./line_heads.js";
 import { sharedCharacters, unitCells } from "./unit_cells.js";
 
-/** How many of a token's weights are read out: for one head, and for each of several. */
+/** How many of a token's weights the text names: for one head, and for each of several. */
 const SAID = { one: 5, each: 3 };
 
 /**
@@ -52,7 +52,7 @@ export function drawWeightLines(root, trace, state, actions) {
   });
 }
 
-/** Each head that is shown, in float32, as tokens or summed. */
+/** Each shown head in float32, over tokens or summed. */
 function weightsOf(trace, state, units) {
   const { detail } = trace;
   const own = [{ name: t("lines.head", { head: state.head }), values: detail.overview.data }];
@@ -96,7 +96,7 @@ function matrixOf(weights, q, k, chosen) {
   };
 }
 
-/** "query ·force 2 looks at ·the 1 0.6382, …": the largest first, and in any case the chosen key. */
+/** "query ·force 2 looks at ·the 1 0.6382, …": largest first, and always the chosen key. */
 function describe(weights, rows, chosen, role, index) {
   const several = weights.series.length > 1;
   const asked = role === "q" && index === chosen.q ? chosen.k : null;
@@ -111,7 +111,7 @@ function describe(weights, rows, chosen, role, index) {
   return phrase(`lines.reads_${role}`, { token: namedLabel(rows[role].labels[index], role, index), list });
 }
 
-/** The first `most` of `all`, the one that is asked for, and how many more there are. */
+/** The first `most` of `all`, the chosen one, and how many more there are. */
 function listOf(all, most, asked, tokenAt) {
   if (!all.length) return [t("lines.nothing")];
   const said = all.filter((one, i) => i < most || one.other === asked);

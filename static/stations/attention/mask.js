@@ -75,7 +75,7 @@ function maskScale() {
   return { stops, min: 0, max: 15, seen: [0, 15], steps: true };
 }
 
-/** What is there: allowed, and each set of reasons that forbids a cell. @param {Uint8Array} mask */
+/** The legend's entries: allowed, and each set of reasons that occurs. @param {Uint8Array} mask */
 function legend(mask) {
   const sets = [...new Set(mask)].filter(Boolean).sort((a, b) => a - b);
   const item = (reasons, name, added) => [

@@ -38,7 +38,7 @@ export function rowChange(before, after, trace, query) {
   return phrase(pad > 0 ? "compare.row_pad" : "matrix.change.leak", { ...all, leak: all.future });
 }
 
-/** The text for a missing weight: a mask forbade it, or there was no PAD. @param {number} reasons */
+/** The text for a missing weight: forbidden by a mask, or no PAD in the run. @param {number} reasons */
 export function lackOf(reasons) {
   return t(reasons === ABSENT ? "compare.not_there" : "matrix.forbidden_word");
 }

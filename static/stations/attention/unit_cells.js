@@ -8,7 +8,10 @@ import { own } from "./own.js";
 /** @type {WeakMap<object[], Map<string, any>>} */
 const known = new WeakMap();
 
-/** The same groups for the same tokens. @param {import("../../model/labels.js").Token[]} tokens @param {import("../../model/token_groups.js").Unit} unit */
+/**
+ * The same groups for the same tokens.
+ * @param {import("../../model/labels.js").Token[]} tokens @param {import("../../model/token_groups.js").Unit} unit
+ */
 function groupedTokens(tokens, unit) {
   if (!known.has(tokens)) known.set(tokens, new Map());
   const made = /** @type {Map<string, any>} */ (known.get(tokens));
@@ -19,7 +22,7 @@ function groupedTokens(tokens, unit) {
   return made.get(unit);
 }
 
-/** The unit that is shown: characters are nothing of their own where each token has its own. */
+/** The unit that is shown. Characters are the same as tokens if no token splits one. */
 export function unitOf(trace, state) {
   const { unit } = own.of(state);
   return unit === "characters" && !canSumCharacters(trace) ? "tokens" : unit;
@@ -31,7 +34,7 @@ export function canSumCharacters({ queries, keys }) {
 }
 
 /**
- * Rows, columns, the choice in them, and what turns a matrix over tokens into one over them.
+ * Rows, columns, the chosen cell, and the function that turns a matrix over tokens into one over these.
  * @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../state/store.js").State} state
  */
 export function unitCells(trace, state) {
@@ -44,7 +47,8 @@ export function unitCells(trace, state) {
   /** @param {Float32Array|Uint8Array} values */
   const cells = (values) =>
     unit === "tokens" ? { values, shape, forbidden } : summed({ values, shape, forbidden }, rows.groups, cols.groups);
-  // A group that holds the choice already keeps it; else its last token, which under a causal mask sees the others.
+  // A group that already contains the choice keeps it; otherwise its last token, which sees the others under a causal
+  // mask.
   const tokenOf = (groups, index, now) => (groupAt(groups, now) === index ? now : groups[index].end - 1);
   return {
     unit,
@@ -64,7 +68,7 @@ export function unitSize(trace, state) {
   return [count(trace.queries), count(trace.keys)];
 }
 
-/** Tokens that are parts of one character, by their places. @param {import("../../model/labels.js").Token[]} tokens */
+/** Tokens that are parts of one character, by index. @param {import("../../model/labels.js").Token[]} tokens */
 export function sharedCharacters(tokens) {
   let end = 0;
   return characterGroups(tokens).flatMap(({ tokens: { length }, text }) => {

@@ -64,5 +64,5 @@ function drawOne(place, trace, state, actions) {
   drawWeights(place, trace, state, actions, { id: "weights", title: t("matrix.weights"), detail, margin });
 }
 
-/** Only the pattern is a softmax of scores; other weights go by their own name. */
+/** Only the pattern is a softmax of scores; other weights are shown under their own name. */
 const formulaOf = ({ overview }) => (overview === "pattern" ? formulas.weights() : formulas.plain(overview));

@@ -5,7 +5,7 @@ import { position } from "../../model/selection.js";
 
 /** @typedef {{shape: number[], data: Float32Array}} Matrix */
 
-/** The chosen element: of the open query, the dimension that the state says; where it has no such one, the largest. @param {Matrix} z */
+/** The chosen element of the open query: the state's dimension, or else the largest. @param {Matrix} z */
 export function elementOf(state, trace, z) {
   const { query, key } = position(state, trace);
   const asked = state.cell?.[1] ?? Infinity;
@@ -22,7 +22,7 @@ export function weighted({ shape, data }, weights) {
 }
 
 /**
- * Of each key how long the vector is that it hands to a query: a·‖v‖, longest first.
+ * The length a·‖v‖ of the vector that each key contributes to a query, longest first.
  * @param {Matrix} v @param {ArrayLike<number>} weights
  * @returns {{key: number, weight: number, length: number, moved: number}[]}
  */

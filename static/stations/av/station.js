@@ -42,7 +42,7 @@ export default {
     const z = headIn(trace.role("z", state.layer), state.head);
     const note = t("av.note", { n: z.shape[0], m: trace.detail.v.shape[0], d_head: z.shape[1] });
     drawHead(parts, trace.model, state, { formula: formulas(), note });
-    // Few tokens: one below the other, with large cells. Many: side by side, and the same tokens are named once.
+    // Few tokens: one below the other, with large cells. Many: side by side, with the tokens named once.
     const beside = z.shape[0] > FEW && parts.frame.clientWidth >= WIDE;
     const at = { ...elementOf(state, trace, z), once: beside && trace.queries === trace.keys };
     parts.frame.classList.toggle("beside", beside);
@@ -160,13 +160,13 @@ function drawV(place, trace, state, { query, key, dimension, once }, times, choo
   });
 }
 
-/** A value, or what its weight makes of it. */
+/** A value, or the value times its weight. */
 function said(weight, value, times) {
   if (!times) return significant(value, 5);
   return t("av.product", { a: significant(weight), v: significant(value), value: significant(weight * value) });
 }
 
-/** What the query may not see is hatched in each dimension. */
+/** Keys that the query may not see are hatched in every dimension. */
 function hatched(reasons, cols) {
   const cells = new Uint8Array(reasons.length * cols);
   reasons.forEach((reason, j) => cells.fill(reason, j * cols, (j + 1) * cols));

@@ -39,7 +39,7 @@ function answersOf({ trace, query }) {
   };
 }
 
-/** Logits of the answers, of every row; of a classifier the one row there is. */
+/** Logits of the answers in every row; a classifier has one row. */
 function shown(context) {
   const { trace, model, query } = context;
   const logits = trace.tensor(namesOf(model).tap);
@@ -96,7 +96,7 @@ export const logits = {
     productSum(picture, row_, col, { label: String, tap: namesOf(context.model).tap }),
 };
 
-/** The row's logits over the whole vocabulary, −∞ for what is no candidate. */
+/** The row's logits over the whole vocabulary, −∞ for tokens that are not candidates. */
 function wholeRow({ trace, model, query }) {
   const tensor = trace.tensor(namesOf(model).tap);
   if (trace.classes) return Array.from(tensor.data);

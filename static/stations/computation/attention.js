@@ -15,7 +15,7 @@ const feature = (i) => String(i);
 const dot = (head) => row(projected("q", head), flippedKeys(head));
 const perHead = (letter, head) => () => ofHead(letter, head);
 
-/** The part of a detail that QKᵀ is: the model keeps it divided, so that it is multiplied back. */
+/** QKᵀ, from a detail. The model records it divided by √d, so it is multiplied back. */
 const dots = ({ scores, q }) => mapped(scores, "dots", (value) => value * Math.sqrt(q.shape[1]));
 
 export const scores = {
@@ -78,7 +78,7 @@ export const scale = {
   },
 };
 
-/** M: 0, or −∞ where there is a reason. */
+/** M: 0, or −∞ in forbidden cells. */
 const zeros = ({ mask }) =>
   once(mask, "zeros", () => ({ shape: mask.shape, data: new Float32Array(mask.data.length) }));
 

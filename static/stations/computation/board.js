@@ -15,7 +15,7 @@ import { drawMats, light } from "./picture.js";
 import { drawNoSum, drawSum } from "./sum.js";
 
 /**
- * Draw a step's matrices, again only if something visible changed; then the choice.
+ * Draws a step's matrices if something visible changed, then the chosen element.
  * @param {any} parts  of the station @param {import("./context.js").Context} context
  * @param {import("../../state/store.js").State} state @param {import("../index.js").Actions} actions
  */
@@ -38,7 +38,7 @@ export function drawBoard(parts, context, state, actions) {
   if (parts.board?.made === made) Object.assign(parts.board, { picture, context });
   else parts.board = { made, picture, context, drawn: drawAnew(parts, picture, one) };
   parts.board.cell = chosenCell(context, picture, state);
-  // Keys count from the newest choice, drawn or not: else a fast typist's steps get lost.
+  // Keys move from the newest choice, drawn or not, so that no fast keystroke is lost.
   parts.board.newest = () => chosenCell(contextOf(context.trace, actions.get(), context.step), picture, actions.get());
   parts.board.choose = (cell) => actions.set(choiceOf(parts.board.context, parts.board.picture, cell));
   show(parts, parts.board.cell, false);
@@ -49,7 +49,7 @@ function drawAnew(parts, picture, one) {
   const focused = parts.mats.contains(document.activeElement);
   const { drawn, pooled } = drawMats(parts.mats, picture, layout);
   if (layout.room)
-    parts.mats.prepend(parts.sum.element); // the corner that a product leaves free
+    parts.mats.prepend(parts.sum.element); // the free corner of a product
   else parts.picture.append(parts.sum.element);
   const scale = t(one ? "computation.scale_one" : "computation.scale", { pixels: number(layout.scale, 2) });
   setText(parts.scale, [scale, pooled && t("computation.pooled")].filter(Boolean).join(" "));
@@ -64,7 +64,7 @@ function drawAnew(parts, picture, one) {
   return drawn;
 }
 
-/** One element: what made it is lit, and computed. */
+/** One element: highlights its inputs and shows its arithmetic. */
 function show(parts, [row, col], hovered) {
   const { drawn, picture, context } = parts.board;
   light(drawn, row, col);

@@ -25,7 +25,7 @@ export function followCells({ frame, box, mat }, { label, describedBy, at, rows,
     const to = movedBy(event, { row, col }, [rows, mat.matrix.shape[1]]);
     if (!to) return;
     event.preventDefault();
-    event.stopPropagation(); // the same keys step through the walk elsewhere
+    event.stopPropagation(); // elsewhere the same keys step through the walk
     onChoose(pair(to));
   });
 }

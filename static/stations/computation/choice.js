@@ -1,5 +1,5 @@
 /**
- * Which element of a result is chosen, what that choice means for the page's tokens, and its name. No DOM except its
+ * Which element of a result is chosen, which tokens of the page it stands for, and its name. No DOM except its
  * texts.
  */
 
@@ -12,8 +12,8 @@ import { phrase } from "../../ui/i18n.js";
 const hasUnits = ({ kind }) => ["w1", "relu"].includes(kind);
 
 /**
- * The chosen token's row; its key, its answer, its FFN unit, or the column that was chosen last, else the one furthest
- * from 0. Where the columns are those of all heads, one of the open head.
+ * The chosen token's row, and its key, answer, FFN unit or last chosen column, or else the column furthest from 0. If
+ * the matrix has the columns of all heads, it is one of the open head.
  * @param {import("./context.js").Context} context @param {import("./product.js").Picture} picture
  * @param {import("../../state/store.js").State} state @returns {[number, number]}  column −1: the chosen answer is not among these
  */
@@ -23,7 +23,7 @@ export function chosenCell({ query, key, answer, step }, { result: { matrix, ban
   if (cols === "answer") return [row, answer === null ? 0 : ids.indexOf(answer)];
   const values = rowIn(matrix, row);
   if (hasUnits(step)) return [row, chosenUnit(state, values)];
-  const [from, to] = band ?? [0, matrix.shape[1]]; // the open head's columns, where the matrix holds all heads
+  const [from, to] = band ?? [0, matrix.shape[1]]; // the open head's columns, if the matrix has all heads
   const col = state.cell?.[1] ?? -1;
   return [row, col >= from && col < to ? col : from + largest(values.slice(from, to))];
 }
@@ -32,7 +32,7 @@ export function chosenCell({ query, key, answer, step }, { result: { matrix, ban
 const headAt = (col, [from, to] = [0, Infinity]) =>
   col >= from && col < to ? {} : { head: Math.floor(col / (to - from)) };
 
-/** What the state then says. @param {import("./context.js").Context} context @param {import("./product.js").Picture} picture
+/** The change of the state that chooses this element. @param {import("./context.js").Context} context @param {import("./product.js").Picture} picture
  * @param {[number, number]} cell @returns {Partial<import("../../state/store.js").State>}
  */
 export function choiceOf({ step }, { rows, cols, ids = [], result }, [row, col]) {

@@ -1,5 +1,5 @@
 /**
- * What a step is drawn from: the trace, the chosen head and tokens, and the taps its sublayer reads and writes. No
+ * The inputs of a step's picture: the trace, the chosen head and tokens, and the taps its sublayer reads and writes. No
  * DOM.
  */
 
@@ -13,8 +13,8 @@ import { position } from "../../model/selection.js";
  * @property {any} model
  * @property {import("./steps.js").Step} step
  * @property {number} layer @property {number} head
- * @property {number} query  the chosen row of the stack that is walked through
- * @property {number} key  the chosen row of what the open attention looks at
+ * @property {number} query  the chosen row of the open stack
+ * @property {number} key  the chosen row of the open attention's keys
  * @property {string[]} queries  labels
  * @property {string[]} keys
  * @property {number|null} answer  the chosen token or class
@@ -45,20 +45,20 @@ export function contextOf(trace, state, step) {
   };
 }
 
-/** Whether Q, K or V is made from another stack's output. @param {string} name @param {import("./steps.js").Step} step */
+/** Whether Q, K or V is computed from another stack's output. @param {string} name @param {import("./steps.js").Step} step */
 export const isForeign = (name, { attention }) =>
   name !== "q" && attention !== null && attention.queries !== attention.keys;
 
-/** The tap that Q, K or V is made from: in cross-attention K and V from the other stack's output. */
+/** The tap that Q, K or V is computed from; in cross-attention, K and V come from the other stack's output. */
 export function readBy(model, name, step) {
   if (!isForeign(name, step)) return step.sublayer.input.tap;
   return stacksOf(model).find(({ side }) => side === step.attention.keys)?.leaves.tap ?? step.sublayer.input.tap;
 }
 
-/** How many sublayers of the block the stream has gone through where a sublayer reads it. @param {import("./steps.js").Step} step */
+/** How many sublayers of the block come before the one that reads the stream. @param {import("./steps.js").Step} step */
 export const depthOf = ({ stack, layer, sublayer }) => stack.layers[layer].sublayers.indexOf(sublayer);
 
-/** The three of a residual connection: what was there, what is added, and their sum. */
+/** The tensors of a residual connection: the stream before, what is added, and their sum. */
 export function sumOf({ reads, writes, leaves, norm }) {
   const added = norm?.place === "res-post" ? norm.roles.out : writes;
   const sum = norm?.place === "post" ? norm.roles.input : leaves;

@@ -12,10 +12,10 @@ import { stacked } from "./product.js";
 
 const QKV = /** @type {const} */ (["q", "k", "v"]);
 
-/** The first of a head's columns. */
+/** The index of a head's first column. */
 const first = ({ attention }, head) => head * attention.d_head;
 
-/** Q, K, V of all heads, and below each the columns that are the open head's. */
+/** Q, K, V of all heads, and below each the open head's columns. */
 export const heads = {
   why: "weight",
   needs: (step) => ["q", "k", "v"].map((name) => `tensor:${tapIn(step, name)}`),

@@ -23,9 +23,10 @@ import { tokens } from "./token_step.js";
  * @property {(step: import("./steps.js").Step, context: import("./context.js").Context) => Node|Node[]} formula
  * @property {(context: import("./context.js").Context) => import("./product.js").Picture} [picture]
  * @property {(context: import("./context.js").Context, picture: import("./product.js").Picture, row: number, col: number) => import("./product.js").Arithmetic} [explain]
- * @property {(context: import("./context.js").Context, actions: import("../index.js").Actions) => Node} [list]  in place of a picture
+ * @property {(context: import("./context.js").Context, actions: import("../index.js").Actions) => Node} [list]  instead
+ * of a picture
  * @property {(step: import("./steps.js").Step) => string|null} [note]  one more sentence about it
- * @property {(step: import("./steps.js").Step) => number} [leads]  the block that it leads to
+ * @property {(step: import("./steps.js").Step) => number} [leads]  the block that it links to
  */
 
 /** @type {Object<string, Kind>} */
@@ -51,10 +52,10 @@ export const KINDS = {
   ...{ w1, relu, w2, rest, final, logits, answer },
 };
 
-/** The kind of a step; a role without its own kind is shown as it is. @param {import("./steps.js").Step} step @returns {Kind} */
+/** The kind of a step; a role without a kind of its own uses the general one. @param {import("./steps.js").Step} step @returns {Kind} */
 export const kindOf = ({ kind }) => KINDS[kind] ?? role;
 
-/** What a step is called; a role that only its mechanism knows, by its own name. @param {string} kind */
+/** The name of a step; a role of a mechanism's own has its own name. @param {string} kind */
 export const stepName = (kind) => roleOf({ kind }) ?? t(`computation.step.${kind}`);
 
 /** @param {string} kind */

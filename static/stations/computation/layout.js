@@ -2,12 +2,12 @@
 
 /** Below this width, they are stacked. */
 const NARROW = 560;
-/** The row of one token, when only that is shown. */
+/** The height of a row in one token's view. */
 const ROW = 22;
 const [GAP, VECTOR, LARGEST, HIGHEST] = [18, 10, 30, 400];
-/** A matrix that is narrower than this still has a caption. */
+/** The least width, which leaves room for a caption. */
 const CAPTION = 150;
-/** The room on the left of a product is used for the sum, if there is so much of it. */
+/** The space on the left of a product is used for the sum if it is at least this wide. */
 const ROOM = { width: 250, height: 150 };
 
 /**
@@ -18,7 +18,7 @@ const ROOM = { width: 250, height: 150 };
 
 /**
  * @param {import("./product.js").Picture} picture
- * @param {{width: number, one: {query: number, key: number}|null, type: number}} options  `one`: one token's way
+ * @param {{width: number, one: {query: number, key: number}|null, type: number}} options  `one`: one token's view
  * @returns {Layout}
  */
 export function layoutOf(picture, { width, one, type }) {
@@ -37,7 +37,7 @@ export function layoutOf(picture, { width, one, type }) {
   return { scale, boxes, arrangement, room, labels };
 }
 
-/** What is drawn of it: all rows, or one token's. @param {import("./product.js").Mat} mat @param {{query: number, key: number}|null} one */
+/** The rows that are drawn: all, or one token's. @param {import("./product.js").Mat} mat @param {{query: number, key: number}|null} one */
 function rowsOf({ whose, matrix }, one) {
   return whose && one
     ? { from: one[whose], count: 1, single: true }
@@ -68,10 +68,10 @@ function scaleFor(arrangement, sizes, width, labels = 0) {
   };
   const largest = sizes.every(({ flat }) => flat) ? 1.5 * LARGEST : LARGEST;
   const scale = Math.min(largest, ...limits[arrangement]());
-  return scale >= 4 ? Math.floor(scale) : scale; // whole pixels, where an element has some
+  return scale >= 4 ? Math.floor(scale) : scale; // whole pixels, if an element has at least one
 }
 
-/** Two beside each other, and either's caption. */
+/** Two matrices side by side, each at least as wide as its caption. */
 function beside(width, first, second, labels) {
   const both = width / (first + second);
   if (first * both + labels < CAPTION) return (width + labels - CAPTION) / second;
@@ -83,7 +83,7 @@ function boxOf({ from, count, single }, { cols, rows, flat }, scale) {
   return { from, count, width: cols * scale, height, step: height / count };
 }
 
-/** For the longest of the tokens' names, within reason. */
+/** The width for the longest token name, within limits. */
 function labelRoom(mats, type, width) {
   const all = mats.flatMap(({ rows }) => rows ?? []);
   const longest = all.reduce((most, label) => Math.max(most, [...label].length), 0);

@@ -13,7 +13,7 @@ export const projected = (name, head) =>
 /** K₅ᵀ @param {number} head */
 export const flippedKeys = (head) => subsup(mi("K", "k"), mn(head), mtext("⊤"));
 
-/** W_Q, b_Q, W_O, W_1 …: what is learned. @param {"W"|"b"} letter @param {string|number} index  "q", "o", 1 */
+/** W_Q, b_Q, W_O, W_1 …: learned parameters. @param {"W"|"b"} letter @param {string|number} index  "q", "o", 1 */
 export const parameter = (letter, index) => {
   const role = ROLES.includes(/** @type {any} */ (index)) ? String(index) : undefined;
   return sub(mi(letter, role), typeof index === "number" ? mn(index) : mi(upper(index), role));
@@ -43,5 +43,5 @@ export const memory = () => sub(mi("X"), mtext(t("sides.source")));
 /** √d_k */
 export const rootOfD = () => sqrt(sub(mi("d"), mi("k")));
 
-/** a · b, with the dot that says product. @param {Node} a @param {Node} b */
+/** a · b, with a dot for the product. @param {Node} a @param {Node} b */
 export const times = (a, b) => row(a, mo("·"), b);

@@ -7,7 +7,10 @@ import { headIn } from "../../model/matrix.js";
 /** @type {WeakMap<object, Map<string, any>>} */
 const made = new WeakMap();
 
-/** What `make` makes of `tensor`, once. @template T @param {{data: object}} tensor @param {string} what @param {() => T} make @returns {T} */
+/**
+ * The result of `make` for `tensor`, cached.
+ * @template T @param {{data: object}} tensor @param {string} what @param {() => T} make @returns {T}
+ */
 export function once({ data }, what, make) {
   const known = made.get(data) ?? new Map();
   made.set(data, known);

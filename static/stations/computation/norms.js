@@ -8,7 +8,7 @@ import { asRow } from "./matrices.js";
 import { stacked } from "./product.js";
 import { mat, streamName, sumName } from "./stream.js";
 
-/** A LayerNorm: `of` a step, `input` names what goes in. */
+/** A LayerNorm: `of` a step; `input` names its input. */
 function normKind(of, input) {
   return {
     why: "norm",
@@ -60,7 +60,7 @@ function normKind(of, input) {
   };
 }
 
-/** What a block's LayerNorm reads. */
+/** The input of a block's LayerNorm. */
 function normInput(step) {
   const { norm, kind } = step.sublayer;
   if (norm.place === "post") return sumName(step);

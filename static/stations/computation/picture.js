@@ -9,9 +9,9 @@ import { t } from "../../ui/i18n.js";
 import { math } from "../../ui/mathml.js";
 import { scaleOf } from "./scales.js";
 
-/** Cells at least so wide have their numbers in them: "13.1", "13.07". */
+/** Cells at least this wide show their numbers: "13.1", "13.07". */
 const WIDE = { weights: 26, signed: 34, fine: 42 };
-/** Rows at least so high have their names beside them. */
+/** Rows at least this high have their names beside them. */
 const LEGIBLE = 13;
 
 /**
@@ -38,7 +38,7 @@ export function drawMats(root, picture, layout) {
   return { drawn, pooled };
 }
 
-/** Side by side, the first one's names serve all; above each other, each has its own. */
+/** Matrices side by side share the names of the first; stacked ones have their own. */
 function hasLabels({ arrangement }, index) {
   if (arrangement === "column") return true;
   return arrangement === "pairs" ? index % 2 === 0 : index === 0;
@@ -108,14 +108,17 @@ function captionOf({ op, matrix: { shape }, whole, role, learned, legend }, name
   );
 }
 
-/** The tokens' names, where the rows are high enough to be read. */
+/** The tokens' names, if the rows are high enough. */
 function namesOf({ rows }, { from, count, step, height }) {
   if (!rows || count === 1 || step < LEGIBLE) return null;
   const at = (row) => ({ top: `${((row + 0.5) / count) * height}px` });
   return rows.slice(from, from + count).map((label, row) => h("span", { style: at(row) }, shortLabel(label, 11)));
 }
 
-/** What the canvas shows: numbers too, where rows are high and cells wide enough. @param {import("./product.js").Mat} mat @returns {import("../../chart/matrix/sheet.js").Drawable} */
+/**
+ * The contents of the canvas, with numbers if rows are high and cells wide enough.
+ * @param {import("./product.js").Mat} mat @returns {import("../../chart/matrix/sheet.js").Drawable}
+ */
 function sheetOf(mat) {
   const { matrix, ramp = "signed", forbidden = null, legend } = mat;
   const cellText = (value, { w, h }) => {
@@ -126,7 +129,10 @@ function sheetOf(mat) {
   return { values: matrix.data, shape, forbidden, scale: scaleOf(mat), numbers: true, cellText };
 }
 
-/** Where its cells lie within its frame. @param {import("./product.js").Mat} mat @param {import("./layout.js").Box} box @returns {import("../../chart/matrix/place.js").Place & {dpr: number}} */
+/**
+ * Where its cells lie within its frame.
+ * @param {import("./product.js").Mat} mat @param {import("./layout.js").Box} box @returns {import("../../chart/matrix/place.js").Place & {dpr: number}}
+ */
 export function placeOf({ matrix }, { from, count, width, height, step }) {
   const cols = matrix.shape[1];
   return {
@@ -138,7 +144,7 @@ export function placeOf({ matrix }, { from, count, width, height, step }) {
 }
 
 /**
- * Light what makes one element of the result, in every matrix; of none (column −1) nothing. @param {Drawn[]} drawn @param {number} row @param {number} col
+ * Highlights the inputs of one element of the result in every matrix; none for column −1. @param {Drawn[]} drawn @param {number} row @param {number} col
  */
 export function light(drawn, row, col) {
   for (const one of drawn) {
@@ -156,7 +162,10 @@ export function light(drawn, row, col) {
   }
 }
 
-/** @param {HTMLElement|null} element @param {import("./product.js").Mat} mat @param {import("./layout.js").Box} box @param {number|null} inside @param {number|undefined} row */
+/**
+ * @param {HTMLElement|null} element
+ * @param {import("./product.js").Mat} mat @param {import("./layout.js").Box} box @param {number|null} inside @param {number|undefined} row
+ */
 function nameRow(element, { rows, whose }, box, inside, row) {
   if (!element) return;
   const alone = box.count === 1 ? box.from : undefined;
@@ -168,9 +177,12 @@ function nameRow(element, { rows, whose }, box, inside, row) {
   element.style.top = `${((inside ?? 0) + 0.5) * box.step}px`;
 }
 
-/** @param {HTMLElement} element @param {import("./product.js").Mat} mat @param {number|undefined} col @param {number} middle @param {number} width */
+/**
+ * @param {HTMLElement} element
+ * @param {import("./product.js").Mat} mat @param {number|undefined} col @param {number} middle @param {number} width
+ */
 function nameCol(element, { cols }, col, middle, width) {
   element.textContent = cols ? shortLabel(cols[col ?? -1] ?? "", 14) : String(col);
-  const half = element.offsetWidth / 2; // it never sticks out
+  const half = element.offsetWidth / 2; // it never overflows
   element.style.left = `${width > 2 * half ? Math.max(half, Math.min(middle, width - half)) : Math.max(half, middle)}px`;
 }

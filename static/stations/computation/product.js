@@ -10,26 +10,27 @@ import { cellIn, columnIn, products, rowIn, sum } from "../../model/matrix.js";
  * @property {import("./matrices.js").Matrix} matrix
  * @property {"signed"|"weights"} [ramp]
  * @property {"q"|"k"|"v"|""} [role]
- * @property {"query"|"key"|null} [whose]  whose rows: then one token's way needs but the chosen one
+ * @property {"query"|"key"|null} [whose]  whose rows: in one token's view, only the chosen one is drawn
  * @property {string[]|null} [rows]  their labels
  * @property {string[]|null} [cols]
  * @property {Uint8Array|null} [forbidden]
  * @property {[number, number]} [band]  the columns of the open head
  * @property {boolean} [compound]  a name of several letters: in brackets before an index
- * @property {string} [legend]  in place of its colours and extremes
+ * @property {string} [legend]  instead of its colours and extremes
  * @property {boolean} [learned]  a parameter: the same for every text
  * @property {number|null} [whole]  of how many columns these are shown
- * @property {(row: number, col: number) => {row?: number, col?: number}} lit  what makes the result's element: a row, a column, or (both) one
+ * @property {(row: number, col: number) => {row?: number, col?: number}} lit  the inputs of the result's element: a
+ * row, a column, or (both) one element
  *
  * @typedef {Object} Arithmetic  of one element
  * @property {{a: ArrayLike<number>, b: ArrayLike<number>|null, values: number[], label: (i: number) => string,
- *   beyond?: {n: number, sum: number}}|null} terms  `beyond`: more of them, which are not listed
- * @property {[string, Object<string, any>, number|null][]} lines  key of the catalogue, what fills it, the number
- * @property {number} total  made here
- * @property {number|null} own  the model's; null: it has no such tensor
- * @property {string|null} tap  where from
+ *   beyond?: {n: number, sum: number}}|null} terms  `beyond`: further terms, which are not listed
+ * @property {[string, Object<string, any>, number|null][]} lines  key of the catalogue, its variables, the number
+ * @property {number} total  computed here
+ * @property {number|null} own  the model's; null if it has no such tensor
+ * @property {string|null} tap  where it comes from
  * @property {string} [note]  why there is none, a key of the catalogue
- * @property {number} [times]  what that was multiplied with to be compared
+ * @property {number} [times]  the factor applied to it before comparing
  *
  * @typedef {{layout: "product"|"stack"|"pairs", mats: Mat[], result: Mat, rows: "query"|"key"|"row", cols: "feature"|"key"|"answer",
  *   ids?: number[]}} Picture  `ids`: the answers of its columns
@@ -51,7 +52,7 @@ export function productPicture({ a, b, bias = null, c, cols = "feature" }) {
 }
 
 /**
- * Matrices one after another, the last of them made from the others.
+ * Matrices one after another; the last is computed from the others.
  * @param {any[]} mats @param {Partial<Picture>} [more] @returns {Picture}
  */
 export const stacked = (mats, more) => ({
@@ -63,7 +64,10 @@ export const stacked = (mats, more) => ({
   ...more,
 });
 
-/** Σ a·b + bias. @param {Picture} picture @param {number} row @param {number} col @param {Partial<Arithmetic> & {label: (i: number) => string}} more */
+/**
+ * Σ a·b + bias.
+ * @param {Picture} picture @param {number} row @param {number} col @param {Partial<Arithmetic> & {label: (i: number) => string}} more
+ */
 export function productSum({ mats }, row, col, { label, ...more }) {
   const [a, b, c] = ["a", "b", "c"].map((id) => /** @type {Mat} */ (mats.find((one) => one.id === id)));
   const bias = mats.find((one) => one.id === "bias");

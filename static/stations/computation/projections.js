@@ -9,14 +9,14 @@ import { productPicture, productSum, stacked } from "./product.js";
 
 const feature = (i) => String(i);
 
-/** The name of what a sublayer reads. @returns {() => Node} */
+/** The name of a sublayer's input. @returns {() => Node} */
 const inputName = (step) => () => {
   const x = stream(depthOf(step));
   return step.sublayer.norm?.place === "pre" ? normed(x) : x;
 };
 
 /**
- * A kind of step that is one Linear: what differs is said by `of(step, model)`: the taps `input` and `output`, the parameters
+ * A kind of step that is one Linear. `of(step, model)` returns what differs: the taps `input` and `output`, the parameters
  * `weight` and `bias` (null: none), their letter's `index`, names, and whose rows they are.
  */
 function linearKind(of, why) {

@@ -8,7 +8,7 @@ import { tapIn } from "./context.js";
 import { stacked } from "./product.js";
 import { roleOf } from "./steps.js";
 
-/** The tensors and parameters of the step, by the names that the equation has for them: [kind of need, name]. */
+/** The tensors and parameters of the step, by their names in the equation: [kind of need, name]. */
 function namesOf(step) {
   const { attention, layer } = step;
   const identity = identityOf(attention, roleOf(step));

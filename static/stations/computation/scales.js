@@ -4,7 +4,10 @@ import { currentTheme } from "../../chart/colour.js";
 import { signedScale, weightScale } from "../../chart/matrix/scale.js";
 import { once } from "./matrices.js";
 
-/** The colours of a matrix: the same for each of its parts, by the extremes of what is not hidden. @param {import("./product.js").Mat} mat */
+/**
+ * The colours of a matrix: the same for each of its parts, from the extremes of its visible numbers.
+ * @param {import("./product.js").Mat} mat
+ */
 export function scaleOf({ matrix, ramp = "signed", forbidden }) {
   return once(matrix, [ramp, currentTheme(), forbidden ? "allowed" : "all"].join(" "), () => {
     const data = /** @type {Float32Array} */ (forbidden ? matrix.data.filter((_, i) => !forbidden[i]) : matrix.data);

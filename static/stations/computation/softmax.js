@@ -43,12 +43,12 @@ export const softmaxStep = {
 };
 
 /**
- * exp of one number over the sum of exp of all: the largest is taken out of each first, which changes nothing, so that
- * e to the power of it stays finite.
+ * exp of one number divided by the sum of exp of all. The largest is subtracted from each first, which changes nothing
+ * and keeps the powers finite.
  * @param {ArrayLike<number>} values @param {number} index @param {(i: number) => string} label
  */
 export function shareOf(values, index, label) {
-  let most = -Infinity; // in a loop: a vocabulary is too long for the arguments of Math.max
+  let most = -Infinity; // a loop, because a vocabulary is too long for the arguments of Math.max
   for (let i = 0; i < values.length; i++) most = Math.max(most, values[i]);
   const exps = Array.from(values, (value) => (value === -Infinity ? 0 : Math.exp(value - most)));
   const total = sum(exps);

@@ -70,7 +70,7 @@ export default {
     const step = openStep(steps, trace.model, state);
     const context = contextOf(trace, state, step);
     parts.width = root.clientWidth;
-    parts.again = () => this.draw(root, trace, state, actions); // as it is drawn: what is newer may need what is not here yet
+    parts.again = () => this.draw(root, trace, state, actions); // the drawn state: a newer one may need data that has not arrived
     walkOf(parts, actions);
     drawWalk(parts.walk, steps, step, trace.model);
     drawHeading(parts, context);
@@ -87,7 +87,7 @@ function walkOf(parts, actions) {
   replace(parts.place, parts.walk.controls, parts.walk.element);
 }
 
-/** What this step is: its place, its formula, and a sentence. */
+/** The step's number, its formula, and a sentence. */
 function drawHeading(parts, context) {
   const { step, model, layer, head, trace } = context;
   setText(parts.title, headTitle(model, { attention: trace.attention.id, layer, head }));
@@ -102,7 +102,7 @@ function drawHeading(parts, context) {
   );
 }
 
-/** One token or all; and the link into a block, if there is one. */
+/** The choice of one token or all, and the link into a block, if there is one. */
 function drawChoices(parts, { step, model }, state, actions) {
   const leads = kindOf(step).leads?.(step);
   parts.leads.hidden = leads === undefined;
@@ -129,7 +129,7 @@ function drawBody(parts, context, state, actions) {
   else drawBoard(parts, context, state, actions);
 }
 
-/** What the steps beside this one need, and their explanations, when this one is on the screen. */
+/** Prefetches the needs of the neighbouring steps and of their explanations, once this one is drawn. */
 function prefetch(steps, step, actions) {
   const at = steps.indexOf(step);
   const near = [steps[at + 1], steps[at - 1]].filter(Boolean);

@@ -5,16 +5,16 @@ import { own } from "./own.js";
 
 /**
  * @typedef {Object} Step
- * @property {string} id  `${group}.${kind}`, as the address has it
+ * @property {string} id  `${group}.${kind}`, as in the address
  * @property {"in"|"attn"|"cross_attn"|"ffn"|"out"} group
- * @property {string} kind  what is done: a name of kinds.js, or a role that has none of its own there
+ * @property {string} kind  a name of kinds.js, or a role without a kind there
  * @property {import("../../model/description.js").Stack} stack
  * @property {number} layer  the open block
- * @property {any} sublayer  of the description, that it belongs to; null outside the block
+ * @property {any} sublayer  the description's sublayer that it belongs to; null outside the block
  * @property {import("../../model/description.js").Attention|null} attention  of that sublayer
  */
 
-/** What is done in an attention, with the roles that it takes: one that the attention lacks is left out. */
+/** The steps of an attention with the roles that they need; a step whose roles the attention lacks is left out. */
 const ATTENTION = {
   ...{
     q: ["q"],
@@ -27,12 +27,15 @@ const ATTENTION = {
   ...{ mask: ["scores", "mask"], softmax: ["scores", "mask", "pattern"] },
   ...{ av: ["pattern", "mask", "v", "z"], concat: ["z"], wo: ["z", "attn_out"] },
 };
-/** The steps that a Linear makes, with its parameter. */
+/** The steps that are one Linear, with its parameter. */
 const LINEAR = { q: "w_q", k: "w_k", v: "w_v", wo: "w_o" };
 const SHOWN = new Set([...Object.values(ATTENTION).flat(), "head_out"]);
 const FFN = ["w1", "relu", "w2"];
 
-/** The steps of one attention: its own roles, which only it knows, stand before A·V. @param {import("../../model/description.js").Attention} attention */
+/**
+ * The steps of one attention; roles of its mechanism's own come before A·V.
+ * @param {import("../../model/description.js").Attention} attention
+ */
 function kindsOf(attention) {
   const { roles, parameters } = attention;
   const can = (kind) =>
@@ -48,17 +51,20 @@ function kindsOf(attention) {
 /** A role without its own step gives the step its name. */
 const ROLE = "role-";
 
-/** Its role; null for a step with a name of its own. @param {{kind: string}} step @returns {string|any} */
+/** The role of a step; null for a step with a name of its own. @param {{kind: string}} step @returns {string|any} */
 export const roleOf = ({ kind }) => (kind.startsWith(ROLE) ? kind.slice(ROLE.length) : null);
 
-/** What a role is shown as, where the walk is open at one. @param {any} model @param {Pick<import("../../state/store.js").State, "attention"|"layer"|"own"|"view">} state @returns {string|null} */
+/**
+ * The role that the open step of the walk shows.
+ * @param {any} model @param {Pick<import("../../state/store.js").State, "attention"|"layer"|"own"|"view">} state @returns {string|null}
+ */
 export function shownRole(model, state) {
   return state.view === "computation" ? roleOf(openStep(stepsOf(model, state), model, state)) : null;
 }
 
-/** Whether a known role comes up in one of the steps. */
+/** Whether one of the steps shows a known role. */
 const shows = (kinds, role) => kinds.some((kind) => ATTENTION[kind].includes(role));
-/** Whether one head of it is a matrix. */
+/** Whether one head of the role is a matrix. */
 const isMatrix = (dims) => dims.replace(/^(kv_)?head /, "").split(" ").length === 2;
 
 /** The place of a sublayer's LayerNorm: before it, after the sum, or before the sum (model/block.py); "none": it has none. */
@@ -103,7 +109,7 @@ export function stepsOf(model, { attention: id, layer }) {
   ];
 }
 
-/** What follows the open block: the others, the last LayerNorm, and what comes out, if this stack is the one that answers. */
+/** What follows the open block: the later blocks, the final LayerNorm and, if this stack gives the answer, the output. */
 function endOf(model, stack, layer) {
   return [
     layer < stack.layers.length - 1 && "rest",
@@ -113,8 +119,8 @@ function endOf(model, stack, layer) {
 }
 
 /**
- * The open step. A head that is opened is that of the open attention: what was being looked at in another one of its
- * stack is then looked at in this one.
+ * The open step. When a head of another attention of the stack is opened, the walk moves to the same step of that
+ * attention.
  * @param {Step[]} steps @param {any} model @param {Pick<import("../../state/store.js").State, "attention"|"own">} state
  * @returns {Step}
  */
@@ -131,7 +137,7 @@ export function openStep(steps, model, state) {
   return there ?? steps[0];
 }
 
-/** What the state needs to say so that `step` is open. @param {Step} step */
+/** The change of the state that opens `step`. @param {Step} step */
 export function opening({ id, attention }) {
   return { ...own.patch({ step: id }), ...(attention && { attention: attention.id }) };
 }

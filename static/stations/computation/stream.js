@@ -20,7 +20,7 @@ export const mat = (id, op, name, matrix, queries, more = {}) => ({
   ...more,
 });
 
-/** √d_model, where the model multiplies its embeddings with it. */
+/** √d_model, if the model scales its embeddings by it. */
 const factor = ({ embedding }) => embedding.scale ?? 1;
 const first = ({ layers }) => layers[0].sublayers[0].reads.tap;
 const last = (list) => list[list.length - 1];
@@ -97,7 +97,7 @@ export const embed = {
   },
 };
 
-/** Blocks that the walk does not enter: the stream before and after them. */
+/** The blocks that the walk skips: the stream before and after them. */
 function skipped(from, to, of) {
   return {
     why: "weight",

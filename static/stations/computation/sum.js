@@ -8,7 +8,7 @@ import { signed, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { math, mn, mo, mtext } from "../../ui/mathml.js";
 
-/** How many terms are named, the largest beside its bar; the others are one number. */
+/** How many terms are named, largest first; the others are one number. */
 const NAMED = 5;
 
 /** The fixed parts, empty. @param {string} id */
@@ -57,7 +57,7 @@ export function drawSum(parts, arithmetic, { mat: { name, compound }, alone, whe
       ? h("span", { class: "dim" }, t(arithmetic.note ?? "computation.moved"))
       : checked({ ...arithmetic, own, tap: arithmetic.tap ?? "" }),
   );
-  // A moving pointer would talk without end.
+  // not for a moving pointer, which would never stop talking
   if (!hovered) setText(parts.said, `${parts.title.textContent} ${parts.total.textContent}`);
 }
 
@@ -70,7 +70,7 @@ export function drawNoSum(parts, words) {
   for (const place of [parts.title, parts.said]) setText(place, words);
 }
 
-/** The model's own number, and where it is from. @param {{total: number, own: number, tap: string, times?: number}} arithmetic */
+/** The model's own number, and the tensor it comes from. @param {{total: number, own: number, tap: string, times?: number}} arithmetic */
 function checked({ total, own, tap, times }) {
   const from = times ? t("computation.tap_times", { tap, times: significant(times) }) : tap;
   return [checkOf(total, own, (value) => significant(value, 6)), " ", h("code", { class: "dim" }, from)];

@@ -83,7 +83,10 @@ function onKey(event, { jump, open, steps }) {
   jump(index);
 }
 
-/** @param {ReturnType<typeof buildWalk>} walk @param {import("./steps.js").Step[]} steps @param {import("./steps.js").Step} open @param {any} model */
+/**
+ * @param {ReturnType<typeof buildWalk>} walk
+ * @param {import("./steps.js").Step[]} steps @param {import("./steps.js").Step} open @param {any} model
+ */
 export function drawWalk(walk, steps, open, model) {
   walk.steps = steps;
   walk.open = steps.indexOf(open);
@@ -140,7 +143,7 @@ function stepButton(walk, { id, kind }) {
   );
 }
 
-/** W_O, W_1: with the index below, as in the formulas. */
+/** W_O, W_1 with a subscript, as in the formulas. */
 function shortName(kind) {
   if (roleOf({ kind }) !== null) return roleOf({ kind });
   const [letter, index] = t(`computation.short.${kind}`).split("_");

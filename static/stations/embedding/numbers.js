@@ -9,8 +9,8 @@ const MOST = 0.995;
 const FAR = 1.5;
 
 /**
- * One scale of colours for several matrices, each with its own extremes. A few numbers far out would leave all others
- * pale: then colours are full before them, which `full` says (else null).
+ * One scale of colours for several matrices, each with its own extremes. A few outliers would leave all other numbers
+ * pale: then the deepest colour begins at `full` (otherwise null).
  * @param {Float32Array[]} all
  */
 export function sharedScales(all) {
@@ -40,7 +40,10 @@ export function fullGap(a, b, x) {
   return gap;
 }
 
-/** PE(pos, d): sin at even dimensions, cos at odd ones (Vaswani et al. 2017, section 3.5). @param {number} pos @param {number} d @param {number} dModel */
+/**
+ * PE(pos, d): sin at even dimensions, cos at odd ones (Vaswani et al. 2017, section 3.5).
+ * @param {number} pos @param {number} d @param {number} dModel
+ */
 export function sinusoid(pos, d, dModel) {
   const angle = angleOf(pos, d, dModel);
   return d % 2 ? Math.cos(angle) : Math.sin(angle);
@@ -49,7 +52,7 @@ export function sinusoid(pos, d, dModel) {
 /** pos / 10000^(2i/d_model), of the pair that dimension d is in. */
 export const angleOf = (pos, d, dModel) => pos / 10000 ** ((d - (d % 2)) / dModel);
 
-/** How far a table is from the formula, at most. @param {Matrix} table */
+/** The largest difference between a table and the formula. @param {Matrix} table */
 export function gapToFormula({ shape: [rows, cols], data }) {
   let gap = 0;
   for (let pos = 0; pos < rows; pos++) {

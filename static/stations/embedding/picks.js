@@ -23,10 +23,10 @@ export function drawPicks(root, trace, pair, actions) {
 function pick(token, tokens, pair, actions) {
   const { index, id } = token;
   const picked = pair !== null && (index === pair.i || index === pair.j);
-  // With its own like it cannot change places.
+  // swapping it with an equal token would change nothing
   const useless = pair === null || (!picked && tokens[pair.j].id === id);
   const label = t(picked ? "embedding.picked" : "embedding.pick", { token: tokenName(token), i: index });
-  const other = pair && (index === pair.j ? pair.i : pair.j); // which pick stays
+  const other = pair && (index === pair.j ? pair.i : pair.j); // the pick that stays
   const choose = () => !useless && pair && actions.set(own.patch({ swap: [other, index] }));
   return h(
     "button",

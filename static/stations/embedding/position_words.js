@@ -30,7 +30,7 @@ function wave(name, fn, dModel) {
 }
 
 /**
- * The looked-at number: of a sinusoid with its formula filled in, beside the table's own.
+ * The chosen number; for a sinusoid, with its formula filled in beside the table's number.
  * @param {Positions} found @param {any} trace @param {{row: number, col: number}} at
  */
 export function rowWords({ kind, table, trained }, trace, { row: pos, col }) {
@@ -59,7 +59,7 @@ export function rowWords({ kind, table, trained }, trace, { row: pos, col }) {
   return [...phrase("embedding.row_sinusoid", { ...where, formula }), " ", checkOf(made, own)];
 }
 
-/** Whose position it is in this sentence. */
+/** The token of this sentence at the position. */
 function whoIsAt({ queries: { positionIds, real } }, pos, trained) {
   const [first, last] = [positionIds[real.start], positionIds[real.end - 1]];
   if (pos >= trained) return t("embedding.at_beyond");
@@ -68,7 +68,7 @@ function whoIsAt({ queries: { positionIds, real } }, pos, trained) {
     : t("embedding.at_free", { first, last });
 }
 
-/** Whether the whole table is the formula's. @param {Positions} found */
+/** Whether the whole table equals the formula. @param {Positions} found */
 export function tableWords({ kind, table }) {
   if (kind !== "sinusoidal") return "";
   const gap = gapToFormula(table);
@@ -76,7 +76,7 @@ export function tableWords({ kind, table }) {
   return h("span", { class: "dim", dataset: { testid: "table-gap", gap } }, t(key, { gap: power(gap) }));
 }
 
-/** How alike neighbours are, and rows far apart; of a sinusoid also that only the distance counts. @param {Positions} found */
+/** The similarity of neighbouring and of distant rows; for a sinusoid, also that only the distance counts. @param {Positions} found */
 export function similarityWords({ kind, similarity, trained }) {
   const far = Math.max(1, Math.floor(trained / 2));
   const [near, apart] = [1, far].map((distance) => diagonal(similarity, distance));

@@ -64,7 +64,7 @@ export default {
   },
 };
 
-/** The chosen token's place, until another row, token, side or sentence is chosen; kept inside the table. */
+/** The chosen token's place, until another row, token, side or sentence is chosen; clamped to the table. */
 function lookAt({ at }, { table: { shape } }, trace, state) {
   const { query, key } = position(state, trace);
   const placeOf = (side, index) => Math.min(side.positionIds[index], shape[0] - 1);
@@ -158,7 +158,7 @@ function drawSimilarity({ similarity, at }, found, trace, actions) {
   });
 }
 
-/** What both pictures have: a row for each position, a line where training ended. */
+/** Shared by both pictures: a row for each position, and a line where training ended. */
 function common({
   table: {
     shape: [n],

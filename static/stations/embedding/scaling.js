@@ -6,7 +6,7 @@
 import { t } from "../../ui/i18n.js";
 
 /**
- * How E[id] was got from the tap, if it is not the tap; a file of an unknown model may not say.
+ * How E[id] follows from the tap, if they differ; a file of an unknown model may not say.
  * @param {import("../../model/description.js").Stack} stack @returns {string|null}
  */
 export function scalingWords(stack) {

@@ -13,7 +13,7 @@ import swap from "./swap.js";
 /**
  * @typedef {Object} Tab  a part of this station: its word is `embedding.tab.<name>`
  * @property {(stack: import("../../model/description.js").Stack) => string[]} needs  of the stack that is shown
- * @property {boolean} [sides]  there is one for the source and one for the target
+ * @property {boolean} [sides]  it exists for the source and for the target
  * @property {(place: HTMLElement, trace: any, state: any, actions: any) => {formula: any, note: any, legend?: any}} draw
  */
 
@@ -22,7 +22,7 @@ const TABS = { sum, positions, swap, neighbours };
 
 /** Whether a model has what a tab shows. @param {string} name @param {any} model */
 const hasTab = (name, model) => name === "sum" || Object.keys(model.description.can).length === 0 || can(model, name);
-/** The open tab; the sum, where the model has not what a link asks for. @param {import("../../state/store.js").State} state @param {any} model */
+/** The open tab, or the sum if the model lacks the tab in the link. @param {import("../../state/store.js").State} state @param {any} model */
 const tabOf = (state, model) => (hasTab(own.of(state).tab, model) ? own.of(state).tab : "sum");
 
 const shownStack = (state, model) => stackOf(model, attentionOf(model, state.attention));
@@ -49,7 +49,7 @@ const segButton = (testid, word) => h("button", { type: "button", dataset: { tes
 export default {
   id: "embedding",
   own,
-  // A saved trace has the tensors of the sum; of the rest nothing, and the tabs must stay to lead back.
+  // A saved trace only has the tensors of the sum. The other tabs stay visible, so that they lead back.
   needs(state, model) {
     const tab = tabOf(state, model);
     if (state.file !== null && tab !== "sum") return [];
@@ -64,7 +64,7 @@ export default {
     for (const other of Object.values(parts.places)) other.hidden = other !== place || lacks;
     parts.lacks.hidden = !lacks;
     parts.formula.hidden = lacks;
-    // What the first tab shows is what the whole station shows: the reading help has said it.
+    // The first tab needs no text of its own: the reading help describes it.
     setText(
       parts.about,
       [name !== "sum" && t(`embedding.${name}_about`), t(`embedding.${name}_how`)].filter(Boolean).join(" "),
@@ -89,7 +89,7 @@ function drawTools({ tabs, sides, sidesBox }, open, trace, actions) {
   sidesBox.hidden = !writesTarget(trace.model) || TABS[open].sides === false;
   for (const [side, button] of Object.entries(sides)) {
     update(button, { "aria-pressed": trace.queries.side === side });
-    // The side is that of the open attention's queries: opening another one is what changes it.
+    // The side follows the open attention's queries, so changing it opens another attention.
     const last = attentionsOf(trace.model)
       .filter(({ queries }) => queries === side)
       .at(-1);

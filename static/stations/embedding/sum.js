@@ -18,7 +18,7 @@ import { isScaled, scalingWords } from "./scaling.js";
 const NAMES = /** @type {const} */ (["embedding", "position", "x"]);
 const SIGNS = { embedding: "", position: "+", x: "=" };
 
-/** Their taps by name; `position` is left out where there is none. @param {import("../../model/description.js").Stack} stack */
+/** The taps by name; without positions, `position` is left out. @param {import("../../model/description.js").Stack} stack */
 function tapsOf({ embedding: { roles }, layers }) {
   const taps = { embedding: roles.embedding, position: roles.positional, x: layers[0].sublayers[0].reads };
   return NAMES.flatMap((name) => (taps[name] ? [{ name, tap: taps[name].tap }] : []));
@@ -48,7 +48,7 @@ const partsOf = perRoot((place) => {
   return { line, pager, thirds };
 });
 
-/** What the three are called, as formulas. */
+/** The names of the three matrices, as formulas. */
 function nameOf(name) {
   if (name === "x") return math(mi("X"));
   return name === "embedding" ? math(...token()) : math(mi("P"));
@@ -69,7 +69,7 @@ export default {
     const col = asked >= 0 && asked < dModel ? asked : largest(rowIn(x, row));
     const size = pageSize(dModel, place.clientWidth);
     const from = Math.floor(col / size) * size;
-    parts.pager.turn = (by) => actions.set({ query: row, cell: [row, Math.min(dModel - 1, col + by * size)] }); // the choice comes along
+    parts.pager.turn = (by) => actions.set({ query: row, cell: [row, Math.min(dModel - 1, col + by * size)] }); // moves the choice to the page
     drawPager(parts.pager, from, size, dModel);
     replace(parts.line, tensors.length === 3 ? sumOf(trace, actions.stack, tensors, row, col) : null);
     const { scales, full } = sharedScales(tensors.map(({ data }) => data));
@@ -89,13 +89,16 @@ export default {
   },
 };
 
-/** The row of the table, and what it is multiplied with (Vaswani et al. 2017, section 3.4). */
+/** The row of the table, and its factor (Vaswani et al. 2017, section 3.4). */
 function scaled(stack, dModel, e) {
   return isScaled(stack) ? [sqrt(mn(dModel)), mo("·"), side(...e)] : e;
 }
 
 /** The chosen cell's sum, all the others, and how long the two parts of this row are. */
-/** @param {import("../../data/model_trace.js").ModelTrace} trace @param {any} stack @param {any[]} tensors  [e, p, x] @param {number} row @param {number} col */
+/**
+ * @param {import("../../data/model_trace.js").ModelTrace} trace
+ * @param {any} stack @param {any[]} tensors  [e, p, x] @param {number} row @param {number} col
+ */
 function sumOf(trace, stack, [e, p, x], row, col) {
   const at = row * x.shape[1] + col;
   const sum = Math.fround(e.data[at] + p.data[at]);
@@ -141,7 +144,7 @@ function sumOf(trace, stack, [e, p, x], row, col) {
   ];
 }
 
-/** Whether every cell is the sum of its two: said with the largest difference. */
+/** Whether every cell is the sum of its two parts, with the largest difference. */
 function allOf(e, p, x) {
   const gap = fullGap(e.data, p.data, x.data);
   const count = integer(x.data.length);

@@ -1,4 +1,4 @@
-/** What changes when two tokens change places, with and without positions: without them, attention sees a set. */
+/** What changes when two tokens change places, with and without positions: without positions, attention sees a set. */
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { legendOf, weightScale } from "../../chart/matrix/scale.js";
@@ -37,7 +37,7 @@ const partsOf = perRoot((place) => {
 
 export default {
   needs: () => ["explain:swap"],
-  sides: false, // it is the sentence in which tokens change places
+  sides: false, // tokens change places in the sentence itself
   draw(place, trace, state, actions) {
     const parts = partsOf(place);
     const pair = swapOf(state, trace);

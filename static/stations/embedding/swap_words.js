@@ -6,7 +6,7 @@ import { h } from "../../ui/dom.js";
 import { percent, power, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 
-/** Below this a change is float32's: model/explain/swaps.py says the same. */
+/** Smaller changes are float32 rounding, as in model/explain/swaps.py. */
 export const TOLERANCE = 1e-4;
 
 /** Whether anything but the order has changed. @param {any} trace @param {any} run */

@@ -43,7 +43,7 @@ export function drawCounts(place, trace, { post, ffn, n, unit }, choose) {
   replace(place.said, agreement(own, told), stored && sampleOf(trace.model, own, stored));
 }
 
-/** Which lists the reader has open: they stay so. */
+/** The lists that the reader has opened; they stay open. */
 function openLists(root) {
   return new Set([...root.querySelectorAll("details[open]")].map((/** @type {any} */ one) => one.dataset.list));
 }
@@ -89,7 +89,7 @@ function chip(list, id, chosen, choose) {
   return h("button", { ...attrs, on: { click: () => choose({ ffnUnit: id }) } }, id);
 }
 
-/** Counted here on the tensor that is drawn, and by the server on its own: do they say the same? */
+/** Whether the counts made here, on the drawn tensor, equal the server's. */
 function agreement(own, told) {
   const ok = own.dead.join() === told.dead.join() && own.always.join() === told.always_on.join();
   return h(
@@ -99,7 +99,7 @@ function agreement(own, told) {
   );
 }
 
-/** What the sample is of, and how much of the silence here is a silence everywhere. */
+/** The sample's description, and how many of the units that are silent here are silent in the sample too. */
 function sampleOf({ units }, own, stored) {
   const everywhere = own.dead.filter((id) => stored.dead.includes(id)).length;
   return h(

@@ -25,8 +25,8 @@ export function ffnOf({ attention, layer }, model) {
 }
 
 /**
- * The units in the order that they are drawn: by their ids, or by what the chosen token makes of them, strongest first.
- * @param {"id"|"activation"} sort @param {Float32Array} pre  of the token: it also tells those apart that ReLU made 0
+ * The units in drawing order: by id, or by their value on the chosen token, strongest first.
+ * @param {"id"|"activation"} sort @param {Float32Array} pre  of the token: it also orders units that ReLU set to 0
  */
 export function orderOf(sort, pre) {
   const ids = Array.from(pre, (_, id) => id);
@@ -56,5 +56,5 @@ export function firingOf({ shape: [, cols], data }, positions) {
   };
 }
 
-/** What the model's card says of this FFN over a corpus; null where none is stored. @param {any} model @param {{post: string}} ffn */
+/** The card's counts of this FFN over a corpus; null if there are none. @param {any} model @param {{post: string}} ffn */
 export const corpusOf = ({ units }, { post }) => units?.layers?.find(({ path }) => isIn(path, post)) ?? null;

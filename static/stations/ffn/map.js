@@ -58,7 +58,7 @@ export function drawMap(place, shown, choose) {
   paint(parts);
 }
 
-/** Device pixels, if there are fewer of them than units. */
+/** The width in device pixels, if there are fewer of them than units. */
 function paint(parts) {
   const { box, canvas, drawn } = parts;
   if (box.clientWidth === 0) return;

@@ -60,7 +60,7 @@ export function drawPage(place, trace, shown, choose) {
   });
 }
 
-/** The same place on another page is chosen: one choice drives map, page and inspector. */
+/** Chooses the same place on another page, because one choice drives map, page and inspector. */
 function drawPages({ earlier, later, where }, { order, at, first, size, n }, units, choose) {
   const [lowest, highest] = [Math.min(...units), Math.max(...units)];
   const sorted = units.every((unit, i) => unit === lowest + i);

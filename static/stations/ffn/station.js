@@ -58,7 +58,7 @@ export default {
 };
 
 /**
- * Everything that is drawn, and what is chosen in it.
+ * The data to draw, and the selection in it.
  * @param {ReturnType<typeof partsOf>} parts
  */
 function shownOf({ page }, trace, state) {

@@ -55,7 +55,7 @@ export function drawTokensOf(place, trace, { post, query, unit, n, ffn }, choose
   replace(place.said, inCorpus(corpusOf(trace.model, ffn), unit));
 }
 
-/** What the stored sample says of the unit. */
+/** The stored sample's statement about the unit. */
 function inCorpus(corpus, unit) {
   if (!corpus) return "";
   const kind = corpus.dead.includes(unit) ? "dead" : corpus.always_on.includes(unit) ? "always" : "some";

@@ -65,7 +65,7 @@ export function drawGrid(root, found, trace, at, actions) {
   Object.assign(parts, { made, at, found, trace });
   parts.choose = (index) => {
     const patch = { query: found.rows[index] };
-    // The positions are those of what is written: where the open head's queries are not, its attention is left.
+    // The positions are on the side that grows. If the open head's queries are not, its attention is closed.
     actions.set(trace.written === trace.queries ? patch : { attention: null, ...patch });
   };
   update(parts.box, { "aria-label": t("lens.grid_label", { rows: depths, cols: found.rows.length }) });

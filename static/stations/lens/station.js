@@ -31,7 +31,7 @@ export default {
   has: (model) => can(model, "lens"),
   own,
   why: "logit",
-  // What the model really says, to hold the last depth against; a classifier's classes come with the trace.
+  // The model's own prediction, which the last depth must equal; a classifier's classes come with the trace.
   needs: (state, model) => (predictsTokens(model) ? ["explain:lens", "prediction"] : ["explain:lens"]),
   draw(root, trace, state, actions) {
     const parts = partsOf(root);
@@ -58,7 +58,7 @@ function placeOf({ rows }, trace, state) {
   return at < 0 ? rows.length - 1 : at;
 }
 
-/** p = softmax(LN(x) · Eᵀ): of every layer's x what is meant for the last one's. */
+/** p = softmax(LN(x) · Eᵀ), applied to every layer's x although it was trained for the last. */
 function formulaOf(model) {
   const classifies = !predictsTokens(model);
   const x = sup(mi("x"), row(mo("("), mi("ℓ"), mo(")")));
@@ -81,6 +81,6 @@ function formulaOf(model) {
   );
 }
 
-/** Only where blocks end with a LayerNorm is there no last one (model/stack.py). */
+/** Only stacks whose blocks end with a LayerNorm have no final one (model/stack.py). */
 const noteOf = (model) =>
   `lens.made_${predictsTokens(model) ? "" : "classes_"}${answeringStack(model).final_norm ? "pre" : "post"}`;

@@ -8,7 +8,7 @@ import { t } from "../../ui/i18n.js";
 /** The lens comes in float64 out of float32 logits, the prediction likewise: they differ in their last digits. */
 const TOLERANCE = 1e-6;
 
-/** The last depth beside what the model itself says. @param {any} found @param {any} trace @param {number} at  of `found.rows` */
+/** The last depth compared with the model's own output. @param {any} found @param {any} trace @param {number} at  of `found.rows` */
 export function checkWords(found, trace, at) {
   const gap = trace.classes ? classGap(found, trace.classes) : tokenGap(found, trace.predictions[found.rows[at]], at);
   if (gap === null) return [];
@@ -39,7 +39,7 @@ function classGap({ top, probability }, classes) {
   return Math.max(...top[last][0].map((id, i) => Math.abs(classes[id].probability - probability[last][0][i])));
 }
 
-/** What the tokens themselves do before the first layer: a model that ties its embeddings reads them off again. */
+/** What the tokens themselves do before the first layer: a model with tied embeddings predicts the tokens themselves. */
 export function ownWords({ rows, top }, { written: { tokens }, model }) {
   const own = rows.filter((row, i) => top[0][i][0] === tokens[row].id).length;
   return own && tiesEmbeddings(model) ? t("lens.own", { own, n: rows.length }) : "";

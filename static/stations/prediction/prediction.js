@@ -126,7 +126,7 @@ function tableOf(body) {
   return h("table", { class: "token-table candidates" }, h("thead", null, h("tr", null, head)), body);
 }
 
-/** The same as numbers, with the sum of what is sampled from: where it reaches 100 % the rest is cut. */
+/** The same numbers as a table, with the running sum of `after`; it reaches 100 % where the rest is cut. */
 function rowsOf({ candidates }, actual, take) {
   let sum = 0;
   return candidates.map((candidate, i) => {

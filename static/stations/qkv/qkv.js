@@ -31,7 +31,7 @@ const partsOf = perRoot((root) => {
   );
   const from = h("p", { class: "why dim", dataset: { testid: "qkv-sides" } });
   parts.body.append(from, frame);
-  // The dimension that the readouts tell of: it drives no other panel, so it is no part of the page's state.
+  // The dimension in the readouts. It drives no other panel, so it is not part of the page's state.
   return { ...parts, frame, from, thirds, dimension: 0, beside: false };
 });
 
@@ -95,7 +95,7 @@ function drawThird(parts, name, trace, state, actions) {
 const labelsIn = ({ queries, keys }, name) => labelsOf((name === "q" ? queries : keys).tokens);
 
 /**
- * Beside each other, Q's labels serve all three: they then show the chosen key too.
+ * Side by side, all three share Q's labels, which then mark the chosen key too.
  * @param {"q"|"k"|"v"} name @param {string[]} tokens @param {{key: number}} chosen @param {boolean} beside
  * @returns {import("../../chart/matrix/matrix.js").Axis}
  */
