@@ -1,4 +1,4 @@
-/** The panels beside the opened one: views that say where they stand. To add one: a folder and a line here. See ../README.md. */
+/** The panels beside the opened one: views that name their place. To add one: a folder and a line here. See ../README.md. */
 
 import batch from "./batch/panel.js";
 import classes from "./classes/panel.js";
@@ -8,5 +8,5 @@ import labels from "./heads/labels.js";
 import why from "./inspector/inspector.js";
 import nextToken from "./next/next_token.js";
 
-/** In each place of the page, in this order. @type {import("../stations/index.js").Panel[]} */
+/** In this order within each place of the page. @type {import("../stations/index.js").Panel[]} */
 export const PANELS = [labels, classes, why, change, batch, generation, nextToken];

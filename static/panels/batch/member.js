@@ -8,7 +8,7 @@ import { percent, power } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { tokenText } from "../../ui/token_text.js";
 
-/** 0 is said as it is: not a bit differs. */
+/** 0 is written as 0: no bit differs. */
 const gapText = (gap) => (gap === 0 ? "0" : power(gap));
 
 const RUNS = ["alone", "masked", "unmasked"];
@@ -77,7 +77,7 @@ function runRow(name, { classes, gaps }, sentence) {
   );
 }
 
-/** What the differences say, in a sentence. @param {import("../../data/batch.js").Gaps} gaps */
+/** The differences in a sentence. @param {import("../../data/batch.js").Gaps} gaps */
 function verdict(name, gaps, sentence) {
   const same = gaps.largest <= SAME;
   const words = {

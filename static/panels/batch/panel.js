@@ -11,7 +11,7 @@ import { drawMember } from "./member.js";
 
 const own = ownState("batch", { text: text("") });
 
-/** Typing is over when nothing came for so long. */
+/** Typing has ended after a pause this long. */
 const PAUSE_MS = 350;
 
 const partsOf = perRoot((root) => {
@@ -87,7 +87,7 @@ async function load(parts, model, sentences, causal) {
     setText(parts.said, t(same ? "batch.same_length" : "batch.length", { n: members[0].tokens.length }));
   } catch (error) {
     if (turn !== parts.turn || /** @type {Error} */ (error).name === "AbortError") return;
-    parts.asked = ""; // the next change tries again
+    parts.asked = ""; // the next change retries
     parts.box.hidden = true;
     setText(parts.said, errorText(error));
   }

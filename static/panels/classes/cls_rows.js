@@ -5,7 +5,7 @@ import { h, replace, svg } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 
-/** What full height may mean: a round share that the longest bar stays under. */
+/** The share of full height: a round number above the longest bar. */
 const FULL = [0.1, 0.2, 0.3, 0.5, 0.75, 1];
 const HEIGHT = 30;
 

@@ -58,7 +58,7 @@ function drawBars(list, classes) {
   );
 }
 
-/** [CLS]'s strongest key in the open head, out of its float32 numbers. */
+/** [CLS]'s strongest key in the open head, from its float32 numbers. */
 function openHead(trace, { layer, head }) {
   const { data, shape } = trace.detail.overview;
   const at = clsIndex(trace);

@@ -1,4 +1,4 @@
-/** The heads that changed most, as a list: the bars under the overview's pictures in words. */
+/** A list of the heads that changed most: the numbers behind the bars under the overview's pictures. */
 
 import { headChanges, isExact } from "../../model/compare/heads.js";
 import { h, replace } from "../../ui/dom.js";
@@ -8,7 +8,7 @@ import { t } from "../../ui/i18n.js";
 
 const SHOWN = 6;
 
-/** @param {number} share @param {boolean} exact  else the number comes from float16, and says so */
+/** @param {number} share @param {boolean} exact  otherwise the number comes from float16 and is marked with ≈ */
 export function shareWords(share, exact) {
   return exact ? percent(share) : `≈\u202f${percent(share)}`;
 }
@@ -44,7 +44,7 @@ export function drawChangedHeads(root, trace, state, actions) {
   );
 }
 
-/** The rows that the mean is over: with several attentions, each has its own. */
+/** The rows of the mean; with several attentions, each has its own. */
 function aboutOf({ attentions, real }) {
   return t(attentions.length > 1 ? "compare.heads_about_all" : "compare.heads_about", { n: real.end - real.start });
 }

@@ -10,12 +10,12 @@ import { phrase, t } from "../../ui/i18n.js";
 import { namedToken } from "../../ui/token_text.js";
 import { pairOfBars } from "./bars.js";
 
-/** How many of each run's most likely tokens. */
+/** The number of most likely tokens of each run. */
 const SHOWN = 6;
 /** The server's probabilities are float32. */
 const ROUNDING = 1e-6;
 
-/** Whose Δ log p is shown: this reader's wish, no part of the link. */
+/** The token whose Δ log p is shown: the reader's choice, not part of the link. */
 const chosenIn = perRoot(() => ({ id: /** @type {number|null} */ (null), row: -1 }));
 
 /**
@@ -50,7 +50,7 @@ export function drawNext(root, trace, state) {
   );
 }
 
-/** Both distributions at the chosen position, of float64 out of the logits. */
+/** Both distributions at the chosen position, in float64 from the logits. */
 function movedOf(trace, state, query) {
   const { before, after, otherPrediction } = trace.change;
   const { side, tokens } = trace.written;
@@ -64,7 +64,7 @@ function movedOf(trace, state, query) {
   return { p, q, tokens, kl: klBits(p, q), gap: Math.max(...gaps), candidates: candidatesOf(was, is, p, q) };
 }
 
-/** How far the server's probabilities are from those computed here. */
+/** The largest difference between the server's probabilities and those computed here. */
 function gapsOf({ candidates }, logP) {
   return candidates.map(({ id, before }) => Math.abs(Math.exp(logP[id]) - before));
 }

@@ -7,12 +7,13 @@ import { whyDifferent } from "../../ui/compare_words.js";
 import { power } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 
-/** float32 in another order of summation: nothing more may differ. */
+/** Tolerance for float32 sums in another order. */
 const ROUNDING = 1e-5;
 
 /**
  * @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../state/store.js").State} state
- * @returns {{text: string, equal: boolean, weights: number, next: number|null}|null} null: no PADs, nothing to compare
+ * @returns {{text: string, equal: boolean, weights: number, next: number|null}|null} null: without PADs there is
+ * nothing to compare
  */
 export function verdictOf(trace, state) {
   const { alone, after } = /** @type {import("../../data/model_trace.js").Change} */ (trace.change);
@@ -28,7 +29,7 @@ export function verdictOf(trace, state) {
   return { text: t(key, vars), equal, weights, next };
 }
 
-/** A side as in the single run. @param {import("../../model/sides.js").Side} side */
+/** A side as it is in the single run. @param {import("../../model/sides.js").Side} side */
 function withoutPads({ tokens, real, ...more }) {
   return { ...more, tokens: tokens.slice(real.start, real.end), real: { start: 0, end: real.end - real.start } };
 }

@@ -18,7 +18,7 @@ const COLUMNS = ["rank", "text", "log_p", "score"];
  * @param {import("../../stations/index.js").Actions} actions
  */
 export function createBeams(session, actions) {
-  const wish = { beams: 4, alpha: 0.6 }; // this reader's own, no part of the link
+  const wish = { beams: 4, alpha: 0.6 }; // the reader's own, not part of the link
   const beams = numberField({ low: 1, high: MOST, testid: "beam-width", set: (value) => (wish.beams = value) });
   const alpha = numberField({
     low: 0,
@@ -88,7 +88,7 @@ export function createBeams(session, actions) {
       node.hidden = !writesTarget(trace?.model);
       const now = JSON.stringify(translationRequest(state, trace?.model));
       if (now !== source) {
-        running.abort(); // another sentence: what was found is not about it
+        running.abort(); // another sentence: these results do not belong to it
         update(search, { "aria-busy": null });
         setText(said, "");
         answer = null;

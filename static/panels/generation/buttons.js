@@ -1,6 +1,6 @@
 /**
- * Restart, Back, Step, Play or Pause. A button that can do nothing says why and stays focusable: disabling it while
- * it is used would drop the keyboard's focus.
+ * Restart, Back, Step, Play or Pause. A button that cannot act says why and stays focusable, because disabling it would
+ * drop the keyboard's focus.
  */
 
 import { h, keepWidth, setText, update } from "../../ui/dom.js";
@@ -15,8 +15,8 @@ export function createButtons(session, player) {
   const shows = [];
 
   /**
-   * `why`: what keeps it from working now, or null; `face`: its word, which is also its test id; `other`: the word that it
-   * changes to.
+   * `why`: the reason why it cannot act now, or null; `face`: its word, which is also its test id; `other`: the word
+   * that it changes to.
    */
   function button(face, why, act, other = /** @type {(() => string)|null} */ (null)) {
     const click = () => why() === null && act();

@@ -31,7 +31,7 @@ export function createCrossRow(session, actions) {
       const path = session.path();
       if (!cross || node.hidden || !path) return;
       const fits = isTrace(trace.written, path.ids);
-      node.classList.toggle("stale", !fits); // it keeps its place until the new row is here
+      node.classList.toggle("stale", !fits); // keeps its place until the new row arrives
       if (!fits) return;
       const index = session.chosen(path);
       const { layer, head } = state;

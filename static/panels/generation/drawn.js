@@ -9,7 +9,7 @@ import { phrase, t } from "../../ui/i18n.js";
 import { tokenText } from "../../ui/token_text.js";
 import { sharesOf } from "./shares.js";
 
-/** Pixels of a character in a share, about. */
+/** The approximate width of a character, in pixels. */
 const CHARACTER = 7.5;
 
 /** @param {ReturnType<typeof import("./session.js").createSession>} session */
@@ -35,7 +35,7 @@ export function createDrawn(session) {
       const place = placeOf(trace, state, path, index);
       if (place) replace(looks, looksOf(place, session.word(path.ids[index])));
       looks.hidden = index < path.nPrompt || (trace !== null && !followsQuery(state, trace.model));
-      looks.classList.toggle("stale", place === null); // it keeps its place until the new row is here
+      looks.classList.toggle("stale", place === null); // keeps its place until the new row arrives
       setText(cache, cacheOf(session.drawn(path.ids.length - 1)));
     },
   };
@@ -57,7 +57,7 @@ function cacheOf(step) {
   return t("generation.cache", { positions, computed, size: byteSize(bytes) });
 }
 
-/** All shares of [0, 1) in a row, and u on it. */
+/** All shares of [0, 1) side by side, with u marked. */
 function sharesLine(session, { from, token, u }, width) {
   const place = ({ from: low, to }) => ({ left: `${low * 100}%`, width: `${(to - low) * 100}%` });
   const shares = sharesOf(from).map((share) => {
@@ -70,7 +70,7 @@ function sharesLine(session, { from, token, u }, width) {
   return [...shares, h("i", { class: "u", style: { left: `${u * 100}%` } })];
 }
 
-/** The strongest key of a row, out of the float32 of the open head. null while that is on its way. */
+/** The strongest key of a row, from the open head's float32; null until that arrives. */
 function placeOf(trace, { layer, head }, { ids }, query) {
   const detail = trace?.detail;
   if (!detail?.overview || detail.layer !== layer || detail.head !== head || detail.attention !== trace.attention.id)

@@ -1,4 +1,4 @@
-/** Generation: the sentence continues token by token, and every step can be inspected, undone or taken another way. */
+/** Generation: the sentence continues token by token, and every step can be inspected, undone or changed. */
 
 import { predictsTokens, writesTarget } from "../../model/description.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
@@ -22,7 +22,7 @@ export default {
   id: "generation",
   frame: { place: "foot", className: "panel generation", title: "generation.title" },
   has: predictsTokens,
-  // Where a generated token looks is said with its weight, which comes out of the open head's float32.
+  // The text says where a generated token looks and with what weight, which comes from the open head's float32.
   needs: (state, model) => (state.ids || writesTarget(model) ? ["detail"] : []),
   draw(root, trace, state, actions) {
     const slot = made(root);
@@ -87,7 +87,7 @@ function layout({ title, buttons, sampling, reach, path, cross, drawn, beams, co
   ];
 }
 
-/** How far Play goes, and how fast: this reader's own wish, no part of the link. */
+/** How far Play goes and how fast: the reader's choice, not part of the link. */
 function createReach(player, draw) {
   const set = (length) => {
     player.length = length;
@@ -105,7 +105,7 @@ function createReach(player, draw) {
   ];
 }
 
-/** What went wrong, where it happened: the path stays as it is. */
+/** An error, shown in the panel; the path is unchanged. */
 function createProblem(player) {
   const text = h("span");
   const attrs = { class: "btn", type: "button", dataset: { testid: "gen-retry" } };
@@ -119,7 +119,7 @@ function createProblem(player) {
   return { node, draw };
 }
 
-/** Errors that pass by waiting have their own text. @param {any} error */
+/** Temporary errors have their own text. @param {any} error */
 function problemText(error) {
   if (error.code === "unreachable") return t("generation.unreachable");
   return error.status === 503 ? t("generation.full") : errorText(error);
@@ -132,7 +132,7 @@ function countOf({ ids, nPrompt }, player, { seed, temperature }) {
   return t(temperature === 0 ? "generation.count_greedy" : "generation.count", { done, goal, seed });
 }
 
-/** Why there is no next token, and what else is unusual. */
+/** Why there is no next token, and other remarks. */
 function notesOf(blocked, state, trace) {
   const { model } = trace ?? {};
   const why = blocked && blocked !== "reading" ? t(`generation.${blocked}`, { n: model?.max_seq_len ?? "" }) : "";

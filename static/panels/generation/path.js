@@ -1,4 +1,4 @@
-/** The path so far: the prompt, what was generated, what was undone; and the branches that were left. */
+/** The path so far (prompt, generated and undone tokens) and the abandoned branches. */
 
 import { tokenLabel, tokenName } from "../../model/labels.js";
 import { followsQuery, queryAt } from "../../model/written.js";
@@ -7,7 +7,7 @@ import { t } from "../../ui/i18n.js";
 import { tokenText } from "../../ui/token_text.js";
 import { sharedLength } from "./paths.js";
 
-/** Tokens of a branch that its button shows. */
+/** The number of tokens on a branch's button. */
 const SHOWN = 6;
 
 /**
@@ -25,7 +25,7 @@ export function createPath(session, player, actions) {
   const choose = (path, undone) => (index) => {
     player.pause();
     const [state, model] = [actions.get(), session.model()];
-    // A row of an encoder's head is no row of what is written: then the model's last attention is opened.
+    // A row of an encoder's head is not a row of the generated text: the model's last attention is opened instead.
     if (index < path.ids.length)
       actions.set({
         ...(followsQuery(state, model) ? {} : { attention: null, key: null }),
@@ -39,7 +39,7 @@ export function createPath(session, player, actions) {
     branches,
     draw() {
       const path = session.path();
-      if (!path) return; // a new sentence is being read: the old one stays until it is here
+      if (!path) return; // while a new sentence is read, the old one stays
       const undone = session.undone();
       const labels = [...path.ids, ...undone].map((id) => tokenLabel(session.word(id)));
       const content = JSON.stringify([path, undone, labels]);
@@ -94,7 +94,7 @@ function bringIntoView(strip, button) {
   else if (bottom > strip.scrollTop + strip.clientHeight) strip.scrollTop = bottom - strip.clientHeight;
 }
 
-/** Do `change` without losing the keyboard's place. @param {Element} strip @param {() => void} change */
+/** Runs `change` without losing the keyboard's focus. @param {Element} strip @param {() => void} change */
 function keepFocus(strip, change) {
   const at = [...strip.children].indexOf(/** @type {Element} */ (document.activeElement));
   change();

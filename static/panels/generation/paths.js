@@ -1,20 +1,19 @@
 /**
  * The paths that a sentence has taken. Pure: `visit` gets every path that is shown and returns what to remember.
  *
- * @typedef {{model: string|null, text: string, ids: number[], nPrompt: number, given?: boolean, typed?: boolean}} Path  `text`: the sentence
- *   typed; `given`: nobody took a token of it yet; `typed`: the reader wrote all of it
- * @typedef {{tip: Path|null, left: Path[]}} Paths  `tip`: the path shown, with what was undone of it; `left`: those
- *   that were left by taking another token, the newest first
+ * @typedef {{model: string|null, text: string, ids: number[], nPrompt: number, given?: boolean, typed?: boolean}} Path  * `text`: the typed sentence; `given`: no token was taken yet; `typed`: the reader wrote all of it
+ * @typedef {{tip: Path|null, left: Path[]}} Paths  `tip`: the shown path with its undone tokens; `left`: the paths
+ * abandoned by taking another token, newest first
  */
 
 /** @type {Paths} */
 export const NO_PATHS = { tip: null, left: [] };
 
-/** More than this many are not kept: the oldest goes. */
+/** At most this many are kept; the oldest is dropped. */
 const MOST = 12;
 
 /**
- * Going back along the tip forgets nothing, going on extends it, anything else leaves it: then it is kept.
+ * Going back along the tip keeps it, going on extends it, and anything else abandons it, so it is kept as a branch.
  * @param {Paths} paths @param {Path} path @returns {Paths}
  */
 export function visit({ tip, left }, path) {
@@ -23,14 +22,14 @@ export function visit({ tip, left }, path) {
     if (startsWith(tip.ids, path.ids)) return { tip, left };
     if (startsWith(path.ids, tip.ids)) return { tip: path, left };
   }
-  // A sentence that was typed over is not a branch, unless something was generated from it.
+  // A sentence that was replaced by typing is a branch only if something was generated from it.
   const worth = sameSentence(tip, path) || (!tip.given && tip.ids.length > tip.nPrompt);
   const others = left.filter((other) => !covers(path, other) && !covers(tip, other));
   const kept = worth && !covers(path, tip) ? [tip, ...others] : others;
   return { tip: path, left: kept.slice(0, MOST) };
 }
 
-/** The ids that were undone from `path`: what Step would replay. @param {Paths} paths @param {Path} path */
+/** The ids undone from `path`, which Step would replay. @param {Paths} paths @param {Path} path */
 export function undone({ tip }, path) {
   return tip && covers(tip, path) ? tip.ids.slice(path.ids.length) : [];
 }
@@ -40,7 +39,7 @@ export function branchesOf({ left }, path) {
   return left.filter((branch) => sameSentence(branch, path) && !covers(path, branch));
 }
 
-/** How many ids two paths share from their start. @param {number[]} a @param {number[]} b */
+/** The length of the common beginning of two paths. @param {number[]} a @param {number[]} b */
 export function sharedLength(a, b) {
   let n = 0;
   while (n < a.length && n < b.length && a[n] === b[n]) n++;
@@ -52,7 +51,7 @@ function startsWith(long, short) {
   return sharedLength(long, short) === short.length;
 }
 
-/** Whether everything of `b` is in `a`. @param {Path} a @param {Path} b */
+/** Whether `a` contains everything in `b`. @param {Path} a @param {Path} b */
 function covers(a, b) {
   return sameSentence(a, b) && startsWith(a.ids, b.ids);
 }

@@ -12,21 +12,20 @@ import { sameValue as same } from "../../state/own.js";
 import { stepsOf } from "./steps.js";
 
 const FRAME = 16;
-/** A picture that takes longer than this (the server is away) does not hold up the text. Milliseconds. */
+/** In milliseconds: a picture that takes longer (the server does not respond) does not delay the text. */
 const LONGEST_DRAW = 1000;
 
 /**
  * @param {ReturnType<typeof import("./session.js").createSession>} session
- * @param {{get: () => import("../../state/store.js").State, onChange: () => void, isDrawn: () => boolean}} page  `isDrawn`:
- *   nothing of the last step is on its way any more
+ * @param {{get: () => import("../../state/store.js").State, onChange: () => void, isDrawn: () => boolean}} page  * `isDrawn`: the last step is drawn completely
  */
 export function createPlayer(session, { get, onChange, isDrawn }) {
   const player = {
     /** @type {"idle"|"step"|"play"} */ doing: "idle",
     /** @type {any} */ error: null,
-    /** @type {"step"|"play"} what went wrong, for another try */ failed: "step",
-    length: 12, // tokens that one Play goes up to
-    pace: 300, // milliseconds that Play leaves to look at a step, once it is drawn
+    /** @type {"step"|"play"} the error, for another try */ failed: "step",
+    length: 12, // the number of tokens of one Play
+    pace: 300, // milliseconds that Play waits after a step is drawn
     step: () => run("step"),
     play: () => run("play"),
     retry: () => run(player.failed),
@@ -36,7 +35,7 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
   let running = new AbortController();
 
   function finish(fields) {
-    running.abort(); // closes the connection, and so ends the server's work
+    running.abort(); // closes the connection, which stops the server's work
     Object.assign(player, { doing: "idle" }, fields);
     onChange();
   }
@@ -59,14 +58,14 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
   }
 
   /**
-   * One request, its steps shown one after another. Whatever else happens to the path meanwhile goes first.
-   * @returns {Promise<boolean>} whether the settings changed under way: then the rest has to be asked for again
+   * Shows the steps of one request one after another. Any other change of the path takes precedence.
+   * @returns {Promise<boolean>} whether the settings changed meanwhile, so that the rest must be requested again
    */
   async function stream(doing, signal) {
     const path = /** @type {import("./paths.js").Path} */ (session.path());
     const settings = settingsOf(get());
     const count = doing === "step" ? 1 : goalOf(path, player.length) - path.ids.length + path.nPrompt;
-    const left = new AbortController(); // the loop was left, for whatever reason
+    const left = new AbortController(); // the loop ended, for any reason
     const steps = stepsOf(requestOf(path, get(), session.model(), count), AbortSignal.any([signal, left.signal]));
     let { ids } = path;
     let isFirst = true;
@@ -89,7 +88,7 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
     return false;
   }
 
-  /** Time to look at a step: the page draws it first, and what a person does meanwhile is heard. */
+  /** Waits so that a step can be seen: the page draws it first, and handles input meanwhile. */
   async function look(signal) {
     const longest = performance.now() + LONGEST_DRAW;
     do await pause(FRAME, signal);
@@ -106,7 +105,10 @@ function goalOf(path, length) {
   return length * (Math.floor(done / length) + 1);
 }
 
-/** @param {import("./paths.js").Path} path @param {import("../../state/store.js").State} state @param {any} of  the model @param {number} count */
+/**
+ * @param {import("./paths.js").Path} path
+ * @param {import("../../state/store.js").State} state @param {any} of  the model @param {number} count
+ */
 function requestOf({ ids }, state, of, count) {
   const { temperature, topK: top_k, topP: top_p, seed } = state;
   const settings = { temperature, top_k, top_p, seed };
@@ -119,7 +121,7 @@ function settingsOf({ temperature, topK, topP, seed, causal, interventions }) {
   return [temperature, topK, topP, seed, causal, interventions];
 }
 
-/** Wait, unless there is nothing left to wait for. @param {number} milliseconds @param {AbortSignal} signal */
+/** Waits until the time is over or the signal aborts. @param {number} milliseconds @param {AbortSignal} signal */
 function pause(milliseconds, signal) {
   if (milliseconds === 0 || signal.aborted) return undefined;
   return new Promise((resolve) => {

@@ -7,7 +7,7 @@ import { h, setText, update } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 
-/** What the address can hold. */
+/** The largest value in a link. */
 const LARGEST_SEED = 999_999_999;
 
 /** @typedef {{name: string, low: number, high: number, step: number, special: [number, string]}} Slider */
@@ -50,7 +50,7 @@ function slider({ name, low, high, step, special: [special, word] }, actions) {
   const node = h("label", { title: t(`generation.${name}_about`) }, title, input, readout);
   const show = (state) => {
     const value = state[name];
-    input.max = Math.max(high, value); // a link may hold more than the slider offers
+    input.max = Math.max(high, value); // a link may have a value that the slider does not offer
     if (Number(input.value) !== value) input.value = value;
     setText(readout, text(value));
     update(input, { "aria-valuetext": text(value) });
@@ -66,7 +66,7 @@ function seedField(actions) {
 }
 
 /**
- * A field for a whole number: what is no number in its range is put right when the field is left.
+ * A field for a whole number. An invalid value is corrected when the field loses focus.
  * @param {{low: number, high: number, step?: number, testid: string, set: (value: number) => void}} options  `step`: less
  *   than 1 lets fractions in
  * @returns {{input: HTMLInputElement, show: (value: number) => void}}

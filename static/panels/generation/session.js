@@ -16,12 +16,12 @@ export function createSession(actions) {
   let paths = NO_PATHS;
   /** @type {import("../../data/model_trace.js").ModelTrace|null} */
   let trace = null;
-  /** @type {Map<number, any>} any token with this id: how to write it */
+  /** @type {Map<number, any>} how to write a token with this id */
   const words = new Map();
-  /** @type {Map<string, any>} by the ids up to and with the token: the step that drew it */
+  /** @type {Map<string, any>} the step that drew a token, by the ids up to and including it */
   const draws = new Map();
 
-  /** What is shown or about to be; null while a new sentence is being read. @returns {Path|null} */
+  /** The ids that are shown or about to be; null while a new sentence is being read. @returns {Path|null} */
   function path() {
     const { model, text, ids, nPrompt, targetIds } = actions.get();
     if (!trace?.written || trace.model.name !== model) return null;
@@ -41,7 +41,7 @@ export function createSession(actions) {
     };
   }
 
-  /** A token that is taken is shown before any trace has it. */
+  /** A taken token is shown before a trace has it. */
   function read({ candidates }) {
     for (const candidate of candidates) if (!words.has(candidate.id)) words.set(candidate.id, candidate);
   }
@@ -54,7 +54,7 @@ export function createSession(actions) {
   const session = {
     path,
 
-    /** To be called whenever there is something new to look at. @param {typeof trace} newest */
+    /** Called whenever there is something new to show. @param {typeof trace} newest */
     follow(newest) {
       trace = newest;
       for (const token of [...(trace?.keys.tokens ?? []), ...(trace?.written?.tokens ?? [])])
@@ -64,7 +64,7 @@ export function createSession(actions) {
       if (now) paths = visit(paths, now);
     },
 
-    /** A token was drawn: it is appended to `from`'s and those drawn since. @returns {number[]} all ids with it */
+    /** A token was drawn: it is appended to `from`'s and those drawn since. @returns {number[]} all ids including it */
     advance({ nPrompt }, step) {
       const { ids } = /** @type {Path} */ (path());
       const next = [...ids, step.token.id];
@@ -84,13 +84,13 @@ export function createSession(actions) {
     /** Back to a branch, or forward to a token that was undone. @param {Pick<Path, "ids"|"nPrompt">} to */
     go: ({ ids, nPrompt }) => show(ids, nPrompt),
 
-    /** What was undone of the path, oldest first. @returns {number[]} */
+    /** The undone ids of the path, oldest first. @returns {number[]} */
     undone: () => at((now) => undone(paths, now)) ?? [],
     /** @returns {Path[]} */
     branches: () => at((now) => branchesOf(paths, now)) ?? [],
     /** The step that drew the token at `index`, if it was drawn here. @param {number} index */
     drawn: (index) => at(({ ids }) => draws.get(ids.slice(0, index + 1).join("."))),
-    /** How to write a token; its id as long as nothing else is known. @param {number} id */
+    /** The label of a token; its id until more is known. @param {number} id */
     word: (id) => words.get(id) ?? { id, text: `#${id}`, bytes: "", partial: false, special: true },
     /** The chosen id of the path: the one at the page's query, or the last. @param {Path} path */
     chosen({ ids }) {
@@ -99,9 +99,9 @@ export function createSession(actions) {
       if (state.query === null || !followsQuery(state, trace?.model)) return last;
       return Math.max(0, Math.min(state.query - offsetOf(state, writingSide(trace?.model)), last));
     },
-    /** The model of what is shown. */
+    /** The model of the shown trace. */
     model: () => trace?.model,
-    /** Positions that the model can read. */
+    /** The model's window. */
     window: () => trace?.model.max_seq_len ?? 0,
 
     /** Why there is no next token. @returns {"reading"|"end_of_text"|"window_full"|null} */

@@ -4,7 +4,8 @@
  */
 
 /**
- * @typedef {{id: number|null, from: number, to: number}} Share  id null: all that are not among the candidates sent
+ * @typedef {{id: number|null, from: number, to: number}} Share  id null: all tokens beyond the candidates that were
+ * sent
  * @param {{candidates: {id: number, after: number}[]}} prediction
  * @returns {Share[]}
  */

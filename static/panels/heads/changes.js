@@ -41,7 +41,7 @@ export function drawHeadChanges(rows, trace, state) {
   }
 }
 
-/** A picture's name, followed by its head's label, if it has one. @param {HTMLElement} canvas @param {string} name */
+/** A picture's name, with its head's label if it has one. @param {HTMLElement} canvas @param {string} name */
 export function nameHead(canvas, name) {
   const { label } = canvas.dataset;
   const text = label ? t("labels.named", { name, label: nameOf(label) }) : name;

@@ -24,8 +24,8 @@ export function createHeads(root, actions) {
   let rows = [];
   let built = "";
   let drawn = "";
-  let labelled = ""; // the sentence whose labels may be beside the pictures
-  let marked = null; // the labels that do
+  let labelled = ""; // the sentence that the labels belong to
+  let marked = null; // the labels that are shown
   const note = h("p", { class: "dim pooled", hidden: true }, t("heads.pooled"));
 
   const step = (event) => {
@@ -114,7 +114,7 @@ function cell(model, { attention, layer, head }) {
   return h("canvas", { role: "gridcell", tabindex: -1, "aria-label": label, title: label, dataset: data });
 }
 
-/** A picture, and room for a mark of what its head does. @param {HTMLCanvasElement} canvas */
+/** A picture with a place for its head's label. @param {HTMLCanvasElement} canvas */
 function withMark(canvas) {
   return h("span", { class: "cell", role: "presentation" }, canvas, h("i", { "aria-hidden": "true" }));
 }
@@ -126,7 +126,7 @@ function withMark(canvas) {
  */
 function paintAll(rows, trace) {
   const table = pixelTable("weights");
-  const shown = Math.floor(rows[0].cells[0].clientWidth * devicePixelRatio); // asked once: it makes the browser lay out
+  const shown = Math.floor(rows[0].cells[0].clientWidth * devicePixelRatio); // read once, because it makes the browser lay out the page
   let pooled = false;
   for (const { attention, layer, cells } of rows) {
     cells.forEach((canvas, head) => {

@@ -93,7 +93,7 @@ function lineOf(kind, { score, fits }, { threshold, words }) {
   );
 }
 
-/** How many heads have each label: also what the marks mean. @param {Labelled[]} heads */
+/** How many heads have each label; this is also the key to the marks. @param {Labelled[]} heads */
 function countsOf(heads) {
   const labelled = heads.filter(({ label }) => label);
   const kinds = KINDS.map((kind) => [kind, labelled.filter(({ label }) => label === kind).length]).filter(([, n]) => n);
@@ -103,7 +103,7 @@ function countsOf(heads) {
   return [t("labels.counts", { n: labelled.length, all: heads.length }), " ", items];
 }
 
-/** A mark beside each picture of the overview whose head has a label. @param {import("./heads.js").Row[]} rows @param {Labelled[]} heads */
+/** Marks the pictures of the overview whose head has a label. @param {import("./heads.js").Row[]} rows @param {Labelled[]} heads */
 export function markLabels(rows, heads) {
   const rowOf = new Map(rows.map((row) => [`${row.attention} ${row.layer}`, row]));
   for (const { attention, layer, head, label } of heads) {
@@ -117,7 +117,7 @@ export function markLabels(rows, heads) {
   }
 }
 
-/** The labels of another sentence are none of this one's. @param {import("./heads.js").Row[]} rows */
+/** Removes the labels of another sentence. @param {import("./heads.js").Row[]} rows */
 export function forgetLabels(rows) {
   for (const canvas of rows.flatMap(({ cells }) => cells)) {
     delete canvas.dataset.label;

@@ -1,4 +1,4 @@
-/** PADs beside the sentence: how many, on which side, masked or not, and whether positions count them. */
+/** The controls of PADs: how many, on which side, masked or not, and whether positions count them. */
 
 import { causalIn, keepingPlace } from "../../model/compare/runs.js";
 import { trainedCausal, writesTarget } from "../../model/description.js";
@@ -43,7 +43,7 @@ function maskNow(padMask, leak) {
   return leak ? t("masks.padding_off_now", { share: percent(leak.pad) }) : t("masks.padding_off_now_short");
 }
 
-/** The sentence's positions, and what they would be otherwise. */
+/** The sentence's positions, and what they would be with the switch flipped. */
 function positionsNow(
   {
     sides: {
@@ -64,7 +64,7 @@ function positionsNow(
   return t(key, { ...now, other_from: other.from, other_to: other.to });
 }
 
-/** − 2 +, as far as the window allows. */
+/** The buttons − and + with the count; the window limits it. */
 function createStepper(change, actions) {
   const step = (by) => change(Math.min(MOST_PADS, Math.max(0, actions.get().padCount + by)));
   const button = (by, sign, name) => {

@@ -34,7 +34,7 @@ export function createMasks(root, actions, modelOf) {
     causal.set(on, t(about), shown && shown.causal === on ? effect(shown, state, leak) : "");
     padding.draw(shown, state, leak);
     const { before, after } = compared(state, now);
-    compare.row.hidden = !state.compare && !has(attentionOf(now, state.attention), "overview"); // nothing to lay side by side
+    compare.row.hidden = !state.compare && !has(attentionOf(now, state.attention), "overview"); // there is nothing to compare
     compare.set(
       state.compare,
       t("masks.compare_about", { before: runWords(before, now), after: runWords(after, now) }),
@@ -44,20 +44,20 @@ export function createMasks(root, actions, modelOf) {
 }
 
 /**
- * What leaks in the open head, out of its float32; null until it is here.
+ * The leak of the open head, from its float32; null until that arrives.
  * @returns {import("../../model/compare/measure.js").Leak|null}
  */
 function leakNow(trace, { layer, head }) {
   const { detail, attention } = trace;
   if (detail?.layer !== layer || detail?.head !== head || detail.attention !== attention.id) return null;
-  if (!has(attention, "overview")) return null; // it does not say where it looks
+  if (!has(attention, "overview")) return null; // an attention without an overview
   return leakOfHead(openSquare(trace, detail));
 }
 
-/** What the causal mask does at this moment, counted in the trace. */
+/** The current effect of the causal mask, counted in the trace. */
 function effect(trace, { layer, head }, leak) {
   const trained = trainedCausal(trace.model);
-  const own = trace.attentions.find(({ causal }) => causal) ?? trace.attention; // the one that it is about
+  const own = trace.attentions.find(({ causal }) => causal) ?? trace.attention; // the attention that the switch is about
   if (!has(own, "mask")) return "";
   const mask = trace.mask(layer, head, own.id);
   const forbidden = mask.reduce((count, reasons) => count + (reasons ? 1 : 0), 0);

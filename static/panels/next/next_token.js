@@ -12,7 +12,7 @@ import { phrase, t } from "../../ui/i18n.js";
 import { actualOf, restOf, unsureOf, whereOf } from "../../ui/next_words.js";
 import { namedToken } from "../../ui/token_text.js";
 
-/** More of them are in the ribbon's own station. */
+/** The ribbon's prediction station has more of them. */
 const SHOWN = 12;
 
 const partsOf = perRoot((root) => {
@@ -60,7 +60,7 @@ function goesOnWith({ token, key, vars }) {
   });
 }
 
-/** What taking one does here, and what is unusual about this row. */
+/** What taking a token does here, and remarks about this row. */
 function hintOf(trace, state, query) {
   if (trace.file) return t("open.no_take");
   if (query + 1 >= trace.model.max_seq_len) return t("next.full", { n: trace.model.max_seq_len });
