@@ -85,7 +85,7 @@ def load(folder: Path, device: torch.device | str = "cpu") -> Checkpoint:
     load_weights(model, read_weights(folder / "weights.safetensors"))
     model.requires_grad_(False).eval().to(device)
     lay_out_for_reading(model)
-    tokenizer = tokenizers.load(folder / "tokenizer.tiktoken", config.family, config.text_form)
+    tokenizer = tokenizers.load(folder / "tokenizer.tiktoken", config.family, config.text_form, config.mask_token)
     if tokenizer.vocab_size != config.vocab_size:
         raise ValueError(f"{folder}: the tokenizer has {tokenizer.vocab_size} ids, the model {config.vocab_size}")
     return Checkpoint(folder.name, model, tokenizer, read_card(folder))

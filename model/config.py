@@ -20,9 +20,10 @@ class ModelConfig:
     """Everything needed to build a model with `transformer.build`.
 
     The names are the usual ones: `d_ff` is the inner width of the FFN, `max_seq_len` the longest sequence in tokens
-    (in an encoder-decoder: on either side), `n_layer` the layers of each stack. `classes` are the classes of an
-    encoder-only model; `text_form` is how text is normalised before tokenizing (`text_form.py`); `mechanism` is how
-    its attentions attend (`mechanisms/`). Raises `ValueError` if the numbers do not make a model.
+    (in an encoder-decoder: on either side), `n_layer` the layers of each stack. An encoder-only model classifies texts
+    into `classes`, or without any it predicts the token at each position; `mask_token` says that its vocabulary has
+    [MASK], which hides one. `text_form` is how text is normalised before tokenizing (`text_form.py`); `mechanism` is
+    how its attentions attend (`mechanisms/`). Raises `ValueError` if the numbers do not make a model.
     """
 
     vocab_size: int
@@ -41,6 +42,7 @@ class ModelConfig:
     classes: tuple[str, ...] = ()
     text_form: TextForm = "natural"
     mechanism: str = "softmax"
+    mask_token: bool = False
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "n_layer", "n_head", "d_model", "d_ff", "max_seq_len"):
@@ -55,8 +57,12 @@ class ModelConfig:
             raise ValueError(f"d_model={self.d_model} is not divisible by n_head={self.n_head}")
         if not 0.0 <= self.dropout < 1.0:
             raise ValueError(f"dropout must be in [0, 1), got {self.dropout}")
-        if len(self.classes) < 2 if self.family == "encoder-only" else self.classes:
+        if self.classes and (self.family != "encoder-only" or len(self.classes) < 2):
             raise ValueError(f"only encoder-only models have classes, and at least two; got {self.classes!r}")
+        if self.mask_token and self.family != "encoder-only":
+            raise ValueError(f"only encoder-only models have a [MASK] token; this one is {self.family}")
+        if self.family == "encoder-only" and not self.classes and not self.mask_token:
+            raise ValueError("an encoder-only model without classes fills gaps, and needs mask_token for them")
 
     @property
     def d_head(self) -> int:

@@ -1,8 +1,8 @@
 """Text to tokens and back: a byte-level BPE (Sennrich et al. 2016; on bytes as in GPT-2), run by tiktoken.
 
 A tokenizer is a file of ranks, `tokenizer.tiktoken` (one `base64 rank` per line, tiktoken's own format). The special
-ids follow the ranks: END, which separates documents and ends a translation, PAD, and [CLS] or START if the family needs
-one. None can be typed: text that spells one is plain text.
+ids follow the ranks: END, which separates documents and ends a translation, PAD, [CLS] or START if the family needs
+one, and [MASK] if the model fills gaps. None can be typed: text that spells one is plain text.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ START = "<|start|>"
 """The first token of a target: row 0 of a decoder predicts the token after it."""
 CLS = "[CLS]"
 """The first token of an encoder-only model's text: the class is read from its last state."""
+MASK = "[MASK]"
+"""Stands in for a hidden token: a masked language model predicts the token there."""
 
 SPECIAL: dict[Family, tuple[str, ...]] = {
     "decoder-only": (END, PAD),
@@ -32,22 +34,33 @@ SPECIAL: dict[Family, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Special:
-    """The special ids that a tokenizer has: what pads a text, what ends it, what it begins with."""
+    """The special ids that a tokenizer has: what pads a text, what ends it, what it begins with, what hides a token."""
 
     pad: int | None = None
     end: int | None = None
     first: int | None = None
+    mask: int | None = None
 
     @property
     def ids(self) -> list[int]:
-        return [i for i in (self.pad, self.end, self.first) if i is not None]
+        return [i for i in (self.pad, self.end, self.first, self.mask) if i is not None]
+
+    @property
+    def never_sampled(self) -> list[int]:
+        """What a model never predicts: all of them except END."""
+        return sorted(set(self.ids) - {self.end})
 
 
-def special_of(family: Family, vocab_size: int) -> Special:
+def special_names(family: Family, mask_token: bool = False) -> tuple[str, ...]:
+    """The names of a model's special ids, in the order of the ids."""
+    return (*SPECIAL[family], MASK) if mask_token else SPECIAL[family]
+
+
+def special_of(family: Family, vocab_size: int, mask_token: bool = False) -> Special:
     """The special ids of a model of ours: they are the last of its vocabulary."""
-    names = SPECIAL[family]
+    names = special_names(family, mask_token)
     ids = {name: vocab_size - len(names) + n for n, name in enumerate(names)}
-    return Special(ids[PAD], ids[END], ids.get(CLS, ids.get(START)))
+    return Special(ids[PAD], ids[END], ids.get(CLS, ids.get(START)), ids.get(MASK))
 
 
 # GPT-2's split (Radford et al. 2019), except that digits are separate: contractions, words, digits, punctuation, space.
@@ -83,15 +96,16 @@ class Tokenizer:
         self.pad_id = self.special_ids[PAD]
         # What a sequence of this family begins with; -1: nothing.
         self.first_id = self.special_ids.get(CLS, self.special_ids.get(START, -1))
+        self.mask_id = self.special_ids.get(MASK)
 
     @property
     def special(self) -> Special:
-        return Special(self.pad_id, self.end_id, self.first_id if self.first_id >= 0 else None)
+        return Special(self.pad_id, self.end_id, self.first_id if self.first_id >= 0 else None, self.mask_id)
 
     @property
     def never_sampled(self) -> list[int]:
-        """The special ids that can never come next: all except END."""
-        return sorted(set(self.special_ids.values()) - {self.end_id})
+        """The special ids that a model never predicts: all except END."""
+        return self.special.never_sampled
 
     @property
     def vocab_size(self) -> int:
@@ -181,19 +195,25 @@ def character_spans(pieces: list[bytes]) -> tuple[list[int], list[int]]:
 
 
 def from_ranks(
-    ranks: dict[bytes, int], name: str, family: Family = "decoder-only", text_form: TextForm = "natural"
+    ranks: dict[bytes, int],
+    name: str,
+    family: Family = "decoder-only",
+    text_form: TextForm = "natural",
+    mask_token: bool = False,
 ) -> Tokenizer:
-    """A tokenizer with these BPE ranks; the special tokens of the family get the ids after them."""
-    special = {token: len(ranks) + n for n, token in enumerate(SPECIAL[family])}
+    """A tokenizer with these BPE ranks; the special tokens get the ids after them."""
+    special = {token: len(ranks) + n for n, token in enumerate(special_names(family, mask_token))}
     encoding = tiktoken.Encoding(name, pat_str=SPLIT, mergeable_ranks=ranks, special_tokens=special)
     return Tokenizer(encoding, text_form)
 
 
-def load(path: Path, family: Family = "decoder-only", text_form: TextForm = "natural") -> Tokenizer:
+def load(
+    path: Path, family: Family = "decoder-only", text_form: TextForm = "natural", mask_token: bool = False
+) -> Tokenizer:
     """Read `tokenizer.tiktoken`. Not by tiktoken's loader: it keeps a copy of every path in the temporary folder."""
     try:
         lines = [line.split() for line in path.read_bytes().splitlines() if line]
         ranks = {base64.b64decode(piece, validate=True): int(rank) for piece, rank in lines}
     except ValueError as error:
         raise ValueError(f"{path} is not a file of `base64 rank` lines: {error}") from None
-    return from_ranks(ranks, f"chumoku-{path.parent.name}", family, text_form)
+    return from_ranks(ranks, f"chumoku-{path.parent.name}", family, text_form, mask_token)

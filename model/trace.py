@@ -43,7 +43,8 @@ class Trace:
 
     `ids` include the PADs and, in an encoder-only model, [CLS]; an encoder-decoder's are the source's, and `target_ids`
     (None in the other families) begin with START. `is_pad`: which of `ids` were added as PADs, whatever ids the other
-    tokens have. Row t of a decoder's `logits` is about token t+1.
+    tokens have. Row t of a decoder's `logits` is about token t+1, and of a masked language
+    model's about token t.
     """
 
     ids: list[int]
@@ -129,8 +130,8 @@ def run(
 def read_as(checkpoint: Checkpoint, ids: Sequence[int]) -> list[int]:
     """`ids` as the model reads them: [CLS] first in an encoder-only model. Raises `ValueError` if there are none."""
     check_length(len(ids), checkpoint.config.max_seq_len)
-    is_classifier = checkpoint.description.predicts == "classes"
-    return with_first(ids, checkpoint.tokenizer.first_id) if is_classifier else list(ids)
+    begins_with_cls = checkpoint.description.predicts in ("classes", "same")
+    return with_first(ids, checkpoint.tokenizer.first_id) if begins_with_cls else list(ids)
 
 
 def check_target(checkpoint: Checkpoint, target: Sequence[int] | None) -> None:

@@ -53,7 +53,7 @@ def test_the_commands_have_the_options_that_the_readme_uses() -> None:
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
 def test_the_files_that_a_preset_reads_are_named(preset: Preset) -> None:
     help_text = get_command(cli).commands["train"].help  # type: ignore[attr-defined]
-    files = {f"`{source.file}`" for source in preset.sources}
+    files = {f"`{Path(source.file).name}`" for source in preset.sources}
     assert {file for file in files if file not in PAGES["README.md"] or file not in help_text} == set()
 
 

@@ -45,7 +45,8 @@ Host = Annotated[
 ]
 
 Preset = Annotated[
-    str, typer.Argument(help="The preset: stories-gpt, translate-enja or sentiment-encoder.", show_default=False)
+    str,
+    typer.Argument(help="The preset: stories-gpt, translate-enja, sentiment-encoder or masked-lm.", show_default=False),
 ]
 RunFolder = Annotated[
     Path | None,

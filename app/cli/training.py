@@ -39,11 +39,18 @@ def train(
     `sentiment-encoder` classifies sentences. `train.tsv`, `dev.tsv`: a header line, then `sentence<TAB>label`; 1 is
     positive, 0 negative.
 
+    `masked-lm` fills gaps, and a classifier can start from its weights. The files of the three above, in folders
+    `stories/`, `enja/` and `sst2/`.
+
         chumoku train stories-gpt --data data/stories --minutes 120
 
         chumoku train translate-enja --data data/enja --minutes 100
 
         chumoku train sentiment-encoder --data data/sst2 --minutes 10
+
+        chumoku train masked-lm --data data --steps 3000
+
+        chumoku train sentiment-encoder --data data/sst2 --steps 600 --warm-start runs/masked-lm/masked-lm
 
         chumoku train stories-gpt --data data/stories --steps 200 --warm-start model/zoo/stories-gpt
     """

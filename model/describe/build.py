@@ -72,13 +72,19 @@ FFN_PARAMETERS = {"w_1": "w_1.weight", "b_1": "w_1.bias", "w_2": "w_2.weight", "
 PREDICTS: dict[Family, Predicts] = {"decoder-only": "next", "encoder-only": "classes", "encoder-decoder": "next"}
 
 
+def predicts_of(config: ModelConfig) -> Predicts:
+    """What a row of its logits is about: without classes, an encoder-only model predicts the token at each position."""
+    fills_gaps = config.family == "encoder-only" and not config.classes
+    return "same" if fills_gaps else PREDICTS[config.family]
+
+
 @lru_cache
 def describe(config: ModelConfig) -> Description:
     """The description of a model with this config, without building it."""
     plans = PLANS[config.family]
     stacks = tuple(stack(config, plan) for plan in plans)
     attentions = tuple(attention(config, plan, one) for plan in plans for one in plan.attends)
-    predicts, sides = PREDICTS[config.family], tuple(plan.side for plan in plans)
+    predicts, sides = predicts_of(config), tuple(plan.side for plan in plans)
     return Description(
         family=config.family,
         predicts=predicts,

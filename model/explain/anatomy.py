@@ -54,7 +54,7 @@ def normalise(model: Transformer, norm: Norm, x: Tensor) -> Tensor:
 
 
 def answer_logits(checkpoint: Checkpoint, logits: Tensor) -> Tensor:
-    """`logits` [.. vocab] with −∞ for tokens that are never sampled (PAD, START); a classifier's logits unchanged."""
+    """`logits` [.. vocab] with −∞ for tokens that are never sampled (PAD, START, [MASK]); a classifier's stay."""
     if checkpoint.description.predicts == "classes":
         return logits
     never = torch.tensor(checkpoint.tokenizer.never_sampled, device=logits.device)

@@ -78,7 +78,7 @@ def gradient_norms(
 
 def check_sampled(checkpoint: Checkpoint, answer: int) -> None:
     """Raise `ValueError` for a token without a probability: its logarithm has no gradient."""
-    if checkpoint.description.predicts == "next" and answer in checkpoint.tokenizer.never_sampled:
+    if checkpoint.description.predicts != "classes" and answer in checkpoint.tokenizer.never_sampled:
         raise ValueError(f"token id {answer} is never sampled: it has no probability")
 
 

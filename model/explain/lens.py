@@ -47,7 +47,8 @@ class Lens:
     final: Followed
     """The model's final first choice."""
     next: Followed
-    """The actual next token of the text; none after the last token, and none for classes."""
+    """The token of the text that the row is about: the next one, or in a masked language model the row's own. None
+    after the last token, for [CLS] and [MASK], and for classes."""
 
 
 @torch.inference_mode()
@@ -72,10 +73,14 @@ def logit_lens(checkpoint: Checkpoint, ids: Sequence[int], *, k: int = 5, **opti
 
 
 def next_ids(checkpoint: Checkpoint, run: Trace, rows: Sequence[int]) -> Tensor:
-    """The actual next token of each row: int64 [row], −1 if there is none."""
-    if checkpoint.description.predicts == "classes":
+    """The token of the text that each row is about: int64 [row], −1 if there is none."""
+    predicts = checkpoint.description.predicts
+    if predicts == "classes":
         return torch.tensor([-1])
     ids = run.ids if run.target_ids is None else run.target_ids
+    if predicts == "same":
+        never = checkpoint.tokenizer.never_sampled
+        return torch.tensor([-1 if ids[t] in never else ids[t] for t in rows])
     is_pad = run.pads(checkpoint.description.readout.side)
     return torch.tensor([-1 if t + 1 == len(ids) or is_pad[t + 1] else ids[t + 1] for t in rows])
 

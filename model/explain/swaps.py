@@ -59,7 +59,7 @@ def swap_tokens(checkpoint: Checkpoint, ids: Sequence[int], i: int, j: int, **op
     with the same token.
     """
     read = read_as(checkpoint, ids)
-    first = 1 if checkpoint.description.predicts == "classes" else 0
+    first = int(read[0] == checkpoint.tokenizer.first_id)
     if not (first <= i < len(read) and first <= j < len(read)):
         raise ValueError(f"tokens {i} and {j} cannot be swapped: there are tokens {first} to {len(read) - 1}")
     if read[i] == read[j]:

@@ -41,9 +41,8 @@ class ZooFolders:
 
 def about_config(name: str, config: ModelConfig, card: Mapping[str, object]) -> About:
     weights, n_parameters = shapes(config)
-    special = special_of(config.family, config.vocab_size)
-    never = [i for i in (special.pad, special.first) if i is not None]
-    return About(name, describe(config), special, never, card, config.to_json(), weights, n_parameters)
+    special = special_of(config.family, config.vocab_size, config.mask_token)
+    return About(name, describe(config), special, special.never_sampled, card, config.to_json(), weights, n_parameters)
 
 
 class ShapesOnly(TorchFunctionMode):

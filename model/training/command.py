@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from model.training.precision import Precision
 from model.training.prepare import prepare
 from model.training.presets import PRESETS
 from model.training.train import Run, Trainer, seed_everything
+from model.training.warm_start import keep_vocabulary
 
 console = Console(stderr=True)
 REPORT_SECONDS = 60.0
@@ -38,7 +40,7 @@ def run_training(
     """
     if preset not in PRESETS:
         raise ValueError(f"unknown preset {preset!r}; known are {', '.join(PRESETS)}")
-    chosen = PRESETS[preset]
+    chosen = keep_vocabulary(PRESETS[preset], warm_start)
     chosen.check_data(data)
     folder = out or Path("runs") / preset
     run = Run(folder, data, checkpoint.pick_device(device), minutes, steps, seed, warm_start, precision, rate_scale)
@@ -47,6 +49,8 @@ def run_training(
     trainer = Trainer(chosen, run, prepare(chosen, folder, data, warm_start))
     if trainer.progress.step:
         console.print(f"going on from step {trainer.progress.step:,}, {trainer.progress.seconds / 60:.1f} minutes in")
+    elif warm_start is not None:
+        console.print(f"begins with the weights of {warm_start}{but_for(trainer.fresh)}")
     console.print(f"matrix products in {trainer.precision}")
     fit_with_progress(trainer)
     draw_curve(folder, trainer.task.metric)
@@ -57,6 +61,11 @@ def run_training(
         trainer,
         {"command": command_line(preset, run, trainer.precision), "seed": seed, "device": run.device, "data": data},
     )
+
+
+def but_for(fresh: Sequence[str]) -> str:
+    """What a warm start did not copy, e.g. `; a new head: classifier.weight, classifier.bias`."""
+    return f"; a new head: {', '.join(fresh)}" if fresh else ""
 
 
 def command_line(preset: str, run: Run, precision: Precision) -> str:

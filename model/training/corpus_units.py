@@ -7,7 +7,7 @@ from typing import Any
 
 from model.checkpoint import Checkpoint
 from model.explain.unit_counts import count_units, summary
-from model.training.prepare import TASKS
+from model.training.prepare import task_of
 from model.training.presets import Preset
 
 N_TEXTS = 200
@@ -16,5 +16,5 @@ N_TEXTS = 200
 
 def corpus_units(loaded: Checkpoint, preset: Preset, data: Path) -> dict[str, Any]:
     """The texts that were counted, and for each FFN the units that never fire on them and those that always do."""
-    unseen = TASKS[preset.config.family].unseen(preset, data, loaded.tokenizer, N_TEXTS)
+    unseen = task_of(preset.config).unseen(preset, data, loaded.tokenizer, N_TEXTS)
     return {"on": unseen.on, "n_texts": len(unseen.samples), **summary(count_units(loaded, unseen.samples))}

@@ -36,7 +36,7 @@ class LengthBuckets:
         return self.order[np.unique(places)]
 
 
-def pad_rows(rows: Sequence[Sequence[int]], pad: int) -> Tensor:
+def pad_rows(rows: Sequence[Sequence[int] | np.ndarray], pad: int) -> Tensor:
     """Rows of different lengths as one int64 [row position], `pad` on the right."""
     table = torch.full((len(rows), max(map(len, rows))), pad)
     for i, row in enumerate(rows):

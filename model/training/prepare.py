@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from model import tokenizer as tokenizers
-from model.tokenizer import SPECIAL, Tokenizer
+from model.config import ModelConfig
+from model.tokenizer import Tokenizer, special_names
 from model.training import bpe
 from model.training.classification import Classification
 from model.training.language_modelling import LanguageModelling
+from model.training.masked_lm import MaskedLM
 from model.training.presets import Preset
 from model.training.task import Task
 from model.training.translation import Translation
@@ -20,10 +22,15 @@ TASKS: dict[str, type[Task]] = {
 }
 
 
+def task_of(config: ModelConfig) -> type[Task]:
+    """The task of a family; an encoder-only model without classes fills gaps."""
+    return MaskedLM if config.family == "encoder-only" and not config.classes else TASKS[config.family]
+
+
 def prepare(preset: Preset, folder: Path, data: Path, warm_start: Path | None = None) -> Task:
     """The preset's task on the files in `data`, with the tokenizer of the run in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    return TASKS[preset.config.family](preset, data, prepare_tokenizer(preset, folder, data, warm_start))
+    return task_of(preset.config)(preset, data, prepare_tokenizer(preset, folder, data, warm_start))
 
 
 def prepare_tokenizer(preset: Preset, folder: Path, data: Path, warm_start: Path | None) -> Tokenizer:
@@ -33,9 +40,9 @@ def prepare_tokenizer(preset: Preset, folder: Path, data: Path, warm_start: Path
         if warm_start is not None:
             ranks_file.write_bytes((warm_start / "tokenizer.tiktoken").read_bytes())
         else:
-            texts = TASKS[config.family].texts(preset, data)
-            bpe.save_ranks(bpe.learn_ranks(texts, config.vocab_size - len(SPECIAL[config.family])), ranks_file)
-    tokenizer = tokenizers.load(ranks_file, config.family, config.text_form)
+            n_ranks = config.vocab_size - len(special_names(config.family, config.mask_token))
+            bpe.save_ranks(bpe.learn_ranks(task_of(config).texts(preset, data), n_ranks), ranks_file)
+    tokenizer = tokenizers.load(ranks_file, config.family, config.text_form, config.mask_token)
     if tokenizer.vocab_size != config.vocab_size:
         raise ValueError(
             f"{ranks_file} has {tokenizer.vocab_size} ids, {preset.name} needs {config.vocab_size}: "

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from model.config import ModelConfig
 from model.training.loss import SmoothingForm
@@ -12,22 +13,29 @@ from model.training.schedule import WarmUpThenLinear, WarmUpThenRoot
 GPT_SCHEDULE = WarmUpThenLinear(peak_rate=1.5e-3, warm_up=0.02)
 
 
+Reads = Literal["documents", "pairs", "labelled"]
+"""The form of a file whose text alone is learned from."""
+
+
 @dataclass(frozen=True)
 class Source:
-    """A file of documents in the data folder, its share of the training rows, and its description for the card."""
+    """A file in the data folder, its share of the training rows, and its description for the card. `reads` is its form,
+    where a task reads files of several forms."""
 
     file: str
     weight: float
     what: str
     licence: str
     held_out: float = 0.02
+    reads: Reads = "documents"
 
 
 @dataclass(frozen=True)
 class Preset:
     """A recipe. `batch_size` counts rows of a whole window, or padded target tokens where examples differ in length.
     `last_checkpoints` (how many, every how many steps) are averaged instead of an EMA. `token_dropout` is the fraction
-    of a classifier's tokens that are replaced by PAD, drawn anew for every batch."""
+    of a classifier's tokens that are replaced by PAD, drawn anew for every batch. `gap_share` is the fraction of the
+    tokens that a masked language model has to predict."""
 
     name: str
     config: ModelConfig
@@ -45,6 +53,7 @@ class Preset:
     ema_decay: float = 0.998
     last_checkpoints: tuple[int, int] | None = None
     token_dropout: float = 0.0
+    gap_share: float = 0.15
 
     def check_data(self, data: Path) -> None:
         """Raise `ValueError` naming the files that `data` lacks."""
@@ -107,4 +116,27 @@ SENTIMENT_ENCODER = Preset(
     token_dropout=0.3,
 )  # fmt: skip
 
-PRESETS = {preset.name: preset for preset in (STORIES_GPT, TRANSLATE_ENJA, SENTIMENT_ENCODER)}
+# All the English there is, in the form and the shape of the classifier that starts from it. It holds out twice as many
+# sentences as the classifier: what is tried on the second half was never seen.
+MASKED_LM = Preset(
+    name="masked-lm",
+    config=ModelConfig(
+        vocab_size=8192, n_layer=4, n_head=4, d_model=128, d_ff=256, max_seq_len=128, family="encoder-only",
+        text_form="treebank", mask_token=True,
+    ),
+    sources=(
+        Source("sst2/train.tsv", 0.30, "Stanford Sentiment Treebank, GLUE's SST-2, phrases", "not stated", 0.24,
+               "labelled"),
+        Source("sst2/dev.tsv", 0.05, "the same, another part", "not stated", 0.24, "labelled"),
+        Source("enja/pairs.tsv", 0.16, "the English of English-Japanese sentence pairs, Tatoeba by way of "
+               "manythings.org/anki", "CC BY 2.0 (France)", reads="pairs"),
+        *(replace(source, file=f"stories/{source.file}", weight=weight) for source, weight in
+          zip(STORIES_GPT.sources, (0.06, 0.05, 0.03, 0.02, 0.05, 0.28), strict=True)),
+    ),
+    validate_on="sst2/train.tsv",
+    batch_size=4096,
+    schedule=WarmUpThenLinear(peak_rate=2e-3, warm_up=0.03),
+    weight_decay=0.05,
+)  # fmt: skip
+
+PRESETS = {preset.name: preset for preset in (STORIES_GPT, TRANSLATE_ENJA, SENTIMENT_ENCODER, MASKED_LM)}

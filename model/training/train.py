@@ -24,6 +24,7 @@ from model.training.prepare import prepare
 from model.training.presets import Preset
 from model.training.run_state import Progress, load_state, save_state
 from model.training.task import Batch, Task
+from model.training.warm_start import begin_with, keep_vocabulary
 from model.transformer import Transformer, build
 
 SHORT = 128
@@ -72,6 +73,7 @@ def train(preset: Preset, run: Run, report: Report = lambda metrics: None) -> Tr
     SIGTERM and Ctrl-C save first; a SIGKILL loses at most `save_every` seconds.
     """
     seed_everything(run)
+    preset = keep_vocabulary(preset, run.warm_start)
     trainer = Trainer(preset, run, prepare(preset, run.folder, run.data, run.warm_start))
     trainer.fit(report)
     return trainer.averaged_model()
@@ -91,13 +93,12 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, An
 
 
 class Trainer:
-    """The state of one run and the loop over it."""
+    """The state of one run and the loop over it. `fresh` names the parameters that a warm start left random."""
 
     def __init__(self, preset: Preset, run: Run, task: Task) -> None:
         self.preset, self.run, self.task = preset, run, task
         self.model = build(preset.config).to(run.device)
-        if run.warm_start is not None:
-            checkpoint.load_weights(self.model, checkpoint.weights(checkpoint.load(run.warm_start).model))
+        self.fresh = [] if run.warm_start is None else begin_with(self.model, run.warm_start)
         if preset.config.max_seq_len > SHORT:
             fuse_attention(self.model)
         self.average = (

@@ -45,14 +45,19 @@ def tiny_model(*, seed: int = 0, **changes: Any) -> DecoderOnly:
     return randomise(model, seed).requires_grad_(False).eval()
 
 
-def byte_tokenizer(family: Family = "decoder-only") -> Tokenizer:
-    return from_ranks({bytes([byte]): byte for byte in range(BYTES)}, "bytes", family)
+def byte_tokenizer(family: Family = "decoder-only", mask_token: bool = False) -> Tokenizer:
+    return from_ranks({bytes([byte]): byte for byte in range(BYTES)}, "bytes", family, mask_token=mask_token)
 
 
 def tiny_checkpoint(family: Family = "decoder-only", *, seed: int = 0, **changes: Any) -> Checkpoint:
     """A random model of a family, over bytes."""
     model = tiny_model(seed=seed, family=family, **FAMILIES[family] | changes)
-    return Checkpoint("tiny", model, byte_tokenizer(family), {})
+    return Checkpoint("tiny", model, byte_tokenizer(family, model.config.mask_token), {})
+
+
+def tiny_gap_filler(**changes: Any) -> Checkpoint:
+    """A random encoder without classes: a masked language model over bytes."""
+    return tiny_checkpoint("encoder-only", **{"vocab_size": BYTES + 4, "classes": (), "mask_token": True} | changes)
 
 
 def tiny_encoder(**changes: Any) -> EncoderOnly:

@@ -34,7 +34,6 @@ def test_sizes_are_at_least_1(name: str, value: int) -> None:
         ({"position": "rotary-maybe"}, "position"),
         ({"norm_order": "sandwich"}, "norm_order"),
         ({"text_form": "telegram"}, "text_form"),
-        ({"family": "encoder-only"}, "at least two"),
         ({"family": "encoder-only", "classes": ["one"]}, "at least two"),
         ({"classes": ["no", "yes"]}, "only encoder-only models have classes, and at least two"),
         ({"classes": ["one"]}, "only encoder-only models have classes"),

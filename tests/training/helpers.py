@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,21 @@ def classification_preset(**changes: Any) -> Preset:
     )
     source = Source("sentences.tsv", 1.0, "sentences", "CC0", 0.3)
     how = {"batch_size": 300, "schedule": WarmUpThenLinear(1e-2, 0.2), "ema_decay": 0.8} | changes
-    return Preset("tiny-classifier", config, (source,), source.file, **how)
+    return replace(Preset("tiny-classifier", config, (source,), source.file), **how)
+
+
+def gap_preset(dropout: float = 0.0, **changes: Any) -> Preset:
+    """To fill gaps in files of every form; the shape is the classifier's."""
+    config = ModelConfig(
+        vocab_size=271, **SMALL, dropout=dropout, family="encoder-only", text_form="treebank", mask_token=True
+    )
+    sources = (
+        Source("sentences.tsv", 0.5, "sentences", "CC0", 0.3, "labelled"),
+        Source("pairs.tsv", 0.2, "sentences that say the same", "CC0", 0.2, "pairs"),
+        Source("animals.txt", 0.3, "sentences on animals", "CC0", HELD_OUT),
+    )
+    how = {"batch_size": 300, "schedule": WarmUpThenLinear(1e-2, 0.2), "ema_decay": 0.8} | changes
+    return Preset("tiny-gaps", config, sources, "sentences.tsv", **how)
 
 
 def some_words(rng: random.Random, n: int) -> list[str]:
@@ -93,6 +108,11 @@ def write_data(folder: Path) -> Path:
     for kind in ("animals", "weather"):
         (folder / f"{kind}.txt").write_text(f"\n{END}\n".join(documents(kind)) + "\n")
     return folder
+
+
+def write_all(folder: Path) -> Path:
+    """The files of every task in one folder."""
+    return write_pairs(write_sentences(write_data(folder)))
 
 
 def tiny_run(folder: Path, data: Path, steps: int = 30, **changes: Any) -> Run:

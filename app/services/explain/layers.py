@@ -65,7 +65,7 @@ def unit(checkpoint: Checkpoint, one: FfnUnits, index: int) -> Json:
 def swap(plan: RunPlan, request: SwapRequest) -> Json:
     before = plan.pad.count if plan.pad.side == "left" else 0
     first, last = before, before + len(plan.ids) - 1
-    if plan.checkpoint.description.predicts == "classes":
+    if plan.ids[0] == plan.checkpoint.tokenizer.first_id:
         first += 1  # [CLS]
     for where, place in (("i", request.i), ("j", request.j)):
         if not first <= place <= last:
