@@ -39,6 +39,7 @@ import { isEmpty } from "./model/selection.js";
 import { createHeads } from "./panels/heads/heads.js";
 import { PANELS } from "./panels/index.js";
 import { createMasks } from "./panels/masks/panel.js";
+import river from "./river/panel.js";
 import { linksOnly } from "./shell/address.js";
 import { createChanges } from "./shell/changes.js";
 import { createExamples } from "./shell/examples.js";
@@ -55,7 +56,7 @@ import { VIEWS } from "./stations/index.js";
 import { t } from "./ui/i18n.js";
 
 /** @type {import("./stations/index.js").Panel[]} */
-const SIDE = [...PANELS, quizBar];
+const SIDE = [river, ...PANELS, quizBar];
 
 /** The views' own state: what a link can say beside the run. */
 export const DECLARED = [...VIEWS, ...SIDE].flatMap(({ own }) => own ?? []);

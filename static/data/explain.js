@@ -14,6 +14,7 @@ const [N_LENS, N_UNITS, N_NEIGHBOURS] = [5, 8, 12];
  * @type {Object<string, (state: import("../state/store.js").State, trace: import("./model_trace.js").ModelTrace) => object|null>}
  */
 export const QUESTIONS = {
+  route: (state) => requestOf(state),
   lens: (state) => ({ ...requestOf(state), k: N_LENS }),
   contributions: answered,
   gradients: answered,

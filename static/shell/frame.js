@@ -31,6 +31,6 @@ export function buildFrame(root, { panels, owner }) {
   const main = h("main", null, h("div", { class: "columns" }, side.element, opened, right), at.below);
   const skip = h("a", { class: "skip", href: `#${opened.id}` }, t("page.skip"));
   const foot = h("footer", null, at.foot);
-  replace(root, skip, header.element, files, sentence.element, welcome, ribbon, at.top, main, foot, help);
+  replace(root, skip, header.element, files, sentence.element, welcome, at.home, ribbon, at.top, main, foot, help);
   return { root, header, files, sentence, welcome, offer, ribbon, opened, side, panels: byId, help };
 }

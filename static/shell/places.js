@@ -9,14 +9,24 @@ import { t } from "../ui/i18n.js";
  * An element for each panel: by its id, and the panels of each place in their order.
  * @template T
  * @param {Panel[]} panels @param {(panel: Panel) => T} build
- * @returns {{byId: Object<string, T>, at: Record<"side"|"top"|"right"|"below"|"foot", T[]>}}
+ * @returns {{byId: Object<string, T>, at: Record<"side"|"home"|"top"|"right"|"below"|"foot", T[]>}}
  */
 export function placed(panels, build) {
   /** @type {Object<string, T>} */
   const byId = Object.fromEntries(panels.map((panel) => [panel.id, build(panel)]));
   /** @param {string} place */
   const at = (place) => panels.filter(({ frame }) => frame.place === place).map(({ id }) => byId[id]);
-  return { byId, at: { side: at("side"), top: at("top"), right: at("right"), below: at("below"), foot: at("foot") } };
+  return {
+    byId,
+    at: {
+      side: at("side"),
+      home: at("home"),
+      top: at("top"),
+      right: at("right"),
+      below: at("below"),
+      foot: at("foot"),
+    },
+  };
 }
 
 /** Its empty element. A panel without a title is part of another one. @param {Panel} panel @returns {HTMLElement} */

@@ -29,7 +29,7 @@
  * @property {(root: HTMLElement, trace: import("../data/model_trace.js").ModelTrace,
  *   state: import("../state/store.js").State, actions: Actions) => void} draw  called again at every change: updates in place
  * @typedef {View & {frame: {place: string, className: string, title?: string}}} Panel  a view with its
- *   own place on the page ("side", "top", "right", "below" or "foot"), the classes of its element and, as a key of the catalogue, what it is called; it starts hidden if it `hides`
+ *   own place on the page ("side", "home", "top", "right", "below" or "foot"), the classes of its element and, as a key of the catalogue, what it is called; it starts hidden if it `hides`
  */
 
 import { hasRoles } from "../model/needs.js";

@@ -1,0 +1,43 @@
+/** The numbers of /api/explain/route as typed arrays. No DOM. */
+
+/**
+ * @typedef {import("../model/description.js").SideName} SideName
+ * @typedef {Object} Flow  one attention of a stack
+ * @property {string} attention  its id
+ * @property {SideName} queries @property {SideName} keys
+ * @property {number} nQuery @property {number} nKey
+ * @property {Float32Array} share  [layer query key]: what query q takes from key k; with `own`, adds up to 1 over the keys
+ * @property {Float32Array} own  [layer query]: the part of share(q←q) that is the stream itself, which attention does not move
+ * @typedef {Object} River  one stack
+ * @property {string} stack @property {SideName} side
+ * @property {number} layers @property {number} tokens
+ * @property {Flow[]} flows  in the order of the sublayers
+ * @property {Float32Array|null} ffn  [layer position]: ‖what the FFN adds‖ / ‖the stream before it‖
+ */
+
+/** @type {WeakMap<object, River[]>} */
+const known = new WeakMap();
+
+/** The rivers of an answer, one for each stack: the same objects for the same answer. @param {any} answer @returns {River[]} */
+export function riversOf(answer) {
+  const rivers = known.get(answer) ?? answer.rivers.map(riverOf);
+  known.set(answer, rivers);
+  return rivers;
+}
+
+/** @param {any} river @returns {River} */
+function riverOf({ stack, side, layers, tokens, flows, ffn }) {
+  /** @param {any} flow @returns {Flow} */
+  const flowOf = ({ attention, queries, keys, share, own }) => {
+    const shares = numbersOf(share);
+    const nKey = shares.length / (layers * tokens);
+    return { attention, queries, keys, nQuery: tokens, nKey, share: shares, own: numbersOf(own) };
+  };
+  return { stack, side, layers, tokens, flows: flows.map(flowOf), ffn: ffn ? numbersOf(ffn) : null };
+}
+
+/** float32 in base64, little-endian. @param {{data: string}} array */
+function numbersOf({ data }) {
+  const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
+  return new Float32Array(bytes.buffer);
+}

@@ -1,0 +1,23 @@
+/** The answer's bars, and how the river writes its numbers. */
+
+import { className } from "../ui/class_name.js";
+import { percent } from "../ui/format.js";
+import { t } from "../ui/i18n.js";
+import { namesOf, nameText } from "./words.js";
+
+/** @typedef {import("./choice.js").Answer} Answer */
+
+/** Whole percents, where they say enough. @param {number} p */
+export const share = (p) => percent(p, p < 0.095 || (p > 0.995 && p < 1) ? 1 : 0);
+
+/** @param {Answer} answer */
+export const answerName = ({ token, name }) => (token ? nameText(namesOf([token])[0]) : className(String(name)));
+
+/** The first ones, and all others together. @param {Answer[]} answers @param {number} most @returns {import("./draw.js").Bar[]} */
+export function barsOf(answers, most) {
+  const first = answers.slice(0, most);
+  const bars = first.map((answer) => ({ name: answerName(answer), p: answer.p, text: share(answer.p) }));
+  const rest = Math.max(0, 1 - first.reduce((sum, { p }) => sum + p, 0));
+  if (!first.length || first.every(({ name }) => name !== null)) return bars;
+  return [...bars, { name: t("river.others"), p: rest, text: share(rest), rest: true }];
+}

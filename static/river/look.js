@@ -1,0 +1,46 @@
+/** Colours, letters and words of the picture, for this moment's theme and language. */
+
+import { cssColour } from "../chart/colour.js";
+import { typeScale } from "../chart/type.js";
+import { t } from "../ui/i18n.js";
+
+/** What each colour of the picture is called in css/tokens.css. */
+const COLOURS = {
+  ink: "--ink",
+  dim: "--ink-2",
+  line: "--line",
+  hair: "--line",
+  own: "--river-own",
+  pale: "--river-pale",
+  deep: "--river-deep",
+  q: "--q",
+  bar: "--k",
+  accent: "--accent",
+  ground: "--paper",
+};
+
+/** @returns {Pick<import("./draw.js").Look, "colours"|"font"|"type"|"title"|"folded">} */
+export function currentLook() {
+  const colours = Object.fromEntries(Object.entries(COLOURS).map(([name, css]) => [name, cssColour(css)]));
+  return {
+    colours: /** @type {any} */ (colours),
+    font: cssColour("--font"),
+    type: typeScale(),
+    title: layerTitle,
+    folded: (n) => t("river.folded", { n }),
+  };
+}
+
+/** Between two colours in hex. @param {string} from @param {string} to @param {number} part  0 to 1 */
+export function mixed(from, to, part) {
+  const channels = [1, 3, 5].map((at) => {
+    const [a, b] = [from, to].map((colour) => parseInt(colour.slice(at, at + 2), 16));
+    return Math.round(a + (b - a) * part);
+  });
+  return `rgb(${channels.join(",")})`;
+}
+
+/** @param {{stack: string}} band @param {number} layer @param {boolean} narrow */
+export function layerTitle({ stack }, layer, narrow) {
+  return narrow ? String(layer) : t(`river.layer_${stack}`, { layer });
+}

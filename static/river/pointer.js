@@ -1,0 +1,68 @@
+/** Pointer and keyboard: which line or token is meant. The keyboard's place is a token in a layer. */
+
+import { lineAt } from "./lines.js";
+
+/**
+ * @typedef {import("./layout.js").Scene} Scene  @typedef {import("./lines.js").Line} Line
+ * @typedef {{band: number, row: number, layer: number}} Place
+ */
+
+/** The row of a band whose label or stream is at a point. @param {Scene} scene @param {number} x @param {number} y */
+export function rowAt({ bands }, x, y) {
+  for (const [i, band] of bands.entries()) {
+    const row = band.rows.findIndex((one) => Math.abs(one.y - y) <= one.height / 2);
+    const { x0 } = band.columns[0];
+    if (row >= 0 && x < x0 && x > x0 - 140) return { band: i, row };
+  }
+  return null;
+}
+
+/** What is at a point: a line before a label. @param {Scene} scene @param {number} x @param {number} y @returns {{line: Line|null, label: ReturnType<typeof rowAt>}} */
+export function hitAt(scene, x, y) {
+  const line = lineAt(scene.lines, x, y);
+  return { line, label: line ? null : rowAt(scene, x, y) };
+}
+
+/** The columns that a row passes: an encoder's run on above the decoder that reads it. @param {Scene} scene @param {number} band */
+export const columnsOf = ({ bands }, band) => [...bands[band].columns, ...(band > 0 ? bands[0].columns : [])];
+
+const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+/** Where an arrow key leads; null: another key. @param {Scene} scene @param {Place} place @param {string} key @returns {Place|null} */
+export function moved(scene, { band, row, layer }, key) {
+  const { bands } = scene;
+  const last = bands[band].rows.length - 1;
+  if (key === "ArrowUp" && row === 0 && band === 0 && bands.length > 1) {
+    return { band: 1, row: bands[1].rows.length - 1, layer: bands[1].columns.length + layer };
+  }
+  if (key === "ArrowDown" && row === last && band > 0) {
+    return { band: 0, row: 0, layer: Math.max(0, layer - bands[band].columns.length) };
+  }
+  if (key === "Home") return { band, row, layer: 0 };
+  if (key === "End") return { band, row, layer: columnsOf(scene, band).length - 1 };
+  const step = STEPS[/** @type {keyof typeof STEPS} */ (key)];
+  return step ? inside(scene, { band, row: row + step[0], layer: layer + step[1] }) : null;
+}
+
+/** The nearest place that there is. @param {Scene} scene @param {Place} place @returns {Place} */
+export function inside(scene, place) {
+  const band = Math.min(place.band, scene.bands.length - 1);
+  /** @param {number} at @param {number} length */
+  const within = (at, length) => Math.min(length - 1, Math.max(0, at));
+  return {
+    band,
+    row: within(place.row, scene.bands[band].rows.length),
+    layer: within(place.layer, columnsOf(scene, band).length),
+  };
+}
+
+/** The widest line that leaves a token in a layer, not counting its own stream. @param {Scene} scene @param {Place} place @returns {Line|null} */
+export function widestFrom(scene, { band, row, layer }) {
+  const { from } = scene.bands[band].rows[row];
+  const { x0 } = columnsOf(scene, band)[layer];
+  const leaving = scene.lines.filter((line) => !line.own && line.from === band && line.key === from && line.x0 === x0);
+  return leaving.reduce(
+    (best, line) => (best && best.share >= line.share ? best : line),
+    /** @type {Line|null} */ (null),
+  );
+}

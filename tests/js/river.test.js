@@ -1,0 +1,214 @@
+/** The river's geometry: what reaches the chosen token, and where its lines are. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { riversOf } from "../../static/data/river.js";
+import { layoutOf } from "../../static/river/layout.js";
+import { lineAt, markShown } from "../../static/river/lines.js";
+import { inside, moved, widestFrom } from "../../static/river/pointer.js";
+import { peaksOf, rollout } from "../../static/river/reach.js";
+import { foldsOf, labelledRows, rowsOf } from "../../static/river/rows.js";
+import { namesOf, nameText } from "../../static/river/words.js";
+
+/** float32 in base64. @param {number[]} values */
+const encoded = (values) => ({ data: btoa(String.fromCharCode(...new Uint8Array(new Float32Array(values).buffer))) });
+
+/** As the server says it. @param {any} river */
+const answered = ({ flows, ffn, ...river }) => ({
+  ...river,
+  ffn: ffn && encoded(ffn),
+  flows: flows.map((/** @type {any} */ flow) => ({ ...flow, share: encoded(flow.share), own: encoded(flow.own) })),
+});
+
+/** @param {number[][]} rows  one list for each layer: share[q][k], row by row */
+const alone = (rows, tokens = 2) => ({
+  ...{ stack: "main", side: "source", layers: rows.length, tokens, ffn: rows.flatMap(() => new Array(tokens).fill(1)) },
+  flows: [
+    {
+      attention: "self",
+      queries: "source",
+      keys: "source",
+      share: rows.flat(),
+      own: new Array(rows.length * tokens).fill(0.25),
+    },
+  ],
+});
+
+/** Two layers of two tokens: from the top, 1/4 goes to token 0, then 1/2 of what is left. */
+const SMALL = alone([
+  [1, 0, 0.5, 0.5],
+  [1, 0, 0.25, 0.75],
+]);
+
+/** An encoder of one layer and three tokens, and a decoder of one layer and two that reads it. */
+const PAIR = [
+  {
+    ...{ stack: "encoder", side: "source", layers: 1, tokens: 3, ffn: [1, 1, 1] },
+    flows: [
+      {
+        ...{ attention: "encoder", queries: "source", keys: "source", own: [0, 0, 0] },
+        share: [0.5, 0.25, 0.25, 0, 1, 0, 0.25, 0.25, 0.5],
+      },
+    ],
+  },
+  {
+    ...{ stack: "decoder", side: "target", layers: 1, tokens: 2, ffn: [1, 1] },
+    flows: [
+      { attention: "self", queries: "target", keys: "target", share: [1, 0, 0.5, 0.5], own: [0.5, 0.25] },
+      { attention: "cross", queries: "target", keys: "source", share: [0.5, 0, 0, 0.25, 0.25, 0], own: [0.5, 0.5] },
+    ],
+  },
+];
+
+/** @param {any[]} rivers */
+const rivers = (...rivers) => riversOf({ rivers: rivers.map(answered) });
+
+const FRAME = { width: 1000, room: 300, right: 200, labels: [60, 60], answers: 6, type: 1, fat: 40 };
+
+/** @param {ArrayLike<number>} values */
+const plain = (values) => Array.from(values);
+
+test("shares are multiplied back from the chosen token", () => {
+  const [reach] = rollout(rivers(SMALL), "main", 1);
+  assert.deepEqual(reach.at.map(plain), [
+    [0.25 + 0.375, 0.375],
+    [0.25, 0.75],
+    [0, 1],
+  ]);
+  assert.deepEqual(plain(reach.flows[0].widths[1]), [0, 0, 0.25, 0.75]);
+  assert.deepEqual(plain(reach.flows[0].widths[0]), [0.25, 0, 0.375, 0.375]);
+  assert.deepEqual(peaksOf(reach), [0.625, 1]);
+});
+
+test("a decoder leaves to its own stream what it does not read", () => {
+  const [decoder, encoder] = rollout(rivers(...PAIR), "decoder", 1);
+  // Cross-attention comes last in a layer: of 1, a quarter each is read from tokens 0 and 1; half goes on downwards.
+  assert.deepEqual(decoder.taken?.map(plain), [[0.25, 0.25, 0]]);
+  assert.deepEqual(decoder.at.map(plain), [
+    [0.25, 0.25],
+    [0, 1],
+  ]);
+  assert.deepEqual(plain(encoder.at[1]), [0.25, 0.25, 0]);
+  assert.deepEqual(plain(encoder.at[0]), [0.125, 0.0625 + 0.25, 0.0625]);
+});
+
+test("nothing is lost: what reaches the embeddings adds up to 1", () => {
+  const [decoder, encoder] = rollout(rivers(...PAIR), "decoder", 1);
+  const sum = [...decoder.at[0], ...encoder.at[0]].reduce((all, part) => all + part, 0);
+  assert.equal(sum, 1);
+});
+
+test("lines are stacked without gaps around the middle of their rows", () => {
+  const scene = layoutOf(rollout(rivers(SMALL), "main", 1), 1, FRAME);
+  const [{ rows }] = scene.bands;
+  for (const layer of [0, 1]) {
+    for (const [end, at, name] of /** @type {const} */ ([
+      ["y0", layer, "key"],
+      ["y1", layer + 1, "query"],
+    ])) {
+      const reach = rollout(rivers(SMALL), "main", 1)[0].at[at];
+      for (const token of [0, 1]) {
+        const lines = scene.lines.filter((line) => line.layer === layer && line[name] === token);
+        if (!lines.length) continue;
+        const tops = lines.map((line) => line[end] - line.width / 2);
+        const bottoms = lines.map((line) => line[end] + line.width / 2);
+        assert.equal(Math.min(...tops), rows[token].y - (reach[token] * FRAME.fat) / 2);
+        assert.equal(Math.max(...bottoms), rows[token].y + (reach[token] * FRAME.fat) / 2);
+        assert.deepEqual(tops.slice(1), bottoms.slice(0, -1));
+      }
+    }
+  }
+});
+
+test("an encoder stands above the decoder, to the left of it, and its river runs on", () => {
+  const scene = layoutOf(rollout(rivers(...PAIR), "decoder", 1), 1, FRAME);
+  const [decoder, encoder] = scene.bands;
+  assert.equal(encoder.stack, "encoder");
+  assert.ok(encoder.bottom < decoder.top);
+  assert.ok(encoder.columns[0].x1 < decoder.columns[0].x0);
+  const cross = scene.lines.filter(({ attention }) => attention === "cross");
+  assert.deepEqual(
+    cross.map(({ from, to, x0, key }) => [from, to, x0, key]),
+    [0, 1].map((key) => [1, 0, decoder.columns[0].x0, key]),
+  );
+  assert.ok(
+    cross.every(({ own }) => !own),
+    "reading the token of the same index is not its own stream",
+  );
+  assert.deepEqual(
+    scene.streams.map(({ width, x0, x1 }) => [width, x0, x1]),
+    [0, 1].map(() => [10, encoder.columns[0].x1, decoder.columns[0].x0]),
+  );
+});
+
+test("the widest lines are drawn until they carry 80 % of what a layer moves", () => {
+  const lines = [0.4, 0.1, 0.3, 0.2, 5].map((share, i) => /** @type {any} */ ({ share, own: i === 4, shown: false }));
+  markShown(lines);
+  assert.deepEqual(
+    lines.map(({ shown }) => shown),
+    [true, false, true, true, false],
+    "0.4 + 0.3 is less than 80 % of 1; what is its own counts on neither side",
+  );
+});
+
+test("above 64 tokens, neighbours below 1 % share a row that can be opened", () => {
+  const peaks = [0.5, ...new Array(64).fill(0.001), 0.02, 0.001, 0.5];
+  const spans = (/** @type {any[]} */ folds) => folds.map(({ from, to }) => [from, to]);
+  assert.deepEqual(spans(foldsOf(peaks, 3)), [
+    [0, 1],
+    [1, 3],
+    [3, 4],
+    [4, 65],
+    [65, 66],
+    [66, 67],
+    [67, 68],
+  ]);
+  assert.equal(foldsOf(peaks, 3, [1]).length, 8);
+  assert.equal(foldsOf(peaks.slice(0, 64), null).length, 64, "each has its own");
+});
+
+test("the chosen row is as high as its river is thick, and has a label before others", () => {
+  const folds = [0, 1, 2, 3].map((from) => ({ from, to: from + 1 }));
+  const rows = rowsOf(folds, { top: 10, pitch: 8, chosen: 2, thick: 30 });
+  assert.deepEqual(
+    rows.map(({ y, height }) => [y, height]),
+    [
+      [14, 8],
+      [22, 8],
+      [41, 30],
+      [60, 8],
+    ],
+  );
+  const kept = labelledRows(rows, [0.1, 0.5, 0, 0.3], 2, 15);
+  assert.deepEqual([...kept].map(({ from }) => from).sort(), [1, 2, 3]);
+});
+
+test("the pointer finds the line it is on, not its stream", () => {
+  const scene = layoutOf(rollout(rivers(SMALL), "main", 1), 1, FRAME);
+  for (const line of scene.lines) Object.assign(line, { shown: !line.own });
+  const look = scene.lines.find(({ own, layer }) => !own && layer === 1);
+  assert.ok(look);
+  const [x, y] = [(look.x0 + look.x1) / 2, (look.y0 + look.y1) / 2];
+  assert.equal(lineAt(scene.lines, x, y), look);
+  assert.equal(lineAt(scene.lines, look.x0 + 1, look.y0 + look.width / 2 + 3), look);
+  assert.equal(lineAt(scene.lines, x, y - 60), null);
+});
+
+test("arrow keys walk through rows and layers, from an encoder's river down to the decoder", () => {
+  const scene = layoutOf(rollout(rivers(...PAIR), "decoder", 1), 1, FRAME);
+  const at = { band: 0, row: 0, layer: 0 };
+  assert.deepEqual(moved(scene, at, "ArrowUp"), { band: 1, row: 2, layer: 1 });
+  assert.deepEqual(moved(scene, { band: 1, row: 2, layer: 1 }, "ArrowDown"), at);
+  assert.deepEqual(moved(scene, at, "ArrowLeft"), at);
+  assert.equal(moved(scene, at, "x"), null);
+  assert.equal(widestFrom(scene, { band: 1, row: 0, layer: 1 })?.attention, "cross");
+  assert.equal(widestFrom(scene, { band: 1, row: 2, layer: 1 }), null);
+  assert.deepEqual(inside(scene, { band: 3, row: 9, layer: 9 }), { band: 1, row: 2, layer: 1 });
+});
+
+test("words that come again are numbered, with or without the space before them", () => {
+  /** @param {string} text */
+  const token = (text) => /** @type {any} */ ({ text, partial: false, special: false, bytes: "" });
+  const names = namesOf(["Tom", " red", " ball", " Tom", " "].map(token)).map(nameText);
+  assert.deepEqual(names, ["Tom₁", "red", "ball", "Tom₂", "·"]);
+});
