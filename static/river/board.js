@@ -4,8 +4,8 @@ import { setText, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { drawScene } from "./draw.js";
 import { layoutOf } from "./layout.js";
-import { currentLook, mixed } from "./look.js";
-import { hitAt, inside, moved, widestFrom } from "./pointer.js";
+import { currentLook, layerTitle, mixed } from "./look.js";
+import { hitAt, inside, layerAt, moved, widestAt } from "./pointer.js";
 import { nameText } from "./words.js";
 
 /**
@@ -173,8 +173,9 @@ const startOf = ({ bands: [band] }) => ({ band: 0, row: band.index[band.chosen ?
 function readOut(readout, { told, scene, cursor }) {
   if (!told || !scene || !cursor) return;
   const { from, to } = scene.bands[cursor.band].rows[cursor.row];
-  const line = widestFrom(scene, cursor);
+  const line = widestAt(scene, cursor);
+  const at = layerAt(scene, cursor);
   const name = to - from > 1 ? t("river.folded", { n: to - from }) : nameText(told.names[cursor.band][from]);
-  const place = t("river.at", { token: name, layer: cursor.layer });
+  const place = t("river.at", { token: name, layer: layerTitle(at, at.layer, false) });
   setText(readout, [place, ...(line ? told.tell(line) : [t("river.no_line")])].join(". "));
 }

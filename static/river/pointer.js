@@ -56,13 +56,24 @@ export function inside(scene, place) {
   };
 }
 
-/** The widest line that leaves a token in a layer, not counting its own stream. @param {Scene} scene @param {Place} place @returns {Line|null} */
-export function widestFrom(scene, { band, row, layer }) {
-  const { from } = scene.bands[band].rows[row];
+/** The widest line that leaves a token in a layer or comes to it, not counting its own stream. @param {Scene} scene @param {Place} place @returns {Line|null} */
+export function widestAt(scene, { band, row, layer }) {
+  const { from: token } = scene.bands[band].rows[row];
   const { x0 } = columnsOf(scene, band)[layer];
-  const leaving = scene.lines.filter((line) => !line.own && line.from === band && line.key === from && line.x0 === x0);
-  return leaving.reduce(
+  const touching = scene.lines.filter(
+    (line) =>
+      !line.own &&
+      line.x0 === x0 &&
+      ((line.from === band && line.key === token) || (line.to === band && line.query === token)),
+  );
+  return touching.reduce(
     (best, line) => (best && best.share >= line.share ? best : line),
     /** @type {Line|null} */ (null),
   );
+}
+
+/** The layer of a column. @param {Scene} scene @param {Place} place */
+export function layerAt({ bands }, { band, layer }) {
+  const beyond = layer - bands[band].columns.length;
+  return beyond < 0 ? { stack: bands[band].stack, layer } : { stack: bands[0].stack, layer: beyond };
 }

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { riversOf } from "../../static/data/river.js";
 import { layoutOf } from "../../static/river/layout.js";
 import { lineAt, markShown } from "../../static/river/lines.js";
-import { inside, moved, widestFrom } from "../../static/river/pointer.js";
+import { inside, moved, layerAt, widestAt } from "../../static/river/pointer.js";
 import { peaksOf, rollout } from "../../static/river/reach.js";
 import { foldsOf, labelledRows, rowsOf } from "../../static/river/rows.js";
 import { namesOf, nameText } from "../../static/river/words.js";
@@ -201,9 +201,16 @@ test("arrow keys walk through rows and layers, from an encoder's river down to t
   assert.deepEqual(moved(scene, { band: 1, row: 2, layer: 1 }, "ArrowDown"), at);
   assert.deepEqual(moved(scene, at, "ArrowLeft"), at);
   assert.equal(moved(scene, at, "x"), null);
-  assert.equal(widestFrom(scene, { band: 1, row: 0, layer: 1 })?.attention, "cross");
-  assert.equal(widestFrom(scene, { band: 1, row: 2, layer: 1 }), null);
+  assert.deepEqual(layerAt(scene, { band: 1, row: 2, layer: 1 }), { stack: "decoder", layer: 0 });
   assert.deepEqual(inside(scene, { band: 3, row: 9, layer: 9 }), { band: 1, row: 2, layer: 1 });
+});
+
+test("a place stands for the widest line at its token in its layer", () => {
+  const scene = layoutOf(rollout(rivers(...PAIR), "decoder", 1), 1, FRAME);
+  assert.equal(widestAt(scene, { band: 1, row: 0, layer: 1 })?.attention, "cross");
+  assert.equal(widestAt(scene, { band: 1, row: 2, layer: 1 }), null);
+  const read = widestAt(scene, { band: 0, row: 1, layer: 0 });
+  assert.deepEqual([read?.query, read?.share], [1, 0.25]);
 });
 
 test("words that come again are numbered, with or without the space before them", () => {
