@@ -141,6 +141,14 @@ def test_words_can_be_read(theme: str) -> None:
     assert {pair: ratio for pair, ratio in poor.items() if ratio < 4.5} == {}
 
 
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_river_can_be_seen(theme: str) -> None:
+    """3 to 1, WCAG's AA for graphics: a token's own stream, and a line that decides."""
+    colours = palette(theme)
+    found = {name: contrast(colours[name], colours["paper"]) for name in ("river-own", "river-deep")}
+    assert min(found.values()) >= 3, found
+
+
 def test_steps_of_the_ramps_are_hex() -> None:
     """The stylesheet has what this file reads: five colours for weights and seven for signs, in both themes."""
     for theme in THEMES:
