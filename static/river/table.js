@@ -20,7 +20,7 @@ const partsOf = perRoot((root) => {
     body,
   );
   const box = h("div", { class: "table-box", tabindex: 0, role: "region", "aria-label": t("river.table.open") }, table);
-  const details = h("details", { class: "matrix-table" }, h("summary", null, t("river.table.open")), box);
+  const details = h("details", { class: "river-table" }, h("summary", null, t("river.table.open")), box);
   const parts = { details, body, entries: () => /** @type {Entry[]} */ ([]), built: /** @type {unknown} */ (null) };
   details.addEventListener("toggle", () => build(parts));
   root.append(details);
