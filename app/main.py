@@ -19,7 +19,7 @@ from app.http.body_limit import BodyLimit
 from app.http.deps import State
 from app.http.middleware import Failures, HeadAsGet, SecurityHeaders
 from app.http.observe import Observe
-from app.services import library
+from app.services import discovery
 from app.services.library import Library
 from app.services.metrics import Metrics
 from app.services.work import Work
@@ -57,7 +57,7 @@ def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        there = await to_thread.run_sync(library.discover, settings) if loaded is None else loaded
+        there = await to_thread.run_sync(discovery.discover, settings) if loaded is None else loaded
         work = Work(settings.model_threads, settings.queue, settings.streams, app.state.metrics)
         app.state.chumoku = State(settings, there, work)
         yield

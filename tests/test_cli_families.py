@@ -121,11 +121,11 @@ def test_models_fit_into_80_columns() -> None:
     from rich.console import Console
 
     from app.cli.commands import models_table
-    from app.services import library
+    from app.services import discovery
     from app.services.models import all_models
     from app.settings import Settings
 
-    described = all_models(library.discover(Settings(device="cpu", models_dir=[])))["models"]
+    described = all_models(discovery.discover(Settings(device="cpu", models_dir=[])))["models"]
     with (console := Console(width=80, color_system=None)).capture() as said:
         console.print(models_table(described, "stories-gpt"))
     assert "…" not in said.get()

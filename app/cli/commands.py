@@ -16,7 +16,7 @@ from rich.table import Table
 from app.api.run import Run
 from app.api.traces.schema import TraceRequest
 from app.cli.console import need_training
-from app.services import library, targets, tokens, tracing
+from app.services import discovery, targets, tokens, tracing
 from app.services.capabilities import CLASSIFIES, check_can, explained
 from app.services.models import all_models
 from app.services.plan import plan_writing
@@ -31,12 +31,12 @@ from model.subjects import Subject
 
 def open_model(name: str, settings: Settings) -> Checkpoint:
     """Load one of our own models, by name or folder, on the device that is set."""
-    return explained(library.open_subject(name, settings))
+    return explained(discovery.open_subject(name, settings))
 
 
 def write_units(model: str, data: Path, settings: Settings) -> str:
     """Count a model's FFN units over texts that it never saw, add the counts to its card, and return them as lines."""
-    folder = library.locate(model, settings)
+    folder = discovery.locate(model, settings)
     units = need_training().add_units(folder, data, checkpoint.pick_device(settings.device))
     lines = [
         f"  {one['path']}: {one['n_dead']} of {one['n_units']} never fire, {one['n_always_on']} always do"
@@ -57,7 +57,7 @@ def write_trace(
 
     The file is an .npz if named so, otherwise safetensors. `asked`: a request's `masks` and `pad`.
     """
-    loaded, limit, n_pad = library.open_subject(model, settings), settings.max_text_chars, asked["pad"]["count"]
+    loaded, limit, n_pad = discovery.open_subject(model, settings), settings.max_text_chars, asked["pad"]["count"]
     ids = tokens.resolve(loaded, text, None, limit, n_pad)
     written = targets.target_of(loaded, ids, target, None, limit)
     rows = len(written.ids) if written else len(ids) + n_pad
@@ -97,7 +97,7 @@ def print_generated(
     given = {name: value for name, value in drawing.items() if value is not None}
     sampling = SamplingSettings(**SAMPLING | given)
     check_options(n, beams, drawn=bool(given) or n is not None)
-    loaded = library.open_subject(model, settings)
+    loaded = discovery.open_subject(model, settings)
     check_can(loaded, "generate", CLASSIFIES)
     can_search = loaded.description.can["beams"]
     if beams is not None and not can_search:
@@ -143,7 +143,7 @@ def print_steps(loaded: Subject, steps: Iterator[Step]) -> None:
 
 def list_models(settings: Settings, *, as_json: bool) -> None:
     """Print the models as a table, or as the JSON of `/api/models`."""
-    listed = all_models(library.discover(settings))
+    listed = all_models(discovery.discover(settings))
     if as_json:
         print(json.dumps(listed, ensure_ascii=False, indent=2))
         return

@@ -22,9 +22,9 @@ def serve(settings: Settings) -> None:
     with listen(settings.host, settings.port) as listener:
         # Imported after the port is taken, so that a busy port fails at once: torch takes seconds to import.
         from app.main import create_app
-        from app.services import library
+        from app.services import discovery
 
-        found = library.discover(settings)
+        found = discovery.discover(settings)
         ready = f"Chumoku is ready: {address(listener)}  ({', '.join(found.names)} on {found.device}; Ctrl+C stops it)"
         with suppress(KeyboardInterrupt):  # uvicorn raises it again after an orderly stop
             Announcing(config_of(create_app(settings, found), settings), ready).run(sockets=[listener])

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from app.services.library import PREFERRED
+from app.services.discovery import PREFERRED
 
 Json = dict[str, Any]
 

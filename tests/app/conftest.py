@@ -11,7 +11,7 @@ import uvicorn
 from httpx import ASGITransport, AsyncClient
 
 from app.main import create_app
-from app.services import library
+from app.services import discovery
 from app.services.library import Library
 from app.settings import Settings
 from model.checkpoint import Checkpoint
@@ -23,7 +23,7 @@ Serve = Callable[[Settings], AbstractContextManager[str]]
 
 @pytest.fixture(scope="session")
 def loaded() -> Library:
-    return library.discover(Settings(device="cpu"))
+    return discovery.discover(Settings(device="cpu"))
 
 
 @pytest.fixture(scope="session")

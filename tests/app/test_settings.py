@@ -6,7 +6,7 @@ import pytest
 
 from app import VERSION
 from app.errors import AppError
-from app.services import library
+from app.services import discovery
 from app.services.models import all_models
 from app.settings import Settings, from_environment
 from model import checkpoint
@@ -58,7 +58,7 @@ def test_models_of_ones_own_stand_before_the_zoo(tmp_path: Path, caplog: pytest.
     (tmp_path / "mine").symlink_to(ZOO / "stories-gpt")
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "config.json").write_text("{}")
-    loaded = library.discover(Settings(device="cpu", models_dir=(tmp_path,), default_model="mine"))
+    loaded = discovery.discover(Settings(device="cpu", models_dir=(tmp_path,), default_model="mine"))
     assert loaded.default == "mine"
     assert {"mine", "stories-gpt"} <= set(loaded.names)
     assert "broken" not in loaded.names
@@ -73,7 +73,7 @@ def test_a_folder_whose_card_is_not_an_object_is_left_out(
     for name in ("config.json", "weights.safetensors", "tokenizer.tiktoken"):
         (tmp_path / "odd" / name).symlink_to(ZOO / "stories-gpt" / name)
     (tmp_path / "odd" / "card.json").write_text(text)
-    loaded = library.discover(Settings(device="cpu", models_dir=(tmp_path,)))
+    loaded = discovery.discover(Settings(device="cpu", models_dir=(tmp_path,)))
     assert "odd" not in loaded.names
     assert f"odd left out: {tmp_path}/odd/card.json is not" in caplog.text
     assert "stories-gpt" in {line["name"] for line in all_models(loaded)["models"]}
@@ -83,20 +83,20 @@ def test_a_folder_whose_card_is_not_an_object_is_left_out(
 
 def test_a_default_that_is_not_there_names_those_that_are() -> None:
     with pytest.raises(ValueError, match=r"'nope' does not exist; known are .*stories-gpt"):
-        library.discover(Settings(device="cpu", default_model="nope"))
+        discovery.discover(Settings(device="cpu", default_model="nope"))
 
 
 def test_no_model_at_all_says_where_it_looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library, "ZOO", tmp_path)
+    monkeypatch.setattr(discovery, "ZOO", tmp_path)
     with pytest.raises(ValueError, match="chumoku train"):
-        library.discover(Settings(device="cpu"))
+        discovery.discover(Settings(device="cpu"))
     with pytest.raises(ValueError, match="chumoku train"):
-        library.locate(None, Settings(device="cpu"))
+        discovery.locate(None, Settings(device="cpu"))
 
 
 def test_locate_takes_a_name_or_a_folder(tmp_path: Path) -> None:
-    assert library.locate(None, Settings()) == library.locate("stories-gpt", Settings()) == ZOO / "stories-gpt"
-    assert library.locate(str(ZOO / "stories-gpt"), Settings()) == ZOO / "stories-gpt"
+    assert discovery.locate(None, Settings()) == discovery.locate("stories-gpt", Settings()) == ZOO / "stories-gpt"
+    assert discovery.locate(str(ZOO / "stories-gpt"), Settings()) == ZOO / "stories-gpt"
     with pytest.raises(AppError) as refusal:
-        library.locate(str(tmp_path), Settings())
+        discovery.locate(str(tmp_path), Settings())
     assert refusal.value.code == "unknown_model"

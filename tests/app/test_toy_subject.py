@@ -12,7 +12,7 @@ import torch
 from httpx import ASGITransport, AsyncClient
 
 from app.main import create_app
-from app.services import library
+from app.services import discovery
 from app.settings import Settings
 from model.identities import gaps
 from model.run import Run
@@ -39,7 +39,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BigramFolders:
 @pytest.fixture
 async def client(tmp_path: Path, source: BigramFolders) -> AsyncIterator[AsyncClient]:
     settings = Settings(device="cpu", models_dir=(tmp_path,), default_model="toy")
-    app = create_app(settings, library.discover(settings))
+    app = create_app(settings, discovery.discover(settings))
     async with (
         app.router.lifespan_context(app),
         AsyncClient(transport=ASGITransport(app=app), base_url="http://app") as client,
@@ -164,7 +164,7 @@ async def test_the_rows_of_two_self_attentions_in_a_layer_are_kept_apart(
     (tmp_path / "two").mkdir()
     (tmp_path / "two" / "bigram.txt").write_text(TEXT)
     settings = Settings(device="cpu", models_dir=(tmp_path,), default_model="two")
-    app = create_app(settings, library.discover(settings))
+    app = create_app(settings, discovery.discover(settings))
     lifespan, transport = app.router.lifespan_context(app), ASGITransport(app)
     async with lifespan, AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         asked = {"text": "a", "temperature": 0, "max_new_tokens": 2}

@@ -168,9 +168,9 @@ async def test_a_gpus_trace_is_the_cpus(client: AsyncClient) -> None:
     from httpx import ASGITransport
 
     from app.main import create_app
-    from app.services import library
+    from app.services import discovery
 
-    app = create_app(Settings(device="cuda"), library.discover(Settings(device="cuda")))
+    app = create_app(Settings(device="cuda"), discovery.discover(Settings(device="cuda")))
     transport = ASGITransport(app=app)
     async with app.router.lifespan_context(app), AsyncClient(transport=transport, base_url="http://gpu") as gpu:
         about = (await gpu.get("/api/models/stories-gpt")).json()

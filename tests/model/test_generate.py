@@ -11,7 +11,7 @@ from torch import Tensor
 from model import generate as generation
 from model.checkpoint import Checkpoint
 from model.generate import Generator, Step, generate
-from model.mechanisms.softmax import KeyValueCache
+from model.mechanisms.key_values import KeyValueCache
 from model.run import Run
 from model.sampling import Settings, draw, uniform
 from model.session import DecoderSession
