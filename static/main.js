@@ -15,13 +15,13 @@ import { language, loadCatalogue, t } from "./ui/i18n.js";
 const root = document.body;
 const banner = /** @type {HTMLElement} */ (document.querySelector(".banner"));
 const field = /** @type {HTMLInputElement} */ (document.querySelector(".sentence input"));
-/** Until the page is mounted: what the server rendered of it. */
+/** The parts that the server rendered, until the page is mounted. */
 const waiting = createStatus({ root, voice: banner, banner });
 
 async function start() {
   const [examples] = await Promise.all([loadExamples(), loadCatalogue()]);
   const models = createModels(await retrying(() => api.models(), { onWait: waiting.waiting }), api);
-  // A link that chose the language is remembered: the address forgets it with the first change.
+  // The language in a link is remembered, because the first change removes it from the address.
   if (new URLSearchParams(location.search).has("lang")) remember("lang", language());
 
   const { state, replaced } = initialState(models, examples, DECLARED);
@@ -35,7 +35,7 @@ async function start() {
   await page.drawn;
 }
 
-/** Sentences worth opening; a page without them still works. */
+/** The examples; the page also works without them. */
 async function loadExamples() {
   const answer = await fetch("/static/examples.json");
   return answer.ok ? answer.json() : { examples: [] };

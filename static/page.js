@@ -7,9 +7,9 @@
  * @typedef {Object} Context  what every control is given
  * @property {import("./stations/index.js").Actions} actions
  * @property {import("./shell/frame.js").Frame} frame  the page's own elements
- * @property {any[]} models  in short: the lines of /api/models
+ * @property {any[]} models  the lines of /api/models
  * @property {any} examples  static/examples.json
- * @property {(state: State) => any} modelOf  the model of what is shown, of a file too
+ * @property {(state: State) => any} modelOf  the model of the shown trace, also of a file
  * @property {import("./stations/index.js").View[]} views
  * @property {import("./state/own.js").Declared[]} declared  the views' own state
  * @property {(() => HTMLElement|undefined)} openStation  the element of the station that is open
@@ -17,12 +17,13 @@
  * @property {ReturnType<typeof import("./shell/status.js").createStatus>} status
  * @property {ReturnType<typeof import("./shell/file_mode.js").createFileMode>} files
  * @property {() => void} chooseFile  set by shell/open.js
- * @property {EventTarget} ground  where keys and files that are meant for the page arrive
+ * @property {EventTarget} ground  receives the page's key events and dropped files
  * @property {{start: () => void}} tour  set by learn/tour/tour.js
- * @property {string|null} early  what was typed before the page was here
+ * @property {string|null} early  text typed before the page was mounted
  *
  * @typedef {(trace: import("./data/model_trace.js").ModelTrace|null, state: State,
- *   error: import("./data/api.js").ApiError|null) => void} Draw  called at every change, with the trace that is there (null: none yet)
+ *   error: import("./data/api.js").ApiError|null) => void} Draw  called at every change with the current trace (null:
+ * none yet)
  */
 
 import * as api from "./data/api.js";
@@ -58,7 +59,7 @@ import { t } from "./ui/i18n.js";
 /** @type {import("./stations/index.js").Panel[]} */
 const SIDE = [river, ...PANELS, quizBar];
 
-/** The views' own state: what a link can say beside the run. */
+/** The views' own state, which a link has beside the run. */
 export const DECLARED = [...VIEWS, ...SIDE].flatMap(({ own }) => own ?? []);
 
 /** @type {((context: Context) => Draw)[]} */
@@ -77,7 +78,7 @@ const CONTROLS = [
 ];
 
 /**
- * Makes a page below `root`, in place of what is there. The catalogue must be loaded.
+ * Builds a page below `root` and replaces its content. The catalogue must be loaded.
  * @param {HTMLElement} root
  * @param {Store} store
  * @param {{models: import("./data/models.js").Models, examples: any, address?: Context["address"], early?: string|null}} options  `address`: of the page
@@ -106,7 +107,10 @@ export function mount(root, store, { models, examples, address, early = null }) 
   };
   const panels = createPanels(VIEWS, SIDE, actions, traces.model, frame, placeReading);
 
-  /** Fetch what the page will need after one of these changes; explanations are requested when they are shown. @param {import("./state/store.js").Patch[]} patches */
+  /**
+   * Prefetches what the page will need after one of these changes, except explanations.
+   * @param {import("./state/store.js").Patch[]} patches
+   */
   function needsAfter(patches) {
     const after = patches.map((patch) => ({
       ...store.get(),
@@ -145,7 +149,7 @@ export function mount(root, store, { models, examples, address, early = null }) 
     trace: null,
     controls: /** @type {Draw} */ ((...now) => draws.forEach((draw) => draw(...now))),
   };
-  /** @param {State} state  Back may bring a model that is not known yet */
+  /** @param {State} state  after Back, the model may not be loaded yet */
   const show = (state) =>
     traces.model(state) ? refresh(page, state) : changes.settle(() => refresh(page, store.get()));
   store.subscribe(show);
@@ -154,7 +158,7 @@ export function mount(root, store, { models, examples, address, early = null }) 
 }
 
 /**
- * Show `state`: the controls at once, with the trace that is there; the rest as it arrives.
+ * Shows `state`: the controls at once, with the current trace; the rest as it arrives.
  * @param {{loader: ReturnType<typeof createLoader>, panels: ReturnType<typeof createPanels>, status: Context["status"],
  *   controls: Draw, trace: import("./data/model_trace.js").ModelTrace|null}} page
  * @param {State} state
@@ -179,7 +183,7 @@ async function refresh(page, state) {
     });
     if (newest) status.show("ready");
   } catch (error) {
-    if (/** @type {any} */ (error).name === "AbortError") return; // given up for something newer
+    if (/** @type {any} */ (error).name === "AbortError") return; // cancelled by something newer
     if (!(error instanceof api.ApiError)) console.error(error);
     status.show("error");
     controls(page.trace, state, /** @type {any} */ (error));

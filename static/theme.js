@@ -1,4 +1,4 @@
-// The theme before the first paint: what was chosen here before, else the system's. A classic script, on purpose: a
+// Sets the theme before the first paint: the reader's earlier choice, else the system's. A classic script, on purpose: a
 // module would run after the page has been painted once.
 (() => {
   const root = document.documentElement;

@@ -45,7 +45,7 @@ export function createHelp({ frame, ground, tour }) {
       ),
     ),
   );
-  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close()); // beside it
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close()); // a click outside the dialog
   frame.header.help.addEventListener("click", () => dialog.showModal());
   ground.addEventListener("keydown", (event) =>
     onKey(/** @type {KeyboardEvent} */ (event), dialog, frame.sentence.input),

@@ -10,7 +10,7 @@ import { keepInMind, remembered } from "../ui/remembered.js";
 
 /** @typedef {{node: HTMLElement, show: (model: any) => void}} Note */
 
-/** Those whose second sentence the reader has opened. */
+/** The ids whose second sentence the reader has opened. */
 const opened = () => new Set((remembered("reading.open") ?? "").split(" ").filter(Boolean));
 
 /** @type {WeakMap<Element, Note>} */
@@ -25,7 +25,7 @@ export function setReading(root, on) {
   update(root, { "data-reading": on ? null : "off" });
 }
 
-/** Those parts that are no panels have their notes from the start. @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
+/** Adds the notes of parts that are not panels. @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
 export function createReading({ frame: { root, side } }) {
   setReading(root, readingIsOn());
   const titled = Object.entries({ heads: side.headsTitle, masks: side.masksTitle }).map(([id, title]) => {
@@ -37,8 +37,8 @@ export function createReading({ frame: { root, side } }) {
 }
 
 /**
- * After a view has drawn: its note stands under the title that can be seen. One that draws its title anew loses the
- * note with it, so it is put back.
+ * After a view has drawn: puts its note under the visible title. A view that redraws its title loses the note, so it is
+ * put back.
  * @param {Element} root @param {string} id @param {any} model
  */
 export function placeReading(root, id, model) {

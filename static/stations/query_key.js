@@ -1,4 +1,4 @@
-/** A query × key matrix of a head: what weights, scores and mask share. */
+/** A query × key matrix of a head, shared by weights, scores and mask. */
 
 import { drawMatrix } from "../chart/matrix/matrix.js";
 import { weightScale } from "../chart/matrix/scale.js";
@@ -13,16 +13,16 @@ import { headLabel, headParts } from "../ui/head_names.js";
 import { phrase, t } from "../ui/i18n.js";
 import { namedLabel } from "../ui/token_text.js";
 
-/** What forbids a cell, bit by bit: the twins of model/masks.py. */
+/** The reasons that forbid a cell, bit by bit, as in model/masks.py. */
 export const REASONS = { causal: 1, padding: 2, window: 4, edited: 8 };
 
-/** Besides these: there was nothing here in the run that is shown (compare/align.js). */
+/** A further reason: the shown run has no such cell (compare/align.js). */
 const WITH_ABSENT = { ...REASONS, absent: 16 };
 
 /** @type {WeakMap<object[], string[]>} */
 const known = new WeakMap();
 
-/** The labels of some tokens: the same array for the same tokens. @param {import("../model/labels.js").Token[]} tokens */
+/** The labels of some tokens; the same array for the same tokens. @param {import("../model/labels.js").Token[]} tokens */
 export function labelsOf(tokens) {
   if (!known.has(tokens)) known.set(tokens, tokens.map(tokenLabel));
   return /** @type {string[]} */ (known.get(tokens));
@@ -43,8 +43,8 @@ function namesOf(reasons, area) {
 const inWords = ([key, vars]) => t(key, vars);
 
 /**
- * Draw values by query and key. `own` says what is particular: `words(row, col)` is what a cell holds, as a string of
- * the catalogue with what fills it; `reasons` is the mask, where it says why a cell has no number; the rest is as in
+ * Draws values by query and key. `own` has the rest: `words(row, col)` is the text of a cell, as a key of the catalogue
+ * with its variables; `reasons` is the mask, if it explains why a cell has no number; other fields are those of
  * chart/matrix/matrix.js.
  * @param {HTMLElement} root
  * @param {import("../data/model_trace.js").ModelTrace} trace
@@ -85,7 +85,7 @@ function describeCell(query, key, [string, { value, ...vars }]) {
   return phrase("matrix.cell", { ...parts, words: h("span", null, words) });
 }
 
-/** Its number, or in few words why it has none. */
+/** A cell's number, or a short reason why it has none. */
 function tableText({ reasons, forbidden }, at, [string, vars]) {
   if (reasons?.[at])
     return [vars.value, t("table.forbidden", { reason: namesOf(reasons[at], "table.reason") })]
@@ -95,7 +95,7 @@ function tableText({ reasons, forbidden }, at, [string, vars]) {
 }
 
 /**
- * What each row gives to later tokens and to PADs, for the margin; undefined where nothing leaks.
+ * The weight of each row on later tokens and on PADs, for the margin; undefined if nothing leaks.
  * @param {import("../data/model_trace.js").ModelTrace} trace
  * @param {Pick<import("../data/model_trace.js").Detail, "overview">} detail
  */
@@ -111,7 +111,7 @@ export function leakMargin(trace, detail) {
 }
 
 /**
- * The weights of one head; `id` tells two of them apart.
+ * The weights of one head; `id` distinguishes several such matrices.
  * @param {HTMLElement} root @param {import("../data/model_trace.js").ModelTrace} trace @param {import("../state/store.js").State} state
  * @param {import("./index.js").Actions} actions
  * @param {{id: string, title: string, detail: Pick<import("../data/model_trace.js").Detail, "overview"|"mask">,

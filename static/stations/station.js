@@ -18,7 +18,7 @@ export function buildPlainStation(root, title, ...tools) {
 }
 
 /**
- * What is in the strip above a picture.
+ * Draws the strip above a picture.
  * @param {Element} strip @param {{formula: any, note: any, legend?: any}} content
  */
 export function drawFormula(strip, { formula, note, legend = null }) {

@@ -1,10 +1,10 @@
-/** A number recomputed in the browser, beside the model's own: do they agree? */
+/** Whether a number recomputed in the browser agrees with the model's own. */
 
 import { h } from "./dom.js";
 import { significant } from "./format.js";
 import { t } from "./i18n.js";
 
-/** Sums of float32 in another order differ in the last digits: this much is allowed, relative above 1. */
+/** The tolerance for float32 sums in another order; relative above 1. */
 export const TOLERANCE = 1e-5;
 
 /** @param {number} ours @param {number} model */
@@ -13,8 +13,8 @@ export function agrees(ours, model) {
 }
 
 /**
- * "the model's own tensor says 0.6382 ✓", or a warning that says how far apart they are.
- * @param {number} ours  recomputed in the browser @param {number} model  out of the model's tensor
+ * "the model's own tensor says 0.6382 ✓", or a warning with the difference.
+ * @param {number} ours  recomputed in the browser @param {number} model  from the model's tensor
  * @param {(value: number) => string} [format]  with as many digits as the number beside it
  */
 export function checkOf(ours, model, format = significant) {

@@ -1,4 +1,4 @@
-/** Texts about the runs that are compared. No DOM: strings of the catalogue. */
+/** Texts about the compared runs. No DOM: strings of the catalogue. */
 
 import { causalIn, isTrained } from "../model/compare/runs.js";
 import { writesTarget } from "../model/description.js";

@@ -1,6 +1,6 @@
 /**
- * What the page remembers about a reader in cookies, so that the server can render it right at once: three values,
- * nothing else.
+ * What the page remembers about a reader in cookies, so that the server can render the page correctly: only three
+ * values.
  */
 
 const YEAR = 365 * 24 * 3600;

@@ -1,6 +1,6 @@
 /**
- * Builds the page. Everything that is shown goes through here, and nothing here parses markup: a string is always a
- * text node, so a token that spells `<script>` is shown, never run.
+ * Builds the page. All content is made here, and nothing here parses markup: a string is always a text node, so a token
+ * that spells `<script>` is shown and never run.
  */
 
 const NAMESPACES = { svg: "http://www.w3.org/2000/svg", math: "http://www.w3.org/1998/Math/MathML" };
@@ -29,7 +29,7 @@ export function mathml(tag, attrs, ...children) {
   return build(document.createElementNS(NAMESPACES.math, tag), attrs, children);
 }
 
-/** Put `children` in place of everything inside `root`. @param {Element} root @param {...Child} children */
+/** Replaces everything inside `root` by `children`. @param {Element} root @param {...Child} children */
 export function replace(root, ...children) {
   root.replaceChildren(...nodes(children));
 }
@@ -41,7 +41,7 @@ export function update(element, attrs) {
 }
 
 /**
- * Redraw what is in `root` and keep the keyboard's place: the element with the same `data-focus` has it again.
+ * Redraws the content of `root` and restores the keyboard's focus to the element with the same `data-focus`.
  * @param {Element} root @param {() => void} draw
  */
 export function keepingFocus(root, draw) {
@@ -52,20 +52,23 @@ export function keepingFocus(root, draw) {
   if (again) again.focus({ preventScroll: true });
 }
 
-/** Let a button be as wide as the other word that it may say, so that nothing moves when it does. @param {HTMLElement} button @param {string} other */
+/**
+ * Makes a button as wide as the longer of its two words, so that nothing moves when it changes.
+ * @param {HTMLElement} button @param {string} other
+ */
 export function keepWidth(button, other) {
   button.dataset.alsoSays = other;
 }
 
-/** What nodes and strings say. @param {(Node|string)[]} parts */
+/** The text of nodes and strings. @param {(Node|string)[]} parts */
 export const plainText = (parts) => parts.map((part) => (typeof part === "string" ? part : part.textContent)).join("");
 
-/** Write text only when it differs: an aria-live region would read it again. @param {Node} node @param {string} text */
+/** Writes text only if it differs, because an aria-live region would read it again. @param {Node} node @param {string} text */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** @type {Map<string, number>} how often each id was made */
+/** @type {Map<string, number>} how often each name was used */
 const ids = new Map();
 
 /** An id that is unique in the document: `name`, with a number if it is taken. @param {string} name */
@@ -76,7 +79,7 @@ export function newId(name) {
 }
 
 /**
- * One value for each root element, made at its first use: how a view keeps what it built between two draws.
+ * One value for each root element, made at its first use. A view keeps the nodes that it built this way.
  * @template T
  * @param {(root: HTMLElement) => T} make
  * @returns {(root: Element) => T}

@@ -4,7 +4,7 @@ import { integer } from "./format.js";
 import { hasString, t } from "./i18n.js";
 
 /**
- * An error in the page's language, with its limit and what to do; the server's own words where the page has none.
+ * An error in the page's language, with its limit and what to do; the server's own text if the catalogue has none.
  * @param {unknown} error  an ApiError, or any other
  */
 export function errorText(error) {

@@ -5,7 +5,7 @@ import { svg } from "./dom.js";
 const SIDE = 14;
 const CELLS = 4;
 
-/** @param {string} family @returns {SVGElement|null} decoration: the words beside it say the same */
+/** @param {string} family @returns {SVGElement|null} decorative: the text beside it says the same */
 export function familyShape(family) {
   const draw = { "decoder-only": decoder, "encoder-only": encoder, "encoder-decoder": both }[family];
   return draw
@@ -13,9 +13,9 @@ export function familyShape(family) {
     : null;
 }
 
-/** One stack whose rows see what came before; its tokens go on. */
+/** One stack whose rows see the tokens before them; it continues the text. */
 const decoder = () => [stack(2, 5), mask(6, 6, true), arrow(27, 13), tokens(40)];
-/** One stack whose rows see everything; one class comes out. */
+/** One stack whose rows see everything; its output is a class. */
 const encoder = () => [
   stack(2, 5),
   mask(6, 6, false),
@@ -28,7 +28,7 @@ const both = () => [stack(2, 5), mask(6, 6, false), arrow(26, 13), stack(38, 5),
 
 const stack = (x, y) => svg("rect", { class: "stack", x, y: y - 3, width: SIDE + 8, height: SIDE + 8, rx: 4 });
 
-/** What may be seen, a cell for every (query, key). */
+/** The allowed cells, one for every (query, key). */
 function mask(x, y, causal) {
   const size = SIDE / CELLS;
   const cells = Array.from({ length: CELLS * CELLS }, (_, i) => [Math.floor(i / CELLS), i % CELLS]);

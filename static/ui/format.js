@@ -14,7 +14,7 @@ export function number(value, digits = 4) {
 }
 
 /**
- * At least `digits` significant digits, as short as that allows; very small and very large ones as 1.234e−7.
+ * At least `digits` significant digits, as short as possible; very small and very large numbers as 1.234e−7.
  * @param {number} value @param {number} [digits] @returns {string}
  */
 export function significant(value, digits = 4) {
@@ -31,7 +31,7 @@ export function signed(value, digits = 4) {
   return value > 0 && Number(text) !== 0 ? `+${text}` : text;
 }
 
-/** Small numbers by their power of ten: 3·10⁻⁷; others with two significant digits. @param {number} value */
+/** Small numbers as 3·10⁻⁷, others with two significant digits. @param {number} value */
 export function power(value) {
   const size = Math.abs(value);
   if (size === 0 || size >= 1e-3) return significant(value, 2);

@@ -5,7 +5,7 @@ import { h, setText } from "./dom.js";
 /** @type {HTMLElement[]} */
 const chips = [];
 
-/** A chip for a title bar: empty until it is set. */
+/** A chip for a title bar; empty until it is set. */
 export function headChip() {
   const chip = h("span", { class: "role", hidden: true, dataset: { testid: "head-chip" } });
   chips.push(chip);
@@ -13,8 +13,8 @@ export function headChip() {
 }
 
 /**
- * @param {HTMLElement} page  whose chips
- * @param {string} words  "" where no label fits @param {string} [title]
+ * @param {HTMLElement} page  the page with the chips
+ * @param {string} words  "" if no label fits @param {string} [title]
  */
 export function setHeadChips(page, words, title = "") {
   for (const chip of chips.filter((one) => page.contains(one))) {

@@ -2,7 +2,7 @@
 
 import { svg } from "./dom.js";
 
-/** In the order of model/explain/head_labels.py, the more telling kinds first. Paths in a square of 12. */
+/** In the order of model/explain/head_labels.py, more specific kinds first. Paths in a 12 × 12 square. */
 const PATHS = {
   previous: "M10 6H2.6M5.6 2.8 2.4 6l3.2 3.2",
   induction: "M2 9.6V6.4C2 1.6 9.4 1.6 9.4 6.2V8M6.8 6.4 9.4 9l2.2-2.6",

@@ -40,7 +40,7 @@ export function headParts(model, { attention = null, layer, head }) {
   return [...own, `layer${layer}`, `head${head}`];
 }
 
-/** The page's name for a kind of head; the server's where it has none. @param {string} kind */
+/** The page's name for a kind of head, or the server's if it has none. @param {string} kind */
 export const nameOf = (kind) => (hasString(`labels.${kind}.name`) ? t(`labels.${kind}.name`) : kind);
 
 const joined = (parts, between) => parts.filter(Boolean).join(between);

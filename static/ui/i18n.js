@@ -3,7 +3,7 @@
 /** @type {Object<string, string>} */
 let catalogue = {};
 
-/** The languages that have a catalogue, as the header writes them. */
+/** The languages with a catalogue, as the header writes them. */
 export const LANGUAGE_SIGNS = { en: "EN", ja: "日本語" };
 
 /** The page's language, as the server rendered it. @returns {"en"|"ja"} */
@@ -11,7 +11,7 @@ export function language() {
   return document.documentElement.lang === "ja" ? "ja" : "en";
 }
 
-/** Fetch the catalogue of the page's language: once, before anything is drawn. */
+/** Fetches the catalogue of the page's language, once, before anything is drawn. */
 export async function loadCatalogue() {
   const answer = await fetch(`/static/i18n/${language()}.json`);
   if (!answer.ok) throw new Error(`no catalogue for ${language()}: ${answer.status}`);
@@ -19,7 +19,7 @@ export async function loadCatalogue() {
 }
 
 /**
- * The string `key` with `{name}` filled in. With `{n: 1}` the string `key.one` is taken where the catalogue has one.
+ * The string `key` with `{name}` filled in. With `{n: 1}`, uses the string `key.one` if the catalogue has it.
  * @param {string} key
  * @param {Object<string, string|number>} [vars]
  * @returns {string}

@@ -1,4 +1,4 @@
-/** Formulas as MathML, in few words: `math(mi("A"), mo("="), mi("softmax"), …)`. */
+/** Shorthands for formulas in MathML: `math(mi("A"), mo("="), mi("softmax"), …)`. */
 
 import { mathml } from "./dom.js";
 

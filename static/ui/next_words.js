@@ -4,15 +4,15 @@ import { isPad, textOf, tokenLabel } from "../model/labels.js";
 import { integer, number, percent } from "./format.js";
 import { t } from "./i18n.js";
 
-/** How many tokens name a place. */
+/** How many tokens identify a place in the text. */
 const TAIL = 3;
 
 /**
- * The text up to `index`, its last tokens: "… and said".
+ * The last tokens of the text up to `index`: "… and said".
  * @param {import("../model/sides.js").Side} side @param {number} index
  */
 function tailOf({ tokens, real }, index) {
-  const start = index < real.start ? 0 : real.start; // PADs say nothing, but in their own rows
+  const start = index < real.start ? 0 : real.start; // PADs are left out, except in their own rows
   const from = Math.max(start, index + 1 - TAIL);
   const tail = tokens.slice(from, index + 1);
   const broken = tail.some((token) => token.partial || token.special);
@@ -29,7 +29,7 @@ export function whereOf({ written }, query) {
 
 /**
  * The actual next token after the prediction's row: its rank and probability before the settings.
- * Beyond the list only a bound is known, and said.
+ * Outside the list, only a bound on its probability is known.
  * @param {import("../data/model_trace.js").ModelTrace} trace  of a model that writes @param {any} prediction
  * @returns {{token: import("../model/labels.js").Token, key: string, vars: Record<string, string|number>}|null}
  */
@@ -46,7 +46,7 @@ export function actualOf({ written }, { position, candidates }) {
   return { token, key: `${goesOn}_far`, vars: { n: candidates.length, before: percent(candidates.at(-1).before) } };
 }
 
-/** What the list does not show. @param {any} model @param {any} prediction @param {number} limit */
+/** Text about the tokens that the list does not show. @param {any} model @param {any} prediction @param {number} limit */
 export function restOf(model, { candidates, n_kept, mass_cut, settings }, limit) {
   if (settings.temperature === 0) return t("next.greedy");
   const more = n_kept - candidates.slice(0, limit).filter(({ kept }) => kept).length;

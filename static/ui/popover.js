@@ -8,7 +8,7 @@ const STEPS = { ArrowDown: 1, ArrowUp: -1 };
  * @param {HTMLElement} root  holds both
  * @param {HTMLButtonElement} button
  * @param {HTMLElement} panel
- * @param {() => void} onOpen  called before it is seen
+ * @param {() => void} onOpen  called before it is shown
  * @returns {{close: () => void}}
  */
 export function createPopover(root, button, panel, onOpen) {
@@ -34,7 +34,7 @@ export function createPopover(root, button, panel, onOpen) {
     if (event.key in STEPS && !event.altKey && !event.ctrlKey && !event.metaKey) walk(event);
   });
 
-  /** Up and down among what can be chosen; from the button into the panel. @param {KeyboardEvent} event */
+  /** Up and down among the choices; from the button into the panel. @param {KeyboardEvent} event */
   function walk(event) {
     event.preventDefault();
     if (panel.hidden) set(true);

@@ -1,6 +1,6 @@
 /** What this browser remembers about its reader, besides the three values that the server must know (cookies.js). */
 
-/** @type {Map<string, string>} where a browser keeps nothing, it lasts as long as the page */
+/** @type {Map<string, string>} if the browser stores nothing, it lasts as long as the page */
 const here = new Map();
 
 /** @param {string} name @returns {string|null} */
@@ -18,6 +18,6 @@ export function keepInMind(name, value) {
   try {
     localStorage.setItem(`chumoku.${name}`, value);
   } catch {
-    // a private window: it is remembered while the page lasts
+    // in a private window it is remembered as long as the page is open
   }
 }

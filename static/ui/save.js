@@ -8,8 +8,8 @@ const KEPT_FOR_MS = 60_000;
 export function saveBlob(blob, name) {
   const url = URL.createObjectURL(blob);
   const link = h("a", { href: url, download: name, hidden: true });
-  link.click(); // it need not be on the page
-  setTimeout(() => URL.revokeObjectURL(url), KEPT_FOR_MS); // the browser may still be asking where to put it
+  link.click(); // it need not be attached to the page
+  setTimeout(() => URL.revokeObjectURL(url), KEPT_FOR_MS); // the browser may still be asking where to save it
   return name;
 }
 

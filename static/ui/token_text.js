@@ -19,7 +19,7 @@ export function namedToken(token, role = "", index) {
   return h("b", { class: `mono token-name ${role}` }, tokenText(token), at);
 }
 
-/** The same from a label that a matrix has already. @param {string} label @param {string} role @param {number} index */
+/** The same for a label that a matrix already has. @param {string} label @param {string} role @param {number} index */
 export function namedLabel(label, role, index) {
   return h("span", null, h("b", { class: `${role} mono` }, label), h("small", { class: "dim" }, ` ${index}`));
 }

@@ -1,6 +1,6 @@
-/** Text that XML can hold. */
+/** Text without the characters that XML forbids. */
 
-/** Characters that it cannot: controls, halves of surrogate pairs, two that are no characters. */
+/** The forbidden characters: controls, lone surrogates and two noncharacters. */
 const NO_XML = new RegExp(
   [
     String.raw`[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]`,

@@ -1,4 +1,4 @@
-/** One question on the page, over or beside what would answer it; then the model's answer, with its numbers. */
+/** One question on the page, over or beside its covered answer; then the model's answer with its numbers. */
 
 import { h, replace } from "../../ui/dom.js";
 import { errorText } from "../../ui/error_text.js";
@@ -115,5 +115,5 @@ function answered(question, { choice, right, says }, on) {
   ];
 }
 
-/** It may be said in more than one place, and a node has but one. @param {Node|string} part */
+/** The verdict may be shown in several places, but a node can only be in one. @param {Node|string} part */
 const copyOf = (part) => (part instanceof Node ? part.cloneNode(true) : part);

@@ -17,7 +17,7 @@ export function addGuess(right) {
   try {
     sessionStorage.setItem(NAME, JSON.stringify(score));
   } catch {
-    // it then lasts as long as the page
+    // the score then lasts as long as the page
   }
   for (const listener of listeners) listener();
 }

@@ -39,7 +39,7 @@ export function createCard(root, on) {
   const follow = () => target?.isConnected && card.open && place(card, ring, target);
   addEventListener("scroll", follow, { passive: true, capture: true });
   addEventListener("resize", follow);
-  const watch = new ResizeObserver(follow); // a picture that arrives moves what is below it
+  const watch = new ResizeObserver(follow); // an arriving picture moves what is below it
 
   return {
     card,
@@ -77,7 +77,7 @@ export function createCard(root, on) {
 function onKey(event, { go }) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-  if (by === undefined) return; // Enter is the focused button's own
+  if (by === undefined) return; // Enter belongs to the focused button
   event.preventDefault();
   event.stopPropagation();
   go(by);

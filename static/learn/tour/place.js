@@ -29,7 +29,7 @@ function atFoot({ width, height }) {
   return { left: (innerWidth - width) / 2, top: innerHeight - height - EDGE };
 }
 
-/** The first side with room; else over it, in a corner of the screen. */
+/** The first side with enough space, or else a corner of the screen, over the subject. */
 function beside({ left, top, right, bottom }, { width, height }) {
   const across = clamp(left, innerWidth - width);
   const down = clamp(top, innerHeight - height);

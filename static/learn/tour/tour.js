@@ -38,7 +38,7 @@ export function createTour({ actions, examples, modelOf, frame, ground, tour: st
     begin();
   }
 
-  /** Starts once everything is drawn: only then are the places known. */
+  /** Starts once everything is drawn, because only then are the places known. */
   function begin() {
     if (!tour.waiting || !tour.trace || root.dataset.state !== "ready") return;
     tour.waiting = false;
@@ -63,7 +63,7 @@ export function createTour({ actions, examples, modelOf, frame, ground, tour: st
   }
 
   function close() {
-    tour.waiting = false; // asked for, and left before it began
+    tour.waiting = false; // it was closed before it began
     if (tour.at < 0) return;
     const inside = card.card.contains(document.activeElement);
     tour.at = -1;
@@ -88,7 +88,7 @@ export function createTour({ actions, examples, modelOf, frame, ground, tour: st
 }
 
 /**
- * Escape leaves the tour, but first a field or an open popover.
+ * Escape closes the tour, but first a field or an open popover.
  * @param {Event} event @param {HTMLDialogElement} over @param {() => void} close
  */
 function leave({ target, defaultPrevented }, over, close) {
@@ -96,7 +96,7 @@ function leave({ target, defaultPrevented }, over, close) {
   if (!field && !defaultPrevented && !over.open) close();
 }
 
-/** What the steps say about the picture that is open. */
+/** The variables of the steps' texts, from the open picture. */
 function wordsFor(trace, state) {
   if (!trace) return {};
   const { query, key } = position(state, trace);
@@ -112,7 +112,7 @@ function wordsFor(trace, state) {
   };
 }
 
-/** The header's button, which invites as long as the tour is new; and the same on the page without a sentence. */
+/** The header's button, which is highlighted until the tour is taken or declined; and the offer on the empty page. */
 /** @param {HTMLButtonElement} button @param {HTMLElement} offer  on the page without a sentence @param {() => void} start */
 function createOffers(button, offer, start) {
   const words = h("span", { class: "word" });

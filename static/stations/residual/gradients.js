@@ -62,7 +62,7 @@ export function drawGradients(place, trace, state, at, actions) {
   replace(place.said, saidOf(trace, runs, lines));
 }
 
-/** A PAD was never trained to predict: no answer of its can be followed back. */
+/** A PAD was never trained to predict, so it has no answer to follow. */
 function drawNothing(place) {
   nameOfPart(place, t("residual.gradients_title"), null);
   replace(place.said, t("why.logit_pad"));
@@ -102,7 +102,7 @@ function drawAnswers(select, trace, state, actions) {
   select.onchange = () => actions.set({ answer: Number(select.value) });
 }
 
-/** Its heads choose a layer as the chart does, for those without a pointer. */
+/** Like the chart, its headers choose a layer, also by keyboard. */
 function tableOf(lines, steps, chosen, choose) {
   const head = h(
     "tr",
@@ -148,7 +148,7 @@ function headOf(step, depth, isChosen, click) {
   );
 }
 
-/** What was measured, and no more than that. */
+/** The measured facts only. */
 function saidOf(trace, runs, lines) {
   const [on, off] = runs;
   const name = trace.classes ? trace.model.classes[on.answer] : labelOf(trace, on.answer);

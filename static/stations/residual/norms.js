@@ -29,7 +29,7 @@ export function drawNorms(place, trace, { stack, stream, query, layer }, actions
   replace(place.said, t("residual.norms_said", { root: significant(Math.sqrt(trace.model.d_model), 4) }));
 }
 
-/** Which of the stack's LayerNorms it is: its layer, and the word of its sublayer. */
+/** The name of one of the stack's LayerNorms: its layer and its sublayer. */
 function placeIn(model, stack, { path }) {
   const { layer, sublayer } = normsOf(stack).find(({ norm }) => isIn(path, norm.roles.input.tap)) ?? {};
   return sublayer ? { layer, word: wordOf(model, sublayer) } : { layer: null, word: "final" };

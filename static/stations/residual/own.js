@@ -1,4 +1,4 @@
-/** What is shown of the stream, by which measure, and the token of the gradients. */
+/** The part of the stream that is shown, its measure, and the token of the gradients. */
 
 import { choice } from "../../state/fields.js";
 import { ownState } from "../../state/own.js";

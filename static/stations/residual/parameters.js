@@ -35,7 +35,7 @@ export function drawParameters(place, trace) {
   replace(place.said, tying, " ", check);
 }
 
-/** The same part of all layers of a stack, as one. */
+/** The same part of all layers of a stack, added up. */
 function grouped(counts) {
   const groups = new Map();
   for (const one of counts) {

@@ -57,7 +57,7 @@ export default {
 /** x ← x + f(LN(x)), or with the norm in another place. */
 function formulaOf(place) {
   const of = (name, ...inside) => row(mi(name), mtext("("), ...inside, mtext(")"));
-  const x = () => mi("x"); // an element has one place
+  const x = () => mi("x"); // a node can only be in one place
   const right = {
     pre: () => [x(), mo("+"), of("f", of("LN", x()))],
     post: () => [of("LN", x(), mo("+"), of("f", x()))],

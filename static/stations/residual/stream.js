@@ -16,7 +16,7 @@ import { MEASURES, own, WHAT } from "./own.js";
 const partsOf = perRoot((root) => {
   const [what, measure] = [segment("residual.what", [...WHAT]), segment("residual.measure", [...MEASURES])];
   root.append(what.box, measure.box);
-  // Depth 0 and depth 1 belong to the same layer: which of them was chosen is no part of the page's state.
+  // Depth 0 and depth 1 belong to the same layer. Which of them was chosen is not part of the page's state.
   return { what, measure, depth: /** @type {number|null} */ (null) };
 });
 
@@ -39,13 +39,13 @@ export function drawStream(place, trace, state, at, actions) {
   drawTable(place, trace, at, parts, { ...table, scale }, actions);
 }
 
-/** What the numbers are: the length of what is added is a LayerNorm's doing where one stands behind the sublayer. */
+/** What the numbers mean. If a LayerNorm follows the sublayer, it determines the length of what is added. */
 function readOf({ kind, measure }, place) {
   if (kind === "stream") return `stream.${place}`;
   return measure === "norm" && place === "res-post" ? "norm_res-post" : measure;
 }
 
-/** The numbers of what is shown, with the layer and the name of each row. */
+/** The shown numbers, with the layer and the name of each row. */
 function tableOf({ norm, written }, { what, measure }) {
   if (what === "stream") {
     const names = norm.map((_, depth) =>
@@ -114,7 +114,10 @@ function drawTable(place, trace, at, parts, table, actions) {
   });
 }
 
-/** A row is a layer; of the two that layer 0 has, the one that was clicked. @returns {Pick<import("../../chart/matrix/matrix.js").Matrix, "chosen"|"onChoose">} */
+/**
+ * A row is a layer. Layer 0 has two rows; the clicked one is chosen.
+ * @returns {Pick<import("../../chart/matrix/matrix.js").Matrix, "chosen"|"onChoose">}
+ */
 function choiceOf(parts, { query, layer }, { layers }, actions, again) {
   const row = layers[parts.depth] === layer ? parts.depth : layers.lastIndexOf(layer);
   return {

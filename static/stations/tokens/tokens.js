@@ -66,7 +66,7 @@ function rows(trace, side, state, actions) {
   ];
 }
 
-/** What a click chooses: the query, where the open attention has it on this side; with Shift, or else, the key. */
+/** What a click chooses: the query, if the open attention's queries are on this side; otherwise, or with Shift, the key. */
 function choiceOf({ queries, keys }, side, actions) {
   return (index, asKey) => {
     if (queries !== side && keys !== side)

@@ -46,7 +46,7 @@ export function askAttention(trace, state) {
   };
 }
 
-/** What a query may look at, what it looks at most first. */
+/** The keys that a query may look at, the largest weight first. */
 function rankedKeys({ overview, mask }, real, query) {
   const n = overview.shape[1];
   const all = Array.from({ length: n }, (_, key) => ({

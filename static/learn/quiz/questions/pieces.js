@@ -1,25 +1,25 @@
-/** What questions are made of. */
+/** The types and helpers of questions. */
 
 import { h } from "../../../ui/dom.js";
 
 /**
  * @typedef {{right: number, says: (Node|string)[]}} Verdict  which option was right, and why, with the real numbers
  * @typedef {Object} Question
- * @property {string} key  the same key, the same question
+ * @property {string} key  identifies the question
  * @property {(Node|string)[]} asks
  * @property {(Node|string|(Node|string)[])[]} options
- * @property {(choice: number|null) => Verdict|Promise<Verdict>} judge  null: shown without a guess
+ * @property {(choice: number|null) => Verdict|Promise<Verdict>} judge  null: revealed without a guess
  * @property {{words: string, patch: Partial<import("../../../state/store.js").State>}} [more]  where to see it
  * @typedef {(trace: import("../../../data/model_trace.js").ModelTrace, state: import("../../../state/store.js").State,
- *   actions: import("../../../stations/index.js").Actions) => Question|null|undefined} Ask  undefined: what it needs is not here yet;
- *   null: there is nothing to guess
+ *   actions: import("../../../stations/index.js").Actions) => Question|null|undefined} Ask  undefined: its data has not
+ * arrived; null: there is nothing to guess
  */
 
 /** @param {string} text */
 export const figure = (text) => h("b", { class: "mono nowrap" }, text);
 
 /**
- * A ranking without items so close to its first that no reader could tell: a guess must have a chance.
+ * A ranking without the items that are too close to the first: a reader must be able to tell them apart.
  * @template T @param {T[]} ranked @param {(one: T) => number} value @param {number} gap
  */
 export const tellable = ([first, ...rest], value, gap) =>
@@ -38,5 +38,5 @@ export function spread(ranked, count = 4) {
   return [ranked[0], ranked[1], ...rest];
 }
 
-/** An order that gives nothing away and is the same each time. @param {number} id */
+/** A fixed pseudo-random order, which reveals nothing about the answer. @param {number} id */
 export const scramble = (id) => Math.imul(id + 1, 2654435761) >>> 0;

@@ -10,9 +10,9 @@ import { namedToken } from "../../../ui/token_text.js";
 import { figure } from "./pieces.js";
 
 const OPTIONS = ["rises", "falls", "stays"];
-/** A smaller change cannot be seen in "41.2 %". */
+/** A smaller change is not visible in "41.2 %". */
 const STAYS = 5e-4;
-/** Nothing to guess: there is no room above. */
+/** Above this probability there is nothing to guess. */
 const SURE = 0.98;
 
 /** @type {import("./pieces.js").Ask} */
@@ -39,7 +39,7 @@ export function askTemperature(trace, state, actions) {
       const share = other.candidates.find(({ id }) => id === best.id)?.after ?? 0;
       const right = Math.abs(share - best.after) < STAYS ? 2 : share > best.after ? 0 : 1;
       const key = right === 2 ? "same" : then < state.temperature ? "lower" : "higher";
-      // A node has one place: what the question shows, the answer must write again.
+      // A node can only be in one place, so the answer needs its own.
       return {
         right,
         says: phrase(`guess.temperature.${key}`, {

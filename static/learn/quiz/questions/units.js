@@ -8,7 +8,7 @@ import { integer } from "../../../ui/format.js";
 import { phrase } from "../../../ui/i18n.js";
 import { figure } from "./pieces.js";
 
-/** Where a model has too few layers to take numbers from: parts of all units. */
+/** For models with too few layers: fractions of all units. */
 const SHARES = [0.02, 0.3, 0.75];
 
 /** @type {import("./pieces.js").Ask} */
@@ -40,7 +40,7 @@ export function askUnits(trace, state) {
   };
 }
 
-/** The number, and three others that differ enough from it and from each other. */
+/** The right number and three others, all far enough apart. */
 function fourOf(n, d_ff, ffns) {
   const found = [n];
   for (const count of [...ffns.map(({ dead }) => dead.length), ...SHARES.map((share) => Math.round(share * d_ff))]) {
