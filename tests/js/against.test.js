@@ -1,4 +1,4 @@
-/** A run beside another one that a link holds as a patch. */
+/** A link that compares its run with a patch of it. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -31,7 +31,7 @@ test("a link holds the patch, and a link without it compares with the trained ma
   assert.equal(linkOf(state({ compare: false, against: { pad: { count: 1 } } }), []), "/?model=tiny&text=The+cat");
 });
 
-test("what is no JSON object is left out", () => {
+test("a value that is not a JSON object is left out", () => {
   for (const bad of ["no", "[1]", "null", "3"]) assert.equal("against" in readLink(`?against=${bad}`, []), false);
 });
 
@@ -48,7 +48,7 @@ test("without a patch, the run is compared with the trained one", () => {
   assert.equal(otherOf(state({}), model).causal, false);
 });
 
-test("what cannot be aligned is not compared, and the reason is compare()'s", () => {
+test("runs that cannot be aligned are not compared, with compare()'s reason", () => {
   const against = (patch) => state({ compare: true, against: patch });
   assert.equal(whyNot(against({ masks: { causal: false } }), model), null);
   assert.equal(whyNot(against({ input: { text: "A dog" } }), model), "other_source");
@@ -68,7 +68,7 @@ const head = (shape, data) => ({
   mask: { shape, data: new Uint8Array(data.length) },
 });
 
-test("the other run's cells lie where compare() aligns them", () => {
+test("the other run's cells are placed where compare() aligns them", () => {
   const asked = state({ ids: [4, 7], compare: true, against: { input: { token_ids: [7, 4] } } });
   const at = /** @type {any} */ (comparisonOf(asked, model).sides.source);
   const both = { queries: side(2, 0, 2), keys: side(2, 0, 2) };
@@ -83,7 +83,7 @@ test("a PAD has no counterpart", () => {
   assert.deepEqual([...found.mask.data], [16, 16, 16, 16, 0, 0, 16, 0, 0]);
 });
 
-test("tokens in their own place leave the head as it is", () => {
+test("tokens that have not moved leave the head unchanged", () => {
   const at = /** @type {any} */ (comparisonOf(state({}), model).sides.source);
   const both = { queries: side(2, 0, 2), keys: side(2, 0, 2) };
   const own = head([2, 2], [1, 2, 3, 4]);

@@ -11,7 +11,7 @@ const { decoder, translator } = JSON.parse(readFileSync(new URL("descriptions.js
 /** @param {any} model @param {string} name */
 const line = (model, name) => ({ ...model, ...model.config, name, never_sampled: [] });
 
-/** A page that knows model "a"; "b" and "c" come when `arrive` says so. */
+/** A page with model "a" loaded; "b" and "c" load when `arrive` is called. */
 function page() {
   const known = new Map([["a", line(decoder, "a")]]);
   /** @type {Record<string, {resolve: (value?: unknown) => void, reject: (error: Error) => void}>} */
@@ -40,7 +40,7 @@ function page() {
   return { store, changes, arrive, coming, status: () => now, told: () => told };
 }
 
-test("a model that was chosen opens when it has come, with what was typed meanwhile", async () => {
+test("a chosen model opens once it is loaded, with the text typed meanwhile", async () => {
   const { store, changes, arrive, status } = page();
   changes.set({ model: "b" });
   assert.equal(status(), "loading");
@@ -50,7 +50,7 @@ test("a model that was chosen opens when it has come, with what was typed meanwh
   assert.equal(store.get().text, "two");
 });
 
-test("Back gives up a model that is still loading", async () => {
+test("Back cancels a model that is still loading", async () => {
   const { store, changes, arrive, status } = page();
   changes.openModel("b");
   store.replace({ ...DEFAULTS, model: "a", text: "earlier" }); // what address.js does
@@ -60,7 +60,7 @@ test("Back gives up a model that is still loading", async () => {
   assert.equal(store.get().text, "earlier");
 });
 
-test("opening a file gives up a model that is still loading", async () => {
+test("opening a file cancels a model that is still loading", async () => {
   const { store, changes, arrive } = page();
   changes.set({ model: "b" });
   store.set({ file: "cat", text: "" });
@@ -69,7 +69,7 @@ test("opening a file gives up a model that is still loading", async () => {
   assert.equal(store.get().file, "cat");
 });
 
-test("of two models that are loading, the last one chosen opens", async () => {
+test("of two models that are loading, the one chosen last opens", async () => {
   const { store, changes, arrive } = page();
   changes.set({ model: "b" });
   changes.set({ model: "c" });

@@ -1,4 +1,4 @@
-/** Any two runs beside each other. */
+/** The comparison of any two runs. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -25,13 +25,13 @@ const reasons = ({ pairs }) =>
 /** @param {import("../../static/model/compare/compare.js").Alignment|null} side @param {number} n */
 const places = (side, n) => side && Array.from({ length: n }, (_, i) => side.at(i));
 
-test("masks alone leave every token where it is, and everything can be compared", () => {
+test("masks move no token, and everything can be compared", () => {
   const found = compare(run({}), run({ causal: false }), DECODER);
   assert.deepEqual(places(found.sides.source, 3), [0, 1, 2]);
   assert.deepEqual(reasons(found), { self: null, logits: null });
 });
 
-test("PADs on the left move the sentence, and are nowhere else", () => {
+test("PADs on the left move the sentence, and have no counterpart", () => {
   const found = compare(run({ padCount: 2 }), run({}), DECODER);
   assert.deepEqual(places(found.sides.source, 4), [null, null, 0, 1]);
   const back = compare(run({}), run({ padCount: 2 }), DECODER);
@@ -48,7 +48,7 @@ test("the same ids in another order are the same tokens, equal ones in their ord
   assert.deepEqual(reasons(found), { self: null, logits: null });
 });
 
-test("another sentence, another number of tokens, another model: the reasons are told", () => {
+test("another sentence, number of tokens or model gives its reason", () => {
   assert.deepEqual(reasons(compare(run({}), run({ text: "A dog" }), DECODER)), {
     self: "other_source",
     logits: "other_source",
@@ -59,7 +59,7 @@ test("another sentence, another number of tokens, another model: the reasons are
   assert.deepEqual(reasons(found), { self: "other_model", logits: "other_model" });
 });
 
-test("another target leaves the encoder to compare", () => {
+test("with another target, the encoder can still be compared", () => {
   const found = compare(run({ target: "So" }), run({ target: "Also" }), TRANSLATOR);
   assert.deepEqual(reasons(found), {
     encoder: null,

@@ -18,7 +18,7 @@ test("it is one of the open head's columns", () => {
   assert.deepEqual(chosenCell(context("q"), projection(0), state({})), [0, 0]);
 });
 
-test("a column chosen in this head stays, one of another head does not", () => {
+test("a column chosen in this head is kept, one of another head is not", () => {
   assert.deepEqual(chosenCell(context("q"), projection(2), state({ cell: [0, 11] })), [0, 11]);
   assert.deepEqual(chosenCell(context("q"), projection(2), state({ cell: [0, 5] })), [0, 9]);
 });

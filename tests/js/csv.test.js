@@ -1,4 +1,4 @@
-/** Numbers and labels as a spreadsheet reads them (static/export/csv.js). */
+/** Numbers and labels in a CSV file (static/export/csv.js). */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ function anyFloats() {
   return [...new Float32Array(bits.buffer)].filter(Number.isFinite);
 }
 
-test("every float32 survives its text", () => {
+test("every float32 reads back unchanged", () => {
   const values = Float32Array.from([...anyFloats(), 0, -0, 1e-45, 3.4028235e38, 0.1]);
   /** @param {number} n */
   const axis = (n) => ({ labels: new Array(n).fill("x"), title: "", role: /** @type {const} */ ("") });

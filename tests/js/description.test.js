@@ -37,7 +37,7 @@ test("the last attention is the one without a name", () => {
   assert.deepEqual(attentionsOf(null), []);
 });
 
-test("a role has one tensor a layer, and one that is not there says so", () => {
+test("a role has one tensor per layer, and a missing role is an error", () => {
   const cross = attentionOf(translator);
   assert.equal(tapOf(cross, 1, "pattern"), "decoder.layers.1.cross_attn.pattern");
   assert.equal(parameterOf(cross, 0, "w_o"), "decoder.layers.0.cross_attn.w_o.weight");
@@ -46,7 +46,7 @@ test("a role has one tensor a layer, and one that is not there says so", () => {
   assert.throws(() => tapOf(cross, 2, "pattern"), /layer 2/);
 });
 
-test("a name finds its place again", () => {
+test("a name maps back to its place", () => {
   const cross = attentionOf(translator);
   assert.deepEqual(partOf(translator, "decoder.layers.1.cross_attn.pattern"), {
     attention: cross,
@@ -59,14 +59,14 @@ test("a name finds its place again", () => {
   assert.equal(partOf(translator, "decoder.layers.1.ffn.pre"), null);
 });
 
-test("what is no attention's belongs to the side of its stack", () => {
+test("a tensor outside the attentions belongs to the side of its stack", () => {
   assert.equal(sideOfTap(translator, "encoder.layers.0.ffn.post"), "source");
   assert.equal(sideOfTap(translator, "decoder.layers.0.resid_cross"), "target");
   assert.equal(sideOfTap(translator, "logits"), "target");
   assert.equal(sideOfTap(encoder, "final_norm.out"), "source");
 });
 
-test("a module is a name up to a dot", () => {
+test("a module's name ends at a dot", () => {
   assert.ok(isIn("layers.1.attn", "layers.1.attn.z"));
   assert.ok(!isIn("layers.1", "layers.10.attn.z"));
   assert.equal(attentionAt(translator, "decoder.layers.1.cross_attn", 1)?.id, "cross");
@@ -77,7 +77,7 @@ test("a module is a name up to a dot", () => {
   assert.equal(stackWith(decoder, "").id, "main");
 });
 
-test("sublayers stand in their order, each reading what the one before has left", () => {
+test("sublayers are in order, each reading the stream that the previous one leaves", () => {
   const own = sublayersOf(translator, "decoder", 0);
   assert.deepEqual(
     own.map((one) => wordOf(translator, one)),
@@ -87,7 +87,7 @@ test("sublayers stand in their order, each reading what the one before has left"
   assert.equal(ffnOf(translator, "decoder", 1)?.parameters.w_2, "decoder.layers.1.ffn.w_2.weight");
 });
 
-test("norms: two or three a block, and a last one where blocks do not end with one", () => {
+test("two or three norms per block, and a final one if blocks do not end with one", () => {
   assert.equal(normsOf(stackOf(translator, "decoder")).length, 6);
   assert.equal(normsOf(stackOf(decoder, attentionOf(decoder))).length, 5);
   assert.deepEqual(
@@ -103,7 +103,7 @@ test("predicts and writes replace the family", () => {
   assert.ok(!predictsTokens(undefined));
 });
 
-test("an attention without an overview lacks it, whatever else it has", () => {
+test("an attention without an overview lacks it, whatever other roles it has", () => {
   const none = {
     ...attentionOf(decoder),
     overview: null,
@@ -123,7 +123,7 @@ test("a need by role is the open attention's tensor", () => {
   assert.equal(named("detail", { attention: null, layer: 0 }, translator), "detail");
 });
 
-test("identities are looked up by what they give", () => {
+test("identities are looked up by their result", () => {
   assert.deepEqual(identityOf(attentionOf(decoder), "scores"), {
     op: "scaled_product",
     of: ["q", "k"],
@@ -132,7 +132,7 @@ test("identities are looked up by what they give", () => {
   assert.equal(identityOf(attentionOf(decoder), "q"), null);
 });
 
-/** What such a file of version 1 says, and the shapes of its tensors. */
+/** The metadata of such a file of version 1, and the shapes of its tensors. */
 function version1({ config, description }) {
   const attentions = description.attentions.map(({ id, queries, keys, causal, roles }) => ({
     ...{ id, queries, keys, causal },
@@ -154,7 +154,7 @@ test("a file of version 1 names its special tokens one by one, or not at all", (
   assert.deepEqual(specialIds({ end_id: 6 }), { pad: null, end: 6, first: null });
 });
 
-test("a file of version 1 is described as its model describes itself now", () => {
+test("a file of version 1 gets the description that its model has today", () => {
   for (const model of [decoder, encoder, translator]) {
     const { id, can, ...made } = described(version1(model), undefined);
     const { id: _id, can: _can, ...own } = model.description;
@@ -164,7 +164,7 @@ test("a file of version 1 is described as its model describes itself now", () =>
   }
 });
 
-test("a file that says nothing of its configuration still has its layers and heads", () => {
+test("a file without a configuration still has its layers and heads", () => {
   const { meta, tensors } = version1(decoder);
   const bare = { meta: { model: "old", tokens: meta.tokens }, tensors };
   const { attentions, stacks } = described(bare, undefined);

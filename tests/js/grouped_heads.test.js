@@ -10,7 +10,7 @@ const roles = Object.fromEntries(
   Object.entries({ ...HEADS, ...CELLS }).map(([role, dims]) => [role, { dims, taps: [role] }]),
 );
 const attention = /** @type {any} */ ({ id: "self", n_head: 4, n_kv_head: 2, overview: "pattern", roles });
-/** A tensor of these heads, one cell each: its number. @param {number[]} heads @returns {any} */
+/** A tensor of these heads, with one cell each: the head's number. @param {number[]} heads @returns {any} */
 const tensor = (heads) => ({ shape: [heads.length, 1, 1], data: Float32Array.from(heads) });
 /** @param {number[]|null} asked @param {number[]} own @param {number[]} shared @param {number} head */
 function read(asked, own, shared, head) {
@@ -19,14 +19,14 @@ function read(asked, own, shared, head) {
   return [detail.q, detail.k, detail.v, detail.pattern].map(({ data }) => data[0]);
 }
 
-test("out of all heads, a query head reads its group's keys and values", () => {
+test("among all heads, a query head reads its group's keys and values", () => {
   for (const head of [0, 1, 2, 3]) {
     const group = Math.floor(head / 2);
     assert.deepEqual(read(null, [0, 1, 2, 3], [0, 1], head), [head, group, group, head]);
   }
 });
 
-test("out of some heads, too", () => {
+test("among some heads, too", () => {
   assert.deepEqual(read([3], [3], [1], 3), [3, 1, 1, 3]);
   assert.deepEqual(read([2, 1], [2, 1], [1, 0], 1), [1, 0, 0, 1]);
   assert.deepEqual(read([1, 0], [1, 0], [0], 0), [0, 0, 0, 0]);

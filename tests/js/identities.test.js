@@ -19,7 +19,7 @@ test("a score is the product of two rows, times the scale of the attention", () 
   assert.equal(of("scaled_product", [q, k], { head: 1, row: 0, col: 0 })?.total, (3 * 7 + 4 * 8) / 2);
 });
 
-test("a forbidden cell gets nothing, and a row without any allowed one gets nothing at all", () => {
+test("a forbidden cell is 0, and so is a row without an allowed key", () => {
   const scores = heads([
     [
       [0, 0, 9],
@@ -43,7 +43,7 @@ test("a weighted sum goes over the keys, and names its terms", () => {
   assert.deepEqual([found?.values, found?.total], [[1, 6], 7]);
 });
 
-test("what the heads write is added, and the bias", () => {
+test("the outputs of the heads and the bias are added", () => {
   const found = of("sum_heads", [heads([[[1, 2]], [[3, 4]]]), { shape: [2], data: Float32Array.of(10, 20) }], {
     head: 0,
     row: 0,
@@ -52,7 +52,7 @@ test("what the heads write is added, and the bias", () => {
   assert.deepEqual([found?.values, found?.total], [[2, 4], 26]);
 });
 
-test("a product is taken element by element, and parts add up", () => {
+test("a product is element by element, and parts add up", () => {
   const [a, b] = [matrix([[2, 3]]), matrix([[5, 7]])];
   assert.equal(of("product", [a, b], { head: 0, row: 0, col: 1 })?.total, 21);
   assert.equal(of("sum", [a, b], { head: 0, row: 0, col: 1 })?.total, 10);
@@ -66,7 +66,7 @@ test("several query heads may share one head of keys", () => {
   );
 });
 
-test("an operation that the page does not know is no mistake", () => {
+test("an operation that the page does not know is not an error", () => {
   assert.equal(of("butterfly", [matrix([[1]])], { head: 0, row: 0, col: 0 }), null);
   assert.ok(!isKnown({ op: "butterfly", of: [], gives: "it" }) && !isKnown(null));
   assert.equal(of("product", [matrix([[1]]), undefined], { head: 0, row: 0, col: 0 }), null);

@@ -1,4 +1,4 @@
-/** A link reproduces the picture, and those made earlier still do. */
+/** A link reproduces the picture, and so do older links. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -31,7 +31,7 @@ test("a model and a text are written as they are", () => {
   assert.equal(write({}), "/");
 });
 
-test("a run that is more is one JSON", () => {
+test("any other run is one JSON", () => {
   const params = new URL(write({ model: "tiny", text: "Hi", causal: false, query: 3 }), "http://x").searchParams;
   assert.deepEqual(JSON.parse(params.get("run") ?? ""), {
     model: "tiny",
@@ -62,7 +62,7 @@ test("every part of the state comes back from its link", () => {
   assert.deepEqual({ ...DEFAULTS, ...read(new URL(link, "http://x").search) }, state);
 });
 
-test("what cannot be read is left out", () => {
+test("unreadable values are left out", () => {
   assert.deepEqual(read("?run={no&layer=x&weights.as=clouds&embedding.swap=1&nobody.knows=1&top_p=7"), {});
 });
 
@@ -125,7 +125,7 @@ test("a current parameter wins over `step`, which served three views", () =>
 
 test("a run wins over its old parts", () => assert.deepEqual(read('?run={"pad":{"count":1}}&pad=3'), { padCount: 1 }));
 
-test("an old link's parts of one run come together", () => {
+test("the parts of a run in an old link are combined", () => {
   const search = "?model=tiny&text=Hi&pad=2&pad_side=right&padding=off&positions=count&causal=off";
   const run = {
     model: "tiny",
@@ -139,7 +139,7 @@ test("an old link's parts of one run come together", () => {
   assert.deepEqual(read(search), run);
 });
 
-test("a view's own state is laid over, and forgotten where it belonged to a sentence", () => {
+test("a view's own state is merged, and reset where it belongs to a sentence", () => {
   const store = createStore({ ...DEFAULTS, own: { weights: { as: "lines" } } });
   store.set(embedding.patch({ swap: [1, 2], tab: "swap" }));
   assert.deepEqual(weights.of(store.get()), { as: "lines", heads: null, unit: "tokens" });
@@ -149,7 +149,7 @@ test("a view's own state is laid over, and forgotten where it belonged to a sent
   assert.deepEqual(store.get().own, {});
 });
 
-test("setting what is there already wakes nobody", () => {
+test("setting the same values notifies nobody", () => {
   const store = createStore({ ...DEFAULTS, cell: [1, 2], own: { weights: { heads: [1] } } });
   let woken = 0;
   store.subscribe(() => woken++);

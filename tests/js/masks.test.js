@@ -31,14 +31,14 @@ async function wanted(model, interventions) {
 const masksOf = (model, id) =>
   model.description.attentions.find((/** @type {any} */ one) => one.id === id).roles.mask.taps;
 
-test("one mask stands for all layers, unless one of them is edited", async () => {
+test("one mask is requested for all layers, unless one of them is edited", async () => {
   const masks = masksOf(decoder, "self");
   assert.deepEqual(await wanted(decoder, []), [masks[0]]);
   assert.deepEqual(await wanted(decoder, [edit({ layer: 1 })]), masks);
   assert.deepEqual(await wanted(decoder, [{ kind: "ablate", where: { layer: 1, role: "z", head: 0 } }]), [masks[0]]);
 });
 
-test("only the attention that an edit names has a mask a layer", async () => {
+test("only the attention that an edit names has a mask per layer", async () => {
   const [source, target, cross] = ["encoder", "decoder", "cross"].map((id) => masksOf(translator, id));
   assert.deepEqual(await wanted(translator, [edit({ attention: "cross", layer: 0 })]), [
     source[0],

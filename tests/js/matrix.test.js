@@ -1,4 +1,4 @@
-/** The parts of a matrix's picture that need no browser: its size, its colours, where its cells lie, what stands around them. */
+/** The parts of a matrix's picture that need no browser: size, colours, places of cells, labels and marks. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -35,7 +35,7 @@ function matrixOf(rows, cols, more = {}) {
   };
 }
 
-/** Letters are six pixels wide for ten of size. */
+/** A letter is 0.6 of the font size wide. */
 const wide = (text, font) => [...text].length * font * 0.6;
 
 function sizeOf(matrix, { width = 700, view = wholeOf(matrix.shape), type = 1, dpr = 1 } = {}) {
@@ -45,7 +45,7 @@ function sizeOf(matrix, { width = 700, view = wholeOf(matrix.shape), type = 1, d
 const texts = (shapes, name) => shapes.filter(({ attrs }) => attrs.class === name).map(({ children }) => children[0]);
 const bytesOf = (word) => [...new Uint8Array(Uint32Array.of(word).buffer)];
 
-test("a matrix fits its room, and its cells are square and whole pixels of the screen", () => {
+test("a matrix fits its space; its cells are square and whole device pixels", () => {
   for (const [n, width, dpr] of [
     [9, 700, 1],
     [49, 700, 2],
@@ -60,13 +60,13 @@ test("a matrix fits its room, and its cells are square and whole pixels of the s
   }
 });
 
-test("large type makes letters larger, and leaves them their room", () => {
+test("large type makes letters larger, and their margins too", () => {
   const [usual, large] = [1, 1.25].map((type) => sizeOf(matrixOf(9, 9), { type }));
   assert.equal(large.font, 1.25 * usual.font);
   assert.ok(large.box.y > usual.box.y);
 });
 
-test("column labels lie flat where they fit, lean where they do not, and stand over thin columns", () => {
+test("column labels are horizontal if they fit, slanted if not, and vertical over thin columns", () => {
   const angle = (cols, label) => {
     const matrix = matrixOf(cols, cols);
     matrix.cols.labels = matrix.cols.labels.map(() => label);
@@ -97,7 +97,7 @@ test("the cell at the middle of a cell is that cell, zoomed or not", () => {
   }
 });
 
-test("values become the colours of their scale: its ends, its stops, and between them", () => {
+test("values get the colours of their scale: at its ends, at its stops and between them", () => {
   const cells = { values: [-2, -1, 0, 1, 2], shape: /** @type {[number, number]} */ ([1, 5]) };
   const { pixels } = pixelsOf(cells, tableOf(SIGNED));
   const colours = [...pixels].map(bytesOf);
@@ -110,7 +110,7 @@ test("values become the colours of their scale: its ends, its stops, and between
   ]);
 });
 
-test("each of 256 weights has its own shade, the one that lies on the ramp", () => {
+test("each of 256 weights has its own shade, the ramp's", () => {
   const cells = {
     values: Uint8Array.from({ length: 256 }, (_, i) => i),
     shape: /** @type {[number, number]} */ ([16, 16]),
@@ -122,7 +122,7 @@ test("each of 256 weights has its own shade, the one that lies on the ramp", () 
   );
 });
 
-test("a scale of steps has a colour for each whole number, see-through ones too", () => {
+test("a stepped scale has a colour for each whole number, transparent ones too", () => {
   const steps = { stops: ["#102030", "#ffffff00", "#0000ff80"], min: 0, max: 2, seen: [0, 2], steps: true };
   const { pixels } = pixelsOf({ values: [0, 1, 2], shape: [1, 3] }, tableOf(/** @type {any} */ (steps)));
   assert.deepEqual([...pixels].map(bytesOf), [
@@ -132,7 +132,7 @@ test("a scale of steps has a colour for each whole number, see-through ones too"
   ]);
 });
 
-test("a forbidden cell is see-through, whatever it holds", () => {
+test("a forbidden cell is transparent, whatever its value", () => {
   const cells = { values: [1, 1, 1, 1], shape: /** @type {[number, number]} */ ([2, 2]), forbidden: [0, 1, 0, 8] };
   assert.deepEqual(
     [...pixelsOf(cells, tableOf(GREY)).pixels].map((word) => bytesOf(word)[3]),
@@ -140,7 +140,7 @@ test("a forbidden cell is see-through, whatever it holds", () => {
   );
 });
 
-test("where pixels are fewer than cells each shows the value furthest from 0, of those that are allowed", () => {
+test("with fewer pixels than cells, each shows the allowed value furthest from 0", () => {
   const values = [0, 1, -2, 0, 0.5, 0, 0, 0];
   const table = tableOf(SIGNED);
   const shade = (value) => pixelsOf({ values: [value], shape: [1, 1] }, table).pixels[0];
@@ -165,7 +165,7 @@ test("a part of a matrix has that part's pixels", () => {
   );
 });
 
-test("a closer look keeps the cell under the pointer, or puts the chosen one in the middle, and never leaves the matrix", () => {
+test("zooming keeps the cell under the pointer, or centres the chosen one, and never leaves the matrix", () => {
   const shape = /** @type {[number, number]} */ ([100, 100]);
   const at = { row: 25, col: 75 };
   assert.deepEqual(zoomed(wholeOf(shape), 0.5, at, shape), { row: 13, col: 38, rows: 50, cols: 50 });
@@ -174,7 +174,7 @@ test("a closer look keeps the cell under the pointer, or puts the chosen one in 
   assert.deepEqual(zoomed({ row: 90, col: 90, rows: 10, cols: 10 }, 100, at, shape), wholeOf(shape));
 });
 
-test("a drag shows what lies in it; of square cells as many across and down as the picture has", () => {
+test("a drag shows the cells in it; square cells keep the picture's proportions", () => {
   const shape = /** @type {[number, number]} */ ([40, 40]);
   assert.deepEqual(between({ row: 16, col: 9 }, { row: 8, col: 1 }, shape, true), { row: 8, col: 1, rows: 9, cols: 9 });
   assert.deepEqual(between({ row: 0, col: 0 }, { row: 3, col: 9 }, shape, true), {
@@ -191,13 +191,13 @@ test("a drag shows what lies in it; of square cells as many across and down as t
   });
 });
 
-test("a view follows the choice as little as it must", () => {
+test("a view follows the choice by the shortest way", () => {
   const view = { row: 10, col: 10, rows: 5, cols: 5 };
   assert.deepEqual(following(view, { row: 12, col: 14 }, [50, 50]), view);
   assert.deepEqual(following(view, { row: 15, col: 9 }, [50, 50]), { row: 11, col: 9, rows: 5, cols: 5 });
 });
 
-test("keys move the choice and stay inside", () => {
+test("keys move the choice inside the matrix", () => {
   const move = (key, more = {}) => movedBy({ key, ...more }, { row: 2, col: 3 }, [5, 40]);
   assert.deepEqual(move("ArrowDown"), { row: 3, col: 3 });
   assert.deepEqual(move("ArrowRight", { shiftKey: true }), { row: 2, col: 19 });
@@ -219,7 +219,7 @@ test("keys move the choice and stay inside", () => {
   assert.equal(move("ArrowDown", { ctrlKey: true }), null);
 });
 
-test("as many labels as fit, the chosen one always, and none so near it that they would touch", () => {
+test("as many labels as fit, always the chosen one, and none that touches it", () => {
   const size = { view: wholeOf([200, 200]), cell: { w: 4, h: 4 }, type: 1 };
   const places = placesOf("row", /** @type {any} */ (size), [101]);
   assert.ok(places.includes(101));
@@ -227,7 +227,7 @@ test("as many labels as fit, the chosen one always, and none so near it that the
   assert.ok(places.length > 40);
 });
 
-test("rows that sum to 1 say so, and the chosen row and column are lit", () => {
+test("the margin has the sums of rows, and the chosen row and column are highlighted", () => {
   const matrix = matrixOf(3, 3, { sums: true, values: Float32Array.of(1, 0, 0, 0.25, 0.75, 0, 0.5, 0.25, 0.25) });
   matrix.chosen = { row: 2, col: 1, span: "cell", role: "q" };
   const shapes = labelShapes(matrix, sizeOf(matrix));
@@ -243,7 +243,7 @@ test("rows that sum to 1 say so, and the chosen row and column are lit", () => {
   assert.deepEqual(texts(shapes, "title"), ["key", "query", "Σ"]);
 });
 
-test("the chosen cell has a frame; in small cells also the way there; out of view nothing", () => {
+test("the chosen cell has a frame, a small one also guide lines, and one out of view nothing", () => {
   const names = (matrix, how) => markShapes(matrix, sizeOf(matrix, how)).map(({ attrs }) => attrs.class);
   assert.deepEqual(names(matrixOf(9, 9)), ["chosen"]);
   assert.deepEqual(names(matrixOf(90, 90)), ["way", "way", "chosen"]);
@@ -251,7 +251,7 @@ test("the chosen cell has a frame; in small cells also the way there; out of vie
   assert.deepEqual(names(matrixOf(9, 9, { edges: { row: 4 } })), ["edge", "chosen"]);
 });
 
-test("numbers stand in the cells where there are few, and none in a forbidden one", () => {
+test("few cells have numbers, except forbidden ones", () => {
   const few = matrixOf(3, 3, { forbidden: Uint8Array.of(0, 1, 1, 0, 0, 1, 0, 0, 0) });
   assert.deepEqual(
     numbersOf(few, sizeOf(few)).numbers.map(({ text }) => text),
@@ -285,7 +285,7 @@ test("a file has a rectangle for each cell, in its colour or hatched", () => {
   assert.ok(!JSON.stringify(fileShape(matrixOf(2, 2), size, { id: "a", image: () => "" })).includes("-hatch"));
 });
 
-test("a file has very many cells as one image, enlarged without smoothing", () => {
+test("a file with very many cells has them as one image, enlarged without smoothing", () => {
   const matrix = matrixOf(100, 100);
   const text = JSON.stringify(fileShape(matrix, sizeOf(matrix), { id: "a", image: () => "data:cells" }));
   assert.ok(text.includes('"href":"data:cells"'));

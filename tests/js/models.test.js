@@ -1,4 +1,4 @@
-/** A model's description comes when it is first needed. */
+/** A model's description is loaded when it is first needed. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ const LISTED = {
   ],
 };
 
-/** A server that fails so many times, and counts. @param {number} failures */
+/** A server that fails the given number of times, and counts its requests. @param {number} failures */
 function server(failures = 0) {
   const asked = /** @type {string[]} */ ([]);
   return {
@@ -25,7 +25,7 @@ function server(failures = 0) {
   };
 }
 
-test("a model is loaded once, whoever asks, and then known", async () => {
+test("a model is loaded once for all callers, and then cached", async () => {
   const api = server();
   const models = createModels(LISTED, api);
   assert.equal(models.named("a"), undefined);
@@ -37,25 +37,25 @@ test("a model is loaded once, whoever asks, and then known", async () => {
   assert.deepEqual(api.asked, ["a"]);
 });
 
-test("a line that is whole is not asked for", async () => {
+test("a complete entry is not requested", async () => {
   const api = server();
   assert.equal(await createModels(LISTED, api).load("b"), LISTED.models[1]);
   assert.deepEqual(api.asked, []);
 });
 
-test("what the server does not list is not asked for", async () => {
+test("a model that the server does not list is not requested", async () => {
   const api = server();
   assert.equal(await createModels(LISTED, api).load("other"), undefined);
   assert.deepEqual(api.asked, []);
 });
 
-test("after a failure it is asked for again", async () => {
+test("after a failure it is requested again", async () => {
   const models = createModels(LISTED, server(1));
   await assert.rejects(models.load("a"), /no/);
   assert.equal((await models.load("a")).description.id, "a");
 });
 
-test("what the list says of a model is known before it is loaded", async () => {
+test("the list's entry of a model is available before it is loaded", async () => {
   const models = createModels(LISTED, server());
   assert.deepEqual(models.known("a"), { name: "a", n_layer: 1 });
   assert.equal(models.known("other"), undefined);
@@ -63,7 +63,7 @@ test("what the list says of a model is known before it is loaded", async () => {
   assert.equal(models.known("a"), models.named("a"));
 });
 
-test("with one try, a server that is away is not waited for", async () => {
+test("with one try, it does not wait for a server that is unreachable", async () => {
   let asked = 0;
   const away = async () => {
     asked++;

@@ -1,4 +1,4 @@
-/** What the catalogue says for one of a thing (static/ui/i18n.js), and how a token is named in a sentence (static/model/labels.js). */
+/** Singulars in the catalogue (static/ui/i18n.js), and a token's name in a sentence (static/model/labels.js). */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { riversOf } from "../../static/data/river.js";
 import { layoutOf } from "../../static/river/layout.js";
 import { lineAt, markShown } from "../../static/river/lines.js";
-import { inside, moved, layerAt, widestAt } from "../../static/river/pointer.js";
+import { inside, layerAt, moved, widestAt } from "../../static/river/pointer.js";
 import { peaksOf, rollout } from "../../static/river/reach.js";
 import { foldsOf, labelledRows, rowsOf } from "../../static/river/rows.js";
 import { namesOf, nameText } from "../../static/river/words.js";

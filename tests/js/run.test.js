@@ -1,4 +1,4 @@
-/** What was asked, as a value. */
+/** A run as a value. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -46,7 +46,7 @@ test("a state becomes the run of the API, and comes back", () => {
   assert.deepEqual(stateOf(JSON.parse(JSON.stringify(run))), FULL);
 });
 
-test("what a run leaves out is as by default", () => {
+test("missing fields of a run have their defaults", () => {
   assert.deepEqual(stateOf({}), RUN_DEFAULTS);
   assert.deepEqual(stateOf(shortRun(runOf(FULL))), FULL);
   assert.deepEqual(shortRun(runOf(RUN_DEFAULTS)), {});
@@ -80,7 +80,7 @@ test("only a model and a text make a plain run", () => {
   }
 });
 
-test("without PADs their switches are no part of a request", () => {
+test("without PADs their switches are not in a request", () => {
   const run = runOf({ ...RUN_DEFAULTS, text: "Hi", padMask: false, padSide: "right" });
   assert.deepEqual(asked(run), { model: null, text: "Hi", masks: { causal: null, padding: true } });
 });
@@ -91,7 +91,7 @@ test("interventions are part of a request, in their order", () => {
   assert.deepEqual(asked(run).interventions, [other, ABLATE]);
 });
 
-test("what is written on keeps to its run, but for its PADs", () => {
+test("a continued text keeps its run, except its PADs", () => {
   const state = /** @type {any} */ ({ ...FULL, ids: null, text: "Hi", targetIds: null, target: "typed" });
   const kept = { masks: { causal: false, padding: true }, interventions: [ABLATE] };
   assert.deepEqual(writingRequest(state, [1, 2], decoder), { model: "tiny", token_ids: [1, 2], ...kept });
@@ -122,7 +122,7 @@ test("only indices of the source count PADs", () => {
   assert.deepEqual(unnamed.interventions, [edit(3, 1)], "the first attention is the encoder's");
 });
 
-test("an edit of a token that is still to be written loses the left PADs, too", () => {
+test("an edit of a token that is not written yet loses the left PADs, too", () => {
   const state = /** @type {any} */ ({ ...PADDED, ids: [9, 9], interventions: [edit(7, 6)] });
   assert.deepEqual(writingRequest(state, [9, 9, 9, 9], decoder).interventions, [edit(5, 4)]);
 });

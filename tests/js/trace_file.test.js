@@ -19,7 +19,7 @@ const META = {
   run: { model: "tiny", input: { text: "x" } },
 };
 
-/** The bytes of a file without tensors: 8 bytes of length, then the header. @param {object} meta @returns {ArrayBuffer} */
+/** The bytes of a file without tensors: 8 bytes with the header's length, then the header. @param {object} meta @returns {ArrayBuffer} */
 function fileOf(meta) {
   const header = new TextEncoder().encode(JSON.stringify({ __metadata__: { chumoku: JSON.stringify(meta) } }));
   const bytes = new Uint8Array(8 + header.length);
@@ -69,7 +69,7 @@ async function loadedFor(meta, answer) {
 test("a file that describes itself opens without a server", async () =>
   assert.deepEqual(await loadedFor({ ...META, description }, () => Promise.reject(new Error("away"))), []));
 
-test("of a file that does not, only its own model is loaded, and a failure is left to the reading", async () => {
+test("for a file that does not, only its own model is loaded, and reading reports a failure", async () => {
   assert.deepEqual(await loadedFor(META, async () => {}), ["tiny"]);
   assert.deepEqual(await loadedFor(META, () => Promise.reject(new Error("away"))), ["tiny"]);
 });

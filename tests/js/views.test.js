@@ -1,4 +1,4 @@
-/** What a view or a panel is for the rest of the page, it says in its own fields. */
+/** A view or a panel declares in its own fields what the rest of the page needs to know. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,17 +7,17 @@ import { PANELS } from "../../static/panels/index.js";
 import { placed } from "../../static/shell/places.js";
 import { hasView, VIEWS } from "../../static/stations/index.js";
 
-/** A model without attentions: nothing but what the questions ask. */
+/** A model with only the fields that the questions read. */
 const model = /** @type {any} */ ({ description: { predicts: "next", attentions: [], stacks: [] } });
 const state = /** @type {any} */ ({ view: "mine", own: {} });
 const mine = /** @type {any} */ ({ id: "mine", needs: [], draw() {} });
 
-test("a new view is offered where the model has what it asks for", () => {
+test("a new view is offered if the model has what it needs", () => {
   assert.equal(hasView(mine, model, state), true);
   assert.equal(hasView({ ...mine, has: () => false }, model, state), false);
 });
 
-test("the quiz covers what a new view says that it gives away", () => {
+test("the quiz covers what a new view declares in `gives`", () => {
   const opened = (gives) => placesOf(state, model, undefined, [{ ...mine, gives }]).opened?.name;
   assert.equal(opened("attention"), "attention");
   assert.equal(opened("end"), "next");
@@ -34,7 +34,7 @@ test("what the inspector gives away is covered as well", () => {
   assert.equal(placesOf(state, model, "attention", [{ ...mine, gives: "attention" }]).why?.how, "note");
 });
 
-test("a new panel stands where its frame says, after those before it", () => {
+test("a new panel is placed by its frame, after earlier ones", () => {
   const panel = /** @type {any} */ ({ ...mine, frame: { place: "below", className: "panel" } });
   const { byId, at } = placed([...PANELS, panel], ({ id }) => id);
   assert.equal(byId.mine, "mine");
@@ -45,7 +45,7 @@ test("a new panel stands where its frame says, after those before it", () => {
   );
 });
 
-test("views that are read head by head say so", () => {
+test("views of a single head declare it", () => {
   const named = VIEWS.filter(({ ofHead }) => ofHead).map(({ id }) => id);
   assert.deepEqual(named, ["qkv", "scores", "mask", "weights", "av"]);
 });
