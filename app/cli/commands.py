@@ -51,11 +51,11 @@ N_CANDIDATES = 20
 
 
 def write_trace(
-    text: str, model: str | None, out: Path, settings: Settings, *, target: str | None, **asked: dict[str, Any]
+    text: str, model: str | None, out: Path, settings: Settings, *, target: str | None, **asked: Any
 ) -> str:
     """Write every tensor of a sentence and every position's prediction to `out`; returns a line about it.
 
-    The file is an .npz if named so, otherwise safetensors. `asked`: a request's `masks` and `pad`.
+    The file is an .npz if named so, otherwise safetensors. `asked`: a request's `masks`, `pad` and `interventions`.
     """
     loaded, limit, n_pad = discovery.open_subject(model, settings), settings.max_text_chars, asked["pad"]["count"]
     ids = tokens.resolve(loaded, text, None, limit, n_pad)

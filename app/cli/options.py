@@ -33,6 +33,15 @@ Causal = Annotated[
     bool | None,
     typer.Option("--causal/--no-causal", help="Apply the causal mask.", show_default="as in training"),
 ]
+Edit = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--edit",
+        help="Cut one look in all heads of a layer: cut:LAYER:QUERY:KEY (with a first ATTENTION if there are several); "
+        "or an intervention as JSON. Can be repeated.",
+        metavar="EDIT",
+    ),
+]
 Data = Annotated[
     Path,
     typer.Option(

@@ -58,6 +58,7 @@ def trace(
     pad_left: Annotated[int, typer.Option(help="Put this many PADs before the sentence ...", min=0)] = 0,
     pad_right: Annotated[int, typer.Option(help="... or after it.", min=0)] = 0,
     follow: Annotated[bool, typer.Option(help="Position ids skip masked PADs.")] = True,
+    edit: opt.Edit = None,
 ) -> None:
     """Write every tensor of one sentence's forward pass as safetensors, float32.
 
@@ -70,15 +71,19 @@ def trace(
         chumoku trace "Once upon a time" --pad-left 3 --no-padding-mask -o leaking.npz
 
         chumoku trace "I like cats." --model translate-enja --target 猫が好き -o cats.safetensors
+
+        chumoku trace "Tom lost his red ball. Mom found the red" --edit cut:5:9:4 -o cut.safetensors
     """
     masks = {"causal": causal, "padding": padding_mask}
     with clear_errors():
-        from app.cli import commands
+        from app.cli import commands, edits
         from app.settings import from_environment
 
+        changes = edits.interventions(edit or [])
         pad = commands.padding(pad_left, pad_right, follow=follow)
         settings = from_environment(device=device)
-        typer.echo(commands.write_trace(text, model, out, settings, target=target, masks=masks, pad=pad))
+        asked = {"masks": masks, "pad": pad, "interventions": changes}
+        typer.echo(commands.write_trace(text, model, out, settings, target=target, **asked))
 
 
 @cli.command()
