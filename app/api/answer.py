@@ -15,7 +15,7 @@ class Token(BaseModel):
     start: int = Field(description="The first character (code point) of which the token has a byte.")
     end: int = Field(description="One past the last character.")
     partial: bool = Field(description="Whether the bytes begin or end inside a character.")
-    special: bool = Field(description="END, PAD, START or [CLS], which have no characters.")
+    special: bool = Field(description="END, PAD, START, [CLS] or [MASK], which have no characters.")
 
 
 class Note(BaseModel):

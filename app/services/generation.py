@@ -93,7 +93,8 @@ class Session:
     def _prediction(self, step: Step) -> dict[str, Any]:
         """The prediction after the newest token."""
         position = len(step.ids) - 1
-        return prediction_json(self.subject.tokenizer, step.next, position, self.request.n, self.request)
+        found = prediction_json(self.subject.tokenizer, step.next, self.request.n, self.request)
+        return {"position": position, "next_index": position + 1} | found
 
 
 def check_max_new(asked: int, limit: int) -> None:

@@ -17,7 +17,7 @@ def detailed(about: About, device: str) -> dict[str, Any]:
     return {
         **listed(about),
         "description": description.to_json(),
-        "special": {"pad": special.pad, "end": special.end, "first": first(about)},
+        "special": {"pad": special.pad, "end": special.end, "first": first(about), "mask": special.mask},
         "never_sampled": sorted(about.never_sampled),
         "weights": {name: weight.shape for name, weight in about.weights.items()},
         "taps": [{"name": name, "dims": place.dims} for name, place in description.taps.items()],

@@ -15,11 +15,13 @@ from model.subjects import Subject, Tokenizer
 
 
 def predict(subject: Subject, logits: Tensor, request: Predict) -> list[dict[str, Any]]:
-    """One prediction for each requested position; logits [position vocab]."""
+    """One prediction for each requested position; logits [position vocab]. A row is about the next token, or about its
+    own (`predicts: "same"`)."""
     settings = Settings(request.temperature, request.top_k, request.top_p)
-    banned = subject.tokenizer.never_sampled
+    banned, ahead = subject.tokenizer.never_sampled, int(subject.description.predicts == "next")
     return [
-        prediction_json(subject.tokenizer, distribution(logits[t], settings, banned), t, request.n, request)
+        {"position": t, "next_index": t + ahead}
+        | prediction_json(subject.tokenizer, distribution(logits[t], settings, banned), request.n, request)
         for t in request.positions
     ]
 
@@ -44,15 +46,11 @@ def check_positions(request: Predict | None, seq_len: int) -> None:
         check_index("position", position, seq_len, f"predict.positions[{n}]")
 
 
-def prediction_json(
-    tokenizer: Tokenizer, dist: Distribution, position: int, n: int, settings: Sampling
-) -> dict[str, Any]:
-    """The `n` most likely tokens after `position`, before the sampling settings, in order; ties by the lower id."""
-    n = min(n, int((dist.before > 0).sum()))  # PAD and START are not candidates
+def prediction_json(tokenizer: Tokenizer, dist: Distribution, n: int, settings: Sampling) -> dict[str, Any]:
+    """The `n` most likely tokens, before the sampling settings, in order; ties by the lower id."""
+    n = min(n, int((dist.before > 0).sum()))  # what is never sampled is no candidate
     ids: list[int] = likeliest(dist.before, n).tolist()
     return {
-        "position": position,
-        "next_index": position + 1,
         "candidates": [candidate_json(tokenizer, dist, i) for i in ids],
         "n_kept": dist.n_kept,
         "mass_cut": dist.mass_cut,

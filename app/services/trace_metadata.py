@@ -39,7 +39,7 @@ def about_model(subject: Subject) -> dict[str, Any]:
         "model": subject.name,
         "family": subject.description.family,
         "config": config_of(subject.about),
-        "special": {"pad": special.pad, "end": special.end, "first": special.first},
+        "special": {"pad": special.pad, "end": special.end, "first": special.first, "mask": special.mask},
         "never_sampled": subject.tokenizer.never_sampled,
         "max_seq_len": subject.description.max_seq_len,
     }

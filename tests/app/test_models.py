@@ -61,7 +61,7 @@ async def test_a_model_s_own_page_describes_it(client: AsyncClient, gpt: Checkpo
     for name in ("position", "norm_order", "text_form"):
         assert detail[name] == getattr(gpt.config, name), name
     assert not {"attentions", "end_id", "pad_id", "first"} & set(detail), "it is in the description"
-    assert detail["special"] == {"pad": gpt.tokenizer.pad_id, "end": gpt.tokenizer.end_id, "first": None}
+    assert detail["special"] == {"pad": gpt.tokenizer.pad_id, "end": gpt.tokenizer.end_id, "first": None, "mask": None}
     error = (await client.get("/api/models/stories-gtp")).json()["error"]
     assert (error["code"], "'stories-gpt'" in error["hint"]) == ("unknown_model", True)
 

@@ -61,7 +61,7 @@ async def test_it_is_listed_and_described_without_being_opened(client: AsyncClie
     line = next(model for model in listed["models"] if model["name"] == "toy")
     assert (line["family"], line["predicts"], line["n_layer"], line["n_parameters"]) == ("bigram", "next", 1, VOCAB**2)
     detail = (await client.get("/api/models/toy")).json()
-    assert detail["special"] == {"pad": None, "end": END, "first": None}
+    assert detail["special"] == {"pad": None, "end": END, "first": None, "mask": None}
     assert detail["never_sampled"] == []
     (attention,) = detail["description"]["attentions"]
     assert (attention["id"], attention["overview"], list(attention["roles"])) == ("newest", "share", ROLES)

@@ -36,7 +36,7 @@ async def test_metadata(client: AsyncClient, gpt: Checkpoint) -> None:
     assert (meta["model"], meta["text"], meta["n_characters"]) == ("stories-gpt", TEXT, len(TEXT))
     assert meta["max_seq_len"] == gpt.config.max_seq_len
     assert meta["config"] == {**gpt.config.to_json(), "classes": [], "d_head": gpt.config.d_head}
-    assert meta["special"] == {"pad": gpt.tokenizer.pad_id, "end": gpt.tokenizer.end_id, "first": None}
+    assert meta["special"] == {"pad": gpt.tokenizer.pad_id, "end": gpt.tokenizer.end_id, "first": None, "mask": None}
     assert meta["heads"] is None
     assert meta["masks"] == {"causal": True, "padding": True}
     assert meta["pad"] == {"count": 0, "side": "left", "follow": True}

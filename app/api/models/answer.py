@@ -35,7 +35,7 @@ class TapInfo(BaseModel):
 
 
 class FirstToken(BaseModel):
-    """The special token at the start of a classifier's text or an encoder-decoder's target."""
+    """The special token at the start of an encoder-only model's text or an encoder-decoder's target."""
 
     id: int
     text: str = Field(examples=["[CLS]"])
@@ -47,6 +47,7 @@ class SpecialIds(BaseModel):
     pad: int | None
     end: int | None = Field(description="The id that ends a text, or a target.")
     first: FirstToken | None
+    mask: int | None = Field(description="[MASK], which hides a token of a text; null if the model knows none.")
 
 
 class ModelDetail(ModelInfo):
@@ -56,7 +57,9 @@ class ModelDetail(ModelInfo):
         description="What the model is, whatever its weights: stacks, sublayers, attentions, roles, taps, parameters."
     )
     special: SpecialIds
-    never_sampled: list[int] = Field(description="Ids with probability 0 in every prediction: PAD, and START or [CLS].")
+    never_sampled: list[int] = Field(
+        description="Ids with probability 0 in every prediction: PAD, START or [CLS], and [MASK]."
+    )
     weights: dict[str, list[int]] = Field(
         description="Names and shapes of the parameters, for `POST /api/weights`.",
         examples=[{"layers.0.attn.w_q.weight": [256, 256]}],

@@ -12,10 +12,11 @@ from app.api.schema import Indices
 
 
 class Predict(Sampling):
-    """The positions whose next tokens to list, and the sampling settings."""
+    """The positions whose predictions to list, and the sampling settings."""
 
     positions: Indices = Field(
-        description="Row t is about the token at t+1. In an encoder-decoder, rows are those of the target.",
+        description="Row t is about the token at t+1, or where the model `predicts` the `same` token, at t. In an "
+        "encoder-decoder, rows are those of the target.",
         examples=[[3]],
     )
     n: Candidates = 12
@@ -43,4 +44,4 @@ class TraceRequest(Run):
         default=False,
         description="Put the model's whole description into the metadata, as saved files have it.",
     )
-    predict: Predict | None = Field(default=None, description="List next tokens in the metadata's `predictions`.")
+    predict: Predict | None = Field(default=None, description="List predicted tokens in the metadata's `predictions`.")
