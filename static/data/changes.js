@@ -1,7 +1,7 @@
 /** The numbers of the two compared runs, and of the run that a padded one should equal. No DOM. */
 
 import { inside } from "../model/compare/measure.js";
-import { aloneOf, compared, comparisonOf, isTrained, otherOf } from "../model/compare/runs.js";
+import { aloneOf, compared, comparisonOf, isTrained, otherOf, sidesAfter } from "../model/compare/runs.js";
 import { predictsTokens } from "../model/description.js";
 import { rowOf } from "../model/selection.js";
 import { sidesOf } from "../model/sides.js";
@@ -33,7 +33,7 @@ export async function changeOf(traces, state, trace) {
   ]);
   // If only PADs differ from training, the single run is the run before: "other", which is loaded first.
   const single = hasAlone(state) && isOnlyPadded(state) ? { detail: trace.other, logits: was.logits } : alone;
-  return { before: was, after: is, alone: single, otherPrediction };
+  return { before: was, after: is, sides: sidesAfter(state, model, before), alone: single, otherPrediction };
 }
 
 /**

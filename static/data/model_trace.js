@@ -15,6 +15,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @typedef {import("../model/sides.js").Side} Side
  * @typedef {Object} Change  the two runs that are compared
  * @property {import("../model/compare/heads.js").Run} before @property {import("../model/compare/heads.js").Run} after
+ * @property {import("../model/compare/compare.js").Comparison["sides"]} sides  which tokens correspond, from before to after
  * @property {{detail: Detail, logits: import("./wire.js").Tensor}|null} alone  what a padded run should equal
  * @property {any} otherPrediction  at the chosen position in the run that is not shown; null in the row of a PAD
  * @typedef {Object} ModelTrace

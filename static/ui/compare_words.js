@@ -1,7 +1,8 @@
 /** Texts about the compared runs. No DOM: strings of the catalogue. */
 
 import { causalIn, isTrained } from "../model/compare/runs.js";
-import { writesTarget } from "../model/description.js";
+import { predictsTokens, writesTarget } from "../model/description.js";
+import { attentionWords } from "./head_names.js";
 import { t } from "./i18n.js";
 
 /**
@@ -20,6 +21,17 @@ export function runWords(state, model) {
   if (interventions.length) words.push(t("compare.run.edits", { n: interventions.length }));
   const all = words.join(t("compare.comma"));
   return isTrained(state) ? t("compare.run.trained", { run: all }) : all;
+}
+
+/**
+ * Why some of the two runs, or all, is not compared.
+ * @param {import("../model/compare/runs.js").Pair[]} pairs  what is @param {string} reason @param {any} model
+ */
+export function whyWords(pairs, reason, model) {
+  if (pairs.length === 0) return t(`compare.reason.${reason}`);
+  const logits = t(predictsTokens(model) ? "compare.only.next" : "compare.only.classes");
+  const names = pairs.map((pair) => (pair.what === "logits" ? logits : attentionWords(model, pair.attention)));
+  return t(`compare.only.${reason}`, { what: names.filter(Boolean).join(t("compare.comma")) });
 }
 
 /** Why a padded run may differ from the single one. @param {import("../model/compare/runs.js").State} state */

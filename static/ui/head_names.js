@@ -17,9 +17,13 @@ export function headTitle(model, { attention = null, layer, head }) {
 
 /** "layer 4, head 7", in a sentence. @param {any} model @param {Head} head */
 export function headWords(model, { attention = null, layer, head }) {
-  const name = attentionName(model, attention);
-  const inside = name && name[0].toLowerCase() + name.slice(1);
-  return joined([inside, t("heads.cell", { layer, head })], t("compare.comma"));
+  return joined([attentionWords(model, attention), t("heads.cell", { layer, head })], t("compare.comma"));
+}
+
+/** "cross-attention", in a sentence, or null if there is only one. @param {any} model @param {string|null} [id] */
+export function attentionWords(model, id = null) {
+  const name = attentionName(model, id);
+  return name && name[0].toLowerCase() + name.slice(1);
 }
 
 /** The same at the beginning of a sentence. @param {any} model @param {Head} head */

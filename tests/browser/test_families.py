@@ -250,6 +250,32 @@ def test_pads_in_the_source(page: "Page", translator: checkpoint.Checkpoint) -> 
     assert mean == pytest.approx(float(leaked[:, -2:].sum(-1).mean()), abs=1e-5)
 
 
+def test_another_target_leaves_the_encoder_to_compare(page: "Page", translator: checkpoint.Checkpoint) -> None:
+    patch = json.dumps({"target": "猫が好きです。", "masks": {"padding": False}, "pad": {"count": 2}})
+    open_at(page, translator, target=TARGET, against=patch, attention="encoder")
+    said = page.get_by_test_id("verdict").inner_text()
+    assert said == "Compared: encoder self-attention. The rest is not: the other run has another target."
+    listed = page.get_by_test_id("moved-head").all()
+    assert {row.get_attribute("data-attention") for row in listed} == {"encoder"}
+    names = [tap for one in translator.description.attentions[:1] for tap in one.roles["pattern"].taps]
+    alone, padded = (
+        traced(translator, names, translator.tokenizer.encode(TARGET), use=Masks(padding=on), pad=Padding(n))
+        for on, n in ((True, 0), (False, 2))
+    )
+    for row in listed:
+        at = (int(row.get_attribute("data-head") or ""),)
+        name = names[int(row.get_attribute("data-layer") or "")]
+        was, now = alone.tensors[name][at], padded.tensors[name][at][2:]
+        moved = ((now[:, 2:] - was).abs().sum(-1) + now[:, :2].sum(-1)).mean() / 2
+        assert float(row.get_attribute("data-moved") or "") == pytest.approx(float(moved), abs=1e-5)
+    shown = page.get_by_test_id("leak-row").all()
+    assert [int(row.get_attribute("data-index") or "") for row in shown] == list(range(len(alone.ids)))
+    assert page.locator("[data-testid=kl]:visible").count() == 0
+    open_at(page, translator, target=TARGET, against=patch, attention="cross")
+    assert page.get_by_test_id("moved-head").first.is_visible()
+    assert page.locator("[data-testid=leak-row]:visible, [data-matrix=difference]:visible").count() == 0
+
+
 @pytest.mark.cold  # a link is fitted to its model only when the page loads
 def test_an_encoder_has_classes_and_no_next_token(page: "Page", classifier: checkpoint.Checkpoint) -> None:
     open_at(page, classifier, view="prediction")

@@ -4,7 +4,15 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { laid } from "../../static/model/compare/align.js";
-import { compared, comparisonOf, isCompared, otherOf, whyNot } from "../../static/model/compare/runs.js";
+import {
+  comparable,
+  compared,
+  comparisonOf,
+  hasLogits,
+  hasWeights,
+  isCompared,
+  otherOf,
+} from "../../static/model/compare/runs.js";
 import { linkOf, readLink } from "../../static/state/link.js";
 import { patched, RUN_DEFAULTS, runOf } from "../../static/state/run.js";
 import { DEFAULTS } from "../../static/state/store.js";
@@ -50,11 +58,36 @@ test("without a patch, the run is compared with the trained one", () => {
 
 test("runs that cannot be aligned are not compared, with compare()'s reason", () => {
   const against = (patch) => state({ compare: true, against: patch });
-  assert.equal(whyNot(against({ masks: { causal: false } }), model), null);
-  assert.equal(whyNot(against({ input: { text: "A dog" } }), model), "other_source");
-  assert.equal(whyNot(against({ model: "other" }), model), "other_model");
+  const found = (patch) => comparable(against(patch), model);
+  assert.equal(found({ masks: { causal: false } }).reason, null);
+  assert.deepEqual(found({ input: { text: "A dog" } }), { pairs: [], reason: "other_source" });
+  assert.deepEqual(found({ model: "other" }), { pairs: [], reason: "other_model" });
   assert.equal(isCompared(against({ model: "other" }), model), false);
   assert.equal(isCompared(state({ compare: true, padCount: 2 }), model), true);
+});
+
+test("another target leaves the encoder, another sentence the target and what comes next", () => {
+  const translator = { name: "tiny", ...descriptions.translator };
+  const open = ["encoder", "decoder", "cross"];
+  const found = (patch) => {
+    const asked = state({ target: "So", compare: true, against: patch });
+    const { pairs, reason } = comparable(asked, translator);
+    const weights = open.filter((attention) => hasWeights(pairs, { ...asked, attention }, translator));
+    assert.deepEqual(
+      weights,
+      open.filter((attention) => isCompared({ ...asked, attention }, translator)),
+    );
+    return { weights, logits: hasLogits(pairs), reason };
+  };
+  assert.deepEqual(found({ target: "Also" }), { weights: ["encoder"], logits: false, reason: "other_target" });
+  const source = { input: { text: "A dog" } };
+  assert.deepEqual(found(source), { weights: ["decoder"], logits: true, reason: "other_source" });
+});
+
+test("the classes of two sentences can be compared, their heads cannot", () => {
+  const classifier = { name: "tiny", ...descriptions.encoder };
+  const found = comparable(state({ compare: true, against: { input: { text: "A dog" } } }), classifier);
+  assert.deepEqual([found.pairs.map(({ what }) => what), found.reason], [["logits"], "other_source"]);
 });
 
 /** @param {number} n @param {number} start @param {number} end @returns {any} */

@@ -38,6 +38,19 @@ test("PADs on the left move the sentence, and have no counterpart", () => {
   assert.deepEqual(places(back.sides.source, 2), [2, 3]);
 });
 
+test("as many PADs on the same side are the same PADs", () => {
+  for (const padSide of /** @type {const} */ (["left", "right"])) {
+    const [padded, open] = [run({ padCount: 2, padSide }), run({ padCount: 2, padSide, padMask: false })];
+    assert.deepEqual(places(compare(padded, open, DECODER).sides.source, 4), [0, 1, 2, 3]);
+    const [one, other] = [
+      [4, 7],
+      [7, 4],
+    ].map((ids) => run({ ids, padCount: 1, padSide }));
+    const expected = padSide === "left" ? [0, 2, 1] : [1, 0, 2];
+    assert.deepEqual(places(compare(one, other, DECODER).sides.source, 3), expected);
+  }
+});
+
 test("PADs on the right move nothing", () => {
   assert.deepEqual(places(compare(run({ padCount: 2, padSide: "right" }), run({}), DECODER).sides.source, 2), [0, 1]);
 });

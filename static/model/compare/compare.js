@@ -41,13 +41,17 @@ export function compare(a, b, { attentions, written }) {
   };
 }
 
-/** The same text, or the same ids in any order. @param {Run} a @param {Run} b @returns {Alignment|null} */
+/**
+ * The same text, or the same ids in any order; and the PADs, if both have as many on the same side.
+ * @param {Run} a @param {Run} b @returns {Alignment|null}
+ */
 function sourceAlignment(a, b) {
   const [from, to] = [startOf(a, "source"), startOf(b, "source")];
-  if (JSON.stringify(a.input) === JSON.stringify(b.input)) return shifted(from, to);
+  if (sameInput(a, b)) return samePads(a, b) ? shifted(0, 0) : shifted(from, to);
   if (!("token_ids" in a.input && "token_ids" in b.input)) return null;
   const places = permutation(a.input.token_ids, b.input.token_ids);
-  return places && { at: (index) => placed(places[index - from], to) };
+  const pad = samePads(a, b) ? (/** @type {number} */ index) => index : () => null;
+  return places && { at: (index) => placed(places[index - from], to) ?? pad(index) };
 }
 
 /** Without a given target it is the model's own, which depends only on the sentence, not on masks and PADs. @param {Run} a @param {Run} b */
@@ -60,6 +64,9 @@ function targetAlignment(a, b) {
 const sameTarget = (a, b) => a.target === b.target && JSON.stringify(a.target_ids) === JSON.stringify(b.target_ids);
 /** @param {Run} a @param {Run} b */
 const sameInput = (a, b) => JSON.stringify(a.input) === JSON.stringify(b.input);
+
+/** @param {Run} a @param {Run} b */
+const samePads = (a, b) => a.pad.count === b.pad.count && a.pad.side === b.pad.side;
 
 /** @param {number} from @param {number} to @returns {Alignment} */
 const shifted = (from, to) => ({ at: (index) => (index < from ? null : index - from + to) });

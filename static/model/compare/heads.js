@@ -10,6 +10,7 @@ import { squareOf } from "./square.js";
  *   sides: {source: import("../sides.js").Side, target: import("../sides.js").Side|null},
  *   classes: {name: string, logit: number, probability: number}[]|null}} Run  all heads' weights, and the logits
  *   [position vocab], or [class]
+ * @typedef {import("./compare.js").Alignment} Alignment
  * @typedef {{attention: string, layer: number, head: number, moved: number, future: number, pad: number}} HeadChange
  */
 
@@ -17,15 +18,19 @@ import { squareOf } from "./square.js";
 const known = new WeakMap();
 
 /**
- * Every head of every attention, in the order of the forward pass. The same array for the same runs.
- * @param {{before: Run, after: Run}} change @param {any} model @returns {HeadChange[]}
+ * Every head of the attentions whose tokens correspond, in the order of the forward pass. The same array for the same
+ * runs.
+ * @param {{before: Run, after: Run, sides: import("./compare.js").Comparison["sides"]}} change  `sides`: from before to after
+ * @param {any} model @returns {HeadChange[]}
  */
-export function headChanges({ before, after }, model) {
+export function headChanges({ before, after, sides }, model) {
   const last = known.get(after.weights);
   if (last?.before === before.weights) return last.made;
   const made = attentionsOf(model).flatMap((attention) => {
+    const [queries, keys] = [sides[attention.queries], sides[attention.keys]];
+    if (!queries || !keys) return [];
     const taps = attention.roles[overviewOf(attention) ?? ""]?.taps ?? [];
-    return taps.flatMap((name, layer) => layerChanges(name, attention, layer, before, after));
+    return taps.flatMap((name, layer) => layerChanges(name, attention, layer, before, after, { queries, keys }));
   });
   known.set(after.weights, { before: before.weights, made });
   return made;
@@ -38,13 +43,13 @@ export function isExact({ before, after }) {
 
 /**
  * @param {string} name  of the tensor @param {import("../description.js").Attention} attention @param {number} layer
- * @param {Run} before @param {Run} after
+ * @param {Run} before @param {Run} after @param {{queries: Alignment, keys: Alignment}} at  from before to after
  */
-function layerChanges(name, attention, layer, before, after) {
+function layerChanges(name, attention, layer, before, after, at) {
   const heads = after.weights.tensors[name].shape[0];
   return Array.from({ length: heads }, (_, head) => {
     const [was, is] = [headIn(before, name, head, attention), headIn(after, name, head, attention)];
-    return { attention: attention.id, layer, head, moved: movedShare(was, is), ...leakOfHead(is) };
+    return { attention: attention.id, layer, head, moved: movedShare(was, is, at), ...leakOfHead(is) };
   });
 }
 

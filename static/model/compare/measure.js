@@ -6,6 +6,7 @@
  *   `size` keys a row, of which `real` are the sentence's; `rows`: the queries that count, where they are another side's;
  *   `later`: whether what comes after the query is a leak (by default), as it is where a model reads one way
  * @typedef {{future: number, pad: number}} Leak  shares of a row's weight, or of a head's
+ * @typedef {import("./compare.js").Alignment} Alignment
  */
 
 /** Whether a token is the sentence's own, not a PAD. @param {Span} real @param {number} index */
@@ -15,21 +16,29 @@ export function inside({ start, end }, index) {
 
 /**
  * Total variation between each row of the sentence before and after: ½ Σ|a − b|, the share of the weight that moved
- * elsewhere, which includes PADs.
- * @param {Square} before @param {Square} after @returns {number} the mean over the sentence's rows
+ * elsewhere. A key of only one run (a PAD) has no weight in the other.
+ * @param {Square} before @param {Square} after
+ * @param {{queries: Alignment, keys: Alignment}} at  from before to after
+ * @returns {number} the mean over the sentence's rows; 0 if none is in both runs
  */
-export function movedShare(before, after) {
-  const [were, are] = [rowsOf(before), rowsOf(after)];
-  const shift = after.real.start - before.real.start;
-  let total = 0;
-  for (let query = were.start; query < were.end; query++) {
-    const [from, to] = [query * before.size, (query - were.start + are.start) * after.size];
-    for (let key = 0; key < after.size; key++) {
-      const was = inside(after.real, key) ? before.data[from + key - shift] : 0;
-      total += Math.abs(after.data[to + key] - was);
-    }
+export function movedShare(before, after, at) {
+  const keys = Array.from({ length: before.size }, (_, key) => at.keys.at(key) ?? -1);
+  const met = new Set(keys);
+  const added = Array.from({ length: after.size }, (_, key) => key).filter((key) => !met.has(key));
+  const { start, end } = rowsOf(before);
+  let [total, rows] = [0, 0];
+  for (let query = start; query < end; query++) {
+    const there = at.queries.at(query);
+    if (there === null) continue;
+    const [from, to] = [query * before.size, there * after.size];
+    keys.forEach((key, index) => {
+      const is = key >= 0 && key < after.size ? after.data[to + key] : 0;
+      total += Math.abs(is - before.data[from + index]);
+    });
+    for (const key of added) total += after.data[to + key];
+    rows++;
   }
-  return total / 2 / (were.end - were.start);
+  return rows === 0 ? 0 : total / 2 / rows;
 }
 
 /** The queries that count. @param {Square} square @returns {Span} */
@@ -47,6 +56,18 @@ export function leakOfRow({ data, size, real, later = true }, query) {
     else if (later && key > query) leak.future += weight;
   }
   return leak;
+}
+
+/**
+ * The same for each token of another run's sentence, from its own row here.
+ * @param {Square} square @param {import("../sides.js").Side} queries  of that run @param {Alignment} at  from it to this one
+ * @returns {(Leak & {token: import("../labels.js").Token})[]}
+ */
+export function leakRows(square, { tokens, real }, at) {
+  return tokens.slice(real.start, real.end).flatMap((token) => {
+    const query = at.at(token.index);
+    return query === null ? [] : [{ token, ...leakOfRow(square, query) }];
+  });
 }
 
 /** The same for a head: the mean over the sentence's rows. @param {Square} square @returns {Leak} */

@@ -41,22 +41,43 @@ export function otherOf(state, model) {
 /** Whether the shown run is the one before. @param {State} state */
 export const isBefore = (state) => Boolean(state.against) || isTrained(state);
 
+/** @param {any} model */
+const shapeOf = (model) => ({ attentions: attentionsOf(model), written: model.description.writes });
+
 /** What corresponds in the shown run (A) and the other one (B). @param {State} state @param {any} model */
-export function comparisonOf(state, model) {
-  const shape = { attentions: attentionsOf(model), written: model.description.writes };
-  return compare(runOf(state), runOf(otherOf(state, model)), shape);
-}
+export const comparisonOf = (state, model) => compare(runOf(state), runOf(otherOf(state, model)), shapeOf(model));
 
 /**
- * Why the two runs cannot be compared; null if they can.
- * @param {State} state @param {any} model @returns {import("./compare.js").Reason|null}
+ * Where the tokens of the shown run, or of `from`, are in the run after.
+ * @param {State} state @param {any} model @param {State} [from]
  */
-export function whyNot(state, model) {
-  return comparisonOf(state, model).pairs.find(({ reason }) => reason !== null)?.reason ?? null;
+export function sidesAfter(state, model, from = state) {
+  return compare(runOf(from), runOf(compared(state, model).after), shapeOf(model)).sides;
 }
 
-/** Whether two runs are drawn. @param {State} state @param {any} model */
-export const isCompared = (state, model) => state.compare && whyNot(state, model) === null;
+/** @typedef {import("./compare.js").Pair} Pair  @typedef {import("./compare.js").Reason} Reason */
+
+/**
+ * What can be compared in the two runs, and why the rest cannot (null: there is no rest).
+ * @param {State} state @param {any} model @returns {{pairs: Pair[], reason: Reason|null}}
+ */
+export function comparable(state, model) {
+  const { pairs } = comparisonOf(state, model);
+  const reason = pairs.find((pair) => pair.reason !== null)?.reason ?? null;
+  return { pairs: pairs.filter((pair) => pair.reason === null), reason };
+}
+
+/** Whether the open head is drawn in two runs. @param {State} state @param {any} model */
+export const isCompared = (state, model) => state.compare && hasWeights(comparable(state, model).pairs, state, model);
+
+/** Whether the open head's weights are among the pairs. @param {Pair[]} pairs @param {State} state @param {any} model */
+export function hasWeights(pairs, state, model) {
+  const { id } = attentionOf(model, state.attention);
+  return pairs.some((pair) => pair.what === "weights" && pair.attention === id);
+}
+
+/** Whether the logits are. @param {Pair[]} pairs */
+export const hasLogits = (pairs) => pairs.some(({ what }) => what === "logits");
 
 /** The single run that a padded one should equal: the same switches, no PAD. @param {State} state @param {any} model @returns {State} */
 export const aloneOf = (state, model) => ({ ...state, ...repadded(state, { padCount: 0 }, model) });

@@ -1,7 +1,7 @@
-/** The leaks of the open head, position by position, from its float32 weights. */
+/** The leaks of the open head in the run after, token by token of the shown run, from its float32 weights. */
 
-import { leakOfHead, leakOfRow } from "../../model/compare/measure.js";
-import { isBefore } from "../../model/compare/runs.js";
+import { leakOfHead, leakRows } from "../../model/compare/measure.js";
+import { isBefore, sidesAfter } from "../../model/compare/runs.js";
 import { squareOf } from "../../model/compare/square.js";
 import { position } from "../../model/selection.js";
 import { sideOf } from "../../model/sides.js";
@@ -28,10 +28,11 @@ export function drawLeaks(root, trace, state, actions) {
   const of = h("span", { class: "dim" }, headTitle(trace.model, state));
   const title = h("h3", null, t("leak.title"), " ", of);
   const total = mean.future + mean.pad;
-  const rows = total === 0 ? [] : queries.tokens.slice(queries.real.start, queries.real.end);
+  const at = sidesAfter(state, trace.model)[trace.attention.queries];
+  const rows = total === 0 || !at ? [] : leakRows(square, trace.queries, at);
   const table = () =>
     tableOf(
-      rows.map((token) => rowOf(token, square, position(state, trace), actions)),
+      rows.map((row) => rowOf(row, position(state, trace), actions)),
       mean,
     );
   const scrolled = root.querySelector(".scroll")?.scrollTop ?? 0;
@@ -53,8 +54,7 @@ function tableOf(rows, mean) {
   return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": t("leak.title") }, table);
 }
 
-function rowOf(token, square, { query }, actions) {
-  const leak = leakOfRow(square, token.index);
+function rowOf({ token, ...leak }, { query }, actions) {
   const choose = () => actions.set({ query: token.index });
   const attrs = { class: "tok", type: "button", on: { click: choose }, dataset: { focus: `leak ${token.index}` } };
   const name = h("button", attrs, tokenText(token), h("i", null, token.index));

@@ -3,9 +3,9 @@
  * run.
  */
 
-import { compared, isCompared, whyNot } from "../../model/compare/runs.js";
+import { comparable, compared, hasLogits, hasWeights } from "../../model/compare/runs.js";
 import { predictsTokens } from "../../model/description.js";
-import { runWords } from "../../ui/compare_words.js";
+import { runWords, whyWords } from "../../ui/compare_words.js";
 import { h, keepingFocus, perRoot, replace, setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { drawChangedClasses } from "./classes.js";
@@ -30,8 +30,11 @@ export default {
   roles: ["overview"],
   hides: true,
   needs: (state, model) => {
-    if (!isCompared(state, model)) return [];
-    return predictsTokens(model) ? ["detail", "other", "prediction", "change"] : ["detail", "other", "change"];
+    const { pairs } = comparable(state, model);
+    if (!state.compare || pairs.length === 0) return [];
+    const open = hasWeights(pairs, state, model) ? ["detail", "other"] : [];
+    const next = hasLogits(pairs) && predictsTokens(model) ? ["prediction"] : [];
+    return [...open, ...next, "change"];
   },
   draw(root, trace, state, actions) {
     const panel = /** @type {HTMLElement} */ (root.parentElement);
@@ -43,22 +46,27 @@ export default {
       parts.where,
       t("masks.compare_about", { before: runWords(before, trace.model), after: runWords(after, trace.model) }),
     );
-    const reason = whyNot(state, trace.model);
-    for (const part of [parts.heads, parts.leaks, parts.next]) part.hidden = reason !== null;
-    parts.verdict.hidden = reason === null;
-    if (reason) return setText(parts.verdict, t(`compare.reason.${reason}`));
-    const verdict = verdictOf(trace, state);
-    parts.verdict.hidden = verdict === null;
-    if (verdict) {
-      setText(parts.verdict, verdict.text);
-      parts.verdict.classList.toggle("differs", !verdict.equal);
-      Object.assign(parts.verdict.dataset, { weights: verdict.weights, next: verdict.next ?? "" });
-    }
+    const { pairs, reason } = comparable(state, trace.model);
+    if (reason) drawVerdict(parts.verdict, { text: whyWords(pairs, reason, trace.model), equal: true });
+    else drawVerdict(parts.verdict, verdictOf(trace, state));
+    parts.heads.hidden = !pairs.some(({ what }) => what === "weights");
+    parts.leaks.hidden = !hasWeights(pairs, state, trace.model);
+    parts.next.hidden = !hasLogits(pairs);
     keepingFocus(root, () => {
-      drawChangedHeads(parts.heads, trace, state, actions);
-      drawLeaks(parts.leaks, trace, state, actions);
+      if (!parts.heads.hidden) drawChangedHeads(parts.heads, trace, state, actions);
+      if (!parts.leaks.hidden) drawLeaks(parts.leaks, trace, state, actions);
+      if (parts.next.hidden) return;
       if (predictsTokens(trace.model)) drawNext(parts.next, trace, state);
       else drawChangedClasses(parts.next, trace);
     });
   },
 };
+
+/** @param {HTMLElement} node @param {{text: string, equal: boolean, weights?: number, next?: number|null}|null} verdict  null: nothing to say */
+function drawVerdict(node, verdict) {
+  node.hidden = verdict === null;
+  if (!verdict) return;
+  setText(node, verdict.text);
+  node.classList.toggle("differs", !verdict.equal);
+  Object.assign(node.dataset, { weights: verdict.weights ?? "", next: verdict.next ?? "" });
+}

@@ -19,16 +19,17 @@ export function barsRow(nHead) {
 export function drawHeadChanges(rows, trace, state) {
   const { change } = trace;
   const shown = state.compare && change !== null;
-  for (const { bars } of rows) bars.hidden = !shown;
-  if (!shown) {
-    for (const { attention, layer, cells } of rows) {
-      cells.forEach((canvas, head) => nameHead(canvas, headWords(trace.model, { attention, layer, head })));
-    }
-    return;
+  const changes = shown ? headChanges(change, trace.model) : [];
+  const compared = new Set(changes.map(({ attention }) => attention));
+  for (const { attention, layer, bars, cells } of rows) {
+    bars.hidden = !compared.has(attention);
+    if (!bars.hidden) continue;
+    cells.forEach((canvas, head) => nameHead(canvas, headWords(trace.model, { attention, layer, head })));
   }
+  if (!shown) return;
   const exact = isExact(change);
   const rowOf = new Map(rows.map((row) => [`${row.attention} ${row.layer}`, row]));
-  for (const { attention, layer, head, moved, future, pad } of headChanges(change, trace.model)) {
+  for (const { attention, layer, head, moved, future, pad } of changes) {
     const row = /** @type {import("./heads.js").Row} */ (rowOf.get(`${attention} ${layer}`));
     const bar = /** @type {HTMLElement} */ (row.bars.children[head + 1]);
     bar.style.setProperty("--share", String(moved));
