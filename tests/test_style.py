@@ -32,6 +32,8 @@ INSTEAD = {
     "beside the sink": "outside the sink",
     "nobody trained": "untrained",
     "takes nothing else with it": "the others are unaffected",
+    "(?:is|are) no part of": "is not part of",
+    "nobody (?:asks|knows|reads|sees)": "no other code …",
 }
 PAGE = re.compile("likeliest|read off|as it stands|hands? over|whom", re.IGNORECASE)
 BANNED = re.compile("|".join(f"(?:{phrase})" for phrase in INSTEAD), re.IGNORECASE)

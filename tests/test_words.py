@@ -44,6 +44,6 @@ def test_an_apostrophe_is_typographic() -> None:
     assert any("’" in text for text in known.values())
 
 
-def test_numbers_are_not_persons() -> None:
+def test_numbers_are_not_personified() -> None:
     known: dict[str, str] = json.loads(CATALOGUE.read_text("utf-8"))
     assert {key: text for key, text in known.items() if re.search(PERSONS, text)} == {}

@@ -60,7 +60,7 @@ def split_texts(preset: Preset, data: Path) -> Texts:
 
 
 def whole(texts: Sequence[str]) -> list[str]:
-    """The texts that are no part of another."""
+    """The texts that are not part of another."""
     known = set(texts)
     parts = {part for text in texts for part in phrases(text) if part != text and part in known}
     return [text for text in texts if text not in parts]

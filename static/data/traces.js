@@ -23,7 +23,7 @@ const KEPT = {
   alone: 8,
   prediction: 64,
   other_prediction: 32,
-  guess: 16, // predictions under other settings
+  quiz: 16, // predictions under other settings
   before_weights: 2, // of 256 tokens 12 MB each
   after_weights: 3,
   before_logits: 2, // 4 MB

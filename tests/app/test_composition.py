@@ -95,7 +95,7 @@ def test_cells_are_edited_in_order(asked: list[dict[str, Any]], first_query: int
 
 
 @pytest.mark.parametrize(("first", "reasons"), [(True, 8), (False, 0)])
-def test_the_later_of_two_edits_of_a_cell_stands(first: bool, reasons: int) -> None:
+def test_the_later_of_two_edits_of_a_cell_wins(first: bool, reasons: int) -> None:
     x = torch.zeros(1, N_HEAD, N, N, dtype=torch.uint8)
     found = edited([mask(2, 1, allow=first), mask(2, 1, allow=not first)], x)
     assert found[0, 2, 1] == reasons

@@ -77,7 +77,7 @@ async def test_mistakes(families: AsyncClient) -> None:
         assert error.get("where") == where, (route, request)
 
 
-async def test_a_mistake_says_the_limit_and_what_to_do(families: AsyncClient) -> None:
+async def test_an_error_says_the_limit_and_what_to_do(families: AsyncClient) -> None:
     error = await refused(families, "/api/explain/contributions", 422, "bad_token", **A, answer=999)
     assert (error["got"], error["limit"]) == (999, 257)
     assert "257" in error["hint"]

@@ -75,7 +75,7 @@ def use(models: Library, names: str) -> None:
             pass
 
 
-def test_the_least_recently_used_goes(tmp_path: Path, source: Gate) -> None:
+def test_the_least_recently_used_is_dropped(tmp_path: Path, source: Gate) -> None:
     models = library(tmp_path, source, "abc", 2 * N_BYTES)
     assert models.loaded == []
     use(models, "aba")
@@ -116,7 +116,7 @@ def test_a_model_that_does_not_mention_beams_translates_nothing(tmp_path: Path, 
     assert models.translator(None).name == "b"
 
 
-def test_a_failed_load_is_nobodys_use(tmp_path: Path, source: Gate, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failed_load_does_not_count_as_use(tmp_path: Path, source: Gate, caplog: pytest.LogCaptureFixture) -> None:
     models = library(tmp_path, source, "ab", N_BYTES)
     (tmp_path / "b" / "bigram.txt").write_text("")
     for _ in range(2):

@@ -133,7 +133,7 @@ async def test_bad_layer_says_the_limit(client: AsyncClient) -> None:
     "body",
     [b"", b"{", b"[1]", b'"a"', b"null", b'{"text": "\xff"}', b'{"text": NaN}', b"9" * 5000, b"[" * 9000],
 )
-async def test_a_body_that_is_no_request(client: AsyncClient, body: bytes) -> None:
+async def test_a_body_that_is_not_a_request(client: AsyncClient, body: bytes) -> None:
     response = await client.post("/api/trace", content=body, headers=JSON)
     error_of(response, response.status_code, "invalid_request")
     assert response.status_code in (400, 422)

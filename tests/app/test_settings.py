@@ -54,7 +54,7 @@ def test_jobs_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Settings(torch_threads=3).threads_per_job == 3
 
 
-def test_models_of_ones_own_stand_before_the_zoo(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_your_own_models_come_before_the_zoo(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "mine").symlink_to(ZOO / "stories-gpt")
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "config.json").write_text("{}")

@@ -56,7 +56,7 @@ def test_spans_of_any_ids_lie_in_their_text(ids: list[int]) -> None:
             assert text[token["start"] : token["end"]] == token["text"]
 
 
-async def test_no_text_is_no_token(client: AsyncClient) -> None:
+async def test_an_empty_text_has_no_tokens(client: AsyncClient) -> None:
     answer = (await client.post("/api/tokenize", json={"text": ""})).json()
     assert (answer["tokens"], answer["n_tokens"], answer["n_characters"]) == ([], 0, 0)
 
@@ -76,7 +76,7 @@ async def test_too_many_characters(client: AsyncClient, open_app: Open) -> None:
 
 
 @pytest.mark.parametrize("path", ["/api/tokenize", "/api/trace", "/api/generate"])
-async def test_a_lone_surrogate_is_no_text(client: AsyncClient, path: str) -> None:
+async def test_a_lone_surrogate_is_invalid_text(client: AsyncClient, path: str) -> None:
     response = await client.post(path, content=rb'{"text": "a\ud800b"}', headers={"content-type": "application/json"})
     assert error_of(response, 422, "invalid_text")["where"] == "text"
 

@@ -66,7 +66,7 @@ async def test_ids_in_place_of_text(families: AsyncClient, translator: Checkpoin
     assert by_ids["hypotheses"] == by_text["hypotheses"]
 
 
-async def test_a_search_stops_when_nobody_waits(families: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_search_stops_when_the_client_has_left(families: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
     made, really = [], Translation.step
 
     def step(translation: Translation) -> bool:

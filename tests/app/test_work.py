@@ -36,7 +36,7 @@ async def test_no_more_than_threads_run_at_once() -> None:
     assert work.taken == 0
 
 
-async def test_the_queue_is_bounded_but_not_for_the_patient() -> None:
+async def test_the_queue_is_bounded_except_for_patient_jobs() -> None:
     work, release = Work(1, 1, 1), threading.Event()
 
     async def patient() -> None:

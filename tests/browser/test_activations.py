@@ -89,7 +89,7 @@ def test_z_is_the_sum_of_the_values_it_looks_at(page: "Page", gpt: Checkpoint) -
     assert len(bars(page, "shares")) == QUERY
 
 
-def test_ffn_shows_every_unit_and_who_answers_to_what(page: "Page", gpt: Checkpoint) -> None:
+def test_ffn_shows_every_unit_and_its_strongest_tokens(page: "Page", gpt: Checkpoint) -> None:
     show(page, "ffn", layer=LAYER, query=QUERY, unit_id=100)
     draw_as(page, "ffn-shown-post", "ffn-sort-id")
     ids = gpt.tokenizer.encode(TEXT)

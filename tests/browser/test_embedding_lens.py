@@ -124,7 +124,7 @@ def test_a_swap_in_a_decoder(page: "Page") -> None:
     open_tab(page, "sum")  # and there is a link back
 
 
-def test_a_swap_in_an_encoder_is_nothing_but_the_order(page: "Page") -> None:
+def test_a_swap_in_an_encoder_only_changes_the_order(page: "Page") -> None:
     model = loaded("encoder-only")
     ids = model.tokenizer.encode(REVIEW)
     open_station(page, "embedding", model="sentiment-encoder", text=REVIEW, step="swap", swap="2.4")

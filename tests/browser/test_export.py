@@ -591,7 +591,7 @@ def test_without_a_sentence_there_is_only_opening(page: "Page") -> None:
 
 
 @pytest.mark.cold  # it makes the server unreachable
-def test_a_failure_is_told_in_the_menu(page: "Page", page_errors: list[str]) -> None:
+def test_a_failure_is_shown_in_the_menu(page: "Page", page_errors: list[str]) -> None:
     show(page)
     page.route("**/api/trace", lambda route: route.abort())
     page.get_by_test_id("export").click()

@@ -414,7 +414,7 @@ def test_a_click_chooses_and_drives_every_panel(page: "Page", model: checkpoint.
 
 
 @pytest.mark.cold  # it counts calls of canvas methods
-def test_hover_draws_nothing_anew(page: "Page", model: checkpoint.Checkpoint) -> None:
+def test_hover_redraws_nothing(page: "Page", model: checkpoint.Checkpoint) -> None:
     n = len(labels_of(model, TEXT))
     open_head(page)
     page.evaluate("""() => {
@@ -601,7 +601,7 @@ def test_japanese(page: "Page", model: checkpoint.Checkpoint) -> None:
 
 
 @pytest.mark.cold  # it blocks the first load of the library
-def test_a_missing_library_is_told_and_tried_again(page: "Page", page_errors: list[str]) -> None:
+def test_a_missing_library_is_reported_and_loaded_again(page: "Page", page_errors: list[str]) -> None:
     page.route("**/plotly.min.js", lambda route: route.abort())
     page.goto("/?" + urlencode({"text": TEXT, "view": "prediction"}))
     alert = page.locator(".matrix-error")

@@ -42,19 +42,19 @@ def note(page: "Page", place: str) -> "Locator":
 
 
 def spot(page: "Page", place: str) -> "Locator":
-    return page.get_by_test_id(f"guess-{place}")
+    return page.get_by_test_id(f"quiz-{place}")
 
 
 def options(page: "Page", place: str) -> list[str]:
     """The options of a question as text: a token followed by its index."""
-    spot(page, place).get_by_test_id("guess-option").first.wait_for()
-    return [text.strip() for text in spot(page, place).get_by_test_id("guess-option").all_text_contents()]
+    spot(page, place).get_by_test_id("quiz-option").first.wait_for()
+    return [text.strip() for text in spot(page, place).get_by_test_id("quiz-option").all_text_contents()]
 
 
 def guess(page: "Page", place: str, option: int) -> str:
     """Choose an option; returns the page's verdict."""
-    spot(page, place).get_by_test_id("guess-option").nth(option).click()
-    verdict = spot(page, place).get_by_test_id("guess-verdict")
+    spot(page, place).get_by_test_id("quiz-option").nth(option).click()
+    verdict = spot(page, place).get_by_test_id("quiz-verdict")
     verdict.wait_for()
     return re.sub(r"\s+", " ", verdict.inner_text())
 
@@ -252,10 +252,10 @@ def test_guesses_are_answered_with_the_models_numbers(page: "Page", model: check
     assert page.get_by_test_id("quiz-score").inner_text() == "3 of 4 right"
     assert serious(page) == []
 
-    page.get_by_test_id("guess-more").first.click()
+    page.get_by_test_id("quiz-more").first.click()
     page.wait_for_url(re.compile("compare=on"))
     page.get_by_test_id("quiz-end").click()
-    assert page.locator(".guess:visible").count() == 0
+    assert page.locator(".quiz-card:visible").count() == 0
 
 
 def test_units_and_a_guess_that_was_not_made(page: "Page", model: checkpoint.Checkpoint) -> None:
@@ -264,20 +264,20 @@ def test_units_and_a_guess_that_was_not_made(page: "Page", model: checkpoint.Che
     options(page, "opened")
     page.locator("#tab-ffn").click()
     page.wait_for_function(
-        "() => document.querySelector('[data-testid=guess-opened] .ask')?.textContent.includes('units')"
+        "() => document.querySelector('[data-testid=quiz-opened] .ask')?.textContent.includes('units')"
     )
     asked = [int(re.sub(r"\D", "", option)) for option in options(page, "opened")]
     assert len(found.dead) in asked
     assert asked == sorted(set(asked))
-    spot(page, "opened").get_by_test_id("guess-show").click()
-    verdict = spot(page, "opened").get_by_test_id("guess-verdict")
+    spot(page, "opened").get_by_test_id("quiz-show").click()
+    verdict = spot(page, "opened").get_by_test_id("quiz-verdict")
     verdict.wait_for()
     assert verdict.get_attribute("data-kind") == "shown"
     assert f"{len(found.dead)} of" in verdict.inner_text().replace(",", "")
     assert page.get_by_test_id("quiz-score").inner_text() == "", "a revealed answer does not count as a guess"
 
 
-def test_no_station_tells_before_the_guess(page: "Page") -> None:
+def test_no_station_reveals_the_answer_before_the_guess(page: "Page") -> None:
     show(page, quiz="on", view="qkv")
     inspector = page.locator('[data-panel="why"] [data-step="weight"]')
     assert inspector.is_hidden(), "it explains a weight"
@@ -295,7 +295,7 @@ def test_no_station_tells_before_the_guess(page: "Page") -> None:
     assert answers.is_hidden(), "they are in the order of their probabilities"
     assert page.get_by_test_id("norms").is_visible()
     options(page, "next_token")
-    spot(page, "next_token").get_by_test_id("guess-show").click()
+    spot(page, "next_token").get_by_test_id("quiz-show").click()
     answers.wait_for()
 
 

@@ -184,7 +184,7 @@ def test_a_broken_file_is_named(folder: Path, name: str) -> None:
         load(folder)
 
 
-def test_models_are_found_by_folder_the_first_name_stands(folder: Path, tmp_path: Path) -> None:
+def test_of_two_models_with_one_name_the_first_folder_wins(folder: Path, tmp_path: Path) -> None:
     for name in ("b/tiny", "b/another", "b/no-model"):
         (tmp_path / name).mkdir(parents=True)
     for name in ("tiny", "another"):

@@ -77,7 +77,7 @@ def test_the_id_is_of_the_shape_alone(kind: Family) -> None:
     assert describe(dataclasses.replace(config, dropout=0.5)).id == one.id, "dropout changes nothing that is traced"
 
 
-def test_the_id_stays_what_saved_files_have() -> None:
+def test_the_id_is_that_of_saved_files() -> None:
     """If the form of a description changes, update this id and the version of saved files."""
     assert describe(ModelConfig(**TINY)).id == "4245e765af602325"
 

@@ -171,7 +171,7 @@ def test_one_embedding_three_ways_is_one_parameter() -> None:
 
 
 @pytest.mark.parametrize("norm_order", NORM_ORDERS)
-def test_an_untrained_translator_is_no_wild_guesser(norm_order: str) -> None:
+def test_an_untrained_translator_is_not_overconfident(norm_order: str) -> None:
     shape = {"vocab_size": 400, "n_layer": 2, "n_head": 4, "d_model": 64, "d_ff": 128, "max_seq_len": 16}
     how = {"norm_order": norm_order, "scale_embeddings": norm_order == "post"}
     model = build(ModelConfig(**shape, family="encoder-decoder", **how))

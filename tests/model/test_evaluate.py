@@ -43,7 +43,7 @@ def test_bits_per_byte_counts_every_token_once(window: int, lengths: list[int]) 
     assert math.isclose(bits_per_byte(model, TOKENIZER, documents), expected, rel_tol=1e-5)
 
 
-def test_a_model_that_knows_nothing_pays_the_whole_vocabulary_for_every_token() -> None:
+def test_a_uniform_model_pays_log2_of_the_vocabulary_for_every_token() -> None:
     model = tiny_model(max_seq_len=8)
     for parameter in model.parameters():
         parameter.zero_()

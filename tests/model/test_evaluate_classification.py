@@ -51,7 +51,7 @@ def test_the_confusion_counts_true_classes_by_row() -> None:
     assert table == [[1, 1, 0], [1, 0, 0], [0, 0, 2]]
 
 
-def test_a_label_that_is_no_class_is_named(classifier: Checkpoint) -> None:
+def test_an_invalid_label_is_named(classifier: Checkpoint) -> None:
     with pytest.raises(ValueError, match="label 3 of 'fine' is not one of the model's classes 0 to 2"):
         accuracy(classifier, [("fine", 3)])
 

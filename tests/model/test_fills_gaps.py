@@ -118,7 +118,7 @@ def test_the_gradient_of_a_gap_reaches_every_token(filler: Checkpoint) -> None:
         gradient_norms(filler, IDS, MASK, row=3)
 
 
-def test_cls_stays_where_it_is(filler: Checkpoint) -> None:
+def test_cls_does_not_move(filler: Checkpoint) -> None:
     with pytest.raises(ValueError, match="there are tokens 1 to 5"):
         swap_tokens(filler, IDS, 0, 1)
     swap = swap_tokens(filler, IDS, 1, 4)[1]

@@ -179,7 +179,7 @@ def test_pad_is_never_sampled(temperature: float) -> None:
         close(step.next.before.sum(), torch.tensor(1.0, dtype=torch.float64))
 
 
-def test_pads_in_a_prompt_move_nobody(tiny: Checkpoint) -> None:
+def test_pads_in_a_prompt_move_no_token(tiny: Checkpoint) -> None:
     """As in a trace, PADs before the text change neither its numbers nor its continuation."""
 
     def nexts(pad: Padding) -> Tensor:

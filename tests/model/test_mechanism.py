@@ -91,7 +91,7 @@ def test_a_trace_agrees_with_itself(toy: Checkpoint, how: str) -> None:
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_pads_move_nobody(toy: Checkpoint, side: str) -> None:
+def test_pads_move_no_token(toy: Checkpoint, side: str) -> None:
     """Its decay depends on positions, so they must reach the mixer."""
     plain, padded = (trace(toy, SOURCE, ["logits"], **target_of(toy, TARGET), pad=Padding(n, side)) for n in (0, 2))
     real = [t for t, i in enumerate(padded.ids) if i != toy.tokenizer.pad_id]
@@ -111,7 +111,7 @@ def test_a_cached_step_is_what_a_trace_says(toy: Checkpoint) -> None:
         assert step.cache_bytes > 0
 
 
-def test_a_fork_goes_on_from_a_copy(shown: Checkpoint) -> None:
+def test_a_fork_continues_from_a_copy(shown: Checkpoint) -> None:
     model, cache = shown.decoder_only, shown.decoder_only.new_cache()
     ids, mask = torch.tensor([SOURCE]), torch.zeros(1, 1, 9, 9, dtype=torch.uint8).triu(1)
     model(ids[:, :4], mask[..., :4, :4], cache=cache)

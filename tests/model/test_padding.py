@@ -48,7 +48,7 @@ def source_axes(name: str) -> set[str]:
 @pytest.mark.parametrize("position", POSITIONS)
 @pytest.mark.parametrize("norm_order", NORM_ORDERS)
 @pytest.mark.parametrize("kind", FAMILIES)
-def test_pads_move_nobody(side: str, position: str, norm_order: str, kind: Family) -> None:
+def test_pads_move_no_token(side: str, position: str, norm_order: str, kind: Family) -> None:
     checkpoint = tiny_checkpoint(kind, position=position, norm_order=norm_order)
     check_padded(checkpoint, list(b"attention"), Padding(6, side))
 
@@ -70,7 +70,7 @@ def test_a_zoo_model_keeps_what_the_app_promises(zoo: Checkpoint, side: str) -> 
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_pads_move_nobody_in_a_zoo_model(zoo: Checkpoint, side: str) -> None:
+def test_pads_move_no_token_in_a_zoo_model(zoo: Checkpoint, side: str) -> None:
     ids, names = zoo.tokenizer.encode(TEXT), ["logits"]
     check_padded(zoo, ids, Padding(9, side), 2e-4)
     options = target_of(zoo, ids)

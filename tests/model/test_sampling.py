@@ -89,7 +89,7 @@ def test_top_p_is_a_share_of_what_top_k_leaves() -> None:
 
 
 @given(some_logits, st.integers(1, 40))
-def test_the_likeliest_come_from_the_largest_down_ties_by_the_lower_id(p: Tensor, n: int) -> None:
+def test_the_most_likely_are_in_order_with_ties_by_the_lower_id(p: Tensor, n: int) -> None:
     expected = sorted(range(len(p)), key=lambda i: (-float(p[i]), i))[:n]
     assert likeliest(p, n).tolist() == expected
 
@@ -137,7 +137,7 @@ def test_draw_takes_the_token_whose_share_holds_u(logits: Tensor, settings: Sett
 
 
 @pytest.mark.parametrize("u", [0.0, 1 - 2**-53])
-def test_the_ends_of_the_line_are_the_likeliest_and_the_least_likely(u: float) -> None:
+def test_the_ends_of_the_line_are_the_most_and_the_least_likely(u: float) -> None:
     dist = distribution(torch.tensor([1.0, 3.0, 2.0, -40.0]), Settings(top_k=3))
     assert draw(dist, u) == (1 if u == 0 else 0)
 

@@ -141,7 +141,7 @@ def test_a_hypothesis_is_as_likely_as_a_trace_says(options: dict[str, Any]) -> N
     assert found.log_p == pytest.approx(log_p, abs=1e-4)
 
 
-def test_pads_that_nobody_sees_change_no_hypothesis() -> None:
+def test_masked_pads_change_no_hypothesis() -> None:
     checkpoint = tiny_checkpoint("encoder-decoder")
     plain = beam_search(checkpoint, SOURCE, beams=3)
     for found, expected in zip(search(checkpoint, Run(SOURCE, pad=Padding(3)), 3), plain, strict=True):

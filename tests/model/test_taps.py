@@ -53,7 +53,7 @@ def test_every_tap_fires_with_the_dimensions_it_names(model: DecoderOnly) -> Non
         assert tensor.shape == (1, *(sizes[dim] for dim in dims[name].split())), name
 
 
-def test_nothing_is_kept_but_what_is_asked_for(model: DecoderOnly) -> None:
+def test_only_requested_tensors_are_kept(model: DecoderOnly) -> None:
     with record([PATTERN]) as recording:
         run(model)
     assert list(recording.tensors) == [PATTERN]

@@ -76,7 +76,7 @@ def test_text_that_has_the_form_keeps_it(text: str) -> None:
 
 
 @given(st.text(alphabet="abc ABC'.,-!\"()n t", max_size=30))
-def test_nothing_but_case_and_spaces_changes_in_plain_text(text: str) -> None:
+def test_only_case_and_spaces_change_in_plain_text(text: str) -> None:
     plain = text.replace("''", '"')
     assert treebank(text).replace(" ", "") == plain.lower().replace(" ", "")
 

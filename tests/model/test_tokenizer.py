@@ -63,7 +63,7 @@ def check_spans(tokens: list[Token], text: str) -> None:
 @example(ids=[0xE3, 0x81])  # the beginning of a character: one �
 @example(ids=[0xED, 0xA0, 0x80])  # a surrogate, which is invalid in UTF-8: three
 @example(ids=[0xF0, 0x9F, 0x98, 0x61, 0xC0, 0xAF])
-def test_spans_lie_in_the_decoded_text_even_where_bytes_are_no_text(ids: list[int]) -> None:
+def test_spans_are_inside_the_decoded_text_even_for_invalid_bytes(ids: list[int]) -> None:
     """A generation may stop inside a character or write invalid bytes: � counts as a character too."""
     tokenizer = TOKENIZERS["bytes"]
     check_spans(tokenizer.tokens(ids), tokenizer.decode(ids))
@@ -108,7 +108,7 @@ def test_special_ids_follow_the_ranks_and_take_no_character(tokenizer: Tokenizer
 
 
 @pytest.mark.parametrize("surrogate", [0xD800, 0xDFFF])
-def test_a_lone_surrogate_is_no_text(surrogate: int) -> None:
+def test_a_lone_surrogate_is_invalid_text(surrogate: int) -> None:
     with pytest.raises(ValueError, match=rf"character 2 \(U\+{surrogate:X}\) is a lone surrogate"):
         STORIES.encode(f"ab{chr(surrogate)}c")
 
@@ -230,7 +230,7 @@ def test_ranks_come_back_from_their_file(learned: tuple[Learner, Tokenizer], tmp
     assert again.vocab_size == 402
 
 
-def test_a_tokenizer_file_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
+def test_a_replaced_tokenizer_file_is_read_again(tmp_path: Path) -> None:
     """tiktoken's own loader keeps a copy in the temporary folder forever, by path, even of local files."""
     path = tmp_path / "tokenizer.tiktoken"
     ranks = {bytes([byte]): byte for byte in range(BYTES)}

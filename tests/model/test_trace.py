@@ -194,7 +194,7 @@ def test_the_causal_mask_is_in_the_stack_that_predicts_and_as_trained_unless_tol
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_pads_are_in_the_source_and_seen_by_nobody(side: str, family: Checkpoint) -> None:
+def test_pads_are_in_the_source_and_no_position_sees_them(side: str, family: Checkpoint) -> None:
     run = trace_text(family, pad=Padding(3, side))
     is_pad = torch.tensor(run.ids) == family.tokenizer.pad_id
     assert is_pad.sum() == 3

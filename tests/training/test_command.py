@@ -147,7 +147,7 @@ def test_a_run_of_no_length_is_refused(how: dict[str, float], data: Path, tmp_pa
     assert not (tmp_path / "run").exists()
 
 
-def test_the_same_command_goes_on(data: Path, tmp_path: Path) -> None:
+def test_the_same_command_resumes(data: Path, tmp_path: Path) -> None:
     for steps in (10, 20):
         folder = run_training(preset="tiny", data=data, device="cpu", steps=steps, out=tmp_path)
     assert json.loads((folder / "card.json").read_text())["steps"] == 20
@@ -170,7 +170,7 @@ def test_a_resumed_run_s_repeated_steps_count_once(tmp_path: Path) -> None:
     assert read_metrics(tmp_path / "nowhere") == []
 
 
-def test_half_a_line_that_a_kill_left_is_no_metrics(tmp_path: Path) -> None:
+def test_half_a_line_from_a_kill_is_skipped(tmp_path: Path) -> None:
     """At the end of the file, or directly followed by the first line of the resumed run."""
     file, whole = tmp_path / "metrics.jsonl", [{"step": step, "tokens": step, "loss": 1.0} for step in (50, 100, 150)]
     lines = [json.dumps(line) for line in whole]

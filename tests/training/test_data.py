@@ -47,7 +47,7 @@ def test_held_out_is_decided_by_the_document_alone(document: str) -> None:
     assert is_held_out(document, 0.5) >= is_held_out(document, 0.2)
 
 
-def test_held_out_is_the_share_asked_for_and_stays_so_for_ever() -> None:
+def test_held_out_is_the_requested_share_and_never_changes() -> None:
     held_out = [n for n in range(5000) if is_held_out(f"document {n}", 0.02)]
     assert 60 < len(held_out) < 140
     assert held_out[:5] == [77, 207, 210, 221, 225], "another split would train shipped models on their validation set"

@@ -50,7 +50,7 @@ def test_batches_mix_neighbours(batches: list[np.ndarray]) -> None:
     lengths=st.lists(st.integers(1, 50), min_size=1, max_size=60), budget=st.integers(1, 200),
     seed=st.integers(0, 2**32),
 )  # fmt: skip
-def test_a_batch_has_examples_none_twice(lengths: list[int], budget: int, seed: int) -> None:
+def test_a_batch_has_distinct_examples(lengths: list[int], budget: int, seed: int) -> None:
     buckets, rng = LengthBuckets(lengths, budget), np.random.default_rng(seed)
     for _ in range(5):
         batch = buckets.draw(rng).tolist()

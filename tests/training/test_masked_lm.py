@@ -162,7 +162,7 @@ def test_it_learns(folder: Path, tmp_path: Path) -> None:
     assert task.validate(trained) == task.validate(trained), "the same gaps every time"
 
 
-def test_a_stopped_run_goes_on_bit_for_bit(folder: Path, tmp_path: Path) -> None:
+def test_a_stopped_run_resumes_bit_for_bit(folder: Path, tmp_path: Path) -> None:
     preset = gap_preset(dropout=0.2)
     whole_run = train(preset, tiny_run(tmp_path / "whole", folder, steps=12))
     train(preset, tiny_run(tmp_path / "parts", folder, steps=12), stop_at(5, signal.SIGTERM))

@@ -36,7 +36,7 @@ def train_a_step(of: Everything, step: int = 3) -> None:
 
 @pytest.mark.parametrize("steps", [1, 2, 5, 9])
 @pytest.mark.parametrize("average", AVERAGES)
-def test_a_run_goes_on_as_if_it_had_never_stopped(average: str, steps: int, tmp_path: Path) -> None:
+def test_a_run_resumes_as_if_it_had_never_stopped(average: str, steps: int, tmp_path: Path) -> None:
     """Stopped before the first checkpoint of an average, or after some or all of them."""
     ours, theirs = everything(1, average), everything(2, average)
     for step in range(steps):

@@ -73,7 +73,7 @@ def stop_at(step: int, signum: int, reports: list[dict[str, Any]] | None = None)
 
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
-def test_a_stopped_run_goes_on_bit_for_bit(signum: int, data: Path, tmp_path: Path, uninterrupted: DecoderOnly) -> None:
+def test_a_stopped_run_resumes_bit_for_bit(signum: int, data: Path, tmp_path: Path, uninterrupted: DecoderOnly) -> None:
     before = signal.getsignal(signum)
     first: list[dict[str, Any]] = []
     train(tiny_preset(), tiny_run(tmp_path, data), stop_at(7, signum, first))
@@ -85,7 +85,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(signum: int, data: Path, tmp_path: Pa
     assert_same_weights(resumed, uninterrupted)
 
 
-def test_a_stopped_run_with_dropout_goes_on_bit_for_bit(data: Path, tmp_path: Path) -> None:
+def test_a_stopped_run_with_dropout_resumes_bit_for_bit(data: Path, tmp_path: Path) -> None:
     """Dropout draws from torch's generator, so its state is part of the run's state."""
     preset = tiny_preset(dropout=0.2)
     whole = train(preset, tiny_run(tmp_path / "whole", data))
@@ -98,7 +98,7 @@ def saved_progress(folder: Path) -> Progress:
         return Progress(**json.loads(state.metadata()["progress"]))
 
 
-def test_a_killed_run_goes_on(data: Path, tmp_path: Path) -> None:
+def test_a_killed_run_resumes(data: Path, tmp_path: Path) -> None:
     """After SIGKILL during a save, the next start resumes from the last saved step and reaches the same weights."""
     process = subprocess.Popen([sys.executable, "-m", "tests.training.helpers", tmp_path / "run", data], cwd=ROOT)
     state, part = tmp_path / "run" / "state.safetensors", tmp_path / "run" / "state.part"

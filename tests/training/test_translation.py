@@ -126,7 +126,7 @@ def test_too_few_pairs_are_refused(tmp_path: Path) -> None:
         prepare(translation_preset(), tmp_path / "run", tmp_path)
 
 
-def test_a_stopped_translator_with_dropout_goes_on_bit_for_bit(folder: Path, tmp_path: Path) -> None:
+def test_a_stopped_translator_with_dropout_resumes_bit_for_bit(folder: Path, tmp_path: Path) -> None:
     """Batches of different lengths and an average of the last checkpoints: the same as in one run."""
     preset = translation_preset(dropout=0.2)
     whole = train(preset, tiny_run(tmp_path / "whole", folder, steps=14))

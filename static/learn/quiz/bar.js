@@ -7,20 +7,20 @@ import { onScore, scoreNow } from "./score.js";
 
 const partsOf = perRoot((root) => {
   const score = h("b", { dataset: { testid: "quiz-score" } });
-  const end = h("button", { class: "btn quiet", type: "button", dataset: { testid: "quiz-end" } }, t("guess.end"));
+  const end = h("button", { class: "btn quiet", type: "button", dataset: { testid: "quiz-end" } }, t("quiz.end"));
   const show = () => {
     const { right, n } = scoreNow();
-    setText(score, n ? t("guess.score", { right, of: n }) : "");
+    setText(score, n ? t("quiz.score", { right, of: n }) : "");
   };
   onScore(show);
   show();
-  replace(root, h("span", null, t("guess.on")), " ", score, h("span", { class: "grow" }), end);
+  replace(root, h("span", null, t("quiz.on")), " ", score, h("span", { class: "grow" }), end);
   return { end };
 });
 
 export default {
   id: "quiz",
-  frame: { place: "top", className: "quiz-bar", title: "guess.button" },
+  frame: { place: "top", className: "quiz-bar", title: "quiz.button" },
   hides: true,
   needs: (state, model) => (state.quiz ? questionNeeds(state, model) : []),
   draw(root, trace, state, actions) {

@@ -15,9 +15,9 @@ import { t } from "../../ui/i18n.js";
 /** @param {string} place @param {On} on */
 export function createSpot(place, on) {
   const node = h("section", {
-    class: "guess",
-    "aria-label": t("guess.button"),
-    dataset: { testid: `guess-${place}` },
+    class: "quiz-card",
+    "aria-label": t("quiz.button"),
+    dataset: { testid: `quiz-${place}` },
     hidden: true,
   });
   let drawn = "";
@@ -37,17 +37,17 @@ export function createSpot(place, on) {
                 ? "asks"
                 : "waits";
       const covers = asked?.how !== "beside" && ["note", "asks", "waits"].includes(mode);
-      host.classList.toggle("guess-covered", covers);
+      host.classList.toggle("quiz-covered", covers);
       node.hidden = mode === "off" || (mode === "waits" && !covers);
       if (node.hidden) return;
       if (node.parentElement !== host) host[place === "generation" ? "append" : "prepend"](node);
       const content = `${mode} ${question?.key} ${asked?.name}`;
       if (content === drawn) return;
       drawn = content;
-      node.className = `guess is-${mode}`;
+      node.className = `quiz-card is-${mode}`;
       if (mode === "asks") replace(node, asking(question, on, node));
       else if (mode === "answered") replace(node, answered(question, /** @type {Answer} */ (answer), on));
-      else replace(node, h("p", { class: "dim" }, t(mode === "note" ? `guess.note.${asked?.name}` : "guess.waiting")));
+      else replace(node, h("p", { class: "dim" }, t(mode === "note" ? `quiz.note.${asked?.name}` : "quiz.waiting")));
     },
   };
 }
@@ -71,19 +71,19 @@ function asking(question, on, node) {
       {
         class: "btn option",
         type: "button",
-        dataset: { testid: "guess-option", index: i },
+        dataset: { testid: "quiz-option", index: i },
         on: { click: () => choose(i) },
       },
       words,
     );
   const show = h(
     "button",
-    { class: "btn quiet", type: "button", dataset: { testid: "guess-show" }, on: { click: () => choose(null) } },
-    t("guess.show"),
+    { class: "btn quiet", type: "button", dataset: { testid: "quiz-show" }, on: { click: () => choose(null) } },
+    t("quiz.show"),
   );
   return [
-    h("p", { class: "ask" }, h("span", { class: "role" }, t("guess.button")), " ", question.asks),
-    h("div", { class: "options", role: "group", "aria-label": t("guess.choose") }, question.options.map(option), show),
+    h("p", { class: "ask" }, h("span", { class: "role" }, t("quiz.button")), " ", question.asks),
+    h("div", { class: "options", role: "group", "aria-label": t("quiz.choose") }, question.options.map(option), show),
     problem,
   ];
 }
@@ -95,21 +95,21 @@ function answered(question, { choice, right, says }, on) {
     class: `verdict-words is-${kind}`,
     tabindex: -1,
     role: "status",
-    dataset: { testid: "guess-verdict", kind },
+    dataset: { testid: "quiz-verdict", kind },
   };
   return [
-    h("p", attrs, h("b", null, t(`guess.${kind}`)), " ", says.map(copyOf)),
+    h("p", attrs, h("b", null, t(`quiz.${kind}`)), " ", says.map(copyOf)),
     more &&
       h(
         "button",
-        { class: "btn", type: "button", dataset: { testid: "guess-more" }, on: { click: () => on.go(more.patch) } },
+        { class: "btn", type: "button", dataset: { testid: "quiz-more" }, on: { click: () => on.go(more.patch) } },
         more.words,
       ),
     h("button", {
       class: "tour-x",
       type: "button",
-      "aria-label": t("guess.close"),
-      title: t("guess.close"),
+      "aria-label": t("quiz.close"),
+      title: t("quiz.close"),
       on: { click: () => on.close(question) },
     }),
   ];

@@ -67,11 +67,11 @@ export function createQuiz({ actions, modelOf, frame }) {
       if (asked && question !== null && !answer) open.add(asked.name);
       spots.get(place)?.draw(host, { question, asked, answer });
     }
-    frame.root.dataset.guess = [...open].join(" "); // the styles cover what else would tell
+    frame.root.dataset.quiz = [...open].join(" "); // the styles cover what else would tell
   }
 
-  replace(button, icon(), h("span", { class: "word" }, t("guess.button")));
-  button.title = t("guess.about");
+  replace(button, icon(), h("span", { class: "word" }, t("quiz.button")));
+  button.title = t("quiz.about");
   button.addEventListener("click", () => actions.set({ quiz: !actions.get().quiz }));
   return (trace, state) => !isEmpty(state) && draw(trace, state);
 }

@@ -43,7 +43,7 @@ def test_source_tokens_with_target_tokens_of_their_own_are_an_alignment_in_any_o
 
 
 @pytest.mark.parametrize("pattern", [SINK, EVEN, 0.5 * SINK + 0.5 * table(*[4] * T), 0.6 * SINK + 0.4 * EVEN])
-def test_rows_that_are_all_the_same_are_none(pattern: Tensor) -> None:
+def test_equal_rows_are_not_an_alignment(pattern: Tensor) -> None:
     assert kinds(pattern)["alignment"] == pytest.approx(0, abs=1e-6)
     assert label(pattern) != "alignment"
 
@@ -54,7 +54,7 @@ def test_a_sink_does_not_hide_an_alignment() -> None:
     assert label(0.95 * SINK + 0.05 * DIAGONAL) is None  # too little weight to call it an alignment
 
 
-def test_even_and_first_are_told() -> None:
+def test_even_and_first_are_recognised() -> None:
     assert label(EVEN) == "spread"
     assert label(table(*[0] * T)) == "first"
     assert label(SINK) is None
@@ -74,7 +74,7 @@ def test_it_is_cramers_v_of_the_table() -> None:
     assert float(got) == pytest.approx(chi / (total * (min(T, S) - 1)))
 
 
-def test_pads_of_the_source_are_no_keys() -> None:
+def test_pads_of_the_source_are_not_keys() -> None:
     pattern = torch.cat((torch.zeros(1, T, 2), SHUFFLED), dim=-1)
     allowed = torch.ones(T, S + 2, dtype=torch.bool)
     allowed[:, :2] = False

@@ -91,7 +91,7 @@ def test_rows_that_have_no_choice_do_not_count() -> None:
         assert all(float(one.rows) == 0 and float(one.score) == 0 for one in counted.values())
 
 
-def test_one_row_is_no_habit() -> None:
+def test_one_row_is_not_enough_for_a_label() -> None:
     ids = [*range(N - 1), 3]  # only the last token has an earlier occurrence
     pattern = looking(*[0] * (N - 1), 4)
     assert scores(pattern, ids)["induction"] == 1
@@ -162,7 +162,7 @@ def test_a_mask_of_its_own_for_each_head() -> None:
     assert both["self"].score.tolist() == [0, 1]
 
 
-def test_tallies_of_texts_add_up_to_those_of_a_corpus() -> None:
+def test_tallies_of_texts_add_up() -> None:
     one, other = self_scores(PREVIOUS, IDS, CAUSAL), self_scores(0.5 * FIRST + 0.5 * SELF, IDS, CAUSAL)
     (head,) = name_heads(add_tallies([{("self", 0): one}, {("self", 0): other}]))
     # 14 rows each: the first puts weight 1 on the previous token, the second none of its half

@@ -73,7 +73,7 @@ def test_next_is_the_token_that_comes_next_and_nothing_at_the_end() -> None:
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_pads_have_no_row_and_move_nobody(side: Any) -> None:
+def test_pads_have_no_row_and_move_no_token(side: Any) -> None:
     for checkpoint in (a_model("decoder-only", "pre"), a_model("encoder-only", "post")):
         plain, padded = logit_lens(checkpoint, SOURCE), logit_lens(checkpoint, SOURCE, pad=Padding(2, side))
         assert padded.rows == [row + 2 * (side == "left") for row in plain.rows]

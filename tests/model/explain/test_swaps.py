@@ -15,7 +15,7 @@ SWAPPED = list(b"attinteon")  # 3 and 6
 
 @pytest.mark.parametrize("order", ["pre", "post", "res-post"])
 @pytest.mark.parametrize("pad", [Padding(), Padding(2, "left"), Padding(2, "right")], ids=["", "left", "right"])
-def test_an_encoder_without_positions_does_nothing_but_permute(order: str, pad: Padding) -> None:
+def test_an_encoder_without_positions_only_permutes(order: str, pad: Padding) -> None:
     for checkpoint in (a_model("encoder-only", order), a_model("encoder-decoder", order)):
         on, off = swap_tokens(checkpoint, SOURCE, 4, 7, pad=pad, **options(checkpoint))
         assert (on.positions, off.positions) == (True, False)

@@ -89,7 +89,7 @@ def test_a_card_keeps_how_many_and_which() -> None:
     assert 5 in kept[2]["always_on"]
 
 
-def test_a_units_examples_stand_in_their_text() -> None:
+def test_a_units_examples_have_their_context() -> None:
     checkpoint = with_extremes(a_model("encoder-decoder", "post"))
     samples = samples_of(checkpoint)
     encoder, *_, decoder = count_units(checkpoint, samples, k=2)

@@ -27,7 +27,7 @@ export function askAttention(trace, state) {
   const head = headLabel(trace.model, { ...state, attention: attention.id });
   return {
     key: `attention ${trace.key} ${attention.id} ${state.layer} ${state.head} ${query}`,
-    asks: phrase(crossed ? "guess.attention.ask_cross" : "guess.attention.ask", {
+    asks: phrase(crossed ? "quiz.attention.ask_cross" : "quiz.attention.ask", {
       head,
       query: namedToken(queries.tokens[query], "q", query),
     }),
@@ -41,7 +41,7 @@ export function askAttention(trace, state) {
         other: name(other.key),
         v: figure(significant(other.weight, 3)),
       };
-      return { right: asked.indexOf(ranked[0]), says: phrase("guess.attention.says", parts) };
+      return { right: asked.indexOf(ranked[0]), says: phrase("quiz.attention.says", parts) };
     },
   };
 }

@@ -12,7 +12,7 @@ export function askClasses(trace) {
   const ranked = [...classes].sort((a, b) => b.probability - a.probability);
   return {
     key: `classes ${trace.key}`,
-    asks: [t("guess.classes.ask")],
+    asks: [t("quiz.classes.ask")],
     options: classes.map(({ name }) => className(name)),
     judge(choice) {
       const other = choice === null || classes[choice] === ranked[0] ? ranked[1] : classes[choice];
@@ -21,7 +21,7 @@ export function askClasses(trace) {
       const gap = figure(number(ranked[0].logit - other.logit, 2));
       return {
         right: classes.indexOf(ranked[0]),
-        says: phrase("guess.classes.says", { name, other: beside, gap, ...shares }),
+        says: phrase("quiz.classes.says", { name, other: beside, gap, ...shares }),
       };
     },
   };

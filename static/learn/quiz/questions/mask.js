@@ -27,7 +27,7 @@ export function askMask(trace, state) {
   return {
     key: `mask ${trace.key} ${attention.id} ${state.layer} ${state.head}`,
     asks: [
-      t(trainedCausal(model) ? "guess.mask.ask_off" : "guess.mask.ask_on", {
+      t(trainedCausal(model) ? "quiz.mask.ask_off" : "quiz.mask.ask_on", {
         head: headLabel(model, { ...state, attention: attention.id }),
       }),
     ],
@@ -43,10 +43,10 @@ export function askMask(trace, state) {
       };
       return {
         right: asked.indexOf(ranked[0]),
-        says: phrase(trainedCausal(model) ? "guess.mask.says_off" : "guess.mask.says_on", parts),
+        says: phrase(trainedCausal(model) ? "quiz.mask.says_off" : "quiz.mask.says_on", parts),
       };
     },
-    more: { words: t("guess.mask.more"), patch: { compare: true, view: "weights" } },
+    more: { words: t("quiz.mask.more"), patch: { compare: true, view: "weights" } },
   };
 }
 

@@ -25,7 +25,7 @@ export function askNext(trace, state) {
   if (asked.length < 2) return null;
   return {
     key: `next ${trace.key} ${row}`,
-    asks: [t("guess.next.ask", { where: whereOf(trace, row) })],
+    asks: [t("quiz.next.ask", { where: whereOf(trace, row) })],
     options: asked.map((rank) => namedToken(candidates[rank])),
     judge: (choice) => ({
       right: asked.indexOf(0),
@@ -47,5 +47,5 @@ function saysOf({ model }, candidates, guessed) {
     other: namedToken(other),
     q: figure(percent(other.before)),
   };
-  return phrase("guess.next.says", { ...parts, rank: rank + 1, vocab: integer(model.vocab_size) });
+  return phrase("quiz.next.says", { ...parts, rank: rank + 1, vocab: integer(model.vocab_size) });
 }

@@ -32,17 +32,17 @@ export function askTemperature(trace, state, actions) {
   };
   return {
     key: `temperature ${trace.key} ${row} ${state.temperature} ${state.topK} ${state.topP}`,
-    asks: phrase("guess.temperature.ask", shares),
-    options: OPTIONS.map((name) => t(`guess.temperature.${name}`)),
+    asks: phrase("quiz.temperature.ask", shares),
+    options: OPTIONS.map((name) => t(`quiz.temperature.${name}`)),
     async judge() {
-      const other = await actions.predict({ ...state, temperature: then }, row, "guess");
+      const other = await actions.predict({ ...state, temperature: then }, row, "quiz");
       const share = other.candidates.find(({ id }) => id === best.id)?.after ?? 0;
       const right = Math.abs(share - best.after) < STAYS ? 2 : share > best.after ? 0 : 1;
       const key = right === 2 ? "same" : then < state.temperature ? "lower" : "higher";
       // A node can only be in one place, so the answer needs its own.
       return {
         right,
-        says: phrase(`guess.temperature.${key}`, {
+        says: phrase(`quiz.temperature.${key}`, {
           ...shares,
           token: namedToken(best),
           p: figure(percent(best.after)),
@@ -50,7 +50,7 @@ export function askTemperature(trace, state, actions) {
         }),
       };
     },
-    more: { words: t("guess.temperature.more", { u: short(then) }), patch: { temperature: then } },
+    more: { words: t("quiz.temperature.more", { u: short(then) }), patch: { temperature: then } },
   };
 }
 

@@ -25,13 +25,13 @@ export function askUnits(trace, state) {
   const vars = () => ({ n: figure(integer(n)), d_ff: integer(d_ff), layer: state.layer });
   return {
     key: `units ${trace.key} ${open.path}`,
-    asks: phrase("guess.units.ask", vars()),
+    asks: phrase("quiz.units.ask", vars()),
     options: asked.map((count) => integer(count)),
     judge(choice) {
       const guessed = choice === null ? n : asked[choice];
       const owner = ffns.find(({ dead }) => dead.length === guessed);
-      if (guessed === n) return { right: asked.indexOf(n), says: phrase("guess.units.right", vars()) };
-      const key = owner ? "guess.units.wrong_layer" : "guess.units.wrong";
+      if (guessed === n) return { right: asked.indexOf(n), says: phrase("quiz.units.right", vars()) };
+      const key = owner ? "quiz.units.wrong_layer" : "quiz.units.wrong";
       return {
         right: asked.indexOf(n),
         says: phrase(key, { ...vars(), guess: integer(guessed), other: owner?.layer ?? "" }),
