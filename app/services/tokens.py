@@ -80,7 +80,7 @@ def as_read(subject: Subject, ids: list[int]) -> list[int]:
 def check_ids(
     tokenizer: Tokenizer, token_ids: Sequence[int], name: str = "token_ids", *, first_allowed: bool
 ) -> list[int]:
-    """`token_ids` as a list; raises `bad_token` for an id outside the vocabulary, for PAD, and for a [CLS] or START
+    """`token_ids` as a list; raises `bad_token` for an id outside the vocabulary, for a PAD, and for a [CLS] or START
     that is not at the beginning, or not `first_allowed` there."""
     for index, token_id in enumerate(token_ids):
         where = f"{name}[{index}]"
@@ -88,7 +88,7 @@ def check_ids(
             last = tokenizer.vocab_size - 1
             message = f"There is no token with id {token_id}."
             raise AppError("bad_token", message, f"Ids run from 0 to {last}.", where=where, got=token_id, limit=last)
-        if token_id == tokenizer.special.pad:
+        if is_only_pad(tokenizer, token_id):
             message = f"{token_id} is PAD, which cannot be part of a text."
             raise AppError("bad_token", message, "Use `pad` to add PADs.", where=where, got=token_id)
         if token_id == tokenizer.special.first and (index or not first_allowed):
@@ -97,6 +97,12 @@ def check_ids(
             message = f"{token_id} is {spelt}, which stands {place}."
             raise AppError("bad_token", message, "Leave it out.", where=where, got=token_id)
     return list(token_ids)
+
+
+def is_only_pad(tokenizer: Tokenizer, token_id: int) -> bool:
+    """Whether an id can only be a PAD: some tokenizers pad with END or with a word."""
+    special = tokenizer.special
+    return token_id == special.pad != special.end and tokenizer.tokens([token_id])[0].special
 
 
 def check_length(n_tokens: int, limit: int, where: str, n_pad: int = 0, what: str = "tokens") -> None:

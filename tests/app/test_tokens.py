@@ -3,13 +3,15 @@ from httpx import AsyncClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.errors import AppError
 from app.services import tokens
 from app.settings import Settings
 from model.checkpoint import ZOO, Checkpoint
 from model.subjects import find_folders
-from model.tokenizer import load
+from model.tokenizer import Special, load
 from tests.app.conftest import Open
 from tests.app.helpers import error_of, refused
+from tests.toys.subject import END, Letters
 
 TOKENIZER = load(ZOO / "stories-gpt" / "tokenizer.tiktoken")
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=80) | st.text("aé注🙂 \n<|endoftext|>", max_size=40)
@@ -89,3 +91,20 @@ async def test_unknown_model(client: AsyncClient) -> None:
 
 def test_the_zoo_is_found() -> None:
     assert "stories-gpt" in find_folders(ZOO)
+
+
+class Shared(Letters):
+    """A tokenizer without a PAD of its own."""
+
+    def __init__(self, pad: int) -> None:
+        self.special = Special(pad=pad, end=END)
+
+
+@pytest.mark.parametrize("pad", [END, 2], ids=["END", "a letter"])
+def test_an_id_that_also_pads_may_be_part_of_a_text(pad: int) -> None:
+    assert tokens.check_ids(Shared(pad), [0, 2, END], first_allowed=False) == [0, 2, END]
+
+
+def test_an_id_that_only_pads_may_not() -> None:
+    with pytest.raises(AppError, match="PAD"):
+        tokens.check_ids(TOKENIZER, [0, TOKENIZER.pad_id], first_allowed=False)
