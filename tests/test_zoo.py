@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 from safetensors import safe_open
 
+from app.services.targets import greedy
+from app.services.tokens import as_read
 from model import checkpoint
-from model.checkpoint import ZOO
-from model.subjects import find_folders
-from model.trace import trace
+from model.checkpoint import ZOO, Checkpoint
+from model.describe import Attention
+from model.subjects import ZooSubject, find_folders
+from model.trace import Trace, trace
 
 EXAMPLES = json.loads((Path(__file__).parents[1] / "static" / "examples.json").read_text(encoding="utf-8"))["examples"]
 MODELS = list(find_folders(ZOO))
@@ -75,13 +78,36 @@ def test_stories_gpt_meets_its_bar() -> None:
 @pytest.mark.parametrize("example", [one for one in EXAMPLES if "at_least" in one], ids=lambda example: example["text"])
 def test_an_example_shows_what_it_says(example: dict[str, Any]) -> None:
     """The chosen query looks most at the chosen key, with at least the promised weight; the text names both."""
-    loaded = checkpoint.load(ZOO / example.get("model", "stories-gpt"))
-    ids = loaded.tokenizer.encode(example["text"])
-    name = f"layers.{example['layer']}.attn.pattern"
-    row = trace(loaded, ids, [name]).tensors[name][example["head"], example["query"]]
+    loaded = checkpoint.load(ZOO / example["model"])
+    run, attention = shown(loaded, example)
+    row = run.tensors[attention.tap("pattern", example["layer"])][example["head"], example["query"]]
     assert int(row.argmax()) == example["key"]
     assert float(row.max()) >= example["at_least"]
-    tokens = loaded.tokenizer.tokens(ids)
+    ids = {"source": run.ids, "target": run.target_ids or []}
+    query = loaded.tokenizer.tokens(ids[attention.queries])[example["query"]].text.strip()
+    key = loaded.tokenizer.tokens(ids[attention.keys])[example["key"]].text.strip()
     for language in ("en", "ja"):
-        assert tokens[example["query"]].text.strip() in example["see"][language]
-        assert tokens[example["key"]].text.strip() in example["see"][language]
+        assert query in example["see"][language]
+        assert key in example["see"][language]
+
+
+def shown(loaded: Checkpoint, example: dict[str, Any]) -> tuple[Trace, Attention]:
+    """The patterns and the logits of an example's run, as the app makes it, and its attention."""
+    subject, description = ZooSubject(loaded), loaded.description
+    attention = description.attention(example.get("attention") or description.attentions[0].id)
+    ids = as_read(subject, loaded.tokenizer.encode(example["text"]))
+    target = {"target": greedy(subject, ids)} if "target" in description.sides else {}
+    return trace(loaded, ids, [*attention.roles["pattern"].taps, description.logits.tap], **target), attention
+
+
+@pytest.mark.parametrize(
+    "example", [one for one in EXAMPLES if one["model"] == "sentiment-encoder" and "at_least" in one],
+    ids=lambda example: example["text"],
+)  # fmt: skip
+def test_a_review_on_a_card_is_read_as_the_card_says(example: dict[str, Any]) -> None:
+    loaded = checkpoint.load(ZOO / "sentiment-encoder")
+    run, _ = shown(loaded, example)
+    assert loaded.config.classes == ("negative", "positive")
+    assert "positive? " in example["see"]["en"]
+    assert "the answer is yes" in example["see"]["en"]
+    assert float(run.tensors["logits"].softmax(-1)[1]) > 0.7
