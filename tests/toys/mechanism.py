@@ -145,9 +145,10 @@ TOYS: dict[str, Any] = {"gated-mean": GatedMean, "hidden-mean": HiddenMean}
 @contextmanager
 def registered() -> Iterator[None]:
     """Context manager: registers both. A mechanism's registry line is all it has outside its file."""
+    new = TOYS.keys() - MECHANISMS.keys()  # inside another `registered`: none, and none to remove
     MECHANISMS.update(TOYS)
     try:
         yield
     finally:
-        for name in TOYS:
+        for name in new:
             del MECHANISMS[name]
