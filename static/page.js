@@ -89,7 +89,6 @@ export function mount(root, store, { models, examples, address, early = null }) 
   const status = createStatus({ root, voice: frame.sentence.status, banner: frame.sentence.banner });
   const live = createTraces(api, { modelNamed: models.named, onWait: status.waiting });
   const traces = createSources(live, api, models);
-  const loader = createLoader(traces, models.named);
   const files = createFileMode(store, { open: traces.open, load: (name) => models.load(name, undefined, 1) });
   const changes = createChanges(store, { models, modelOf: traces.model, files, status, declared: DECLARED });
 
@@ -106,6 +105,7 @@ export function mount(root, store, { models, examples, address, early = null }) 
     t,
   };
   const panels = createPanels(VIEWS, SIDE, actions, traces.model, frame, placeReading);
+  const loader = createLoader(traces, { modelNamed: models.named, bring: panels.load, onWait: status.waiting });
 
   /**
    * Prefetches what the page will need after one of these changes, except explanations.
@@ -118,7 +118,7 @@ export function mount(root, store, { models, examples, address, early = null }) 
       own: mergedOwn(store.get().own, patch.own ?? {}),
     }));
     const needs = new Set(after.flatMap((state) => [...panels.needs(state)]));
-    return [...needs].filter((need) => !/^(explain:|change$)/.test(need));
+    return [...needs].filter((need) => !/^(explain:|code:|change$)/.test(need));
   }
 
   /** @type {Context} */

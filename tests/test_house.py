@@ -123,14 +123,45 @@ def layer(module: str) -> int:
     return LAYERS.index(folder) if rest else -1
 
 
+AT_ONCE = r"""(?:\bfrom|\bimport)\s*["'](\.[^"']+)["']"""
+LATER = r"""\bimport\s*\(\s*["'](\.[^"']+)["']"""
+
+
+def imported(pattern: str) -> dict[str, set[str]]:
+    """What each module of the page imports: with itself (AT_ONCE), or when it is first needed (LATER)."""
+    return {
+        name: {posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) for path in re.findall(pattern, code)}
+        for name, code in javascript("static").items()
+    }
+
+
 def test_imports_only_go_down() -> None:
     upwards = [
-        f"{name} imports {imported}"
-        for name, code in javascript("static").items()
-        for path in re.findall(r"""(?:\bfrom|\bimport)\s*\(?\s*["'](\.[^"']+)["']""", code)
-        if layer(imported := posixpath.normpath(posixpath.join(posixpath.dirname(name), path))) < layer(name)
+        f"{name} imports {path}"
+        for pattern in (AT_ONCE, LATER)
+        for name, paths in imported(pattern).items()
+        for path in paths
+        if layer(path) < layer(name)
     ]
     assert upwards == []
+
+
+def test_the_start_loads_nothing_that_is_loaded_when_it_is_needed() -> None:
+    """One import too many would bring a view's code, and all that it imports, to every start."""
+    at_once, todo, start = imported(AT_ONCE), ["static/main.js", "static/theme.js"], set[str]()
+    while todo:
+        if (name := todo.pop()) not in start:
+            start.add(name)
+            todo += at_once[name]
+    later = set[str]().union(*imported(LATER).values())
+    assert {"static/stations/qkv/draw.js", "static/shell/export_items.js"} <= later
+    assert start & later == set()
+    assert len(start) <= 160, "a new view adds a file or two; anything else can wait"
+
+
+def test_every_import_names_its_file() -> None:
+    """So that these tests can follow it."""
+    assert mentions("static", r"\bimport\s*\(\s*[^\s\"']") == set()
 
 
 SPELLING = {"static/model/description.js", "static/data/version1.js"}

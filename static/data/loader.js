@@ -1,8 +1,6 @@
-/** From a state to a trace, in steps: the overview first, then what the visible panels need. */
+/** From a state to a trace, in steps: the overview first, then what the visible panels need, their code among it. */
 
-import { otherOf } from "../model/compare/runs.js";
-import { rowOf } from "../model/selection.js";
-import { changeOf } from "./changes.js";
+import { asNeeds, byKind, createFetchers } from "./fetchers.js";
 import { createGathering } from "./gather.js";
 import { createLater } from "./later.js";
 import { modelTrace } from "./model_trace.js";
@@ -13,16 +11,17 @@ import { keyOf } from "./request.js";
  * @typedef {import("./model_trace.js").ModelTrace} ModelTrace
  * @typedef {Parameters<typeof modelTrace>[0]} Parts
  * @typedef {(need: string|string[], fields: Partial<Parts>) => void} Arrive  these needs are met: by these parts
- * @typedef {(state: State, trace: ModelTrace, arrive: Arrive, names: string[], soon?: ""|"soon_") => Promise<unknown>} Fetch
  */
 
 /**
  * @param {ReturnType<typeof import("./traces.js").createTraces>} traces
- * @param {(name: string|null) => any} modelNamed  a line of /api/models
+ * @param {{modelNamed: (name: string|null) => any, bring: import("./fetchers.js").Bring, onWait: (waiting: import("./retry.js").Waiting) => void}} page
+ *   `modelNamed`: a line of /api/models; `bring`: the code of these views
  */
-export function createLoader(traces, modelNamed) {
+export function createLoader(traces, { modelNamed, bring, onWait }) {
   let turn = 0;
   const later = createLater(traces);
+  const fetchers = createFetchers(traces, bring, onWait);
 
   /**
    * Load what `needs` names. `onTrace` is called when the overview is here and whenever more is, with the needs that the
@@ -34,6 +33,7 @@ export function createLoader(traces, modelNamed) {
    */
   async function load(state, needs, onTrace) {
     const mine = ++turn;
+    bring(state, codeAmong(needs)).catch(() => {}); // with the overview; what fails is asked for again below
     try {
       const overview = await traces.overview(state);
       if (mine !== turn) return false;
@@ -73,38 +73,6 @@ export function createLoader(traces, modelNamed) {
     return mine === turn;
   }
 
-  /** By kind of need; `names` are the parts after the colon, of all needs of that kind. @type {Record<string, Fetch>} */
-  const fetchers = {
-    detail: async (state, trace, arrive) => arrive("detail", { detail: await traces.detail(state) }),
-    heads: async (state, trace, arrive) => arrive("heads", { heads: await traces.heads(state) }),
-    other: async (state, { model }, arrive) =>
-      arrive("other", { other: await traces.detail(otherOf(state, model), "other") }),
-    prediction: async (state, trace, arrive) => {
-      const row = rowOf(state, trace);
-      arrive("prediction", { predictions: { [row]: await traces.prediction(state, row) } });
-    },
-    counts: async (state, trace, arrive) => arrive("counts", { counts: await traces.counts(state, trace.text) }),
-    change: async (state, trace, arrive) => arrive("change", { change: await changeOf(traces, state, trace) }),
-    // "tensor:…", "weight:…", "explain:…": all tensors of one load are one request, each explanation is a separate one.
-    tensor: async (state, trace, arrive, names, soon = "") =>
-      arrive(asNeeds("tensor", names), { tensors: await traces.tensors(state, names, `${soon}tensors`) }),
-    weight: async (state, trace, arrive, names, soon = "") =>
-      arrive(asNeeds("weight", names), { weights: await traces.parameters(state, names, `${soon}parameters`) }),
-    // "rows:<parameter>": those of the prediction's candidates; a vocabulary is never sent whole.
-    rows: async (state, trace, arrive, names) => {
-      const ids = (await traces.prediction(state, rowOf(state, trace))).candidates.map(idOf);
-      const found = names.map(async (name) => [name, { ids, ...(await traces.rows(state, name, ids)) }]);
-      arrive(asNeeds("rows", names), { rows: Object.fromEntries(await Promise.all(found)) });
-    },
-    explain: (state, trace, arrive, names) =>
-      Promise.all(
-        names.map(async (name) => {
-          const answer = await traces.explain(state, trace, name).catch(refusal);
-          arrive(`explain:${name}`, { explained: { [name]: answer } });
-        }),
-      ),
-  };
-
   /** Cancels what is being loaded: there is nothing to show any more. */
   const cancel = () => void turn++;
 
@@ -131,34 +99,14 @@ export function createLoader(traces, modelNamed) {
   return { load, cancel, soon };
 }
 
-/** Needs by kind, with the names after their colons. @param {string[]} needs @returns {[string, string[]][]} */
-function byKind(needs) {
-  /** @type {Map<string, string[]>} */
-  const kinds = new Map();
-  for (const need of needs) {
-    const [kind, ...name] = need.split(":");
-    kinds.set(kind, [...(kinds.get(kind) ?? []), ...name]);
-  }
-  return [...kinds];
-}
-
-/** @param {{id: number}} token */
-const idOf = ({ id }) => id;
-
-/** @param {string} kind @param {string[]} names */
-const asNeeds = (kind, names) => names.map((name) => `${kind}:${name}`);
-
-/** If an explanation is not available, its panel says so; the other panels are unaffected. @param {any} error */
-function refusal(error) {
-  if (error.status >= 400 && error.status < 500) return { refused: error };
-  throw error;
-}
-
 /**
  * Keeps the model's own target, so that every part of a picture, and the run it is compared with, has the same one.
  * @param {import("../state/store.js").State} state @param {any} meta  of the overview
  */
 function withTarget(state, { target_tokens: tokens }) {
   if (!tokens || state.file !== null || state.targetIds) return state;
-  return { ...state, target: null, targetIds: tokens.map(idOf) };
+  return { ...state, target: null, targetIds: tokens.map((/** @type {{id: number}} */ { id }) => id) };
 }
+
+/** The views whose code is needed. @param {Set<string>} needs */
+const codeAmong = (needs) => byKind([...needs]).find(([kind]) => kind === "code")?.[1] ?? [];

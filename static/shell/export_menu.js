@@ -1,21 +1,19 @@
 /** The export menu: the open picture, all heads, and the numbers behind them, as files. */
 
-import { picturesIn } from "../chart/pictures.js";
-import { exporterOf } from "../export/exporter.js";
-import { snippet } from "../export/snippet.js";
-import { nameOf } from "../export/station_picture.js";
-import { overviewOf, tapOf } from "../model/description.js";
+import { lazy } from "../data/lazily.js";
+import { retrying } from "../data/retry.js";
 import { h, replace, setText } from "../ui/dom.js";
 import { errorText } from "../ui/error_text.js";
 import { t } from "../ui/i18n.js";
 import { createPopover } from "../ui/popover.js";
-import { copy } from "./share.js";
+
+const making = lazy(() => import("./export_items.js"));
 
 /** A picture may still be drawn when the menu opens: how often it looks again. */
 const [LOOKS, LOOK_MS] = [20, 150];
 
 /** @param {HTMLElement} root @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
-export function createExport(root, { chooseFile, views, address, openStation }) {
+export function createExport(root, { chooseFile, views, address, status, openStation }) {
   const button = /** @type {HTMLButtonElement} */ (root.firstElementChild);
   const items = h("div", { class: "export-items" });
   const said = h("p", { class: "said", role: "status", dataset: { testid: "export-said" } });
@@ -43,15 +41,17 @@ export function createExport(root, { chooseFile, views, address, openStation }) 
   const popover = createPopover(root, button, panel, () => {
     setText(said, "");
     said.classList.remove("bad");
-    list(LOOKS);
+    return retrying(making.load, { onWait: status.waiting }).then(() => list(LOOKS), failed);
   });
+  const soon = () => making.load().catch(() => {}); // what fails is asked for again when it is opened
+  for (const event of ["pointerenter", "focus"]) button.addEventListener(event, soon);
 
   /** The items of the menu; looks again for a picture that is still being drawn. @param {number} looks */
   function list(looks) {
     const station = openStation();
+    const { sectionsOf, isDrawn } = /** @type {typeof import("./export_items.js")} */ (making.code);
     replace(items, ...sectionsOf(shown, { run, views, address, station }));
-    const isDrawn = shown[1]?.view === "tokens" || (station && picturesIn(station).length > 0);
-    if (!isDrawn && looks > 0)
+    if (!isDrawn(shown[1], station) && looks > 0)
       setTimeout(() => panel.hidden || items.contains(document.activeElement) || list(looks - 1), LOOK_MS);
   }
 
@@ -62,89 +62,17 @@ export function createExport(root, { chooseFile, views, address, openStation }) 
     try {
       setText(said, t("export.saved", { name: await make() }));
     } catch (error) {
-      console.warn(error);
-      said.classList.add("bad");
-      setText(said, t("export.failed", { message: errorText(error) }));
+      failed(error);
     }
+  }
+
+  function failed(error) {
+    console.warn(error);
+    said.classList.add("bad");
+    setText(said, t("export.failed", { message: errorText(error) }));
   }
 
   return (trace, state, error) => {
     shown = [trace, state, error];
   };
-}
-
-/** The files that can be saved now, in sections. */
-function sectionsOf([trace, state, error], { run, views, address, station }) {
-  if (!trace || error) return [h("p", { class: "dim" }, t(error ? "export.after_error" : "export.nothing"))];
-  const view = views.find(({ id }) => id === state.view) ?? views[0];
-  const pictures = station ? picturesIn(station) : [];
-  address.flush();
-  const save = exporterOf({ trace, state, view, station, pictures, link: address.link() });
-  const item = (name, what, file = name) => itemOf(name, file, () => run(what));
-  const table = (picture) => item("csv", () => save.csv(picture), t("export.csv_of", { name: nameOf(picture) }));
-  const tables = view.id === "tokens" ? [item("csv", save.tokens)] : pictures.map(table);
-  const none = !pictures.length && view.id !== "tokens";
-  return [
-    section("export.picture", none && t("export.no_picture"), [
-      [item("png", save.png), item("svg", save.svg), item("html", save.html)].filter(() => !none),
-      tables,
-    ]),
-    trace.attentions.some(overviewOf) &&
-      section("export.heads", null, [
-        [item("heads-png", save.headsPng, "png"), item("heads-svg", save.headsSvg, "svg")],
-      ]),
-    section(
-      "export.trace",
-      trace.file && t("export.is_file"),
-      trace.file ? [] : [traceItems(item, save, { ...state, attention: trace.attention })],
-    ),
-  ];
-}
-
-function section(key, note, rows) {
-  const lines = rows.map((row) => h("div", { class: "row" }, row));
-  return h("section", null, h("h2", null, t(key)), note && h("p", { class: "dim" }, note), lines);
-}
-
-function itemOf(name, file, click) {
-  const known = {
-    png: "PNG",
-    svg: "SVG",
-    html: t("export.html"),
-    csv: "CSV",
-    safetensors: ".safetensors",
-    npz: ".npz",
-  };
-  return h(
-    "button",
-    { class: "btn", type: "button", dataset: { testid: `export-${name}` }, on: { click } },
-    known[file] ?? file,
-  );
-}
-
-/** Both formats, and the code that loads the one last pointed at. */
-function traceItems(item, save, { attention, layer, head }) {
-  const code = h("code", { dataset: { testid: "snippet" } });
-  const show = (format) =>
-    setText(
-      code,
-      snippet({
-        format,
-        file: save.traceName(format),
-        name: tapOf(attention, layer, overviewOf(attention) ?? "attn_out"),
-        head,
-        what: `layer ${layer}, head ${head}`,
-      }),
-    );
-  const items = ["safetensors", "npz"].map((format) => {
-    const button = item(format, () => save.trace(format));
-    for (const event of ["focus", "pointerenter", "click"]) button.addEventListener(event, () => show(format));
-    return button;
-  });
-  show("safetensors");
-  const taken = h("button", { class: "btn", type: "button", dataset: { testid: "copy-snippet" } }, t("export.copy"));
-  taken.addEventListener("click", async () => {
-    setText(taken, t((await copy(code.textContent)) ? "export.copied" : "export.copy_failed"));
-  });
-  return [items, h("p", { class: "dim" }, t("export.trace_about")), h("pre", { tabindex: 0 }, code), taken];
 }

@@ -28,11 +28,11 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
   const visible = (state) => {
     const view = openView(state);
     const model = modelOf(state);
-    const beside = sides.filter((side) => {
-      const has = hasView(side.view, model, state);
-      if (!has || !side.view.hides) side.panel.hidden = !has; // the view hides itself
-      if (!has) side.panel.setAttribute("aria-busy", "false"); // nothing will arrive for it
-      return has;
+    const beside = sides.filter(({ view, panel }) => {
+      const is = hasView(view, model, state) && (view.shown?.(state) ?? true);
+      if (!is || !view.shown) panel.hidden = !is; // one that comes and goes comes when it is drawn
+      if (!is) panel.setAttribute("aria-busy", "false"); // nothing will arrive for it
+      return is;
     });
     return view ? [{ view, panel: opened, root: open(view) }, ...beside] : beside;
   };
@@ -51,6 +51,12 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
     /** The element of the open station. @param {import("../state/store.js").State} state */
     station: (state) => stations.get(openView(state)),
 
+    /** Bring the code of these views. @param {import("../state/store.js").State} state @param {string[]} ids */
+    load(state, ids) {
+      const asked = [...views, ...sidePanels].filter(({ id }) => ids.includes(id));
+      return Promise.all(asked.map((view) => view.load?.(state, modelOf(state))));
+    },
+
     /** What the visible panels need. @returns {Set<string>} */
     needs: (state) => new Set(visible(state).flatMap(({ view }) => needsOf(view, state, modelOf(state)))),
 
@@ -68,6 +74,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
         panel.setAttribute("aria-busy", String(!complete));
         if (!complete || drawnIn.get(root) === have) continue;
         drawnIn.set(root, have);
+        panel.hidden = false;
         drawSafely(root, () => {
           view.draw(root, trace, state, actions);
           drawn(root, view.id, trace.model);
@@ -120,7 +127,8 @@ function sayWhatLacks(root, text) {
 /** @param {View} view @param {import("../state/store.js").State} state @param {any} model */
 function needsOf(view, state, model) {
   const needs = typeof view.needs === "function" ? view.needs(state, model) : view.needs;
-  return needs.map((need) => named(need, state, model));
+  const code = view.load ? [`code:${view.id}`] : [];
+  return [...code, ...needs.map((need) => named(need, state, model))];
 }
 
 /**

@@ -30,7 +30,7 @@ export function placed(panels, build) {
 }
 
 /** Its empty element. A panel without a title is part of another one. @param {Panel} panel @returns {HTMLElement} */
-export function panelElement({ id, hides, frame: { className, title } }) {
-  const attrs = { class: className, dataset: { panel: id }, hidden: hides };
+export function panelElement({ id, shown, frame: { className, title } }) {
+  const attrs = { class: className, dataset: { panel: id }, hidden: Boolean(shown) };
   return title ? h("section", { ...attrs, "aria-label": t(title) }) : h("div", attrs);
 }

@@ -7,7 +7,7 @@ import { phrase, t } from "../ui/i18n.js";
 /** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
 export function createRibbon({ actions, views, modelOf, frame }) {
   const root = frame.ribbon;
-  const tabs = views.map((view) => tabOf(view, frame.opened.id, actions));
+  const tabs = views.map((view) => tabOf(view, frame.opened.id, actions, modelOf));
   replace(root, h("div", { class: "stations", role: "tablist", "aria-label": t("ribbon.label") }, tabs));
 
   root.addEventListener("keydown", (event) => {
@@ -36,7 +36,9 @@ export function createRibbon({ actions, views, modelOf, frame }) {
   };
 }
 
-function tabOf(view, opened, actions) {
+function tabOf(view, opened, actions, modelOf) {
+  // Pointed at, it brings its code: opening it then takes no longer. What fails is asked for again when it is opened.
+  const soon = () => view.load?.(actions.get(), modelOf(actions.get())).catch(() => {});
   return h(
     "button",
     {
@@ -45,7 +47,7 @@ function tabOf(view, opened, actions) {
       id: newId(`tab-${view.id}`),
       "aria-controls": opened,
       dataset: { testid: "station", view: view.id },
-      on: { click: () => actions.set({ view: view.id }) },
+      on: { click: () => actions.set({ view: view.id }), pointerenter: soon, focus: soon },
     },
     wordOf(view.id),
   );

@@ -1,6 +1,7 @@
 /**
  * The stations of the ribbon, in the order of the forward pass. To add one: a file with
- * `export default {id, needs, draw(root, trace, state, actions)}` and a line here. See ../README.md.
+ * `export default {id, needs, ...lazily(() => import("./draw.js"))}`, its `draw(root, trace, state, actions)`, and a line
+ * here. See ../README.md.
  *
  * @typedef {"detail"|"heads"|"other"|"prediction"|"change"|"counts"|string} Need  or "role:<role>" of the open attention in the
  *   open layer, "tensor:<tap>", "weight:<parameter>", "explain:<question>": what `trace.role(role, layer)`, `trace.tensor(name)`,
@@ -23,13 +24,15 @@
  * @property {Given|((state: import("../state/store.js").State, model: any) => Given|undefined)} [gives]  the answer that it shows, which the quiz
  *   covers until the reader has guessed
  * @property {boolean} [saysWhatLacks]  it is drawn without what a saved trace can never have, and says so itself: by `trace.lacks`
- * @property {boolean} [hides]  of a panel: it hides its place itself, depending on the state
+ * @property {(state: import("../state/store.js").State) => boolean} [shown]  of a panel: whether its place is shown at all
  * @property {string[]} [roles]  that the open attention must have ("overview": whatever its pictures are drawn from)
  * @property {(model: any) => boolean} [has]  whether a model has this at all; by default every one
  * @property {(root: HTMLElement, trace: import("../data/model_trace.js").ModelTrace,
  *   state: import("../state/store.js").State, actions: Actions) => void} draw  called again at every change: updates in place
+ * @property {(state: import("../state/store.js").State, model: any) => Promise<unknown>} [load]  brings the code of `draw`, before it
+ *   is called (../data/lazily.js); code that is here already costs nothing
  * @typedef {View & {frame: {place: string, className: string, title?: string}}} Panel  a view with its
- *   own place on the page ("side", "home", "top", "right", "below" or "foot"), the classes of its element and, as a key of the catalogue, what it is called; it starts hidden if it `hides`
+ *   own place on the page ("side", "home", "top", "right", "below" or "foot"), the classes of its element and, as a key of the catalogue, what it is called; with `shown` it starts hidden
  */
 
 import { hasRoles } from "../model/needs.js";

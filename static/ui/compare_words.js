@@ -2,6 +2,7 @@
 
 import { causalIn, isTrained } from "../model/compare/runs.js";
 import { predictsTokens, writesTarget } from "../model/description.js";
+import { percent } from "./format.js";
 import { attentionWords } from "./head_names.js";
 import { t } from "./i18n.js";
 
@@ -38,4 +39,9 @@ export function whyWords(pairs, reason, model) {
 export function whyDifferent({ padMask, padFollow }) {
   if (!padMask) return t("compare.why_mask");
   return t(padFollow ? "compare.why_unknown" : "compare.why_positions");
+}
+
+/** @param {number} share @param {boolean} exact  otherwise the number comes from float16 and is marked with ≈ */
+export function shareWords(share, exact) {
+  return exact ? percent(share) : `≈\u202f${percent(share)}`;
 }

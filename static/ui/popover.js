@@ -8,14 +8,15 @@ const STEPS = { ArrowDown: 1, ArrowUp: -1 };
  * @param {HTMLElement} root  holds both
  * @param {HTMLButtonElement} button
  * @param {HTMLElement} panel
- * @param {() => void} onOpen  called before it is shown
+ * @param {() => void|Promise<void>} onOpen  called before it is shown; the arrow keys wait for what it returns
  * @returns {{close: () => void}}
  */
 export function createPopover(root, button, panel, onOpen) {
   const set = (open) => {
-    if (open) onOpen();
+    const filled = open ? onOpen() : undefined;
     panel.hidden = !open;
     update(button, { "aria-expanded": open });
+    return filled;
   };
   const close = () => {
     if (panel.hidden) return;
@@ -35,9 +36,9 @@ export function createPopover(root, button, panel, onOpen) {
   });
 
   /** Up and down among the choices; from the button into the panel. @param {KeyboardEvent} event */
-  function walk(event) {
+  async function walk(event) {
     event.preventDefault();
-    if (panel.hidden) set(true);
+    if (panel.hidden) await set(true);
     const items = [...panel.querySelectorAll("button:not([disabled])")];
     const at = items.indexOf(/** @type {any} */ (document.activeElement));
     const to = at < 0 && STEPS[event.key] < 0 ? items.length - 1 : at + STEPS[event.key];

@@ -573,7 +573,7 @@ def test_menu_by_keyboard(page: "Page") -> None:
     panel = page.get_by_test_id("export-panel")
     expect(panel).to_be_visible()
     assert button.get_attribute("aria-expanded") == "true"
-    assert page.evaluate("document.activeElement.dataset.testid") == "export-png"
+    expect(page.get_by_test_id("export-png")).to_be_focused()
     page.keyboard.press("ArrowDown")
     assert page.evaluate("document.activeElement.dataset.testid") == "export-svg"
     page.keyboard.press("Escape")
@@ -585,7 +585,7 @@ def test_without_a_sentence_there_is_only_opening(page: "Page") -> None:
     page.goto("/")
     page.wait_for_selector('body[data-state="empty"]')
     page.get_by_test_id("export").click()
-    assert "type a sentence" in page.get_by_test_id("export-panel").inner_text()
+    expect(page.get_by_test_id("export-panel")).to_contain_text("type a sentence")
     with page.expect_file_chooser():
         page.get_by_test_id("open-file").click()
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { placesOf } from "../../static/learn/quiz/questions/index.js";
+import { placesOf } from "../../static/learn/quiz/places.js";
 import { PANELS } from "../../static/panels/index.js";
 import { placed } from "../../static/shell/places.js";
 import { hasView, VIEWS } from "../../static/stations/index.js";

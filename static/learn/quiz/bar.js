@@ -1,9 +1,13 @@
 /** The line above the panels while the quiz is on: what it does, the score, and how to end it. */
 
+import { lazy } from "../../data/lazily.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { questionNeeds } from "./questions/index.js";
+import { questionNeeds } from "./places.js";
 import { onScore, scoreNow } from "./score.js";
+
+/** What is asked; until it is here, the covers wait. */
+export const questions = lazy(() => import("./questions/index.js"));
 
 const partsOf = perRoot((root) => {
   const score = h("b", { dataset: { testid: "quiz-score" } });
@@ -21,10 +25,10 @@ const partsOf = perRoot((root) => {
 export default {
   id: "quiz",
   frame: { place: "top", className: "quiz-bar", title: "quiz.button" },
-  hides: true,
-  needs: (state, model) => (state.quiz ? questionNeeds(state, model) : []),
+  shown: ({ quiz }) => quiz,
+  needs: questionNeeds,
+  load: questions.load,
   draw(root, trace, state, actions) {
-    /** @type {HTMLElement} */ (root.parentElement).hidden = !state.quiz;
     partsOf(root).end.onclick = () => actions.set({ quiz: false });
   },
 };

@@ -10,8 +10,9 @@ import { explanationOf } from "../../panels/inspector/explanations/index.js";
 import { VIEWS } from "../../stations/index.js";
 import { h, replace, svg } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { questions } from "./bar.js";
 import { createSpot } from "./card.js";
-import { placesOf, QUESTIONS } from "./questions/index.js";
+import { placesOf } from "./places.js";
 import { addGuess } from "./score.js";
 
 /** @param {import("../../page.js").Context} context @returns {import("../../page.js").Draw} */
@@ -46,7 +47,7 @@ export function createQuiz({ actions, modelOf, frame }) {
     const known = {};
     const fresh = trace !== null && trace.key === keyOf(state);
     return (name) => {
-      if (!(name in known)) known[name] = fresh ? QUESTIONS[name](trace, state, actions) : undefined;
+      if (!(name in known)) known[name] = fresh ? questions.code?.QUESTIONS[name](trace, state, actions) : undefined;
       return known[name];
     };
   }

@@ -1,17 +1,12 @@
 /** A list of the heads that changed most: the numbers behind the bars under the overview's pictures. */
 
 import { headChanges, isExact } from "../../model/compare/heads.js";
+import { shareWords } from "../../ui/compare_words.js";
 import { h, replace } from "../../ui/dom.js";
-import { percent } from "../../ui/format.js";
 import { headShort, headWords } from "../../ui/head_names.js";
 import { t } from "../../ui/i18n.js";
 
 const SHOWN = 6;
-
-/** @param {number} share @param {boolean} exact  otherwise the number comes from float16 and is marked with ≈ */
-export function shareWords(share, exact) {
-  return exact ? percent(share) : `≈\u202f${percent(share)}`;
-}
 
 /**
  * @param {Element} root

@@ -3,32 +3,15 @@
  * run.
  */
 
-import { comparable, compared, hasLogits, hasWeights } from "../../model/compare/runs.js";
+import { lazily } from "../../data/lazily.js";
+import { comparable, hasLogits, hasWeights } from "../../model/compare/runs.js";
 import { predictsTokens } from "../../model/description.js";
-import { runWords, whyWords } from "../../ui/compare_words.js";
-import { h, keepingFocus, perRoot, replace, setText } from "../../ui/dom.js";
-import { t } from "../../ui/i18n.js";
-import { drawChangedClasses } from "./classes.js";
-import { drawChangedHeads } from "./heads.js";
-import { drawLeaks } from "./leaks.js";
-import { drawNext } from "./next.js";
-import { verdictOf } from "./verdict.js";
-
-const partsOf = perRoot((root) => {
-  const where = h("span", { class: "dim" });
-  const verdict = h("p", { class: "verdict", role: "status", dataset: { testid: "verdict" } });
-  const part = (name) => h("section", { class: `change-${name}` });
-  const parts = { heads: part("heads"), leaks: part("leaks"), next: part("next") };
-  const title = h("h2", null, h("span", { class: "nowrap" }, t("compare.title")), where);
-  replace(root, title, verdict, h("div", { class: "changes" }, Object.values(parts)));
-  return { where, verdict, ...parts };
-});
 
 export default {
   id: "change",
   frame: { place: "below", className: "panel compare", title: "compare.title" },
   roles: ["overview"],
-  hides: true,
+  shown: ({ compare }) => compare,
   needs: (state, model) => {
     const { pairs } = comparable(state, model);
     if (!state.compare || pairs.length === 0) return [];
@@ -36,37 +19,5 @@ export default {
     const next = hasLogits(pairs) && predictsTokens(model) ? ["prediction"] : [];
     return [...open, ...next, "change"];
   },
-  draw(root, trace, state, actions) {
-    const panel = /** @type {HTMLElement} */ (root.parentElement);
-    panel.hidden = !state.compare;
-    if (panel.hidden) return;
-    const parts = partsOf(root);
-    const { before, after } = compared(state, trace.model);
-    setText(
-      parts.where,
-      t("masks.compare_about", { before: runWords(before, trace.model), after: runWords(after, trace.model) }),
-    );
-    const { pairs, reason } = comparable(state, trace.model);
-    if (reason) drawVerdict(parts.verdict, { text: whyWords(pairs, reason, trace.model), equal: true });
-    else drawVerdict(parts.verdict, verdictOf(trace, state));
-    parts.heads.hidden = !pairs.some(({ what }) => what === "weights");
-    parts.leaks.hidden = !hasWeights(pairs, state, trace.model);
-    parts.next.hidden = !hasLogits(pairs);
-    keepingFocus(root, () => {
-      if (!parts.heads.hidden) drawChangedHeads(parts.heads, trace, state, actions);
-      if (!parts.leaks.hidden) drawLeaks(parts.leaks, trace, state, actions);
-      if (parts.next.hidden) return;
-      if (predictsTokens(trace.model)) drawNext(parts.next, trace, state);
-      else drawChangedClasses(parts.next, trace);
-    });
-  },
+  ...lazily(() => import("./draw.js")),
 };
-
-/** @param {HTMLElement} node @param {{text: string, equal: boolean, weights?: number, next?: number|null}|null} verdict  null: nothing to say */
-function drawVerdict(node, verdict) {
-  node.hidden = verdict === null;
-  if (!verdict) return;
-  setText(node, verdict.text);
-  node.classList.toggle("differs", !verdict.equal);
-  Object.assign(node.dataset, { weights: verdict.weights ?? "", next: verdict.next ?? "" });
-}

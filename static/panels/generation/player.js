@@ -5,11 +5,13 @@
  */
 
 import { ApiError } from "../../data/api.js";
+import { lazy } from "../../data/lazily.js";
 import { writingRequest } from "../../data/request.js";
 import { N_CANDIDATES } from "../../data/traces.js";
 import { followsQuery, queryAt } from "../../model/written.js";
 import { sameValue as same } from "../../state/own.js";
-import { stepsOf } from "./steps.js";
+
+const steps = lazy(() => import("./steps.js"));
 
 const FRAME = 16;
 /** In milliseconds: a picture that takes longer (the server does not respond) does not delay the text. */
@@ -48,6 +50,7 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
     Object.assign(player, { doing, error: null });
     onChange();
     try {
+      await steps.load();
       while (await stream(doing, signal));
       if (!signal.aborted) finish({});
     } catch (error) {
@@ -66,11 +69,12 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
     const settings = settingsOf(get());
     const count = doing === "step" ? 1 : goalOf(path, player.length) - path.ids.length + path.nPrompt;
     const left = new AbortController(); // the loop ended, for any reason
-    const steps = stepsOf(requestOf(path, get(), session.model(), count), AbortSignal.any([signal, left.signal]));
+    const { stepsOf } = /** @type {typeof import("./steps.js")} */ (steps.code);
+    const coming = stepsOf(requestOf(path, get(), session.model(), count), AbortSignal.any([signal, left.signal]));
     let { ids } = path;
     let isFirst = true;
     try {
-      for await (const step of steps) {
+      for await (const step of coming) {
         if (!isFirst) await look(signal);
         const looksElsewhere =
           !isFirst &&

@@ -1,10 +1,10 @@
 /** A bar under each head of the overview: how much of its weight changed between the two runs. */
 
 import { headChanges, isExact } from "../../model/compare/heads.js";
+import { shareWords } from "../../ui/compare_words.js";
 import { h } from "../../ui/dom.js";
 import { headWords, nameOf } from "../../ui/head_names.js";
 import { t } from "../../ui/i18n.js";
-import { shareWords } from "../compare/heads.js";
 
 /** A row of bars, for below a row of pictures. @param {number} nHead @returns {HTMLElement} */
 export function barsRow(nHead) {

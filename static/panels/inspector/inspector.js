@@ -16,6 +16,7 @@ export default {
     const { needs } = explanationOf(VIEWS, state, model);
     return typeof needs === "function" ? needs(state, model) : needs;
   },
+  load: async (state, model) => explanationOf(VIEWS, state, model).load?.(state, model),
   draw(root, trace, state, actions) {
     const explanation = explanationOf(VIEWS, state, trace.model);
     const place = placeOf(root, explanation);

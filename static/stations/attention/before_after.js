@@ -35,7 +35,7 @@ const partsOf = perRoot((root) => {
  * @param {import("../../state/store.js").State} state
  * @param {import("../index.js").Actions} actions
  */
-export function drawBoth(root, trace, state, actions) {
+export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
   const shown = /** @type {import("../../data/model_trace.js").Detail} */ (trace.detail);
   const other = laid(/** @type {any} */ (trace.other), trace, alignmentOf(trace, state));

@@ -3,19 +3,12 @@
 import { UNITS } from "../../model/token_groups.js";
 import { h, replace, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { lines as chosenLines } from "./chosen.js";
 import { drawGroupedWeights } from "./grouped.js";
-import { drawLineHeads, sample, shownHeads } from "./line_heads.js";
-import { drawWeightLines } from "./lines.js";
 import { own } from "./own.js";
 import { canSumCharacters, unitOf } from "./unit_cells.js";
 
 const FORMS = /** @type {const} */ (["matrix", "lines"]);
-
-/** The needs besides the open head's detail. @param {import("../../state/store.js").State} state */
-export function formNeeds(state) {
-  const { as, heads } = own.of(state);
-  return !state.compare && as === "lines" && heads !== null ? ["heads"] : [];
-}
 
 /** @param {HTMLElement} tools @param {HTMLElement} body */
 export function buildForms(tools, body) {
@@ -71,19 +64,8 @@ export function drawForms(parts, trace, state, actions) {
   replace(parts.note, unit !== "tokens" && t(`groups.note_${unit}`));
   parts.places.lines.hidden = !lines;
   parts.places.grouped.hidden = !grouped;
-  if (lines) drawLineHeads(parts.heads, trace, state, actions);
-  if (lines) drawWeightLines(parts.places.lines, trace, state, actions);
+  if (lines) chosenLines.code?.drawLineHeads(parts.heads, trace, state, actions);
+  if (lines) chosenLines.code?.drawWeightLines(parts.places.lines, trace, state, actions);
   if (grouped) drawGroupedWeights(parts.places.grouped, trace, state, actions);
   return lines || grouped;
-}
-
-/** The legend of lines: each head's colour and dash, and what their opacity means; null: no lines are drawn. */
-export function linesLegend(trace, state) {
-  if (state.compare || own.of(state).as !== "lines") return null;
-  const shown = shownHeads(trace, state);
-  const names = Array.isArray(shown) ? shown.map((head) => t("lines.head", { head })) : [];
-  const samples = names.map((name, i) => h("span", { class: "sample-of" }, sample(i, names.length), name));
-  const ramp = [h("span", null, "0"), h("span", { class: "ramp opacity" }), h("span", null, "1")];
-  const words = [h("span", null, t("lines.opacity")), names.length < 2 && ramp];
-  return h("span", { class: "legend", dataset: { testid: "lines-legend" } }, names.length > 1 && samples, words);
 }

@@ -88,3 +88,14 @@ export function sample(i, count) {
     svg("path", { d: "M1 4H25", ...look }),
   );
 }
+
+/** The legend of lines: each head's colour and dash, and what their opacity means; null: no lines are drawn. */
+export function linesLegend(trace, state) {
+  if (state.compare || own.of(state).as !== "lines") return null;
+  const shown = shownHeads(trace, state);
+  const names = Array.isArray(shown) ? shown.map((head) => t("lines.head", { head })) : [];
+  const samples = names.map((name, i) => h("span", { class: "sample-of" }, sample(i, names.length), name));
+  const ramp = [h("span", null, "0"), h("span", { class: "ramp opacity" }), h("span", null, "1")];
+  const words = [h("span", null, t("lines.opacity")), names.length < 2 && ramp];
+  return h("span", { class: "legend", dataset: { testid: "lines-legend" } }, names.length > 1 && samples, words);
+}

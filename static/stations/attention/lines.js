@@ -11,8 +11,10 @@ import { h } from "../../ui/dom.js";
 import { significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedLabel } from "../../ui/token_text.js";
-import { shownHeads } from "./line_heads.js";
+import { drawLineHeads, linesLegend, shownHeads } from "./line_heads.js";
 import { sharedCharacters, unitCells } from "./unit_cells.js";
+
+export { drawLineHeads, linesLegend };
 
 /** How many of a token's weights the text names: for one head, and for each of several. */
 const SAID = { one: 5, each: 3 };

@@ -9,19 +9,10 @@ import { normed, parameter, times } from "./letters.js";
 import { asRow, once, transposed } from "./matrices.js";
 import { productPicture, productSum, stacked } from "./product.js";
 import { shareOf } from "./softmax.js";
+import { answerOf } from "./taps.js";
 
 const last = (model) => (answeringStack(model).final_norm ? normed(mi("X")) : mi("X"));
 const unembedding = (model) => flipped(tiesEmbeddings(model) ? mi("E") : parameter("W", "u"));
-/** The names of the input, the output, and the learned parameters. */
-function namesOf(model) {
-  const { tap, parameters } = model.description.logits;
-  return {
-    state: answeringStack(model).leaves.tap,
-    tap,
-    table: parameters.unembedding,
-    bias: parameters.b_unembedding,
-  };
-}
 
 /** The answers that are shown: the most likely tokens, or all classes. @returns {{ids: number[], names: string[], p: number[]}} */
 function answersOf({ trace, query }) {
@@ -42,7 +33,7 @@ function answersOf({ trace, query }) {
 /** Logits of the answers in every row; a classifier has one row. */
 function shown(context) {
   const { trace, model, query } = context;
-  const logits = trace.tensor(namesOf(model).tap);
+  const logits = trace.tensor(answerOf(model).tap);
   if (trace.classes) return { rows: [context.queries[classRow(trace)]], matrix: asRow(logits), whose: null, at: 0 };
   const { ids } = answersOf(context);
   return {
@@ -56,23 +47,13 @@ function shown(context) {
 const classRow = (trace) => trace.real.start;
 
 export const logits = {
-  why: "logit",
-  gives: "end",
-  needs(step, model) {
-    const { state, tap, table, bias } = namesOf(model);
-    const needs = [`tensor:${state}`, `tensor:${tap}`];
-    const learned = bias ? [`weight:${bias}`] : [];
-    return predictsTokens(model)
-      ? [...needs, "prediction", `rows:${table}`, ...learned]
-      : [...needs, `weight:${table}`, ...learned];
-  },
   formula(step, { model }) {
-    const bias = namesOf(model).bias ? [mo("+"), parameter("b", "u")] : [];
+    const bias = answerOf(model).bias ? [mo("+"), parameter("b", "u")] : [];
     return math(mi("logits"), mo("="), times(last(model), unembedding(model)), ...bias);
   },
   picture(context) {
     const { trace, model } = context;
-    const { state, table, bias } = namesOf(model);
+    const { state, table, bias } = answerOf(model);
     const { rows, matrix, whose } = shown(context);
     const { ids, names } = answersOf(context);
     const states = trace.tensor(state);
@@ -93,20 +74,17 @@ export const logits = {
     return { ...picture, ids };
   },
   explain: (context, picture, row_, col) =>
-    productSum(picture, row_, col, { label: String, tap: namesOf(context.model).tap }),
+    productSum(picture, row_, col, { label: String, tap: answerOf(context.model).tap }),
 };
 
 /** The row's logits over the whole vocabulary, −∞ for tokens that are not candidates. */
 function wholeRow({ trace, model, query }) {
-  const tensor = trace.tensor(namesOf(model).tap);
+  const tensor = trace.tensor(answerOf(model).tap);
   if (trace.classes) return Array.from(tensor.data);
   return Array.from(rowIn(tensor, query), (logit, id) => (model.never_sampled.includes(id) ? -Infinity : logit));
 }
 
 export const answer = {
-  why: "logit",
-  gives: "end",
-  needs: (step, model) => [`tensor:${namesOf(model).tap}`, ...(predictsTokens(model) ? ["prediction"] : [])],
   formula: (step, { model, query }) => {
     const p = predictsTokens(model) ? sub(mi("p"), mn(query + 1)) : mi("p");
     return math(p, mo("="), mi("softmax"), row(mtext("("), mi("logits"), mtext(")")));
@@ -148,6 +126,6 @@ export const answer = {
     const exps = ids.map((id) => shares.terms.values[id]);
     const beyond = { n: shares.terms.values.length - ids.length, sum: sum(shares.terms.values) - sum(exps) };
     const terms = { ...shares.terms, a: exps, values: exps, label: (i) => names[i], beyond };
-    return { ...shares, terms, own: p[col], tap: namesOf(context.model).tap };
+    return { ...shares, terms, own: p[col], tap: answerOf(context.model).tap };
   },
 };

@@ -4,10 +4,10 @@ import { cellIn, products, rowIn, sum } from "../../model/matrix.js";
 import { t } from "../../ui/i18n.js";
 import { frac, math, mi, mn, mo, row, sqrt } from "../../ui/mathml.js";
 import { reasonOf } from "../query_key.js";
-import { tapIn } from "./context.js";
 import { flippedKeys, ofHead, projected, rootOfD, times } from "./letters.js";
 import { headOf, mapped, once, transposed } from "./matrices.js";
 import { productPicture, productSum, stacked } from "./product.js";
+import { tapIn } from "./taps.js";
 
 const both = (row, col) => ({ row, col });
 const feature = (i) => String(i);
@@ -19,9 +19,6 @@ const perHead = (letter, head) => () => ofHead(letter, head);
 const dots = ({ scores, q }) => mapped(scores, "dots", (value) => value * Math.sqrt(q.shape[1]));
 
 export const scores = {
-  why: "weight",
-  gives: "attention",
-  needs: () => ["detail"],
   formula: (step, { head }) => math(times(projected("q", head), flippedKeys(head))),
   picture({ trace: { detail }, head, queries, keys }) {
     return productPicture({
@@ -40,9 +37,6 @@ export const scores = {
 };
 
 export const scale = {
-  why: "weight",
-  gives: "attention",
-  needs: () => ["detail"],
   formula: (step, { head }) =>
     math(
       ofHead("S", head),
@@ -83,9 +77,6 @@ const zeros = ({ mask }) =>
   once(mask, "zeros", () => ({ shape: mask.shape, data: new Float32Array(mask.data.length) }));
 
 export const mask = {
-  why: "weight",
-  gives: "attention",
-  needs: () => ["detail"],
   formula: (step, { head }) => math(ofHead("S", head), mo("+"), mi("M")),
   picture({ trace: { detail }, head, queries, keys }) {
     const one = { whose: "query", rows: queries, cols: keys, lit: both };
@@ -134,9 +125,6 @@ export const mask = {
 
 /** Z of a head = A V. */
 export const av = {
-  why: "z",
-  gives: "attention",
-  needs: (step) => ["detail", `tensor:${tapIn(step, "z")}`],
   formula: (step, { head }) => math(ofHead("Z", head), mo("="), times(ofHead("A", head), projected("v", head))),
   picture({ trace, step, head, queries, keys }) {
     const { detail } = trace;

@@ -3,10 +3,10 @@
 import { cellIn } from "../../model/matrix.js";
 import { t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, mtext } from "../../ui/mathml.js";
-import { tapIn } from "./context.js";
 import { ofHead, projected } from "./letters.js";
 import { headOf, joined } from "./matrices.js";
 import { stacked } from "./product.js";
+import { tapIn } from "./taps.js";
 
 /** @typedef {import("./product.js").Mat} Mat */
 
@@ -17,8 +17,6 @@ const first = ({ attention }, head) => head * attention.d_head;
 
 /** Q, K, V of all heads, and below each the open head's columns. */
 export const heads = {
-  why: "weight",
-  needs: (step) => ["q", "k", "v"].map((name) => `tensor:${tapIn(step, name)}`),
   formula(step, { head }) {
     const columns = () => [
       mtext("["),
@@ -83,8 +81,6 @@ export const heads = {
 
 /** Z: the heads side by side. */
 export const concat = {
-  why: "weight",
-  needs: (step) => [`tensor:${tapIn(step, "z")}`],
   formula: ({ attention }) =>
     math(
       mi("Z"),

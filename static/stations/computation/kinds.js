@@ -1,5 +1,5 @@
 /**
- * What each kind of step needs, shows and computes. To add one: its object in a file in this folder, a line here, a
+ * What each kind of step shows and computes. To add one: its object in a file in this folder, a line here and in needs.js, a
  * place in steps.js.
  */
 
@@ -17,9 +17,6 @@ import { tokens } from "./token_step.js";
 
 /**
  * @typedef {Object} Kind
- * @property {string} why  what the inspector explains meanwhile
- * @property {import("../index.js").Given} [gives]  as a view's
- * @property {(step: import("./steps.js").Step, model: any) => string[]} needs
  * @property {(step: import("./steps.js").Step, context: import("./context.js").Context) => Node|Node[]} formula
  * @property {(context: import("./context.js").Context) => import("./product.js").Picture} [picture]
  * @property {(context: import("./context.js").Context, picture: import("./product.js").Picture, row: number, col: number) => import("./product.js").Arithmetic} [explain]

@@ -7,16 +7,11 @@ import { normed, written } from "./letters.js";
 import { asRow } from "./matrices.js";
 import { stacked } from "./product.js";
 import { mat, streamName, sumName } from "./stream.js";
+import { NORMS } from "./taps.js";
 
 /** A LayerNorm: `of` a step; `input` names its input. */
 function normKind(of, input) {
   return {
-    why: "norm",
-    needs(step) {
-      const { roles, parameters } = of(step);
-      const taps = [roles.input.tap, roles.out.tap].map((tap) => `tensor:${tap}`);
-      return [...taps, ...[parameters.gain, parameters.bias].map((name) => `weight:${name}`)];
-    },
     formula(step) {
       const [x, mean, spread] = [input(step), mi("μ"), sqrt(row(sup(mi("σ"), mn(2)), mo("+"), mi("ε")))];
       return math(normed(x()), mo("="), mi("γ"), mo("⊙"), frac(row(x(), mo("−"), mean), spread), mo("+"), mi("β"));
@@ -67,8 +62,5 @@ function normInput(step) {
   return norm.place === "pre" ? streamName(depthOf(step)) : () => written(kind);
 }
 
-export const norm = normKind(({ sublayer }) => sublayer.norm, normInput);
-export const final = normKind(
-  ({ stack }) => /** @type {import("../../model/description.js").Norm} */ (stack.final_norm),
-  () => () => mi("X"),
-);
+export const norm = normKind(NORMS.norm, normInput);
+export const final = normKind(NORMS.final, () => () => mi("X"));

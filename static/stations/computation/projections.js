@@ -1,11 +1,11 @@
 /** Q, K, V, W_O, W₁ and W₂: a matrix of tokens times a learned matrix, plus a bias. */
 
-import { parameterOf } from "../../model/description.js";
 import { math, mi, mo, mtext, row } from "../../ui/mathml.js";
-import { depthOf, isForeign, readBy, tapIn } from "./context.js";
+import { depthOf } from "./context.js";
 import { memory, normed, parameter, projected, stream, times, written } from "./letters.js";
 import { asRow, joined, transposed } from "./matrices.js";
 import { productPicture, productSum, stacked } from "./product.js";
+import { isForeign, LINEAR } from "./taps.js";
 
 const feature = (i) => String(i);
 
@@ -16,16 +16,12 @@ const inputName = (step) => () => {
 };
 
 /**
- * A kind of step that is one Linear. `of(step, model)` returns what differs: the taps `input` and `output`, the parameters
- * `weight` and `bias` (null: none), their letter's `index`, names, and whose rows they are.
+ * A kind of step that is one Linear: beside its taps and parameters, `look(step)` says their letter's `index`, names, and whose
+ * rows they are.
  */
-function linearKind(of, why) {
+function linearKind(kind, look) {
+  const of = (step, model) => ({ ...LINEAR[kind](step, model), ...look(step) });
   return {
-    why,
-    needs(step, model) {
-      const { input, output, weight, bias } = of(step, model);
-      return [`tensor:${input}`, `tensor:${output}`, `weight:${weight}`, ...(bias ? [`weight:${bias}`] : [])];
-    },
     formula(step, { model }) {
       const { index, bias, inputOf: x, outputOf: y } = of(step, model);
       const shift = bias ? [mo("+"), parameter("b", index)] : [];
@@ -71,71 +67,32 @@ function linearKind(of, why) {
 
 /** @param {"q"|"k"|"v"} name */
 const projection = (name) =>
-  linearKind(
-    (step, model) => ({
-      input: readBy(model, name, step),
-      output: tapIn(step, name),
-      weight: parameterOf(step.attention, step.layer, `w_${name}`),
-      bias: parameterOf(step.attention, step.layer, `b_${name}`),
-      index: name,
-      role: name,
-      split: "out",
-      whose: name === "q" ? "query" : "key",
-      inputOf: isForeign(name, step) ? memory : inputName(step),
-      outputOf: () => projected(name),
-    }),
-    "weight",
-  );
+  linearKind(name, (step) => ({
+    index: name,
+    role: name,
+    split: "out",
+    whose: name === "q" ? "query" : "key",
+    inputOf: isForeign(name, step) ? memory : inputName(step),
+    outputOf: () => projected(name),
+  }));
 
 export const q = projection("q");
 export const k = projection("k");
 export const v = projection("v");
 
 /** Concat(heads) · W_O + b_O */
-export const wo = linearKind(
-  (step) => ({
-    input: tapIn(step, "z"),
-    output: step.sublayer.writes.tap,
-    weight: parameterOf(step.attention, step.layer, "w_o"),
-    bias: parameterOf(step.attention, step.layer, "b_o"),
-    index: "o",
-    split: "in",
-    inputOf: () => mi("Z"),
-    outputOf: () => written("attention"),
-  }),
-  "z",
-);
+export const wo = linearKind("wo", () => ({
+  index: "o",
+  split: "in",
+  inputOf: () => mi("Z"),
+  outputOf: () => written("attention"),
+}));
 
-export const w1 = linearKind(
-  (step) => ({
-    input: step.sublayer.input.tap,
-    output: step.sublayer.roles.pre.tap,
-    weight: step.sublayer.parameters.w_1,
-    bias: step.sublayer.parameters.b_1,
-    index: 1,
-    inputOf: inputName(step),
-    outputOf: () => mi("pre"),
-  }),
-  "unit",
-);
-
-export const w2 = linearKind(
-  ({ sublayer: { roles, writes, parameters } }) => ({
-    input: roles.post.tap,
-    output: writes.tap,
-    weight: parameters.w_2,
-    bias: parameters.b_2,
-    index: 2,
-    inputOf: () => mi("post"),
-    outputOf: () => written("ffn"),
-  }),
-  "unit",
-);
+export const w1 = linearKind("w1", (step) => ({ index: 1, inputOf: inputName(step), outputOf: () => mi("pre") }));
+export const w2 = linearKind("w2", () => ({ index: 2, inputOf: () => mi("post"), outputOf: () => written("ffn") }));
 
 /** pre = X W₁ + b₁, post = max(0, pre). */
 export const relu = {
-  why: "unit",
-  needs: ({ sublayer: { roles } }) => [`tensor:${roles.pre.tap}`, `tensor:${roles.post.tap}`],
   formula: () =>
     math(
       mi("post"),

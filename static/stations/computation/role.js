@@ -1,29 +1,17 @@
 /** A role without a step of its own: one head of it, and its equation, if its mechanism gives one. */
 
 import { identityOf } from "../../model/description.js";
-import { elementOf, headOf, isKnown } from "../../model/identities.js";
+import { elementOf, headOf } from "../../model/identities.js";
 import { cellIn } from "../../model/matrix.js";
 import { math, mi, mo, mtext, row } from "../../ui/mathml.js";
-import { tapIn } from "./context.js";
 import { stacked } from "./product.js";
 import { roleOf } from "./steps.js";
-
-/** The tensors and parameters of the step, by their names in the equation: [kind of need, name]. */
-function namesOf(step) {
-  const { attention, layer } = step;
-  const identity = identityOf(attention, roleOf(step));
-  const all = [roleOf(step), ...(isKnown(identity) ? (identity?.of ?? []) : [])];
-  const name = (one) =>
-    attention.roles[one] ? ["tensor", tapIn(step, one)] : ["weight", attention.parameters[one]?.[layer]];
-  return Object.fromEntries(all.map((one) => [one, name(one)]).filter(([, [, found]]) => found));
-}
+import { namesOf, tapIn } from "./taps.js";
 
 const crossed = ({ attention }, role) => attention.roles[role].dims.endsWith("query key");
 const isKeys = ({ attention }, role) => ["k", "v"].includes(role) || /\bkey d_/.test(attention.roles[role].dims);
 
 export const role = {
-  why: "role",
-  needs: (step) => Object.values(namesOf(step)).map(([kind, name]) => `${kind}:${name}`),
   formula(step) {
     const name = roleOf(step);
     const identity = identityOf(step.attention, name);

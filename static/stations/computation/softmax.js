@@ -2,16 +2,13 @@
 
 import { cellIn, rowIn, sum } from "../../model/matrix.js";
 import { math, mi, mo, mtext, row } from "../../ui/mathml.js";
-import { tapIn } from "./context.js";
 import { ofHead } from "./letters.js";
 import { stacked } from "./product.js";
+import { tapIn } from "./taps.js";
 
 const masked = (head) => row(ofHead("S", head), mo("+"), mi("M"));
 
 export const softmaxStep = {
-  why: "weight",
-  gives: "attention",
-  needs: () => ["detail"],
   formula: (step, { head }) =>
     math(ofHead("A", head), mo("="), mi("softmax"), row(mtext("("), masked(head), mtext(")"))),
   picture({ trace: { detail }, head, queries, keys }) {

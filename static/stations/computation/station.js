@@ -3,56 +3,12 @@
  * and for any element of a result the row and the column it comes from.
  */
 
-import { h, keepingFocus, newId, perRoot, replace, setText, update } from "../../ui/dom.js";
-import { headTitle } from "../../ui/head_names.js";
-import { t } from "../../ui/i18n.js";
-import { drawBoard } from "./board.js";
-import { contextOf } from "./context.js";
-import { aboutStep, kindOf, stepName } from "./kinds.js";
+import { lazily } from "../../data/lazily.js";
+import { knownOf } from "./needs.js";
 import { own } from "./own.js";
-import { opening, openStep, stepsOf } from "./steps.js";
-import { buildSum } from "./sum.js";
-import { buildWalk, drawWalk } from "./walk.js";
+import { openStep, stepsOf } from "./steps.js";
 
 const openOf = (state, model) => openStep(stepsOf(model, state), model, state);
-
-const partsOf = perRoot((root) => {
-  const id = newId("computation");
-  const way = (name) =>
-    h("button", { type: "button", dataset: { testid: `way-${name}` } }, t(`computation.way_${name}`));
-  const parts = {
-    ...{ id, width: 0 },
-    title: h("h1", { dataset: { testid: "opened-title" } }),
-    ways: { one: way("one"), all: way("all") },
-    place: h("div"),
-    formula: h("div", { class: "formula", dataset: { testid: "computation-formula" } }),
-    about: h("p", { class: "dim about" }),
-    leads: h("button", { class: "btn", type: "button", hidden: true, dataset: { testid: "walk-leads" } }),
-    lacks: h("p", { class: "panel-lacks" }),
-    list: h("div", { class: "computation-list" }),
-    picture: h("div"),
-    mats: h("div"),
-    scale: h("p", { class: "dim scale", dataset: { testid: "computation-scale" } }),
-    sum: buildSum(id),
-    walk: /** @type {any} */ (null),
-    board: /** @type {any} */ (null), // the step that is drawn: see computation/board.js
-    again: () => {},
-  };
-  const ways = h("div", { class: "seg", role: "group", "aria-label": t("computation.way") }, Object.values(parts.ways));
-  parts.picture.append(parts.mats, parts.scale);
-  root.append(
-    h("div", { class: "bar" }, parts.title, h("span", { class: "grow" }), ways),
-    parts.place,
-    parts.formula,
-    parts.about,
-    parts.leads,
-    parts.lacks,
-    parts.list,
-    parts.picture,
-  );
-  new ResizeObserver(() => root.clientWidth && root.clientWidth !== parts.width && parts.again()).observe(root);
-  return parts;
-});
 
 export default {
   id: "computation",
@@ -60,78 +16,9 @@ export default {
   saysWhatLacks: true, // the walk continues without it
   needs(state, model) {
     const step = openOf(state, model);
-    return kindOf(step).needs(step, model);
+    return knownOf(step).needs(step, model);
   },
-  why: (state, model) => kindOf(openOf(state, model)).why,
-  gives: (state, model) => kindOf(openOf(state, model)).gives,
-  draw(root, trace, state, actions) {
-    const parts = partsOf(root);
-    const steps = stepsOf(trace.model, state);
-    const step = openStep(steps, trace.model, state);
-    const context = contextOf(trace, state, step);
-    parts.width = root.clientWidth;
-    parts.again = () => this.draw(root, trace, state, actions); // the drawn state: a newer one may need data that has not arrived
-    walkOf(parts, actions);
-    drawWalk(parts.walk, steps, step, trace.model);
-    drawHeading(parts, context);
-    drawChoices(parts, context, state, actions);
-    drawBody(parts, context, state, actions);
-    parts.walk.player.drawn();
-    prefetch(steps, step, actions);
-  },
+  why: (state, model) => knownOf(openOf(state, model)).why,
+  gives: (state, model) => knownOf(openOf(state, model)).gives,
+  ...lazily(() => import("./draw.js")),
 };
-
-function walkOf(parts, actions) {
-  if (parts.walk) return;
-  parts.walk = buildWalk(actions, (to) => actions.set({ ...opening(to), view: "computation" }));
-  replace(parts.place, parts.walk.controls, parts.walk.element);
-}
-
-/** The step's number, its formula, and a sentence. */
-function drawHeading(parts, context) {
-  const { step, model, layer, head, trace } = context;
-  setText(parts.title, headTitle(model, { attention: trace.attention.id, layer, head }));
-  const name = h("b", { class: "step-name" }, stepName(step.kind));
-  replace(parts.formula, name, h("span", { class: "formulas" }, kindOf(step).formula(step, context)));
-  const crossed = step.group === "cross_attn" && ["q", "k", "v"].includes(step.kind);
-  setText(
-    parts.about,
-    [aboutStep(step.kind), crossed && t(`computation.about.cross_${step.kind}`), kindOf(step).note?.(step)]
-      .filter(Boolean)
-      .join(" "),
-  );
-}
-
-/** The choice of one token or all, and the link into a block, if there is one. */
-function drawChoices(parts, { step, model }, state, actions) {
-  const leads = kindOf(step).leads?.(step);
-  parts.leads.hidden = leads === undefined;
-  if (leads !== undefined) setText(parts.leads, t("computation.leads", { layer: leads }));
-  parts.leads.onclick = () => {
-    const into = stepsOf(model, { ...actions.get(), layer: leads }).find(({ group }) => group !== "in");
-    actions.set({ layer: leads, ...opening(/** @type {import("./steps.js").Step} */ (into)) });
-  };
-  for (const [way, button] of Object.entries(parts.ways)) {
-    update(button, { "aria-pressed": way === own.of(state).way });
-    button.onclick = () => actions.set(own.patch({ way: /** @type {any} */ (way) }));
-  }
-}
-
-function drawBody(parts, context, state, actions) {
-  const { step, trace, model } = context;
-  const { list, needs } = kindOf(step);
-  const lacks = needs(step, model).map(trace.lacks).find(Boolean);
-  parts.lacks.hidden = !lacks;
-  parts.list.hidden = !list;
-  parts.picture.hidden = Boolean(list || lacks);
-  if (lacks) setText(parts.lacks, t(lacks));
-  else if (list) keepingFocus(parts.list, () => replace(parts.list, list(context, actions)));
-  else drawBoard(parts, context, state, actions);
-}
-
-/** Prefetches the needs of the neighbouring steps and of their explanations, once this one is drawn. */
-function prefetch(steps, step, actions) {
-  const at = steps.indexOf(step);
-  const near = [steps[at + 1], steps[at - 1]].filter(Boolean);
-  setTimeout(() => actions.soon(near.map(opening)).catch(() => {}), 0);
-}

@@ -3,10 +3,11 @@
 import { cellIn } from "../../model/matrix.js";
 import { math, mi, mn, mo, mtext, row, sqrt, sub } from "../../ui/mathml.js";
 import { isScaled, scalingWords } from "../embedding/scaling.js";
-import { depthOf, sumOf } from "./context.js";
+import { depthOf } from "./context.js";
 import { normed, stream, written } from "./letters.js";
 import { mapped } from "./matrices.js";
 import { stacked } from "./product.js";
+import { firstOf, SKIPPED, sumOf } from "./taps.js";
 
 const both = (row, col) => ({ row, col });
 export const mat = (id, op, name, matrix, queries, more = {}) => ({
@@ -22,14 +23,9 @@ export const mat = (id, op, name, matrix, queries, more = {}) => ({
 
 /** √d_model, if the model scales its embeddings by it. */
 const factor = ({ embedding }) => embedding.scale ?? 1;
-const first = ({ layers }) => layers[0].sublayers[0].reads.tap;
-const last = (list) => list[list.length - 1];
 
 export const embed = {
-  why: "weight",
   note: ({ stack }) => scalingWords(stack),
-  needs: ({ stack }) =>
-    [...Object.values(stack.embedding.roles).map(({ tap }) => tap), first(stack)].map((tap) => `tensor:${tap}`),
   formula({ stack }) {
     const scaled = isScaled(stack) ? [sqrt(sub(mi("d"), mi("model"))), mo("·")] : [];
     return math(
@@ -66,7 +62,7 @@ export const embed = {
       mat("e", "", () => row(mi("E"), mtext("["), mi("id"), mtext("]")), rows, queries, { learned: true }),
       ...scaled,
       ...(positions ?? []),
-      mat("x", "=", () => mi("X"), trace.tensor(first(stack)), queries),
+      mat("x", "=", () => mi("X"), trace.tensor(firstOf(stack)), queries),
     ]);
   },
   /** @returns {import("./product.js").Arithmetic} */
@@ -92,16 +88,14 @@ export const embed = {
       lines,
       total: e * factor(stack) + p,
       own: cellIn(result.matrix, query, col),
-      tap: first(stack),
+      tap: firstOf(stack),
     };
   },
 };
 
 /** The blocks that the walk skips: the stream before and after them. */
-function skipped(from, to, of) {
+function skipped(kind, of) {
   return {
-    why: "weight",
-    needs: (step) => [`tensor:${from(step)}`, `tensor:${to(step)}`],
     formula(step) {
       const { first, last } = of(step);
       const block = (layer) => sub(mi("Block"), mn(layer));
@@ -111,9 +105,10 @@ function skipped(from, to, of) {
     picture({ trace, step, queries }) {
       const named = (layer) => () => sub(mi("X"), mn(layer));
       const { first, last } = of(step);
+      const { from, to } = SKIPPED[kind](step);
       return stacked([
-        mat("a", "", named(first), trace.tensor(from(step)), queries),
-        mat("c", "→", named(last + 1), trace.tensor(to(step)), queries),
+        mat("a", "", named(first), trace.tensor(from), queries),
+        mat("c", "→", named(last + 1), trace.tensor(to), queries),
       ]);
     },
     /**
@@ -135,17 +130,12 @@ function skipped(from, to, of) {
   };
 }
 
-export const before = skipped(
-  ({ stack }) => first(stack),
-  ({ stack, layer }) => stack.layers[layer].sublayers[0].reads.tap,
-  ({ layer }) => ({ first: 0, last: layer - 1, leads: layer - 1 }),
-);
-
-export const rest = skipped(
-  ({ stack, layer }) => last(stack.layers[layer].sublayers).leaves.tap,
-  ({ stack }) => last(last(stack.layers).sublayers).leaves.tap,
-  ({ stack, layer }) => ({ first: layer + 1, last: stack.layers.length - 1, leads: layer + 1 }),
-);
+export const before = skipped("before", ({ layer }) => ({ first: 0, last: layer - 1, leads: layer - 1 }));
+export const rest = skipped("rest", ({ stack, layer }) => ({
+  first: layer + 1,
+  last: stack.layers.length - 1,
+  leads: layer + 1,
+}));
 
 /** @returns {() => Node} */
 export const streamName = (depth) => () => stream(depth);
@@ -156,8 +146,6 @@ const addedName =
     norm?.place === "res-post" ? normed(written(kind)) : written(kind);
 
 export const residual = {
-  why: "weight",
-  needs: ({ sublayer }) => Object.values(sumOf(sublayer)).map((tap) => `tensor:${tap}`),
   formula(step) {
     const depth = depthOf(step);
     const sum_ = [stream(depth), mo("+"), addedName(step)()];

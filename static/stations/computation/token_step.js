@@ -6,8 +6,6 @@ import { math, mi, mn, mo } from "../../ui/mathml.js";
 import { tokenText } from "../../ui/token_text.js";
 
 export const tokens = {
-  why: "weight",
-  needs: () => [],
   formula: (step, { model }) =>
     math(
       mi("text"),

@@ -27,7 +27,6 @@ const partsOf = perRoot((place) => {
 });
 
 export default {
-  needs: () => ["explain:neighbours"],
   draw(place, trace, state, actions) {
     const parts = partsOf(place);
     const found = trace.explained.neighbours;

@@ -41,7 +41,6 @@ const partsOf = perRoot((place) => {
 });
 
 export default {
-  needs: () => ["explain:positions"],
   draw(place, trace, state, actions) {
     const parts = partsOf(place);
     const { meta, tensors } = trace.explained.positions;

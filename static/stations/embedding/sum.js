@@ -14,15 +14,10 @@ import { buildPager, counting, drawPager, pageOf, pageSize } from "../dimension_
 import { labelsOf } from "../query_key.js";
 import { fullGap, sharedScales } from "./numbers.js";
 import { isScaled, scalingWords } from "./scaling.js";
+import { summandsOf } from "./tabs.js";
 
 const NAMES = /** @type {const} */ (["embedding", "position", "x"]);
 const SIGNS = { embedding: "", position: "+", x: "=" };
-
-/** The taps by name; without positions, `position` is left out. @param {import("../../model/description.js").Stack} stack */
-function tapsOf({ embedding: { roles }, layers }) {
-  const taps = { embedding: roles.embedding, position: roles.positional, x: layers[0].sublayers[0].reads };
-  return NAMES.flatMap((name) => (taps[name] ? [{ name, tap: taps[name].tap }] : []));
-}
 
 const partsOf = perRoot((place) => {
   const line = h("div", { class: "embedding-sum", "aria-live": "polite", dataset: { testid: "sum-of-cell" } });
@@ -57,10 +52,9 @@ function nameOf(name) {
 const token = () => [mi("E"), mo("["), mi("id"), mo("]")];
 
 export default {
-  needs: (stack) => tapsOf(stack).map(({ tap }) => `tensor:${tap}`),
   draw(place, trace, state, actions) {
     const parts = partsOf(place);
-    const taps = tapsOf(actions.stack);
+    const taps = summandsOf(actions.stack);
     const tensors = taps.map(({ tap }) => trace.tensor(tap));
     const x = tensors[tensors.length - 1];
     const [n, dModel] = x.shape;

@@ -36,7 +36,6 @@ const partsOf = perRoot((place) => {
 });
 
 export default {
-  needs: () => ["explain:swap"],
   sides: false, // tokens change places in the sentence itself
   draw(place, trace, state, actions) {
     const parts = partsOf(place);

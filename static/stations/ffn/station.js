@@ -1,35 +1,9 @@
 /** The FFN of a layer: its units on each token before and after ReLU, and the strongest tokens of a unit. */
 
-import { rampStops } from "../../chart/colour.js";
-import { legendOf, signedScale } from "../../chart/matrix/scale.js";
-import { can, stacksOf } from "../../model/description.js";
-import { rowIn } from "../../model/matrix.js";
-import { position } from "../../model/selection.js";
-import { chosenUnit } from "../../model/units.js";
-import { choice } from "../../state/fields.js";
-import { ownState } from "../../state/own.js";
-import { h, perRoot } from "../../ui/dom.js";
-import { integer, number } from "../../ui/format.js";
-import { t } from "../../ui/i18n.js";
-import { math, mi, mn, mo, mtext, row, sub } from "../../ui/mathml.js";
-import { buildLayerStation, drawStrip, part, segment } from "../activation_parts.js";
-import { drawCounts } from "./counts.js";
-import { ffnOf, orderOf } from "./data.js";
-import { drawMap } from "./map.js";
-import { drawPage, pageSize } from "./page.js";
-import { drawTokensOf, drawUnitsOf } from "./strongest.js";
-
-const partsOf = perRoot((root) => {
-  const parts = buildLayerStation(root);
-  const [shown, sort] = [segment("ffn.shown", ["pre", "post"]), segment("ffn.sort", ["id", "activation"])];
-  parts.tools.append(shown.box, sort.box);
-  const [map, page, units, tokens, counts] = ["map", "page", "units", "tokens", "counts"].map(part);
-  const pair = h("div", { class: "act-halves" }, units.element, tokens.element);
-  parts.body.append(map.element, page.element, pair, counts.element);
-  return { ...parts, shown, sort, map, page, units, tokens, counts };
-});
-
-const own = ownState("ffn", { shown: choice("post", "pre"), sort: choice("id", "activation") });
+import { lazily } from "../../data/lazily.js";
+import { can } from "../../model/description.js";
+import { ffnOf } from "./data.js";
+import { own } from "./own.js";
 
 export default {
   id: "ffn",
@@ -41,78 +15,5 @@ export default {
     const { pre, post } = ffnOf(state, model);
     return [`tensor:${pre}`, `tensor:${post}`, "explain:units"];
   },
-  draw(root, trace, state, actions) {
-    const parts = partsOf(root);
-    const shown = shownOf(parts, trace, state);
-    const pick = (name) => (value) => actions.set(own.patch({ [name]: value }));
-    parts.shown.show(shown.shown, pick("shown"));
-    parts.sort.show(shown.sort, pick("sort"));
-    drawStrip(parts, titleOf(trace.model, shown.ffn, state), stripOf(shown));
-    const choose = (patch) => actions.set({ query: shown.query, ffnUnit: shown.unit, ...patch });
-    drawMap(parts.map, shown, choose);
-    drawPage(parts.page, trace, shown, choose);
-    drawUnitsOf(parts.units, trace, shown, choose);
-    drawTokensOf(parts.tokens, trace, shown, choose);
-    drawCounts(parts.counts, trace, shown, choose);
-  },
+  ...lazily(() => import("./draw.js")),
 };
-
-/**
- * The data to draw, and the selection in it.
- * @param {ReturnType<typeof partsOf>} parts
- */
-function shownOf({ page }, trace, state) {
-  const wish = own.of(state);
-  const ffn = ffnOf(state, trace.model);
-  const [pre, post] = [trace.tensor(ffn.pre), trace.tensor(ffn.post)];
-  const { query } = position(state, trace);
-  const n = post.shape[1];
-  const unit = chosenUnit(state, rowIn(post, query));
-  const order = orderOf(wish.sort, rowIn(pre, query));
-  const size = pageSize(page.element.clientWidth);
-  const at = order.indexOf(unit);
-  const first = Math.floor(at / size) * size;
-  const matrix = wish.shown === "pre" ? pre : post;
-  return {
-    ...wish,
-    ffn,
-    pre,
-    post,
-    matrix,
-    scale: scaleOf(matrix, wish.shown),
-    query,
-    unit,
-    n,
-    order,
-    at,
-    first,
-    size,
-  };
-}
-
-/** ReLU keeps positive values and sets the rest to 0: a unit fires or stays silent. */
-function scaleOf({ data }, shown) {
-  const signed = signedScale(data);
-  const most = Math.max(signed.seen[1], 0);
-  return shown === "pre"
-    ? signed
-    : { stops: rampStops("weights"), min: 0, max: most || 1, seen: /** @type {[number, number]} */ ([0, most]) };
-}
-
-/** "Layer 3 · FFN", "Decoder · Layer 1 · FFN". */
-const titleOf = (model, { stack }, { layer }) =>
-  t(stacksOf(model).length > 1 ? `ffn.title.${stack}` : "ffn.title", { layer });
-
-function stripOf({ ffn, shown, post: { shape }, scale }) {
-  const normFirst = ffn.place === "pre";
-  const x = normFirst ? row(mi("LN"), mtext("("), mi("x"), mtext(")")) : mi("x");
-  const inner = row(x, sub(mi("W"), mn(1)), mo("+"), sub(mi("b"), mn(1)));
-  const out = math(mi("FFN"), mo("="), mi("post"), mtext("\u2009"), sub(mi("W"), mn(2)), mo("+"), sub(mi("b"), mn(2)));
-  const formula = [
-    math(mi("pre"), mo("="), inner),
-    math(mi("post"), mo("="), mi("max"), mtext("(0, "), mi("pre"), mtext(")")),
-    out,
-  ];
-  const legend = legendOf(scale, { number: (value) => number(value, 2) });
-  return { formula, note: t(`ffn.note_${shown}`, { n: shape[0], d_ff: integer(shape[1]) }), legend };
-}

@@ -6,15 +6,12 @@
 import { drawBarPicture } from "../../chart/bars/bar_picture.js";
 import { cssColour, inkOn, rampColour, rgb } from "../../chart/colour.js";
 import { tokenName } from "../../model/labels.js";
-import { choice } from "../../state/fields.js";
-import { ownState } from "../../state/own.js";
 import { h, keepingFocus, perRoot, replace, update } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedToken, tokenText } from "../../ui/token_text.js";
 import { depthLabels } from "../depths.js";
-
-export const own = ownState("lens", { axis: choice("linear", "log") });
+import { own } from "./own.js";
 
 const partsOf = perRoot((root) => {
   const choice = (name) => h("button", { type: "button", dataset: { testid: `lens-${name}` } }, t(`next.axis_${name}`));

@@ -3,27 +3,9 @@
  * lens (nostalgebraist 2020), not an output of the model, and the station says so.
  */
 
-import { legendOf, weightScale } from "../../chart/matrix/scale.js";
-import { answeringStack, can, predictsTokens, tiesEmbeddings } from "../../model/description.js";
-import { rowOf } from "../../model/selection.js";
-import { h, perRoot, replace } from "../../ui/dom.js";
-import { percent } from "../../ui/format.js";
-import { t } from "../../ui/i18n.js";
-import { math, mi, mo, row, sub, sup, transposed } from "../../ui/mathml.js";
-import { buildPlainStation, drawFormula } from "../station.js";
-import { drawClassDepths } from "./classes.js";
-import { drawFollowed, own } from "./followed.js";
-import { drawGrid } from "./grid.js";
-import { checkWords, ownWords } from "./words.js";
-
-const partsOf = perRoot((root) => {
-  const parts = buildPlainStation(root, t("lens.title"), h("span", { class: "role" }, t("lens.badge")));
-  const how = h("p", { class: "dim lens-about" });
-  const check = h("p", { class: "lens-check", dataset: { testid: "lens-check" } });
-  const [grid, followed, classes] = [h("div", null), h("div", null), h("div", null)];
-  parts.body.append(how, grid, check, followed, classes);
-  return { ...parts, how, check, grid, followed, classes };
-});
+import { lazily } from "../../data/lazily.js";
+import { can, predictsTokens } from "../../model/description.js";
+import { own } from "./own.js";
 
 export default {
   id: "lens",
@@ -33,54 +15,5 @@ export default {
   why: "logit",
   // The model's own prediction, which the last depth must equal; a classifier's classes come with the trace.
   needs: (state, model) => (predictsTokens(model) ? ["explain:lens", "prediction"] : ["explain:lens"]),
-  draw(root, trace, state, actions) {
-    const parts = partsOf(root);
-    const found = trace.explained.lens;
-    const tokens = predictsTokens(trace.model);
-    const at = placeOf(found, trace, state);
-    const legend = legendOf(weightScale(), { number: (one) => percent(one, 0) });
-    const note = t(noteOf(trace.model));
-    drawFormula(parts.formula, { formula: formulaOf(trace.model), note, legend: tokens ? legend : null });
-    replace(parts.how, t(tokens ? "lens.how" : "lens.how_classes"), tokens ? [" ", ownWords(found, trace)] : null);
-    parts.grid.hidden = parts.followed.hidden = !tokens;
-    parts.classes.hidden = tokens;
-    replace(parts.check, checkWords(found, trace, at));
-    if (!tokens) return drawClassDepths(parts.classes, found, trace);
-    drawGrid(parts.grid, found, trace, at, actions);
-    drawFollowed(parts.followed, found, trace, at, state, actions);
-  },
+  ...lazily(() => import("./draw.js")),
 };
-
-/** The chosen row of the lens: a PAD has none, so the nearest is used. */
-function placeOf({ rows }, trace, state) {
-  const row = rowOf(state, trace);
-  const at = rows.findIndex((one) => one >= row);
-  return at < 0 ? rows.length - 1 : at;
-}
-
-/** p = softmax(LN(x) · Eᵀ), applied to every layer's x although it was trained for the last. */
-function formulaOf(model) {
-  const classifies = !predictsTokens(model);
-  const x = sup(mi("x"), row(mo("("), mi("ℓ"), mo(")")));
-  const read = answeringStack(model).final_norm ? [mi("LN"), mo("("), x, mo(")")] : [x];
-  const out = classifies
-    ? sub(mi("W"), mi("class"))
-    : tiesEmbeddings(model)
-      ? transposed(sub(mi("W"), mi("E")))
-      : sub(mi("W"), mi("U"));
-  const last = classifies ? [mo("+"), mi("b")] : [];
-  return math(
-    sup(mi("p"), row(mo("("), mi("ℓ"), mo(")"))),
-    mo("="),
-    mi("softmax"),
-    mo("("),
-    ...read,
-    out,
-    ...last,
-    mo(")"),
-  );
-}
-
-/** Only stacks whose blocks end with a LayerNorm have no final one (model/stack.py). */
-const noteOf = (model) =>
-  `lens.made_${predictsTokens(model) ? "" : "classes_"}${answeringStack(model).final_norm ? "pre" : "post"}`;

@@ -1,18 +1,15 @@
 /** The causal mask is toggled: whose row of the open head changes most? */
 
-import { isTrained } from "../../../model/compare/runs.js";
 import { has, trainedCausal, writesTarget } from "../../../model/description.js";
 import { percent } from "../../../ui/format.js";
 import { headLabel } from "../../../ui/head_names.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { namedToken } from "../../../ui/token_text.js";
+import { canAskMask } from "../places.js";
 import { figure, spread, tellable } from "./pieces.js";
 
 /** Rows that change nearly as much as the one that changes most are no choice. */
 const GAP = 0.08;
-
-/** Whether the answer is out of sight now, and there is one. @param {import("../../../state/store.js").State} state */
-export const canAskMask = (state) => state.file === null && isTrained(state) && !state.compare;
 
 /** @type {import("./pieces.js").Ask} */
 export function askMask(trace, state) {

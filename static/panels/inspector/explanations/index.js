@@ -1,20 +1,60 @@
 /**
- * What the inspector can explain, by name. To add one: a file with `export default {needs, draw}` (as in a view), a
- * line here, and its name as the `why` of the views it belongs to.
+ * What the inspector can explain, by name. To add one: a file with its `draw`, what it needs here (as in a view), and its
+ * name as the `why` of the views it belongs to.
  */
 
+import { lazily } from "../../../data/lazily.js";
+import { can, predictsTokens, stacksOf } from "../../../model/description.js";
 import { hasRoles } from "../../../model/needs.js";
-import logit from "./logit.js";
-import norm from "./norm.js";
-import role from "./role.js";
-import unit from "./unit.js";
-import weight from "./weight.js";
-import z from "./z.js";
+import { normsOf as normsIn } from "../../../model/places.js";
+import { normsOf, outputOf, roleNames, unitNames } from "./taps.js";
 
-/** @typedef {Pick<import("../../../stations/index.js").View, "needs"|"draw"|"roles"|"has"> & {gives?: import("../../../stations/index.js").Given}} Explanation */
+/** @typedef {Pick<import("../../../stations/index.js").View, "needs"|"draw"|"load"|"roles"|"has"> & {gives?: import("../../../stations/index.js").Given}} Explanation */
+
+const tensors = (...taps) => taps.map((tap) => `tensor:${tap}`);
+const weights = (...names) => names.filter(Boolean).map((name) => `weight:${name}`);
 
 /** @type {Object<string, Explanation>} */
-export const EXPLANATIONS = { weight, z, unit, norm, logit, role };
+export const EXPLANATIONS = {
+  weight: {
+    gives: "attention",
+    roles: ["q", "k", "v", "scores", "mask", "pattern"],
+    needs: (state, model) => ["detail", ...(state.file === null ? weights(outputOf(state, model)) : [])],
+    ...lazily(() => import("./weight.js")),
+  },
+  z: {
+    gives: "attention",
+    roles: ["pattern", "v", "z"],
+    needs: ["detail", "role:z"],
+    ...lazily(() => import("./z.js")),
+  },
+  unit: {
+    needs(state, model) {
+      const { taps, weights: learned } = unitNames(state, model);
+      return [...tensors(...Object.values(taps)), ...weights(...Object.values(learned))];
+    },
+    ...lazily(() => import("./unit.js")),
+  },
+  norm: {
+    has: (model) => stacksOf(model).some((stack) => normsIn(stack).length > 0),
+    needs: (state, model) =>
+      normsOf(state, model).flatMap(([, { roles, parameters }]) => [
+        ...tensors(roles.input.tap, roles.out.tap),
+        ...weights(parameters.gain, parameters.bias),
+      ]),
+    ...lazily(() => import("./norm.js")),
+  },
+  logit: {
+    gives: "end",
+    has: (model) => can(model, "contributions"),
+    needs: (state, model) => ["explain:contributions", ...(predictsTokens(model) ? ["prediction"] : [])],
+    ...lazily(() => import("./logit.js")),
+  },
+  role: {
+    needs: (state, model) => Object.values(roleNames(state, model)).map(([kind, name]) => `${kind}:${name}`),
+    ...lazily(() => import("./role.js")),
+  },
+};
 
 /**
  * The name of the explanation of what is chosen in the open station.

@@ -1,6 +1,6 @@
 /** The composition of a logit: everything that was written to the residual stream, projected onto one answer. */
 
-import { answeringStack, attentionsOf, can, predictsTokens } from "../../../model/description.js";
+import { answeringStack, attentionsOf } from "../../../model/description.js";
 import { tokenLabel } from "../../../model/labels.js";
 import { sum } from "../../../model/matrix.js";
 import { attentionAt, stackAt } from "../../../model/places.js";
@@ -27,38 +27,32 @@ const partsOf = perRoot((root) => {
   return { ...parts, choice, rest, terms: list };
 });
 
-export default {
-  gives: "end",
-  has: (model) => can(model, "contributions"),
-  needs: (state, model) =>
-    predictsTokens(model) ? ["explain:contributions", "prediction"] : ["explain:contributions"],
-  draw(root, trace, state, actions) {
-    const parts = partsOf(root);
-    parts.rest.hidden = trace.explained.contributions === null;
-    if (parts.rest.hidden) return drawNothing(parts, trace, state);
-    const { answer, terms, logit, scales } = trace.explained.contributions;
-    drawChoice(parts.choice, answersOf(trace, state), answer, ownOf(trace, state), actions);
-    drawTitle(parts, "why.title_logit", aboutOf(trace, state));
-    const ordered = [...terms].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
-    drawLine(parts.steps.terms, "why.logit_terms", { n: terms.length });
-    drawTerms(parts.terms, ordered.slice(0, NAMED), ordered.slice(NAMED), trace, actions);
-    const total = sum(terms.map(({ value: one }) => one));
-    drawLine(
-      parts.steps.sum,
-      "why.logit_sum",
-      { value: value(significant(total, 5)) },
-      checkOf(total, logit, (one) => significant(one, 5)),
-    );
-    const held = Object.values(scales);
-    replace(
-      parts.note,
-      t(held.length > 1 ? "why.logit_note_many" : "why.logit_note", {
-        scale: significant(held.at(-1) ?? 1),
-        n: held.length,
-      }),
-    );
-  },
-};
+export function draw(root, trace, state, actions) {
+  const parts = partsOf(root);
+  parts.rest.hidden = trace.explained.contributions === null;
+  if (parts.rest.hidden) return drawNothing(parts, trace, state);
+  const { answer, terms, logit, scales } = trace.explained.contributions;
+  drawChoice(parts.choice, answersOf(trace, state), answer, ownOf(trace, state), actions);
+  drawTitle(parts, "why.title_logit", aboutOf(trace, state));
+  const ordered = [...terms].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  drawLine(parts.steps.terms, "why.logit_terms", { n: terms.length });
+  drawTerms(parts.terms, ordered.slice(0, NAMED), ordered.slice(NAMED), trace, actions);
+  const total = sum(terms.map(({ value: one }) => one));
+  drawLine(
+    parts.steps.sum,
+    "why.logit_sum",
+    { value: value(significant(total, 5)) },
+    checkOf(total, logit, (one) => significant(one, 5)),
+  );
+  const held = Object.values(scales);
+  replace(
+    parts.note,
+    t(held.length > 1 ? "why.logit_note_many" : "why.logit_note", {
+      scale: significant(held.at(-1) ?? 1),
+      n: held.length,
+    }),
+  );
+}
 
 /** A PAD was never trained to predict. */
 function drawNothing(parts, trace, state) {

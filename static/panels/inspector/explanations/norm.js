@@ -1,9 +1,7 @@
 /** The arithmetic of one LayerNorm on one token: mean, variance, then for one dimension (x − mean)/√(variance + ε)·γ + β. */
 
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
-import { attentionOf, stackOf, stacksOf, wordOf } from "../../../model/description.js";
 import { largest, normalised, rowIn } from "../../../model/matrix.js";
-import { normsOf as normsIn } from "../../../model/places.js";
 import { position } from "../../../model/selection.js";
 import { opening, openStep, stepsOf } from "../../../stations/computation/steps.js";
 import { checkOf } from "../../../ui/agreement.js";
@@ -12,6 +10,7 @@ import { signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { own } from "../own.js";
 import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
+import { normsOf } from "./taps.js";
 
 const builtOf = buildWhy(["input", "mean", "hat", "out"]);
 const partsOf = perRoot((root) => {
@@ -20,15 +19,6 @@ const partsOf = perRoot((root) => {
   parts.figures.before(h("p", null, choice));
   return { ...parts, choice };
 });
-
-/** The LayerNorms of the open block, and the one after the last block: [word, norm]. @returns {[string, import("../../../model/description.js").Norm][]} */
-function normsOf(state, model) {
-  const { layers, final_norm: last } = stackOf(model, attentionOf(model, state.attention));
-  const own = layers[state.layer].sublayers
-    .filter(({ norm }) => norm)
-    .map((one) => /** @type {[string, any]} */ ([wordOf(model, one), one.norm]));
-  return last ? [...own, ["final", last]] : own;
-}
 
 /** The step of the walk that a LayerNorm is. */
 const isStepOf = (kind) => (step) =>
@@ -40,38 +30,28 @@ function openIn(norms, state, model, wish) {
   return norms.find(([kind]) => (step ? isStepOf(kind)(step) : kind === wish)) ?? norms[0];
 }
 
-export default {
-  has: (model) => stacksOf(model).some((stack) => normsIn(stack).length > 0),
-  needs: (state, model) =>
-    normsOf(state, model).flatMap(([, { roles, parameters }]) => [
-      `tensor:${roles.input.tap}`,
-      `tensor:${roles.out.tap}`,
-      `weight:${parameters.gain}`,
-      `weight:${parameters.bias}`,
-    ]),
-  draw(root, trace, state, actions) {
-    const parts = partsOf(root);
-    const norms = normsOf(state, trace.model);
-    const [kind, norm] = openIn(norms, state, trace.model, own.of(state).norm);
-    const walked = state.view === "computation";
-    drawChoice(parts, norms, kind, (wish) => {
-      if (walked) walkTo(wish, trace.model, actions);
-      else actions.set(own.patch({ norm: wish }));
-    });
-    const { query } = position(state, trace);
-    const part = (role) => rowIn(trace.tensor(norm.roles[role].tap), query);
-    const [x, out] = [part("input"), part("out")];
-    drawTitle(
-      parts,
-      "why.title_norm",
-      phrase("why.norm_of", { token: named(trace.queries.tokens[query], "q"), i: at(query) }),
-    );
-    const asked = state.cell?.[1] ?? Infinity;
-    // Nothing is chosen: the dimension that the walk shows, or the largest of the input.
-    const d = asked < x.length ? asked : largest(walked ? out : x);
-    drawSteps(parts, trace, norm, { x, out, d }, (to) => actions.set({ cell: [query, to] }));
-  },
-};
+export function draw(root, trace, state, actions) {
+  const parts = partsOf(root);
+  const norms = normsOf(state, trace.model);
+  const [kind, norm] = openIn(norms, state, trace.model, own.of(state).norm);
+  const walked = state.view === "computation";
+  drawChoice(parts, norms, kind, (wish) => {
+    if (walked) walkTo(wish, trace.model, actions);
+    else actions.set(own.patch({ norm: wish }));
+  });
+  const { query } = position(state, trace);
+  const part = (role) => rowIn(trace.tensor(norm.roles[role].tap), query);
+  const [x, out] = [part("input"), part("out")];
+  drawTitle(
+    parts,
+    "why.title_norm",
+    phrase("why.norm_of", { token: named(trace.queries.tokens[query], "q"), i: at(query) }),
+  );
+  const asked = state.cell?.[1] ?? Infinity;
+  // Nothing is chosen: the dimension that the walk shows, or the largest of the input.
+  const d = asked < x.length ? asked : largest(walked ? out : x);
+  drawSteps(parts, trace, norm, { x, out, d }, (to) => actions.set({ cell: [query, to] }));
+}
 
 /** In the walk, every LayerNorm is a separate step. */
 function walkTo(kind, model, actions) {

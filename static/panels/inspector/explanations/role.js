@@ -4,67 +4,45 @@
  */
 
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
-import { attentionOf, has, identityOf, parameterOf, tapOf } from "../../../model/description.js";
-import { elementOf, headOf, isKnown } from "../../../model/identities.js";
+import { elementOf, headOf } from "../../../model/identities.js";
 import { cellIn, largest, rowIn } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
-import { shownRole } from "../../../stations/computation/steps.js";
 import { checkOf } from "../../../ui/agreement.js";
 import { replace } from "../../../ui/dom.js";
 import { signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
+import { roleNames, shownRoleOf } from "./taps.js";
 
 const partsOf = buildWhy(["terms", "sum"]);
 
-/** The role that the open station shows: that of the walk's step, else the overview, else what the attention adds to the stream. */
-function roleOf(state, model) {
-  const attention = attentionOf(model, state.attention);
-  const role = shownRole(model, state) ?? attention.overview ?? "attn_out";
-  return { attention, role, identity: identityOf(attention, role) };
+export function draw(root, trace, state) {
+  const parts = partsOf(root);
+  const names = roleNames(state, trace.model);
+  const { attention, role, identity } = shownRoleOf(state, trace.model);
+  const tensorOf = (one) => names[one] && trace[names[one][0]](names[one][1]);
+  const own = headOf(tensorOf(role), state.head, attention.n_head);
+  const { query, key } = position(state, trace);
+  const crossed = attention.roles[role].dims.endsWith("query key");
+  const asked = state.cell?.[1] ?? Infinity;
+  const col = crossed ? key : asked < own.shape[1] ? asked : largest(rowIn(own, query));
+  const about = { role: value(role), token: named(trace.queries.tokens[query], "q"), i: at(query), col: at(col) };
+  drawTitle(parts, "why.title_role", phrase("why.role_of", about));
+  const element = identity && elementOf(identity, tensorOf, attention, { head: state.head, row: query, col });
+  for (const step of Object.values(parts.steps)) step.item.hidden = !element;
+  replace(
+    parts.note,
+    t(element ? "why.role_note" : identity ? "why.role_unknown" : "why.role_none", { op: identity?.op ?? "" }),
+  );
+  if (!element) return drawOwn(parts, cellIn(own, query, col));
+  drawTerms(parts.steps.terms, identity, element);
+  drawLine(
+    parts.steps.sum,
+    "why.role_sum",
+    { value: value(significant(element.total)) },
+    checkOf(element.total, cellIn(own, query, col)),
+  );
 }
-
-/** What it is made of: roles are tensors of the run, all else parameters. */
-function namesOf(state, model) {
-  const { attention, role, identity } = roleOf(state, model);
-  const all = [role, ...(isKnown(identity) ? (identity?.of ?? []) : [])];
-  const name = (one) =>
-    has(attention, one)
-      ? ["tensor", tapOf(attention, state.layer, one)]
-      : ["weight", parameterOf(attention, state.layer, one)];
-  return Object.fromEntries(all.map((one) => [one, name(one)]).filter(([, [, found]]) => found));
-}
-
-export default {
-  needs: (state, model) => Object.values(namesOf(state, model)).map(([kind, name]) => `${kind}:${name}`),
-  draw(root, trace, state) {
-    const parts = partsOf(root);
-    const names = namesOf(state, trace.model);
-    const { attention, role, identity } = roleOf(state, trace.model);
-    const tensorOf = (one) => names[one] && trace[names[one][0]](names[one][1]);
-    const own = headOf(tensorOf(role), state.head, attention.n_head);
-    const { query, key } = position(state, trace);
-    const crossed = attention.roles[role].dims.endsWith("query key");
-    const asked = state.cell?.[1] ?? Infinity;
-    const col = crossed ? key : asked < own.shape[1] ? asked : largest(rowIn(own, query));
-    const about = { role: value(role), token: named(trace.queries.tokens[query], "q"), i: at(query), col: at(col) };
-    drawTitle(parts, "why.title_role", phrase("why.role_of", about));
-    const element = identity && elementOf(identity, tensorOf, attention, { head: state.head, row: query, col });
-    for (const step of Object.values(parts.steps)) step.item.hidden = !element;
-    replace(
-      parts.note,
-      t(element ? "why.role_note" : identity ? "why.role_unknown" : "why.role_none", { op: identity?.op ?? "" }),
-    );
-    if (!element) return drawOwn(parts, cellIn(own, query, col));
-    drawTerms(parts.steps.terms, identity, element);
-    drawLine(
-      parts.steps.sum,
-      "why.role_sum",
-      { value: value(significant(element.total)) },
-      checkOf(element.total, cellIn(own, query, col)),
-    );
-  },
-};
 
 /** No equation: the model's number alone. */
 function drawOwn({ steps }, number) {

@@ -4,62 +4,43 @@ import { drawTermBars } from "../../../chart/bars/term_bars.js";
 import { columnIn, lengthOf, products, rowIn, sum } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
 import { chosenUnit } from "../../../model/units.js";
-import { ffnOf } from "../../../stations/ffn/data.js";
 import { checkOf } from "../../../ui/agreement.js";
 import { replace } from "../../../ui/dom.js";
 import { signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
+import { unitNames } from "./taps.js";
 
 const partsOf = buildWhy(["terms", "bias", "relu", "writes"]);
 
-/** The names of what an FFN reads, makes and has, of the open layer and the stack of the open attention. */
-function namesOf(state, model) {
-  const { input, pre, post, parameters, place } = ffnOf(state, model);
-  return {
-    taps: { input, pre, post },
-    weights: { w1: parameters.w_1, b1: parameters.b_1, w2: parameters.w_2 },
-    place,
-  };
+export function draw(root, trace, state) {
+  const parts = partsOf(root);
+  const { taps, weights, place } = unitNames(state, trace.model);
+  const { query } = position(state, trace);
+  const part = (name) => rowIn(trace.tensor(name), query);
+  const [x, pre, post] = [part(taps.input), part(taps.pre), part(taps.post)];
+  const unit = chosenUnit(state, post);
+  drawTitle(
+    parts,
+    "why.title_unit",
+    phrase("why.unit_of", {
+      unit: value(String(unit)),
+      token: named(trace.queries.tokens[query], "q"),
+      i: at(query),
+    }),
+  );
+  drawDrive(parts.steps, x, rowIn(trace.weight(weights.w1), unit), {
+    bias: trace.weight(weights.b1).data[unit],
+    pre: pre[unit],
+  });
+  drawEffect(parts, trace.weight(weights.w2), {
+    unit,
+    pre: pre[unit],
+    post: post[unit],
+    normFirst: place === "pre",
+  });
+  replace(parts.note, t("why.unit_note"));
 }
-
-export default {
-  needs(state, model) {
-    const { taps, weights } = namesOf(state, model);
-    return [
-      ...Object.values(taps).map((name) => `tensor:${name}`),
-      ...Object.values(weights).map((name) => `weight:${name}`),
-    ];
-  },
-  draw(root, trace, state) {
-    const parts = partsOf(root);
-    const { taps, weights, place } = namesOf(state, trace.model);
-    const { query } = position(state, trace);
-    const part = (name) => rowIn(trace.tensor(name), query);
-    const [x, pre, post] = [part(taps.input), part(taps.pre), part(taps.post)];
-    const unit = chosenUnit(state, post);
-    drawTitle(
-      parts,
-      "why.title_unit",
-      phrase("why.unit_of", {
-        unit: value(String(unit)),
-        token: named(trace.queries.tokens[query], "q"),
-        i: at(query),
-      }),
-    );
-    drawDrive(parts.steps, x, rowIn(trace.weight(weights.w1), unit), {
-      bias: trace.weight(weights.b1).data[unit],
-      pre: pre[unit],
-    });
-    drawEffect(parts, trace.weight(weights.w2), {
-      unit,
-      pre: pre[unit],
-      post: post[unit],
-      normFirst: place === "pre",
-    });
-    replace(parts.note, t("why.unit_note"));
-  },
-};
 
 /** x·w + b, and the model's own `pre`. */
 function drawDrive(steps, x, w, { bias, pre }) {

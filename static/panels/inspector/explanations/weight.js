@@ -1,7 +1,7 @@
 /** The arithmetic of one weight: q·k, ÷ √d_head, + M, exp, ÷ the row's sum; then the effect of the weight. */
 
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
-import { attentionOf, parameterOf, placeOf, stackOf } from "../../../model/description.js";
+import { placeOf, stackOf } from "../../../model/description.js";
 import { rowIn } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
 import { reasonOf } from "../../../stations/query_key.js";
@@ -11,37 +11,25 @@ import { number, percent, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { math, mi, mn, mo, row as side, sub } from "../../../ui/mathml.js";
 import { at, buildWhy, drawFigures, drawLine, drawTitle, named, value } from "./parts.js";
+import { outputOf } from "./taps.js";
 import { handedOver, moved, weightTerms } from "./weight_terms.js";
 
 const partsOf = buildWhy(["dot", "scaled", "mask", "exp", "weight", "part", "moves"]);
 /** What is added goes through a LayerNorm before it reaches the stream, except in a pre-norm model. @param {any} trace @param {string} key */
 const movesKey = ({ model, attention }, key) =>
   ["pre", null].includes(placeOf(stackOf(model, attention))) ? key : `${key}_normed`;
-const outOf = (state, model) => parameterOf(attentionOf(model, state.attention), state.layer, "w_o");
-
-export default {
-  gives: "attention",
-  // W_O is not in a saved trace: there the last step is left out.
-  roles: ["q", "k", "v", "scores", "mask", "pattern"],
-  needs: (state, model) =>
-    state.file === null && outOf(state, model) ? ["detail", `weight:${outOf(state, model)}`] : ["detail"],
-  draw(root, trace, state) {
-    const parts = partsOf(root);
-    const { query, key } = position(state, trace);
-    const terms = weightTerms(trace.detail, query, key);
-    const tokens = { query: named(trace.queries.tokens[query], "q"), key: named(trace.keys.tokens[key], "k") };
-    drawTitle(
-      parts,
-      TITLES[state.view] ?? TITLES.weights,
-      phrase("why.looks", { ...tokens, i: at(query), j: at(key) }),
-    );
-    drawScore(parts.steps, trace, terms, query, key);
-    drawSoftmax(parts.steps, trace, terms);
-    drawEffect(parts, trace, state, terms, query, key);
-    for (const [name, { item }] of Object.entries(parts.steps))
-      item.classList.toggle("lit", LIT[state.view]?.includes(name) ?? false);
-  },
-};
+export function draw(root, trace, state) {
+  const parts = partsOf(root);
+  const { query, key } = position(state, trace);
+  const terms = weightTerms(trace.detail, query, key);
+  const tokens = { query: named(trace.queries.tokens[query], "q"), key: named(trace.keys.tokens[key], "k") };
+  drawTitle(parts, TITLES[state.view] ?? TITLES.weights, phrase("why.looks", { ...tokens, i: at(query), j: at(key) }));
+  drawScore(parts.steps, trace, terms, query, key);
+  drawSoftmax(parts.steps, trace, terms);
+  drawEffect(parts, trace, state, terms, query, key);
+  for (const [name, { item }] of Object.entries(parts.steps))
+    item.classList.toggle("lit", LIT[state.view]?.includes(name) ?? false);
+}
 
 const TITLES = { weights: "why.title", scores: "why.title_score", mask: "why.title_mask" };
 const four = (value) => number(value, 4);
@@ -88,7 +76,7 @@ function drawEffect(parts, trace, state, { model }, query, key) {
     label: t("why.part_label", { n: part.length }),
     words: (d) => t("why.part_term", { d, a: significant(model), v: signed(v[d], 3), value: signed(part[d], 3) }),
   });
-  const wO = trace.weight(outOf(state, trace.model));
+  const wO = trace.weight(outputOf(state, trace.model));
   const length = wO && significant(moved(part, wO, state.head));
   parts.steps.moves.item.hidden = !wO;
   if (length) drawLine(parts.steps.moves, movesKey(trace, "why.moves"), { value: value(length) });

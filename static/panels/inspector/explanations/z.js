@@ -11,38 +11,33 @@ import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
 
 const partsOf = buildWhy(["terms", "sum"]);
 
-export default {
-  gives: "attention",
-  roles: ["pattern", "v", "z"],
-  needs: ["detail", "role:z"],
-  draw(root, trace, state, actions) {
-    const parts = partsOf(root);
-    const { v, pattern } = trace.detail;
-    const z = headIn(trace.role("z", state.layer), state.head);
-    const { query, dimension: d } = elementOf(state, trace, z);
-    const weights = rowIn(pattern, query);
-    const column = Array.from(weights, (_, j) => v.data[j * v.shape[1] + d]);
-    const terms = products(weights, column);
-    drawTitle(
-      parts,
-      "why.title_z",
-      phrase("why.z_of", { query: named(trace.queries.tokens[query], "q"), i: at(query), d: value(String(d)) }),
-    );
-    drawLine(parts.steps.terms, "why.z_terms", { n: terms.length, a: value("a"), v: value("v", "v") });
-    drawTermBars(parts.steps.terms.more, {
-      terms,
-      label: t("why.z_label", { d, n: terms.length }),
-      words: (j) =>
-        t("why.z_term", {
-          key: tokenName(trace.keys.tokens[j]),
-          j,
-          a: significant(weights[j]),
-          v: signed(column[j], 3),
-          value: signed(terms[j], 3),
-        }),
-      onChoose: (j) => actions.set({ key: j }),
-    });
-    const total = sum(terms);
-    drawLine(parts.steps.sum, "why.z_sum", { value: value(significant(total)) }, checkOf(total, rowIn(z, query)[d]));
-  },
-};
+export function draw(root, trace, state, actions) {
+  const parts = partsOf(root);
+  const { v, pattern } = trace.detail;
+  const z = headIn(trace.role("z", state.layer), state.head);
+  const { query, dimension: d } = elementOf(state, trace, z);
+  const weights = rowIn(pattern, query);
+  const column = Array.from(weights, (_, j) => v.data[j * v.shape[1] + d]);
+  const terms = products(weights, column);
+  drawTitle(
+    parts,
+    "why.title_z",
+    phrase("why.z_of", { query: named(trace.queries.tokens[query], "q"), i: at(query), d: value(String(d)) }),
+  );
+  drawLine(parts.steps.terms, "why.z_terms", { n: terms.length, a: value("a"), v: value("v", "v") });
+  drawTermBars(parts.steps.terms.more, {
+    terms,
+    label: t("why.z_label", { d, n: terms.length }),
+    words: (j) =>
+      t("why.z_term", {
+        key: tokenName(trace.keys.tokens[j]),
+        j,
+        a: significant(weights[j]),
+        v: signed(column[j], 3),
+        value: signed(terms[j], 3),
+      }),
+    onChoose: (j) => actions.set({ key: j }),
+  });
+  const total = sum(terms);
+  drawLine(parts.steps.sum, "why.z_sum", { value: value(significant(total)) }, checkOf(total, rowIn(z, query)[d]));
+}

@@ -1,0 +1,55 @@
+/**
+ * Code that is loaded when it is first needed. A view says `...lazily(() => import("./draw.js"))` in place of its
+ * `draw`: the page calls `load` with the requests for its numbers, and `draw` when both are here.
+ */
+
+import { ApiError } from "./api.js";
+
+/**
+ * A view's `draw`, out of a module of its own. A server that is away fails `load`, so that the page waits for it; a
+ * mistake in the module fails `draw`, which is shown in the view's place.
+ * @template {(...args: any[]) => any} Draw
+ * @param {() => Promise<{draw: Draw}>} bring
+ * @returns {{load: () => Promise<void>, draw: Draw}}
+ */
+export function lazily(bring) {
+  const module = lazy(bring);
+  /** @type {unknown} */
+  let mistake = new Error("not loaded");
+  const draw = (/** @type {any[]} */ ...shown) => {
+    if (!module.code) throw mistake;
+    return module.code.draw(...shown);
+  };
+  const load = () =>
+    module.load().catch((error) => {
+      if (error instanceof ApiError) throw error;
+      mistake = error;
+    });
+  return { load, draw: /** @type {Draw} */ (draw) };
+}
+
+/**
+ * A module; `code` is null until `load` has brought it.
+ * @template Code
+ * @param {() => Promise<Code>} bring
+ */
+export function lazy(bring) {
+  const module = {
+    code: /** @type {Code|null} */ (null),
+    async load() {
+      module.code ??= await bring().catch(explain);
+    },
+  };
+  return module;
+}
+
+/**
+ * Browsers do not tell a server that is away from a mistake in a file: only the server can.
+ * @param {unknown} error
+ * @returns {Promise<never>}
+ */
+async function explain(error) {
+  const answer = await fetch(import.meta.url, { method: "HEAD", cache: "no-store" }).catch(() => null);
+  if (answer && answer.status < 502) throw error;
+  throw new ApiError({ code: "unreachable", message: String(error) });
+}

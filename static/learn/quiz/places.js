@@ -1,0 +1,50 @@
+/**
+ * Where the quiz asks what, and what it needs for it. To add a question: a file with an `Ask` (questions/pieces.js), a line in
+ * questions/index.js, and its place here. A question covers what would give it away; it never changes a number.
+ */
+
+import { isTrained } from "../../model/compare/runs.js";
+import { predictsTokens } from "../../model/description.js";
+import { givenBy, VIEWS } from "../../stations/index.js";
+
+/**
+ * @typedef {import("../../stations/index.js").Given} Given
+ * @typedef {{name: string, how: "covers"|"beside"|"note", after?: string}} Asked  "note": covered as well, but
+ *   asked elsewhere; `after`: what it would give away, if that were still open
+ */
+
+/** Whether the answer is out of sight now, and there is one. @param {import("../../state/store.js").State} state */
+export const canAskMask = (state) => state.file === null && isTrained(state) && !state.compare;
+
+/**
+ * The page's places, each with its current question.
+ * @param {import("../../state/store.js").State} state @param {any} model @param {Given|undefined} explains  what the inspector gives away meanwhile
+ * @param {import("../../stations/index.js").View[]} [views]
+ * @returns {Object<string, Asked|null>}
+ */
+export function placesOf(state, model, explains, views = VIEWS) {
+  const end = predictsTokens(model) ? "next" : "classes";
+  /** @param {Given} [given] */
+  const asked = (given) => (given === "end" ? end : (given ?? null));
+  const opened = asked(givenBy(views, state, model));
+  const explained = asked(explains);
+  /** @type {Asked} */
+  const ending = { name: end, how: opened === end ? "note" : "covers" }; // asked once, in the larger place
+  return {
+    opened: opened ? { name: opened, how: "covers" } : null,
+    why: explained ? { name: explained, how: explained === opened ? "note" : "covers" } : null,
+    next_token: predictsTokens(model) ? ending : null,
+    classes: predictsTokens(model) ? null : ending,
+    masks: { name: "mask", how: "beside" },
+    generation: predictsTokens(model) ? { name: "temperature", how: "beside", after: "next" } : null,
+  };
+}
+
+/** What the questions draw from. @param {import("../../state/store.js").State} state @param {any} model */
+export function questionNeeds(state, model) {
+  const needs = ["detail"];
+  if (predictsTokens(model)) needs.push("prediction");
+  if (canAskMask(state)) needs.push("other");
+  if (givenBy(VIEWS, state, model) === "units") needs.push("explain:units");
+  return needs;
+}

@@ -1,0 +1,6 @@
+/** The second sentence of the batch. */
+
+import { text } from "../../state/fields.js";
+import { ownState } from "../../state/own.js";
+
+export const own = ownState("batch", { text: text("") });

@@ -1,0 +1,66 @@
+/** A classifier's answer: its classes, what they are computed from, and where [CLS] looks in every head. */
+
+import { tokenName } from "../../model/labels.js";
+import { className } from "../../ui/class_name.js";
+import { h, keepingFocus, perRoot, replace, setText } from "../../ui/dom.js";
+import { percent, signed, significant } from "../../ui/format.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { clsIndex, drawClsRows } from "./cls_rows.js";
+
+const partsOf = perRoot((root) => {
+  const about = h("span", { class: "dim" }, t("classes.about"));
+  const list = h("ol", { class: "class-bars" });
+  const rows = h("div", null);
+  const open = h("p", { class: "dim hint", "aria-live": "polite", dataset: { testid: "cls-open" } });
+  const read = h("p", { class: "dim rest", dataset: { testid: "class-read" } });
+  const title = h("h2", null, h("span", { class: "nowrap" }, t("classes.title")), about);
+  const looks = h("div", null, h("h3", null, t("classes.rows")), rows, open);
+  replace(root, title, list, read, looks);
+  return { list, looks, rows, open, read };
+});
+
+export function draw(root, trace, state, actions) {
+  const parts = partsOf(root);
+  const first = trace.model.special.first?.text ?? "[CLS]";
+  drawBars(parts.list, trace.classes);
+  setText(parts.read, t("classes.read", { first }));
+  parts.looks.hidden = trace.attention.overview === null;
+  if (parts.looks.hidden) return;
+  keepingFocus(parts.rows, () => drawClsRows(parts.rows, trace, state, actions));
+  replace(parts.open, openHead(trace, state));
+}
+
+/** One bar per class, with the most likely marked. */
+function drawBars(list, classes) {
+  const most = Math.max(...classes.map(({ probability }) => probability));
+  replace(
+    list,
+    classes.map(({ name, logit, probability }) =>
+      h(
+        "li",
+        { class: probability === most ? "most" : null, dataset: { testid: "class", name, logit, probability } },
+        h("span", { class: "name" }, className(name)),
+        h("b", { class: "mono" }, percent(probability, 1)),
+        h("span", { class: "track", "aria-hidden": true }, h("span", { style: { width: `${probability * 100}%` } })),
+        h("small", { class: "mono dim" }, t("classes.logit", { value: signed(logit, 3) })),
+      ),
+    ),
+  );
+}
+
+/** [CLS]'s strongest key in the open head, from its float32 numbers. */
+function openHead(trace, { layer, head }) {
+  const { data, shape } = trace.detail.overview;
+  const at = clsIndex(trace);
+  const row = data.subarray(at * shape[1], (at + 1) * shape[1]);
+  const key = row.reduce((best, weight, i) => (weight > row[best] ? i : best), 0);
+  const name = (index) => h("b", { class: "mono" }, tokenName(trace.keys.tokens[index]));
+  return phrase("classes.looks", {
+    layer,
+    head,
+    first: name(at),
+    key: name(key),
+    at: key,
+    weight: h("b", { class: "mono" }, significant(row[key])),
+  });
+}

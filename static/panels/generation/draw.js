@@ -1,0 +1,133 @@
+/** Generation: the sentence continues token by token, and every step can be inspected, undone or taken another way. */
+
+import { writesTarget } from "../../model/description.js";
+import { h, perRoot, replace, setText } from "../../ui/dom.js";
+import { errorText } from "../../ui/error_text.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { createBeams } from "./beams.js";
+import { createButtons } from "./buttons.js";
+import { createCrossRow } from "./cross.js";
+import { createDrawn } from "./drawn.js";
+import { createPath } from "./path.js";
+import { createPlayer } from "./player.js";
+import { createSampling, numberField } from "./sampling.js";
+import { createSession } from "./session.js";
+
+/** Milliseconds that Play leaves for each step. */
+const PACES = { slow: 1000, normal: 300, fast: 0 };
+
+const made = perRoot(() => ({ panel: /** @type {ReturnType<typeof createPanel>|null} */ (null) }));
+
+export function draw(root, trace, state, actions) {
+  const slot = made(root);
+  slot.panel ??= createPanel(root, actions);
+  slot.panel.follow(trace);
+}
+
+/** @param {HTMLElement} root @param {import("../../stations/index.js").Actions} actions */
+function createPanel(root, actions) {
+  /** @type {import("../../data/model_trace.js").ModelTrace|null} */
+  let trace = null;
+  const session = createSession(actions);
+  const player = createPlayer(session, { get: actions.get, onChange: draw, isDrawn: () => !actions.isLoading() });
+  const parts = {
+    buttons: createButtons(session, player),
+    sampling: createSampling(actions),
+    reach: createReach(player, draw),
+    path: createPath(session, player, actions),
+    cross: createCrossRow(session, actions),
+    drawn: createDrawn(session),
+    beams: createBeams(session, actions),
+    title: h("span", { class: "nowrap" }),
+    count: h("span", { class: "dim", dataset: { testid: "gen-count" } }),
+    notes: h("p", { class: "note", dataset: { testid: "gen-note" } }),
+    problem: createProblem(player),
+  };
+  replace(root, layout(parts));
+
+  function draw() {
+    const state = actions.get();
+    const path = session.path();
+    const translates = writesTarget(trace?.model);
+    setText(parts.title, t(translates ? "generation.title_target" : "generation.title"));
+    if (path) setText(parts.count, countOf(path, player, state));
+    for (const part of [parts.buttons, parts.sampling, parts.path, parts.problem]) part.draw(state);
+    for (const part of [parts.cross, parts.drawn, parts.beams]) part.draw(trace, state);
+    setText(parts.notes, notesOf(session.blocked(), state, trace));
+    parts.notes.hidden = parts.notes.textContent === "";
+  }
+
+  return {
+    follow(newest) {
+      trace = newest;
+      session.follow(newest);
+      draw();
+    },
+  };
+}
+
+function layout({ title, buttons, sampling, reach, path, cross, drawn, beams, count, notes, problem }) {
+  return [
+    h("h2", null, title, count),
+    h("div", { class: "ctl" }, buttons.node, sampling.nodes, reach),
+    problem.node,
+    path.strip,
+    notes,
+    cross.node,
+    drawn.node,
+    path.branches,
+    beams.node,
+  ];
+}
+
+/** How far Play goes and how fast: the reader's choice, not part of the link. */
+function createReach(player, draw) {
+  const set = (length) => {
+    player.length = length;
+    draw();
+  };
+  const length = numberField({ low: 1, high: 128, testid: "gen-length", set });
+  length.show(player.length);
+  const options = Object.keys(PACES).map((name) => h("option", { value: name }, t(`generation.${name}`)));
+  const change = () => (player.pace = PACES[pace.value]);
+  const pace = h("select", { on: { change }, dataset: { testid: "gen-pace" } }, options);
+  pace.value = "normal";
+  return [
+    h("label", { title: t("generation.length_about") }, phrase("generation.length", { n: length.input })),
+    h("label", null, t("generation.pace"), pace),
+  ];
+}
+
+/** An error, shown in the panel; the path is unchanged. */
+function createProblem(player) {
+  const text = h("span");
+  const attrs = { class: "btn", type: "button", dataset: { testid: "gen-retry" } };
+  const retry = h("button", { ...attrs, on: { click: player.retry } }, t("generation.retry"));
+  const node = h("p", { class: "problem", role: "alert", dataset: { testid: "gen-problem" } }, text, " ", retry);
+  const draw = () => {
+    const { error } = player;
+    node.hidden = error === null;
+    if (error) setText(text, problemText(error));
+  };
+  return { node, draw };
+}
+
+/** Temporary errors have their own text. @param {any} error */
+function problemText(error) {
+  if (error.code === "unreachable") return t("generation.unreachable");
+  return error.status === 503 ? t("generation.full") : errorText(error);
+}
+
+/** "step 4 of 12, seed 7". */
+function countOf({ ids, nPrompt }, player, { seed, temperature }) {
+  const done = ids.length - nPrompt;
+  const goal = done > 0 && done % player.length === 0 && player.doing !== "play" ? done : player.goal();
+  return t(temperature === 0 ? "generation.count_greedy" : "generation.count", { done, goal, seed });
+}
+
+/** Why there is no next token, and other remarks. */
+function notesOf(blocked, state, trace) {
+  const { model } = trace ?? {};
+  const why = blocked && blocked !== "reading" ? t(`generation.${blocked}`, { n: model?.max_seq_len ?? "" }) : "";
+  return [why, state.padCount ? t("generation.padded") : ""].filter(Boolean).join(" ");
+}

@@ -1,0 +1,46 @@
+/** The tensors and parameters that the explanations read, known before their code is loaded. No DOM. */
+
+import { attentionOf, has, identityOf, parameterOf, stackOf, tapOf, wordOf } from "../../../model/description.js";
+import { isKnown } from "../../../model/identities.js";
+import { shownRole } from "../../../stations/computation/steps.js";
+import { ffnOf } from "../../../stations/ffn/data.js";
+
+/** W_O, which is not in a saved trace: there the step that needs it is left out. @returns {string|null} */
+export const outputOf = (state, model) => parameterOf(attentionOf(model, state.attention), state.layer, "w_o");
+
+/** The LayerNorms of the open block, and the one after the last block: [word, norm]. @returns {[string, import("../../../model/description.js").Norm][]} */
+export function normsOf(state, model) {
+  const { layers, final_norm: last } = stackOf(model, attentionOf(model, state.attention));
+  const own = layers[state.layer].sublayers
+    .filter(({ norm }) => norm)
+    .map((one) => /** @type {[string, any]} */ ([wordOf(model, one), one.norm]));
+  return last ? [...own, ["final", last]] : own;
+}
+
+/** The role that the open station shows: that of the walk's step, else the overview, else what the attention adds to the stream. */
+export function shownRoleOf(state, model) {
+  const attention = attentionOf(model, state.attention);
+  const role = shownRole(model, state) ?? attention.overview ?? "attn_out";
+  return { attention, role, identity: identityOf(attention, role) };
+}
+
+/** What it is made of: roles are tensors of the run, all else parameters. */
+export function roleNames(state, model) {
+  const { attention, role, identity } = shownRoleOf(state, model);
+  const all = [role, ...(isKnown(identity) ? (identity?.of ?? []) : [])];
+  const name = (one) =>
+    has(attention, one)
+      ? ["tensor", tapOf(attention, state.layer, one)]
+      : ["weight", parameterOf(attention, state.layer, one)];
+  return Object.fromEntries(all.map((one) => [one, name(one)]).filter(([, [, found]]) => found));
+}
+
+/** The names of what an FFN reads, makes and has, of the open layer and the stack of the open attention. */
+export function unitNames(state, model) {
+  const { input, pre, post, parameters, place } = ffnOf(state, model);
+  return {
+    taps: { input, pre, post },
+    weights: { w1: parameters.w_1, b1: parameters.b_1, w2: parameters.w_2 },
+    place,
+  };
+}

@@ -1,0 +1,90 @@
+/** The items of the export menu: what can be taken away of what is shown. */
+
+import { picturesIn } from "../chart/pictures.js";
+import { exporterOf } from "../export/exporter.js";
+import { snippet } from "../export/snippet.js";
+import { nameOf } from "../export/station_picture.js";
+import { overviewOf, tapOf } from "../model/description.js";
+import { h, setText } from "../ui/dom.js";
+import { t } from "../ui/i18n.js";
+import { copy } from "./share.js";
+
+/** The files that can be saved now, in sections. */
+export function sectionsOf([trace, state, error], { run, views, address, station }) {
+  if (!trace || error) return [h("p", { class: "dim" }, t(error ? "export.after_error" : "export.nothing"))];
+  const view = views.find(({ id }) => id === state.view) ?? views[0];
+  const pictures = station ? picturesIn(station) : [];
+  address.flush();
+  const save = exporterOf({ trace, state, view, station, pictures, link: address.link() });
+  const item = (name, what, file = name) => itemOf(name, file, () => run(what));
+  const table = (picture) => item("csv", () => save.csv(picture), t("export.csv_of", { name: nameOf(picture) }));
+  const tables = view.id === "tokens" ? [item("csv", save.tokens)] : pictures.map(table);
+  const none = !pictures.length && view.id !== "tokens";
+  return [
+    section("export.picture", none && t("export.no_picture"), [
+      [item("png", save.png), item("svg", save.svg), item("html", save.html)].filter(() => !none),
+      tables,
+    ]),
+    trace.attentions.some(overviewOf) &&
+      section("export.heads", null, [
+        [item("heads-png", save.headsPng, "png"), item("heads-svg", save.headsSvg, "svg")],
+      ]),
+    section(
+      "export.trace",
+      trace.file && t("export.is_file"),
+      trace.file ? [] : [traceItems(item, save, { ...state, attention: trace.attention })],
+    ),
+  ];
+}
+
+function section(key, note, rows) {
+  const lines = rows.map((row) => h("div", { class: "row" }, row));
+  return h("section", null, h("h2", null, t(key)), note && h("p", { class: "dim" }, note), lines);
+}
+
+function itemOf(name, file, click) {
+  const known = {
+    png: "PNG",
+    svg: "SVG",
+    html: t("export.html"),
+    csv: "CSV",
+    safetensors: ".safetensors",
+    npz: ".npz",
+  };
+  return h(
+    "button",
+    { class: "btn", type: "button", dataset: { testid: `export-${name}` }, on: { click } },
+    known[file] ?? file,
+  );
+}
+
+/** Both formats, and the code that loads the one last pointed at. */
+function traceItems(item, save, { attention, layer, head }) {
+  const code = h("code", { dataset: { testid: "snippet" } });
+  const show = (format) =>
+    setText(
+      code,
+      snippet({
+        format,
+        file: save.traceName(format),
+        name: tapOf(attention, layer, overviewOf(attention) ?? "attn_out"),
+        head,
+        what: `layer ${layer}, head ${head}`,
+      }),
+    );
+  const items = ["safetensors", "npz"].map((format) => {
+    const button = item(format, () => save.trace(format));
+    for (const event of ["focus", "pointerenter", "click"]) button.addEventListener(event, () => show(format));
+    return button;
+  });
+  show("safetensors");
+  const taken = h("button", { class: "btn", type: "button", dataset: { testid: "copy-snippet" } }, t("export.copy"));
+  taken.addEventListener("click", async () => {
+    setText(taken, t((await copy(code.textContent)) ? "export.copied" : "export.copy_failed"));
+  });
+  return [items, h("p", { class: "dim" }, t("export.trace_about")), h("pre", { tabindex: 0 }, code), taken];
+}
+
+/** Whether what is open can be saved as a picture by now. */
+export const isDrawn = (state, station) =>
+  state?.view === "tokens" || (station !== undefined && picturesIn(station).length > 0);

@@ -1,0 +1,14 @@
+/** Pictures of the weights that are loaded when they are chosen: before and after a change, and lines. */
+
+import { lazily, lazy } from "../../data/lazily.js";
+import { isCompared } from "../../model/compare/runs.js";
+import { own } from "./own.js";
+
+export const both = lazily(() => import("./before_after.js"));
+export const lines = lazy(() => import("./lines.js"));
+
+/** @param {import("../../state/store.js").State} state @param {any} model */
+export function chosenIn(state, model) {
+  if (state.compare) return isCompared(state, model) ? [both] : [];
+  return own.of(state).as === "lines" ? [lines] : [];
+}

@@ -1,0 +1,166 @@
+/** A·V: what each token receives from the open head, as the weighted sum of the values it looks at. */
+
+import { roomBeside } from "../../chart/matrix/layout.js";
+import { drawMatrix } from "../../chart/matrix/matrix.js";
+import { legendOf, signedScale } from "../../chart/matrix/scale.js";
+import { headIn, lengthOf, rowIn } from "../../model/matrix.js";
+import { h, perRoot } from "../../ui/dom.js";
+import { cellWeight, number, significant } from "../../ui/format.js";
+import { headLabel, headParts } from "../../ui/head_names.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { math, mi, mo, row, sub } from "../../ui/mathml.js";
+import { namedLabel } from "../../ui/token_text.js";
+import { nameOfPart, part, segment } from "../activation_parts.js";
+import { buildStation, drawHead } from "../opened_head.js";
+import { labelsOf, reasonOf } from "../query_key.js";
+import { elementOf, weighted } from "./data.js";
+import { drawShares, drawSum } from "./sum.js";
+
+const FEW = 14;
+const WIDE = 620;
+
+const partsOf = perRoot((root) => {
+  const parts = buildStation(root);
+  const [z, v, shares] = [part("z"), part("v"), part("shares")];
+  const values = segment("av.values", ["plain", "weighted"]);
+  v.tools.append(values.box);
+  const frame = h("div", { class: "act-pair" }, z.element, v.element);
+  const sum = h("p", { class: "act-sum", dataset: { testid: "av-sum" } });
+  parts.body.append(frame, sum, shares.element);
+  return { ...parts, frame, z, v, values, sum, shares, shown: "plain" };
+});
+
+export function draw(root, trace, state, actions) {
+  const parts = partsOf(root);
+  const z = headIn(trace.role("z", state.layer), state.head);
+  const note = t("av.note", { n: z.shape[0], m: trace.detail.v.shape[0], d_head: z.shape[1] });
+  drawHead(parts, trace.model, state, { formula: formulas(), note });
+  // Few tokens: one below the other, with large cells. Many: side by side, with the tokens named once.
+  const beside = z.shape[0] > FEW && parts.frame.clientWidth >= WIDE;
+  const at = { ...elementOf(state, trace, z), once: beside && trace.queries === trace.keys };
+  parts.frame.classList.toggle("beside", beside);
+  parts.frame.style.setProperty("--labels", `${at.once ? roomBeside(labelsOf(trace.queries.tokens)) : 0}px`);
+  const choose = (patch) => actions.set({ query: at.query, ...patch });
+  parts.values.show(parts.shown, (name) => {
+    parts.shown = name;
+    draw(root, trace, state, actions);
+  });
+  drawZ(parts.z, trace, state, z, at, choose);
+  drawV(parts.v, trace, state, at, parts.shown === "weighted", choose);
+  drawSum(parts.sum, trace, z, at);
+  drawShares(parts.shares, trace, z, at, (key) => choose({ key }));
+}
+
+/** Z = A V, row by row: z_i = Σ_j a_ij v_j */
+function formulas() {
+  const sum = row(sub(mo("∑"), mi("j")), sub(mi("a"), row(mi("i"), mi("j"))), sub(mi("v", "v"), mi("j")));
+  return [math(mi("Z"), mo("="), mi("A"), mi("V", "v")), math(sub(mi("z"), mi("i")), mo("="), sum)];
+}
+
+const dimensions = (count) => Array.from({ length: count }, (_, i) => String(i));
+
+/** What z and V have in common. @returns {import("../../chart/matrix/matrix.js").Matrix} */
+function matrixOf(trace, state, { id, title, rows, values, scale, chosen, onChoose, say }, margin) {
+  const [n, dHead] = values.shape;
+  return {
+    id,
+    title,
+    label: t("av.label", { of: headLabel(trace.model, state), name: title, n, d_head: dHead }),
+    values: values.data,
+    shape: values.shape,
+    forbidden: null,
+    rows,
+    cols: { labels: dimensions(dHead), title: t("matrix.dimension_axis"), role: "" },
+    scale,
+    cellText: (value) => number(value, 1),
+    hover: (token, d) => [`${rows.labels[token]} [${d}]`, say(token, d)],
+    describe: (token, d) =>
+      phrase("av.readout", {
+        token: namedLabel(rows.labels[token], rows.role, token),
+        dimension: d,
+        words: h("b", { class: "mono" }, say(token, d)),
+      }),
+    chosen: { ...chosen, span: "row" },
+    onChoose,
+    sums: true, // the same margins on both, so that dimensions align
+    margin,
+    filename: ["chumoku", ...headParts(trace.model, state), id].join("-"),
+  };
+}
+
+function drawZ(place, trace, state, z, { query, key, dimension, once }, choose) {
+  const scale = signedScale(z.data);
+  nameOfPart(place, t("av.z_title"), legendOf(scale, { number: (value) => number(value, 2) }));
+  const title = t(once ? "matrix.position_rows" : "matrix.query_rows");
+  const rows = {
+    labels: labelsOf(trace.queries.tokens),
+    title,
+    role: "q",
+    also: once ? { index: key, role: "k" } : undefined,
+  };
+  drawMatrix(
+    place.place,
+    matrixOf(
+      trace,
+      state,
+      {
+        id: "z",
+        title: "Z",
+        rows,
+        values: z,
+        scale,
+        chosen: { row: query, col: dimension, role: "q" },
+        onChoose: (token, d) => choose({ query: token, cell: [token, d] }),
+        say: (token, d) => significant(z.data[token * z.shape[1] + d], 5),
+      },
+      { title: "‖z‖", text: (token) => number(lengthOf(rowIn(z, token)), 2) },
+    ),
+  );
+}
+
+/** V of the keys that the chosen query may see, with its weights on the margin; or each row times its weight. */
+function drawV(place, trace, state, { query, key, dimension, once }, times, choose) {
+  const { v, pattern, mask } = trace.detail;
+  const [weights, reasons] = [rowIn(pattern, query), rowIn(mask, query)];
+  const values = times ? weighted(v, weights) : v;
+  const scale = signedScale(values.data, "v");
+  const [labels, cols] = [labelsOf(trace.keys.tokens), v.shape[1]];
+  const token = h("b", { class: "q mono" }, labelsOf(trace.queries.tokens)[query]);
+  const forbidden = reasons.some(Boolean) && t("matrix.forbidden_word");
+  const legend = legendOf(scale, { number: (value) => number(value, 2), forbidden });
+  nameOfPart(place, phrase(times ? "av.weighted_title" : "av.v_title", { token }), legend);
+  drawMatrix(place.place, {
+    ...matrixOf(
+      trace,
+      state,
+      {
+        id: "av-v",
+        title: times ? "a·V" : "V",
+        rows: { labels, title: t("matrix.key_rows"), role: "k", hidden: once, faded: (j) => reasons[j] !== 0 },
+        values,
+        scale,
+        chosen: { row: key, col: dimension, role: "k" },
+        onChoose: (j, d) => choose({ key: j, cell: [query, d] }),
+        say: (j, d) =>
+          reasons[j]
+            ? t("matrix.forbidden", { reason: reasonOf(reasons[j]) })
+            : said(weights[j], v.data[j * cols + d], times),
+      },
+      { title: "a", text: (j) => (reasons[j] ? "" : cellWeight(weights[j])) },
+    ),
+    forbidden: forbidden ? hatched(reasons, cols) : null,
+  });
+}
+
+/** A value, or the value times its weight. */
+function said(weight, value, times) {
+  if (!times) return significant(value, 5);
+  return t("av.product", { a: significant(weight), v: significant(value), value: significant(weight * value) });
+}
+
+/** Keys that the query may not see are hatched in every dimension. */
+function hatched(reasons, cols) {
+  const cells = new Uint8Array(reasons.length * cols);
+  reasons.forEach((reason, j) => cells.fill(reason, j * cols, (j + 1) * cols));
+  return cells;
+}

@@ -1,0 +1,89 @@
+/** What each kind of step needs, and what the inspector explains meanwhile: known before its picture is loaded. No DOM. */
+
+import { predictsTokens } from "../../model/description.js";
+import { answerOf, firstOf, LINEAR, NORMS, namesOf, SKIPPED, sumOf, tapIn } from "./taps.js";
+
+/**
+ * @typedef {Object} Known
+ * @property {string} why  what the inspector explains meanwhile
+ * @property {import("../index.js").Given} [gives]  as a view's
+ * @property {(step: import("./steps.js").Step, model: any) => string[]} needs
+ */
+
+const tensors = (...taps) => taps.map((tap) => `tensor:${tap}`);
+const weights = (...names) => names.filter(Boolean).map((name) => `weight:${name}`);
+
+/** @param {keyof typeof LINEAR} kind @param {string} why @returns {Known} */
+const linear = (kind, why) => ({
+  why,
+  needs(step, model) {
+    const { input, output, weight, bias } = LINEAR[kind](step, model);
+    return [...tensors(input, output), ...weights(weight, bias)];
+  },
+});
+
+/** @param {keyof typeof NORMS} kind @returns {Known} */
+const layerNorm = (kind) => ({
+  why: "norm",
+  needs(step) {
+    const { roles, parameters } = NORMS[kind](step);
+    return [...tensors(roles.input.tap, roles.out.tap), ...weights(parameters.gain, parameters.bias)];
+  },
+});
+
+/** @param {keyof typeof SKIPPED} kind @returns {Known} */
+const skipped = (kind) => ({ why: "weight", needs: (step) => tensors(...Object.values(SKIPPED[kind](step))) });
+
+/** @type {Known} one head, of the attention's own numbers */
+const ofHead = { why: "weight", gives: "attention", needs: () => ["detail"] };
+
+/** @type {Object<string, Known>} */
+const KNOWN = {
+  tokens: { why: "weight", needs: () => [] },
+  embed: {
+    why: "weight",
+    needs: ({ stack }) => tensors(...Object.values(stack.embedding.roles).map(({ tap }) => tap), firstOf(stack)),
+  },
+  before: skipped("before"),
+  norm: layerNorm("norm"),
+  q: linear("q", "weight"),
+  k: linear("k", "weight"),
+  v: linear("v", "weight"),
+  heads: { why: "weight", needs: (step) => tensors(...["q", "k", "v"].map((name) => tapIn(step, name))) },
+  scores: ofHead,
+  scale: ofHead,
+  mask: ofHead,
+  softmax: ofHead,
+  av: { why: "z", gives: "attention", needs: (step) => ["detail", ...tensors(tapIn(step, "z"))] },
+  concat: { why: "weight", needs: (step) => tensors(tapIn(step, "z")) },
+  wo: linear("wo", "z"),
+  residual: { why: "weight", needs: ({ sublayer }) => tensors(...Object.values(sumOf(sublayer))) },
+  w1: linear("w1", "unit"),
+  relu: { why: "unit", needs: ({ sublayer: { roles } }) => tensors(roles.pre.tap, roles.post.tap) },
+  w2: linear("w2", "unit"),
+  rest: skipped("rest"),
+  final: layerNorm("final"),
+  logits: {
+    why: "logit",
+    gives: "end",
+    needs(step, model) {
+      const { state, tap, table, bias } = answerOf(model);
+      const read = predictsTokens(model) ? ["prediction", `rows:${table}`] : weights(table);
+      return [...tensors(state, tap), ...read, ...weights(bias)];
+    },
+  },
+  answer: {
+    why: "logit",
+    gives: "end",
+    needs: (step, model) => [...tensors(answerOf(model).tap), ...(predictsTokens(model) ? ["prediction"] : [])],
+  },
+};
+
+/** @type {Known} */
+const ROLE = {
+  why: "role",
+  needs: (step) => Object.values(namesOf(step)).map(([kind, name]) => `${kind}:${name}`),
+};
+
+/** Of the kind of a step; of a role without its own kind, what its equation names. @param {import("./steps.js").Step} step @returns {Known} */
+export const knownOf = (step) => KNOWN[step.kind] ?? ROLE;

@@ -1,0 +1,102 @@
+/** The taps and parameters that the steps read and write, by the names of the description. No DOM. */
+
+import { answeringStack, identityOf, parameterOf, stacksOf, tapOf } from "../../model/description.js";
+import { isKnown } from "../../model/identities.js";
+import { roleOf } from "./steps.js";
+
+/** @typedef {import("./steps.js").Step} Step */
+
+/** The tensor of the step's attention in its layer. @param {{attention: any, layer: number}} step @param {string} role */
+export const tapIn = ({ attention, layer }, role) => tapOf(attention, layer, role);
+
+/** Whether Q, K or V is computed from another stack's output. @param {string} name @param {Step} step */
+export const isForeign = (name, { attention }) =>
+  name !== "q" && attention !== null && attention.queries !== attention.keys;
+
+/** The tap that Q, K or V is computed from; in cross-attention, K and V come from the other stack's output. */
+function readBy(model, name, step) {
+  if (!isForeign(name, step)) return step.sublayer.input.tap;
+  return stacksOf(model).find(({ side }) => side === step.attention.keys)?.leaves.tap ?? step.sublayer.input.tap;
+}
+
+/** The tensors of a residual connection: the stream before, what is added, and their sum. */
+export function sumOf({ reads, writes, leaves, norm }) {
+  const added = norm?.place === "res-post" ? norm.roles.out : writes;
+  const sum = norm?.place === "post" ? norm.roles.input : leaves;
+  return { before: reads.tap, added: added.tap, sum: sum.tap };
+}
+
+const last = (list) => list[list.length - 1];
+
+/** The stream before the first block. @param {import("../../model/description.js").Stack} stack */
+export const firstOf = ({ layers }) => layers[0].sublayers[0].reads.tap;
+
+/** The stream before and after the blocks that the walk does not enter. @type {Record<"before"|"rest", (step: Step) => {from: string, to: string}>} */
+export const SKIPPED = {
+  before: ({ stack, layer }) => ({ from: firstOf(stack), to: stack.layers[layer].sublayers[0].reads.tap }),
+  rest: ({ stack, layer }) => ({
+    from: last(stack.layers[layer].sublayers).leaves.tap,
+    to: last(last(stack.layers).sublayers).leaves.tap,
+  }),
+};
+
+/** A step that is one LayerNorm. @type {Record<"norm"|"final", (step: Step) => import("../../model/description.js").Norm>} */
+export const NORMS = {
+  norm: ({ sublayer }) => sublayer.norm,
+  final: ({ stack }) => /** @type {import("../../model/description.js").Norm} */ (stack.final_norm),
+};
+
+/** @param {"q"|"k"|"v"} name */
+const projection = (name) => (step, model) => ({
+  input: readBy(model, name, step),
+  output: tapIn(step, name),
+  ...learned(step, name),
+});
+const learned = ({ attention, layer }, name) => ({
+  weight: parameterOf(attention, layer, `w_${name}`),
+  bias: parameterOf(attention, layer, `b_${name}`),
+});
+
+/**
+ * A step that is one Linear: the taps that it reads and writes, and its parameters (bias null: none).
+ * @type {Record<"q"|"k"|"v"|"wo"|"w1"|"w2", (step: Step, model: any) => {input: string, output: string, weight: any, bias: any}>}
+ */
+export const LINEAR = {
+  q: projection("q"),
+  k: projection("k"),
+  v: projection("v"),
+  wo: (step) => ({ input: tapIn(step, "z"), output: step.sublayer.writes.tap, ...learned(step, "o") }),
+  w1: ({ sublayer: { input, roles, parameters } }) => ({
+    input: input.tap,
+    output: roles.pre.tap,
+    weight: parameters.w_1,
+    bias: parameters.b_1,
+  }),
+  w2: ({ sublayer: { roles, writes, parameters } }) => ({
+    input: roles.post.tap,
+    output: writes.tap,
+    weight: parameters.w_2,
+    bias: parameters.b_2,
+  }),
+};
+
+/** What the answer is made from: its input, its logits, and the learned parameters. */
+export function answerOf(model) {
+  const { tap, parameters } = model.description.logits;
+  return {
+    state: answeringStack(model).leaves.tap,
+    tap,
+    table: parameters.unembedding,
+    bias: parameters.b_unembedding,
+  };
+}
+
+/** The tensors and parameters of a role's own step, by their names in the equation: [kind of need, name]. @param {Step} step */
+export function namesOf(step) {
+  const attention = /** @type {any} */ (step.attention);
+  const identity = identityOf(attention, roleOf(step));
+  const all = [roleOf(step), ...(isKnown(identity) ? (identity?.of ?? []) : [])];
+  const name = (one) =>
+    attention.roles[one] ? ["tensor", tapIn(step, one)] : ["weight", attention.parameters[one]?.[step.layer]];
+  return Object.fromEntries(all.map((one) => [one, name(one)]).filter(([, [, found]]) => found));
+}

@@ -1,0 +1,81 @@
+/** Embedding + position: what the first layer reads, the positions, what they are for, and a token's neighbours. */
+
+import { own } from "../../data/embedding.js";
+import { attentionsOf, writesTarget } from "../../model/description.js";
+import { h, perRoot, setText, update } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
+import { buildPlainStation, drawFormula } from "../station.js";
+import neighbours from "./neighbours.js";
+import positions from "./positions.js";
+import sum from "./sum.js";
+import swap from "./swap.js";
+import { hasTab, shownStack, tabOf } from "./tabs.js";
+
+/**
+ * @typedef {Object} Tab  a part of this station: its word is `embedding.tab.<name>`
+ * @property {boolean} [sides]  it exists for the source and for the target
+ * @property {(place: HTMLElement, trace: any, state: any, actions: any) => {formula: any, note: any, legend?: any}} draw
+ */
+
+/** @type {Object<string, Tab>} */
+const TABS = { sum, positions, swap, neighbours };
+
+const partsOf = perRoot((root) => {
+  const places = Object.fromEntries(Object.keys(TABS).map((name) => [name, h("div", { dataset: { part: name } })]));
+  const lacks = h("p", { class: "panel-lacks" }, t("open.lacks_model"));
+  const tabs = Object.fromEntries(
+    Object.keys(TABS).map((name) => [name, segButton(`embedding-${name}`, t(`embedding.tab.${name}`))]),
+  );
+  const sides = Object.fromEntries(
+    ["source", "target"].map((side) => [side, segButton(`embedding-${side}`, t(`sides.${side}`))]),
+  );
+  const sidesBox = h("div", { class: "seg", role: "group", "aria-label": t("embedding.sides") }, Object.values(sides));
+  const tabsBox = h("div", { class: "seg", role: "group", "aria-label": t("embedding.tabs") }, Object.values(tabs));
+  const parts = buildPlainStation(root, t("embedding.title"), sidesBox, tabsBox);
+  const about = h("p", { class: "dim embedding-about" });
+  parts.body.append(about, lacks, ...Object.values(places));
+  return { ...parts, places, lacks, tabs, sides, sidesBox, about };
+});
+
+const segButton = (testid, word) => h("button", { type: "button", dataset: { testid } }, word);
+
+export function draw(root, trace, state, actions) {
+  const parts = partsOf(root);
+  const name = tabOf(state, trace.model);
+  const [tab, place] = [TABS[name], parts.places[name]];
+  const lacks = state.file !== null && name !== "sum";
+  drawTools(parts, name, trace, actions);
+  for (const other of Object.values(parts.places)) other.hidden = other !== place || lacks;
+  parts.lacks.hidden = !lacks;
+  parts.formula.hidden = lacks;
+  // The first tab needs no text of its own: the reading help describes it.
+  setText(
+    parts.about,
+    [name !== "sum" && t(`embedding.${name}_about`), t(`embedding.${name}_how`)].filter(Boolean).join(" "),
+  );
+  if (lacks) return;
+  const redraw = () => draw(root, trace, state, actions);
+  const content = tab.draw(place, trace, state, {
+    ...actions,
+    redraw,
+    stack: shownStack(state, trace.model),
+  });
+  drawFormula(parts.formula, content);
+}
+
+function drawTools({ tabs, sides, sidesBox }, open, trace, actions) {
+  for (const [name, button] of Object.entries(tabs)) {
+    update(button, { "aria-pressed": name === open });
+    button.hidden = !hasTab(name, trace.model);
+    button.onclick = () => actions.set(own.patch({ tab: /** @type {any} */ (name) }));
+  }
+  sidesBox.hidden = !writesTarget(trace.model) || TABS[open].sides === false;
+  for (const [side, button] of Object.entries(sides)) {
+    update(button, { "aria-pressed": trace.queries.side === side });
+    // The side follows the open attention's queries, so changing it opens another attention.
+    const last = attentionsOf(trace.model)
+      .filter(({ queries }) => queries === side)
+      .at(-1);
+    button.onclick = () => trace.queries.side !== side && actions.set({ attention: last?.id ?? null });
+  }
+}

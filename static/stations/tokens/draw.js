@@ -1,0 +1,95 @@
+/** Tokens: the text in pieces, with their bytes. */
+
+import { characterGroups } from "../../model/labels.js";
+import { position } from "../../model/selection.js";
+import { h, perRoot, replace } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
+import { tokenText } from "../../ui/token_text.js";
+import { buildCounts, drawCounts } from "./counts.js";
+
+const COLUMNS = ["index", "text", "id", "bytes", "span", "note"];
+
+const bodyOf = perRoot((root) => {
+  const body = h("tbody");
+  const head = h(
+    "tr",
+    null,
+    COLUMNS.map((name) => h("th", { scope: "col", class: name }, t(`tokens.${name}`))),
+  );
+  const table = h("table", { class: "token-table" }, h("thead", null, head), body);
+  const counts = buildCounts();
+  const bar = h("div", { class: "bar" }, h("h1", null, t("tokens.title")));
+  const scroll = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": t("tokens.title") }, table);
+  replace(root, bar, scroll, counts.element);
+  return { body, table, counts, drawn: "" };
+});
+
+export function draw(root, trace, state, actions) {
+  const parts = bodyOf(root);
+  const sides = [trace.sides.source, trace.sides.target].filter((side) => side !== null);
+  const ids = sides.map(({ tokens }) => tokens.map((token) => token.id).join(" "));
+  const content = [trace.model.name, state.nPrompt, state.target !== null, ...ids].join(" / ");
+  if (content !== parts.drawn) {
+    parts.drawn = content;
+    replace(
+      parts.body,
+      sides.map((side) => rows(trace, side, state, actions)),
+    );
+    const notes = [...parts.body.querySelectorAll(".note")].some((cell) => cell.textContent);
+    parts.table.classList.toggle("no-notes", !notes);
+  }
+  drawCounts(parts.counts, trace);
+  const at = position(state, trace);
+  for (const row of parts.body.querySelectorAll("[data-index]")) {
+    const [side, index] = [trace.sides[row.dataset.side], Number(row.dataset.index)];
+    row.classList.toggle("q", side === trace.queries && index === at.query);
+    row.classList.toggle("k", side === trace.keys && index === at.key);
+  }
+}
+
+/** The tokens of one side; below its name, if there are two sides. */
+function rows(trace, side, state, actions) {
+  const whole = {};
+  for (const { tokens, text } of characterGroups(side.tokens)) for (const token of tokens) whole[token.index] = text;
+  const name =
+    trace.sides.target &&
+    h("tr", { class: "side-row" }, h("th", { scope: "rowgroup", colspan: COLUMNS.length }, t(`sides.${side.side}`)));
+  return [
+    name,
+    side.tokens.map((token) =>
+      row(token, side.side, noteOf(token, side, whole[token.index], state), choiceOf(trace, side, actions)),
+    ),
+  ];
+}
+
+/** What a click chooses: the query, if the open attention's queries are on this side; otherwise, or with Shift, the key. */
+function choiceOf({ queries, keys }, side, actions) {
+  return (index, asKey) => {
+    if (queries !== side && keys !== side)
+      actions.set({ attention: null, [side.side === "target" ? "query" : "key"]: index });
+    else actions.set(queries !== side || (asKey && keys === side) ? { key: index } : { query: index });
+  };
+}
+
+function row(token, side, note, set) {
+  const choose = (event) => set(token.index, event.shiftKey || event.altKey);
+  const cell = (name, ...content) => h("td", { class: name }, content);
+  return h(
+    "tr",
+    { on: { click: choose }, dataset: { testid: "token-row", side, index: token.index } },
+    h("th", { scope: "row", class: "index" }, token.index),
+    cell("text", tokenText(token)),
+    cell("id", token.id),
+    cell("bytes", token.special ? "" : token.bytes.replace(/../g, "$& ").trim()),
+    cell("span", token.special ? "" : `${token.start}–${token.end}`),
+    cell("note", note),
+  );
+}
+
+function noteOf(token, { side }, text, { ids, nPrompt, target }) {
+  const generated =
+    side === "target" ? target === null && !token.special : ids && nPrompt !== null && token.index >= nPrompt;
+  const from = generated && t("tokens.from_model");
+  const part = token.partial && t("tokens.partial", { text: text ?? token.text });
+  return [token.special && t("tokens.special"), part, from].filter(Boolean).join(" · ");
+}

@@ -1,0 +1,115 @@
+"""Code is loaded when it is first needed: late code draws the newest state, and a failed load is shown and repeated."""
+
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page, Route
+
+pytestmark = pytest.mark.cold
+
+TEXT = "text=The cat sat on the mat."
+CODE = "**/static/stations/qkv/draw.js"
+
+
+def open_page(page: "Page", query: str = TEXT) -> list[str]:
+    """Open a page; returns the paths of the modules that it loads from now on."""
+    loaded: list[str] = []
+    page.on("request", lambda request: loaded.append(request.url.split("/static/")[-1]))
+    page.goto(f"/?{query}")
+    ready(page)
+    return loaded
+
+
+def ready(page: "Page") -> None:
+    page.wait_for_selector('body[data-state="ready"]')
+
+
+def tab(page: "Page", view: str) -> None:
+    page.locator(f"[data-testid=station][data-view={view}]").click()
+
+
+def test_a_station_loads_its_code_when_it_is_pointed_at(page: "Page") -> None:
+    def drawings() -> set[str]:
+        return {path for path in loaded if path.startswith("stations/") and "/draw" in path}
+
+    loaded = open_page(page)
+    assert drawings() == {"stations/attention/draw_weights.js"}
+    with page.expect_response("**/static/stations/lens/draw.js"):
+        page.locator("[data-testid=station][data-view=lens]").hover()
+    tab(page, "lens")
+    ready(page)
+    expect(page.locator("[data-station=lens] h1")).to_be_visible()
+    assert drawings() == {"stations/attention/draw_weights.js", "stations/lens/draw.js"}
+
+
+def test_late_code_draws_the_newest_state_and_only_where_it_is_shown(page: "Page") -> None:
+    held: list[Route] = []
+
+    def hold(route: "Route") -> None:
+        held.append(route)
+
+    page.route(CODE, hold)
+    open_page(page, TEXT + "&layer=0&head=0")
+    tab(page, "qkv")
+    page.wait_for_selector("body[data-state=loading] [data-station=qkv]", state="attached")
+    tab(page, "tokens")
+    ready(page)
+    expect(page.locator("[data-station=tokens] h1")).to_be_visible()
+
+    tab(page, "qkv")
+    page.locator("canvas[data-layer='1'][data-head='2']").click()
+    page.wait_for_selector("body[data-state=loading]")
+    assert page.locator("[data-station=qkv] *").count() == 0
+    held[0].continue_()
+    ready(page)
+    expect(page.locator("[data-station=qkv]").get_by_test_id("opened-title")).to_contain_text("2")
+    assert "head=2" in page.url
+    assert len(held) == 1, "one request, however often it was asked for"
+
+
+def test_code_waits_for_a_server_that_is_away(page: "Page", page_errors: list[str]) -> None:
+    open_page(page)
+    for path in (CODE, "**/static/data/lazily.js"):
+        page.route(path, lambda route: route.abort())
+    tab(page, "qkv")
+    banner = page.get_by_test_id("banner")
+    expect(banner).to_contain_text("does not answer")
+    for path in (CODE, "**/static/data/lazily.js"):
+        page.unroute(path)
+    ready(page)
+    expect(page.locator("[data-station=qkv] h1")).to_be_visible()
+    expect(banner).to_be_hidden()
+    page_errors.clear()  # the browser's own words about the lost requests
+
+
+def test_code_that_is_broken_is_told_in_its_place(page: "Page", page_errors: list[str]) -> None:
+    open_page(page)
+    page.route(CODE, lambda route: route.fulfill(status=404))
+    tab(page, "qkv")
+    ready(page)
+    problem = page.locator("main .panel-error")
+    expect(problem).to_contain_text("could not be drawn")
+    expect(page.get_by_test_id("banner")).to_be_hidden()
+
+    page.unroute(CODE)
+    page.locator("canvas[data-layer='1'][data-head='2']").click()  # the next change tries again
+    expect(page.locator("[data-station=qkv] h1")).to_be_visible()
+    expect(problem).to_have_count(0)
+    page_errors.clear()
+
+
+def test_a_menu_waits_for_its_code_too(page: "Page", page_errors: list[str]) -> None:
+    open_page(page)
+    away = ("**/static/shell/export_items.js", "**/static/data/lazily.js")
+    for path in away:
+        page.route(path, lambda route: route.abort())
+    page.get_by_test_id("export").click()
+    expect(page.get_by_test_id("banner")).to_contain_text("does not answer")
+    for path in away:
+        page.unroute(path)
+    expect(page.get_by_test_id("export-png")).to_be_visible()
+    expect(page.get_by_test_id("banner")).to_be_hidden()
+    page_errors.clear()
