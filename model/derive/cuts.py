@@ -127,7 +127,7 @@ class Cuts:
         mask = self.mask(part.attention, part.layer).to(self.checkpoint.device).expand(n, -1, -1, -1)
         here = [(n - len(cut) + i, edge) for i, edge in enumerate(cut) if edge.attention == part.attention]
         if here:
-            mask = mask.contiguous()
+            mask = mask.clone(memory_format=torch.contiguous_format)
             for i, edge in here:
                 mask[i, :, edge.query, edge.key] |= EDITED
         return mask

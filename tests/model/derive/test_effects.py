@@ -99,7 +99,12 @@ def test_an_effect_is_on_top_of_the_run_s_interventions(family: Checkpoint) -> N
 
 
 def test_a_batch_gives_what_each_gives_alone(family: Checkpoint) -> None:
-    found = Effects(family, SOURCE, ANSWER, **options(family))
+    def edited(x: Tensor, _: int) -> Tensor:
+        x[:, 0, 5, 1] |= EDITED
+        return x.contiguous()
+
+    edit = {tap: edited for one in family.description.attentions for tap in one.roles["mask"].taps}
+    found = Effects(family, SOURCE, ANSWER, edit=edit, **options(family))
     together = found.measure(some_edges(family))
     alone = [found.measure([edge])[0] for edge in some_edges(family)]
     close(torch.tensor([one.delta for one in together]), torch.tensor([one.delta for one in alone]), 1e-6)

@@ -1,0 +1,37 @@
+"""What the river's numbers take, without HTTP: the shares of a sentence, and the effects of its widest lines."""
+
+from __future__ import annotations
+
+from app.api.explain.schema import EffectsRequest
+from app.services.explain.effects import EffectsSession
+from benchmarks.measure import Row, median_seconds
+from model import checkpoint
+from model.checkpoint import ZOO
+from model.derive.route import route
+from model.subjects import ZooSubject
+
+SEQ_LEN = EDGES = 64
+
+
+def measure() -> list[Row]:
+    """Milliseconds for stories-gpt at 64 tokens, in one job's threads."""
+    loaded = checkpoint.load(ZOO / "stories-gpt")
+    ids = list(range(300, 300 + SEQ_LEN))
+    request = EffectsRequest(token_ids=ids, n=EDGES)
+
+    def begun() -> EffectsSession:
+        session = EffectsSession(ZooSubject(loaded), request, 20_000)
+        session.step()
+        return session
+
+    def done() -> None:
+        session = begun()
+        while session.step():
+            pass
+
+    first, last = (1e3 * median_seconds(call, runs=9, warm_up=2) for call in (begun, done))
+    shares = 1e3 * median_seconds(lambda: route(loaded, ids))
+    return [
+        Row(f"shares of {SEQ_LEN} tokens, all layers", shares, "ms"),
+        Row(f"effects of the {EDGES} widest lines", last, "ms", 1000, note=f"the first after {first:.0f} ms"),
+    ]
