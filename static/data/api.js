@@ -50,6 +50,9 @@ export async function explain(what, request, options = {}) {
 /** The answer of a generation, a stream of events. @param {object} request @returns {Promise<Response>} */
 export const generate = (request, options = {}) => send("POST", "/api/generate", request, options);
 
+/** The answer of a measurement of effects, a stream of events. @param {object} request @returns {Promise<Response>} */
+export const effects = (request, options = {}) => send("POST", "/api/explain/effects", request, options);
+
 /** The results of a beam search, best first. @param {object} request */
 export const translate = async (request, options = {}) =>
   (await send("POST", "/api/translate", request, options)).json();

@@ -4,6 +4,7 @@ import { otherOf } from "../model/compare/runs.js";
 import { rowOf } from "../model/selection.js";
 import { changeOf } from "./changes.js";
 import { retrying } from "./retry.js";
+import { uncutOf } from "./uncut.js";
 
 /**
  * @typedef {import("./loader.js").State} State
@@ -31,6 +32,7 @@ export function createFetchers(traces, bring, onWait) {
       arrive("prediction", { predictions: { [row]: await traces.prediction(state, row) } });
     },
     counts: async (state, trace, arrive) => arrive("counts", { counts: await traces.counts(state, trace.text) }),
+    uncut: async (state, trace, arrive) => arrive("uncut", { uncut: await uncutOf(traces, state, trace) }),
     change: async (state, trace, arrive) => arrive("change", { change: await changeOf(traces, state, trace) }),
     // "code:<view>"
     code: async (state, trace, arrive, names) => {

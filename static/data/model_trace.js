@@ -52,6 +52,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {(name: string) => import("./wire.js").Tensor|undefined} tensor  any tap of this run that a view needed: all heads, float32
  * @property {(name: string) => import("./wire.js").Tensor|undefined} weight  any parameter of the model that a view needed
  * @property {(name: string) => {ids: number[], shape: number[], data: Float32Array}|undefined} rows  the candidates' rows of a parameter
+ * @property {import("./uncut.js").Uncut|null} uncut  the same run without its cuts; null: it has none, or it was not requested
  * @property {Object<string, any>} explained  the answers of /api/explain that a view needed, `{refused: error}` if there is none
  * @property {number} seconds  what the server needed
  * @property {string} key  identifies its request
@@ -61,7 +62,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
 
 /**
  * @param {{key: string, model: any, overview: Overview, attention?: string|null, detail?: Detail|null,
- *   heads?: Matrix|null, other?: Detail|null, change?: Change|null, predictions?: Object<number, any>, counts?: any[]|null,
+ *   heads?: Matrix|null, other?: Detail|null, change?: Change|null, uncut?: import("./uncut.js").Uncut|null, predictions?: Object<number, any>, counts?: any[]|null,
  *   tensors?: Map<string, any>, weights?: Map<string, any>, rows?: Object<string, any>, explained?: Object<string, any>}} parts
  * @returns {ModelTrace}
  */
@@ -74,6 +75,7 @@ export function modelTrace({
   heads = null,
   other = null,
   change = null,
+  uncut = null,
   predictions = {},
   counts = null,
   tensors = new Map(),
@@ -107,7 +109,7 @@ export function modelTrace({
     nLayer: attention.n_layer,
     nHead: attention.n_head,
     ...picturesOf(overview, model, attention.id),
-    ...{ detail, heads, other, change, predictions, counts, explained },
+    ...{ detail, heads, other, change, uncut, predictions, counts, explained },
     tensor: (name) => tensors.get(name),
     role: (role, layer) => tensors.get(tapOf(attention, layer, role)),
     weight: (name) => weights.get(name),

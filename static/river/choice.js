@@ -28,7 +28,7 @@ export function choosing({ written, attention, classes }, side, row) {
   return { query: row, key: null, ...(attention.queries === side ? {} : { attention: null }) };
 }
 
-/** The likeliest answers, first the model's choice. @param {ModelTrace} trace @param {number} row @returns {Answer[]} */
+/** The likeliest answers, first the model's choice. @param {Pick<ModelTrace, "classes"|"predictions">} trace @param {number} row @returns {Answer[]} */
 export function answersOf({ classes, predictions }, row) {
   if (classes) {
     const named = classes.map(({ name, probability: p }, id) => ({ id, p, token: null, name }));

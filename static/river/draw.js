@@ -1,9 +1,12 @@
 /** Draws a scene on a canvas. What is drawn follows from the scene and its look; nothing is kept. */
 
+import { drawAnswers, drawLabels, write } from "./draw_words.js";
+
 /**
  * @typedef {import("./layout.js").Scene} Scene  @typedef {import("./layout.js").Band} Band  @typedef {import("./lines.js").Line} Line
  * @typedef {import("./words.js").Name} Name  @typedef {CanvasRenderingContext2D} Pen
- * @typedef {{name: string, p: number, text: string, rest?: boolean}} Bar  one answer; `rest`: all others together
+ * @typedef {{name: string, p: number, text: string, before: number|null, rest?: boolean}} Bar  one answer; `before`: without the cuts;
+ *   `rest`: all others together
  * @typedef {Object} Look
  * @property {Record<"ink"|"dim"|"line"|"hair"|"own"|"pale"|"deep"|"q"|"bar"|"accent"|"ground", string>} colours
  * @property {string} font  the family
@@ -12,7 +15,7 @@
  * @property {(band: Band, layer: number, narrow: boolean) => string} title  of a layer
  * @property {(n: number) => string} folded  what a row of n tokens is called
  * @property {Bar[]} bars
- * @property {(line: Line) => string} tone  the colour of a line
+ * @property {(line: Line) => {colour: string, shown: boolean}} tone  of a line, and whether it is drawn though it is thin
  * @property {Line|null} hovered
  * @property {{band: number, row: number, layer: number}|null} cursor  of the keyboard
  */
@@ -26,6 +29,7 @@ export function drawScene(pen, scene, look) {
   drawWash(pen, scene.lines, look);
   drawStreams(pen, scene, look);
   drawLines(pen, scene.lines, look);
+  for (const ghost of scene.ghosts) drawGhost(pen, ghost, look);
   scene.beads.forEach((bead) => drawBead(pen, bead, look));
   scene.bands.forEach((band, i) => drawLabels(pen, band, look.names[i], look));
   drawAnswers(pen, scene, look);
@@ -79,19 +83,23 @@ function drawStreams(pen, { lines, streams }, look) {
   }
 }
 
-/** The thin ones below the wide ones. @param {Pen} pen @param {Line[]} lines @param {Look} look */
+/** The thin ones below the wide ones, those that decide on top. @param {Pen} pen @param {Line[]} lines @param {Look} look */
 function drawLines(pen, lines, look) {
-  const shown = lines.filter(({ own, shown }) => !own && shown).sort((a, b) => a.width - b.width);
-  for (const line of shown) {
+  const shown = lines.filter(({ own }) => !own).map((line) => ({ line, ...look.tone(line) }));
+  const drawn = shown.filter(({ line, shown }) => shown || line === look.hovered);
+  for (const { line, colour } of drawn.sort((a, b) => a.line.width - b.line.width)) {
     const on = line === look.hovered;
-    stroke(
-      pen,
-      on ? look.colours.q : look.tone(line),
-      Math.max(on ? 2 : 0.9, line.width),
-      (path) => path.push(...curve(line)),
-      0.95,
-    );
+    const width = Math.max(on ? 2.5 : 0.9, line.width);
+    stroke(pen, on ? look.colours.q : colour, width, (path) => path.push(...curve(line)), 0.95);
   }
+}
+
+/** A cut line. @param {Pen} pen @param {Line} line @param {Look} look */
+function drawGhost(pen, line, look) {
+  pen.setLineDash([3, 4]);
+  const on = line === look.hovered;
+  stroke(pen, look.colours.q, Math.max(on ? 3 : 1.6, line.width), (path) => path.push(...curve(line)), on ? 1 : 0.9);
+  pen.setLineDash([]);
 }
 
 /** @param {Pen} pen @param {import("./layout.js").Bead} bead @param {Look} look */
@@ -105,65 +113,6 @@ function drawBead(pen, { x, y, radius }, { colours }) {
   pen.stroke();
 }
 
-/** @param {Pen} pen @param {Band} band @param {Name[]} names @param {Look} look */
-function drawLabels(pen, { rows, labelled, columns, chosen }, names, look) {
-  const x = columns[0].x0 - 14;
-  for (const row of rows) {
-    if (!labelled.has(row)) continue;
-    const { colours } = look;
-    const folded = row.to - row.from > 1;
-    const on = row.from === chosen && !folded;
-    const { word, nth } = folded ? { word: look.folded(row.to - row.from), nth: null } : names[row.from];
-    const y = row.y + 5 * look.type;
-    let right = x;
-    if (nth !== null) {
-      write(pen, look, { size: 11, colour: on ? colours.q : colours.ink, align: "right", bold: on });
-      pen.fillText(String(nth), right, y + 3);
-      right -= pen.measureText(String(nth)).width;
-    }
-    write(pen, look, {
-      size: folded ? 13 : 15,
-      colour: on ? colours.q : folded ? colours.dim : colours.ink,
-      align: "right",
-      bold: on,
-    });
-    pen.fillText(fitting(pen, word, right - 2), right, y);
-  }
-}
-
-/** Cut to a width, with an ellipsis. @param {Pen} pen @param {string} text @param {number} width */
-export function fitting(pen, text, width) {
-  if (pen.measureText(text).width <= width) return text;
-  const characters = [...text];
-  while (characters.length > 1 && pen.measureText(`${characters.join("")}…`).width > width) characters.pop();
-  return `${characters.join("")}…`;
-}
-
-/** The answer's probabilities, in another tone than the shares. @param {Pen} pen @param {Scene} scene @param {Look} look */
-function drawAnswers(pen, { node, answers: { x, y, width, step } }, look) {
-  const { colours, bars } = look;
-  if (!bars.length) return;
-  pen.fillStyle = colours.bar;
-  pen.beginPath();
-  pen.arc(node.x, node.y, 6, 0, 2 * Math.PI);
-  pen.fill();
-  bars.forEach(({ name, p, text, rest }, i) => {
-    const top = y + i * step;
-    write(pen, look, { size: 13, colour: colours.dim, align: "right" });
-    const numbered = i === 0 || width > 120 * look.type;
-    if (numbered) pen.fillText(text, x + width, top + 14 * look.type);
-    const room = width - (numbered ? pen.measureText(text).width + 6 : 0);
-    write(pen, look, { size: rest ? 13 : 15, colour: rest ? colours.dim : colours.ink, bold: i === 0 });
-    pen.fillText(fitting(pen, name, room), x, top + 14 * look.type);
-    pen.globalAlpha = rest ? 0.4 : 1;
-    pen.fillStyle = colours.bar;
-    pen.beginPath();
-    pen.roundRect(x, top + 20 * look.type, Math.max(2, p * width), 8, 2);
-    pen.fill();
-    pen.globalAlpha = 1;
-  });
-}
-
 /** The keyboard's place: one token in one layer. @param {Pen} pen @param {Scene} scene @param {NonNullable<Look["cursor"]>} cursor @param {Look} look */
 function drawCursor(pen, { bands }, { band, row, layer }, { colours }) {
   const { rows, columns } = bands[band];
@@ -173,13 +122,6 @@ function drawCursor(pen, { bands }, { band, row, layer }, { colours }) {
   pen.beginPath();
   pen.roundRect(x0 + 1.5, y - Math.max(8, height / 2), x1 - x0 - 3, Math.max(16, height), 5);
   pen.stroke();
-}
-
-/** @param {Pen} pen @param {Look} look @param {{size: number, colour: string, align?: CanvasTextAlign, bold?: boolean}} style */
-function write(pen, { font, type }, { size, colour, align = "left", bold = false }) {
-  pen.font = `${bold ? 700 : 500} ${size * type}px ${font}`;
-  pen.textAlign = align;
-  pen.fillStyle = colour;
 }
 
 /** @param {Line} line @returns {[string, ...number[]][]} */

@@ -3,6 +3,7 @@
  * above the decoder that draws from it. No DOM.
  */
 
+import { edgeKey } from "../model/cuts.js";
 import { endOf, linesOf, markShown } from "./lines.js";
 import { peaksOf } from "./reach.js";
 import { foldsOf, labelledRows, rowIndex, rowsOf } from "./rows.js";
@@ -24,6 +25,7 @@ import { foldsOf, labelledRows, rowIndex, rowsOf } from "./rows.js";
  * @property {number} width @property {number} height
  * @property {Band[]} bands  the answering stack first
  * @property {Line[]} lines @property {Stream[]} streams @property {Bead[]} beads
+ * @property {Line[]} ghosts  what is cut: where it was
  * @property {{x: number, y: number}} node  between the shares and the probabilities
  * @property {{x: number, y: number, width: number, step: number}} answers  where the bars are: the first one's place
  * @typedef {Object} Frame  what there is room for
@@ -65,7 +67,7 @@ export function layoutOf(rolled, row, frame) {
   const others = rolled.slice(1).flatMap((reach, i) => streamsOf(rolled[0], reach, bands[0], bands[i + 1], frame.fat));
   return {
     ...{ width: frame.width, height: Math.ceil(height), bands, lines },
-    ...{ streams: others, beads: beadsOf(rolled[0], answering, row), node, answers },
+    ...{ streams: others, ghosts: [], beads: beadsOf(rolled[0], answering, row), node, answers },
   };
 }
 
@@ -156,3 +158,28 @@ function beadsOf({ river: { ffn, tokens } }, { columns, rows, index }, row) {
     return { x: x1 - Math.min(14, (x1 - x0) / 4), y: rows[index[row]].y, radius, ratio, layer };
   });
 }
+
+/**
+ * Where the cut edges were, as wide as they were in the uncut run.
+ * @param {import("../model/cuts.js").Edge[]} cuts @param {Scene} scene @param {Scene} before  the uncut run's @param {Reach[]} rolled
+ * @returns {Line[]}
+ */
+export function ghostsOf(cuts, scene, before, rolled) {
+  const flows = rolled.flatMap((reach) => reach.flows.map(({ flow }) => ({ flow, river: reach.river })));
+  return cuts.flatMap((cut) => {
+    const was = before.lines.find((line) => !line.many && edgeKey(line) === edgeKey(cut));
+    if (was) return [{ ...was, shown: true }];
+    // It brought nothing to the chosen token: a thin line between the middles of its rows.
+    const found = flows.find(({ flow }) => flow.attention === cut.attention);
+    const from = scene.bands.findIndex(({ side }) => side === found?.flow.keys);
+    const to = scene.bands.findIndex(({ stack }) => stack === found?.river.stack);
+    const column = scene.bands[to]?.columns[cut.layer];
+    const [key, query] = [rowWith(scene.bands[from], cut.key), rowWith(scene.bands[to], cut.query)];
+    if (!column || !key || !query) return [];
+    const nothing = { own: false, many: false, shown: true, share: 0, width: 0 };
+    return [{ ...cut, ...nothing, from, to, x0: column.x0, y0: key.y, x1: column.x1, y1: query.y }];
+  });
+}
+
+/** @param {Band|undefined} band @param {number} token @returns {Row|undefined} */
+const rowWith = (band, token) => band?.rows[band.index[token]];

@@ -1,4 +1,4 @@
-/** The river: the whole model as one picture. Rows are tokens, columns layers; its widths are rolled-out shares. */
+/** The river: the whole model as one picture. Widths are rolled-out shares, darkness is measured by cutting. */
 
 import { lazily } from "../data/lazily.js";
 import { can, predictsTokens } from "../model/description.js";
@@ -9,6 +9,6 @@ export default {
   /** @param {any} model */
   has: (model) => can(model, "route"),
   /** @param {import("../state/store.js").State} state @param {any} model */
-  needs: (state, model) => [...(predictsTokens(model) ? ["prediction"] : []), "explain:route"],
+  needs: (state, model) => [...(predictsTokens(model) ? ["prediction"] : []), "explain:route", "uncut"],
   ...lazily(() => import("./draw_panel.js")),
 };

@@ -19,7 +19,7 @@ export function rowAt({ bands }, x, y) {
 
 /** What is at a point: a line before a label. @param {Scene} scene @param {number} x @param {number} y @returns {{line: Line|null, label: ReturnType<typeof rowAt>}} */
 export function hitAt(scene, x, y) {
-  const line = lineAt(scene.lines, x, y);
+  const line = lineAt(scene.ghosts, x, y) ?? lineAt(scene.lines, x, y);
   return { line, label: line ? null : rowAt(scene, x, y) };
 }
 

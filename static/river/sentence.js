@@ -1,4 +1,4 @@
-/** The sentence over the picture: what the model says, from measured numbers. */
+/** The sentence over the picture, from measured numbers: what the model says, what decides it, what a cut has changed. */
 
 import { h } from "../ui/dom.js";
 import { phrase } from "../ui/i18n.js";
@@ -6,22 +6,70 @@ import { answerName, share } from "./answers.js";
 import { nameText } from "./words.js";
 
 /**
- * @typedef {import("./words.js").Name} Name  @typedef {import("./choice.js").Answer} Answer
+ * @typedef {import("./words.js").Name} Name  @typedef {import("./choice.js").Answer} Answer  @typedef {import("./told.js").Told} Told
+ * @typedef {import("../model/cuts.js").Edge} Edge  @typedef {(Node|string)[]} Words
  */
 
 /** @param {Name} name */
-export const query = (name) => h("b", { class: "q" }, nameText(name));
+const query = (name) => h("b", { class: "q" }, nameText(name));
 /** @param {Name} name */
-export const key = (name) => h("b", { class: "looked" }, nameText(name));
+const key = (name) => h("b", { class: "looked" }, nameText(name));
 /** @param {Answer} answer */
-export const said = (answer) => h("b", { class: "said" }, answerName(answer));
+const said = (answer) => h("b", { class: "said" }, answerName(answer));
 
-/** @param {Name} row  the chosen token @param {Answer|undefined} answer  the first one; a model without a head has none @param {boolean} isClass @returns {(Node|string)[]} */
-export function saysOf(row, answer, isClass) {
-  if (!answer) return phrase("river.gathers", { token: query(row) });
-  return phrase(isClass ? "river.says_class" : "river.says", {
-    token: query(row),
-    answer: said(answer),
-    p: share(answer.p),
-  });
+/** @param {Told} told @param {boolean} isClass @returns {Words} */
+export const sentenceOf = (told, isClass) =>
+  told.fall ? cutWords(told) : [...saysWords(told, isClass), ...lookWords(told)];
+
+/** @param {Told} told @param {boolean} isClass @returns {Words} */
+function saysWords({ names, row, answers: [answer] }, isClass) {
+  const token = query(names[0][row]);
+  if (!answer) return phrase("river.gathers", { token });
+  return phrase(isClass ? "river.says_class" : "river.says", { token, answer: said(answer), p: share(answer.p) });
 }
+
+/** What is left without the look that decides most. @param {Told} told @returns {Words} */
+function lookWords(told) {
+  const look = told.measured?.look;
+  return look ? phrase("river.without", { key: key(keyName(told, look.edges[0])), p: share(look.p) }) : [];
+}
+
+/** @param {Told} told @returns {Words} */
+function cutWords(told) {
+  const { fall, answers } = told;
+  if (!fall) return [];
+  const { answer, before, after } = fall;
+  const words = { answer: said(answer), before: share(before), after: after === null ? "…" : share(after) };
+  const change = after === null || share(after) === share(before) ? "stays" : after < before ? "falls" : "rises";
+  const other = answers[0] && answers[0].id !== answer.id;
+  return [
+    ...whichWords(told),
+    ...phrase(`river.${after === null ? "falls" : change}`, words),
+    ...(other ? phrase("river.now", { answer: said(answers[0]), p: share(answers[0].p) }) : []),
+  ];
+}
+
+/** What is cut: one look, the looks of a token at another in several layers, or several. @param {Told} told @returns {Words} */
+function whichWords(told) {
+  const [first, ...others] = told.cuts;
+  const words = { layer: first.layer, query: query(queryName(told, first)), key: key(keyName(told, first)) };
+  if (!others.length) return phrase("river.cut", words);
+  const same = others.every(
+    (one) => one.attention === first.attention && one.query === first.query && one.key === first.key,
+  );
+  return same
+    ? phrase("river.cut_all", { ...words, n: told.cuts.length })
+    : phrase("river.cut_many", { n: told.cuts.length });
+}
+
+/** The stack with tokens of this side, and one's name. @param {Told} told @param {Edge} edge @param {"queries"|"keys"} end @param {number} at @returns {Name} */
+function nameAt({ rolled, names }, { attention }, end, at) {
+  const flow = rolled.flatMap(({ flows }) => flows).find(({ flow }) => flow.attention === attention)?.flow;
+  const stack = rolled.findIndex(({ river }) => river.side === flow?.[end]);
+  return names[Math.max(0, stack)][at] ?? { word: String(at), nth: null };
+}
+
+/** @param {Told} told @param {Edge} edge */
+export const keyName = (told, edge) => nameAt(told, edge, "keys", edge.key);
+/** @param {Told} told @param {Edge} edge */
+export const queryName = (told, edge) => nameAt(told, edge, "queries", edge.query);

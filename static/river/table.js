@@ -7,11 +7,13 @@ import { share } from "./answers.js";
 /** The most lines that the table lists. */
 const MOST = 64;
 
-/** @typedef {{layer: string, query: string, key: string, share: number}} Entry */
+/** @typedef {{layer: string, query: string, key: string, share: number, after: string}} Entry */
 
 const partsOf = perRoot((root) => {
   const body = h("tbody");
-  const head = ["layer", "query", "key", "share"].map((name) => h("th", { scope: "col" }, t(`river.table.${name}`)));
+  const head = ["layer", "query", "key", "share", "after"].map((name) =>
+    h("th", { scope: "col" }, t(`river.table.${name}`)),
+  );
   const table = h(
     "table",
     null,
@@ -46,7 +48,7 @@ function build({ details, body, entries }) {
       h(
         "tr",
         null,
-        [one.layer, one.query, one.key, share(one.share)].map((text) => h("td", null, text)),
+        [one.layer, one.query, one.key, share(one.share), one.after].map((text) => h("td", null, text)),
       ),
     ),
   );

@@ -1,11 +1,12 @@
 """The river: the whole model as one picture, with the server's numbers."""
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import loaded, serious
+from tests.browser.helpers import loaded, serious, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -108,3 +109,138 @@ def test_axe_finds_nothing(page: "Page", query: str) -> None:
     show(page, query)
     page.locator('[data-panel="river"] summary').click()
     assert serious(page, '[data-panel="river"]') == []
+
+
+# --- cuts -------------------------------------------------------------------------------------------------------------
+
+LOOK = {"attention": "self", "layer": 5, "query": 13, "key": 4}
+"""The last token at the first "ball", in the last layer."""
+
+
+def measured(page: "Page") -> None:
+    """Wait until the effects are there."""
+    page.locator(
+        '[data-testid="river-legend"]:has-text("Darker"), [data-testid="river-legend"]:has-text("濃い")'
+    ).wait_for()
+
+
+def point_of(page: "Page", edge: dict[str, Any]) -> tuple[float, float]:
+    """The middle of a line on the page, or of what it left behind."""
+    x, y = page.get_by_test_id("river").evaluate(
+        """async (canvas, edge) => {
+          const { lines, ghosts } = (await import('/static/river/board.js')).sceneOf(canvas);
+          const is = (line) => Object.entries(edge).every(([name, value]) => line[name] === value);
+          const { x0, x1, y0, y1 } = ghosts.find(is) ?? lines.find(is);
+          const { left, top } = canvas.getBoundingClientRect();
+          return [left + (x0 + x1) / 2, top + (y0 + y1) / 2];
+        }""",
+        edge,
+    )
+    return x, y
+
+
+def events(page: "Page", request: dict[str, Any]) -> list[dict[str, Any]]:
+    """The events of /api/explain/effects."""
+    answer = page.request.post("/api/explain/effects", data=request)
+    assert answer.ok, answer.text()
+    return [json.loads(line.removeprefix("data: ")) for line in answer.text().splitlines() if line.startswith("data: ")]
+
+
+def whole(p: float) -> str:
+    return f"{100 * p:.0f}\u202f%"
+
+
+def without(edges: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"kind": "mask", "where": {**edge, "role": "mask"}, "allow": False} for edge in edges]
+
+
+def test_the_sentence_says_what_decides(page: "Page") -> None:
+    show(page)
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut its look at")
+    start, *effects, _ = events(page, {"text": TEXT, "row": 13})
+    most = min((one for one in effects if one["query"] == 13), key=lambda one: one["delta"])
+    assert most["key"] == 4
+    looks = [{**LOOK, "layer": layer} for layer in range(6)]
+    left, *_ = events(
+        page, {"text": TEXT, "row": 13, "answer": start["answer"], "edges": [], "interventions": without(looks)}
+    )
+    expected = f"After red₂ the model says ball ({whole(start['p'])}). Cut its look at ball: {whole(left['p'])}."
+    assert says(page) == expected
+
+
+def test_a_click_cuts_a_line_and_another_restores_it(page: "Page") -> None:
+    show(page)
+    measured(page)
+    start, effect, _ = events(page, {"text": TEXT, "row": 13, "edges": [LOOK]})
+    page.mouse.move(*point_of(page, LOOK))
+    tip = page.locator(".river-tip")
+    expect(tip).to_contain_text(f"ball {whole(start['p'])} → {whole(effect['p'])}")
+    page.mouse.click(*point_of(page, LOOK))
+    run = wait_for_run(page, "run.interventions?.length === 1")
+    assert run["interventions"] == without([LOOK])
+    expected = (
+        f"Cut in layer 5: red₂ no longer looks at ball. ball falls from {whole(start['p'])} to {whole(effect['p'])}."
+    )
+    expect(page.get_by_test_id("river-says")).to_have_text(expected)
+    page.reload()
+    expect(page.get_by_test_id("river-says")).to_have_text(expected)
+
+    page.mouse.click(*point_of(page, LOOK))
+    expect(page.get_by_test_id("river-says")).to_contain_text("After red₂ the model says")
+    assert "interventions" not in page.url
+
+
+def test_back_takes_a_cut_back(page: "Page") -> None:
+    show(page)
+    measured(page)
+    page.mouse.click(*point_of(page, LOOK))
+    expect(page.get_by_test_id("river-says")).to_contain_text("falls from")
+    page.go_back()
+    expect(page.get_by_test_id("river-says")).to_contain_text("After red₂ the model says")
+
+
+def test_the_keyboard_cuts_every_look_at_a_token(page: "Page") -> None:
+    show(page)
+    measured(page)
+    picture = page.get_by_test_id("river")
+    picture.focus()
+    for _ in range(10):
+        picture.press("ArrowUp")  # the first shows the ring; nine rows up is "ball"
+    expect(page.get_by_test_id("river-readout")).to_contain_text("ball, layer 5")
+    picture.press("Shift+Delete")
+    run = wait_for_run(page, "run.interventions?.length === 6")
+    assert run["interventions"] == without([{**LOOK, "layer": layer} for layer in range(6)])
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut in 6 layers: red₂ no longer looks at ball.")
+    page.get_by_test_id("river-restore").click()
+    expect(page.get_by_test_id("river-says")).to_contain_text("After red₂ the model says")
+
+
+def test_a_classifiers_line_is_cut(page: "Page") -> None:
+    model, text = loaded("encoder-only").name, SENTENCES["encoder-only"]
+    show(page, f"model={model}&text={text}")
+    measured(page)
+    start, *effects, _ = events(page, {"model": model, "text": text})
+    widest = next(one for one in effects if one["query"] == 0 and one["key"] > 0)
+    edge = {name: widest[name] for name in ("attention", "layer", "query", "key")}
+    page.mouse.click(*point_of(page, edge))
+    expect(page.get_by_test_id("river-says")).to_contain_text(f"from {whole(start['p'])} to {whole(widest['p'])}")
+
+
+def test_a_translation_draws_on_the_source(page: "Page") -> None:
+    model, text = loaded("encoder-decoder").name, SENTENCES["encoder-decoder"]
+    show(page, f"model={model}&text={text}&query=5")
+    measured(page)
+    looked = page.get_by_test_id("river-says").locator(".looked")
+    looked.wait_for()
+    cross = page.get_by_test_id("river").evaluate(
+        """async (canvas) => {
+          const { lines, bands } = (await import('/static/river/board.js')).sceneOf(canvas);
+          const read = lines.filter(({ from, to, query, shown }) => from === 1 && to === 0 && query === 5 && shown);
+          const { attention, layer, query, key } = read.sort((a, b) => b.share - a.share)[0];
+          return { attention, layer, query, key };
+        }"""
+    )
+    page.mouse.click(*point_of(page, cross))
+    run = wait_for_run(page, "run.interventions?.length === 1")
+    assert run["interventions"] == without([cross])
+    expect(page.get_by_test_id("river-says")).to_contain_text(f"Cut in layer {cross['layer']}")

@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { riversOf } from "../../static/data/river.js";
-import { layoutOf } from "../../static/river/layout.js";
+import { cutsOf, toggled, uncut } from "../../static/model/cuts.js";
+import { decidingLook, looksAt } from "../../static/river/edges.js";
+import { ghostsOf, layoutOf } from "../../static/river/layout.js";
 import { lineAt, markShown } from "../../static/river/lines.js";
 import { inside, layerAt, moved, widestAt } from "../../static/river/pointer.js";
 import { peaksOf, rollout } from "../../static/river/reach.js";
@@ -211,6 +213,71 @@ test("a place stands for the widest line at its token in its layer", () => {
   assert.equal(widestAt(scene, { band: 1, row: 2, layer: 1 }), null);
   const read = widestAt(scene, { band: 0, row: 1, layer: 0 });
   assert.deepEqual([read?.query, read?.share], [1, 0.25]);
+});
+
+const SELF = /** @type {any} */ ([{ id: "self" }]);
+const EDGE = { attention: "self", layer: 1, query: 1, key: 0 };
+
+test("a cut is an intervention of the run, and a second click restores the line", () => {
+  const ablated = { kind: "ablate", where: { layer: 0, role: "z", head: 1 } };
+  const cut = toggled([ablated], [EDGE], SELF);
+  assert.deepEqual(cut, [ablated, { kind: "mask", where: { ...EDGE, role: "mask" }, allow: false }]);
+  assert.deepEqual(cutsOf(cut, SELF), [EDGE]);
+  assert.deepEqual(toggled(cut, [EDGE], SELF), [ablated]);
+  assert.deepEqual(uncut(cut), [ablated]);
+});
+
+test("of several edges, those that are missing are cut", () => {
+  const both = [EDGE, { ...EDGE, layer: 0 }];
+  const cut = toggled(toggled([], [EDGE], SELF), both, SELF);
+  assert.deepEqual(cutsOf(cut, SELF), both);
+  assert.deepEqual(toggled(cut, both, SELF), []);
+});
+
+test("masks of one head, and those that allow, are no cuts", () => {
+  const where = { layer: 0, role: "mask", query: 1, key: 0 };
+  const others = [
+    { kind: "mask", where: { ...where, head: 2 }, allow: false },
+    { kind: "mask", where, allow: true },
+  ];
+  assert.deepEqual(cutsOf(others, SELF), []);
+  assert.deepEqual(cutsOf([{ kind: "mask", where, allow: false }], SELF), [
+    { attention: "self", layer: 0, query: 1, key: 0 },
+  ]);
+});
+
+test("the look that decides most is that of a token, in all layers that allow it", () => {
+  const [reach] = rollout(rivers(SMALL), "main", 1);
+  assert.deepEqual(
+    looksAt(reach, 1, "source", 0).map(({ layer }) => layer),
+    [0, 1],
+  );
+  assert.deepEqual(looksAt(reach, 1, "source", 1), [], "at itself it always looks");
+  assert.deepEqual(looksAt(reach, 0, "source", 1), [], "the mask forbids it");
+  /** @param {object} edge @param {number} delta */
+  const effect = (edge, delta) => [JSON.stringify(edge), /** @type {any} */ ({ ...EDGE, ...edge, p: 0.5, delta })];
+  const effects = new Map(/** @type {any} */ ([effect({}, -0.5), effect({ layer: 0, query: 0 }, -9)]));
+  assert.deepEqual(decidingLook(reach, 1, effects), looksAt(reach, 1, "source", 0));
+  assert.deepEqual(decidingLook(reach, 1, new Map(/** @type {any} */ ([effect({}, 0.1)]))), []);
+});
+
+test("what is cut leaves a ghost as wide as its line was", () => {
+  const before = rollout(rivers(SMALL), "main", 1);
+  const after = rollout(
+    rivers(
+      alone([
+        [1, 0, 0.5, 0.5],
+        [1, 0, 0, 1],
+      ]),
+    ),
+    "main",
+    1,
+  );
+  const [scene, was] = [after, before].map((rolled) => layoutOf(rolled, 1, FRAME));
+  const unseen = { ...EDGE, layer: 1, query: 0, key: 0 };
+  const [ghost, thin] = ghostsOf([EDGE, unseen], scene, was, before);
+  assert.equal(ghost.width, 0.25 * FRAME.fat);
+  assert.deepEqual([thin.width, thin.x0, thin.y1], [0, scene.bands[0].columns[1].x0, scene.bands[0].rows[0].y]);
 });
 
 test("words that come again are numbered, with or without the space before them", () => {

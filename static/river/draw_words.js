@@ -1,0 +1,75 @@
+/** The words of the picture: tokens, and the answer with its bars. */
+
+/** @typedef {import("./draw.js").Pen} Pen  @typedef {import("./draw.js").Look} Look  @typedef {import("./layout.js").Scene} Scene  @typedef {import("./layout.js").Band} Band  @typedef {import("./words.js").Name} Name */
+
+/** @param {Pen} pen @param {Band} band @param {Name[]} names @param {Look} look */
+export function drawLabels(pen, { rows, labelled, columns, chosen }, names, look) {
+  const x = columns[0].x0 - 14;
+  for (const row of rows) {
+    if (!labelled.has(row)) continue;
+    const { colours } = look;
+    const folded = row.to - row.from > 1;
+    const on = row.from === chosen && !folded;
+    const { word, nth } = folded ? { word: look.folded(row.to - row.from), nth: null } : names[row.from];
+    const y = row.y + 5 * look.type;
+    let right = x;
+    if (nth !== null) {
+      write(pen, look, { size: 11, colour: on ? colours.q : colours.ink, align: "right", bold: on });
+      pen.fillText(String(nth), right, y + 3);
+      right -= pen.measureText(String(nth)).width;
+    }
+    write(pen, look, {
+      size: folded ? 13 : 15,
+      colour: on ? colours.q : folded ? colours.dim : colours.ink,
+      align: "right",
+      bold: on,
+    });
+    pen.fillText(fitting(pen, word, right - 2), right, y);
+  }
+}
+
+/** Cut to a width, with an ellipsis. @param {Pen} pen @param {string} text @param {number} width */
+function fitting(pen, text, width) {
+  if (pen.measureText(text).width <= width) return text;
+  const characters = [...text];
+  while (characters.length > 1 && pen.measureText(`${characters.join("")}…`).width > width) characters.pop();
+  return `${characters.join("")}…`;
+}
+
+/** The answer's probabilities, in another tone than the shares. @param {Pen} pen @param {Scene} scene @param {Look} look */
+export function drawAnswers(pen, { node, answers: { x, y, width, step } }, look) {
+  const { colours, bars } = look;
+  if (!bars.length) return;
+  pen.fillStyle = colours.bar;
+  pen.beginPath();
+  pen.arc(node.x, node.y, 6, 0, 2 * Math.PI);
+  pen.fill();
+  bars.forEach(({ name, p, text, before, rest }, i) => {
+    const top = y + i * step;
+    write(pen, look, { size: 13, colour: colours.dim, align: "right" });
+    const numbered = i === 0 || width > 120 * look.type;
+    if (numbered) pen.fillText(text, x + width, top + 14 * look.type);
+    const room = width - (numbered ? pen.measureText(text).width + 6 : 0);
+    write(pen, look, { size: rest ? 13 : 15, colour: rest ? colours.dim : colours.ink, bold: i === 0 });
+    pen.fillText(fitting(pen, name, room), x, top + 14 * look.type);
+    pen.globalAlpha = rest ? 0.4 : 1;
+    pen.fillStyle = colours.bar;
+    pen.beginPath();
+    pen.roundRect(x, top + 20 * look.type, Math.max(2, p * width), 8, 2);
+    pen.fill();
+    pen.globalAlpha = 1;
+    if (before === null || Math.abs(before - p) < 0.002) return;
+    pen.setLineDash([2, 2]);
+    pen.strokeStyle = colours.bar;
+    pen.lineWidth = 1;
+    pen.strokeRect(x + 0.5, top + 20 * look.type + 0.5, Math.max(2, before * width) - 1, 7);
+    pen.setLineDash([]);
+  });
+}
+
+/** @param {Pen} pen @param {Look} look @param {{size: number, colour: string, align?: CanvasTextAlign, bold?: boolean}} style */
+export function write(pen, { font, type }, { size, colour, align = "left", bold = false }) {
+  pen.font = `${bold ? 700 : 500} ${size * type}px ${font}`;
+  pen.textAlign = align;
+  pen.fillStyle = colour;
+}

@@ -1,0 +1,38 @@
+/** Edges of the run behind the picture: all looks at a token, and the one that decides most. No DOM. */
+
+/** @typedef {import("../model/cuts.js").Edge} Edge  @typedef {import("./reach.js").Reach} Reach */
+
+/**
+ * The looks of the chosen token at a token, in all layers; what a mask forbids is none.
+ * @param {Reach} reach  of the answering stack @param {number} row  the chosen token
+ * @param {import("../data/river.js").SideName} side  of the other token @param {number} key
+ * @returns {Edge[]}
+ */
+export function looksAt({ flows, river }, row, side, key) {
+  return flows
+    .filter(({ flow }) => flow.keys === side && !(side === river.side && key === row))
+    .flatMap(({ flow: { attention, share, nQuery, nKey } }) =>
+      Array.from({ length: river.layers }, (_, layer) => ({ attention, layer, query: row, key })).filter(
+        ({ layer }) => share[(layer * nQuery + row) * nKey + key] > 0,
+      ),
+    );
+}
+
+/**
+ * All looks of the chosen token at the token whose looks, measured one by one, lower the answer most; [] if none does.
+ * @param {Reach} reach  of the answering stack @param {number} row @param {Map<string, import("../data/effects.js").Effect>} effects
+ * @returns {Edge[]}
+ */
+export function decidingLook(reach, row, effects) {
+  const sides = new Map(reach.flows.map(({ flow }) => [flow.attention, flow.keys]));
+  /** @type {Map<string, {side: import("../data/river.js").SideName, key: number, fall: number}>} */
+  const falls = new Map();
+  for (const { attention, query, key, delta } of effects.values()) {
+    const side = sides.get(attention);
+    if (!side || query !== row) continue;
+    const known = falls.get(`${side} ${key}`) ?? { side, key, fall: 0 };
+    falls.set(`${side} ${key}`, { ...known, fall: known.fall - delta });
+  }
+  const [most] = [...falls.values()].sort((a, b) => b.fall - a.fall);
+  return most && most.fall > 0 ? looksAt(reach, row, most.side, most.key) : [];
+}

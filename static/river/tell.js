@@ -1,0 +1,73 @@
+/** Lines, places and models in words. */
+
+import { predictsTokens, writesTarget } from "../model/description.js";
+import { t } from "../ui/i18n.js";
+import { answerName, share } from "./answers.js";
+import { layerTitle } from "./look.js";
+import { layerAt, widestAt } from "./pointer.js";
+import { effectOf, isCut } from "./told.js";
+import { nameText } from "./words.js";
+
+/** @typedef {import("./told.js").Told} Told  @typedef {import("./lines.js").Line} Line */
+
+/** What this model does, in a sentence. @param {any} model */
+export function aboutOf(model) {
+  if (writesTarget(model)) return t("river.about_translates");
+  return t(predictsTokens(model) ? "river.about" : "river.about_reads");
+}
+
+/** What the picture means; of darkness, once it is measured. @param {Told} told @param {boolean} isClass @param {boolean} cuttable */
+export function legendOf({ names, row, measured }, isClass, cuttable) {
+  const token = nameText(names[0][row]);
+  if (names[0].length === 1) return t("river.legend_alone");
+  if (!cuttable) return `${t("river.legend_widths", { token })}${t("river.legend_uncuttable")}`;
+  if (measured?.error) return `${t("river.legend_widths", { token })}${t("river.legend_unmeasured")}`;
+  if (!measured?.effects.size) return `${t("river.legend_widths", { token })}${t("river.legend_measuring")}`;
+  return t(isClass ? "river.legend_class" : "river.legend", { token });
+}
+
+/** @param {Told} told @param {Line} line */
+function endsOf({ names }, { query, key, from, to }) {
+  return { query: nameText(names[to][query]), key: nameText(names[from][key]) };
+}
+
+/** A line in words. @param {Told} told @param {Line} line @returns {string[]} */
+export function lineWords(told, line) {
+  const { names, row } = told;
+  const looks = t("river.looks", { layer: line.layer, ...endsOf(told, line) });
+  if (isCut(told, line)) return [looks, t("river.is_cut")];
+  const part = t("river.share", { share: share(line.share), token: nameText(names[0][row]) });
+  return [looks, part, ...effectWords(told, line)];
+}
+
+/** What a cut does, if it was measured. @param {Told} told @param {Line} line @returns {string[]} */
+function effectWords(told, line) {
+  const { measured, answers, fall } = told;
+  const effect = effectOf(told, line);
+  const answer = fall?.answer ?? answers[0];
+  if (!measured || !answer) return [];
+  if (!effect) return measured.done && !measured.error ? [t("river.not_measured")] : [];
+  const before = share(measured.start?.p ?? answer.p);
+  return [t("river.effect", { answer: answerName(answer), before, after: share(effect.p) })];
+}
+
+/** A place of the keyboard in words. @param {Told} told @param {import("./layout.js").Scene} scene @param {import("./pointer.js").Place} place */
+export function placeWords(told, scene, place) {
+  const { from, to } = scene.bands[place.band].rows[place.row];
+  const line = widestAt(scene, place);
+  const at = layerAt(scene, place);
+  const token = to - from > 1 ? t("river.folded", { n: to - from }) : nameText(told.names[place.band][from]);
+  const where = t("river.at", { token, layer: layerTitle(at, at.layer, false) });
+  return [where, ...(line ? lineWords(told, line) : [t("river.no_line")])].join(". ");
+}
+
+/** A line as a row of the table. @param {Told} told @param {Line} line @returns {import("./table.js").Entry} */
+export function entryOf(told, line) {
+  const after = effectOf(told, line)?.p;
+  return {
+    ...endsOf(told, line),
+    layer: layerTitle(told.rolled[line.to].river, line.layer, false),
+    share: line.share,
+    after: after === undefined ? t("river.table.unknown") : share(after),
+  };
+}
