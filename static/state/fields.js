@@ -37,6 +37,16 @@ export const number = (initial, low, high) => ({
   write: String,
 });
 
+/** A whole number within bounds. @param {number} initial @param {number} low @param {number} high @returns {Field<number>} */
+export const whole = (initial, low, high) => ({
+  initial,
+  read(text) {
+    const value = readIndex(text);
+    return value !== undefined && value >= low && value <= high ? value : undefined;
+  },
+  write: String,
+});
+
 /** One of some words; the first is the default. @template {string} T @param {...T} words @returns {Field<T>} */
 export const choice = (...words) => ({
   initial: words[0],

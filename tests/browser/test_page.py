@@ -318,8 +318,13 @@ def test_every_switch_of_a_view_is_in_the_link(page: "Page") -> None:
         for testid, said in switches.items():
             page.get_by_test_id(testid).click()
             page.wait_for_url(f"**{said}**")
+    page.get_by_test_id("gen-length").fill("7")
+    page.get_by_test_id("gen-pace").select_option("fast")
+    page.wait_for_url("**generation.length=7&generation.pace=fast**")
     page.goto(page.url)
     ready(page)
+    expect(page.get_by_test_id("gen-length")).to_have_value("7")
+    expect(page.get_by_test_id("gen-pace")).to_have_value("fast")
     for view, switches in SWITCHES.items():
         page.locator(f"#tab-{view}").click()
         for testid in switches:

@@ -8,9 +8,9 @@ import { h, keepingFocus, replace, setText, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/error_text.js";
 import { number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
+import { MOST_BEAMS, own } from "./own.js";
 import { numberField } from "./sampling.js";
 
-const MOST = 16; // as model/translate.py
 const COLUMNS = ["rank", "text", "log_p", "score"];
 
 /**
@@ -18,17 +18,15 @@ const COLUMNS = ["rank", "text", "log_p", "score"];
  * @param {import("../../stations/index.js").Actions} actions
  */
 export function createBeams(session, actions) {
-  const wish = { beams: 4, alpha: 0.6 }; // the reader's own, not part of the link
-  const beams = numberField({ low: 1, high: MOST, testid: "beam-width", set: (value) => (wish.beams = value) });
+  const set = (name) => (value) => actions.set(own.patch({ [name]: value }));
+  const beams = numberField({ low: 1, high: MOST_BEAMS, testid: "beam-width", set: set("beams") });
   const alpha = numberField({
     low: 0,
     high: 10,
     step: 0.1,
     testid: "beam-alpha",
-    set: (value) => (wish.alpha = value),
+    set: set("alpha"),
   });
-  beams.show(wish.beams);
-  alpha.show(wish.alpha);
   const search = h(
     "button",
     { class: "btn", type: "button", dataset: { testid: "beam-search" }, on: { click: run } },
@@ -59,7 +57,9 @@ export function createBeams(session, actions) {
     update(search, { "aria-busy": true });
     setText(said, t("beams.searching"));
     try {
-      answer = await api.translate({ ...translationRequest(actions.get(), session.model()), ...wish }, { signal });
+      const { beams, alpha } = own.of(actions.get());
+      const asked = { ...translationRequest(actions.get(), session.model()), beams, alpha };
+      answer = await api.translate(asked, { signal });
       setText(said, "");
       show();
     } catch (error) {
@@ -86,6 +86,9 @@ export function createBeams(session, actions) {
     node,
     draw(trace, state) {
       node.hidden = !writesTarget(trace?.model);
+      const wish = own.of(state);
+      beams.show(wish.beams);
+      alpha.show(wish.alpha);
       const now = JSON.stringify(translationRequest(state, trace?.model));
       if (now !== source) {
         running.abort(); // another sentence: these results do not belong to it

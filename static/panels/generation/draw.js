@@ -3,18 +3,16 @@
 import { writesTarget } from "../../model/description.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { errorText } from "../../ui/error_text.js";
-import { phrase, t } from "../../ui/i18n.js";
+import { t } from "../../ui/i18n.js";
 import { createBeams } from "./beams.js";
 import { createButtons } from "./buttons.js";
 import { createCrossRow } from "./cross.js";
 import { createDrawn } from "./drawn.js";
 import { createPath } from "./path.js";
 import { createPlayer } from "./player.js";
-import { createSampling, numberField } from "./sampling.js";
+import { createReach } from "./reach.js";
+import { createSampling } from "./sampling.js";
 import { createSession } from "./session.js";
-
-/** Milliseconds that Play leaves for each step. */
-const PACES = { slow: 1000, normal: 300, fast: 0 };
 
 const made = perRoot(() => ({ panel: /** @type {ReturnType<typeof createPanel>|null} */ (null) }));
 
@@ -33,7 +31,7 @@ function createPanel(root, actions) {
   const parts = {
     buttons: createButtons(session, player),
     sampling: createSampling(actions),
-    reach: createReach(player, draw),
+    reach: createReach(actions),
     path: createPath(session, player, actions),
     cross: createCrossRow(session, actions),
     drawn: createDrawn(session),
@@ -51,7 +49,7 @@ function createPanel(root, actions) {
     const translates = writesTarget(trace?.model);
     setText(parts.title, t(translates ? "generation.title_target" : "generation.title"));
     if (path) setText(parts.count, countOf(path, player, state));
-    for (const part of [parts.buttons, parts.sampling, parts.path, parts.problem]) part.draw(state);
+    for (const part of [parts.buttons, parts.sampling, parts.reach, parts.path, parts.problem]) part.draw(state);
     for (const part of [parts.cross, parts.drawn, parts.beams]) part.draw(trace, state);
     setText(parts.notes, notesOf(session.blocked(), state, trace));
     parts.notes.hidden = parts.notes.textContent === "";
@@ -69,7 +67,7 @@ function createPanel(root, actions) {
 function layout({ title, buttons, sampling, reach, path, cross, drawn, beams, count, notes, problem }) {
   return [
     h("h2", null, title, count),
-    h("div", { class: "ctl" }, buttons.node, sampling.nodes, reach),
+    h("div", { class: "ctl" }, buttons.node, sampling.nodes, reach.nodes),
     problem.node,
     path.strip,
     notes,
@@ -77,24 +75,6 @@ function layout({ title, buttons, sampling, reach, path, cross, drawn, beams, co
     drawn.node,
     path.branches,
     beams.node,
-  ];
-}
-
-/** How far Play goes and how fast: the reader's choice, not part of the link. */
-function createReach(player, draw) {
-  const set = (length) => {
-    player.length = length;
-    draw();
-  };
-  const length = numberField({ low: 1, high: 128, testid: "gen-length", set });
-  length.show(player.length);
-  const options = Object.keys(PACES).map((name) => h("option", { value: name }, t(`generation.${name}`)));
-  const change = () => (player.pace = PACES[pace.value]);
-  const pace = h("select", { on: { change }, dataset: { testid: "gen-pace" } }, options);
-  pace.value = "normal";
-  return [
-    h("label", { title: t("generation.length_about") }, phrase("generation.length", { n: length.input })),
-    h("label", null, t("generation.pace"), pace),
   ];
 }
 
@@ -121,7 +101,7 @@ function problemText(error) {
 /** "step 4 of 12, seed 7". */
 function countOf({ ids, nPrompt }, player, { seed, temperature }) {
   const done = ids.length - nPrompt;
-  const goal = done > 0 && done % player.length === 0 && player.doing !== "play" ? done : player.goal();
+  const goal = done > 0 && done % player.length() === 0 && player.doing !== "play" ? done : player.goal();
   return t(temperature === 0 ? "generation.count_greedy" : "generation.count", { done, goal, seed });
 }
 

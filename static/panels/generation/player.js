@@ -10,8 +10,12 @@ import { writingRequest } from "../../data/request.js";
 import { N_CANDIDATES } from "../../data/traces.js";
 import { followsQuery, queryAt } from "../../model/written.js";
 import { sameValue as same } from "../../state/own.js";
+import { own } from "./own.js";
 
 const steps = lazy(() => import("./steps.js"));
+
+/** Milliseconds that Play waits after a step is drawn. */
+export const PACES = { slow: 1000, normal: 300, fast: 0 };
 
 const FRAME = 16;
 /** In milliseconds: a picture that takes longer (the server does not respond) does not delay the text. */
@@ -26,13 +30,12 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
     /** @type {"idle"|"step"|"play"} */ doing: "idle",
     /** @type {any} */ error: null,
     /** @type {"step"|"play"} the error, for another try */ failed: "step",
-    length: 12, // the number of tokens of one Play
-    pace: 300, // milliseconds that Play waits after a step is drawn
+    /** The number of tokens of one Play. */ length: () => own.of(get()).length,
     step: () => run("step"),
     play: () => run("play"),
     retry: () => run(player.failed),
     pause: () => finish({}),
-    goal: () => goalOf(session.path(), player.length),
+    goal: () => goalOf(session.path(), player.length()),
   };
   let running = new AbortController();
 
@@ -67,7 +70,7 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
   async function stream(doing, signal) {
     const path = /** @type {import("./paths.js").Path} */ (session.path());
     const settings = settingsOf(get());
-    const count = doing === "step" ? 1 : goalOf(path, player.length) - path.ids.length + path.nPrompt;
+    const count = doing === "step" ? 1 : goalOf(path, player.length()) - path.ids.length + path.nPrompt;
     const left = new AbortController(); // the loop ended, for any reason
     const { stepsOf } = /** @type {typeof import("./steps.js")} */ (steps.code);
     const coming = stepsOf(requestOf(path, get(), session.model(), count), AbortSignal.any([signal, left.signal]));
@@ -97,7 +100,7 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
     const longest = performance.now() + LONGEST_DRAW;
     do await pause(FRAME, signal);
     while (!isDrawn() && !signal.aborted && performance.now() < longest);
-    await pause(player.pace, signal);
+    await pause(PACES[own.of(get()).pace], signal);
   }
 
   return player;
