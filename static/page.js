@@ -89,7 +89,13 @@ export function mount(root, store, { models, examples, address, early = null }) 
   const status = createStatus({ root, voice: frame.sentence.status, banner: frame.sentence.banner });
   const live = createTraces(api, { modelNamed: models.named, onWait: status.waiting });
   const traces = createSources(live, api, models);
-  const files = createFileMode(store, { open: traces.open, load: (name) => models.load(name, undefined, 1) });
+  const files = createFileMode(store, {
+    open(buffer, name) {
+      panels.loadAll().catch(() => {}); // what is missing is asked for again when it is shown
+      return traces.open(buffer, name);
+    },
+    load: (name) => models.load(name, undefined, 1),
+  });
   const changes = createChanges(store, { models, modelOf: traces.model, files, status, declared: DECLARED });
 
   /** @type {import("./stations/index.js").Actions} */

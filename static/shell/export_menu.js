@@ -74,5 +74,6 @@ export function createExport(root, { chooseFile, views, address, status, openSta
 
   return (trace, state, error) => {
     shown = [trace, state, error];
+    if (state.file !== null) soon(); // which must not need the server later
   };
 }

@@ -57,6 +57,9 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
       return Promise.all(asked.map((view) => view.load?.(state, modelOf(state))));
     },
 
+    /** Brings the code of every view: what is shown of a file must not need the server later. */
+    loadAll: () => Promise.all([...views, ...sidePanels].map((view) => view.load?.())),
+
     /** What the visible panels need. @returns {Set<string>} */
     needs: (state) => new Set(visible(state).flatMap(({ view }) => needsOf(view, state, modelOf(state)))),
 

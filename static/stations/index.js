@@ -29,8 +29,8 @@
  * @property {(model: any) => boolean} [has]  whether a model has this at all; by default every one
  * @property {(root: HTMLElement, trace: import("../data/model_trace.js").ModelTrace,
  *   state: import("../state/store.js").State, actions: Actions) => void} draw  called again at every change: updates in place
- * @property {(state: import("../state/store.js").State, model: any) => Promise<unknown>} [load]  brings the code of `draw`, before it
- *   is called (../data/lazily.js); code that is here already costs nothing
+ * @property {(state?: import("../state/store.js").State, model?: any) => Promise<unknown>} [load]  brings the code of `draw`, before it
+ *   is called with this state, or with any (../data/lazily.js); code that is here already costs nothing
  * @typedef {View & {frame: {place: string, className: string, title?: string}}} Panel  a view with its
  *   own place on the page ("side", "home", "top", "right", "below" or "foot"), the classes of its element and, as a key of the catalogue, what it is called; with `shown` it starts hidden
  */

@@ -1,5 +1,6 @@
 """Code is loaded when it is first needed: late code draws the newest state, and a failed load is shown and repeated."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -113,3 +114,21 @@ def test_a_menu_waits_for_its_code_too(page: "Page", page_errors: list[str]) -> 
     expect(page.get_by_test_id("export-png")).to_be_visible()
     expect(page.get_by_test_id("banner")).to_be_hidden()
     page_errors.clear()
+
+
+def test_an_opened_file_needs_no_server(page: "Page", tmp_path: Path) -> None:
+    """Not for a station that is opened later, either."""
+    open_page(page)
+    page.get_by_test_id("export").click()
+    with page.expect_download() as saved:
+        page.get_by_test_id("export-safetensors").click()
+    saved.value.save_as(file := tmp_path / "cat.safetensors")
+    with page.expect_response("**/static/stations/computation/walk.js"), page.expect_response(CODE):
+        page.get_by_test_id("file-input").set_input_files(file)
+    page.wait_for_load_state("networkidle")
+    page.context.set_offline(True)
+    for view in ("qkv", "scores", "mask", "av", "computation", "tokens"):
+        tab(page, view)
+        ready(page)
+        expect(page.locator(f"[data-station={view}] h1").first).to_be_visible()
+    expect(page.get_by_test_id("banner")).to_be_hidden()

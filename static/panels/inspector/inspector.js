@@ -16,7 +16,10 @@ export default {
     const { needs } = explanationOf(VIEWS, state, model);
     return typeof needs === "function" ? needs(state, model) : needs;
   },
-  load: async (state, model) => explanationOf(VIEWS, state, model).load?.(state, model),
+  load: (state, model) =>
+    Promise.all(
+      (state ? [explanationOf(VIEWS, state, model)] : Object.values(EXPLANATIONS)).map(({ load }) => load?.()),
+    ),
   draw(root, trace, state, actions) {
     const explanation = explanationOf(VIEWS, state, trace.model);
     const place = placeOf(root, explanation);

@@ -7,8 +7,9 @@ import { own } from "./own.js";
 export const both = lazily(() => import("./before_after.js"));
 export const lines = lazy(() => import("./lines.js"));
 
-/** @param {import("../../state/store.js").State} state @param {any} model */
+/** Those that a state shows; without one, all. @param {import("../../state/store.js").State} [state] @param {any} [model] */
 export function chosenIn(state, model) {
+  if (!state) return [both, lines];
   if (state.compare) return isCompared(state, model) ? [both] : [];
   return own.of(state).as === "lines" ? [lines] : [];
 }
