@@ -40,6 +40,7 @@ import { isEmpty } from "./model/selection.js";
 import { createHeads } from "./panels/heads/heads.js";
 import { PANELS } from "./panels/index.js";
 import { createMasks } from "./panels/masks/panel.js";
+import fold from "./river/fold.js";
 import river from "./river/panel.js";
 import { linksOnly } from "./shell/address.js";
 import { createChanges } from "./shell/changes.js";
@@ -57,7 +58,7 @@ import { VIEWS } from "./stations/index.js";
 import { t } from "./ui/i18n.js";
 
 /** @type {import("./stations/index.js").Panel[]} */
-const SIDE = [river, ...PANELS, quizBar];
+const SIDE = [fold, river, ...PANELS, quizBar];
 
 /** The views' own state, which a link has beside the run. */
 export const DECLARED = [...VIEWS, ...SIDE].flatMap(({ own }) => own ?? []);

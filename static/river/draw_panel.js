@@ -7,4 +7,7 @@ import { createRiver } from "./river.js";
 const riverOf = perRoot((root) => createRiver(buildParts(root)));
 
 /** @type {import("../stations/index.js").View["draw"]} */
-export const draw = (root, trace, state, actions) => riverOf(root).show({ trace, state, actions });
+export function draw(root, trace, state, actions) {
+  if (root.hidden) riverOf(root).rest();
+  else riverOf(root).show({ trace, state, actions });
+}

@@ -2,13 +2,28 @@
 
 import { lazily } from "../data/lazily.js";
 import { can, predictsTokens } from "../model/description.js";
+import { own } from "./own.js";
 
+const drawing = lazily(() => import("./draw_panel.js"));
+
+/** Whether it is not there: its reader folded it, or a quiz asks for the answer that it says. @param {import("../state/store.js").State} state */
+const away = (state) => !own.of(state).shown || state.quiz;
+
+/** @type {import("../stations/index.js").Panel} */
 export default {
   id: "river",
   frame: { place: "home", className: "panel river", title: "river.title" },
-  /** @param {any} model */
   has: (model) => can(model, "route"),
-  /** @param {import("../state/store.js").State} state @param {any} model */
-  needs: (state, model) => [...(predictsTokens(model) ? ["prediction"] : []), "explain:route", "uncut"],
-  ...lazily(() => import("./draw_panel.js")),
+  own,
+  needs(state, model) {
+    if (away(state)) return [];
+    return [...(predictsTokens(model) ? ["prediction"] : []), "explain:route", "uncut"];
+  },
+  load: async (state) => {
+    if (!state || !away(state)) await drawing.load();
+  },
+  draw(root, trace, state, actions) {
+    root.hidden = away(state);
+    if (!root.hidden || root.hasChildNodes()) drawing.draw(root, trace, state, actions);
+  },
 };

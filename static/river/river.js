@@ -54,6 +54,12 @@ export function createRiver(parts) {
       now = newest;
       render();
     },
+
+    /** It is not shown: nothing is measured. */
+    rest() {
+      now = null;
+      measuring.stop();
+    },
   };
 }
 

@@ -17,7 +17,7 @@ LONG = "text=" + " ".join([TEXT] * 14)
 
 
 def show(page: "Page", query: str = "text=" + TEXT) -> None:
-    page.goto("/?" + query)
+    page.goto("/?river.shown=on&" + query)
     drawn(page)
 
 

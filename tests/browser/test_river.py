@@ -20,7 +20,7 @@ SENTENCES = {
 
 
 def show(page: "Page", query: str = f"text={TEXT}") -> None:
-    page.goto("/?" + query)
+    page.goto("/?river.shown=on&" + query)
     page.wait_for_selector('body[data-state="ready"]')
     page.wait_for_selector('[data-panel="river"][aria-busy="false"] [data-testid="river"]')
 
@@ -244,3 +244,28 @@ def test_a_translation_draws_on_the_source(page: "Page") -> None:
     run = wait_for_run(page, "run.interventions?.length === 1")
     assert run["interventions"] == without([cross])
     expect(page.get_by_test_id("river-says")).to_contain_text(f"Cut in layer {cross['layer']}")
+
+
+def test_folded_it_asks_for_nothing_and_comes_back(page: "Page") -> None:
+    show(page)
+    says = page.get_by_test_id("river-says")
+    page.get_by_test_id("river-fold").click()
+    expect(says).to_be_hidden()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.get_by_test_id("sentence").fill("The cat sat")
+    page.wait_for_function("() => JSON.parse(document.body.dataset.traced).text === 'The cat sat'")
+    page.wait_for_selector('body[data-state="ready"]')
+    assert not [url for url in asked if "/api/explain/route" in url or "/api/explain/effects" in url]
+    page.get_by_test_id("river-fold").click()
+    expect(says).to_contain_text("After sat")
+    page.wait_for_function("() => !location.search.includes('river.shown')")
+
+
+def test_a_quiz_covers_what_it_would_tell(page: "Page") -> None:
+    show(page)
+    page.goto("/?river.shown=on&quiz=on&text=" + TEXT)
+    expect(page.get_by_test_id("quiz-end")).to_be_visible()
+    expect(page.get_by_test_id("river-says")).to_be_hidden()
+    page.get_by_test_id("quiz-end").click()
+    expect(page.get_by_test_id("river-says")).to_be_visible()
