@@ -13,6 +13,9 @@ import { keyOf } from "./request.js";
  * @typedef {(need: string|string[], fields: Partial<Parts>) => void} Arrive  these needs are met: by these parts
  */
 
+/** Each is a run of its own, or more: they come when the numbers of the open head are there. */
+const AFTER = new Set(["explain:route", "explain:lens", "uncut", "change"]);
+
 /**
  * @param {ReturnType<typeof import("./traces.js").createTraces>} traces
  * @param {{modelNamed: (name: string|null) => any, bring: import("./fetchers.js").Bring, onWait: (waiting: import("./retry.js").Waiting) => void}} page
@@ -60,7 +63,8 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
         Promise.all(
           byKind(some).map(([kind, names]) => fetchers[kind](pinned, modelTrace(parts), arrive, names)),
         ).finally(shown.end);
-      await fetchAll(can.filter((need) => need !== "change"));
+      await fetchAll(can.filter((need) => !AFTER.has(need)));
+      if (mine === turn) await fetchAll(can.filter((need) => AFTER.has(need) && need !== "change"));
       if (mine === turn && can.includes("change")) await fetchAll(["change"]); // the largest answer: the pictures come first
       later.soon(
         possible.filter(later.waits),

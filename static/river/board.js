@@ -1,18 +1,28 @@
-/** The canvas of the river on the page: its size, and what pointer and keyboard mean. */
+/** The canvas of the river on the page: its size and what it shows. */
 
-import { setText, update } from "../ui/dom.js";
-import { ghostsOf, layoutOf } from "./layout.js";
-import { frameOf, paint } from "./paint.js";
-import { hitAt, inside, moved, widestAt } from "./pointer.js";
+import { sameValue } from "../state/own.js";
+import { update } from "../ui/dom.js";
+import { layoutOf } from "./layout.js";
+import { showNotable } from "./lines.js";
+import { listen } from "./listen.js";
+import { createPainter, frameOf } from "./paint.js";
+import { ghostsOf } from "./placed.js";
+import { inside } from "./pointer.js";
 
 /**
  * @typedef {import("./lines.js").Line} Line  @typedef {import("./layout.js").Scene} Scene  @typedef {import("./pointer.js").Place} Place
  * @typedef {import("./layout.js").Band} Band
- * @typedef {{told: import("./told.js").Told, bars: import("./draw.js").Bar[]}} Shown
+ * @typedef {import("./heads.js").Head} Head
+ * @typedef {{told: import("./told.js").Told, bars: import("./draw.js").Bar[], trace: import("../data/model_trace.js").ModelTrace,
+ *   heads: string|null, open: import("./own.js").Open|null}} Shown  `heads`: the attention whose heads are drawn; null: the last
  * @typedef {Object} Actions  what a reader can do here; each may find that there is nothing to do
  * @property {(band: Band, token: number) => void} choose
+ * @property {(band: Band) => boolean} chooses  whether its tokens have an answer of their own
  * @property {((line: Line) => void)|null} cut  cuts a line, or restores it; null: nothing can be cut
  * @property {(band: Band, token: number) => void} cutAll  every look of the chosen token at this one
+ * @property {(scene: Scene, head: Head|null) => ReturnType<typeof import("./shown_heads.js").previewOf>} preview  shows one head; null: none
+ * @property {(head: Head) => void} openHead  its matrix
+ * @property {(layer: import("./own.js").Open|null) => void} zoom  opens a layer, or closes it; null: closes any
  * @property {(line: Line) => string[]} tell  a line in words
  * @property {(scene: Scene, place: Place) => string} read  a place in words
  * @typedef {ReturnType<typeof emptyBoard>} Board
@@ -24,6 +34,9 @@ const emptyBoard = () => ({
   actions: /** @type {Actions|null} */ (null),
   hovered: /** @type {Line|null} */ (null),
   cursor: /** @type {Place|null} */ (null),
+  preview: /** @type {ReturnType<Actions["preview"]>} */ (null),
+  pinned: /** @type {Head|null} */ (null),
+  time: 1, // of Watch
   /** @type {Set<string>} stack and first token of each fold that the reader has opened */
   unfolded: new Set(),
 });
@@ -39,18 +52,32 @@ export function createBoard(parts) {
   const { box, canvas, tip, scissors } = parts;
   const board = emptyBoard();
   boards.set(canvas, board);
-  const repaint = () => paint(canvas, board);
+  const painter = createPainter(canvas);
+  const repaint = () => painter(board);
 
   function layout() {
     const { shown } = board;
     if (!shown || !box.clientWidth) return;
     const { rolled, before, row, cuts } = shown.told;
-    const frame = frameOf(canvas, shown, box.clientWidth, board.unfolded);
+    const frame = frameOf(canvas, shown, box.clientWidth, board);
     board.scene = layoutOf(rolled, row, frame);
     if (before) board.scene.ghosts = ghostsOf(cuts, board.scene, layoutOf(before, row, frame), before);
     Object.assign(board, { hovered: null, cursor: board.cursor && inside(board.scene, board.cursor) });
+    board.preview = board.actions?.preview(board.scene, board.pinned) ?? null;
     update(scissors, { hidden: true });
     tip.hidden = true;
+    showEffects();
+    repaint();
+  }
+
+  /** What decides is drawn, and can be pointed at. */
+  function showEffects() {
+    const effects = board.shown?.told.measured?.effects;
+    if (board.scene && effects) showNotable(board.scene.lines, effects);
+  }
+
+  function showSame() {
+    showEffects();
     repaint();
   }
 
@@ -72,106 +99,29 @@ export function createBoard(parts) {
       const was = board.shown;
       if (was?.told.rolled[0].river !== shown.told.rolled[0].river) board.unfolded.clear();
       Object.assign(board, { shown, actions });
-      const same = was && ["rolled", "before"].every((name) => was.told[name] === shown.told[name]);
-      if (same && was.bars.length === shown.bars.length && was.told.cuts.length === shown.told.cuts.length) repaint();
+      if (was?.trace.key !== shown.trace.key) board.pinned = null;
+      if (was && sameLayout(was, shown)) showSame();
       else layout();
+    },
+    /** Show a moment of Watch. @param {number} time  0 to 1 */
+    watch(time) {
+      board.time = time;
+      repaint();
     },
     /** Those that are drawn one by one. */
     lines: () => board.scene?.lines.filter(({ own, shown }) => shown && !own) ?? [],
   };
 }
 
-/**
- * @param {import("./parts.js").BoardParts} parts @param {Board} board
- * @param {{repaint: () => void, choose: (band: number, row: number) => void}} on
- */
-function listen({ canvas, tip, scissors, readout }, board, { repaint, choose }) {
-  /** @param {PointerEvent} event */
-  function hover({ offsetX, offsetY }) {
-    if (!board.scene || !board.actions) return;
-    const { line, label } = hitAt(board.scene, offsetX, offsetY);
-    canvas.classList.toggle("choosable", label !== null);
-    canvas.classList.toggle("cuttable", line !== null && !line.many && board.actions.cut !== null);
-    showTip(tip, board, line, offsetX, offsetY);
-    showScissors(scissors, board, label);
-    if (line === board.hovered) return;
-    board.hovered = line;
-    repaint();
-  }
-
-  /** @param {KeyboardEvent} event */
-  function press(event) {
-    const { scene, actions } = board;
-    if (!scene || !actions || event.ctrlKey || event.metaKey || event.altKey) return;
-    const at = board.cursor ?? startOf(scene);
-    const next = moved(scene, at, event.key);
-    if (event.key === "Escape" && board.cursor) board.cursor = null;
-    else if (event.key === "Enter" || event.key === " ") choose(at.band, at.row);
-    else if (event.key === "Delete" || event.key === "Backspace") deleteAt(board, at, event.shiftKey);
-    else if (next) {
-      board.cursor = board.cursor ? next : at;
-      setText(readout, actions.read(scene, board.cursor));
-    } else return;
-    event.preventDefault();
-    repaint();
-  }
-
-  function leave() {
-    Object.assign(board, { hovered: null });
-    tip.hidden = true;
-    repaint();
-  }
-
-  canvas.addEventListener("pointermove", hover);
-  canvas.addEventListener("pointerleave", leave);
-  canvas.addEventListener("click", ({ offsetX, offsetY }) => {
-    if (!board.scene) return;
-    const { line, label } = hitAt(board.scene, offsetX, offsetY);
-    if (label) choose(label.band, label.row);
-    else if (line && !line.many) board.actions?.cut?.(line);
-  });
-  canvas.addEventListener("keydown", press);
-  canvas.addEventListener("blur", () => {
-    board.cursor = null;
-    repaint();
-  });
-  scissors.addEventListener("click", () => {
-    const { band, row } = scissors.dataset;
-    const place = board.scene?.bands[Number(band)];
-    if (place) board.actions?.cutAll(place, place.rows[Number(row)].from);
-  });
-  scissors.parentElement?.addEventListener("pointerleave", () => update(scissors, { hidden: true }));
+/** Whether everything stays where it is. @param {Shown} was @param {Shown} now */
+function sameLayout(was, now) {
+  return (
+    was.told.rolled === now.told.rolled &&
+    was.told.before === now.told.before &&
+    was.told.cuts.length === now.told.cuts.length &&
+    was.bars.length === now.bars.length &&
+    was.trace.key === now.trace.key &&
+    was.heads === now.heads &&
+    sameValue(was.open, now.open)
+  );
 }
-
-/** @param {Board} board @param {Place} at @param {boolean} all */
-function deleteAt({ scene, actions }, at, all) {
-  if (!scene || !actions?.cut) return;
-  const band = scene.bands[at.band];
-  const line = widestAt(scene, at);
-  if (all) actions.cutAll(band, band.rows[at.row].from);
-  else if (line && !line.many) actions.cut(line);
-}
-
-/** @param {HTMLElement} tip @param {Board} board @param {Line|null} line @param {number} x @param {number} y */
-function showTip(tip, { scene, actions }, line, x, y) {
-  tip.hidden = line === null;
-  if (!line || !actions || !scene) return;
-  setText(tip, actions.tell(line).join("\n"));
-  const left = x < scene.width / 2;
-  const side = left ? { left: `${x + 16}px`, right: "auto" } : { left: "auto", right: `${scene.width - x + 16}px` };
-  update(tip, { style: { top: `${y + 12}px`, ...side } });
-}
-
-/** Beside a token at which the chosen one can look. @param {HTMLElement} scissors @param {Board} board @param {{band: number, row: number}|null} label */
-function showScissors(scissors, { scene, actions }, label) {
-  const band = label && scene?.bands[label.band];
-  const row = band?.rows[label?.row ?? 0];
-  const useful = row && actions?.cut && row.to - row.from === 1 && row.from !== band?.chosen;
-  update(scissors, { hidden: !useful });
-  if (!useful || !band) return;
-  Object.assign(scissors.dataset, label);
-  update(scissors, { style: { left: `${band.columns[0].x0 - 12}px`, top: `${row.y - 12}px` } });
-}
-
-/** Where the keyboard begins: at the chosen token, in the last layer. @param {Scene} scene @returns {Place} */
-const startOf = ({ bands: [band] }) => ({ band: 0, row: band.index[band.chosen ?? 0], layer: band.columns.length - 1 });

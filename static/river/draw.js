@@ -1,6 +1,8 @@
 /** Draws a scene on a canvas. What is drawn follows from the scene and its look; nothing is kept. */
 
+import { drawHeads, drawHeadWords, drawLens } from "./draw_heads.js";
 import { drawAnswers, drawLabels, write } from "./draw_words.js";
+import { swollen } from "./stages.js";
 
 /**
  * @typedef {import("./layout.js").Scene} Scene  @typedef {import("./layout.js").Band} Band  @typedef {import("./lines.js").Line} Line
@@ -15,10 +17,22 @@ import { drawAnswers, drawLabels, write } from "./draw_words.js";
  * @property {(band: Band, layer: number, narrow: boolean) => string} title  of a layer
  * @property {(n: number) => string} folded  what a row of n tokens is called
  * @property {Bar[]} bars
- * @property {(line: Line) => {colour: string, shown: boolean}} tone  of a line, and whether it is drawn though it is thin
+ * @property {(line: Line) => string} tone  the colour of a line
+ * @property {(square: import("./heads.js").Square) => HTMLCanvasElement|null} picture  a head's weights
+ * @property {(square: import("./heads.js").Square) => {row: number, of: number}|null} rowOf  the row of a head that is the chosen token's
+ * @property {(attention: string) => boolean} isOfAnswer  of the answering stack
+ * @property {(layer: number) => string} headsTitle @property {string} headWords  what a square is
+ * @property {(square: import("./heads.js").Square) => boolean} isHead  whether it is the open or the previewed one
+ * @property {{name: string, text: string, fresh: boolean, final: boolean}[]} lens  after each layer
+ * @property {string} lensTitle
+ * @property {Line[]|null} preview  one head's weights: all else fades
+ * @property {import("./stages.js").Stage|null} stage  of Watch; null: all is as it is
  * @property {Line|null} hovered
  * @property {{band: number, row: number, layer: number}|null} cursor  of the keyboard
  */
+
+/** The width of all streams before they swell. */
+const THIN = 0.8;
 
 /** Below this width of a layer its title is its number alone. */
 const NARROW = 62;
@@ -26,21 +40,30 @@ const NARROW = 62;
 /** @param {Pen} pen @param {Scene} scene @param {Look} look */
 export function drawScene(pen, scene, look) {
   scene.bands.forEach((band) => drawGrid(pen, band, scene, look));
-  drawWash(pen, scene.lines, look);
+  drawHeads(pen, scene, look);
+  drawHeadWords(pen, scene, look);
+  drawLens(pen, scene, look);
+  pen.save();
+  if (look.stage) reached(pen, scene, look.stage.flow);
+  drawWash(pen, scene, look);
   drawStreams(pen, scene, look);
-  drawLines(pen, scene.lines, look);
-  for (const ghost of scene.ghosts) drawGhost(pen, ghost, look);
-  scene.beads.forEach((bead) => drawBead(pen, bead, look));
+  drawLines(pen, scene, look);
+  if (!look.stage) for (const ghost of scene.ghosts) drawGhost(pen, ghost, look);
+  pen.restore();
+  for (const line of look.preview ?? []) {
+    stroke(pen, look.colours.accent, Math.max(0.8, line.width), (path) => path.push(...curve(line)), 0.9);
+  }
+  if (!look.stage) scene.beads.forEach((bead) => drawBead(pen, bead, look));
   scene.bands.forEach((band, i) => drawLabels(pen, band, look.names[i], look));
   drawAnswers(pen, scene, look);
   if (look.cursor) drawCursor(pen, scene, look.cursor, look);
 }
 
 /** Hairlines between layers, a line for each row, the names of the layers. @param {Pen} pen @param {Band} band @param {Scene} scene @param {Look} look */
-function drawGrid(pen, band, { bands, height }, look) {
+function drawGrid(pen, band, { bands, height, only }, look) {
   const { columns, rows, top, bottom, end } = band;
   const [first, last] = [columns[0], columns[columns.length - 1]];
-  const floor = bands.length > 1 ? bottom + 4 : height;
+  const floor = bands.length > 1 || only !== null ? bottom + 4 : height;
   const xs = [...columns.map(({ x0 }) => x0), last.x1];
   stroke(pen, look.colours.hair, 1, (path) => {
     for (const x of xs) path.push(["M", crisp(x), top - 22 * look.type], ["L", crisp(x), floor]);
@@ -48,49 +71,97 @@ function drawGrid(pen, band, { bands, height }, look) {
   stroke(pen, look.colours.line, rows[0].height < 12 ? 0.5 : 1, (path) => {
     for (const { y } of rows) path.push(["M", first.x0 - 6, crisp(y)], ["L", end, crisp(y)]);
   });
-  const narrow = columns[0].x1 - columns[0].x0 < NARROW * look.type;
   write(pen, look, { size: 13, colour: look.colours.dim });
-  columns.forEach(({ x0 }, layer) =>
-    pen.fillText(look.title(band, layer, narrow), x0 + (narrow ? 4 : 8), top - 12 * look.type),
-  );
+  columns.forEach(({ x0, x1 }, layer) => {
+    const narrow = x1 - x0 < NARROW * look.type;
+    pen.fillText(look.title(band, layer, narrow), x0 + (narrow ? 4 : 8), top - 12 * look.type);
+  });
 }
 
-/** All that is not drawn line by line, as one pale picture. @param {Pen} pen @param {Line[]} lines @param {Look} look */
-function drawWash(pen, lines, look) {
-  const rest = lines.filter(({ own, shown }) => !own && !shown);
-  for (const [least, most, width] of [
-    [0, 0.3, 0.35],
-    [0.3, 1, 0.6],
-    [1, Infinity, 1.2],
-  ]) {
-    const some = rest.filter((line) => line.width >= least && line.width < most);
-    stroke(pen, look.colours.pale, width, (path) => some.forEach((line) => path.push(...curve(line))), 0.5);
+/** Of a scene, its thin lines by their width: they do not change while it plays. @type {WeakMap<Scene, {width: number, path: Path2D, shown: number}[]>} */
+const washes = new WeakMap();
+
+/** All that is not drawn line by line, as one pale picture. @param {Pen} pen @param {Scene} scene @param {Look} look */
+function drawWash(pen, scene, look) {
+  const shown = scene.lines.filter((line) => line.shown).length; // what decides leaves the wash
+  const known = washes.get(scene);
+  const wash = known?.[0].shown === shown ? known : washOf(scene.lines, shown);
+  washes.set(scene, wash);
+  pen.strokeStyle = look.colours.pale;
+  pen.globalAlpha = 0.5 * fadeOf(look) * (look.stage?.swell ?? 1);
+  for (const { width, path } of wash) {
+    pen.lineWidth = width;
+    pen.stroke(path);
   }
+  pen.globalAlpha = 1;
+}
+
+/** @param {Line[]} lines @param {number} shown */
+function washOf(lines, shown) {
+  const rest = lines.filter((line) => !line.own && !line.shown);
+  const widths = [
+    { least: 0, most: 0.3, width: 0.35 },
+    { least: 0.3, most: 1, width: 0.6 },
+    { least: 1, most: Infinity, width: 1.2 },
+  ];
+  return widths.map(({ least, most, width }) => {
+    const path = new Path2D();
+    for (const { x0, y0, x1, y1, width: own } of rest) {
+      if (own < least || own >= most) continue;
+      const middle = (x0 + x1) / 2;
+      path.moveTo(x0, y0);
+      path.bezierCurveTo(middle, y0, middle, y1, x1, y1);
+    }
+    return { width, path, shown };
+  });
+}
+
+/** Draws only as far as the streams have come. @param {Pen} pen @param {Scene} scene @param {number} flow */
+function reached(pen, scene, flow) {
+  const [from, to] = rangeOf(scene);
+  pen.beginPath();
+  pen.rect(0, 0, from + (to - from) * flow, scene.height);
+  pen.clip();
+}
+
+/** Where the first layer begins and the last one ends. @param {Scene} scene */
+const rangeOf = ({ bands }) => [Math.min(...bands.map(({ columns }) => columns[0].x0)), bands[0].end];
+
+/** How wide a line is at this moment: thin and equal, until it swells. @param {Scene} scene @param {Look} look @param {{x1: number, width: number}} line @param {number} least */
+function widthNow(scene, { stage }, { x1, width }, least) {
+  const full = Math.max(least, width);
+  if (!stage) return full;
+  const [from, to] = rangeOf(scene);
+  return THIN + (full - THIN) * swollen(stage, (to - x1) / (to - from));
 }
 
 /** The rivers of the tokens themselves. @param {Pen} pen @param {Scene} scene @param {Look} look */
-function drawStreams(pen, { lines, streams }, look) {
-  for (const line of lines) {
+function drawStreams(pen, scene, look) {
+  const { own } = look.colours;
+  for (const line of scene.lines.filter((one) => one.own)) {
     // Half a pixel longer at both ends: no seam shows between two layers.
-    const { x0, x1 } = line;
-    if (line.own)
-      stroke(pen, look.colours.own, Math.max(0.5, line.width), (path) =>
-        path.push(...curve({ ...line, x0: x0 - 0.5, x1: x1 + 0.5 })),
-      );
+    const longer = { ...line, x0: line.x0 - 0.5, x1: line.x1 + 0.5 };
+    stroke(pen, own, widthNow(scene, look, line, 0.5), (path) => path.push(...curve(longer)), fadeOf(look));
   }
-  for (const { x0, x1, y, width } of streams) {
-    stroke(pen, look.colours.own, Math.max(0.5, width), (path) => path.push(["M", x0 - 0.5, y], ["L", x1 + 0.5, y]));
+  for (const { x0, x1, y, width } of scene.streams) {
+    const ends = /** @type {[string, ...number[]][]} */ ([
+      ["M", x0 - 0.5, y],
+      ["L", x1 + 0.5, y],
+    ]);
+    stroke(pen, own, widthNow(scene, look, { x1, width }, 0.5), (path) => path.push(...ends), fadeOf(look));
   }
 }
 
-/** The thin ones below the wide ones, those that decide on top. @param {Pen} pen @param {Line[]} lines @param {Look} look */
-function drawLines(pen, lines, look) {
-  const shown = lines.filter(({ own }) => !own).map((line) => ({ line, ...look.tone(line) }));
-  const drawn = shown.filter(({ line, shown }) => shown || line === look.hovered);
-  for (const { line, colour } of drawn.sort((a, b) => a.line.width - b.line.width)) {
+/** While one head is shown, all else fades. @param {Look} look */
+const fadeOf = ({ preview }) => (preview ? 0.22 : 1);
+
+/** The thin ones below the wide ones, those that decide on top. @param {Pen} pen @param {Scene} scene @param {Look} look */
+function drawLines(pen, scene, look) {
+  const drawn = scene.lines.filter((line) => !line.own && (line.shown || line === look.hovered));
+  for (const line of drawn.sort((a, b) => a.width - b.width)) {
     const on = line === look.hovered;
-    const width = Math.max(on ? 2.5 : 0.9, line.width);
-    stroke(pen, on ? look.colours.q : colour, width, (path) => path.push(...curve(line)), 0.95);
+    const width = widthNow(scene, look, line, on ? 2.5 : 0.9);
+    stroke(pen, on ? look.colours.q : look.tone(line), width, (path) => path.push(...curve(line)), 0.95 * fadeOf(look));
   }
 }
 

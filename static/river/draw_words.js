@@ -38,8 +38,9 @@ function fitting(pen, text, width) {
 
 /** The answer's probabilities, in another tone than the shares. @param {Pen} pen @param {Scene} scene @param {Look} look */
 export function drawAnswers(pen, { node, answers: { x, y, width, step } }, look) {
-  const { colours, bars } = look;
-  if (!bars.length) return;
+  const { colours, bars, stage } = look;
+  const grown = stage?.answer ?? 1;
+  if (!bars.length || grown === 0) return;
   pen.fillStyle = colours.bar;
   pen.beginPath();
   pen.arc(node.x, node.y, 6, 0, 2 * Math.PI);
@@ -48,17 +49,17 @@ export function drawAnswers(pen, { node, answers: { x, y, width, step } }, look)
     const top = y + i * step;
     write(pen, look, { size: 13, colour: colours.dim, align: "right" });
     const numbered = i === 0 || width > 120 * look.type;
-    if (numbered) pen.fillText(text, x + width, top + 14 * look.type);
+    if (numbered && grown === 1) pen.fillText(text, x + width, top + 14 * look.type);
     const room = width - (numbered ? pen.measureText(text).width + 6 : 0);
     write(pen, look, { size: rest ? 13 : 15, colour: rest ? colours.dim : colours.ink, bold: i === 0 });
     pen.fillText(fitting(pen, name, room), x, top + 14 * look.type);
     pen.globalAlpha = rest ? 0.4 : 1;
     pen.fillStyle = colours.bar;
     pen.beginPath();
-    pen.roundRect(x, top + 20 * look.type, Math.max(2, p * width), 8, 2);
+    pen.roundRect(x, top + 20 * look.type, Math.max(2, p * grown * width), 8, 2);
     pen.fill();
     pen.globalAlpha = 1;
-    if (before === null || Math.abs(before - p) < 0.002) return;
+    if (before === null || stage || Math.abs(before - p) < 0.002) return;
     pen.setLineDash([2, 2]);
     pen.strokeStyle = colours.bar;
     pen.lineWidth = 1;

@@ -3,12 +3,13 @@
  * above the decoder that draws from it. No DOM.
  */
 
-import { edgeKey } from "../model/cuts.js";
 import { endOf, linesOf, markShown } from "./lines.js";
+import { beadsOf, headsOf, streamsOf } from "./placed.js";
 import { peaksOf } from "./reach.js";
 import { foldsOf, labelledRows, rowIndex, rowsOf } from "./rows.js";
 
 /**
+ * @typedef {import("./heads.js").Square} Square  @typedef {import("./heads.js").More} More
  * @typedef {import("./reach.js").Reach} Reach  @typedef {import("./rows.js").Row} Row  @typedef {import("./lines.js").Line} Line
  * @typedef {{x0: number, x1: number}} Column  a layer
  * @typedef {Object} Band  one stack
@@ -26,6 +27,9 @@ import { foldsOf, labelledRows, rowIndex, rowsOf } from "./rows.js";
  * @property {Band[]} bands  the answering stack first
  * @property {Line[]} lines @property {Stream[]} streams @property {Bead[]} beads
  * @property {Line[]} ghosts  what is cut: where it was
+ * @property {Square[]} squares @property {More[]} more  the heads
+ * @property {number|null} only  the layer whose heads are drawn; null: all layers
+ * @property {number} lens  the baseline of what the model would say after each layer
  * @property {{x: number, y: number}} node  between the shares and the probabilities
  * @property {{x: number, y: number, width: number, step: number}} answers  where the bars are: the first one's place
  * @typedef {Object} Frame  what there is room for
@@ -37,6 +41,12 @@ import { foldsOf, labelledRows, rowIndex, rowsOf } from "./rows.js";
  * @property {number} type  how much larger than usual letters are
  * @property {number} fat  pixels of a share of 1
  * @property {number[][]} [unfolded]  of each stack
+ * @property {HeadsOf[]} [heads]  whose heads are drawn
+ * @property {number} [headRoom]  the height for them
+ * @property {import("./own.js").Open|null} [open]  a layer that is wider than the others, and whose heads alone are drawn
+ * @property {number} [openShare]  how much of the width an open layer has
+ * @property {number|null} [only]  the layer whose heads are drawn, over the whole width; null: all layers
+ * @typedef {{stack: string, attention: string, count: number, ratio: number, order: (layer: number) => number[]}} HeadsOf
  */
 
 /** From one row to the next: room for a label, unless there are many rows. */
@@ -59,27 +69,54 @@ export function layoutOf(rolled, row, frame) {
   const [answering] = bands;
   const step = 38 * frame.type;
   const chosen = answering.rows[answering.index[row]];
-  const bottom = Math.max(...bands.map((band) => band.bottom)) + 8;
-  const height = Math.max(bottom, frame.answers * step + 8);
+  const lens = answering.bottom + 20 * frame.type;
+  const heads = headsOf(bands, frame, lens + 14 * frame.type);
+  const ends = [
+    ...bands.map((band) => band.bottom),
+    lens,
+    ...heads.squares.map(({ y, height }) => y + height),
+    ...heads.more.map(({ y }) => y),
+  ];
+  const height = Math.ceil(Math.max(Math.max(...ends) + 8, frame.answers * step + 8));
   const node = { x: answering.end + 5, y: chosen.y };
-  const y = Math.min(Math.max(4, node.y - 22 * frame.type), height - frame.answers * step);
+  // Beside the rows, not beside the heads, as far as they fit.
+  const y = Math.max(4, Math.min(node.y - 22 * frame.type, lens + 8 - frame.answers * step));
   const answers = { x: node.x + 17, y, width: frame.width - node.x - 17, step };
-  const others = rolled.slice(1).flatMap((reach, i) => streamsOf(rolled[0], reach, bands[0], bands[i + 1], frame.fat));
+  const streams = rolled.slice(1).flatMap((reach, i) => streamsOf(rolled[0], reach, bands[0], bands[i + 1], frame.fat));
+  const beads = beadsOf(rolled[0], answering, row);
   return {
-    ...{ width: frame.width, height: Math.ceil(height), bands, lines },
-    ...{ streams: others, ghosts: [], beads: beadsOf(rolled[0], answering, row), node, answers },
+    width: frame.width,
+    height,
+    bands,
+    lines,
+    streams,
+    ghosts: [],
+    beads,
+    ...heads,
+    only: frame.only ?? null,
+    lens,
+    node,
+    answers,
   };
 }
 
+/** The width of a layer, and of the one that is open. @param {number} width  of all @param {number} layers @param {number|null} share  of the open one; null: none is */
+function unitsOf(width, layers, share) {
+  if (share === null || layers === 1) return { wide: width / layers, unit: width / layers };
+  const wide = Math.max(width / layers, Math.min(width * share, 640));
+  return { wide, unit: (width - wide) / (layers - 1) };
+}
+
 /** The stacks from top to bottom: those that are read, then the one that answers, to the right of them. @param {Reach[]} rolled @param {number} row @param {Frame} frame @returns {Band[]} */
-function bandsOf(rolled, row, { width, room, right, labels, type, fat, unfolded }) {
+function bandsOf(rolled, row, { width, room, right, labels, type, fat, unfolded, open = null, openShare = 0.52 }) {
   const peaks = rolled.map(peaksOf);
   const folds = rolled.map((_, i) => foldsOf(peaks[i], i === 0 ? row : null, unfolded?.[i]));
   const count = folds.flat().length;
   const least = Math.max(LEAST_PITCH, Math.min(LABELLED_PITCH * type, ENOUGH / count));
   const pitch = Math.min(MOST_PITCH * type, Math.max(least, (room - fat) / count));
   const gaps = labels.reduce((sum, label) => sum + label + LABEL_GAP, 0);
-  const unit = (width - right - gaps) / rolled.reduce((sum, { river }) => sum + river.layers, 0);
+  const layers = rolled.reduce((sum, { river }) => sum + river.layers, 0);
+  const { wide, unit } = unitsOf(width - right - gaps, layers, open && openShare);
   const end = width - right;
   let [x, top] = [0, 0];
   /** @param {Reach} reach @param {number} i */
@@ -88,7 +125,11 @@ function bandsOf(rolled, row, { width, room, right, labels, type, fat, unfolded 
     top += TITLE * type;
     const chosen = i === 0 ? row : null;
     const rows = rowsOf(folds[i], { top, pitch, chosen, thick: fat });
-    const columns = Array.from({ length: river.layers }, (_, n) => ({ x0: x + n * unit, x1: x + (n + 1) * unit }));
+    const columns = Array.from({ length: river.layers }, (_, layer) => {
+      const x0 = x;
+      x += open?.stack === river.stack && open.layer === layer ? wide : unit;
+      return { x0, x1: x };
+    });
     const last = rows[rows.length - 1];
     const labelled = labelledRows(rows, peaks[i], chosen, Math.max(pitch - 0.01, 15 * type));
     const bottom = last.y + last.height / 2;
@@ -104,7 +145,6 @@ function bandsOf(rolled, row, { width, room, right, labels, type, fat, unfolded 
       bottom,
       end,
     };
-    x += river.layers * unit;
     top = bottom + 12;
     return band;
   };
@@ -133,53 +173,3 @@ function linesOfStack({ river, at, flows, taken }, band, bands, fat) {
     return lines.flat();
   });
 }
-
-/** What of an encoder is still to be read, above each layer of the decoder. @param {Reach} reader @param {Reach} read @param {Band} to @param {Band} from @param {number} fat @returns {Stream[]} */
-function streamsOf({ taken }, { at, river }, to, from, fat) {
-  const rest = Float64Array.from(at[river.layers]);
-  const start = from.columns[from.columns.length - 1].x1;
-  return to.columns.flatMap(({ x0 }, layer) => {
-    const left = layer ? to.columns[layer - 1].x0 : start;
-    const streams = from.rows.map((row) => {
-      const width = rest.slice(row.from, row.to).reduce((sum, part) => sum + part, 0) * fat;
-      return { x0: left, x1: x0, y: row.y, width };
-    });
-    taken?.[layer].forEach((part, i) => (rest[i] -= part));
-    return streams.filter(({ width }) => width > 0.05);
-  });
-}
-
-/** What the FFNs of the chosen row add, by area. @param {Reach} reach @param {Band} band @param {number} row @returns {Bead[]} */
-function beadsOf({ river: { ffn, tokens } }, { columns, rows, index }, row) {
-  if (!ffn) return [];
-  return columns.map(({ x0, x1 }, layer) => {
-    const ratio = ffn[layer * tokens + row];
-    const radius = Math.min(7, 4 * Math.sqrt(ratio));
-    return { x: x1 - Math.min(14, (x1 - x0) / 4), y: rows[index[row]].y, radius, ratio, layer };
-  });
-}
-
-/**
- * Where the cut edges were, as wide as they were in the uncut run.
- * @param {import("../model/cuts.js").Edge[]} cuts @param {Scene} scene @param {Scene} before  the uncut run's @param {Reach[]} rolled
- * @returns {Line[]}
- */
-export function ghostsOf(cuts, scene, before, rolled) {
-  const flows = rolled.flatMap((reach) => reach.flows.map(({ flow }) => ({ flow, river: reach.river })));
-  return cuts.flatMap((cut) => {
-    const was = before.lines.find((line) => !line.many && edgeKey(line) === edgeKey(cut));
-    if (was) return [{ ...was, shown: true }];
-    // It brought nothing to the chosen token: a thin line between the middles of its rows.
-    const found = flows.find(({ flow }) => flow.attention === cut.attention);
-    const from = scene.bands.findIndex(({ side }) => side === found?.flow.keys);
-    const to = scene.bands.findIndex(({ stack }) => stack === found?.river.stack);
-    const column = scene.bands[to]?.columns[cut.layer];
-    const [key, query] = [rowWith(scene.bands[from], cut.key), rowWith(scene.bands[to], cut.query)];
-    if (!column || !key || !query) return [];
-    const nothing = { own: false, many: false, shown: true, share: 0, width: 0 };
-    return [{ ...cut, ...nothing, from, to, x0: column.x0, y0: key.y, x1: column.x1, y1: query.y }];
-  });
-}
-
-/** @param {Band|undefined} band @param {number} token @returns {Row|undefined} */
-const rowWith = (band, token) => band?.rows[band.index[token]];

@@ -3,6 +3,8 @@
  * add up to the thickness of their row's river. No DOM.
  */
 
+import { edgeKey } from "../model/cuts.js";
+
 /**
  * @typedef {import("./rows.js").Row} Row
  * @typedef {Object} Line
@@ -11,7 +13,7 @@
  * @property {number} query @property {number} key  the first tokens of their rows
  * @property {boolean} many  one of its ends is a row of several tokens
  * @property {boolean} own  a token's way to itself: its stream, and what it takes from itself
- * @property {boolean} shown  one of those that carry most of what this layer moves; the others are the wash
+ * @property {boolean} shown  one of those that carry most of what this layer moves, or that decide; the others are the wash
  * @property {number} share  what of the chosen token goes through it
  * @property {number} width  in pixels
  * @property {number} x0 @property {number} y0 @property {number} x1 @property {number} y1  key's end on the left, query's on the right
@@ -99,6 +101,17 @@ export function markShown(lines) {
   for (const line of moved) {
     line.shown = got < SHOWN * all;
     got += line.share;
+  }
+}
+
+/** A line that changes the answer this much, up or down, is shown however thin it is. */
+const NOTABLE = 0.02;
+
+/** Show what decides, too. @param {Line[]} lines @param {Map<string, {delta: number}>} effects  by edge */
+export function showNotable(lines, effects) {
+  for (const line of lines) {
+    if (line.own || line.many || line.shown) continue;
+    line.shown = Math.abs(effects.get(edgeKey(line))?.delta ?? 0) >= NOTABLE;
   }
 }
 

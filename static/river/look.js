@@ -43,18 +43,18 @@ export function mixed(from, to, part) {
 /** A fall of the answer to a half is as dark as it gets; below that, small effects still differ from none. */
 const darkness = (/** @type {number} */ delta) => Math.sqrt(Math.min(1, Math.abs(delta) / Math.LN2));
 
-/** A line that changes the answer this much, up or down, is drawn however thin it is. */
-const NOTABLE = 0.02;
+/** The darkness of all lines before anything is measured. */
+const UNMEASURED = 0.3;
 
 /**
  * The colour of a line: how much its cut changes the answer. All lines have one colour until effects are there; then one
  * that was not measured is as pale as one without an effect, and its words say so.
  * @param {ReturnType<typeof currentLook>["colours"]} colours @param {boolean} measured  whether effects are there
- * @param {number|undefined} delta  ln p after − ln p before @param {boolean} shown
+ * @param {number|undefined} delta  ln p after − ln p before @param {number} [part]  how far darkness has come
  */
-export function toneOf({ pale, deep }, measured, delta, shown) {
-  const dark = measured ? darkness(delta ?? 0) : 0.3;
-  return { colour: mixed(pale, deep, dark), shown: shown || Math.abs(delta ?? 0) >= NOTABLE };
+export function toneOf({ pale, deep }, measured, delta, part = 1) {
+  const dark = measured ? UNMEASURED + (darkness(delta ?? 0) - UNMEASURED) * part : UNMEASURED;
+  return mixed(pale, deep, dark);
 }
 
 /** @param {{stack: string}} band @param {number} layer @param {boolean} narrow */

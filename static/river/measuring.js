@@ -52,7 +52,7 @@ export function createMeasuring(onChange) {
       const look = { ...without(edges), answer: measured.start.answer, edges: [] };
       await ask(look, { onStart: ({ p }) => Object.assign(measured, { look: { edges, p } }), onEffect() {} });
     } catch (error) {
-      if (signal.aborted) return measured.done || known.drop(key, measured);
+      if (signal.aborted) return known.drop(key, measured); // it is measured anew when it is shown again
       measured.error = error;
       measured.done = true;
     }

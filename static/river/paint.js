@@ -1,11 +1,19 @@
 /** Puts a scene on its canvas, as sharp as the screen is, and says how much room there is. */
 
+import { currentTheme } from "../chart/colour.js";
+import { sideOf } from "../model/sides.js";
+import { t } from "../ui/i18n.js";
+import { answerName, share } from "./answers.js";
 import { drawScene } from "./draw.js";
+import { createPictures } from "./draw_heads.js";
 import { currentLook, toneOf } from "./look.js";
+import { nextSoFar } from "./next.js";
+import { headsOf } from "./shown_heads.js";
+import { stageOf } from "./stages.js";
 import { effectOf } from "./told.js";
 import { nameText } from "./words.js";
 
-/** @typedef {import("./board.js").Board} Board  @typedef {import("./board.js").Shown} Shown */
+/** @typedef {import("./board.js").Board} Board  @typedef {import("./board.js").Shown} Shown  @typedef {import("./heads.js").Square} Square */
 
 /** Below this width the picture is drawn for a phone. */
 const PHONE = 700;
@@ -13,40 +21,88 @@ const PHONE = 700;
 /** @param {HTMLCanvasElement} canvas */
 const penOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
 
-/** @param {HTMLCanvasElement} canvas @param {Board} board */
-export function paint(canvas, { shown, scene, hovered, cursor }) {
-  if (!shown || !scene) return;
-  const dpr = devicePixelRatio;
+/** A painter, which keeps the pictures of heads. @param {HTMLCanvasElement} canvas */
+export function createPainter(canvas) {
+  const pictures = createPictures();
+  /** @param {Board} board */
+  return ({ shown, scene, hovered, cursor, preview, time }) => {
+    if (!shown || !scene) return;
+    const dpr = devicePixelRatio;
+    const pen = sized(canvas, scene, dpr);
+    const look = currentLook();
+    const { told, bars, trace } = shown;
+    const theme = currentTheme();
+    const stage = stageOf(time);
+    const measured = (told.measured?.effects.size ?? 0) > 0;
+    drawScene(pen, scene, {
+      ...{ ...look, ...headLook(shown, preview), names: told.names, bars, hovered, cursor },
+      tone: (line) => toneOf(look.colours, measured, effectOf(told, line)?.delta, stage?.dark),
+      picture: (square) => pictures(trace, square, theme, dpr),
+      lens: lensOf(shown),
+      lensTitle: t("river.next"),
+      preview: preview?.lines ?? null,
+      stage,
+    });
+  };
+}
+
+/** @param {HTMLCanvasElement} canvas @param {import("./layout.js").Scene} scene @param {number} dpr */
+function sized(canvas, scene, dpr) {
   const [width, height] = [Math.round(scene.width * dpr), Math.round(scene.height * dpr)];
   if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
   canvas.style.height = `${scene.height}px`;
   const pen = penOf(canvas);
   pen.setTransform(dpr, 0, 0, dpr, 0, 0);
   pen.clearRect(0, 0, scene.width, scene.height);
-  const look = currentLook();
-  const { told, bars } = shown;
-  const measured = (told.measured?.effects.size ?? 0) > 0;
-  /** @param {import("./lines.js").Line} line */
-  const tone = (line) => toneOf(look.colours, measured, effectOf(told, line)?.delta, line.shown);
-  drawScene(pen, scene, { ...look, names: told.names, bars, tone, hovered, cursor });
+  return pen;
 }
 
-/** The room that a window has for the picture. @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Set<string>} unfolded @returns {import("./layout.js").Frame} */
-export function frameOf(canvas, { told: { rolled, names }, bars }, width, unfolded) {
+/** @param {Shown} shown @param {Board["preview"]} preview */
+function headLook({ told, trace }, preview) {
+  const [{ river }] = told.rolled;
+  /** @param {string} id */
+  const isOfAnswer = (id) => trace.attentions.find((one) => one.id === id)?.stack === river.stack;
+  return {
+    isOfAnswer,
+    rowOf: (/** @type {Square} */ { attention }) =>
+      isOfAnswer(attention) ? { row: told.row, of: sideOf(trace.sides, river.side).tokens.length } : null,
+    isHead: (/** @type {Square} */ { attention, layer, head }) =>
+      preview?.head.attention === attention && preview.head.layer === layer && preview.head.head === head,
+    headsTitle: (/** @type {number} */ layer) => t("river.heads_of", { layer }),
+    headWords: t("river.heads"),
+  };
+}
+
+/** @param {Shown} shown */
+function lensOf({ trace, told }) {
+  const next = nextSoFar(trace, told.row);
+  return next.map(({ answer, ...of }) => ({ ...of, name: answerName(answer), text: share(answer.p) }));
+}
+
+/** The room that a window has for the picture. @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Board} board @returns {import("./layout.js").Frame} */
+export function frameOf(canvas, { told, trace, bars, heads, open }, width, { unfolded }) {
   const phone = width < PHONE;
   const { type, font } = currentLook();
   const pen = penOf(canvas);
   pen.font = `700 ${15 * type}px ${font}`;
   /** @param {import("./words.js").Name[]} some */
   const widest = (some) => Math.max(...some.map((name) => pen.measureText(nameText(name)).width + 3));
-  const labels = names.map((some) => Math.min((phone ? 60 : 130) * type, Math.max(30, widest(some))));
-  const opened = rolled.map(({ river: { stack } }) =>
+  const labels = told.names.map((some, i) =>
+    Math.min((phone ? 60 : 130) * type, Math.max(i || phone ? 30 : 78, widest(some))),
+  );
+  const opened = told.rolled.map(({ river: { stack } }) =>
     [...unfolded].filter((one) => one.startsWith(`${stack} `)).map((one) => Number(one.slice(stack.length + 1))),
   );
+  const last = told.rolled[0].river.layers - 1;
   return {
     ...{ width, labels, type, answers: bars.length, unfolded: opened },
     room: Math.min(440, Math.max(240, innerHeight * 0.44)),
     right: (phone ? 96 : 190) * type,
     fat: phone ? 36 : 44,
+    heads: headsOf(trace, told, heads),
+    headRoom: Math.min(300, Math.max(256, innerHeight * 0.33)),
+    open,
+    openShare: phone ? 0.72 : 0.52,
+    only: phone ? (open?.stack === told.rolled[0].river.stack ? open.layer : last) : null,
   };
 }

@@ -19,6 +19,7 @@ export default {
     if (away(state)) return [];
     return [...(predictsTokens(model) ? ["prediction"] : []), "explain:route", "uncut"];
   },
+  also: (state, model) => (!away(state) && can(model, "lens") ? ["explain:lens"] : []),
   load: async (state) => {
     if (!state || !away(state)) await drawing.load();
   },

@@ -1,6 +1,6 @@
 /** The elements of the river's panel. */
 
-import { h, newId, replace } from "../ui/dom.js";
+import { h, keepWidth, newId, replace } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 
 /** @typedef {ReturnType<typeof buildBoard>} BoardParts */
@@ -9,12 +9,47 @@ import { t } from "../ui/i18n.js";
 export function buildParts(root) {
   const about = h("p", { class: "river-about dim" });
   const says = h("p", { class: "says", "aria-live": "polite", dataset: { testid: "river-says" } });
+  const previewed = h("p", {
+    class: "says previewed",
+    hidden: true,
+    "aria-hidden": "true",
+    dataset: { testid: "river-head" },
+  });
+  const choice = h("div", { class: "seg", role: "group", "aria-label": t("river.heads_choice"), hidden: true });
   const board = buildBoard();
   const legend = h("span", { class: "dim", dataset: { testid: "river-legend" } });
   const restore = h("button", { class: "btn", type: "button", hidden: true, dataset: { testid: "river-restore" } });
   const table = h("div");
-  replace(root, about, says, board.box, h("div", { class: "foot" }, restore, legend), table);
-  return { about, says, table, legend, restore, board };
+  const button = (/** @type {string} */ name, /** @type {string} */ kind) =>
+    h("button", { class: `btn ${kind}`, type: "button", dataset: { testid: `river-${name}` } });
+  const next = button("next", "primary");
+  next.append(t("river.next_word"));
+  const write = button("write", "");
+  write.append(t("river.write_on"));
+  keepWidth(write, t("river.write_stop"));
+  const writing = h("div", { class: "writing" }, next, write);
+  const watch = button("watch", "");
+  keepWidth(watch, t("river.pause"));
+  const scrub = h("input", {
+    type: "range",
+    min: 0,
+    max: 1,
+    "aria-label": t("river.moment"),
+    dataset: { testid: "river-scrub" },
+  });
+  const sentence = h("div", { class: "sentences" }, says, previewed);
+  const steps = h("nav", { class: "river-steps", "aria-label": t("river.steps"), hidden: true });
+  const top = h("div", { class: "river-top" }, sentence, writing);
+  replace(
+    root,
+    about,
+    top,
+    steps,
+    board.box,
+    h("div", { class: "foot" }, watch, scrub, restore, choice, legend),
+    table,
+  );
+  return { about, says, steps, previewed, choice, table, legend, restore, board, next, write, writing, watch, scrub };
 }
 
 function buildBoard() {

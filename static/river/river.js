@@ -1,17 +1,23 @@
 /** The river of one page: shows what is told of the newest trace, and again whenever more is measured. */
 
 import { toggled, uncut } from "../model/cuts.js";
-import { plainText, replace, setText, update } from "../ui/dom.js";
+import { h, keepingFocus, plainText, replace, setText, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { barsOf } from "./answers.js";
 import { createBoard } from "./board.js";
 import { choosing } from "./choice.js";
 import { looksAt } from "./edges.js";
 import { createMeasuring } from "./measuring.js";
-import { sentenceOf } from "./sentence.js";
+import { opening, openLayer, own } from "./own.js";
+import { gathersWords, headWords, saysWords, sentenceOf } from "./sentence.js";
+import { choicesOf, previewOf } from "./shown_heads.js";
+import { stageOf } from "./stages.js";
+import { drawSteps } from "./steps.js";
 import { drawTable } from "./table.js";
 import { aboutOf, entryOf, legendOf, lineWords, placeWords } from "./tell.js";
 import { rolledOnce, toldOf } from "./told.js";
+import { createWatch } from "./watch.js";
+import { createWriting } from "./writing.js";
 
 /** @typedef {{trace: import("../data/model_trace.js").ModelTrace, state: import("../state/store.js").State, actions: import("../stations/index.js").Actions}} Now */
 
@@ -20,10 +26,21 @@ const BARS = 5;
 
 /** @param {ReturnType<typeof import("./parts.js").buildParts>} parts */
 export function createRiver(parts) {
+  let now = /** @type {Now|null} */ (null);
+  let last = /** @type {import("./told.js").Told|null} */ (null);
   const board = createBoard(parts.board);
   const rolls = { rolled: rolledOnce(), before: rolledOnce() };
   const measuring = createMeasuring(soon);
-  let now = /** @type {Now|null} */ (null);
+  const writing = createWriting(parts);
+  const watch = createWatch(parts, (time) => {
+    board.watch(time);
+    if (now && last) playWords(parts.previewed, last, now.trace.classes !== null, time);
+  });
+
+  // The button is below the picture, which may have left the screen.
+  parts.watch.addEventListener("click", () => {
+    if (parts.board.box.getBoundingClientRect().top < 0) parts.about.scrollIntoView({ block: "start" });
+  });
   let frame = 0;
 
   /** Effects come many at a time. */
@@ -34,8 +51,11 @@ export function createRiver(parts) {
 
   function render() {
     if (!now) return;
-    const { trace, state } = now;
+    const { trace, state, actions } = now;
     const told = toldOf(trace, state, rolls, measuring);
+    if (last?.rolled !== told.rolled) watch.end();
+    last = told;
+    writing.show(now, told);
     const isClass = trace.classes !== null;
     const cuttable = told.measured !== null;
     setText(parts.about, aboutOf(trace.model));
@@ -44,7 +64,11 @@ export function createRiver(parts) {
     update(parts.restore, { hidden: !told.cuts.length });
     setText(parts.restore, t("river.restore", { n: told.cuts.length }));
     parts.restore.onclick = () => now?.actions.set({ interventions: uncut(now.state.interventions) });
-    board.show({ told, bars: barsOf(told, BARS) }, actionsOf(now, told, cuttable));
+    const { heads } = own.of(state);
+    drawChoice(parts.choice, choicesOf(trace, told), heads, actions);
+    const open = openLayer(state, told.rolled);
+    drawSteps(parts.steps, trace.model, open, actions);
+    board.show({ told, trace, heads, open, bars: barsOf(told, BARS) }, actionsOf(now, told, cuttable, parts.previewed));
     drawTable(parts.table, () => board.lines().map((line) => entryOf(told, line)));
   }
 
@@ -59,12 +83,14 @@ export function createRiver(parts) {
     rest() {
       now = null;
       measuring.stop();
+      writing.stop();
+      watch.end();
     },
   };
 }
 
-/** @param {Now} now @param {import("./told.js").Told} told @param {boolean} cuttable @returns {import("./board.js").Actions} */
-function actionsOf({ trace, actions }, told, cuttable) {
+/** @param {Now} now @param {import("./told.js").Told} told @param {boolean} cuttable @param {HTMLElement} previewed @returns {import("./board.js").Actions} */
+function actionsOf({ trace, actions }, told, cuttable, previewed) {
   /** @param {import("../model/cuts.js").Edge[]} edges */
   const toggle = (edges) =>
     edges.length && actions.set({ interventions: toggled(actions.get().interventions, edges, trace.attentions) });
@@ -73,11 +99,55 @@ function actionsOf({ trace, actions }, told, cuttable) {
       const patch = choosing(trace, side, token);
       if (patch) actions.set(patch);
     },
+    chooses: ({ side }) => choosing(trace, side, 0) !== null,
     cut: cuttable ? (line) => toggle([line]) : null,
     cutAll: ({ side }, token) => cuttable && toggle(looksAt(told.before?.[0] ?? told.rolled[0], told.row, side, token)),
+    preview(scene, head) {
+      const shown = head && previewOf(trace, told, scene, head);
+      previewed.hidden = !shown;
+      if (shown) replace(previewed, headWords(shown));
+      return shown;
+    },
+    zoom: (layer) => actions.set(opening(layer, openLayer(actions.get(), told.rolled))),
+    openHead: ({ attention, layer, head }) =>
+      actions.set({
+        layer,
+        head,
+        view: "weights",
+        attention: attention === trace.attentions.at(-1)?.id ? null : attention,
+      }),
     tell: (line) => lineWords(told, line),
     read: (scene, place) => placeWords(told, scene, place),
   };
+}
+
+/** What the picture does at this moment; at the end its own sentence stands. @param {HTMLElement} root @param {import("./told.js").Told} told @param {boolean} isClass @param {number} time */
+function playWords(root, told, isClass, time) {
+  const stage = stageOf(time);
+  root.hidden = stage === null;
+  if (stage) replace(root, stage.answer > 0 ? saysWords(told, isClass) : gathersWords(told));
+}
+
+/** Which attention's heads are drawn, where a stack has several. @param {HTMLElement} root @param {import("../model/description.js").Attention[]} choices @param {string|null} chosen @param {Now["actions"]} actions */
+function drawChoice(root, choices, chosen, actions) {
+  root.hidden = choices.length < 2;
+  const open = choices.find(({ id }) => id === chosen) ?? choices[0];
+  keepingFocus(root, () =>
+    replace(
+      root,
+      choices.map(({ id }, i) =>
+        h(
+          "button",
+          {
+            ...{ type: "button", "aria-pressed": id === open.id },
+            dataset: { focus: id },
+            on: { click: () => actions.set(own.patch({ heads: i ? id : null })) },
+          },
+          t(`attention.${id}`),
+        ),
+      ),
+    ),
+  );
 }
 
 /** Say what differs from what was said last: it is read aloud. @param {HTMLElement} says @param {(Node|string)[]} words */

@@ -22,11 +22,14 @@ export const sentenceOf = (told, isClass) =>
   told.fall ? cutWords(told) : [...saysWords(told, isClass), ...lookWords(told)];
 
 /** @param {Told} told @param {boolean} isClass @returns {Words} */
-function saysWords({ names, row, answers: [answer] }, isClass) {
+export function saysWords({ names, row, answers: [answer] }, isClass) {
   const token = query(names[0][row]);
-  if (!answer) return phrase("river.gathers", { token });
+  if (!answer) return gathersWords({ names, row });
   return phrase(isClass ? "river.says_class" : "river.says", { token, answer: said(answer), p: share(answer.p) });
 }
+
+/** @param {Pick<Told, "names"|"row">} told @returns {Words} */
+export const gathersWords = ({ names, row }) => phrase("river.gathers", { token: query(names[0][row]) });
 
 /** What is left without the look that decides most. @param {Told} told @returns {Words} */
 function lookWords(told) {
@@ -73,3 +76,7 @@ function nameAt({ rolled, names }, { attention }, end, at) {
 export const keyName = (told, edge) => nameAt(told, edge, "keys", edge.key);
 /** @param {Told} told @param {Edge} edge */
 export const queryName = (told, edge) => nameAt(told, edge, "queries", edge.query);
+
+/** One head, in a sentence. @param {NonNullable<ReturnType<typeof import("./shown_heads.js").previewOf>>} shown @returns {Words} */
+export const headWords = ({ head: { layer, head }, query: name, key: looked, weight }) =>
+  phrase("river.head", { layer, head, query: query(name), key: key(looked), p: share(weight) });

@@ -1,5 +1,6 @@
 /** Lines, places and models in words. */
 
+import { currentTheme } from "../chart/colour.js";
 import { predictsTokens, writesTarget } from "../model/description.js";
 import { t } from "../ui/i18n.js";
 import { answerName, share } from "./answers.js";
@@ -23,7 +24,7 @@ export function legendOf({ names, row, measured }, isClass, cuttable) {
   if (!cuttable) return `${t("river.legend_widths", { token })}${t("river.legend_uncuttable")}`;
   if (measured?.error) return `${t("river.legend_widths", { token })}${t("river.legend_unmeasured")}`;
   if (!measured?.effects.size) return `${t("river.legend_widths", { token })}${t("river.legend_measuring")}`;
-  return t(isClass ? "river.legend_class" : "river.legend", { token });
+  return t(`river.legend${isClass ? "_class" : ""}${currentTheme() === "dark" ? "_dark" : ""}`, { token });
 }
 
 /** @param {Told} told @param {Line} line */

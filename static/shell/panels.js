@@ -21,7 +21,8 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
   /** @type {Map<View, HTMLElement>} one element per station, made when it is first opened */
   const stations = new Map();
   const sides = sidePanels.map((view) => sideOf(view, frame.panels[view.id]));
-  /** @type {WeakMap<HTMLElement, Set<string>>} the load in which each root was drawn: once per load */
+  /** @type {WeakMap<HTMLElement, {have: Set<string>, also: number}>} the load in which each root was drawn, and how much of what it
+   * can be drawn without it had: once per load, and again when more has come */
   const drawnIn = new WeakMap();
 
   const openView = (state) => views.find((view) => view.id === state.view) ?? views[0];
@@ -61,7 +62,13 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
     loadAll: () => Promise.all([...views, ...sidePanels].map((view) => view.load?.())),
 
     /** What the visible panels need. @returns {Set<string>} */
-    needs: (state) => new Set(visible(state).flatMap(({ view }) => needsOf(view, state, modelOf(state)))),
+    needs: (state) =>
+      new Set(
+        visible(state).flatMap(({ view }) => [
+          ...needsOf(view, state, modelOf(state)),
+          ...alsoOf(view, state, modelOf(state)),
+        ]),
+      ),
 
     /** Draws what can be drawn; the other panels keep their last picture and show that they are busy. `have` grows while one
      * state is being loaded. */
@@ -75,8 +82,10 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
           continue;
         }
         panel.setAttribute("aria-busy", String(!complete));
-        if (!complete || drawnIn.get(root) === have) continue;
-        drawnIn.set(root, have);
+        const also = alsoOf(view, state, trace.model).filter((need) => have.has(need)).length;
+        const last = drawnIn.get(root);
+        if (!complete || (last && last.have === have && last.also === also)) continue;
+        drawnIn.set(root, { have, also });
         panel.hidden = false;
         drawSafely(root, () => {
           view.draw(root, trace, state, actions);
@@ -126,6 +135,9 @@ function sayWhatLacks(root, text) {
   else root.after(h("p", { class: "panel-lacks" }, text));
   return text !== null;
 }
+
+/** What a view is drawn without, and again when it is there. @param {View} view @param {import("../state/store.js").State} state @param {any} model @returns {string[]} */
+const alsoOf = (view, state, model) => view.also?.(state, model) ?? [];
 
 /** @param {View} view @param {import("../state/store.js").State} state @param {any} model */
 function needsOf(view, state, model) {

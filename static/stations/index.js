@@ -18,6 +18,7 @@
  * @property {string} id  its word in the catalogue is `ribbon.<id>`
  * @property {import("../state/own.js").Declared} [own]  its own state: see ../state/own.js
  * @property {Need[]|((state: import("../state/store.js").State, model: any) => Need[])} needs  `draw` is only called with a trace that has them
+ * @property {(state: import("../state/store.js").State, model: any) => Need[]} [also]  it is drawn without these, and again when they are there
  * @property {string|((state: import("../state/store.js").State, model: any) => string)} [why]  what the inspector explains
  *   while it is open: a name of panels/inspector/explanations/index.js; "weight" if it is missing
  * @property {boolean} [ofHead]  it shows the open head alone: its files and titles name that head

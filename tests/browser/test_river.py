@@ -1,6 +1,7 @@
 """The river: the whole model as one picture, with the server's numbers."""
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -88,6 +89,7 @@ def test_the_keyboard_reads_out_a_token_in_a_layer(page: "Page") -> None:
 
 def test_the_table_says_the_same(page: "Page") -> None:
     show(page)
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut its look")  # nothing more will arrive
     details = page.locator('[data-panel="river"] details')
     assert details.locator("tbody tr").count() == 0, "nothing is built before it is opened"
     details.locator("summary").click()
@@ -269,3 +271,137 @@ def test_a_quiz_covers_what_it_would_tell(page: "Page") -> None:
     expect(page.get_by_test_id("river-says")).to_be_hidden()
     page.get_by_test_id("quiz-end").click()
     expect(page.get_by_test_id("river-says")).to_be_visible()
+
+
+# --- heads ------------------------------------------------------------------------------------------------------------
+
+
+def square_of(page: "Page", head: dict[str, Any]) -> tuple[float, float]:
+    """The middle of a head's square on the page."""
+    x, y = page.get_by_test_id("river").evaluate(
+        """async (canvas, head) => {
+          const { squares } = (await import('/static/river/board.js')).sceneOf(canvas);
+          const one = squares.find((one) => Object.entries(head).every(([name, value]) => one[name] === value));
+          window.scrollBy(0, canvas.getBoundingClientRect().top + one.y - 300);
+          const { left, top } = canvas.getBoundingClientRect();
+          return [left + one.x + one.width / 2, top + one.y + one.height / 2];
+        }""",
+        head,
+    )
+    return x, y
+
+
+def test_a_head_is_shown_while_the_pointer_rests_on_it(page: "Page") -> None:
+    show(page)
+    weight = page.evaluate(
+        """async (text) => {
+          const api = await import('/static/data/api.js');
+          const want = ['layers.5.attn.pattern'];
+          const { tensors } = await api.trace({ text, want, heads: [5], dtype: 'float32' });
+          return Math.max(...tensors[want[0]].data.slice(-14));
+        }""",
+        TEXT,
+    )
+    page.mouse.move(*square_of(page, {"layer": 5, "head": 5}))
+    said = page.get_by_test_id("river-head")
+    expect(said).to_contain_text("Layer 5, head 5: red₂ looks most at ball (≈ ")
+    shown = int(said.inner_text().partition("≈ ")[2].partition("\u202f")[0])
+    assert abs(shown - 100 * weight) <= 0.5 + 100 / 255, "the picture has 256 shades"
+    page.mouse.move(5, 5)
+    expect(page.get_by_test_id("river-head")).to_be_hidden()
+
+
+def test_a_click_on_a_head_opens_its_matrix(page: "Page") -> None:
+    show(page, f"view=tokens&text={TEXT}")
+    page.mouse.click(*square_of(page, {"layer": 2, "head": 3}))
+    expect(page.locator("#opened h1:visible")).to_contain_text("Layer 2 · Head 3")
+    page.mouse.move(5, 5)
+    expect(page.get_by_test_id("river-head")).to_contain_text("Layer 2, head 3")
+
+
+def test_a_decoder_shows_one_of_its_attentions_at_a_time(page: "Page") -> None:
+    show(page, f"model={loaded('encoder-decoder').name}&text={SENTENCES['encoder-decoder']}")
+    attentions = """async (canvas) => {
+      const { squares } = (await import('/static/river/board.js')).sceneOf(canvas);
+      return [...new Set(squares.map((one) => one.attention))].sort();
+    }"""
+    assert page.get_by_test_id("river").evaluate(attentions) == ["cross", "encoder"]
+    page.locator('.river [data-focus="decoder"]').click()
+    page.wait_for_function("() => location.search.includes('river.heads=decoder')")
+    assert page.get_by_test_id("river").evaluate(attentions) == ["decoder", "encoder"]
+
+
+# --- time -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_answer_becomes_a_row(page: "Page") -> None:
+    show(page)
+    page.get_by_test_id("river-next").click()
+    expect(page.get_by_test_id("river-says").locator(".q")).to_have_text("ball₂")
+    assert page.get_by_test_id("token").count() == 15
+    assert (
+        page.get_by_test_id("river").evaluate(
+            "async (canvas) => (await import('/static/river/board.js')).sceneOf(canvas).bands[0].rows.length"
+        )
+        == 15
+    )
+
+
+def test_it_writes_on_until_it_is_stopped(page: "Page") -> None:
+    show(page)
+    write = page.get_by_test_id("river-write")
+    write.click()
+    page.wait_for_function("() => document.querySelectorAll('[data-testid=token]').length >= 16")
+    expect(write).to_have_text("Stop")
+    write.click()
+    expect(write).to_have_text("Write on")
+
+
+def test_any_moment_of_watch_can_be_seen(page: "Page") -> None:
+    show(page)
+    whole = painted(page)
+    scrub = page.get_by_test_id("river-scrub")
+    scrub.fill("100")
+    assert painted(page) < whole
+    expect(page.get_by_test_id("river-head")).to_contain_text("Layer by layer, red₂ gathers")
+    scrub.fill("1000")
+    expect(page.get_by_test_id("river-head")).to_be_hidden()
+    assert painted(page) == pytest.approx(whole, rel=0.02)
+
+
+def test_watch_plays_to_its_end(page: "Page") -> None:
+    show(page)
+    page.get_by_test_id("river-scrub").fill("900")
+    page.get_by_test_id("river-watch").click()
+    page.wait_for_function("() => document.querySelector('[data-testid=river-scrub]').value === '1000'")
+    expect(page.get_by_test_id("river-watch")).to_contain_text("Watch")
+
+
+def test_with_less_motion_nothing_plays(open_page: "Callable[..., Page]") -> None:
+    page = open_page(reduced_motion="reduce")
+    show(page)
+    expect(page.get_by_test_id("river-watch")).to_be_hidden()
+    expect(page.get_by_test_id("river-scrub")).to_have_value("1000")
+
+
+# --- into a layer -----------------------------------------------------------------------------------------------------
+
+
+def test_a_layer_opens_in_place_and_closes(page: "Page") -> None:
+    show(page)
+    picture = page.get_by_test_id("river")
+    titles = """async (canvas) => {
+      const { bands: [{ columns, top }] } = (await import('/static/river/board.js')).sceneOf(canvas);
+      const { left, top: y } = canvas.getBoundingClientRect();
+      return columns.map(({ x0 }) => [left + x0 + 20, y + top - 14]);
+    }"""
+    page.mouse.click(*picture.evaluate(titles)[4])
+    page.wait_for_function("() => location.search.includes('river.layer=main.4')")
+    steps = page.locator(".river-steps")
+    expect(steps).to_have_text("The whole model › layer 4 › LayerNorm › Q K V › heads › W_O › + › LayerNorm › FFN › +")
+    steps.get_by_role("button", name="Q K V").click()
+    page.wait_for_function("() => location.search.includes('view=qkv')")
+    picture.focus()
+    picture.press("Escape")
+    expect(steps).to_be_hidden()
+    assert serious(page, '[data-panel="river"]') == []

@@ -1,15 +1,20 @@
 /** The river's geometry: what reaches the chosen token, and where its lines are. */
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { riversOf } from "../../static/data/river.js";
 import { cutsOf, toggled, uncut } from "../../static/model/cuts.js";
 import { decidingLook, looksAt } from "../../static/river/edges.js";
-import { ghostsOf, layoutOf } from "../../static/river/layout.js";
+import { linesOfHead, squareAt, squaresOf } from "../../static/river/heads.js";
+import { layoutOf } from "../../static/river/layout.js";
 import { lineAt, markShown } from "../../static/river/lines.js";
+import { ghostsOf } from "../../static/river/placed.js";
 import { inside, layerAt, moved, widestAt } from "../../static/river/pointer.js";
 import { peaksOf, rollout } from "../../static/river/reach.js";
 import { foldsOf, labelledRows, rowsOf } from "../../static/river/rows.js";
+import { stageOf, swollen } from "../../static/river/stages.js";
+import { stepsOf } from "../../static/river/steps.js";
 import { namesOf, nameText } from "../../static/river/words.js";
 
 /** float32 in base64. @param {number[]} values */
@@ -278,6 +283,76 @@ test("what is cut leaves a ghost as wide as its line was", () => {
   const [ghost, thin] = ghostsOf([EDGE, unseen], scene, was, before);
   assert.equal(ghost.width, 0.25 * FRAME.fat);
   assert.deepEqual([thin.width, thin.x0, thin.y1], [0, scene.bands[0].columns[1].x0, scene.bands[0].rows[0].y]);
+});
+
+const AREA = { x: 0, y: 100, width: 150, height: 260 };
+const HEADS = { attention: "self", layer: 0, count: 8, ratio: 1, order: [5, 1, 2, 0, 3, 4, 6, 7] };
+
+test("heads are as large as they fit, in their order", () => {
+  const { squares, more } = squaresOf(AREA, HEADS);
+  assert.deepEqual(
+    squares.map(({ head }) => head),
+    [0, 1, 2, 3, 4, 5, 6, 7],
+  );
+  assert.deepEqual(more, []);
+  const [first, second, third] = squares;
+  assert.equal(first.y, second.y);
+  assert.ok(third.y > first.y, "two columns");
+  assert.equal(first.width, Math.floor((260 - 3 * 8) / 4));
+  assert.equal(squareAt(squares, second.x + 1, second.y + 1), second);
+  assert.equal(squareAt(squares, second.x - 4, second.y + 1), null);
+});
+
+test("of heads too small to read, the three most decisive are drawn, and how many are not", () => {
+  const { squares, more } = squaresOf({ ...AREA, width: 70 }, HEADS);
+  assert.deepEqual(
+    squares.map(({ head }) => head),
+    [1, 2, 5],
+  );
+  assert.equal(more[0].n, 5);
+  assert.ok(squares[0].width >= 56);
+});
+
+test("a head's weights are lines as wide as they are large, stacked at its query", () => {
+  const scene = layoutOf(rollout(rivers(SMALL), "main", 1), 1, FRAME);
+  const head = { attention: "self", layer: 1, head: 3 };
+  const lines = linesOfHead(scene, head, { from: 0, to: 0, row: 1, weights: [0.75, 0.25] });
+  const [{ rows }] = scene.bands;
+  assert.equal(lines[0].width / lines[1].width, 3);
+  assert.equal(lines[0].y0, rows[0].y);
+  assert.equal(lines[0].y1 + lines[0].width / 2, lines[1].y1 - lines[1].width / 2);
+  assert.deepEqual(linesOfHead(scene, head, { from: 0, to: 0, row: 1, weights: [0.999, 0.001] }).length, 1);
+});
+
+test("Watch: streams, then the answer, then widths from the answer backwards, then darkness", () => {
+  assert.deepEqual(stageOf(0), { flow: 0, answer: 0, swell: 0, dark: 0 });
+  assert.equal(stageOf(0.25)?.flow, 0.5);
+  assert.equal(stageOf(1), null);
+  const swelling = stageOf(0.7);
+  assert.ok(swelling && swelling.answer === 1 && swelling.dark === 0);
+  assert.ok(swollen(swelling, 0) > swollen(swelling, 0.5));
+  assert.equal(swollen(stageOf(0.82), 1), 1);
+  assert.equal(swollen(null, 1), 1);
+});
+
+test("an open layer is the widest, and its heads alone are drawn", () => {
+  const heads = [{ stack: "main", attention: "self", count: 4, ratio: 1, order: () => [0, 1, 2, 3] }];
+  const frame = { ...FRAME, labels: [60], heads, headRoom: 200, open: { stack: "main", layer: 1 } };
+  const scene = layoutOf(rollout(rivers(SMALL), "main", 1), 1, frame);
+  const [first, second] = scene.bands[0].columns.map(({ x0, x1 }) => x1 - x0);
+  assert.ok(second > first);
+  assert.equal(scene.bands[0].columns[1].x1, scene.bands[0].end);
+  assert.deepEqual([...new Set(scene.squares.map(({ layer }) => layer))], [1]);
+});
+
+test("the steps of a layer are in the order of its norm", () => {
+  const { decoder, translator } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
+  const names = (/** @type {any} */ model, /** @type {string} */ stack) =>
+    stepsOf(model, { stack, layer: 0 }).map(({ name }) => name);
+  const body = ["qkv", "heads", "w_o"];
+  assert.deepEqual(names(decoder, "main"), ["norm", ...body, "add", "norm", "ffn", "add"]);
+  const twice = [...body, "add", "norm", ...body, "add", "norm"];
+  assert.deepEqual(names(translator, "decoder"), [...twice, "ffn", "add", "norm"]);
 });
 
 test("words that come again are numbered, with or without the space before them", () => {

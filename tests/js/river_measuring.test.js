@@ -1,0 +1,117 @@
+/** The river's numbers that come later: effects, one question at a time, and what the model would say after each layer. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { createMeasuring } from "../../static/river/measuring.js";
+import { nextSoFar } from "../../static/river/next.js";
+
+const EDGE = { attention: "self", layer: 1, query: 1, key: 0 };
+
+/** A server that answers each request with these events; what was asked of it, and whether it was given up. @param {(request: any) => [string, object][]} answer */
+function server(answer) {
+  /** @type {{request: any, signal: AbortSignal}[]} */
+  const asked = [];
+  globalThis.fetch = /** @type {any} */ (
+    async (/** @type {string} */ path, /** @type {any} */ { body, signal }) => {
+      assert.equal(path, "/api/explain/effects");
+      const request = JSON.parse(body);
+      asked.push({ request, signal });
+      const events = answer(request).map(([event, data]) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+      return new Response(events.join(""));
+    }
+  );
+  return asked;
+}
+
+/** @param {any} request @returns {[string, object][]} */
+const measuredBy = ({ edges, answer = 7 }) => [
+  ["start", { answer, p: edges ? 0.1 : 0.9, edges: 1 }],
+  ...(edges ? [] : [/** @type {[string, object]} */ (["effect", { ...EDGE, p: 0.45, delta: Math.log(0.5) }])]),
+  ["done", {}],
+];
+
+/** Everything that is measured of one question. @param {object} request */
+function whole(request) {
+  return new Promise((resolve) => {
+    const measuring = createMeasuring(() => measured.look && resolve({ measured, measuring }));
+    const measured = measuring.of(
+      request,
+      (effects) => [...effects.values()],
+      (edges) => ({ ...request, cut: edges.length }),
+    );
+  });
+}
+
+test("the effects of a question, then the answer without the look that decides", async () => {
+  const asked = server(measuredBy);
+  const { measured } = await whole({ text: "a b" });
+  assert.equal(measured.start.p, 0.9);
+  assert.equal(measured.effects.get("self 1 1 0").p, 0.45);
+  assert.equal(measured.look.p, 0.1);
+  assert.deepEqual(
+    asked.map(({ request }) => request),
+    [{ text: "a b" }, { text: "a b", cut: 1, answer: 7, edges: [] }],
+  );
+});
+
+test("what is known is not asked again", async () => {
+  const asked = server(measuredBy);
+  const { measured, measuring } = await whole({ text: "a b" });
+  const again = measuring.of(
+    { text: "a b" },
+    () => [],
+    () => ({}),
+  );
+  assert.equal(again, measured);
+  assert.equal(asked.length, 2);
+});
+
+test("a newer question takes the place of one that waits", async () => {
+  /** @type {(request: any) => void} */
+  let came = () => {};
+  const newest = new Promise((resolve) => {
+    came = ({ text }) => text === "newer" && resolve(text);
+  });
+  const asked = server((request) => {
+    came(request);
+    return measuredBy(request);
+  });
+  const measuring = createMeasuring(() => {});
+  for (const text of ["older", "newer"]) {
+    measuring.of(
+      { text },
+      () => [],
+      () => ({}),
+    );
+  }
+  await newest;
+  measuring.stop();
+  assert.deepEqual(
+    asked.map(({ request }) => request.text),
+    ["newer"],
+  );
+});
+
+test("after each layer the lens has an answer; a new one is fresh, the last one final", () => {
+  const { decoder } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
+  const layers = decoder.description.stacks[0].layers.length;
+  const ids = [1, 1, ...new Array(layers - 1).fill(2)];
+  const lens = {
+    rows: [0, 3],
+    top: ids.map((id) => [[9], [id]]),
+    probability: ids.map((_, depth) => [[0], [depth / 10]]),
+    tokens: { 1: { text: "one" }, 2: { text: "two" } },
+  };
+  const next = nextSoFar(/** @type {any} */ ({ explained: { lens }, model: decoder, classes: null }), 3);
+  assert.deepEqual(
+    next.map(({ answer, fresh, final }) => [answer.id, answer.p, fresh, final]),
+    ids.slice(1).map((id, layer) => [id, (layer + 1) / 10, layer === 1, id === 2]),
+  );
+  assert.deepEqual(nextSoFar(/** @type {any} */ ({ explained: {}, model: decoder, classes: null }), 3), []);
+  assert.deepEqual(
+    nextSoFar(/** @type {any} */ ({ explained: { lens }, model: decoder, classes: null }), 1),
+    [],
+    "a PAD's row has none",
+  );
+});
