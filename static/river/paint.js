@@ -39,7 +39,7 @@ export function createPainter(canvas) {
       tone: (line) => toneOf(look.colours, measured, effectOf(told, line)?.delta, stage?.dark),
       picture: (square) => pictures(trace, square, theme, dpr),
       lens: lensOf(shown),
-      lensTitle: t("river.next"),
+      lensTitle: lensTitleOf(trace),
       preview: preview?.lines ?? null,
       stage,
     });
@@ -79,6 +79,9 @@ function lensOf({ trace, told }) {
   return next.map(({ answer, ...of }) => ({ ...of, name: answerName(answer), text: share(answer.p) }));
 }
 
+/** What the lens' line is called. @param {Shown["trace"]} trace */
+const lensTitleOf = ({ classes }) => t(classes ? "river.so_far" : "river.next");
+
 /** The room that a window has for the picture. @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Board} board @returns {import("./layout.js").Frame} */
 export function frameOf(canvas, { told, trace, bars, heads, open }, width, { unfolded }) {
   const phone = width < PHONE;
@@ -87,8 +90,9 @@ export function frameOf(canvas, { told, trace, bars, heads, open }, width, { unf
   pen.font = `700 ${15 * type}px ${font}`;
   /** @param {import("./words.js").Name[]} some */
   const widest = (some) => Math.max(...some.map((name) => pen.measureText(nameText(name)).width + 3));
+  const titled = (pen.measureText(lensTitleOf(trace)).width * 13) / 15; // written at 13 px
   const labels = told.names.map((some, i) =>
-    Math.min((phone ? 60 : 130) * type, Math.max(i || phone ? 30 : 78, widest(some))),
+    Math.min((phone ? 60 : 130) * type, Math.max(i || phone ? 30 : titled, widest(some))),
   );
   const opened = told.rolled.map(({ river: { stack } }) =>
     [...unfolded].filter((one) => one.startsWith(`${stack} `)).map((one) => Number(one.slice(stack.length + 1))),
