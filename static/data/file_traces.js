@@ -1,6 +1,6 @@
 /** A saved trace in place of the server: the same requests, answered from the file. */
 
-import { attentionOf, attentionsOf, overviewOf, predictsTokens, tapOf } from "../model/description.js";
+import { answersTokens, attentionOf, attentionsOf, fillsGaps, overviewOf, tapOf } from "../model/description.js";
 import { partOf } from "../model/places.js";
 import { distribution, entropyBits } from "../model/sampling.js";
 import { detailNames, detailOf } from "./model_trace.js";
@@ -26,7 +26,7 @@ export function createFileTraces({ meta, tensors }, { key, name, known, namesOf 
   function lacks(need) {
     if (need === "counts" || need.startsWith("code:")) return null;
     if (need.startsWith("tensor:")) return tensors[need.slice("tensor:".length)] ? null : "open.lacks_tensor";
-    if (need === "prediction") return logitsOf() && predictsTokens(model) ? null : "open.lacks_logits";
+    if (need === "prediction") return logitsOf() && answersTokens(model) ? null : "open.lacks_logits";
     if (/^(weight|explain|rows):/.test(need)) return "open.lacks_model";
     if (need !== "detail" && need !== "heads") return "open.lacks_server";
     /** @param {number} n */
@@ -57,7 +57,7 @@ export function createFileTraces({ meta, tensors }, { key, name, known, namesOf 
     const words = await namesOf(dist.order.slice(0, N_CANDIDATES));
     return {
       position,
-      next_index: position + 1,
+      next_index: fillsGaps(model) ? position : position + 1,
       candidates: words.map((word) => ({
         ...word,
         before: dist.before[word.id],
@@ -114,12 +114,13 @@ function modelOf(meta, known) {
 }
 
 /** The special tokens; the file's own tokens say how the first one is written. @param {any} meta @param {any} known */
-function specialOf({ special: { pad, end, first }, tokens, target_tokens: written }, known) {
+function specialOf({ special: { pad, end, first, mask }, tokens, target_tokens: written }, known) {
   const started = [...tokens, ...(written ?? [])].find(({ id }) => id === first);
   return {
     pad: pad ?? known?.special.pad ?? null,
     end: end ?? known?.special.end ?? null,
     first: started ? { id: started.id, text: started.text } : (known?.special.first ?? null),
+    mask: mask ?? known?.special.mask ?? null,
   };
 }
 

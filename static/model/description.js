@@ -101,7 +101,7 @@ export const hasResidual = ({ writes, leaves }) => writes.tap !== leaves.tap;
 export const answeringStack = (model) => stackOf(model, model.description.logits.stack);
 
 /** Whether the logits are made with the table that its tokens come from. @param {Model} model */
-export const tiesEmbeddings = (model) => model.tie_embeddings === true && predictsTokens(model);
+export const tiesEmbeddings = (model) => model.tie_embeddings === true && answersTokens(model);
 
 /** The widest of a model's attentions. @param {Model} model @returns {{layers: number, heads: number}} */
 export const sizesOf = (model) => ({
@@ -114,6 +114,12 @@ export const trainedCausal = (model) => attentionsOf(model).some(({ causal }) =>
 
 /** Whether row t of its logits is about token t+1. @param {Model|null|undefined} model */
 export const predictsTokens = (model) => model?.description?.predicts === "next";
+
+/** Whether row t of its logits is about token t itself. @param {Model|null|undefined} model */
+export const fillsGaps = (model) => model?.description?.predicts === "same";
+
+/** Whether its rows answer with tokens. @param {Model|null|undefined} model */
+export const answersTokens = (model) => predictsTokens(model) || fillsGaps(model);
 
 /** Whether it writes a target beside the sentence. @param {Model|null|undefined} model */
 export const writesTarget = (model) => model?.description?.writes === "target";

@@ -1,5 +1,8 @@
 /** Selections that follow from the state and the trace together. */
 
+import { fillsGaps } from "./description.js";
+import { gapOf } from "./gap.js";
+
 /**
  * @typedef {import("../data/model_trace.js").ModelTrace} ModelTrace
  * @typedef {import("../state/store.js").State} State  @typedef {import("./sides.js").Side} Side
@@ -33,8 +36,10 @@ export function rowOf(state, trace) {
   return lastOf(trace, written);
 }
 
-/** The last real token; of a finished target, the one before END; in a classifier, [CLS]. @param {ModelTrace} trace @param {Side} row */
-function lastOf({ model, written }, { side, tokens, real }) {
+/** The last real token; of a finished target, the one before END; in a classifier, [CLS]; of a text with a gap, the gap. @param {ModelTrace} trace @param {Side} row */
+function lastOf({ model, written }, row) {
+  const { side, tokens, real } = row;
+  if (fillsGaps(model)) return gapOf(model, row) < 0 ? real.end - 1 : gapOf(model, row);
   if (written === null) return real.start;
   const ended = side === "target" && real.end > 1 && tokens[real.end - 1].id === model.special.end;
   return real.end - (ended ? 2 : 1);

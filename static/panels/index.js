@@ -3,10 +3,11 @@
 import batch from "./batch/panel.js";
 import classes from "./classes/panel.js";
 import change from "./compare/panel.js";
+import gap from "./gap/panel.js";
 import generation from "./generation/panel.js";
 import labels from "./heads/labels.js";
 import why from "./inspector/inspector.js";
 import nextToken from "./next/next_token.js";
 
 /** In this order within each place of the page. @type {import("../stations/index.js").Panel[]} */
-export const PANELS = [labels, classes, why, change, batch, generation, nextToken];
+export const PANELS = [labels, classes, gap, why, change, batch, generation, nextToken];

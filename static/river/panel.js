@@ -1,7 +1,7 @@
 /** The river: the whole model as one picture. Widths are rolled-out shares, darkness is measured by cutting. */
 
 import { lazily } from "../data/lazily.js";
-import { can, predictsTokens } from "../model/description.js";
+import { answersTokens, can } from "../model/description.js";
 import { own } from "./own.js";
 
 const drawing = lazily(() => import("./draw_panel.js"));
@@ -17,7 +17,7 @@ export default {
   own,
   needs(state, model) {
     if (away(state)) return [];
-    return [...(predictsTokens(model) ? ["prediction"] : []), "explain:route", "uncut"];
+    return [...(answersTokens(model) ? ["prediction"] : []), "explain:route", "uncut"];
   },
   also: (state, model) => (!away(state) && can(model, "lens") ? ["explain:lens"] : []),
   load: async (state) => {

@@ -34,7 +34,7 @@ export function createRiver(parts) {
   const writing = createWriting(parts);
   const watch = createWatch(parts, (time) => {
     board.watch(time);
-    if (now && last) playWords(parts.previewed, last, now.trace.classes !== null, time);
+    if (now && last) playWords(parts.previewed, last, now.trace.model.description.predicts, time);
   });
 
   // The button is below the picture, which may have left the screen.
@@ -60,7 +60,7 @@ export function createRiver(parts) {
     const cuttable = told.measured !== null;
     setText(parts.about, aboutOf(trace.model));
     setText(parts.legend, legendOf(told, isClass, cuttable));
-    say(parts.says, sentenceOf(told, isClass));
+    say(parts.says, sentenceOf(told, trace.model.description.predicts));
     update(parts.restore, { hidden: !told.cuts.length });
     setText(parts.restore, t("river.restore", { n: told.cuts.length }));
     parts.restore.onclick = () => now?.actions.set({ interventions: uncut(now.state.interventions) });
@@ -121,11 +121,11 @@ function actionsOf({ trace, actions }, told, cuttable, previewed) {
   };
 }
 
-/** What the picture does at this moment; at the end its own sentence stands. @param {HTMLElement} root @param {import("./told.js").Told} told @param {boolean} isClass @param {number} time */
-function playWords(root, told, isClass, time) {
+/** What the picture does at this moment; at the end its own sentence stands. @param {HTMLElement} root @param {import("./told.js").Told} told @param {string} predicts @param {number} time */
+function playWords(root, told, predicts, time) {
   const stage = stageOf(time);
   root.hidden = stage === null;
-  if (stage) replace(root, stage.answer > 0 ? saysWords(told, isClass) : gathersWords(told));
+  if (stage) replace(root, stage.answer > 0 ? saysWords(told, predicts) : gathersWords(told));
 }
 
 /** Which attention's heads are drawn, where a stack has several. @param {HTMLElement} root @param {import("../model/description.js").Attention[]} choices @param {string|null} chosen @param {Now["actions"]} actions */

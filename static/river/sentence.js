@@ -17,15 +17,18 @@ const key = (name) => h("b", { class: "looked" }, nameText(name));
 /** @param {Answer} answer */
 const said = (answer) => h("b", { class: "said" }, answerName(answer));
 
-/** @param {Told} told @param {boolean} isClass @returns {Words} */
-export const sentenceOf = (told, isClass) =>
-  told.fall ? cutWords(told) : [...saysWords(told, isClass), ...lookWords(told)];
+/** @param {Told} told @param {string} predicts  what a row is about @returns {Words} */
+export const sentenceOf = (told, predicts) =>
+  told.fall ? cutWords(told) : [...saysWords(told, predicts), ...lookWords(told)];
 
-/** @param {Told} told @param {boolean} isClass @returns {Words} */
-export function saysWords({ names, row, answers: [answer] }, isClass) {
+/** @type {Record<string, string>} */
+const SAYS = { classes: "river.says_class", same: "river.says_gap" };
+
+/** @param {Told} told @param {string} predicts @returns {Words} */
+export function saysWords({ names, row, answers: [answer] }, predicts) {
   const token = query(names[0][row]);
   if (!answer) return gathersWords({ names, row });
-  return phrase(isClass ? "river.says_class" : "river.says", { token, answer: said(answer), p: share(answer.p) });
+  return phrase(SAYS[predicts] ?? "river.says", { token, answer: said(answer), p: share(answer.p) });
 }
 
 /** @param {Pick<Told, "names"|"row">} told @returns {Words} */

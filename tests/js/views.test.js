@@ -41,7 +41,7 @@ test("a new panel is placed by its frame, after earlier ones", () => {
   assert.deepEqual(at.below, ["change", "batch", "mine"]);
   assert.deepEqual(
     [at.side, at.top, at.right, at.foot],
-    [["labels"], [], ["classes", "why"], ["generation", "next_token"]],
+    [["labels"], [], ["classes", "gap", "why"], ["generation", "next_token"]],
   );
 });
 

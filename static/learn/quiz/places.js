@@ -4,7 +4,7 @@
  */
 
 import { isTrained } from "../../model/compare/runs.js";
-import { predictsTokens } from "../../model/description.js";
+import { fillsGaps, predictsTokens } from "../../model/description.js";
 import { givenBy, VIEWS } from "../../stations/index.js";
 
 /**
@@ -23,13 +23,13 @@ export const canAskMask = (state) => state.file === null && isTrained(state) && 
  * @returns {Object<string, Asked|null>}
  */
 export function placesOf(state, model, explains, views = VIEWS) {
-  const end = predictsTokens(model) ? "next" : "classes";
+  const end = fillsGaps(model) ? null : predictsTokens(model) ? "next" : "classes";
   /** @param {Given} [given] */
   const asked = (given) => (given === "end" ? end : (given ?? null));
   const opened = asked(givenBy(views, state, model));
   const explained = asked(explains);
-  /** @type {Asked} */
-  const ending = { name: end, how: opened === end ? "note" : "covers" }; // asked once, in the larger place
+  /** @type {Asked|null} */
+  const ending = end && { name: end, how: opened === end ? "note" : "covers" }; // asked once, in the larger place
   return {
     opened: opened ? { name: opened, how: "covers" } : null,
     why: explained ? { name: explained, how: explained === opened ? "note" : "covers" } : null,

@@ -1,6 +1,6 @@
 /** The steps of the tour, at most eight for any model; their texts are `tour.<id>.title` and `tour.<id>.text`. */
 
-import { predictsTokens } from "../../model/description.js";
+import { fillsGaps, predictsTokens } from "../../model/description.js";
 
 /**
  * @typedef {Object} Step
@@ -10,7 +10,7 @@ import { predictsTokens } from "../../model/description.js";
  * @property {(model: any) => boolean} [has]  whether a model has this at all
  */
 
-const classifies = (model) => !predictsTokens(model);
+const classifies = (model) => model.description.predicts === "classes";
 
 /** @type {Step[]} */
 const STEPS = [
@@ -21,6 +21,7 @@ const STEPS = [
   { id: "masks", at: ({ side }) => side.masks },
   { id: "next", at: ({ panels }) => panels.next_token, has: predictsTokens },
   { id: "classes", at: ({ panels }) => panels.classes, has: classifies },
+  { id: "gap", at: ({ panels }) => panels.gap, has: fillsGaps },
   { id: "generation", at: ({ panels }) => panels.generation, has: predictsTokens },
   { id: "batch", at: ({ panels }) => panels.batch, has: classifies },
   { id: "ribbon", at: ({ ribbon }) => ribbon },

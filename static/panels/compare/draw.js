@@ -42,7 +42,8 @@ export function draw(root, trace, state, actions) {
     if (!parts.leaks.hidden) drawLeaks(parts.leaks, trace, state, actions);
     if (parts.next.hidden) return;
     if (predictsTokens(trace.model)) drawNext(parts.next, trace, state);
-    else drawChangedClasses(parts.next, trace);
+    else if (trace.classes) drawChangedClasses(parts.next, trace);
+    else replace(parts.next);
   });
 }
 

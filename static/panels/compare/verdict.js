@@ -34,8 +34,9 @@ function withoutPads({ tokens, real, ...more }) {
   return { ...more, tokens: tokens.slice(real.start, real.end), real: { start: 0, end: real.end - real.start } };
 }
 
-/** The largest difference between the probabilities after the chosen position, or of the classes; null in the row of a PAD. */
-function nextGap({ written, model }, alone, padded, query) {
+/** The largest difference between the probabilities after the chosen position, or of the classes; null in a PAD’s row and where gaps are filled. */
+function nextGap({ written, model, classes }, alone, padded, query) {
+  if (!written && !classes) return null;
   if (!written) return largestGap(logSoftmax(alone.data, []), logSoftmax(padded.data, []));
   if (!inside(written.real, query)) return null;
   const row = ({ data, shape }, at) =>

@@ -1,6 +1,6 @@
 /** What each kind of step needs, and what the inspector explains meanwhile: known before its picture is loaded. No DOM. */
 
-import { predictsTokens } from "../../model/description.js";
+import { answersTokens } from "../../model/description.js";
 import { answerOf, firstOf, LINEAR, NORMS, namesOf, SKIPPED, sumOf, tapIn } from "./taps.js";
 
 /**
@@ -68,14 +68,14 @@ const KNOWN = {
     gives: "end",
     needs(step, model) {
       const { state, tap, table, bias } = answerOf(model);
-      const read = predictsTokens(model) ? ["prediction", `rows:${table}`] : weights(table);
+      const read = answersTokens(model) ? ["prediction", `rows:${table}`] : weights(table);
       return [...tensors(state, tap), ...read, ...weights(bias)];
     },
   },
   answer: {
     why: "logit",
     gives: "end",
-    needs: (step, model) => [...tensors(answerOf(model).tap), ...(predictsTokens(model) ? ["prediction"] : [])],
+    needs: (step, model) => [...tensors(answerOf(model).tap), ...(answersTokens(model) ? ["prediction"] : [])],
   },
 };
 

@@ -31,6 +31,7 @@ export function verdictOf(trace, { positions, largest, order_only: orderOnly, st
 export function movedWords(trace, { rows, prediction }) {
   const most = prediction.reduce((best, one, i) => (one > prediction[best] ? i : best), 0);
   const share = prediction[most] < 1e-4 ? power(prediction[most]) : percent(prediction[most]);
-  if (trace.written === null) return t("embedding.moved_class", { share });
-  return t("embedding.moved", { share, token: tokenName(trace.written.tokens[rows[most]]), row: rows[most] });
+  if (trace.classes) return t("embedding.moved_class", { share });
+  const { tokens } = trace.written ?? trace.sides.source;
+  return t("embedding.moved", { share, token: tokenName(tokens[rows[most]]), row: rows[most] });
 }

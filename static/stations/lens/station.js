@@ -4,13 +4,13 @@
  */
 
 import { lazily } from "../../data/lazily.js";
-import { can, predictsTokens } from "../../model/description.js";
+import { can, fillsGaps, predictsTokens } from "../../model/description.js";
 import { own } from "./own.js";
 
 export default {
   id: "lens",
   gives: "end",
-  has: (model) => can(model, "lens"),
+  has: (model) => can(model, "lens") && !fillsGaps(model),
   own,
   why: "logit",
   // The model's own prediction, which the last depth must equal; a classifier's classes come with the trace.

@@ -4,7 +4,7 @@
  */
 
 import { lazily } from "../../../data/lazily.js";
-import { can, predictsTokens, stacksOf } from "../../../model/description.js";
+import { answersTokens, can, stacksOf } from "../../../model/description.js";
 import { hasRoles } from "../../../model/needs.js";
 import { normsOf as normsIn } from "../../../model/places.js";
 import { normsOf, outputOf, roleNames, unitNames } from "./taps.js";
@@ -47,7 +47,7 @@ export const EXPLANATIONS = {
   logit: {
     gives: "end",
     has: (model) => can(model, "contributions"),
-    needs: (state, model) => ["explain:contributions", ...(predictsTokens(model) ? ["prediction"] : [])],
+    needs: (state, model) => ["explain:contributions", ...(answersTokens(model) ? ["prediction"] : [])],
     ...lazily(() => import("./logit.js")),
   },
   role: {

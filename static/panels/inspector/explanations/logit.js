@@ -1,6 +1,6 @@
 /** The composition of a logit: everything that was written to the residual stream, projected onto one answer. */
 
-import { answeringStack, attentionsOf } from "../../../model/description.js";
+import { answeringStack, attentionsOf, fillsGaps } from "../../../model/description.js";
 import { tokenLabel } from "../../../model/labels.js";
 import { sum } from "../../../model/matrix.js";
 import { attentionAt, stackAt } from "../../../model/places.js";
@@ -85,6 +85,7 @@ function drawChoice(choice, answers, answer, own, actions) {
 }
 
 function aboutOf(trace, state) {
+  if (fillsGaps(trace.model)) return phrase("why.logit_at", { i: at(rowOf(state, trace)) });
   if (trace.written === null)
     return phrase("why.logit_class", { first: value(trace.model.special.first?.text ?? "[CLS]") });
   const row = rowOf(state, trace);

@@ -1,0 +1,126 @@
+"""A masked language model on the page: a token is hidden and the gap filled; every number is the Python trace's, and
+every view that is offered opens."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from playwright.sync_api import expect
+
+from model import checkpoint
+from model.checkpoint import Checkpoint
+from model.trace import trace
+from tests.app.families import save
+from tests.browser.helpers import serious, wait_for_run
+from tests.conftest import served
+from tests.model.helpers import tiny_gap_filler
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.warm
+
+TEXT = "a cat sat"
+MASK = 259
+STATIONS = {"tokens", "embedding", "qkv", "scores", "mask", "weights", "av", "ffn", "residual", "computation"}
+
+
+@pytest.fixture(scope="module")
+def filler(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
+    """In float16, as it is stored."""
+    made = replace(tiny_gap_filler(max_seq_len=48), name="filler")
+    return checkpoint.load(save(tmp_path_factory.getbasetemp() / "gaps", made))
+
+
+@pytest.fixture(scope="module")
+def app_url(filler: Checkpoint, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    from app.main import create_app
+    from app.settings import Settings
+
+    folder = tmp_path_factory.getbasetemp() / "gaps"
+    with served(create_app(Settings(models_dir=(folder,), device="cpu"))) as url:
+        yield url
+
+
+def show(page: "Page", view: str = "weights", **more: object) -> None:
+    page.goto(f"/?text={TEXT}&model=filler&view={view}" + "".join(f"&{name}={value}" for name, value in more.items()))
+    settled(page)
+
+
+def settled(page: "Page") -> None:
+    page.wait_for_selector('body[data-state="ready"]')
+    expect(page.locator('[data-panel="opened"]')).to_have_attribute("aria-busy", "false")
+    page.get_by_test_id("gap-candidate").first.wait_for()
+    assert page.locator(".panel-error:visible, .panel-lacks:visible, .check.bad:visible").all_inner_texts() == []
+
+
+def likeliest(filler: Checkpoint, ids: list[int], row: int) -> list[tuple[int, float]]:
+    """The ten likeliest tokens at a row, from the logits."""
+    logits = trace(filler, ids, ["logits"]).tensors["logits"][row].double()
+    logits[filler.tokenizer.never_sampled] = -torch.inf
+    p, best = logits.softmax(-1).sort(descending=True, stable=True)
+    return list(zip(best[:10].tolist(), p[:10].tolist(), strict=True))
+
+
+def shown(page: "Page") -> list[tuple[int, float]]:
+    all_ = page.get_by_test_id("gap-candidate").all()
+    return [(int(one.get_attribute("data-id") or -1), float(one.get_attribute("data-before") or -1)) for one in all_]
+
+
+def assert_close(found: list[tuple[int, float]], expected: list[tuple[int, float]]) -> None:
+    assert [i for i, _ in found] == [i for i, _ in expected]
+    assert [p for _, p in found] == pytest.approx([p for _, p in expected], abs=1e-6)
+
+
+def test_a_token_is_hidden_and_the_gap_filled(page: "Page", filler: Checkpoint) -> None:
+    ids = list(TEXT.encode())
+    show(page, query=3)
+    assert_close(shown(page), likeliest(filler, ids, 3))
+    assert "c" in page.get_by_test_id("gap-stands").inner_text()
+
+    page.get_by_test_id("gap-hide").click()
+    ids[2] = MASK
+    run = wait_for_run(page, "run.input?.token_ids")
+    assert run["input"]["token_ids"] == ids, "[CLS] is at position 0"
+    expect(page.get_by_test_id("gap-hide")).to_be_hidden()
+    settled(page)
+    expected = likeliest(filler, ids, 3)
+    assert_close(shown(page), expected)
+    assert page.get_by_test_id("gap-stands").inner_text() == ""
+
+    page.get_by_test_id("gap-candidate").nth(1).click()
+    ids[2] = expected[1][0]
+    assert wait_for_run(page, f"!run.input?.token_ids?.includes({MASK})")["input"]["token_ids"] == ids
+
+
+def test_a_link_opens_at_its_gap(page: "Page", filler: Checkpoint) -> None:
+    ids = [*b"a c", MASK, *b"t sat"]
+    page.goto(f'/?model=filler&view=weights&run={{"input":{{"token_ids":{ids}}}}}')
+    settled(page)
+    assert_close(shown(page), likeliest(filler, ids, 4))
+
+
+def test_cls_is_no_gap(page: "Page") -> None:
+    page.goto(f"/?text={TEXT}&model=filler&view=weights&query=0")
+    page.wait_for_selector('body[data-state="ready"]')
+    expect(page.get_by_test_id("gap-where")).to_have_text("row 0")
+    assert page.get_by_test_id("gap-candidate").count() == 0
+    expect(page.get_by_test_id("gap-hide")).to_be_hidden()
+
+
+def test_every_view_that_is_offered_opens(page: "Page") -> None:
+    show(page, "tokens")
+    tabs = [tab for tab in page.get_by_test_id("station").all() if tab.is_visible()]
+    assert {tab.get_attribute("data-view") for tab in tabs} >= STATIONS
+    for tab in tabs:
+        tab.click()
+        settled(page)
+    steps = page.get_by_test_id("walk-step")
+    show(page, "computation")
+    for step in [step.get_attribute("data-step") for step in steps.all()]:
+        page.locator(f'[data-testid="walk-step"][data-step="{step}"]').click()
+        page.wait_for_selector(f'[data-step="{step}"][aria-current="step"]')
+        settled(page)
+    assert serious(page, "[data-panel='gap']") == []
