@@ -70,7 +70,7 @@ def test_the_loss_is_the_cross_entropy_at_the_gaps_alone(folder: Path, tmp_path:
 
 
 def test_what_is_no_gap_has_no_loss(folder: Path, tmp_path: Path) -> None:
-    """The gradient of the unembedding's input is zero but in the gaps: other answers change nothing."""
+    """One gap gives one row of logits, whose −ln p is the loss."""
     trainer = trainer_of(folder, tmp_path)
     batch = trainer.task.batch(np.random.default_rng(3))
     seen, chosen = batch.inputs
