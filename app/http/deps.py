@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, cast
 
@@ -12,6 +13,8 @@ from app.services.library import Library
 from app.services.metrics import Metrics
 from app.services.work import Work
 from app.settings import Settings
+
+Wanted = Callable[[], Awaitable[bool]]
 
 
 @dataclass
@@ -47,8 +50,18 @@ def get_seen(request: Request) -> Seen:
     return seen(request.scope)
 
 
+def get_wanted(request: Request) -> Wanted:
+    """Asks whether the client still waits for its answer: work that nobody waits for is left."""
+
+    async def wanted() -> bool:
+        return not await request.is_disconnected()
+
+    return wanted
+
+
 SettingsDep = Annotated[Settings, Depends(get_settings)]
 LibraryDep = Annotated[Library, Depends(get_library)]
 WorkDep = Annotated[Work, Depends(get_work)]
 MetricsDep = Annotated[Metrics, Depends(get_metrics)]
 SeenDep = Annotated[Seen, Depends(get_seen)]
+WantedDep = Annotated[Wanted, Depends(get_wanted)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, TypeVar
 
-from fastapi import Depends, Request, Response
+from fastapi import Depends, Response
 
 from app.api.run import Run
 from app.api.schema import ModelRequest
-from app.http.deps import State, get_seen, get_state
+from app.http.deps import SeenDep, State, Wanted, WantedDep, get_state
 from app.http.observe import Seen
 from app.services.capabilities import check_can
 from app.services.explain.shared import Json, to_json
@@ -25,8 +25,8 @@ Model = TypeVar("Model", bound=ModelRequest)
 class Desk:
     """For routes of explanations: each only names its service."""
 
-    def __init__(self, http: Request, state: State, seen: Seen) -> None:
-        self.http, self.state, self.seen = http, state, seen
+    def __init__(self, state: State, seen: Seen, wanted: Wanted) -> None:
+        self.state, self.seen, self.wanted = state, seen, wanted
 
     async def explain_run(
         self, request: Asked, service: Callable[[RunPlan, Asked], Json], can: str | None = None
@@ -76,11 +76,8 @@ class Desk:
         return entry
 
     async def _run(self, job: Callable[[], bytes], media_type: str) -> Response:
-        done = await self.state.work.run(job, kind="explain", wanted=self._wanted)
+        done = await self.state.work.run(job, kind="explain", wanted=self.wanted)
         return Response(done.value, media_type=media_type, headers={"Server-Timing": timing(done)})
-
-    async def _wanted(self) -> bool:
-        return not await self.http.is_disconnected()
 
 
 def timing(done: Done[bytes]) -> str:
@@ -88,10 +85,8 @@ def timing(done: Done[bytes]) -> str:
     return f"queue;dur={1000 * done.waited:.2f}, model;dur={1000 * done.ran:.2f}"
 
 
-def get_desk(
-    http: Request, state: Annotated[State, Depends(get_state)], seen: Annotated[Seen, Depends(get_seen)]
-) -> Desk:
-    return Desk(http, state, seen)
+def get_desk(state: Annotated[State, Depends(get_state)], seen: SeenDep, wanted: WantedDep) -> Desk:
+    return Desk(state, seen, wanted)
 
 
 DeskDep = Annotated[Desk, Depends(get_desk)]

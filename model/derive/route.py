@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Unpack
+from typing import Unpack, cast
 
 import torch
 from torch import Tensor
@@ -26,6 +26,7 @@ from model.checkpoint import Checkpoint
 from model.describe import Attention, AttentionSublayer, Description, Norm, Side, Stack, TapRef
 from model.explain.anatomy import Options, parameter
 from model.mechanisms import MECHANISMS
+from model.mechanisms.mixer import SeparatesKeys
 from model.taps import Edit
 from model.trace import trace
 from model.transformer import Transformer
@@ -142,7 +143,7 @@ class Mixing:
     def handed(self, one: Attention, part: AttentionSublayer) -> Tensor:
         """‖c_qk‖ [query key]"""
         of = {role: self.tensor(one, role, part.layer) for role in one.hands_over}
-        weights, values = MECHANISMS[one.kind].handed_over(of)
+        weights, values = cast(SeparatesKeys, MECHANISMS[one.kind]).handed_over(of)
         for tap in self.later(one, part.layer):
             kept = self.edits[tap].kept if tap in self.edits else None
             weights = weights if kept is None else weights * kept[..., None]

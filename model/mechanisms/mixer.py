@@ -52,7 +52,7 @@ class MixerDescription:
     """Role → the roles that add up to it."""
     identities: tuple[Identity, ...] = ()
     hands_over: tuple[str, ...] = ()
-    """The roles and parameters from which `Mixer.handed_over` separates the keys; empty: they cannot be separated."""
+    """The roles and parameters from which `SeparatesKeys.handed_over` separates the keys; empty: it does not."""
 
 
 class MixerCache(Protocol):
@@ -115,15 +115,6 @@ class Mixer(nn.Module, ABC):
     def writers(self) -> Iterator[nn.Linear]:
         """The matrices that write to the residual stream. They are initialised smaller in deeper models."""
 
-    @staticmethod
-    def handed_over(of: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """What each key adds to `attn_out` (without biases after the heads), as a sum over heads:
-        weights [head query key] and values [head key d_model], so that key k adds Σ_h weights[h, q, k] values[h, k].
-
-        `of` has the roles and parameters that `describe` names in `hands_over`, of one layer.
-        """
-        raise NotImplementedError
-
     def init_weights(self) -> None:
         """Initialise what needs another distribution than a Linear or an Embedding."""
 
@@ -143,3 +134,15 @@ def fuse_attention(model: nn.Module) -> None:
     """Switch every mixer of `model` to its fastest form, which records nothing."""
     for mixer in mixers(model):
         mixer.fuse()
+
+
+class SeparatesKeys(Protocol):
+    """What a mixer also has whose description names `hands_over`."""
+
+    @staticmethod
+    def handed_over(of: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """What each key adds to `attn_out` (without biases after the heads), as a sum over heads:
+        weights [head query key] and values [head key d_model], so that key k adds Σ_h weights[h, q, k] values[h, k].
+
+        `of` has the roles and parameters that `describe` names in `hands_over`, of one layer.
+        """

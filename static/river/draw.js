@@ -1,7 +1,7 @@
 /** Draws a scene on a canvas. What is drawn follows from the scene and its look; nothing is kept. */
 
 import { drawHeads, drawHeadWords, drawLens } from "./draw_heads.js";
-import { drawAnswers, drawLabels, write } from "./draw_words.js";
+import { drawAnswers, drawLabels, NARROW, write } from "./draw_words.js";
 import { swollen } from "./stages.js";
 
 /**
@@ -33,9 +33,6 @@ import { swollen } from "./stages.js";
 
 /** The width of all streams before they swell. */
 const THIN = 0.8;
-
-/** Below this width of a layer its title is its number alone. */
-const NARROW = 62;
 
 /** @param {Pen} pen @param {Scene} scene @param {Look} look */
 export function drawScene(pen, scene, look) {

@@ -2,10 +2,7 @@
 
 import { pixelTable } from "../chart/colour.js";
 import { paintHead } from "../chart/matrix/head_picture.js";
-import { write } from "./draw_words.js";
-
-/** In columns narrower than this, only the layers that change the answer are named. */
-const NARROW = 62;
+import { NARROW, write } from "./draw_words.js";
 
 /**
  * @typedef {import("./draw.js").Pen} Pen  @typedef {import("./draw.js").Look} Look  @typedef {import("./layout.js").Scene} Scene

@@ -2,6 +2,9 @@
 
 /** @typedef {import("./draw.js").Pen} Pen  @typedef {import("./draw.js").Look} Look  @typedef {import("./layout.js").Scene} Scene  @typedef {import("./layout.js").Band} Band  @typedef {import("./words.js").Name} Name */
 
+/** Narrower layers have a number for a title, and name what comes next only where it changes. */
+export const NARROW = 62;
+
 /** @param {Pen} pen @param {Band} band @param {Name[]} names @param {Look} look */
 export function drawLabels(pen, { rows, labelled, columns, chosen }, names, look) {
   const x = columns[0].x0 - 14;

@@ -56,10 +56,9 @@ export function createRiver(parts) {
     if (last?.rolled !== told.rolled) watch.end();
     last = told;
     writing.show(now, told);
-    const isClass = trace.classes !== null;
     const cuttable = told.measured !== null;
     setText(parts.about, aboutOf(trace.model));
-    setText(parts.legend, legendOf(told, isClass, cuttable));
+    setText(parts.legend, legendOf(told, cuttable));
     say(parts.says, sentenceOf(told, trace.model.description.predicts));
     update(parts.restore, { hidden: !told.cuts.length });
     setText(parts.restore, t("river.restore", { n: told.cuts.length }));
@@ -109,13 +108,7 @@ function actionsOf({ trace, actions }, told, cuttable, previewed) {
       return shown;
     },
     zoom: (layer) => actions.set(opening(layer, openLayer(actions.get(), told.rolled))),
-    openHead: ({ attention, layer, head }) =>
-      actions.set({
-        layer,
-        head,
-        view: "weights",
-        attention: attention === trace.attentions.at(-1)?.id ? null : attention,
-      }),
+    openHead: ({ attention, layer, head }) => actions.set({ attention, layer, head, view: "weights" }),
     tell: (line) => lineWords(told, line),
     read: (scene, place) => placeWords(told, scene, place),
   };

@@ -1,7 +1,7 @@
 /** The sentence over the picture, from measured numbers: what the model says, what decides it, what a cut has changed. */
 
 import { h } from "../ui/dom.js";
-import { phrase } from "../ui/i18n.js";
+import { phrase, t } from "../ui/i18n.js";
 import { answerName, share } from "./answers.js";
 import { nameText } from "./words.js";
 
@@ -34,10 +34,12 @@ export function saysWords({ names, row, answers: [answer] }, predicts) {
 /** @param {Pick<Told, "names"|"row">} told @returns {Words} */
 export const gathersWords = ({ names, row }) => phrase("river.gathers", { token: query(names[0][row]) });
 
-/** What is left without the look that decides most. @param {Told} told @returns {Words} */
+/** What is left without the look that decides most, or that none decides. @param {Told} told @returns {Words} */
 function lookWords(told) {
-  const look = told.measured?.look;
-  return look ? phrase("river.without", { key: key(keyName(told, look.edges[0])), p: share(look.p) }) : [];
+  const { look, start } = told.measured ?? {};
+  if (!look || !start) return [];
+  if (share(look.p) === share(start.p)) return [t("river.without_none")];
+  return phrase("river.without", { key: key(keyName(told, look.edges[0])), p: share(look.p) });
 }
 
 /** @param {Told} told @returns {Words} */

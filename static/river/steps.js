@@ -1,6 +1,6 @@
 /** Into a layer: its steps in the order of the forward pass, each a way to its station. */
 
-import { attentionsOf, hasResidual, sublayersOf } from "../model/description.js";
+import { hasResidual, sublayersOf } from "../model/description.js";
 import { h, keepingFocus, replace } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { layerTitle } from "./look.js";
@@ -37,7 +37,6 @@ export function stepsOf(model, { stack, layer }) {
 export function drawSteps(root, model, open, actions) {
   root.hidden = open === null;
   if (!open) return replace(root);
-  const attentions = attentionsOf(model);
   /** @param {Step} step @param {number} i */
   const button = ({ name, view, attention }, i) =>
     h(
@@ -45,8 +44,7 @@ export function drawSteps(root, model, open, actions) {
       {
         ...{ class: "link", type: "button", dataset: { focus: `${i}`, step: name } },
         on: {
-          click: () =>
-            actions.set({ view, layer: open.layer, attention: attention === attentions.at(-1)?.id ? null : attention }),
+          click: () => actions.set({ view, layer: open.layer, attention }),
         },
       },
       t(`river.step.${name}`),

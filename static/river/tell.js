@@ -17,14 +17,15 @@ export function aboutOf(model) {
   return t(predictsTokens(model) ? "river.about" : "river.about_reads");
 }
 
-/** What the picture means; of darkness, once it is measured. @param {Told} told @param {boolean} isClass @param {boolean} cuttable */
-export function legendOf({ names, row, measured }, isClass, cuttable) {
+/** What the picture means; of darkness, once it is measured. @param {Told} told @param {boolean} cuttable */
+export function legendOf({ names, row, measured }, cuttable) {
   const token = nameText(names[0][row]);
   if (names[0].length === 1) return t("river.legend_alone");
   if (!cuttable) return `${t("river.legend_widths", { token })}${t("river.legend_uncuttable")}`;
   if (measured?.error) return `${t("river.legend_widths", { token })}${t("river.legend_unmeasured")}`;
   if (!measured?.effects.size) return `${t("river.legend_widths", { token })}${t("river.legend_measuring")}`;
-  return t(`river.legend${isClass ? "_class" : ""}${currentTheme() === "dark" ? "_dark" : ""}`, { token });
+  const isLast = row === names[0].length - 1;
+  return t(`river.legend${isLast ? "" : "_token"}${currentTheme() === "dark" ? "_dark" : ""}`, { token });
 }
 
 /** @param {Told} told @param {Line} line */

@@ -405,3 +405,20 @@ def test_a_layer_opens_in_place_and_closes(page: "Page") -> None:
     picture.press("Escape")
     expect(steps).to_be_hidden()
     assert serious(page, '[data-panel="river"]') == []
+
+
+@pytest.mark.warm
+def test_the_legend_names_the_token_that_was_chosen(page: "Page") -> None:
+    show(page)
+    legend = page.get_by_test_id("river-legend")
+    expect(legend).to_contain_text("mixed into the last word.")
+    show(page, f"query=4&text={TEXT}")
+    expect(legend).to_contain_text("mixed into ball. Darker")
+
+
+@pytest.mark.warm
+def test_where_no_single_look_decides_it_says_so(page: "Page") -> None:
+    """After the full stop of a finished translation, END is as likely without any of the looks."""
+    show(page, f"model=translate-enja&text={SENTENCES['encoder-decoder']}")
+    expect(page.get_by_test_id("river-says")).to_contain_text("says END")
+    expect(page.get_by_test_id("river-says")).to_contain_text("No look at a single word decides it.")

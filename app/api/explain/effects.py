@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.api.answer import BUSY, REFUSALS, as_json
 from app.api.explain.schema import EffectsRequest
-from app.http.deps import LibraryDep, SeenDep, SettingsDep, WorkDep
+from app.http.deps import LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
 from app.http.stream import server_sent
 from app.services.events import Event
 from app.services.explain.effects import EffectsSession
@@ -20,16 +20,12 @@ router = APIRouter(prefix="/api/explain", tags=["explain"])
 
 
 async def opened(
-    request: EffectsRequest, http: Request, library: LibraryDep, settings: SettingsDep, work: WorkDep, seen: SeenDep
+    request: EffectsRequest, library: LibraryDep, settings: SettingsDep, work: WorkDep, seen: SeenDep, wanted: WantedDep
 ) -> AsyncIterator[EffectsSession]:
     """The requested effects, which hold a place among the streams until the last.
 
     A dependency, so that an error in the request is a normal answer: the stream has not started yet.
     """
-
-    async def wanted() -> bool:
-        return not await http.is_disconnected()
-
     entry = library.find(request.model)
     seen.model, seen.text = entry.name, request.sentence.text
     with work.stream(), library.lease(entry) as lease:

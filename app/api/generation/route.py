@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.api.answer import BUSY, REFUSALS, as_json
 from app.api.generation.schema import GenerateRequest
-from app.http.deps import LibraryDep, SeenDep, SettingsDep, WorkDep
+from app.http.deps import LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
 from app.http.stream import server_sent
 from app.services.events import Event
 from app.services.generation import Session
@@ -20,16 +20,17 @@ router = APIRouter(prefix="/api", tags=["generation"])
 
 
 async def opened(
-    request: GenerateRequest, http: Request, library: LibraryDep, settings: SettingsDep, work: WorkDep, seen: SeenDep
+    request: GenerateRequest,
+    library: LibraryDep,
+    settings: SettingsDep,
+    work: WorkDep,
+    seen: SeenDep,
+    wanted: WantedDep,
 ) -> AsyncIterator[Session]:
     """The requested generation, which holds its place until the stream ends.
 
     A dependency, so that an error in the request is a normal answer: the stream has not started yet.
     """
-
-    async def wanted() -> bool:
-        return not await http.is_disconnected()
-
     entry = library.find(request.model)
     seen.model, seen.text = entry.name, request.sentence.text
     with work.stream(), library.lease(entry) as lease:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
 from app.api.answer import BUSY, REFUSALS, Answers
 from app.api.traces.answer import TRACE_ANSWER
 from app.api.traces.schema import TraceRequest
-from app.http.deps import LibraryDep, SeenDep, SettingsDep, WorkDep
+from app.http.deps import LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
 from app.services.tracing import Encoded, answer
 from app.services.work import Done
 
@@ -20,7 +20,7 @@ RESPONSES: Answers = {200: TRACE_ANSWER, **REFUSALS, **BUSY}
 
 @router.post("/trace", response_class=Response, responses=RESPONSES)
 async def trace(
-    request: TraceRequest, http: Request, library: LibraryDep, settings: SettingsDep, work: WorkDep, seen: SeenDep
+    request: TraceRequest, library: LibraryDep, settings: SettingsDep, work: WorkDep, seen: SeenDep, wanted: WantedDep
 ) -> Response:
     """Run a sentence through a model and return the tensors that `want` names, as a safetensors body.
 
@@ -31,9 +31,6 @@ async def trace(
     An encoder-decoder also reads a target: `target` or `target_ids`, or else its own greedy translation. For an
     encoder-only model, the metadata has the `classes`.
     """
-
-    async def wanted() -> bool:
-        return not await http.is_disconnected()
 
     def job() -> Encoded:
         with library.use(entry) as subject:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 
 from app.api.answer import BUSY, REFUSALS
 from app.api.translation.answer import TranslateResponse
 from app.api.translation.schema import TranslateRequest
-from app.http.deps import LibraryDep, SeenDep, SettingsDep, WorkDep
+from app.http.deps import LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
 from app.services.translation import Translation
 
 router = APIRouter(prefix="/api", tags=["translation"])
@@ -17,17 +17,18 @@ router = APIRouter(prefix="/api", tags=["translation"])
 
 @router.post("/translate", response_model=TranslateResponse, responses=REFUSALS | BUSY)
 async def translate(
-    request: TranslateRequest, http: Request, library: LibraryDep, settings: SettingsDep, work: WorkDep, seen: SeenDep
+    request: TranslateRequest,
+    library: LibraryDep,
+    settings: SettingsDep,
+    work: WorkDep,
+    seen: SeenDep,
+    wanted: WantedDep,
 ) -> dict[str, Any]:
     """Translate a sentence with an encoder-decoder by beam search; `hypotheses` are its results, best first.
 
     Without `model`, uses the first encoder-decoder. The search takes turns with other work, and closing the connection
     stops it within a step. For a translation token by token, with its attention, use `/api/generate`.
     """
-
-    async def wanted() -> bool:
-        return not await http.is_disconnected()
-
     entry = library.translator(request.model)
     seen.model, seen.text = entry.name, request.sentence.text
     with work.stream(), library.lease(entry) as lease:
