@@ -1,20 +1,20 @@
 /** The river of one page: shows what is told of the newest trace, and again whenever more is measured. */
 
-import { toggled, uncut } from "../model/cuts.js";
+import { uncut } from "../model/cuts.js";
 import { h, keepingFocus, plainText, replace, setText, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
+import { actionsOf } from "./actions.js";
 import { barsOf } from "./answers.js";
 import { createBoard } from "./board.js";
-import { choosing } from "./choice.js";
-import { looksAt } from "./edges.js";
+import { samePicture } from "./depends.js";
 import { createMeasuring } from "./measuring.js";
-import { opening, openLayer, own } from "./own.js";
-import { gathersWords, headWords, saysWords, sentenceOf } from "./sentence.js";
-import { choicesOf, previewOf } from "./shown_heads.js";
+import { openLayer, own } from "./own.js";
+import { gathersWords, saysWords, sentenceOf } from "./sentence.js";
+import { choicesOf } from "./shown_heads.js";
 import { stageOf } from "./stages.js";
 import { drawSteps } from "./steps.js";
 import { drawTable } from "./table.js";
-import { aboutOf, entryOf, legendOf, lineWords, placeWords } from "./tell.js";
+import { aboutOf, entryOf, legendOf } from "./tell.js";
 import { rolledOnce, toldOf } from "./told.js";
 import { createWatch } from "./watch.js";
 import { createWriting } from "./writing.js";
@@ -67,15 +67,19 @@ export function createRiver(parts) {
     drawChoice(parts.choice, choicesOf(trace, told), heads, actions);
     const open = openLayer(state, told.rolled);
     drawSteps(parts.steps, trace.model, open, actions);
-    board.show({ told, trace, heads, open, bars: barsOf(told, BARS) }, actionsOf(now, told, cuttable, parts.previewed));
+    board.show(
+      { told, trace, heads, open, bars: barsOf(told, BARS) },
+      actionsOf(() => /** @type {Now} */ (now), told, parts.previewed),
+    );
     drawTable(parts.table, () => board.lines().map((line) => entryOf(told, line)));
   }
 
   return {
     /** @param {Now} newest */
     show(newest) {
+      const same = now !== null && samePicture(now, newest);
       now = newest;
-      render();
+      if (!same) render();
     },
 
     /** It is not shown: nothing is measured. */
@@ -85,32 +89,6 @@ export function createRiver(parts) {
       writing.stop();
       watch.end();
     },
-  };
-}
-
-/** @param {Now} now @param {import("./told.js").Told} told @param {boolean} cuttable @param {HTMLElement} previewed @returns {import("./board.js").Actions} */
-function actionsOf({ trace, actions }, told, cuttable, previewed) {
-  /** @param {import("../model/cuts.js").Edge[]} edges */
-  const toggle = (edges) =>
-    edges.length && actions.set({ interventions: toggled(actions.get().interventions, edges, trace.attentions) });
-  return {
-    choose({ side }, token) {
-      const patch = choosing(trace, side, token);
-      if (patch) actions.set(patch);
-    },
-    chooses: ({ side }) => choosing(trace, side, 0) !== null,
-    cut: cuttable ? (line) => toggle([line]) : null,
-    cutAll: ({ side }, token) => cuttable && toggle(looksAt(told.before?.[0] ?? told.rolled[0], told.row, side, token)),
-    preview(scene, head) {
-      const shown = head && previewOf(trace, told, scene, head);
-      previewed.hidden = !shown;
-      if (shown) replace(previewed, headWords(shown));
-      return shown;
-    },
-    zoom: (layer) => actions.set(opening(layer, openLayer(actions.get(), told.rolled))),
-    openHead: ({ attention, layer, head }) => actions.set({ attention, layer, head, view: "weights" }),
-    tell: (line) => lineWords(told, line),
-    read: (scene, place) => placeWords(told, scene, place),
   };
 }
 

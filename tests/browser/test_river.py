@@ -87,6 +87,23 @@ def test_the_keyboard_reads_out_a_token_in_a_layer(page: "Page") -> None:
     expect(page.get_by_test_id("river-readout")).to_contain_text("red₂, layer 4")
 
 
+def test_what_changes_nothing_here_draws_nothing(page: "Page") -> None:
+    show(page)
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut its look")  # nothing more will arrive
+    page.get_by_test_id("river").evaluate("""(canvas) => {
+      const pen = canvas.getContext('2d');
+      window.cleared = 0;
+      pen.clearRect = (...area) => (window.cleared++, CanvasRenderingContext2D.prototype.clearRect.apply(pen, area));
+    }""")
+    for head in (3, 5):
+        page.locator(f'[data-testid="head"][data-layer="3"][data-head="{head}"]').click()
+        page.wait_for_function("head => location.search.includes(`head=${head}`)", arg=head)
+        page.wait_for_selector('body[data-state="ready"]')
+    assert page.evaluate("window.cleared") == 0
+    page.get_by_test_id("token").nth(10).click()
+    page.wait_for_function("() => window.cleared > 0")
+
+
 def test_the_table_says_the_same(page: "Page") -> None:
     show(page)
     expect(page.get_by_test_id("river-says")).to_contain_text("Cut its look")  # nothing more will arrive

@@ -1,0 +1,38 @@
+/** What a reader can do with the picture, as changes of the page's state. */
+
+import { toggled } from "../model/cuts.js";
+import { replace } from "../ui/dom.js";
+import { choosing } from "./choice.js";
+import { looksAt } from "./edges.js";
+import { opening, openLayer } from "./own.js";
+import { headWords } from "./sentence.js";
+import { previewOf } from "./shown_heads.js";
+import { lineWords, placeWords } from "./tell.js";
+
+/** @param {() => import("./river.js").Now} newest  what the page shows when something is done @param {import("./told.js").Told} told @param {HTMLElement} previewed @returns {import("./board.js").Actions} */
+export function actionsOf(newest, told, previewed) {
+  const { trace, actions } = newest();
+  const cuttable = told.measured !== null;
+  /** @param {import("../model/cuts.js").Edge[]} edges */
+  const toggle = (edges) =>
+    edges.length && actions.set({ interventions: toggled(actions.get().interventions, edges, trace.attentions) });
+  return {
+    choose({ side }, token) {
+      const patch = choosing(newest().trace, side, token);
+      if (patch) actions.set(patch);
+    },
+    chooses: ({ side }) => choosing(trace, side, 0) !== null,
+    cut: cuttable ? (line) => toggle([line]) : null,
+    cutAll: ({ side }, token) => cuttable && toggle(looksAt(told.before?.[0] ?? told.rolled[0], told.row, side, token)),
+    preview(scene, head) {
+      const shown = head && previewOf(trace, told, scene, head);
+      previewed.hidden = !shown;
+      if (shown) replace(previewed, headWords(shown));
+      return shown;
+    },
+    zoom: (layer) => actions.set(opening(layer, openLayer(actions.get(), told.rolled))),
+    openHead: ({ attention, layer, head }) => actions.set({ attention, layer, head, view: "weights" }),
+    tell: (line) => lineWords(told, line),
+    read: (scene, place) => placeWords(told, scene, place),
+  };
+}
