@@ -48,6 +48,7 @@ import { createExamples } from "./shell/examples.js";
 import { createFileMode } from "./shell/file_mode.js";
 import { buildFrame } from "./shell/frame.js";
 import { createHeader } from "./shell/header.js";
+import { createLevels } from "./shell/level_switch.js";
 import { createOpen } from "./shell/open.js";
 import { createPanels } from "./shell/panels.js";
 import { createRibbon } from "./shell/ribbon.js";
@@ -66,17 +67,25 @@ export const DECLARED = [...VIEWS, ...SIDE].flatMap(({ own }) => own ?? []);
 /** @type {((context: Context) => Draw)[]} */
 const CONTROLS = [
   createOpen,
+  createLevels,
   createHeader,
   createSentence,
   createExamples,
   createRibbon,
-  ({ frame, actions }) => createHeads(frame.side.heads, actions),
+  ({ frame, actions }) => whileShown(frame.body, createHeads(frame.side.heads, actions)),
   ({ frame, actions, modelOf }) => createMasks(frame.side.masks, actions, modelOf),
   createTour,
   createHelp,
   createQuiz,
   createReading,
 ];
+
+/** Draws only what can be seen: what is hidden has no size. @param {HTMLElement} element @param {Draw} draw @returns {Draw} */
+function whileShown(element, draw) {
+  return (trace, state, error) => {
+    if (!element.hidden) draw(trace, state, error);
+  };
+}
 
 /**
  * Builds a page below `root` and replaces its content. The catalogue must be loaded.

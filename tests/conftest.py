@@ -297,16 +297,18 @@ def loaded_page(shared_context: "BrowserContext") -> "Iterator[Page]":
 
 
 def goto(page: "Page", url: str, **options: Any) -> Any:
-    """Load an address, with the river folded."""
+    """Load an address as `folded` writes it."""
     return type(page).goto(page, folded(url), **options)
 
 
 def folded(url: str) -> str:
-    """An address of the app that folds the river away, unless it says itself: a test of something else need not measure
-    64 cuts for each sentence. Tests of the river, of the layout and of accessibility say `river.shown=on`."""
+    """An address of the app at the level *everything* with the river folded, unless it names one of both: a test of
+    something else need not measure 64 cuts for each sentence. Tests of the river, of the layout and of accessibility
+    say `river.shown=on`, tests of the levels `level=…`."""
     path, _, query = url.partition("?")
     is_app = path in ("/", "") or re.fullmatch(r"http://[^/]+/", path)
-    return f"{path}?{query}{'&' if query else ''}river.shown=off" if is_app and "river.shown" not in query else url
+    says = "river.shown" in query or "level=" in query
+    return f"{path}?{query}{'&' if query else ''}level=everything&river.shown=off" if is_app and not says else url
 
 
 def load(page: "Page") -> None:

@@ -2,16 +2,18 @@
 
 import { lazily } from "../data/lazily.js";
 import { answersTokens, can } from "../model/description.js";
+import { atLeast } from "../state/levels.js";
 import { own } from "./own.js";
 
 const drawing = lazily(() => import("./draw_panel.js"));
 
-/** Whether it is not there: its reader folded it, or a quiz asks for the answer that it says. @param {import("../state/store.js").State} state */
-const away = (state) => !own.of(state).shown || state.quiz;
+/** Whether it is not there: its reader folded it (in Look nobody can), or a quiz asks for the answer that it says. @param {import("../state/store.js").State} state */
+const away = (state) => (atLeast(state, "understand") && !own.of(state).shown) || state.quiz;
 
 /** @type {import("../stations/index.js").Panel} */
 export default {
   id: "river",
+  level: "look",
   frame: { place: "home", className: "panel river", title: "river.title" },
   has: (model) => can(model, "route"),
   own,

@@ -1,12 +1,14 @@
 /** The address bar: it always has a link to what is shown, and Back returns to what was open before. */
 
 import { isEmpty } from "../model/selection.js";
+import { impliedLevel } from "../state/levels.js";
 import { linkOf, readLink } from "../state/link.js";
 import { sameValue } from "../state/own.js";
 import { DEFAULTS } from "../state/store.js";
 
 /** Changes that open something: each is a step for Back. All others only rewrite the address. */
 const STEPS = [
+  "level",
   "model",
   "attention",
   "layer",
@@ -71,9 +73,10 @@ export function mirrorUrl(store, declared) {
 
   addEventListener("popstate", () => {
     clearTimeout(timer);
-    const { model, theme, type, lang } = store.get();
+    const { model, theme, type, lang, level } = store.get();
     following = true;
-    store.replace({ ...DEFAULTS, model, theme, type, lang, ...readLink(location.search, declared) });
+    const kept = { model, theme, type, lang, level: impliedLevel(location.search, level) };
+    store.replace({ ...DEFAULTS, ...kept, ...readLink(location.search, declared) });
     following = false;
   });
   addEventListener("pagehide", () => timer && write());

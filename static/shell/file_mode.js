@@ -10,6 +10,7 @@ import { DEFAULTS } from "../state/store.js";
 
 /** What may change while a file is shown. */
 const VIEWING = [
+  "level",
   "attention",
   "layer",
   "head",
@@ -61,6 +62,7 @@ export function createFileMode(store, sources) {
         attention: null,
         layer: Math.min(state.layer, sizesOf(model).layers - 1),
         head: Math.min(state.head, sizesOf(model).heads - 1),
+        level: state.level === "look" ? "understand" : state.level, // no file has a river
         file: key,
       });
     },

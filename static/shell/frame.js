@@ -28,9 +28,10 @@ export function buildFrame(root, { panels, owner }) {
   });
   const help = h("dialog", { class: "help" });
   const right = h("div", { class: "right" }, at.right);
-  const main = h("main", null, h("div", { class: "columns" }, side.element, opened, right), at.below);
+  const body = h("div", { class: "body" }, h("div", { class: "columns" }, side.element, opened, right), at.below);
   const skip = h("a", { class: "skip", href: `#${opened.id}` }, t("page.skip"));
   const foot = h("footer", null, at.foot);
-  replace(root, skip, header.element, files, sentence.element, welcome, at.home, ribbon, at.top, main, foot, help);
-  return { root, header, files, sentence, welcome, offer, ribbon, opened, side, panels: byId, help };
+  const main = h("main", null, at.home, ribbon, at.top, body);
+  replace(root, skip, header.element, files, sentence.element, welcome, main, foot, help);
+  return { root, header, files, sentence, welcome, offer, ribbon, body, opened, side, panels: byId, help };
 }

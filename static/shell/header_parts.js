@@ -2,10 +2,12 @@
 
 import { h } from "../ui/dom.js";
 import { LANGUAGE_SIGNS, language, t } from "../ui/i18n.js";
+import { buildLevelSwitch } from "./level_switch.js";
 
 /** @param {boolean} owner */
 export function buildHeader(owner) {
   const parts = {
+    levels: buildLevelSwitch(),
     model: h("div", { class: "model", dataset: { part: "model" } }),
     tour: button("btn with-icon", { dataset: { testid: "tour-button" } }),
     quiz: button("btn with-icon", { "aria-pressed": false, dataset: { testid: "quiz-button" } }),
@@ -25,7 +27,22 @@ export function buildHeader(owner) {
   const brand = h("a", { class: "brand", href: "/" }, h("b", { lang: "ja" }, "注目"), "chumoku");
   const grow = h("span", { class: "grow" });
   const { model, tour, quiz, share, type, theme, help } = parts;
-  const element = h("header", null, brand, model, grow, tour, quiz, share, parts.export, languages, type, theme, help);
+  const element = h(
+    "header",
+    null,
+    brand,
+    model,
+    parts.levels.element,
+    grow,
+    tour,
+    quiz,
+    share,
+    parts.export,
+    languages,
+    type,
+    theme,
+    help,
+  );
   return { element, ...parts };
 }
 

@@ -35,7 +35,8 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
       if (!is) panel.setAttribute("aria-busy", "false"); // nothing will arrive for it
       return is;
     });
-    return view ? [{ view, panel: opened, root: open(view) }, ...beside] : beside;
+    opened.hidden = !view || !hasView(view, model, state);
+    return opened.hidden ? beside : [{ view, panel: opened, root: open(view) }, ...beside];
   };
 
   /** Show one station and hide the others. @param {View} view */

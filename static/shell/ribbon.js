@@ -1,5 +1,6 @@
 /** The ribbon: the stations of the forward pass as tabs of the opened panel. */
 
+import { atLeast } from "../state/levels.js";
 import { hasView } from "../stations/index.js";
 import { h, newId, replace } from "../ui/dom.js";
 import { phrase, t } from "../ui/i18n.js";
@@ -25,6 +26,7 @@ export function createRibbon({ actions, views, modelOf, frame }) {
   return (trace, state) => {
     const open = views.some((view) => view.id === state.view) ? state.view : views[0]?.id;
     const model = modelOf(state);
+    root.hidden = !atLeast(state, "understand");
     views.forEach((view, i) => {
       tabs[i].hidden = !hasView(view, model, state); // an encoder has no next token
       tabs[i].setAttribute("aria-selected", String(view.id === open));

@@ -1,11 +1,13 @@
 /** The first state of the page: from the address, otherwise the defaults, kept within what the model has. */
 
 import { attentionOf, attentionsOf, trainedCausal, writesTarget } from "../model/description.js";
+import { impliedLevel, levelFrom } from "../state/levels.js";
 import { readLink } from "../state/link.js";
 import { anotherSentence, mergedOwn, sameValue as same } from "../state/own.js";
 import { DEFAULTS } from "../state/store.js";
 import { hasView, VIEWS } from "../stations/index.js";
 import { language } from "../ui/i18n.js";
+import { remembered } from "../ui/remembered.js";
 import { chosenType } from "./large_type.js";
 import { chosenTheme } from "./theme.js";
 
@@ -26,9 +28,10 @@ export function initialState(models, examples, declared) {
   const asked = readLink(location.search, declared);
   const missing = asked.model !== undefined && !models.list.some(({ name }) => name === asked.model);
   const model = missing || !asked.model ? models.first : asked.model;
+  const level = impliedLevel(location.search, levelFrom(remembered("level")));
   const reader = { theme: chosenTheme(), type: chosenType(), lang: language() };
   const start = model === models.first ? examples.start : {}; // that model's head to open first
-  const state = { ...DEFAULTS, ...start, ...asked, model, ...reader };
+  const state = { ...DEFAULTS, level, ...start, ...asked, model, ...reader };
   const replaced = missing ? /** @type {string} */ (asked.model) : null;
   return { state, replaced };
 }

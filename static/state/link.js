@@ -3,6 +3,7 @@
  * (`run`). What it is compared with is a patch of that run (`against`). The rest is the selection, and each view's own state as `view.name`.
  */
 
+import { isBare } from "./levels.js";
 import { fromOldLink } from "./old_links.js";
 import { sameValue } from "./own.js";
 import { PAGE_FIELDS } from "./page_fields.js";
@@ -37,6 +38,8 @@ export function linkOf(state, declared) {
       if (!sameValue(value, field.initial)) params.set(`${view}.${name}`, field.write(value));
     }
   }
+  // A link that names only a sentence opens at its reader's level, so this one says its own.
+  if (params.size && isBare(params)) params.set("level", state.level);
   const query = params.toString();
   return query ? `/?${query}` : "/";
 }

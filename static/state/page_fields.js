@@ -3,10 +3,15 @@
  * declares them (own.js).
  */
 
-import { index, number, object, onOff, pair, text } from "./fields.js";
+import { choice, index, number, object, onOff, pair, text } from "./fields.js";
+import { LEVELS } from "./levels.js";
 
 /** By name in the state: its name in a link, and how it is written there. */
 export const PAGE_FIELDS = {
+  level: /** @type {const} */ ([
+    "level",
+    { ...choice(...LEVELS), initial: /** @type {import("./levels.js").Level} */ ("everything") },
+  ]),
   nPrompt: /** @type {const} */ (["prompt", index(null)]),
   attention: /** @type {const} */ (["attention", text(null)]),
   layer: /** @type {const} */ (["layer", index(0)]),

@@ -17,6 +17,7 @@ import { RUN_DEFAULTS } from "./run.js";
  * @property {number} head
  * @property {number|null} query  null: the last position
  * @property {number|null} key  null: where the query looks most
+ * @property {import("./levels.js").Level} level  how much of the page is shown
  * @property {string} view  a station of the ribbon
  * @property {boolean|null} causal  null: as the model was trained
  * @property {number} padCount  PAD tokens beside the sentence; `query` and `key` count them

@@ -27,6 +27,7 @@
  * @property {boolean} [saysWhatLacks]  it is drawn without what a saved trace can never have, and says so itself: by `trace.lacks`
  * @property {(state: import("../state/store.js").State) => boolean} [shown]  of a panel: whether its place is shown at all
  * @property {string[]} [roles]  that the open attention must have ("overview": whatever its pictures are drawn from)
+ * @property {import("../state/levels.js").Level} [level]  the lowest level that shows it; by default "understand"
  * @property {(model: any) => boolean} [has]  whether a model has this at all; by default every one
  * @property {(root: HTMLElement, trace: import("../data/model_trace.js").ModelTrace,
  *   state: import("../state/store.js").State, actions: Actions) => void} draw  called again at every change: updates in place
@@ -36,7 +37,9 @@
  *   own place on the page ("side", "home", "top", "right", "below" or "foot"), the classes of its element and, as a key of the catalogue, what it is called; with `shown` it starts hidden
  */
 
+import { can } from "../model/description.js";
 import { hasRoles } from "../model/needs.js";
+import { atLeast } from "../state/levels.js";
 import mask from "./attention/mask.js";
 import scores from "./attention/scores.js";
 import weights from "./attention/weights.js";
@@ -54,10 +57,17 @@ import tokens from "./tokens/tokens.js";
 export const VIEWS = [tokens, embedding, qkv, scores, mask, weights, av, ffn, residual, lens, prediction, computation];
 
 /**
- * Whether a view is offered.
- * @param {View} view @param {any} model @param {Pick<import("../state/store.js").State, "attention"|"layer">} state
+ * Whether a view is offered at the page's level. What is not offered is not drawn, and asks the server for nothing.
+ * @param {View|Panel} view @param {any} model @param {Pick<import("../state/store.js").State, "attention"|"layer"|"level">} state
  */
-export const hasView = (view, model, state) => (view.has?.(model) ?? true) && hasRoles(view.roles ?? [], model, state);
+export const hasView = (view, model, state) =>
+  atLeast(state, lowestLevel(view, model)) && (view.has?.(model) ?? true) && hasRoles(view.roles ?? [], model, state);
+
+/** A model without a river is looked at through its open station. @param {View|Panel} view @param {any} model */
+function lowestLevel(view, model) {
+  if (!("frame" in view) && !can(model, "route")) return "look";
+  return view.level ?? "understand";
+}
 
 /**
  * The answer that the open view shows.

@@ -8,8 +8,8 @@ import { placed } from "../../static/shell/places.js";
 import { hasView, VIEWS } from "../../static/stations/index.js";
 
 /** A model with only the fields that the questions read. */
-const model = /** @type {any} */ ({ description: { predicts: "next", attentions: [], stacks: [] } });
-const state = /** @type {any} */ ({ view: "mine", own: {} });
+const model = /** @type {any} */ ({ description: { predicts: "next", can: {}, attentions: [], stacks: [] } });
+const state = /** @type {any} */ ({ view: "mine", level: "understand", own: {} });
 const mine = /** @type {any} */ ({ id: "mine", needs: [], draw() {} });
 
 test("a new view is offered if the model has what it needs", () => {

@@ -1,0 +1,57 @@
+/** Look · Understand · Everything: how much of the page is shown. One tab stop; the arrow keys choose, as in any radio group. */
+
+import { can } from "../model/description.js";
+import { atLeast, LEVELS } from "../state/levels.js";
+import { h, update } from "../ui/dom.js";
+import { t } from "../ui/i18n.js";
+import { keepInMind } from "../ui/remembered.js";
+
+/** @typedef {import("../state/levels.js").Level} Level */
+
+/** The control, without its behaviour. */
+export function buildLevelSwitch() {
+  const buttons = LEVELS.map((level) =>
+    h(
+      "button",
+      { type: "button", role: "radio", title: t(`level.${level}_about`), dataset: { level, testid: `level-${level}` } },
+      t(`level.${level}`),
+    ),
+  );
+  const element = h("div", { class: "seg levels", role: "radiogroup", "aria-label": t("level.label") }, buttons);
+  return { element, buttons };
+}
+
+/**
+ * The level of the page: its switch, and what CSS reads from the root.
+ * @param {import("../page.js").Context} context @returns {import("../page.js").Draw}
+ */
+export function createLevels({ actions, modelOf, frame }) {
+  const { element, buttons } = frame.header.levels;
+  const choose = (/** @type {Level} */ level) => {
+    keepInMind("level", level);
+    actions.set({ level });
+  };
+  for (const button of buttons) button.addEventListener("click", () => choose(button.dataset.level));
+  element.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    const at = LEVELS.indexOf(actions.get().level) + step;
+    const next = buttons[(at + LEVELS.length) % LEVELS.length];
+    choose(next.dataset.level);
+    next.focus();
+  });
+
+  return (trace, state) => {
+    const { level } = state;
+    for (const button of buttons) {
+      const on = button.dataset.level === level;
+      update(button, { "aria-checked": on, tabindex: on ? 0 : -1 });
+    }
+    frame.root.dataset.level = level;
+    const looks = !atLeast(state, "understand");
+    // A model without a river is looked at through its heads and the open station.
+    frame.body.hidden = looks && can(modelOf(state), "route");
+    for (const part of [frame.side.masksTitle, frame.side.masks, frame.side.masksQuiz]) part.hidden = looks;
+  };
+}

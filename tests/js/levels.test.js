@@ -1,0 +1,71 @@
+/** Three levels of depth: which one a link opens at, and what is offered there. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { PANELS } from "../../static/panels/index.js";
+import river from "../../static/river/panel.js";
+import { atLeast, impliedLevel, LEVELS, levelFrom } from "../../static/state/levels.js";
+import { linkOf, readLink } from "../../static/state/link.js";
+import { DEFAULTS } from "../../static/state/store.js";
+import { hasView, VIEWS } from "../../static/stations/index.js";
+
+const write = (state) => linkOf({ ...DEFAULTS, ...state }, []);
+const model = (can) => /** @type {any} */ ({ description: { predicts: "next", can, attentions: [], stacks: [] } });
+
+test("each level shows what the one before it shows", () => {
+  const shown = LEVELS.map((level) => LEVELS.filter((one) => atLeast({ level }, one)));
+  assert.deepEqual(shown, [["look"], ["look", "understand"], ["look", "understand", "everything"]]);
+});
+
+for (const search of ["", "?text=Hi", "?model=tiny&text=Hi&lang=ja&theme=dark"]) {
+  test(`a visit to /${search} opens at the reader's level`, () => {
+    assert.equal(impliedLevel(search, "look"), "look");
+    assert.equal(impliedLevel(search, "understand"), "understand");
+  });
+}
+
+for (const search of [
+  "?view=ffn",
+  "?text=Hi&head=2",
+  '?run={"masks":{"causal":false}}',
+  "?text=Hi&causal=off",
+  "?river.layer=main.2",
+]) {
+  test(`a link made before there were levels opens whole: ${search}`, () =>
+    assert.equal(impliedLevel(search, "look"), "everything"));
+}
+
+test("what was remembered may be anything", () => {
+  assert.equal(levelFrom(null), "look");
+  assert.equal(levelFrom("deepest"), "look");
+  assert.equal(levelFrom("understand"), "understand");
+});
+
+for (const level of LEVELS) {
+  for (const state of [{ text: "Hi" }, { text: "Hi", head: 2 }, { text: "Hi", view: "ffn", quiz: true }]) {
+    const link = write({ ...state, level });
+    test(`${link} opens at ${level}, whatever its reader's level`, () => {
+      const { search } = new URL(link, "http://x");
+      for (const usual of LEVELS) assert.equal(readLink(search, []).level ?? impliedLevel(search, usual), level);
+    });
+  }
+}
+
+test("the river is there from the first level on, stations from the second", () => {
+  const state = { ...DEFAULTS, level: /** @type {const} */ ("look") };
+  const open = model({ route: true });
+  assert.equal(hasView(river, open, state), true);
+  assert.deepEqual(
+    [...VIEWS, ...PANELS].filter((view) => hasView(view, open, state)),
+    [],
+  );
+});
+
+test("a model without a river is looked at through its open station", () => {
+  const state = { ...DEFAULTS, level: /** @type {const} */ ("look") };
+  const tokens = VIEWS.filter(({ id }) => id === "tokens");
+  assert.equal(
+    tokens.some((view) => hasView(view, model({}), state)),
+    true,
+  );
+});
