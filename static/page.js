@@ -43,6 +43,7 @@ import { createMasks } from "./panels/masks/panel.js";
 import fold from "./river/fold.js";
 import river from "./river/panel.js";
 import { linksOnly } from "./shell/address.js";
+import { createCaption } from "./shell/caption.js";
 import { createChanges } from "./shell/changes.js";
 import { createExamples } from "./shell/examples.js";
 import { createFileMode } from "./shell/file_mode.js";
@@ -71,6 +72,7 @@ const CONTROLS = [
   createHeader,
   createSentence,
   createExamples,
+  createCaption,
   createRibbon,
   ({ frame, actions }) => whileShown(frame.body, createHeads(frame.side.heads, actions)),
   ({ frame, actions, modelOf }) => createMasks(frame.side.masks, actions, modelOf),

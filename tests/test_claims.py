@@ -1,10 +1,12 @@
-"""What we say of a sentence, held against the weights that ship: which look decides its answer, and which does not."""
+"""What the cards claim, held against the weights that ship: which look decides an answer, and which does not."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,14 +27,13 @@ load = cache(checkpoint.load)
 
 @dataclass(frozen=True)
 class Claim:
-    """After `text` (and `target`), the model writes one of `answers`, with at least `before`; without the looks of its
-    last row at `key`, in all layers, with less than 20 %."""
+    """After `text` (and `target`), the model writes one of `answers`; without the looks of its last row at `key`,
+    in all layers, hardly any more."""
 
     model: str
     text: str
     key: str
     answers: tuple[str, ...]
-    before: float
     target: str | None = None
 
     @property
@@ -71,17 +72,24 @@ class Claim:
         return float(logits.double().softmax(-1)[ids].sum())
 
 
-BALL = Claim("stories-gpt", "Tom lost his red ball. Tom was sad. Mom found the red", " ball", (" ball",), 0.9)
-CLAIMS = [
-    BALL,
-    Claim(
-        "stories-gpt", "The little bird had a broken wing. Lily helped the little", " bird", (" bird",), 0.8
-    ),
-    Claim(
-        "translate-enja", "I ate a banana in the morning.", " ate", ("を食べ", "を食べた"), 0.8, "私は朝にバナナ"
-    ),
-]  # fmt: skip
-BEN = Claim("stories-gpt", "Ben and Lily went to the park. Ben and", " Lily", (" Lily",), 0.9)
+CARDS = [
+    card
+    for card in json.loads((Path(__file__).parents[1] / "static" / "examples.json").read_text("utf-8"))["examples"]
+    if "claim" in card
+]
+SAID = {
+    card["text"]: Claim(
+        card["model"],
+        card["text"],
+        card["claim"].get("key", ""),
+        tuple(card["claim"]["answers"]),
+        card.get("target"),
+    )
+    for card in CARDS
+}
+CLAIMS = [claim for claim in SAID.values() if claim.key]
+(BEN,) = [claim for claim in SAID.values() if not claim.key]
+BALL = SAID["Tom lost his red ball. Tom was sad. Mom found the red"]
 every_claim = pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.key.strip())
 
 
@@ -102,8 +110,25 @@ def lines(claim: Claim, n: int) -> list[Edge]:
 
 @every_claim
 def test_without_its_looks_at_one_word_the_answer_falls(claim: Claim) -> None:
-    assert claim.p() >= claim.before
+    assert claim.p() >= 0.8
     assert claim.p(cutting(claim)) < 0.2
+
+
+ROUNDED = 0.006
+"""A card says whole percents; another machine may round the last one differently."""
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card["text"])
+def test_a_card_says_the_numbers_that_hold(card: dict[str, Any]) -> None:
+    said, claim = card["claim"], SAID[card["text"]]
+    assert claim.p() == pytest.approx(said["before"] / 100, abs=ROUNDED)
+    if claim.key:
+        assert claim.p(cutting(claim)) == pytest.approx(said["after"] / 100, abs=ROUNDED)
+        shown = [said["before"], said["after"]]
+    else:
+        shown = [said["second"], said["thinner"]["after"]]
+    for text in card["see"].values():
+        assert all(f"{percent}\u202f%" in text for percent in shown)
 
 
 @every_claim
@@ -126,8 +151,13 @@ def test_one_cut_of_the_widest_line_takes_a_third() -> None:
 
 
 def test_a_wide_line_may_decide_nothing_and_a_thinner_one_much() -> None:
-    """Cutting the second widest line changes nothing, a thinner one takes a quarter."""
-    assert BEN.p() >= BEN.before
-    _, second, *thinner = effects(BEN, lines(BEN, 6))
-    assert abs(second.p - BEN.p()) < 0.03
-    assert min(one.p for one in thinner) < BEN.p() - 0.15
+    """“The one to went decides nothing … the look at Lily in layer 4. Without it, 72 %.”"""
+    said = next(card["claim"] for card in CARDS if card["text"] == BEN.text)
+    tokens = [token.text for token in BEN.opened.tokenizer.tokens(BEN.ids)]
+    found = lines(BEN, 6)
+    _, second, *thinner = effects(BEN, found)
+    assert tokens[found[1].key] == " went"
+    assert second.p == pytest.approx(said["second"] / 100, abs=ROUNDED)
+    line, effect = min(zip(found[2:], thinner, strict=True), key=lambda pair: pair[1].p)
+    assert (line.layer, tokens[line.key]) == (said["thinner"]["layer"], said["thinner"]["key"])
+    assert effect.p == pytest.approx(said["thinner"]["after"] / 100, abs=ROUNDED)

@@ -26,14 +26,14 @@ export function position(state, trace) {
 }
 
 /**
- * The row whose next token is shown: the query if the open head's queries are on the side that grows, otherwise the
- * last row.
+ * The row whose next token is shown: the query if the open head's queries are on the side that grows, otherwise the one
+ * that was chosen there, by default the last.
  * @param {State} state @param {ModelTrace} trace
  */
 export function rowOf(state, trace) {
   const { written, queries } = trace;
   if (written === null || written === queries) return position(state, trace).query;
-  return lastOf(trace, written);
+  return Math.min(state.row ?? lastOf(trace, written), written.tokens.length - 1);
 }
 
 /** The last real token; of a finished target, the one before END; in a classifier, [CLS]; of a text with a gap, the gap. @param {ModelTrace} trace @param {Side} row */

@@ -25,7 +25,7 @@ export const answeringSide = ({ sides, model }) => sideOf(sides, answeringStack(
  */
 export function choosing({ written, attention, classes }, side, row) {
   if (classes || (written && side !== written.side)) return null;
-  return { query: row, key: null, ...(attention.queries === side ? {} : { attention: null }) };
+  return attention.queries === side ? { query: row, key: null } : { row };
 }
 
 /** The likeliest answers, first the model's choice. @param {Pick<ModelTrace, "classes"|"predictions">} trace @param {number} row @returns {Answer[]} */

@@ -2,14 +2,18 @@
 
 import { isEmpty } from "../model/selection.js";
 import { linkOf } from "../state/link.js";
+import { freshOwn } from "../state/own.js";
 import { DEFAULTS } from "../state/store.js";
 import { h, replace } from "../ui/dom.js";
 import { language, t } from "../ui/i18n.js";
 
 /** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
-export function createExamples({ actions, examples, models, frame }) {
+export function createExamples({ actions, examples, models, frame, declared }) {
   const { welcome: root, offer, opened } = frame;
-  const isLoaded = ({ model }) => !model || models.some(({ name }) => name === model);
+  const open = (example) => {
+    actions.set(patchOf(example, declared));
+    opened.focus({ preventScroll: true });
+  };
   replace(
     root,
     h("h1", null, t("welcome.title")),
@@ -19,7 +23,7 @@ export function createExamples({ actions, examples, models, frame }) {
     h(
       "div",
       { class: "cards" },
-      examples.examples.filter(isLoaded).map((example) => card(example, actions, opened)),
+      loadedOf(examples, models).map((example) => card(example, declared, open)),
     ),
   );
   return (trace, state) => {
@@ -27,37 +31,42 @@ export function createExamples({ actions, examples, models, frame }) {
   };
 }
 
-/** The change that shows an example, whatever is open. @returns {import("../state/store.js").Patch} */
-export function patchOf({ see, at_least: claim, ...opened }) {
+/** Those whose model the server has. @param {any} examples @param {any[]} models */
+export const loadedOf = ({ examples }, models) =>
+  examples.filter(({ model }) => !model || models.some(({ name }) => name === model));
+
+/**
+ * The change that shows an example, whatever is open.
+ * @param {any} example  fields of the state, and what is said and claimed of it
+ * @param {import("../state/own.js").Declared[]} declared  by the views @returns {import("../state/store.js").Patch}
+ */
+export function patchOf({ see, claim, at_least, own, ...opened }, declared) {
   const { theme, type, lang, file, quiz, ...fresh } = DEFAULTS; // everything except the reader's settings
-  return { ...fresh, own: null, ...opened }; // an example has fields of the state
+  return { ...fresh, ...opened, own: freshOwn(declared, own) };
 }
 
 /** A card is a link, so that it can also be opened in a new tab. */
-function card(example, actions, opened) {
-  const { see } = example;
-  const patch = patchOf(example);
-  const { model, text, layer, head } = patch;
-  const open = (event) => {
+function card(example, declared, open) {
+  const { see, model, text, layer, head } = example;
+  const click = (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    actions.set(patch);
-    opened.focus({ preventScroll: true });
+    open(example);
   };
   return h(
     "a",
     {
       class: "card",
-      href: linkOf({ ...DEFAULTS, ...patch, own: {} }, []),
+      href: linkOf(/** @type {any} */ ({ ...DEFAULTS, ...patchOf(example, declared) }), declared),
       dataset: { testid: "example" },
-      on: { click: open },
+      on: { click },
     },
     h("span", { class: "text", lang: "en" }, text),
     h("span", { class: "see" }, see[language()]),
     h(
       "span",
       { class: "role" },
-      [model, t("welcome.open", { layer: layer ?? 0, head: head ?? 0 })].filter(Boolean).join(" · "),
+      [model, layer === undefined ? null : t("welcome.open", { layer, head })].filter(Boolean).join(" · "),
     ),
   );
 }

@@ -54,6 +54,7 @@ export function fitted(before, patch, modelOf, declared) {
   const fresh = changed
     ? {
         query: null,
+        row: null,
         key: null,
         causal: null,
         target: null,
@@ -79,6 +80,7 @@ export function fitted(before, patch, modelOf, declared) {
   const sameFfn = state.layer === before.layer && open.stack === was.stack;
   return {
     ...lost("query", "queries"),
+    ...keptRow(asked, before, was.queries, open.queries),
     ...lost("key", "keys"),
     ...(sameFfn ? {} : { ffnUnit: null }),
     ...asked,
@@ -90,6 +92,15 @@ export function fitted(before, patch, modelOf, declared) {
     causal: state.causal === trainedCausal(model) ? null : state.causal,
     view: offered(state.view, model, state),
   };
+}
+
+/**
+ * The chosen row of the side that grows stays chosen while a head of the other side is open. Only a translator has both.
+ * @param {import("../state/store.js").Patch} asked @param {State} before @param {string} was  whose queries were open @param {string} now
+ */
+function keptRow(asked, before, was, now) {
+  if (was === now || "row" in asked || "query" in asked) return {};
+  return was === "target" ? { row: before.query } : { query: before.row, row: null };
 }
 
 /** A view that the model or its open attention lacks is replaced by the default, or else by the first available one. */

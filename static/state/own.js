@@ -38,6 +38,18 @@ export function mergedOwn(own, patch) {
   return merged;
 }
 
+/** Every view's own state as it is at first, with `own` laid over it. @param {Declared[]} declared @param {OwnValues} [own] @returns {OwnValues} */
+export const freshOwn = (declared, own = {}) =>
+  mergedOwn(
+    Object.fromEntries(
+      declared.map(({ view, fields }) => [
+        view,
+        Object.fromEntries(Object.entries(fields).map(([name, { initial }]) => [name, initial])),
+      ]),
+    ),
+    own,
+  );
+
 /** The change that resets what belonged to the previous sentence. @param {Declared[]} declared @returns {OwnValues} */
 export function anotherSentence(declared) {
   const forgotten = declared.map(({ view, fields }) => {

@@ -17,6 +17,7 @@ export const PAGE_FIELDS = {
   layer: /** @type {const} */ (["layer", index(0)]),
   head: /** @type {const} */ (["head", index(0)]),
   query: /** @type {const} */ (["query", index(null)]),
+  row: /** @type {const} */ (["row", index(null)]),
   key: /** @type {const} */ (["key", index(null)]),
   view: /** @type {const} */ (["view", text("weights")]),
   cell: /** @type {const} */ (["cell", pair()]),

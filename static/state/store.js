@@ -16,6 +16,7 @@ import { RUN_DEFAULTS } from "./run.js";
  * @property {number} layer  of the open attention
  * @property {number} head
  * @property {number|null} query  null: the last position
+ * @property {number|null} row  the chosen token of the side that grows, while the queries of the open attention are the other side's; null: the last
  * @property {number|null} key  null: where the query looks most
  * @property {import("./levels.js").Level} level  how much of the page is shown
  * @property {string} view  a station of the ribbon

@@ -439,3 +439,33 @@ def test_where_no_single_look_decides_it_says_so(page: "Page") -> None:
     show(page, f"model=translate-enja&text={SENTENCES['encoder-decoder']}")
     expect(page.get_by_test_id("river-says")).to_contain_text("says END")
     expect(page.get_by_test_id("river-says")).to_contain_text("No look at a single word decides it.")
+
+
+# --- cards ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_card_stays_as_a_caption_with_the_ones_beside_it(page: "Page") -> None:
+    page.goto("/?river.shown=on")
+    page.get_by_test_id("example").first.click()
+    caption = page.get_by_test_id("caption")
+    expect(caption).to_contain_text("Why does “ball” follow “red”?")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut its look at ball: 12")
+    page.get_by_test_id("caption-after").click()
+    expect(page.get_by_test_id("sentence")).to_have_value("The little bird had a broken wing. Lily helped the little")
+    expect(caption).to_contain_text("Whom does Lily help?")
+    page.keyboard.press("ArrowLeft")
+    expect(caption).to_contain_text("Why does “ball” follow “red”?")
+    expect(page.get_by_test_id("caption-after")).to_be_visible()
+    assert serious(page, ".river-fold") == []
+    page.get_by_test_id("sentence").fill("The cat sat")
+    expect(caption).to_be_hidden()
+
+
+def test_an_encoders_head_leaves_the_chosen_row_of_the_translation(page: "Page") -> None:
+    show(page, f"model=translate-enja&text={SENTENCES['encoder-decoder']}&query=5")
+    said = page.get_by_test_id("river-says").inner_text()
+    assert said.startswith("After ナ₂")
+    page.locator('[data-testid="head"][data-attention="encoder"]').first.click()
+    page.wait_for_function("() => location.search.includes('attention=encoder') && location.search.includes('row=5')")
+    page.wait_for_selector('body[data-state="ready"]')
+    expect(page.get_by_test_id("river-says")).to_contain_text("After ナ₂")

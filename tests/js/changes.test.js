@@ -78,6 +78,17 @@ test("of two models that are loading, the one chosen last opens", async () => {
   assert.equal(store.get().model, "c");
 });
 
+test("a head of the encoder leaves the chosen row of the translation chosen", () => {
+  const model = line(translator, "b");
+  const before = { ...DEFAULTS, model: "b", attention: null, query: 3, key: 1 };
+  /** @param {import("../../static/state/store.js").State} state @param {object} patch */
+  const after = (state, patch) => ({ ...state, ...fitted(state, patch, () => model, []) });
+  const encoder = after(before, { attention: "encoder" });
+  assert.deepEqual([encoder.query, encoder.key, encoder.row], [null, 1, 3]);
+  const decoder = after(/** @type {any} */ (encoder), { attention: "decoder" });
+  assert.deepEqual([decoder.query, decoder.row], [3, null]);
+});
+
 test("after Back to a model that never loaded, another can be chosen", () => {
   const model = line(translator, "b");
   const before = { ...DEFAULTS, model: "gone", attention: "decoder", layer: 9, query: 3 };

@@ -14,7 +14,7 @@ import { keepInMind, remembered } from "../../ui/remembered.js";
 
 /** @param {import("../../page.js").Context} context @returns {import("../../page.js").Draw} */
 export function createTour(context) {
-  const { actions, examples, frame, status, tour } = context;
+  const { actions, examples, frame, status, tour, declared } = context;
   const module = lazy(() => import("./guide.js"));
   const offers = createOffers(frame.header.tour, frame.offer, start);
   /** @type {ReturnType<typeof import("./guide.js").createGuide>|undefined} */
@@ -27,7 +27,9 @@ export function createTour(context) {
     const from = document.activeElement;
     const state = actions.get();
     if (isEmpty(state))
-      actions.set(patchOf(examples.examples.find(({ model }) => model === state.model) ?? examples.examples[0]));
+      actions.set(
+        patchOf(examples.examples.find(({ model }) => model === state.model) ?? examples.examples[0], declared),
+      );
     try {
       await retrying(module.load, { onWait: status.waiting });
     } catch (error) {

@@ -1,0 +1,66 @@
+/** Over the picture: what the card of this sentence claims, and the way to the cards before and after it. */
+
+import { h, setText, update } from "../ui/dom.js";
+import { language, t } from "../ui/i18n.js";
+import { loadedOf, patchOf } from "./examples.js";
+
+/** The card of the sentence that is shown; cuts and another choice leave it there. @param {any[]} cards @param {import("../state/store.js").State} state */
+export const cardOf = (cards, { model, text, target, ids, file }) =>
+  cards.findIndex(
+    (card) =>
+      file === null && ids === null && card.model === model && card.text === text && (card.target ?? null) === target,
+  );
+
+/** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
+export function createCaption({ actions, examples, models, frame, declared }) {
+  const cards = loadedOf(examples, models);
+  let at = -1;
+  let closed = -1;
+  /** @param {number} to */
+  const open = (to) => cards[to] && actions.set(patchOf(cards[to], declared));
+  /** @param {string} name @param {string} sign @param {() => void} click */
+  const button = (name, sign, click) =>
+    h(
+      "button",
+      {
+        ...{ class: "btn quiet", type: "button", "aria-label": t(`caption.${name}`), title: t(`caption.${name}`) },
+        ...{ dataset: { testid: `caption-${name}` }, on: { click } },
+      },
+      sign,
+    );
+  const before = button("before", "‹", () => open(at - 1));
+  const after = button("after", "›", () => open(at + 1));
+  const place = h("span", { class: "dim place" });
+  const words = h("p", { "aria-live": "polite", dataset: { testid: "caption" } });
+  const close = button("close", "×", () => {
+    closed = at;
+    element.hidden = true;
+  });
+  const element = h(
+    "div",
+    { class: "caption", role: "group", "aria-label": t("caption.label"), hidden: true, on: { keydown } },
+    h("div", { class: "way" }, before, place, after),
+    words,
+    close,
+  );
+  frame.panels.fold.prepend(element);
+
+  /** @param {KeyboardEvent} event */
+  function keydown(event) {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    open(at + step);
+  }
+
+  return (_, state) => {
+    at = cardOf(cards, state);
+    if (at !== closed) closed = -1;
+    element.hidden = at < 0 || at === closed || state.quiz;
+    if (element.hidden) return;
+    setText(words, cards[at].see[language()]);
+    setText(place, t("caption.place", { at: at + 1, n: cards.length }));
+    update(before, { "aria-disabled": String(at === 0) });
+    update(after, { "aria-disabled": String(at === cards.length - 1) });
+  };
+}
