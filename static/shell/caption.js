@@ -43,7 +43,7 @@ export function createCaption({ actions, examples, models, frame, declared }) {
     words,
     close,
   );
-  frame.panels.fold.prepend(element);
+  frame.panels.fold.before(element);
 
   /** @param {KeyboardEvent} event */
   function keydown(event) {

@@ -41,7 +41,7 @@ export const loadedOf = ({ examples }, models) =>
  * @param {import("../state/own.js").Declared[]} declared  by the views @returns {import("../state/store.js").Patch}
  */
 export function patchOf({ see, claim, at_least, own, ...opened }, declared) {
-  const { theme, type, lang, file, quiz, ...fresh } = DEFAULTS; // everything except the reader's settings
+  const { theme, type, lang, level, file, quiz, ...fresh } = DEFAULTS; // everything except the reader's settings
   return { ...fresh, ...opened, own: freshOwn(declared, own) };
 }
 

@@ -456,7 +456,7 @@ def test_a_card_stays_as_a_caption_with_the_ones_beside_it(page: "Page") -> None
     page.keyboard.press("ArrowLeft")
     expect(caption).to_contain_text("Why does “ball” follow “red”?")
     expect(page.get_by_test_id("caption-after")).to_be_visible()
-    assert serious(page, ".river-fold") == []
+    assert serious(page, ".caption") == []
     page.get_by_test_id("sentence").fill("The cat sat")
     expect(caption).to_be_hidden()
 

@@ -36,7 +36,10 @@ test("a link holds the patch, and a link without it compares with the trained ma
   assert.deepEqual([read.compare, read.against], [true, { interventions: [edit] }]);
   assert.equal(new URLSearchParams(link.slice(1)).has("compare"), false);
   assert.equal(linkOf(state({ compare: true }), []), "/?model=tiny&text=The+cat&compare=on");
-  assert.equal(linkOf(state({ compare: false, against: { pad: { count: 1 } } }), []), "/?model=tiny&text=The+cat&level=everything");
+  assert.equal(
+    linkOf(state({ compare: false, against: { pad: { count: 1 } } }), []),
+    "/?model=tiny&text=The+cat&level=everything",
+  );
 });
 
 test("a value that is not a JSON object is left out", () => {
