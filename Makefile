@@ -104,8 +104,8 @@ $(BIN)/python:
 
 chromium:
 	@need=""; \
-	[ -n "$$CHROMIUM" ] || command -v chromium >/dev/null || command -v chromium-browser >/dev/null \
-		|| command -v google-chrome >/dev/null || need="chromium"; \
+	[ -n "$$CHROMIUM" ] || command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null \
+		|| command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || need="chromium-headless-shell"; \
 	fc-list :lang=ja 2>/dev/null | grep -q . || dpkg -s fonts-noto-cjk >/dev/null 2>&1 || need="$${need:+$$need }fonts-noto-cjk"; \
 	[ -n "$$need" ] || exit 0; \
 	if [ "$$(id -u)" = 0 ]; then sudo=""; elif sudo -n true 2>/dev/null; then sudo="sudo -n"; else sudo=none; fi; \

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
+# The headless shell first: the same engine without a browser's windows, for 3/4 of the CPU time.
+CHROMIUMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 QUIET = ("gpu", "quic", "background-networking", "component-update", "sync")
 DEFAULTS: Any = {"locale": "en-US", "viewport": {"width": 1440, "height": 1000}}
 MEDIA = ("color_scheme", "reduced_motion")
@@ -154,10 +155,11 @@ def wait_until_ready(url: str, thread: threading.Thread, seconds: float = 60) ->
 
 @pytest.fixture(scope="session")
 def browser() -> "Iterator[Browser]":
-    """Debian's Chromium, or the one that CHROMIUM names. Without one, tests fail; they are never skipped."""
+    """The headless shell, a Chromium, or the browser that CHROMIUM names. Without one, tests fail; they never skip."""
     chromium = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUMS)), None)
     if chromium is None:
-        pytest.fail("Browser tests need Chromium: apt-get install chromium fonts-noto-cjk", pytrace=False)
+        packages = "chromium-headless-shell fonts-noto-cjk"
+        pytest.fail(f"Browser tests need Chromium: apt-get install {packages}", pytrace=False)
     from playwright.sync_api import expect, sync_playwright
 
     # One process draws all pages of a context, so plotly.js is compiled once, not once per test.
