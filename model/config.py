@@ -43,9 +43,11 @@ class ModelConfig:
     text_form: TextForm = "natural"
     mechanism: str = "softmax"
     mask_token: bool = False
+    reach: int = 16
+    rank: int = 32
 
     def __post_init__(self) -> None:
-        for name in ("vocab_size", "n_layer", "n_head", "d_model", "d_ff", "max_seq_len"):
+        for name in ("vocab_size", "n_layer", "n_head", "d_model", "d_ff", "max_seq_len", "reach", "rank"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         for name, kinds in CHOICES.items():
@@ -55,6 +57,7 @@ class ModelConfig:
             raise ValueError(f"unknown mechanism {self.mechanism!r}; known are {', '.join(MECHANISMS)}")
         if self.d_model % self.n_head:
             raise ValueError(f"d_model={self.d_model} is not divisible by n_head={self.n_head}")
+        MECHANISMS[self.mechanism].describe(self)  # raises for numbers that this mechanism cannot use
         if not 0.0 <= self.dropout < 1.0:
             raise ValueError(f"dropout must be in [0, 1), got {self.dropout}")
         if self.classes and (self.family != "encoder-only" or len(self.classes) < 2):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import add, mul
 
+import torch
 from torch import Tensor
 
 from model import masks
@@ -27,12 +28,43 @@ class Gap:
     relative: float
 
 
+TINY = torch.finfo(torch.float32).tiny
+
+
+def scaled_row_product(q: Tensor, table: Tensor, rows: Tensor) -> Tensor:
+    """q [head query d] times the row of a table [row d] that each pair has, rows [query key]: [head query key]"""
+    return torch.einsum("hqd,qkd->hqk", q, table[rows.long()])
+
+
+def feature_softmax(*of: Tensor) -> Tensor:
+    """softmax over keys of k plus a position bias (none: 0) under a mask of reasons [head query key].
+
+    Of (bias [query key] or [head query key],) k [head key d_head] or [head key], mask: [head query key d_head], or
+    [head query key] for a key of one number. A row without an allowed key is zeros.
+    """
+    *bias, k, mask = of
+    features = (*mask.shape, k.shape[-1]) if k.dim() == 3 else mask.shape
+    logits = k[:, None].expand(features)
+    forbidden = ~masks.allowed(mask)
+    if bias:
+        w = bias[0].expand(mask.shape)
+        logits = logits + (w[..., None] if k.dim() == 3 else w)
+    logits = logits.masked_fill(forbidden[..., None] if k.dim() == 3 else forbidden, -torch.inf)
+    return logits.softmax(2).nan_to_num(0.0)
+
+
 Op = Callable[[Attention, list[Tensor]], Tensor]
 OPS: dict[str, Op] = {
     "scaled_product": lambda attention, x: x[0] @ x[1].mT * (attention.scale or 1.0),
     "masked_softmax": lambda _, x: masked_softmax(x[0], masks.allowed(x[1])),
     "weighted_sum": lambda _, x: x[0] @ x[1],
     "sum_heads": lambda _, x: reduce(add, x[1:], x[0].sum(0)),
+    "scaled_row_product": lambda attention, x: scaled_row_product(*x) * (attention.scale or 1.0),
+    "weighted_rows": lambda _, x: torch.einsum("hqk,qkd->hqd", x[0], x[1][x[2].long()]),
+    "feature_softmax": lambda _, x: feature_softmax(*x),
+    "feature_mean": lambda _, x: x[0].mean(-1),
+    "feature_sum": lambda _, x: (x[0] * x[1][:, None]).sum(2),
+    "quotient": lambda _, x: x[0] / (x[1] if x[1].dim() == x[0].dim() else x[1][..., None]).clamp(min=TINY),
     "product": lambda _, x: reduce(mul, x),
     "sum": lambda _, x: reduce(add, x),
 }

@@ -55,7 +55,9 @@ Host = Annotated[
 
 Preset = Annotated[
     str,
-    typer.Argument(help="The preset: stories-gpt, translate-enja, sentiment-encoder or masked-lm.", show_default=False),
+    typer.Argument(
+        help="The preset: stories-gpt, translate-enja, sentiment-encoder, masked-lm or mini-…", show_default=False
+    ),
 ]
 RunFolder = Annotated[
     Path | None,

@@ -42,6 +42,11 @@ def train(
     `masked-lm` fills gaps, and a classifier can start from its weights. The files of the three above, in folders
     `stories/`, `enja/` and `sst2/`.
 
+    `mini-softmax` and its kin differ in one thing each: `mini-post-norm`, `mini-res-post`, `mini-sinusoidal`,
+    `mini-no-position`, `mini-relative`, `mini-rotary`, `mini-single-head`, `mini-aft-full`, `mini-aft-local`,
+    `mini-aft-simple`, `mini-aft-conv`, `mini-wkv`. They read what `stories-gpt` reads and share its tokenizer; 3,000
+    steps are 12 million tokens.
+
         chumoku train stories-gpt --data data/stories --minutes 120
 
         chumoku train translate-enja --data data/enja --minutes 100

@@ -146,7 +146,7 @@ class Mixing:
         weights, values = cast(SeparatesKeys, MECHANISMS[one.kind]).handed_over(of)
         for tap in self.later(one, part.layer):
             kept = self.edits[tap].kept if tap in self.edits else None
-            weights = weights if kept is None else weights * kept[..., None]
+            weights = weights if kept is None else weights * rows_kept(kept, len(weights))
         if part.norm is None or part.norm.place != "res-post":
             return norms(weights, values)
         x = self.tensors[part.norm.roles["input"].tap].double()
@@ -171,11 +171,20 @@ class Mixing:
         return [one.tap(role, layer) for role in order[last + 1 :]]
 
 
+def rows_kept(kept: Tensor, n_weights: int) -> Tensor:
+    """`kept` bool [query] or [head query], for each row of weights: [1|weight query 1]. A head may have several."""
+    each = kept if kept.dim() == 1 else kept.repeat_interleave(n_weights // len(kept), 0)
+    return each[..., None]
+
+
 def norms(weights: Tensor, values: Tensor) -> Tensor:
-    """‖Σ_h weights[h, q, k] values[h, k]‖ [query key], of weights [head query key] and values [head key d_model].
+    """‖Σ_h weights[h, q, k] values[h, k]‖ [query key], of weights [head query key] and values [head key d_model], or
+    [head query key d_model] if they differ by query.
 
     From the heads' inner products at each key, so that nothing as large as query × key × d_model is made.
     """
+    if values.dim() == 4:
+        return torch.stack([norms(weights[:, q : q + 1], values[:, q])[0] for q in range(weights.shape[1])])
     of_key = values.transpose(0, 1)  # key head d_model
     products = of_key @ of_key.mT  # key head head
     a = weights.permute(2, 1, 0)  # key query head

@@ -81,7 +81,7 @@ class Mixer(nn.Module, ABC):
     @staticmethod
     @abstractmethod
     def describe(config: ModelConfig) -> MixerDescription:
-        """Its description, from a config alone."""
+        """Its description, from a config alone. Raises `ValueError` for numbers that it cannot use."""
 
     @classmethod
     @abstractmethod
@@ -118,11 +118,15 @@ class Mixer(nn.Module, ABC):
     def init_weights(self) -> None:
         """Initialise what needs another distribution than a Linear or an Embedding."""
 
+    def undecayed(self) -> tuple[nn.Parameter, ...]:
+        """Its matrices that weight decay leaves alone: tables and biases by position. Vectors are left alone anyway."""
+        return ()
+
     def lay_out_for_reading(self) -> None:
         """Arrange the weights in memory for a model that is only read; shapes and values stay."""
 
-    def fuse(self) -> None:
-        """Switch to the fastest form, with or without taps: for training."""
+    def fuse(self, seq_len: int | None = None) -> None:
+        """Switch to the form that trains fastest, with or without taps, at sequences of this length (None: long)."""
 
 
 def mixers(model: nn.Module) -> Iterator[Mixer]:
@@ -130,10 +134,10 @@ def mixers(model: nn.Module) -> Iterator[Mixer]:
     return (module for module in model.modules() if isinstance(module, Mixer))
 
 
-def fuse_attention(model: nn.Module) -> None:
-    """Switch every mixer of `model` to its fastest form, which records nothing."""
+def fuse_attention(model: nn.Module, seq_len: int | None = None) -> None:
+    """Switch every mixer of `model` to the form that trains fastest at this length; it may record nothing."""
     for mixer in mixers(model):
-        mixer.fuse()
+        mixer.fuse(seq_len)
 
 
 class SeparatesKeys(Protocol):
@@ -143,6 +147,8 @@ class SeparatesKeys(Protocol):
     def handed_over(of: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """What each key adds to `attn_out` (without biases after the heads), as a sum over heads:
         weights [head query key] and values [head key d_model], so that key k adds Σ_h weights[h, q, k] values[h, k].
+        Values that differ by query are [head query key d_model]. A mechanism whose features have weights of their own
+        returns a "head" for each feature.
 
         `of` has the roles and parameters that `describe` names in `hands_over`, of one layer.
         """

@@ -35,6 +35,8 @@ IDENTITIES = (
     Identity("weighted_sum", ("pattern", "v"), "z"),
     Identity("sum_heads", ("head_out", "b_o"), "attn_out"),
 )
+SHORT = 128
+"""Up to this length, our own `attend` trains faster: the backward pass of the fused kernel costs more than it saves."""
 LOWEST = torch.finfo(torch.float32).min / 2
 
 
@@ -119,7 +121,10 @@ class MultiHeadAttention(Mixer):
         if cache is not None:
             k, v = cache.append(k, v)
         k, v = self.k(k), self.v(v)  # batch head key d_head
-        z = self.z(self.attend(q, k, v, mask))  # batch head query d_head
+        return self.write(self.z(self.attend(q, k, v, mask)))
+
+    def write(self, z: Tensor) -> Tensor:
+        """Concat(z_1, …, z_h) W^O + b_O: [batch query d_model], of z [batch head query d_head]."""
         attn_out = self.w_o(z.transpose(1, 2).flatten(-2))  # batch query d_model
         if self.head_out.wanted:
             head_out = self.head_out(self.project_heads(z))
@@ -132,11 +137,14 @@ class MultiHeadAttention(Mixer):
 
         The softmax is written out because its weights are what the page shows.
         """
-        scores = self.scores(q @ k.mT / math.sqrt(q.shape[-1]))  # batch head query key
+        pattern = self.weigh(self.scores(q @ k.mT / math.sqrt(q.shape[-1])), mask)  # batch head query key
+        return (self.dropout(pattern) if self.training else pattern) @ v
+
+    def weigh(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """softmax(scores + M): [batch head query key], of a mask of reasons [batch 1|head query key]."""
         seen = self.mask(mask.expand_as(scores))
         mask = seen if self.mask.edited else mask  # one matrix for all heads, unless an edit changed a single head
-        pattern = self.pattern(masked_softmax(scores, masks.allowed(mask)))
-        return (self.dropout(pattern) if self.training else pattern) @ v  # type: ignore[no-any-return]
+        return self.pattern(masked_softmax(scores, masks.allowed(mask)))  # type: ignore[no-any-return]
 
     def project(self, x_query: Tensor, x_key_value: Tensor) -> Sequence[Tensor]:
         """X W^Q, X' W^K, X' W^V of all heads, each [batch position d_model]."""
@@ -144,8 +152,9 @@ class MultiHeadAttention(Mixer):
             return F.linear(x_query, *self.joined).chunk(3, dim=-1)
         return self.w_q(x_query), self.w_k(x_key_value), self.w_v(x_key_value)
 
-    def fuse(self) -> None:
-        self.attend = sdpa_attend  # type: ignore[method-assign]
+    def fuse(self, seq_len: int | None = None) -> None:
+        if seq_len is None or seq_len > SHORT:
+            self.attend = sdpa_attend  # type: ignore[method-assign]
 
     def lay_out_for_reading(self) -> None:
         self.join_projections()

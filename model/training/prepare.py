@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from model import tokenizer as tokenizers
+from model.checkpoint import ZOO
 from model.config import ModelConfig
 from model.tokenizer import Tokenizer, special_names
 from model.training import bpe
@@ -34,11 +35,12 @@ def prepare(preset: Preset, folder: Path, data: Path, warm_start: Path | None = 
 
 
 def prepare_tokenizer(preset: Preset, folder: Path, data: Path, warm_start: Path | None) -> Tokenizer:
-    """The run's tokenizer: kept from before, taken from the warm start, or learned from the data."""
+    """The run's tokenizer: kept from before, taken from another model, or learned from the data."""
     config, ranks_file = preset.config, folder / "tokenizer.tiktoken"
     if not ranks_file.exists():
-        if warm_start is not None:
-            ranks_file.write_bytes((warm_start / "tokenizer.tiktoken").read_bytes())
+        taken = ZOO / preset.tokenizer if warm_start is None and preset.tokenizer else warm_start
+        if taken is not None:
+            ranks_file.write_bytes((taken / "tokenizer.tiktoken").read_bytes())
         else:
             n_ranks = config.vocab_size - len(special_names(config.family, config.mask_token))
             bpe.save_ranks(bpe.learn_ranks(task_of(config).texts(preset, data), n_ranks), ranks_file)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from model.config import ModelConfig
 from model.training.loss import SmoothingForm
@@ -35,7 +35,8 @@ class Preset:
     """A recipe. `batch_size` counts rows of a whole window, or padded target tokens where examples differ in length.
     `last_checkpoints` (how many, every how many steps) are averaged instead of an EMA. `token_dropout` is the fraction
     of a classifier's tokens that are replaced by PAD, drawn anew for every batch. `gap_share` is the fraction of the
-    tokens that a masked language model has to predict."""
+    tokens that a masked language model has to predict. `tokenizer` names a model of the zoo whose vocabulary it shares;
+    None: learned from its own data."""
 
     name: str
     config: ModelConfig
@@ -54,6 +55,7 @@ class Preset:
     last_checkpoints: tuple[int, int] | None = None
     token_dropout: float = 0.0
     gap_share: float = 0.15
+    tokenizer: str | None = None
 
     def check_data(self, data: Path) -> None:
         """Raise `ValueError` naming the files that `data` lacks."""
@@ -139,4 +141,29 @@ MASKED_LM = Preset(
     weight_decay=0.05,
 )  # fmt: skip
 
-PRESETS = {preset.name: preset for preset in (STORIES_GPT, TRANSLATE_ENJA, SENTIMENT_ENCODER, MASKED_LM)}
+
+def minis() -> list[Preset]:
+    """Models that differ from `mini-softmax` in one thing each, trained on the same batches in the same order."""
+    plain = replace(
+        STORIES_GPT,
+        name="mini-softmax",
+        config=replace(STORIES_GPT.config, n_layer=4, n_head=4, d_model=128, d_ff=512, max_seq_len=128, dropout=0.0),
+        batch_size=32,
+        tokenizer="stories-gpt",
+    )
+    changes: dict[str, dict[str, Any]] = {
+        "post-norm": {"norm_order": "post"},
+        "res-post": {"norm_order": "res-post"},
+        "sinusoidal": {"position": "sinusoidal"},
+        "no-position": {"position": "none"},
+        "relative": {"mechanism": "relative", "position": "none"},
+        "rotary": {"mechanism": "rotary", "position": "none"},
+        "single-head": {"n_head": 1},
+        **{name: {"mechanism": name} for name in ("aft-full", "aft-local", "aft-simple", "aft-conv")},
+        "wkv": {"mechanism": "wkv", "position": "none"},
+    }
+    others = [replace(plain, name=f"mini-{n}", config=replace(plain.config, **c)) for n, c in changes.items()]
+    return [plain, *others]
+
+
+PRESETS = {preset.name: preset for preset in (STORIES_GPT, TRANSLATE_ENJA, SENTIMENT_ENCODER, MASKED_LM, *minis())}

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from model import checkpoint
-from model.mechanisms import fuse_attention
+from model.mechanisms import fuse_attention, mixers
 from model.training.average import LastCheckpoints, MovingAverage
 from model.training.loss import cross_entropy
 from model.training.precision import PRECISIONS, Precision, faster, products_in
@@ -26,9 +26,6 @@ from model.training.run_state import Progress, load_state, save_state
 from model.training.task import Batch, Task
 from model.training.warm_start import begin_with, keep_vocabulary
 from model.transformer import Transformer, build
-
-SHORT = 128
-"""Up to this window, our own `attend` trains faster: the backward pass of the fused kernel costs more than it saves."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +83,11 @@ def seed_everything(run: Run) -> None:
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
-    """Weight decay applies to matrices, not to gains and biases."""
-    matrices = [p for p in model.parameters() if p.dim() >= 2]
-    vectors = [p for p in model.parameters() if p.dim() < 2]
-    return [{"params": matrices, "weight_decay": weight_decay}, {"params": vectors, "weight_decay": 0.0}]
+    """Weight decay applies to matrices, not to gains and biases, nor to what a mixer keeps from it."""
+    spared = {id(p) for mixer in mixers(model) for p in mixer.undecayed()}
+    decayed = [p for p in model.parameters() if p.dim() >= 2 and id(p) not in spared]
+    rest = [p for p in model.parameters() if p.dim() < 2 or id(p) in spared]
+    return [{"params": decayed, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
 
 
 class Trainer:
@@ -99,8 +97,7 @@ class Trainer:
         self.preset, self.run, self.task = preset, run, task
         self.model = build(preset.config).to(run.device)
         self.fresh = [] if run.warm_start is None else begin_with(self.model, run.warm_start)
-        if preset.config.max_seq_len > SHORT:
-            fuse_attention(self.model)
+        fuse_attention(self.model, preset.config.max_seq_len)
         self.average = (
             LastCheckpoints(self.model, *preset.last_checkpoints)
             if preset.last_checkpoints

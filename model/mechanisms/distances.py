@@ -1,0 +1,50 @@
+"""How far apart two positions are, and the skew: a matrix by distance becomes a matrix by key, without a gather."""
+
+from __future__ import annotations
+
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def apart(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    """j − i for each query i and key j: int64 [1|batch query key]; negative for earlier keys.
+
+    Position ids [1|batch query|key], so that a PAD that takes no position moves no distance.
+    """
+    return key_positions[:, None, :] - query_positions[:, :, None]
+
+
+def are_consecutive(positions: Tensor) -> bool:
+    """Whether these positions [1|batch position] are p, p + 1, … in one row."""
+    return len(positions) == 1 and bool((positions.diff() == 1).all())
+
+
+def skew(x: Tensor, n_key: int) -> Tensor:
+    """[.. query distance] → [.. query key]: row i moves i places to the left (Huang et al. 2018, section 3.4).
+
+    Column c of `x` is about a key c − (query_len − 1) places after the *first* query's first key, so that
+    out[i, j] = x[i, j − i + query_len − 1]. All distances of query_len queries and n_key keys are n_key + query_len − 1
+    columns. Under a causal mask, whose queries are the last query_len of n_key positions, the first n_key columns are
+    enough: what is then read beyond a row's end belongs to forbidden keys.
+
+    No element is copied one by one: in memory, out[i, j] is query_len − 1 + i · (columns − 1) + j elements from the
+    start of `x`, which is a matrix of one column less.
+    """
+    n_query, columns = x.shape[-2:]
+    if n_query == 1:
+        return x[..., :n_key]
+    flat = x.flatten(-2)[..., n_query - 1 :]
+    if columns == n_key:  # rows overlap by the one element that a forbidden key reads
+        return flat.unfold(-1, n_key, columns - 1)
+    rows = flat[..., : n_query * (columns - 1)].reshape(*x.shape[:-1], columns - 1)
+    return rows[..., :n_key]
+
+
+def unskew(x: Tensor) -> Tensor:
+    """[.. query key] → [.. query distance], the inverse: out[i, j − i + query_len − 1] = x[i, j], zeros elsewhere."""
+    n_query, n_key = x.shape[-2:]
+    if n_query == 1:
+        return x
+    columns = n_key + n_query - 1
+    flat = F.pad(x, (0, columns - 1 - n_key)).flatten(-2)
+    return F.pad(flat, (n_query - 1, 1)).reshape(*x.shape[:-1], columns)

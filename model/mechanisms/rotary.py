@@ -1,0 +1,80 @@
+"""Rotary positions (Su et al. 2021): q and k are turned by an angle that grows with the position, so that their product
+depends on how far apart they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from model.mechanisms.history import History
+from model.mechanisms.mixer import Identity, MixerDescription
+from model.mechanisms.softmax import IDENTITIES, ROLES, MultiHeadAttention
+from model.taps import Tap
+
+if TYPE_CHECKING:
+    from model.config import ModelConfig
+
+BASE = 10_000.0
+TURNED = {"q_rotated": ROLES["q"], "k_rotated": ROLES["k"]}
+
+
+class RotaryAttention(MultiHeadAttention):
+    """softmax(R_i q_i · R_j k_j / √d_k) (equation 16): R_p turns each pair (i, i + d_head/2) by p · 10000^(−2i/d_head).
+
+    Pairs as in Llama: the first half of a head's dimensions with the second. (R_i q) · (R_j k) = q · R_{j−i} k.
+    `q` and `k` are before the rotation, `q_rotated` and `k_rotated` after it. Values are not turned.
+    """
+
+    def __init__(self, d_model: int, n_head: int, dropout: float = 0.0) -> None:
+        super().__init__(d_model, n_head, dropout)
+        self.q_rotated, self.k_rotated = Tap(TURNED["q_rotated"]), Tap(TURNED["k_rotated"])
+
+    @staticmethod
+    def describe(config: ModelConfig) -> MixerDescription:
+        if config.d_head % 2:
+            raise ValueError(f"rotary positions turn pairs of dimensions; d_head={config.d_head} is odd")
+        plain = MultiHeadAttention.describe(config)
+        order = ("q", "k", "v", *TURNED, *(role for role in ROLES if role not in "qkv"))
+        return replace(
+            plain,
+            roles={role: (ROLES | TURNED)[role] for role in order},
+            identities=(Identity("scaled_product", tuple(TURNED), "scores"), *IDENTITIES[1:]),
+        )
+
+    def new_cache(self) -> History:  # type: ignore[override]
+        return History()
+
+    def forward(  # type: ignore[override]
+        self,
+        x_query: Tensor,
+        x_key_value: Tensor,
+        mask: Tensor,
+        query_positions: Tensor,
+        key_positions: Tensor,
+        is_pad: Tensor | None = None,
+        cache: History | None = None,
+    ) -> Tensor:
+        q, k, v = (self.split_heads(x) for x in self.project(x_query, x_key_value))
+        q, places = self.q(q), key_positions[..., None]  # batch head query d_head, 1|batch key 1
+        if cache is not None:
+            k, v, places = cache.append(k, v, places)
+        k, v = self.k(k), self.v(v)  # batch head key d_head
+        q, k = self.q_rotated(rotate(q, query_positions)), self.k_rotated(rotate(k, places[..., 0]))
+        return self.write(self.z(self.attend(q, k, v, mask)))
+
+
+def angles(positions: Tensor, d_head: int) -> Tensor:
+    """p · 10000^(−2i/d_head) for each position p and pair i: float64 [.. position d_head/2]."""
+    two_i = torch.arange(0, d_head, 2, dtype=torch.float64, device=positions.device)  # d_head/2
+    return positions[..., None] * BASE ** (-two_i / d_head)
+
+
+def rotate(x: Tensor, positions: Tensor) -> Tensor:
+    """Turn each pair of x [batch head position d_head] by its angle at its position id [1|batch position]."""
+    angle = angles(positions, x.shape[-1])[:, None]  # 1|batch 1 position d_head/2
+    cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)

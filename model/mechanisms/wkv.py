@@ -1,0 +1,181 @@
+"""RWKV-4's time mixing (Peng et al. 2023), what AFT led to: the weight of a key falls by the same factor with each
+position, so the sums over all earlier keys are a state of constant size.
+
+    wkv_t = (Σ_{i<t} e^{−(t−1−i)w + k_i} v_i + e^{u + k_t} v_t) / (Σ_{i<t} e^{−(t−1−i)w + k_i} + e^{u + k_t})
+
+(equation 16), w = e^decay > 0 and the bonus u for each feature. Our FFN stays: RWKV's channel mixing is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import torch
+from torch import Tensor, nn
+
+from model import masks
+from model.mechanisms.aft import ROLES, AttentionFree
+from model.mechanisms.distances import apart
+from model.mechanisms.folded import Folded
+from model.mechanisms.mixer import Identity, MixerDescription, Parameter
+from model.mechanisms.sums import exact
+
+if TYPE_CHECKING:
+    from model.config import ModelConfig
+
+NONE_OF = ("q", "position_bias")
+VECTORS = ("decay", "bonus", "mix_r", "mix_k", "mix_v")
+
+
+class Shifted(Folded):
+    """A state, and the input [batch 1 d_model] of the last real token, which the next token mixes with."""
+
+    last: Tensor | None = None
+
+    def select(self, rows: Tensor) -> None:
+        super().select(rows)
+        self.last = None if self.last is None else self.last[rows]
+
+    def copy(self) -> Shifted:
+        other = Shifted(self.reach, self.decay)
+        other.kept, other.seen, other.folded, other.last = self.kept, self.seen, self.folded, self.last
+        return other
+
+    @property
+    def nbytes(self) -> int:
+        return super().nbytes + (0 if self.last is None else self.last.nbytes)
+
+
+class Wkv(AttentionFree):
+    """r, k, v are projections of a mix of a token's input and the previous one's (token shift); σ(r) gates the mean.
+
+    Causal by construction: without the causal mask, later keys stay forbidden. The matrix form serves traces and any
+    mask; training runs the recurrence.
+    """
+
+    roles: ClassVar[Mapping[str, str]] = {role: dims for role, dims in ROLES.items() if role not in NONE_OF}
+
+    def __init__(self, d_model: int, n_head: int) -> None:
+        super().__init__(d_model, n_head)
+        del self.w_q
+        self.w_r, self.w_k, self.w_v, self.w_o = (nn.Linear(d_model, d_model, bias=False) for _ in range(4))
+        for name in VECTORS:
+            setattr(self, name, nn.Parameter(torch.empty(d_model)))
+        self.init_weights()
+
+    decay: Tensor
+    bonus: Tensor
+    mix_r: Tensor
+    mix_k: Tensor
+    mix_v: Tensor
+
+    @classmethod
+    def describe(cls, config: ModelConfig) -> MixerDescription:
+        if config.family != "decoder-only":
+            raise ValueError(f"wkv reads one stream in its order: decoder-only, not {config.family}")
+        return super().describe(config)
+
+    @classmethod
+    def parameters_by_role(cls) -> dict[str, Parameter]:
+        square = {f"w_{x}": Parameter(f"w_{x}.weight", "d_model d_model") for x in "rkvo"}
+        return square | {name: Parameter(name, "d_model") for name in VECTORS}
+
+    @classmethod
+    def identities(cls) -> tuple[Identity, ...]:
+        return tuple(one for one in super().identities() if one.op != "feature_softmax")
+
+    @classmethod
+    def build(cls, config: ModelConfig) -> Self:
+        return cls(config.d_model, config.n_head)
+
+    def init_weights(self) -> None:
+        """Decays from slow to fast over the features, so that some remember long from the start."""
+        d_model = len(self.decay)
+        nn.init.constant_(self.bonus, 0.5)
+        with torch.no_grad():
+            self.decay.copy_(torch.linspace(-5.0, 1.0, d_model))
+            for name in ("mix_r", "mix_k", "mix_v"):
+                getattr(self, name).copy_(torch.linspace(0.0, 1.0, d_model) ** 0.5)
+
+    def new_cache(self) -> Shifted:
+        return Shifted(0, self.by_head(self.decay.exp()))
+
+    def bias(self, query_positions: Tensor, key_positions: Tensor) -> None:
+        """It depends on the feature too: `logits` has it."""
+
+    def forward(  # type: ignore[override]
+        self,
+        x_query: Tensor,
+        x_key_value: Tensor,
+        mask: Tensor,
+        query_positions: Tensor,
+        key_positions: Tensor,
+        is_pad: Tensor | None = None,
+        cache: Shifted | None = None,
+    ) -> Tensor:
+        x, before = x_query, self.shift(x_query, is_pad, cache)  # batch query d_model
+        r, k, v = (
+            self.split(matrix(torch.lerp(before, x, mix)))
+            for matrix, mix in ((self.w_r, self.mix_r), (self.w_k, self.mix_k), (self.w_v, self.mix_v))
+        )
+        places = key_positions[..., None]
+        if cache is not None:
+            k, v, places, mask = cache.attend(k, v, places, mask, any(tap.wanted for tap in self.taps_by_key()))
+        k, v = self.k(k), self.v(v)  # batch head key d_head
+        later = masks.causal(mask.shape[-2], mask.shape[-1], mask.device)
+        if self.factored and torch.equal(mask[0, 0], later) and len(mask) == 1:
+            mixed = recurrent(k, v, self.by_head(self.decay.exp()), self.by_head(self.bonus))
+        else:
+            allowed = masks.allowed(self.see_mask(mask | later))
+            mixed = self.average(self.logits(k, query_positions, places[..., 0]), v, allowed)
+        z = self.z(self.gate(r.sigmoid()) * self.mixed(mixed))  # batch head query d_head
+        return self.attn_out(self.w_o(z.transpose(1, 2).flatten(-2)))  # type: ignore[no-any-return]
+
+    def shift(self, x: Tensor, is_pad: Tensor | None, cache: Shifted | None) -> Tensor:
+        """The input of the real token before each one, zeros before the first: [batch position d_model]."""
+        batch, n, _ = x.shape
+        first = torch.zeros_like(x[:, :1]) if cache is None or cache.last is None else cache.last
+        every = torch.cat((first, x), 1)  # batch 1+position d_model
+        real = torch.ones(batch, n, dtype=torch.bool, device=x.device) if is_pad is None else ~is_pad
+        latest = (torch.arange(1, n + 1, device=x.device) * real).cummax(1).values  # batch position
+        rows = torch.arange(batch, device=x.device)[:, None]
+        if cache is not None:
+            cache.last = every[rows, latest[:, -1:]]
+        return every[rows, torch.cat((torch.zeros_like(latest[:, :1]), latest[:, :-1]), 1)]
+
+    def logits(self, k: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
+        """k_i − (t − 1 − i)w, and k_t + u for a token's own: [batch head query key d_head].
+
+        The queries are the last positions of the keys. Positions count real tokens, which is how far a weight falls.
+        """
+        n_query, n_key = query_positions.shape[-1], k.shape[-2]
+        between = (-apart(query_positions, key_positions) - 1).clamp(min=0)[:, None, :, :, None]
+        fallen = k[:, :, None] - between * self.by_head(self.decay.exp())[:, None, None]
+        own = torch.eye(n_query, dtype=torch.bool, device=k.device)
+        own = torch.cat((own.new_zeros(n_query, n_key - n_query), own), -1)[..., None]  # query key 1
+        return torch.where(own, k[:, :, None] + self.by_head(self.bonus)[:, None, None], fallen)
+
+    def by_head(self, x: Tensor) -> Tensor:
+        """[d_model] → [head d_head]"""
+        return x.view(self.n_head, -1)
+
+
+def recurrent(k: Tensor, v: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    """wkv_t for every t [batch head position d_head] under the causal mask, one position after the other.
+
+    k, v [batch head position d_head], w, u [head d_head]. The state is the two sums divided by e^top, the largest
+    exponent so far.
+    """
+    k, v = exact(k), exact(v)
+    a, b = torch.zeros_like(v[..., 0, :]), torch.zeros_like(v[..., 0, :])
+    top = torch.full_like(a, -torch.inf)
+    out = []
+    for k_t, v_t in zip(k.unbind(-2), v.unbind(-2), strict=True):
+        here = torch.maximum(top, k_t + u)
+        e_state, e_own = (top - here).exp(), (k_t + u - here).exp()
+        out.append((e_state * a + e_own * v_t) / (e_state * b + e_own))
+        later = torch.maximum(top - w, k_t)
+        e_state, e_own = (top - w - later).exp(), (k_t - later).exp()
+        a, b, top = e_state * a + e_own * v_t, e_state * b + e_own, later
+    return torch.stack(out, -2)
