@@ -1,10 +1,11 @@
 /** What a reader can do with the picture, as changes of the page's state. */
 
 import { toggled } from "../model/cuts.js";
+import { position } from "../model/selection.js";
 import { replace } from "../ui/dom.js";
 import { choosing } from "./choice.js";
 import { looksAt } from "./edges.js";
-import { opening, openLayer } from "./own.js";
+import { isDeep, opening, openingHead, openLayer, outward } from "./own.js";
 import { headWords } from "./sentence.js";
 import { previewOf } from "./shown_heads.js";
 import { lineWords, placeWords } from "./tell.js";
@@ -25,14 +26,25 @@ export function actionsOf(newest, told, previewed) {
     cut: cuttable ? (line) => toggle([line]) : null,
     cutAll: ({ side }, token) => cuttable && toggle(looksAt(told.before?.[0] ?? told.rolled[0], told.row, side, token)),
     preview(scene, head) {
-      const shown = head && previewOf(trace, told, scene, head);
+      const { trace, state } = newest();
+      const query = head && isOpen(state, trace, head) ? position(state, trace).query : undefined;
+      const shown = head && previewOf(trace, told, scene, head, query);
       previewed.hidden = !shown;
       if (shown) replace(previewed, headWords(shown));
       return shown;
     },
     zoom: (layer) => actions.set(opening(layer, openLayer(actions.get(), told.rolled))),
-    openHead: ({ attention, layer, head }) => actions.set({ attention, layer, head, view: "weights" }),
+    openHead: (head) => actions.set(openingHead(head)),
+    back() {
+      const patch = outward(actions.get(), openLayer(actions.get(), told.rolled));
+      if (patch) actions.set(patch);
+      return patch !== null;
+    },
     tell: (line) => lineWords(told, line),
     read: (scene, place) => placeWords(told, scene, place),
   };
 }
+
+/** Whether this head is open in the picture. @param {import("../state/store.js").State} state @param {import("../data/model_trace.js").ModelTrace} trace @param {import("./heads.js").Head} head */
+const isOpen = (state, trace, { attention, layer, head }) =>
+  isDeep(state) && trace.attention.id === attention && state.layer === layer && state.head === head;

@@ -14,7 +14,8 @@ import { inside } from "./pointer.js";
  * @typedef {import("./layout.js").Band} Band
  * @typedef {import("./heads.js").Head} Head
  * @typedef {{told: import("./told.js").Told, bars: import("./draw.js").Bar[], trace: import("../data/model_trace.js").ModelTrace,
- *   heads: string|null, open: import("./own.js").Open|null}} Shown  `heads`: the attention whose heads are drawn; null: the last
+ *   heads: string|null, open: import("./own.js").Open|null, head: Head|null}} Shown  `heads`: the attention whose heads are drawn; null: the last;
+ *   `head`: the one that is open in the picture
  * @typedef {Object} Actions  what a reader can do here; each may find that there is nothing to do
  * @property {(band: Band, token: number) => void} choose
  * @property {(band: Band) => boolean} chooses  whether its tokens have an answer of their own
@@ -22,6 +23,7 @@ import { inside } from "./pointer.js";
  * @property {(band: Band, token: number) => void} cutAll  every look of the chosen token at this one
  * @property {(scene: Scene, head: Head|null) => ReturnType<typeof import("./shown_heads.js").previewOf>} preview  shows one head; null: none
  * @property {(head: Head) => void} openHead  its matrix
+ * @property {() => boolean} back  one step out; false: this is the whole model
  * @property {(layer: import("./own.js").Open|null) => void} zoom  opens a layer, or closes it; null: closes any
  * @property {(line: Line) => string[]} tell  a line in words
  * @property {(scene: Scene, place: Place) => string} read  a place in words
@@ -35,7 +37,6 @@ const emptyBoard = () => ({
   hovered: /** @type {Line|null} */ (null),
   cursor: /** @type {Place|null} */ (null),
   preview: /** @type {ReturnType<Actions["preview"]>} */ (null),
-  pinned: /** @type {Head|null} */ (null),
   time: 1, // of Watch
   /** @type {Set<string>} stack and first token of each fold that the reader has opened */
   unfolded: new Set(),
@@ -63,7 +64,7 @@ export function createBoard(parts) {
     board.scene = layoutOf(rolled, row, frame);
     if (before) board.scene.ghosts = ghostsOf(cuts, board.scene, layoutOf(before, row, frame), before);
     Object.assign(board, { hovered: null, cursor: board.cursor && inside(board.scene, board.cursor) });
-    board.preview = board.actions?.preview(board.scene, board.pinned) ?? null;
+    board.preview = board.actions?.preview(board.scene, shown.head) ?? null;
     update(scissors, { hidden: true });
     tip.hidden = true;
     showEffects();
@@ -78,6 +79,7 @@ export function createBoard(parts) {
 
   function showSame() {
     showEffects();
+    if (board.shown?.head && board.scene) board.preview = board.actions?.preview(board.scene, board.shown.head) ?? null;
     repaint();
   }
 
@@ -99,7 +101,6 @@ export function createBoard(parts) {
       const was = board.shown;
       if (was?.told.rolled[0].river !== shown.told.rolled[0].river) board.unfolded.clear();
       Object.assign(board, { shown, actions });
-      if (was?.trace.key !== shown.trace.key) board.pinned = null;
       if (was && sameLayout(was, shown)) showSame();
       else layout();
     },
@@ -122,6 +123,6 @@ function sameLayout(was, now) {
     was.bars.length === now.bars.length &&
     was.trace.key === now.trace.key &&
     was.heads === now.heads &&
-    sameValue(was.open, now.open)
+    sameValue([was.open, was.head], [now.open, now.head])
   );
 }

@@ -1,8 +1,9 @@
 /** What the picture depends on: while none of it changes, nothing is drawn anew. No DOM. */
 
+import { position } from "../model/selection.js";
 import { sameValue } from "../state/own.js";
 import { chosenRow } from "./choice.js";
-import { own } from "./own.js";
+import { isDeep, own } from "./own.js";
 
 /** @typedef {import("../data/model_trace.js").ModelTrace} ModelTrace  @typedef {import("../state/store.js").State} State */
 
@@ -10,9 +11,10 @@ import { own } from "./own.js";
 function partsOf(trace, state) {
   const { explained, uncut, predictions, classes, attentions } = trace;
   const row = chosenRow(state, trace);
+  const head = isDeep(state) ? [trace.attention.id, state.layer, state.head, position(state, trace).query] : null;
   return {
     answers: [explained.route, explained.lens, predictions[row], classes, uncut?.route, uncut?.predictions[row]],
-    values: [trace.key, attentions.length, row, state.theme, state.type, state.lang, own.of(state)],
+    values: [trace.key, attentions.length, row, state.theme, state.type, state.lang, own.of(state), head],
   };
 }
 

@@ -1,31 +1,23 @@
 /** What pointer and keyboard mean on the picture. */
 
 import { setText, update } from "../ui/dom.js";
+import { listenToGestures } from "./gestures.js";
 import { squareAt } from "./heads.js";
-import { hitAt, moved, widestAt } from "./pointer.js";
+import { hitAt, layerAt, moved, titleAt, widestAt } from "./pointer.js";
+import { createPreviews } from "./previews.js";
 
 /**
  * @typedef {import("./board.js").Board} Board  @typedef {import("./layout.js").Scene} Scene  @typedef {import("./lines.js").Line} Line
  * @typedef {import("./pointer.js").Place} Place  @typedef {import("./heads.js").Head} Head
  */
 
-/** So long the pointer rests on a head before it is shown. Milliseconds. */
-const REST = 80;
-
-/** A touch that moves this far across is a swipe. Pixels. */
-const SWIPE = 40;
-
-/** Turns of the wheel that follow each other this fast are one. Milliseconds. */
-const ONE_TURN = 350;
-
 /**
  * @param {import("./parts.js").BoardParts} parts @param {Board} board
  * @param {{repaint: () => void, choose: (band: number, row: number) => void}} on
  */
 export function listen({ canvas, tip, scissors, readout }, board, { repaint, choose }) {
-  const previews = listenToHeads(canvas, board, repaint);
-  listenToWheel(canvas, board);
-  listenToSwipes(canvas, board);
+  const previews = createPreviews(board, repaint);
+  listenToGestures(canvas, board);
 
   /** @param {PointerEvent} event */
   function hover({ offsetX, offsetY }) {
@@ -53,11 +45,11 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
     if (!scene || !actions || event.ctrlKey || event.metaKey || event.altKey) return;
     const at = board.cursor ?? startOf(scene);
     const next = moved(scene, at, event.key);
-    if (event.key === "Escape" && (board.cursor || board.pinned)) {
-      board.cursor = null;
-      previews.pin(null);
-    } else if (event.key === "Escape" && board.shown?.open) actions.zoom(null);
-    else if (event.key === "Enter" || event.key === " ") choose(at.band, at.row);
+    if (event.key === "Escape") {
+      if (board.cursor) board.cursor = null;
+      else if (!actions.back()) return;
+    } else if (event.key === "Enter" || event.key === " ") choose(at.band, at.row);
+    else if (event.key === "+") actions.zoom(layerAt(scene, at));
     else if (event.key === "Delete" || event.key === "Backspace") deleteAt(board, at, event.shiftKey);
     else if (next) {
       board.cursor = board.cursor ? next : at;
@@ -79,7 +71,7 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
   canvas.addEventListener("click", ({ offsetX, offsetY }) => {
     if (!board.scene) return;
     const square = squareAt(board.scene.squares, offsetX, offsetY);
-    if (square) return previews.pin(square);
+    if (square) return previews.open(square);
     const title = titleAt(board.scene, offsetX, offsetY);
     if (title) return board.actions?.zoom(title);
     const { line, label } = hitAt(board.scene, offsetX, offsetY);
@@ -97,91 +89,6 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
     if (place) board.actions?.cutAll(place, place.rows[Number(row)].from);
   });
   scissors.parentElement?.addEventListener("pointerleave", () => update(scissors, { hidden: true }));
-}
-
-/** A head is shown while the pointer rests on it, and stays when it is clicked. @param {HTMLCanvasElement} canvas @param {Board} board @param {() => void} repaint */
-function listenToHeads(canvas, board, repaint) {
-  let timer = 0;
-  let over = /** @type {Head|null} */ (null);
-  /** @param {Head|null} head */
-  const show = (head) => {
-    if (!board.scene || !board.actions) return;
-    board.preview = board.actions.preview(board.scene, head);
-    repaint();
-  };
-  return {
-    /** @param {Head|null} head */
-    over(head) {
-      if (head === over) return;
-      over = head;
-      clearTimeout(timer);
-      if (head) timer = Number(setTimeout(() => show(head), REST));
-      else if (board.preview) show(board.pinned);
-    },
-    /** @param {Head|null} head */
-    pin(head) {
-      clearTimeout(timer);
-      const same =
-        head && board.pinned && ["attention", "layer", "head"].every((name) => head[name] === board.pinned?.[name]);
-      board.pinned = same ? null : head;
-      show(board.pinned);
-      if (board.pinned) board.actions?.openHead(board.pinned);
-    },
-  };
-}
-
-/** The layer whose title is at a point. @param {Scene} scene @param {number} x @param {number} y @returns {import("./own.js").Open|null} */
-function titleAt({ bands }, x, y) {
-  for (const { stack, columns, top } of bands) {
-    const layer = y < top - 4 && y > top - 32 ? columns.findIndex(({ x0, x1 }) => x >= x0 && x < x1) : -1;
-    if (layer >= 0) return { stack, layer };
-  }
-  return null;
-}
-
-/** The layer at a point, above or below its rows too. @param {Scene} scene @param {number} x @param {number} y @returns {import("./own.js").Open|null} */
-function layerUnder({ bands }, x, y) {
-  for (const { stack, columns, top } of bands) {
-    const layer = columns.findIndex(({ x0, x1 }) => x >= x0 && x < x1);
-    if (layer >= 0 && y > top - 32) return { stack, layer };
-  }
-  return null;
-}
-
-/** Ctrl or ⌘ and the wheel, and pinching, open the layer under the pointer, and close it. @param {HTMLCanvasElement} canvas @param {Board} board */
-function listenToWheel(canvas, board) {
-  let turned = 0;
-  canvas.addEventListener(
-    "wheel",
-    (event) => {
-      if (!(event.ctrlKey || event.metaKey) || !board.scene) return;
-      event.preventDefault();
-      const now = performance.now();
-      if (now - turned < ONE_TURN) return;
-      turned = now;
-      const open = board.shown?.open;
-      if (event.deltaY > 0 && open) board.actions?.zoom(null);
-      if (event.deltaY < 0 && !open) board.actions?.zoom(layerUnder(board.scene, event.offsetX, event.offsetY));
-    },
-    { passive: false },
-  );
-}
-
-/** On a phone, a swipe opens the next layer or the one before. @param {HTMLCanvasElement} canvas @param {Board} board */
-function listenToSwipes(canvas, board) {
-  let [x, y] = [NaN, NaN];
-  canvas.addEventListener("pointerdown", (event) => {
-    [x, y] = event.pointerType === "mouse" ? [NaN, NaN] : [event.clientX, event.clientY];
-  });
-  canvas.addEventListener("pointerup", ({ clientX, clientY }) => {
-    const [right, down] = [clientX - x, clientY - y];
-    const { scene, shown, actions } = board;
-    if (!scene || scene.only === null || !(Math.abs(right) > Math.max(SWIPE, 2 * Math.abs(down)))) return;
-    const [{ stack, columns }] = scene.bands;
-    const open = shown?.open?.stack === stack ? shown.open.layer : null;
-    const layer = open === null ? columns.length - 1 : open + (right < 0 ? 1 : -1);
-    if (columns[layer]) actions?.zoom({ stack, layer });
-  });
 }
 
 /** @param {Board} board @param {Place} at @param {boolean} all */

@@ -1,22 +1,59 @@
-/** What a link says of the river beside the run. */
+/** What a link says of the river beside the run, and the way into the model and back. */
 
-import { onOff, text } from "../state/fields.js";
+import { choice, onOff, text } from "../state/fields.js";
 import { ownState } from "../state/own.js";
 
-/** `shown`: folded away, it asks for nothing and measures nothing. `heads`: whose heads are drawn, where a stack has several attentions; `layer`: the open one, as stack.layer. */
-export const own = ownState("river", { shown: onOff(true), heads: text(null), layer: text(null) });
+/**
+ * `shown`: folded away, it asks for nothing and measures nothing. `heads`: whose heads are drawn, where a stack has several
+ * attentions; `layer`: the open one, as stack.layer; `depth`: whether the page's open head is opened in the picture, and
+ * its chosen cell, too.
+ */
+export const own = ownState("river", {
+  shown: onOff(true),
+  heads: text(null),
+  layer: text(null),
+  depth: choice("layers", "head", "cell"),
+});
 
-/** @typedef {{stack: string, layer: number}} Open */
+/** @typedef {{stack: string, layer: number}} Open  @typedef {import("../state/store.js").State} State */
 
-/** The open layer, if the model has it. @param {{own: import("../state/own.js").OwnValues}} state @param {import("./reach.js").Reach[]} rolled @returns {Open|null} */
+/** Whether a head is open in the picture. @param {Pick<State, "own">} state */
+export const isDeep = (state) => own.of(state).depth !== "layers";
+
+/** The inspector explains a weight of the open head, whatever station is open below. @param {State} state @returns {State} */
+export const asOfWeights = (state) => ({ ...state, view: "river" });
+
+/** The open layer, if the model has it: that of the open head. @param {State} state @param {import("./reach.js").Reach[]} rolled @returns {Open|null} */
 export function openLayer(state, rolled) {
-  const [stack, layer] = (own.of(state).layer ?? "").split(".");
+  const [stack, layer] = isDeep(state) ? headsLayer(state, rolled) : (own.of(state).layer ?? "").split(".");
   const known = rolled.find(({ river }) => river.stack === stack)?.river;
   return known && /^\d+$/.test(layer ?? "") && Number(layer) < known.layers ? { stack, layer: Number(layer) } : null;
 }
 
+/** @param {State} state @param {import("./reach.js").Reach[]} rolled @returns {[string, string]} */
+function headsLayer({ attention, layer }, rolled) {
+  const reach = rolled.find(({ flows }) => flows.some(({ flow }) => flow.attention === attention)) ?? rolled[0];
+  return [reach.river.stack, String(layer)];
+}
+
+/** @param {Open} open */
+const named = ({ stack, layer }) => `${stack}.${layer}`;
+
 /** The change that opens a layer, or closes it if it is open. @param {Open|null} open @param {Open|null} now */
 export const opening = (open, now) =>
-  own.patch({
-    layer: open && !(now?.stack === open.stack && now.layer === open.layer) ? `${open.stack}.${open.layer}` : null,
-  });
+  own.patch({ depth: "layers", layer: open && !(now && named(now) === named(open)) ? named(open) : null });
+
+/** The change that opens one head in the picture. @param {import("./heads.js").Head} head */
+export const openingHead = ({ attention, layer, head }) => ({
+  attention,
+  layer,
+  head,
+  ...own.patch({ depth: "head" }),
+});
+
+/** The change that leads one step out: from a cell to its head, to its layer, to the whole model; null: this is the whole. @param {State} state @param {Open|null} open */
+export function outward(state, open) {
+  if (!open) return null;
+  if (own.of(state).depth === "cell") return own.patch({ depth: "head" });
+  return own.patch({ depth: "layers", layer: isDeep(state) ? named(open) : null });
+}

@@ -83,7 +83,7 @@ function lensOf({ trace, told }) {
 const lensTitleOf = ({ classes }) => t(classes ? "river.so_far" : "river.next");
 
 /** The room that a window has for the picture. @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Board} board @returns {import("./layout.js").Frame} */
-export function frameOf(canvas, { told, trace, bars, heads, open }, width, { unfolded }) {
+export function frameOf(canvas, { told, trace, bars, heads, open, head }, width, { unfolded }) {
   const phone = width < PHONE;
   const { type, font } = currentLook();
   const pen = penOf(canvas);
@@ -100,10 +100,10 @@ export function frameOf(canvas, { told, trace, bars, heads, open }, width, { unf
   const last = told.rolled[0].river.layers - 1;
   return {
     ...{ width, labels, type, answers: bars.length, unfolded: opened },
-    room: Math.min(440, Math.max(240, innerHeight * 0.44)),
+    room: head ? innerHeight * 0.3 : Math.min(440, Math.max(240, innerHeight * 0.44)),
     right: (phone ? 96 : 190) * type,
     fat: phone ? 36 : 44,
-    heads: headsOf(trace, told, heads),
+    heads: head ? [] : headsOf(trace, told, heads),
     headRoom: Math.min(300, Math.max(256, innerHeight * 0.33)),
     open,
     openShare: phone ? 0.72 : 0.52,

@@ -3,6 +3,7 @@
 import { lazily } from "../data/lazily.js";
 import { answersTokens, can } from "../model/description.js";
 import { atLeast } from "../state/levels.js";
+import { loadZoom, zoomNeeds } from "./deep.js";
 import { own } from "./own.js";
 
 const drawing = lazily(() => import("./draw_panel.js"));
@@ -19,11 +20,11 @@ export default {
   own,
   needs(state, model) {
     if (away(state)) return [];
-    return [...(answersTokens(model) ? ["prediction"] : []), "explain:route", "uncut"];
+    return [...(answersTokens(model) ? ["prediction"] : []), "explain:route", "uncut", ...zoomNeeds(state, model)];
   },
   also: (state, model) => (!away(state) && can(model, "lens") ? ["explain:lens"] : []),
-  load: async (state) => {
-    if (!state || !away(state)) await drawing.load();
+  load: async (state, model) => {
+    if (!state || !away(state)) await Promise.all([drawing.load(), loadZoom(state, model)]);
   },
   draw(root, trace, state, actions) {
     root.hidden = away(state);

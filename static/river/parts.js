@@ -38,6 +38,7 @@ export function buildParts(root) {
     dataset: { testid: "river-scrub" },
   });
   const sentence = h("div", { class: "sentences" }, says, previewed);
+  const zoom = h("div", { class: "river-zoom", hidden: true, dataset: { testid: "river-zoom" } });
   const steps = h("nav", { class: "river-steps", "aria-label": t("river.steps"), hidden: true });
   const top = h("div", { class: "river-top" }, sentence, writing);
   replace(
@@ -46,10 +47,27 @@ export function buildParts(root) {
     top,
     steps,
     board.box,
+    zoom,
     h("div", { class: "foot" }, watch, scrub, restore, choice, legend),
     table,
   );
-  return { about, says, steps, previewed, choice, table, legend, restore, board, next, write, writing, watch, scrub };
+  return {
+    about,
+    says,
+    steps,
+    zoom,
+    previewed,
+    choice,
+    table,
+    legend,
+    restore,
+    board,
+    next,
+    write,
+    writing,
+    watch,
+    scrub,
+  };
 }
 
 function buildBoard() {

@@ -77,3 +77,21 @@ export function layerAt({ bands }, { band, layer }) {
   const beyond = layer - bands[band].columns.length;
   return beyond < 0 ? { stack: bands[band].stack, layer } : { stack: bands[0].stack, layer: beyond };
 }
+
+/** The layer whose title is at a point. @param {Scene} scene @param {number} x @param {number} y @returns {import("./own.js").Open|null} */
+export function titleAt({ bands }, x, y) {
+  for (const { stack, columns, top } of bands) {
+    const layer = y < top - 4 && y > top - 32 ? columns.findIndex(({ x0, x1 }) => x >= x0 && x < x1) : -1;
+    if (layer >= 0) return { stack, layer };
+  }
+  return null;
+}
+
+/** The layer at a point, above or below its rows too. @param {Scene} scene @param {number} x @param {number} y @returns {import("./own.js").Open|null} */
+export function layerUnder({ bands }, x, y) {
+  for (const { stack, columns, top } of bands) {
+    const layer = columns.findIndex(({ x0, x1 }) => x >= x0 && x < x1);
+    if (layer >= 0 && y > top - 32) return { stack, layer };
+  }
+  return null;
+}

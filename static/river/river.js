@@ -6,9 +6,10 @@ import { t } from "../ui/i18n.js";
 import { actionsOf } from "./actions.js";
 import { barsOf } from "./answers.js";
 import { createBoard } from "./board.js";
+import { zooming } from "./deep.js";
 import { samePicture } from "./depends.js";
 import { createMeasuring } from "./measuring.js";
-import { openLayer, own } from "./own.js";
+import { isDeep, openLayer, outward, own } from "./own.js";
 import { gathersWords, saysWords, sentenceOf } from "./sentence.js";
 import { choicesOf } from "./shown_heads.js";
 import { stageOf } from "./stages.js";
@@ -32,6 +33,10 @@ export function createRiver(parts) {
   const rolls = { rolled: rolledOnce(), before: rolledOnce() };
   const measuring = createMeasuring(soon);
   const writing = createWriting(parts);
+  function back() {
+    const patch = now && last && outward(now.state, openLayer(now.state, last.rolled));
+    if (patch) now?.actions.set(patch);
+  }
   const watch = createWatch(parts, (time) => {
     board.watch(time);
     if (now && last) playWords(parts.previewed, last, now.trace.model.description.predicts, time);
@@ -66,9 +71,10 @@ export function createRiver(parts) {
     const { heads } = own.of(state);
     drawChoice(parts.choice, choicesOf(trace, told), heads, actions);
     const open = openLayer(state, told.rolled);
-    drawSteps(parts.steps, trace.model, open, actions);
+    const head = isDeep(state) ? { attention: trace.attention.id, layer: state.layer, head: state.head } : null;
+    drawSteps(parts.steps, now, told, open);
     board.show(
-      { told, trace, heads, open, bars: barsOf(told, BARS) },
+      { told, trace, heads, open, head, bars: barsOf(told, BARS) },
       actionsOf(() => /** @type {Now} */ (now), told, parts.previewed),
     );
     drawTable(parts.table, () => board.lines().map((line) => entryOf(told, line)));
@@ -80,6 +86,8 @@ export function createRiver(parts) {
       const same = now !== null && samePicture(now, newest);
       now = newest;
       if (!same) render();
+      parts.zoom.hidden = !isDeep(newest.state);
+      if (isDeep(newest.state)) zooming.draw(parts.zoom, newest, back);
     },
 
     /** It is not shown: nothing is measured. */

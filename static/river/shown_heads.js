@@ -56,16 +56,15 @@ export function queryOf(trace, { rolled, row }, { attention: id }) {
 }
 
 /**
- * One head's weights for its query, as lines and in numbers; null where it has no picture.
- * @param {ModelTrace} trace @param {Told} told @param {Scene} scene @param {Head} head
+ * One head's weights for a query, as lines and in numbers; null where it has no picture.
+ * @param {ModelTrace} trace @param {Told} told @param {Scene} scene @param {Head} head @param {number} [row]  the query
  */
-export function previewOf(trace, told, scene, head) {
+export function previewOf(trace, told, scene, head, row = queryOf(trace, told, head)) {
   const attention = trace.attentions.find(({ id }) => id === head.attention);
   const picture = trace.picture(head.layer, head.head, head.attention);
   const from = scene.bands.findIndex(({ side }) => side === attention?.keys);
   const to = scene.bands.findIndex(({ stack }) => stack === attention?.stack);
   if (!picture || from < 0 || to < 0) return null;
-  const row = queryOf(trace, told, head);
   const weights = Array.from(picture.data.subarray(row * picture.n_key, (row + 1) * picture.n_key), (one) => one / 255);
   const key = weights.indexOf(Math.max(...weights));
   return {

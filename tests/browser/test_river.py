@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import loaded, serious, wait_for_run
+from tests.browser.helpers import loaded, matrix_shown, serious, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -328,12 +328,55 @@ def test_a_head_is_shown_while_the_pointer_rests_on_it(page: "Page") -> None:
     expect(page.get_by_test_id("river-head")).to_be_hidden()
 
 
-def test_a_click_on_a_head_opens_its_matrix(page: "Page") -> None:
+def test_a_head_opens_in_place_down_to_the_arithmetic_of_a_cell_and_back(page: "Page") -> None:
     show(page, f"view=tokens&text={TEXT}")
-    page.mouse.click(*square_of(page, {"layer": 2, "head": 3}))
-    expect(page.locator("#opened h1:visible")).to_contain_text("Layer 2 · Head 3")
-    page.mouse.move(5, 5)
-    expect(page.get_by_test_id("river-head")).to_contain_text("Layer 2, head 3")
+    page.mouse.click(*square_of(page, {"layer": 5, "head": 5}))
+    page.wait_for_function("() => location.search.includes('river.depth=head')")
+    zoom, steps = page.get_by_test_id("river-zoom"), page.locator(".river-steps")
+    frame = zoom.get_by_test_id("matrix")
+    expect(frame).to_be_visible()
+    expect(steps).to_contain_text("The whole model › layer 5 › head 5")
+    expect(page.get_by_test_id("river-head")).to_contain_text("Layer 5, head 5: red₂ looks most at ball")
+    assert "view=tokens" in page.url, "nothing below has moved"
+    weights = matrix_shown(frame)["z"]
+    frame.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(zoom.get_by_test_id("why-title")).to_be_visible()
+    expect(steps).to_contain_text("head 5 › red₂ → red₁")
+    assert float(zoom.locator(".figures dd").first.inner_text()) == pytest.approx(weights[13][3], rel=1e-3)
+    page.reload()
+    expect(zoom.get_by_test_id("why-title")).to_be_visible()
+    assert serious(page, '[data-panel="river"]') == []
+    frame.focus()
+    page.keyboard.press("Escape")
+    expect(zoom.get_by_test_id("why-title")).to_be_hidden()
+    page.keyboard.press("Escape")
+    expect(zoom).to_be_hidden()
+    expect(steps).to_contain_text("layer 5 › LayerNorm")
+    page.get_by_test_id("river-back").click()
+    expect(steps).to_be_hidden()
+
+
+def test_the_wheel_leads_in_and_out(page: "Page") -> None:
+    show(page)
+    turn = """async (canvas, [up, head]) => {
+      const { squares, bands } = (await import('/static/river/board.js')).sceneOf(canvas);
+      const one = head ? squares.find(({ layer, head }) => layer === 3 && head === 1) : bands[0].columns[3];
+      const { left, top } = canvas.getBoundingClientRect();
+      const [x, y] = head ? [one.x + 5, one.y + 5] : [one.x0 + 30, bands[0].top + 20];
+      const at = { clientX: left + x, clientY: top + y, ctrlKey: true, deltaY: up ? -50 : 50, cancelable: true };
+      canvas.dispatchEvent(new WheelEvent('wheel', at));
+      await new Promise((done) => setTimeout(done, 400)); // turns that follow each other faster are one
+    }"""
+    picture = page.get_by_test_id("river")
+    picture.evaluate(turn, [True, False])
+    page.wait_for_function("() => location.search.includes('river.layer=main.3')")
+    picture.evaluate(turn, [True, True])
+    expect(page.get_by_test_id("river-zoom")).to_be_visible()
+    picture.evaluate(turn, [False, False])
+    expect(page.get_by_test_id("river-zoom")).to_be_hidden()
+    picture.evaluate(turn, [False, False])
+    page.wait_for_function("() => !location.search.includes('river.layer')")
 
 
 def test_a_decoder_shows_one_of_its_attentions_at_a_time(page: "Page") -> None:

@@ -1,0 +1,41 @@
+/** A head in the place of all heads: its matrix, and the arithmetic of one of its cells. */
+
+import why from "../panels/inspector/inspector.js";
+import { drawWeights } from "../stations/query_key.js";
+import { h, perRoot } from "../ui/dom.js";
+import { t } from "../ui/i18n.js";
+import { listenToZoom } from "./gestures.js";
+import { asOfWeights, own } from "./own.js";
+
+/** @typedef {import("./river.js").Now} Now */
+
+const partsOf = perRoot((root) => {
+  const parts = {
+    matrix: h("div", { class: "zoom-matrix" }),
+    why: h("div", { class: "panel inspector zoom-why", dataset: { testid: "river-why" } }),
+    now: /** @type {Now|null} */ (null),
+    back: () => {},
+  };
+  root.append(parts.matrix, parts.why);
+  listenToZoom(root, (inward) => (inward ? parts.now?.actions.set(own.patch({ depth: "cell" })) : parts.back()));
+  root.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    event.preventDefault();
+    parts.back();
+  });
+  return parts;
+});
+
+/** @param {HTMLElement} root @param {Now} now @param {() => void} back  one step out */
+export function draw(root, now, back) {
+  const parts = partsOf(root);
+  Object.assign(parts, { now, back });
+  const { trace, state, actions } = now;
+  const { detail } = trace;
+  parts.why.hidden = own.of(state).depth !== "cell";
+  if (!detail?.overview) return;
+  /** A chosen cell opens its arithmetic. @param {import("../state/store.js").Patch} patch */
+  const set = (patch) => actions.set({ ...patch, ...own.patch({ depth: "cell" }) });
+  drawWeights(parts.matrix, trace, state, { ...actions, set }, { id: "river", title: t("matrix.weights"), detail });
+  if (!parts.why.hidden) why.draw(parts.why, trace, asOfWeights(state), actions);
+}
