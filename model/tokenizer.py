@@ -14,54 +14,8 @@ from pathlib import Path
 import tiktoken
 
 from model.config import Family, TextForm
+from model.special_tokens import CLS, END, MASK, PAD, START, Special, special_names
 from model.text_form import TEXT_FORMS
-
-END = "<|endoftext|>"
-PAD = "<|pad|>"
-START = "<|start|>"
-"""The first token of a target: row 0 of a decoder predicts the token after it."""
-CLS = "[CLS]"
-"""The first token of an encoder-only model's text: the class is read from its last state."""
-MASK = "[MASK]"
-"""Stands in for a hidden token: a masked language model predicts the token there."""
-
-SPECIAL: dict[Family, tuple[str, ...]] = {
-    "decoder-only": (END, PAD),
-    "encoder-only": (END, PAD, CLS),
-    "encoder-decoder": (END, PAD, START),
-}
-
-
-@dataclass(frozen=True)
-class Special:
-    """The special ids that a tokenizer has: what pads a text, what ends it, what it begins with, what hides a token."""
-
-    pad: int | None = None
-    end: int | None = None
-    first: int | None = None
-    mask: int | None = None
-
-    @property
-    def ids(self) -> list[int]:
-        return [i for i in (self.pad, self.end, self.first, self.mask) if i is not None]
-
-    @property
-    def never_sampled(self) -> list[int]:
-        """What a model never predicts: all of them except END."""
-        return sorted(set(self.ids) - {self.end})
-
-
-def special_names(family: Family, mask_token: bool = False) -> tuple[str, ...]:
-    """The names of a model's special ids, in the order of the ids."""
-    return (*SPECIAL[family], MASK) if mask_token else SPECIAL[family]
-
-
-def special_of(family: Family, vocab_size: int, mask_token: bool = False) -> Special:
-    """The special ids of a model of ours: they are the last of its vocabulary."""
-    names = special_names(family, mask_token)
-    ids = {name: vocab_size - len(names) + n for n, name in enumerate(names)}
-    return Special(ids[PAD], ids[END], ids.get(CLS, ids.get(START)), ids.get(MASK))
-
 
 # GPT-2's split (Radford et al. 2019), except that digits are separate: contractions, words, digits, punctuation, space.
 SPLIT = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 from model.config import Family, ModelConfig, NormOrder
@@ -18,56 +17,15 @@ from model.describe.parts import (
     Logits,
     Norm,
     Role,
-    Side,
     Stack,
     TapRef,
 )
+from model.describe.plans import PLANS, Attends, StackPlan
 from model.mechanisms import MECHANISMS
 
 STREAM = "position d_model"
 
 
-@dataclass(frozen=True)
-class Attends:
-    """An attention of a block: its module, and the tap of the stream after it."""
-
-    id: str
-    module: str
-    leaves: str
-    keys: Side
-    causal: bool
-
-
-@dataclass(frozen=True)
-class StackPlan:
-    """A stack of a family: the path of its module with a dot, and the attentions of its layers."""
-
-    id: str
-    path: str
-    side: Side
-    attends: tuple[Attends, ...]
-
-
-PLANS: dict[Family, tuple[StackPlan, ...]] = {
-    "decoder-only": (
-        StackPlan("main", "", "source", (Attends("self", "attn", "resid_mid", "source", causal=True),)),
-    ),
-    "encoder-only": (
-        StackPlan("main", "", "source", (Attends("self", "attn", "resid_mid", "source", causal=False),)),
-    ),
-    "encoder-decoder": (
-        StackPlan("encoder", "encoder.", "source", (Attends("encoder", "attn", "resid_mid", "source", causal=False),)),
-        StackPlan(
-            "decoder",
-            "decoder.",
-            "target",
-            (
-                Attends("decoder", "attn", "resid_mid", "target", causal=True),
-                Attends("cross", "cross_attn", "resid_cross", "source", causal=False),
-            ),
-        ),
-    ),
-}  # fmt: skip
 FFN_PARAMETERS = {"w_1": "w_1.weight", "b_1": "w_1.bias", "w_2": "w_2.weight", "b_2": "w_2.bias"}
 PREDICTS: dict[Family, Predicts] = {"decoder-only": "next", "encoder-only": "classes", "encoder-decoder": "next"}
 

@@ -14,7 +14,8 @@ from model.checkpoint import Checkpoint
 from model.describe import Description
 from model.run import Run
 from model.session import Session
-from model.tokenizer import Special, Token
+from model.special_tokens import Special
+from model.tokenizer import Token
 from model.trace import Trace
 from model.translate import BeamSearch
 

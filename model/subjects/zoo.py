@@ -18,8 +18,9 @@ from model.describe import describe, parameters
 from model.explain import anatomy
 from model.run import Run
 from model.session import DecoderSession, Session, TargetSession
+from model.special_tokens import special_of
 from model.subjects.subject import About, Subject, Weight
-from model.tokenizer import Tokenizer, special_of
+from model.tokenizer import Tokenizer
 from model.trace import Trace, trace
 from model.transformer import build
 from model.translate import BeamSearch

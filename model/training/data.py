@@ -12,7 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.tokenizer import END, Tokenizer
+from model.special_tokens import END
+from model.tokenizer import Tokenizer
 
 T = TypeVar("T")
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from model import tokenizer as tokenizers
 from model.checkpoint import ZOO
 from model.config import ModelConfig
-from model.tokenizer import Tokenizer, special_names
+from model.special_tokens import special_names
+from model.tokenizer import Tokenizer
 from model.training import bpe
 from model.training.classification import Classification
 from model.training.language_modelling import LanguageModelling

@@ -7,8 +7,9 @@ from app.errors import AppError
 from app.services import tokens
 from app.settings import Settings
 from model.checkpoint import ZOO, Checkpoint
+from model.special_tokens import Special
 from model.subjects import find_folders
-from model.tokenizer import Special, load
+from model.tokenizer import load
 from tests.app.conftest import Open
 from tests.app.helpers import error_of, refused
 from tests.toys.subject import END, Letters

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from model import masks, tokenizer
+from model import masks
 from model.checkpoint import Checkpoint
 from model.config import ModelConfig
 from model.describe import describe, parameters
@@ -29,9 +29,9 @@ def test_mask_is_the_last_special_id_and_nobody_can_type_it(filler: Checkpoint) 
     made = filler.tokenizer
     assert (made.end_id, made.pad_id, made.first_id, made.mask_id) == (256, PAD, CLS, MASK)
     (token,) = made.tokens([MASK])
-    assert (token.text, token.special, token.start, token.end) == (tokenizer.MASK, True, 0, 0)
+    assert (token.text, token.special, token.start, token.end) == (special_tokens.MASK, True, 0, 0)
     assert MASK not in made.encode("[MASK]")
-    assert made.special == tokenizer.special_of("encoder-only", 260, mask_token=True)
+    assert made.special == special_tokens.special_of("encoder-only", 260, mask_token=True)
 
 
 def test_pad_cls_and_mask_are_never_predicted(filler: Checkpoint) -> None:

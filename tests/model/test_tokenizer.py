@@ -11,7 +11,8 @@ from tokenizers import Tokenizer as Learner
 from model import tokenizer as tokenizers
 from model.checkpoint import ZOO
 from model.config import Family
-from model.tokenizer import CLS, END, PAD, START, Token, Tokenizer
+from model.special_tokens import CLS, END, PAD, START
+from model.tokenizer import Token, Tokenizer
 from model.training import bpe
 from tests.model.helpers import BYTES, byte_tokenizer
 

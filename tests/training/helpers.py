@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from model.config import ModelConfig
-from model.tokenizer import END
+from model.special_tokens import END
 from model.training.presets import Preset, Source
 from model.training.schedule import WarmUpThenLinear
 from model.training.train import Run, train

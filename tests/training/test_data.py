@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.tokenizer import END
+from model.special_tokens import END
 from model.training.data import Mixture, Stream, is_held_out, read_documents, sample_texts, unseen_documents
 from model.training.language_modelling import LanguageModelling, split_documents
 from model.training.prepare import prepare
