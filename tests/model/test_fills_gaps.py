@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from model import masks
+from model import masks, special_tokens
 from model.checkpoint import Checkpoint
 from model.config import ModelConfig
 from model.describe import describe, parameters
