@@ -77,7 +77,7 @@ def opened(page: Page, i: int) -> float:
 
 def walked(page: Page, i: int) -> float:
     """Open the walk of another head each time, so that its tensors have to be fetched."""
-    page.locator("#tab-weights").click()
+    page.locator("#tab-attention").click()
     page.evaluate(
         "head => document.querySelector(head).click()", f'[data-testid="head"][data-layer="{i % 6}"][data-head="0"]'
     )

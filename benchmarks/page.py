@@ -46,10 +46,10 @@ window.redrawn = async (click) => {
   return (await painted()) - began;
 };
 window.opened = async () => {
-  const shown = () => document.querySelector('[data-station="weights"] .overlay text');
+  const shown = () => document.querySelector('[data-station="attention"] .overlay text');
   const drawn = changed(document.body, { childList: true, subtree: true }, shown);
   const began = performance.now();
-  document.querySelector("#tab-weights").click();
+  document.querySelector("#tab-attention").click();
   await drawn;
   return (await painted()) - began;
 };

@@ -26,7 +26,8 @@ export function exporterOf(shown) {
   const { trace, state, view } = shown;
   const model = trace.model.name;
   const ofHead = (what, ending) => fileName([model, ...headParts(trace.model, state), what], ending);
-  const name = (ending) => (view.ofHead ? ofHead(view.id, ending) : fileName([model, view.id], ending));
+  const what = view.called?.(state, trace.model) ?? view.id;
+  const name = (ending) => (view.ofHead ? ofHead(what, ending) : fileName([model, what], ending));
   return { ...picturesOf(shown, name), ...numbersOf(shown, name, ofHead) };
 }
 

@@ -97,8 +97,9 @@ function matrixLegend({ scale, forbidden, hatched }, id) {
     ),
     svg("rect", { x, y: -9, width: 110, height: 9, rx: 4, fill: `url(#${id})`, stroke: cssColour("--line") }),
   ];
-  const value = (end) => words(Number.isInteger(end) ? number(end, 0) : number(end, 2));
-  const colours = scale.steps ? [] : [value(scale.min), [ramp, 110], value(scale.max)];
+  const written = (end) => (Number.isInteger(end) ? number(end, 0) : number(end, 2));
+  const [from, to] = scale.ends ?? [scale.min, scale.max].map(written);
+  const colours = scale.steps ? [] : [words(from), [ramp, 110], words(to)];
   const hatch = (hatched ?? forbidden) ? [[(x) => hatchBox(x), 22], words(t("matrix.forbidden_word"))] : [];
   return inRow([...colours, ...hatch]);
 }

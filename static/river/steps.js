@@ -25,7 +25,7 @@ export function stepsOf(model, { stack, layer }) {
     const step = (name, view) => ({ name, view, attention });
     const body =
       one.kind === "attention"
-        ? [step("qkv", "qkv"), step("heads", "weights"), step("w_o", "av")]
+        ? [step("qkv", "qkv"), step("heads", "attention"), step("w_o", "av")]
         : [step("ffn", "ffn")];
     const norm = one.norm ? [step("norm", "computation")] : [];
     const add = hasResidual(one) ? [step("add", "residual")] : [];

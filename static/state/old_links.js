@@ -6,13 +6,23 @@
 import { readIds, readIndex, readSwitch } from "./fields.js";
 import { MOST_PADS } from "./run.js";
 
-/** A view's own state, by its old name. @type {Object<string, string>} */
+/** A view's own state, by its old names. @type {Object<string, string>} */
 const RENAMED = {
-  as: "weights.as",
-  heads: "weights.heads",
-  unit: "weights.unit",
+  as: "attention.as",
+  heads: "attention.heads",
+  unit: "attention.unit",
+  "weights.as": "attention.as",
+  "weights.heads": "attention.heads",
+  "weights.unit": "attention.unit",
   text2: "batch.text",
   swap: "embedding.swap",
+};
+
+/** Views that are a part of another now. @type {Object<string, {view: string, own: Object<string, string>}>} */
+const JOINED = {
+  scores: { view: "attention", own: { "attention.step": "scaled" } },
+  mask: { view: "attention", own: { "attention.step": "masked" } },
+  weights: { view: "attention", own: { "attention.step": "weights" } },
 };
 
 /**
@@ -44,7 +54,10 @@ export function fromOldLink(old) {
     else if (Object.hasOwn(RENAMED, name)) params.set(RENAMED[name], value);
     else if (name === "step") putStep(params, value);
   }
+  const joined = Object.hasOwn(JOINED, old.get("view") ?? "") ? JOINED[/** @type {string} */ (old.get("view"))] : null;
+  for (const [name, value] of Object.entries(joined?.own ?? {})) params.set(name, value);
   for (const [name, value] of old) if (!isOld(name)) params.set(name, value); // after the old ones: these win
+  if (joined) params.set("view", joined.view);
   if (Object.keys(run).length && !params.has("run")) params.set("run", JSON.stringify(withText(run, params)));
   return params;
 }

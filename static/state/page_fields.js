@@ -19,7 +19,7 @@ export const PAGE_FIELDS = {
   query: /** @type {const} */ (["query", index(null)]),
   row: /** @type {const} */ (["row", index(null)]),
   key: /** @type {const} */ (["key", index(null)]),
-  view: /** @type {const} */ (["view", text("weights")]),
+  view: /** @type {const} */ (["view", text("attention")]),
   cell: /** @type {const} */ (["cell", pair()]),
   ffnUnit: /** @type {const} */ (["unit_id", index(null)]),
   answer: /** @type {const} */ (["answer", index(null)]),

@@ -21,6 +21,7 @@
  * @property {(state: import("../state/store.js").State, model: any) => Need[]} [also]  it is drawn without these, and again when they are there
  * @property {string|((state: import("../state/store.js").State, model: any) => string)} [why]  what the inspector explains
  *   while it is open: a name of panels/inspector/explanations/index.js; "weight" if it is missing
+ * @property {(state: import("../state/store.js").State, model: any) => string|undefined} [called]  what it shows, in the name of a file; by default its id
  * @property {boolean} [ofHead]  it shows the open head alone: its files and titles name that head
  * @property {Given|((state: import("../state/store.js").State, model: any) => Given|undefined)} [gives]  the answer that it shows, which the quiz
  *   covers until the reader has guessed
@@ -28,7 +29,7 @@
  * @property {(state: import("../state/store.js").State) => boolean} [shown]  of a panel: whether its place is shown at all
  * @property {string[]} [roles]  that the open attention must have ("overview": whatever its pictures are drawn from)
  * @property {import("../state/levels.js").Level} [level]  the lowest level that shows it; by default "understand"
- * @property {(model: any) => boolean} [has]  whether a model has this at all; by default every one
+ * @property {(model: any, state?: any) => boolean} [has]  whether a model has this at all; by default every one
  * @property {(root: HTMLElement, trace: import("../data/model_trace.js").ModelTrace,
  *   state: import("../state/store.js").State, actions: Actions) => void} draw  called again at every change: updates in place
  * @property {(state?: import("../state/store.js").State, model?: any) => Promise<unknown>} [load]  brings the code of `draw`, before it
@@ -40,9 +41,7 @@
 import { can } from "../model/description.js";
 import { hasRoles } from "../model/needs.js";
 import { atLeast } from "../state/levels.js";
-import mask from "./attention/mask.js";
-import scores from "./attention/scores.js";
-import weights from "./attention/weights.js";
+import attention from "./attention/station.js";
 import av from "./av/station.js";
 import computation from "./computation/station.js";
 import embedding from "./embedding/station.js";
@@ -54,14 +53,16 @@ import residual from "./residual/station.js";
 import tokens from "./tokens/tokens.js";
 
 /** @type {View[]} */
-export const VIEWS = [tokens, embedding, qkv, scores, mask, weights, av, ffn, residual, lens, prediction, computation];
+export const VIEWS = [tokens, embedding, qkv, attention, av, ffn, residual, lens, prediction, computation];
 
 /**
  * Whether a view is offered at the page's level. What is not offered is not drawn, and asks the server for nothing.
  * @param {View|Panel} view @param {any} model @param {Pick<import("../state/store.js").State, "attention"|"layer"|"level">} state
  */
 export const hasView = (view, model, state) =>
-  atLeast(state, lowestLevel(view, model)) && (view.has?.(model) ?? true) && hasRoles(view.roles ?? [], model, state);
+  atLeast(state, lowestLevel(view, model)) &&
+  (view.has?.(model, state) ?? true) &&
+  hasRoles(view.roles ?? [], model, state);
 
 /** A model without a river is looked at through its open station. @param {View|Panel} view @param {any} model */
 function lowestLevel(view, model) {

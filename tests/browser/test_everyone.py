@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 TEXT = "The cat sat on the mat."
-STATIONS = ("tokens", "qkv", "scores", "mask", "weights", "prediction")
+STATIONS = ("tokens", "qkv", "attention", "prediction")
 LONG = "text=" + " ".join([TEXT] * 14)
 
 
@@ -141,7 +141,7 @@ def test_table_has_the_numbers_of_the_tensor(page: "Page") -> None:
 
 
 @pytest.mark.warm
-@pytest.mark.parametrize(("view", "place"), [("scores", "scores"), ("mask", "mask"), ("qkv", "q")])
+@pytest.mark.parametrize(("view", "place"), [("scores", "scores"), ("mask", "masked"), ("qkv", "q")])
 def test_every_matrix_has_a_table(page: "Page", view: str, place: str) -> None:
     show(page, f"view={view}&text={TEXT}")
     table = table_of(page, place)

@@ -107,7 +107,7 @@ def matrix_of(rows: list[list[str]]) -> np.ndarray:
 # --- numbers --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("view", "name"), [("weights", "pattern"), ("scores", "scores"), ("mask", "mask")])
+@pytest.mark.parametrize(("view", "name"), [("weights", "pattern"), ("scores", "scores")])
 def test_csv_is_the_tensor(page: "Page", traced: "Trace", tmp_path: Path, view: str, name: str) -> None:
     show(page, view=view)
     path = save(page, "csv", tmp_path)
@@ -119,6 +119,15 @@ def test_csv_is_the_tensor(page: "Page", traced: "Trace", tmp_path: Path, view: 
     written = matrix_of(rows)
     assert written.flatten().tolist() == drawn(page)[0], "to the last bit"
     np.testing.assert_allclose(written, numbers(traced, name).astype(np.float32), rtol=0, atol=1e-5)
+
+
+def test_csv_of_the_masked_scores_says_what_softmax_gets(page: "Page", traced: "Trace", tmp_path: Path) -> None:
+    show(page, view="mask")
+    path = save(page, "csv", tmp_path)
+    assert path.name == f"chumoku-stories-gpt-layer{LAYER}-head{HEAD}-masked.csv"
+    written, mask = matrix_of(read_csv(path)), numbers(traced, "mask")
+    expected = np.where(mask == 0, numbers(traced, "scores"), -np.inf)
+    np.testing.assert_allclose(written, expected, rtol=0, atol=1e-5)
 
 
 def test_csv_of_q_k_and_v(page: "Page", traced: "Trace", tmp_path: Path) -> None:
@@ -355,10 +364,14 @@ def open_file(page: "Page", path: Path) -> None:
 def seen(page: "Page") -> dict[str, Any]:
     """Every number that the page shows of a trace."""
     out: dict[str, Any] = {"numbers": []}
-    for view in ("weights", "scores", "mask", "qkv"):
-        page.locator(f"#tab-{view}").click()
+    page.locator("#tab-attention").click()
+    for step in ("qk", "scaled", "masked", "weights", "qkv"):
+        if step == "qkv":
+            page.locator("#tab-qkv").click()
+        else:
+            page.get_by_test_id(f"step-{step}").click()
+            page.wait_for_selector(f"[data-station=attention][data-step={step}] .matrix-plot .overlay")
         settled(page)
-        page.wait_for_selector(f"[data-station={view}]:not([hidden]) .matrix-plot .overlay")
         settled(page)
         out["numbers"] += drawn(page)
     out["heads"] = page.get_by_test_id("head").evaluate_all(

@@ -107,19 +107,30 @@ def test_cross_attention_is_target_by_source(page: "Page", translator: checkpoin
     assert (lit(page, "q"), lit(page, "k")) == (["target-token 2"], ["token 3"])
 
 
+def open_part(page: "Page", part: str) -> None:
+    view = "qkv" if part in "qkv" else "attention"
+    page.locator(f'[data-testid=station][data-view="{view}"]').click()
+    if view == "attention":
+        page.get_by_test_id(f"step-{ {'scores': 'scaled', 'pattern': 'weights'}[part] }").click()
+
+
 @pytest.mark.parametrize("attention", ["encoder", "decoder", "cross"])
 def test_every_station_draws_every_attention(page: "Page", translator: checkpoint.Checkpoint, attention: str) -> None:
     one = next(a for a in translator.description.attentions if a.id == attention)
-    parts = ["q", "k", "v", "scores", "mask", "pattern"]
+    parts = ["q", "k", "v", "scores", "pattern"]
     target = translator.tokenizer.encode(TARGET)
     truth = traced(translator, [one.tap(part, LAYER) for part in parts], target).tensors
     open_at(page, translator, target=TARGET, attention=attention, view="qkv")
     for part in parts:
-        view, name = {"pattern": ("weights", "weights")}.get(part, ("qkv" if part in "qkv" else part, part))
-        page.locator(f'[data-testid=station][data-view="{view}"]').click()
+        open_part(page, part)
         settled(page)
         tensor = truth[one.tap(part, LAYER)].float()
-        torch.testing.assert_close(numbers(page, name), tensor[min(HEAD, len(tensor) - 1)], atol=2e-5, rtol=1e-4)
+        torch.testing.assert_close(
+            numbers(page, {"pattern": "weights"}.get(part, part)),
+            tensor[min(HEAD, len(tensor) - 1)],
+            atol=2e-5,
+            rtol=1e-4,
+        )
     for view in ("prediction", "tokens"):
         page.locator(f'[data-testid=station][data-view="{view}"]').click()
         settled(page)

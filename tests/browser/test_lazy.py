@@ -37,13 +37,13 @@ def test_a_station_loads_its_code_when_it_is_pointed_at(page: "Page") -> None:
         return {path for path in loaded if path.startswith("stations/") and "/draw" in path}
 
     loaded = open_page(page)
-    assert drawings() == {"stations/attention/draw_weights.js"}
+    assert drawings() == {"stations/attention/draw.js"}
     with page.expect_response("**/static/stations/lens/draw.js"):
         page.locator("[data-testid=station][data-view=lens]").hover()
     tab(page, "lens")
     ready(page)
     expect(page.locator("[data-station=lens] h1")).to_be_visible()
-    assert drawings() == {"stations/attention/draw_weights.js", "stations/lens/draw.js"}
+    assert drawings() == {"stations/attention/draw.js", "stations/lens/draw.js"}
 
 
 def test_late_code_draws_the_newest_state_and_only_where_it_is_shown(page: "Page") -> None:
@@ -127,7 +127,7 @@ def test_an_opened_file_needs_no_server(page: "Page", tmp_path: Path) -> None:
         page.get_by_test_id("file-input").set_input_files(file)
     page.wait_for_load_state("networkidle")
     page.context.set_offline(True)
-    for view in ("qkv", "scores", "mask", "av", "computation", "tokens"):
+    for view in ("qkv", "attention", "av", "computation", "tokens"):
         tab(page, view)
         ready(page)
         expect(page.locator(f"[data-station={view}] h1").first).to_be_visible()

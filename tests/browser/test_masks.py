@@ -317,19 +317,21 @@ def test_generation_reads_the_sentence_without_pads(page: "Page", model: checkpo
 def test_the_mask_is_a_picture_of_its_reasons(page: "Page", model: checkpoint.Checkpoint) -> None:
     open_page_at(page, pad=2, view="mask", query=0, key=1)
     ids, name = model.tokenizer.encode(TEXT), "layers.0.attn.mask"
-    assert cells(page, "mask") == trace(model, ids, [name], pad=Padding(2)).tensors[name][0].tolist()
+    mask = trace(model, ids, [name], pad=Padding(2)).tensors[name][0]
+    hidden = [[cell is None for cell in row] for row in cells(page, "masked")]
+    assert hidden == (mask != 0).tolist()
     legend = page.locator("[data-testid=legend]:visible").inner_text()
-    for reasons in ("allowed", "causal", "padding", "causal + padding"):
+    for reasons in ("causal", "padding", "causal + padding"):
         assert reasons in legend
-    why = page.get_by_test_id("why-infinity").inner_text()
-    assert "e^−∞ = 0" in why
-    assert "Rows 0, 1 have no allowed key" in why
-    readout = page.locator("[data-matrix=mask] ~ [data-testid=readout]").inner_text()
+    assert "Rows 0, 1 have no allowed key" in page.get_by_test_id("blind").inner_text()
+    readout = page.locator("[data-matrix=masked] ~ [data-testid=readout]").inner_text()
     assert "causal mask" in readout
     assert "padding mask" in readout
 
-    page.locator("#tab-weights").click()
+    page.get_by_test_id("attention-step").press("ArrowRight")
+    page.wait_for_selector("[data-matrix=weights]")
     drawn(page)
+    assert "e^−∞ = 0" in page.get_by_test_id("attention-says").inner_text()
     assert cells(page, "weights")[:2] == [[None] * (len(ids) + 2)] * 2
     assert "zeros" in page.get_by_test_id("blind").inner_text()
 

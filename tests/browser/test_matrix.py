@@ -177,9 +177,11 @@ def test_opening_heads_loads_no_library(page: "Page") -> None:
     open_head(page)
     page.locator('[data-testid="head"][data-layer="1"][data-head="2"]').click()
     page.wait_for_url(re.compile("layer=1"))
-    for view in ["qkv", "scores", "mask"]:
-        page.locator(f"#tab-{view}").click()
-        page.wait_for_selector(f'[data-station="{view}"] [data-testid="matrix"][aria-busy="false"]')
+    page.locator("#tab-qkv").click()
+    page.wait_for_selector('[data-station="qkv"] [data-testid="matrix"][aria-busy="false"]')
+    page.locator("#tab-attention").click()
+    page.get_by_test_id("step-qk").click()
+    page.wait_for_selector('[data-matrix="qk"][aria-busy="false"]')
     page.wait_for_load_state("networkidle")
     assert [url for url in asked if "plotly.min.js" in url] == []
 
@@ -237,24 +239,46 @@ def test_scores_are_the_traces_and_finite(page: "Page", model: checkpoint.Checkp
 
     shown = picture(page, "scores")
     same(shown["z"], scores)
-    reach = scores.abs().max().item()
-    assert shown["range"] == pytest.approx([-reach, reach])
-    assert legend(page).inner_text().replace("\u2212", "-").split() == [f"{scores.min():.2f}", f"{scores.max():.2f}"]
+    assert legend(page).inner_text().split("\n") == ["lowest in its row", "highest"]
+    stops, tones = shown["colours"], colours(page, "scores", scores.shape, 0.25, 0.25)
+    for row, values in enumerate(scores):
+        places = (values - values.min()) / (values.max() - values.min())
+        for col, place in enumerate(places.tolist()):
+            assert tones[row][col][:3] == pytest.approx(mixed(stops, place), abs=1), "a row has the whole ramp"
     shown_score = readout(page, "scores").inner_text().replace("\u2212", "-")
     said = re.search(r"score (-?[\d.]+), but the mask will forbid it: the key comes after", shown_score)
     assert said
     assert float(said[1]) == pytest.approx(scores[1, 4].item(), rel=1e-4)
 
 
-def test_mask_holds_the_reasons(page: "Page", model: checkpoint.Checkpoint) -> None:
-    mask = head_of(model, TEXT, "mask")
+def test_the_mask_adds_minus_infinity_to_the_scores(page: "Page", model: checkpoint.Checkpoint) -> None:
+    scores, mask = head_of(model, TEXT, "scores"), head_of(model, TEXT, "mask")
     open_head(page, view="mask", query=1, key=4)
 
-    shown = picture(page, "mask")
-    assert shown["z"] == mask.tolist()
-    assert shown["numbers"] == ["−∞" if reasons else "0" for reasons in mask.flatten().tolist()]
-    assert readout(page, "mask").inner_text().endswith("forbidden, + −∞: the key comes after the query (causal mask)")
-    assert legend(page).inner_text().split() == ["allowed", "+", "0", "causal", "+", "−∞"]
+    shown = picture(page, "masked")
+    same(shown["z"], scores, mask)
+    hidden = [text == "−∞" for text in shown["numbers"]]
+    assert hidden == (mask != 0).flatten().tolist()
+    assert readout(page, "masked").inner_text().endswith("forbidden, + −∞: the key comes after the query (causal mask)")
+    assert "causal + −∞" in legend(page).inner_text()
+
+
+def test_the_slider_walks_from_the_dot_products_to_the_weights(page: "Page", model: checkpoint.Checkpoint) -> None:
+    q, k = head_of(model, TEXT, "q"), head_of(model, TEXT, "k")
+    open_head(page, query=3, key=1)
+    slider = page.get_by_test_id("attention-step")
+    before = matrix(page, "weights").locator(".sheet").bounding_box()
+    for name in ("masked", "scores", "qk"):
+        slider.press("ArrowLeft")
+        page.wait_for_selector(f'[data-matrix="{name}"][aria-busy="false"]')
+        assert readout(page, name).get_attribute("data-key") == "1", "the same cell stays chosen"
+        assert matrix(page, name).locator(".sheet").bounding_box() == before, "the cells stay where they are"
+    torch.testing.assert_close(torch.tensor(picture(page, "qk")["z"]), q @ k.T, atol=1e-4, rtol=1e-4)
+    assert slider.get_attribute("aria-valuetext") == "QKᵀ, the dot products"
+    page.wait_for_url(re.compile("attention.step=qk"))
+    slider.press("End")
+    page.wait_for_selector('[data-matrix="weights"][aria-busy="false"]')
+    page.wait_for_url(re.compile("^((?!attention.step).)*$"))
 
 
 def test_queries_keys_and_values_are_the_traces(page: "Page", model: checkpoint.Checkpoint) -> None:
@@ -406,8 +430,7 @@ def test_a_click_chooses_and_drives_every_panel(page: "Page", model: checkpoint.
     drawn(page)
 
     assert readout(page).get_attribute("data-query") == "6"
-    open_ribbon = page.locator("#tab-scores")
-    open_ribbon.click()
+    page.get_by_test_id("step-scaled").click()
     page.wait_for_selector('[data-matrix="scores"][aria-busy="false"]')
     assert readout(page, "scores").get_attribute("data-query") == "6"
     assert readout(page, "scores").get_attribute("data-key") == "4"
@@ -565,10 +588,10 @@ def test_legend_has_the_colours_of_the_cells(open_page: "Callable[..., Page]", s
     page = open_page(color_scheme=scheme)
     open_head(page)
     for name in ["weights", "scores"]:
-        page.locator(f"#tab-{name}").click()
+        page.get_by_test_id({"weights": "step-weights", "scores": "step-scaled"}[name]).click()
         page.wait_for_selector(f'[data-matrix="{name}"][aria-busy="false"]')
         stops = picture(page, name)["colours"]
-        ramp = page.locator(f'[data-station="{name}"] .ramp')
+        ramp = page.locator("[data-station=attention] .ramp")
         gradient = ramp.evaluate("ramp => getComputedStyle(ramp).backgroundImage")
         legend = [tuple(map(int, rgb)) for rgb in re.findall(r"rgb\((\d+), (\d+), (\d+)\)", gradient)]
         assert legend == [tuple(bytes.fromhex(stop[1:])) for stop in stops]

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.warm
 
 TEXT = "A toy has no scores."
 ALWAYS = ["tokens", "embedding", "ffn", "residual", "lens", "prediction", "computation"]
-STATIONS = {"toy-gated-mean": {*ALWAYS, "mask", "weights"}, "toy-hidden-mean": set(ALWAYS)}
+STATIONS = {"toy-gated-mean": {*ALWAYS, "attention"}, "toy-hidden-mean": set(ALWAYS)}
 
 
 @pytest.fixture(scope="module")
@@ -92,12 +92,12 @@ def test_a_link_to_a_station_that_a_mechanism_lacks_opens_another(page: "Page") 
 
 def test_a_link_reproduces_the_picture(page: "Page") -> None:
     show(page, "toy-gated-mean", "weights", layer=1, head=1, query=4, key=2)
-    said = page.locator('[data-station="weights"]').get_by_test_id("readout")
+    said = page.locator('[data-station="attention"]').get_by_test_id("readout")
     before = said.inner_text()
     assert before
     again = page.context.new_page()
     again.goto(page.url)
-    expect(again.locator('[data-station="weights"]').get_by_test_id("readout")).to_have_text(before)
+    expect(again.locator('[data-station="attention"]').get_by_test_id("readout")).to_have_text(before)
     expect(again.get_by_test_id("opened-title")).to_have_text("Layer 1 · Head 1")
     again.close()
 

@@ -302,7 +302,7 @@ def test_ids_in_the_address_are_replayed(page: "Page", server_url: str) -> None:
 
 SWITCHES = {
     "embedding": {"embedding-neighbours": "embedding.tab=neighbours"},
-    "weights": {"lines-lines": "weights.as=lines"},
+    "attention": {"lines-lines": "attention.as=lines"},
     "ffn": {"ffn-shown-pre": "ffn.shown=pre", "ffn-sort-activation": "ffn.sort=activation"},
     "residual": {"residual-what-attn": "residual.what=attn", "residual-over-token": "residual.over=token"},
     "lens": {"lens-log": "lens.axis=log"},

@@ -72,20 +72,20 @@ def percent(share: float) -> str:
 
 def test_panels_say_what_they_show_and_how_to_read_it(page: "Page") -> None:
     show(page)
-    for place in ("heads", "masks", "weights", "why", "next_token", "generation"):
+    for place in ("heads", "masks", "attention", "why", "next_token", "generation"):
         assert note(page, place).locator(".what").inner_text().endswith("."), place
         assert note(page, place).locator(".how").is_hidden(), place
-    note(page, "weights").get_by_test_id("reading-how").click()
-    assert "Read along a row" in note(page, "weights").locator(".how").inner_text()
-    for view in ("tokens", "qkv", "scores", "mask", "prediction"):
+    note(page, "attention").get_by_test_id("reading-how").click()
+    assert "Read along a row" in note(page, "attention").locator(".how").inner_text()
+    for view in ("tokens", "qkv", "av", "prediction"):
         page.locator(f"#tab-{view}").click()
         assert note(page, view).locator(".what").inner_text(), view
 
-    page.locator("#tab-weights").click()
+    page.locator("#tab-attention").click()
     page.wait_for_url(re.compile("^((?!view=).)*$"))
     page.reload()
     drawn(page)
-    assert note(page, "weights").locator(".how").is_visible(), "what the reader opened stays open"
+    assert note(page, "attention").locator(".how").is_visible(), "what the reader opened stays open"
     page.keyboard.press("?")
     page.get_by_test_id("switch-reading").click()
     page.keyboard.press("Escape")
@@ -113,7 +113,7 @@ def test_heads_are_labelled_by_the_rules(page: "Page", model: checkpoint.Checkpo
 
     score = expected[LAYER, HEAD].scores["induction"].score
     assert said.inner_text().startswith(f"induction {score:.2f} of its weight outside the sink")
-    assert page.locator("[data-station=weights]").get_by_test_id("head-chip").inner_text() == "induction"
+    assert page.locator("[data-station=attention]").get_by_test_id("head-chip").inner_text() == "induction"
     labelled = sum(one.label is not None for one in expected.values())
     assert f"On this sentence {labelled} of 48 heads" in page.get_by_test_id("label-counts").inner_text()
     page.get_by_test_id("label-scores").locator("summary").click()
@@ -129,7 +129,7 @@ def test_heads_are_labelled_by_the_rules(page: "Page", model: checkpoint.Checkpo
     page.wait_for_function("() => document.querySelector('[data-testid=head-label]').dataset.kind === ''")
     best = max(one.score for one in nameless.scores.values())
     assert f"no label fits. Its best score is {best:.2f}" in said.inner_text()
-    page.wait_for_function("() => document.querySelector('[data-station=weights] [data-testid=head-chip]').hidden")
+    page.wait_for_function("() => document.querySelector('[data-station=attention] [data-testid=head-chip]').hidden")
 
     page.get_by_test_id("sentence").fill("Tom ran")
     page.wait_for_function("() => document.querySelectorAll('[data-testid=token]').length === 2")
@@ -217,7 +217,7 @@ def test_guesses_are_answered_with_the_models_numbers(page: "Page", model: check
     now, cooler = (distribution(last, Settings(t, 20, 0.95), [model.tokenizer.pad_id]) for t in (0.8, 0.4))
 
     show(page, quiz="on")
-    weights = page.locator("[data-station=weights]")
+    weights = page.locator("[data-station=attention]")
     assert not weights.is_visible(), "the answer is covered"
     assert page.get_by_test_id("candidate").first.is_hidden()
     assert spot(page, "generation").is_hidden(), "it would reveal the next token"

@@ -7,7 +7,8 @@ import { linkOf, readLink } from "../../static/state/link.js";
 import { anotherSentence, mergedOwn, ownState } from "../../static/state/own.js";
 import { createStore, DEFAULTS } from "../../static/state/store.js";
 
-const weights = ownState("weights", {
+const attention = ownState("attention", {
+  step: choice("weights", "qk", "scaled", "masked"),
   as: choice("matrix", "lines"),
   heads: indices("mean"),
   unit: choice("tokens", "words"),
@@ -19,7 +20,7 @@ const embedding = ownState("embedding", {
   swap: { ...pair(), until: /** @type {const} */ ("sentence") },
 });
 const computation = ownState("computation", { step: text(null) });
-const DECLARED = [weights, embedding, computation, ownState("batch", { text: text("") })];
+const DECLARED = [attention, embedding, computation, ownState("batch", { text: text("") })];
 
 /** @param {string} search */
 const read = (search) => readLink(search, DECLARED);
@@ -56,14 +57,14 @@ test("every part of the state comes back from its link", () => {
     ...{ query: 3, key: 0, view: "ffn", cell: [3, 17], ffnUnit: 9, answer: 11, quiz: true, compare: true },
     ...{ temperature: 0, topK: 5, topP: 0.5, seed: 8 },
     interventions: [{ kind: "ablate", where: { layer: 0, role: "z", head: 1 } }],
-    own: { weights: { as: "lines", heads: [0, 3] }, computation: { step: "attn.q" }, batch: { text: "so & so" } },
+    own: { attention: { as: "lines", heads: [0, 3] }, computation: { step: "attn.q" }, batch: { text: "so & so" } },
   };
   const link = linkOf(state, DECLARED);
   assert.deepEqual({ ...DEFAULTS, ...read(new URL(link, "http://x").search) }, state);
 });
 
 test("unreadable values are left out", () => {
-  assert.deepEqual(read("?run={no&layer=x&weights.as=clouds&embedding.swap=1&nobody.knows=1&top_p=7"), {});
+  assert.deepEqual(read("?run={no&layer=x&attention.as=clouds&embedding.swap=1&nobody.knows=1&top_p=7"), {});
 });
 
 const OLD = {
@@ -88,10 +89,16 @@ const OLD = {
   "pad_side=right": { padSide: "right" },
   "padding=off": { padMask: false },
   "positions=count": { padFollow: false },
-  "as=lines": { own: { weights: { as: "lines" } } },
-  "heads=3.0": { own: { weights: { heads: [0, 3] } } },
-  "heads=mean": { own: { weights: { heads: "mean" } } },
-  "unit=words": { own: { weights: { unit: "words" } } },
+  "as=lines": { own: { attention: { as: "lines" } } },
+  "heads=3.0": { own: { attention: { heads: [0, 3] } } },
+  "heads=mean": { own: { attention: { heads: "mean" } } },
+  "unit=words": { own: { attention: { unit: "words" } } },
+  "weights.as=lines": { own: { attention: { as: "lines" } } },
+  "weights.heads=mean": { own: { attention: { heads: "mean" } } },
+  "weights.unit=words": { own: { attention: { unit: "words" } } },
+  "view=scores": { view: "attention", own: { attention: { step: "scaled" } } },
+  "view=mask": { view: "attention", own: { attention: { step: "masked" } } },
+  "view=weights": { view: "attention", own: { attention: { step: "weights" } } },
   "text2=Bye": { own: { batch: { text: "Bye" } } },
   "step=attn.softmax": { own: { computation: { step: "attn.softmax" } } },
   "step=positions": { own: { embedding: { tab: "positions" } } },
@@ -113,9 +120,13 @@ for (const [search, opens] of Object.entries(OLD)) {
   test(`an old link with ${search} opens what it opened`, () => assert.deepEqual(read(`?${search}`), opens));
 }
 
-for (const search of ["?weights.as=lines&as=matrix", "?as=matrix&weights.as=lines"]) {
+for (const search of [
+  "?attention.as=lines&as=matrix",
+  "?as=matrix&attention.as=lines",
+  "?attention.as=lines&weights.as=matrix",
+]) {
   test(`a current parameter wins over an old one: ${search}`, () =>
-    assert.deepEqual(read(search), { own: { weights: { as: "lines" } } }));
+    assert.deepEqual(read(search), { own: { attention: { as: "lines" } } }));
 }
 
 test("a current parameter wins over `step`, which served three views", () =>
@@ -140,9 +151,9 @@ test("the parts of a run in an old link are combined", () => {
 });
 
 test("a view's own state is merged, and reset where it belongs to a sentence", () => {
-  const store = createStore({ ...DEFAULTS, own: { weights: { as: "lines" } } });
+  const store = createStore({ ...DEFAULTS, own: { attention: { as: "lines" } } });
   store.set(embedding.patch({ swap: [1, 2], tab: "swap" }));
-  assert.deepEqual(weights.of(store.get()), { as: "lines", heads: null, unit: "tokens" });
+  assert.deepEqual(attention.of(store.get()), { step: "weights", as: "lines", heads: null, unit: "tokens" });
   store.set({ own: mergedOwn(anotherSentence(DECLARED), {}) });
   assert.deepEqual(embedding.of(store.get()), { tab: "swap", length: null, neighbour: null, swap: null });
   store.set({ own: null });
@@ -150,9 +161,9 @@ test("a view's own state is merged, and reset where it belongs to a sentence", (
 });
 
 test("setting the same values notifies nobody", () => {
-  const store = createStore({ ...DEFAULTS, cell: [1, 2], own: { weights: { heads: [1] } } });
+  const store = createStore({ ...DEFAULTS, cell: [1, 2], own: { attention: { heads: [1] } } });
   let woken = 0;
   store.subscribe(() => woken++);
-  store.set({ cell: [1, 2], layer: 0, ...weights.patch({ heads: [1] }) });
+  store.set({ cell: [1, 2], layer: 0, ...attention.patch({ heads: [1] }) });
   assert.equal(woken, 0);
 });

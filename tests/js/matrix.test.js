@@ -251,6 +251,26 @@ test("the chosen cell has a frame, a small one also guide lines, and one out of 
   assert.deepEqual(names(matrixOf(9, 9, { edges: { row: 4 } })), ["edge", "chosen"]);
 });
 
+test("a reason tints its forbidden cell", () => {
+  const forbidden = Uint8Array.of(1, 0, 2, 0);
+  const tints = ["#00000000", "#00000000", "#10203040"];
+  const scale = { stops: ["#ffffff", "#000000"], min: 0, max: 1, seen: /** @type {[number, number]} */ ([0, 1]) };
+  const cells = { values: [9, 0, 9, 1], shape: /** @type {[number, number]} */ ([2, 2]), forbidden, tints };
+  const { pixels } = pixelsOf(cells, tableOf(scale));
+  assert.deepEqual(bytesOf(pixels[0]), [0, 0, 0, 0]);
+  assert.deepEqual(bytesOf(pixels[2]), [0x10, 0x20, 0x30, 0x40]);
+});
+
+test("colours come from `tones`, where a matrix has them, and numbers from its values", () => {
+  const scale = { stops: ["#ffffff", "#000000"], min: 0, max: 1, seen: /** @type {[number, number]} */ ([0, 1]) };
+  const matrix = matrixOf(1, 2, { values: Float32Array.of(-30, -10), tones: Float32Array.of(0, 1), scale });
+  const shapes = cellShapes(matrix, sizeOf(matrix), "none");
+  assert.deepEqual(
+    shapes.map(({ attrs }) => attrs.fill),
+    ["rgb(255,255,255)", "rgb(0,0,0)"],
+  );
+});
+
 test("few cells have numbers, except forbidden ones", () => {
   const few = matrixOf(3, 3, { forbidden: Uint8Array.of(0, 1, 1, 0, 0, 1, 0, 0, 0) });
   assert.deepEqual(

@@ -47,5 +47,5 @@ test("a new panel is placed by its frame, after earlier ones", () => {
 
 test("views of a single head declare it", () => {
   const named = VIEWS.filter(({ ofHead }) => ofHead).map(({ id }) => id);
-  assert.deepEqual(named, ["qkv", "scores", "mask", "weights", "av"]);
+  assert.deepEqual(named, ["qkv", "attention", "av"]);
 });

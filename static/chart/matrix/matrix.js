@@ -32,8 +32,11 @@ import { following, isWhole, wholeOf } from "./view.js";
  * @property {string} label  a description for screen readers
  * @property {string} [title]  what a saved file calls it
  * @property {Float32Array|Uint8Array} values  row after row
+ * @property {Float32Array} [tones]  what is coloured by `scale` instead of the values
  * @property {[number, number]} shape  rows, columns
  * @property {Uint8Array|null} forbidden  not 0: no colour there, the hatching shows
+ * @property {string[]} [tints]  a colour over that hatching, by the value in `forbidden`
+ * @property {{text: string, ink: string}} [onHatching]  what is written there, if the numbers fit; default: nothing
  * @property {boolean} [hatched]  also hatch under transparent colours; default: if cells are forbidden
  * @property {string} [ink]  of the numbers in the cells: by default what can be read on each
  * @property {Axis} rows

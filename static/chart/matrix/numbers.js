@@ -25,8 +25,8 @@ export function numbersOf(matrix, size) {
     return { size: 0, numbers: [] };
   const numbers = cellsIn(view)
     .map(({ row, col }) => ({ row, col, at: row * matrix.shape[1] + col }))
-    .filter(({ at }) => !matrix.forbidden?.[at])
-    .map(({ row, col, at }) => numberOf(matrix, size, { row, col }, matrix.values[at]))
+    .filter(({ at }) => matrix.onHatching || !matrix.forbidden?.[at])
+    .map(({ row, col, at }) => numberOf(matrix, size, { row, col }, at))
     .filter(({ text }) => text !== "");
   const longest = Math.max(4, ...numbers.map(({ text }) => text.length));
   const font = Math.min(LARGEST, (cell.w * (1 - MARGIN)) / (longest * DIGIT));
@@ -34,9 +34,15 @@ export function numbersOf(matrix, size) {
 }
 
 /** @returns {CellNumber} */
-function numberOf(matrix, size, cell, value) {
-  const ink = matrix.ink ?? inkOn(colourAt(matrix.scale, value));
-  return { ...cell, ...middleOf(cell, size), text: matrix.cellText(value, size.cell), ink };
+function numberOf(matrix, size, cell, at) {
+  const { forbidden, onHatching, values, tones = values } = matrix;
+  const place = { ...cell, ...middleOf(cell, size) };
+  if (onHatching && forbidden?.[at]) return { ...place, ...onHatching };
+  return {
+    ...place,
+    text: matrix.cellText(values[at], size.cell),
+    ink: matrix.ink ?? inkOn(colourAt(matrix.scale, tones[at])),
+  };
 }
 
 /** Each cell of a part of a matrix. @param {import("./view.js").View} view @returns {import("./view.js").Cell[]} */

@@ -7,6 +7,7 @@ import { rgbaAt } from "./scale.js";
  * @property {ArrayLike<number>} values  row after row
  * @property {[rows: number, cols: number]} shape
  * @property {ArrayLike<number>|null} [forbidden]  not 0: see-through, so that the hatching below shows
+ * @property {string[]} [tints]  or this colour, "#rrggbbaa", by the value in `forbidden`
  *
  * @typedef {{words: Uint32Array, min: number, max: number}} Table  the colours from `min` to `max`, evenly spaced
  * @typedef {{pixels: Uint32Array, rows: number, cols: number, pooled: boolean}} Pixels
@@ -60,31 +61,35 @@ export function pixelsOf(cells, table, view, room = [Infinity, Infinity]) {
 }
 
 /** @param {Cells} cells @param {Table} table @param {import("./view.js").View} view */
-function each({ values, shape, forbidden }, { words, min, max }, { row, col, rows, cols }) {
+function each({ values, shape, forbidden, tints = [] }, { words, min, max }, { row, col, rows, cols }) {
   const pixels = new Uint32Array(rows * cols);
+  const over = wordsOf(tints.length, (i) => rgbaAt([tints[i], tints[i]], 0));
   const unit = (words.length - 1) / (max - min);
   for (let y = 0, i = 0; y < rows; y++) {
     for (let x = 0, at = (row + y) * shape[1] + col; x < cols; x++, i++, at++) {
-      pixels[i] = forbidden?.[at] ? 0 : words[Math.round((values[at] - min) * unit)];
+      pixels[i] = forbidden?.[at] ? (over[forbidden[at]] ?? 0) : words[Math.round((values[at] - min) * unit)];
     }
   }
   return pixels;
 }
 
 /** @param {Cells} cells @param {Table} table @param {import("./view.js").View} view @param {[number, number]} pixels */
-function strongest({ values, shape, forbidden }, table, { row, col, rows, cols }, [down, across]) {
+function strongest({ values, shape, forbidden, tints }, table, { row, col, rows, cols }, [down, across]) {
   const furthest = new Float32Array(down * across);
   const empty = new Uint8Array(down * across).fill(1);
   const blocks = Uint16Array.from({ length: cols }, (_, x) => Math.floor((x * across) / cols));
   for (let y = 0; y < rows; y++) {
     const first = Math.floor((y * down) / rows) * across;
     for (let x = 0, at = (row + y) * shape[1] + col; x < cols; x++, at++) {
-      if (forbidden?.[at]) continue;
       const block = first + blocks[x];
+      if (forbidden?.[at]) {
+        if (empty[block]) empty[block] = Math.max(empty[block], forbidden[at]);
+        continue;
+      }
       empty[block] = 0;
       if (Math.abs(values[at]) > Math.abs(furthest[block])) furthest[block] = values[at];
     }
   }
   const block = { row: 0, col: 0, rows: down, cols: across };
-  return each({ values: furthest, shape: [down, across], forbidden: empty }, table, block);
+  return each({ values: furthest, shape: [down, across], forbidden: empty, tints }, table, block);
 }

@@ -9,6 +9,7 @@ import { currentTheme, rampStops } from "../colour.js";
  * @property {number} min
  * @property {number} max
  * @property {[number, number]} seen  the smallest and the largest value there is
+ * @property {[string, string]} [ends]  words for `min` and `max`, where these numbers mean nothing
  * @property {boolean} [steps]  no mixing: one colour for each whole number
  */
 
@@ -41,6 +42,26 @@ export function signedScale(values, ramp = "signed", least = 0) {
   const reach = Math.max(Math.abs(seen[0]), Math.abs(seen[1]), least) || 1; // all zeros: any range will do
   const stops = ramp === "signed" ? rampStops("signed") : OWN[currentTheme()][ramp];
   return { stops, min: -reach, max: reach, seen };
+}
+
+/** Each row by itself, from its lowest to its highest value: see `rowTones`. @returns {Scale} */
+export function rowScale() {
+  return { stops: rampStops("weights"), min: 0, max: 1, seen: [0, 1] };
+}
+
+/**
+ * The place of each value between the lowest (0) and the highest (1) of its row, forbidden cells aside: what a softmax
+ * sees, which only knows differences within a row. A row of equal values is all highest.
+ * @param {ArrayLike<number>} values @param {number[]} shape  rows, columns @param {ArrayLike<number>|null} forbidden  not 0
+ */
+export function rowTones(values, [rows, cols], forbidden) {
+  const tones = new Float32Array(rows * cols);
+  for (let row = 0; row < rows; row++) {
+    const cells = Array.from({ length: cols }, (_, col) => row * cols + col).filter((at) => !forbidden?.[at]);
+    const [low, high] = extremes(cells.map((at) => values[at]));
+    for (const at of cells) tones[at] = high > low ? (values[at] - low) / (high - low) : 1;
+  }
+  return tones;
 }
 
 /** The smallest and the largest. @param {ArrayLike<number>} values @returns {[number, number]} */
@@ -90,6 +111,7 @@ export function gradientOf({ stops, min, max, seen: [low, high] }) {
  */
 export function legendOf(scale, { number, forbidden }) {
   const [low, high] = scale.seen;
+  const [from, to] = scale.ends ?? [number(low), number(high)];
   const zero = low < 0 && high > 0 ? `${((-low / (high - low)) * 100).toFixed(3)}%` : null;
   const ramp = h("span", { class: zero ? "ramp zero" : "ramp", style: { background: gradientOf(scale) } });
   if (zero) ramp.style.setProperty("--zero", zero);
@@ -97,9 +119,9 @@ export function legendOf(scale, { number, forbidden }) {
   return h(
     "span",
     { class: "legend", dataset: { testid: "legend", low, high } },
-    h("span", null, number(low)),
+    h("span", null, from),
     ramp,
-    h("span", null, number(high)),
+    h("span", null, to),
     hatch,
   );
 }

@@ -8,7 +8,7 @@ import { numbersOf } from "./numbers.js";
 import { pixelsOf, tableOf } from "./pixels.js";
 
 /**
- * @typedef {Pick<import("./matrix.js").Matrix, "values"|"shape"|"forbidden"|"hatched"|"ink"|"scale"|"cellText"|"square"|"numbers">} Drawable
+ * @typedef {Pick<import("./matrix.js").Matrix, "values"|"tones"|"shape"|"forbidden"|"tints"|"onHatching"|"hatched"|"ink"|"scale"|"cellText"|"square"|"numbers">} Drawable
  * @typedef {Pick<import("./layout.js").Size, "box"|"cell"|"view"|"dpr">} Extent
  */
 
@@ -61,7 +61,8 @@ export function drawSheet(canvas, matrix, size) {
   const pen = contextOf(canvas);
   if (matrix.hatched ?? matrix.forbidden) drawHatching(pen, size);
   small ??= document.createElement("canvas");
-  const pooled = paintCells(small, matrix, tableOf(matrix.scale), { view, room: [canvas.height, canvas.width] });
+  const cells = { ...matrix, values: matrix.tones ?? matrix.values };
+  const pooled = paintCells(small, cells, tableOf(matrix.scale), { view, room: [canvas.height, canvas.width] });
   pen.imageSmoothingEnabled = false;
   pen.drawImage(small, 0, 0, canvas.width, canvas.height);
   drawGaps(pen, size);

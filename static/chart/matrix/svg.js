@@ -55,13 +55,18 @@ export function cellShapes(matrix, size, hatch) {
     const { x, y, w, h } = boxOf(cell, size);
     const place = { x: x + gap, y: y + gap, width: w - 2 * gap, height: h - 2 * gap, ...(corner && { rx: corner }) };
     const below = rectShape("hatching", place, { fill: hatch });
-    if (matrix.forbidden?.[at]) return [below];
-    const colour = rectShape("cell", place, paintOf(matrix.scale, matrix.values[at]));
+    const reason = matrix.forbidden?.[at];
+    if (reason)
+      return matrix.tints ? [below, rectShape("tint", place, paintOf(onlyOf(matrix.tints[reason]), 0))] : [below];
+    const colour = rectShape("cell", place, paintOf(matrix.scale, (matrix.tones ?? matrix.values)[at]));
     return matrix.hatched ? [below, colour] : [colour];
   });
 }
 
-/** @param {import("./scale.js").Scale} scale @param {number} value */
+/** A scale of one colour. @param {string} colour */
+const onlyOf = (colour) => ({ stops: [colour, colour], min: 0, max: 1 });
+
+/** @param {Pick<import("./scale.js").Scale, "stops"|"min"|"max"|"steps">} scale @param {number} value */
 function paintOf({ stops, min, max, steps }, value) {
   const place = Math.min(1, Math.max(0, (value - min) / (max - min))) * (stops.length - 1);
   const [red, green, blue, alpha] = rgbaAt(stops, steps ? Math.round(place) : place);

@@ -16,8 +16,8 @@ const classifies = (model) => model.description.predicts === "classes";
 const STEPS = [
   { id: "sentence", at: ({ sentence }) => sentence.element },
   { id: "heads", at: ({ side }) => side.heads },
-  { id: "opened", at: ({ opened }) => opened, view: "weights" },
-  { id: "why", at: ({ panels }) => panels.why, view: "weights" },
+  { id: "opened", at: ({ opened }) => opened, view: "attention" },
+  { id: "why", at: ({ panels }) => panels.why, view: "attention" },
   { id: "masks", at: ({ side }) => side.masks },
   { id: "next", at: ({ panels }) => panels.next_token, has: predictsTokens },
   { id: "classes", at: ({ panels }) => panels.classes, has: classifies },

@@ -10,8 +10,7 @@ import { canSumCharacters, unitOf } from "./unit_cells.js";
 
 const FORMS = /** @type {const} */ (["matrix", "lines"]);
 
-/** @param {HTMLElement} tools @param {HTMLElement} body */
-export function buildForms(tools, body) {
+export function buildForms() {
   const seg = (names, area) => {
     const button = (name) =>
       h("button", { type: "button", dataset: { testid: `${area}-${name}` } }, t(`${area}.${name}`));
@@ -24,16 +23,12 @@ export function buildForms(tools, body) {
   const [forms, units] = [seg(FORMS, "lines"), seg(UNITS, "groups")];
   const heads = h("div", { class: "line-choice" });
   const note = h("p", { class: "dim", dataset: { testid: "groups-note" } });
-  const options = h(
-    "div",
-    { class: "forms" },
-    h("div", { class: "forms-row" }, heads, h("span", { class: "grow" }), units.box),
-    note,
-  );
+  const options = h("div", { class: "forms" }, h("div", { class: "forms-row" }, heads), note);
   const places = { grouped: h("div", null), lines: h("div", null) };
-  tools.append(forms.box);
-  body.append(options, places.grouped, places.lines);
-  return { forms: forms.buttons, units: units.buttons, heads, note, options, places };
+  return {
+    ...{ box: forms.box, forms: forms.buttons, unitBox: units.box, units: units.buttons },
+    ...{ heads, note, options, places },
+  };
 }
 
 /**
@@ -58,7 +53,8 @@ export function drawForms(parts, trace, state, actions) {
     parts.units[name].onclick = () => actions.set(own.patch({ unit: name }));
   }
   const [lines, grouped] = [form === "lines", form === "matrix" && unit !== "tokens" && !state.compare];
-  parts.options.hidden = state.compare;
+  parts.unitBox.hidden = state.compare;
+  parts.options.hidden = !lines && (unit === "tokens" || state.compare);
   parts.heads.hidden = !lines;
   parts.note.hidden = unit === "tokens";
   replace(parts.note, unit !== "tokens" && t(`groups.note_${unit}`));

@@ -1,35 +1,42 @@
-/** The formulas of attention, as the stations show them (Vaswani et al. 2017, equation 1). */
+/** What each step makes, as a formula (Vaswani et al. 2017, equation 1). */
 
-import { t } from "../../ui/i18n.js";
-import { lit, math, mi, mn, mo, mtext, sqrt, sub, sup } from "../../ui/mathml.js";
+import { has } from "../../model/description.js";
+import { math, mi, mn, mo, mtext, sqrt, sub, sup } from "../../ui/mathml.js";
+import { stepsOf } from "./steps.js";
 
-/** QKᵀ / √d on one line, which keeps the strip low. @param {Node} d */
-const scaled = (d) => [mi("Q", "q"), sup(mi("K", "k"), mtext("⊤")), mo("/"), sqrt(d)];
+/** @typedef {import("../../model/description.js").Attention} Attention  @typedef {import("./steps.js").StepName} StepName */
 
-const keyDimension = () => sub(mi("d"), mi("k"));
+const dotProducts = () => [mi("Q", "q"), sup(mi("K", "k"), mtext("⊤"))];
+const masked = () => [mi("S"), mo("+"), mi("M")];
 
-/** A tensor of a mechanism that this page has no formula for: its name. @param {string} role */
-export const plain = (role) => math(mi(role));
-
-/** A = softmax(QKᵀ/√d_k + M) */
-export const weights = () =>
-  math(mi("A"), mo("="), mi("softmax"), mtext("("), ...scaled(keyDimension()), mo("+"), mi("M"), mtext(")"));
-
-/** The same, with M highlighted. */
-export const masked = () =>
-  math(mi("A"), mo("="), mi("softmax"), mtext("("), ...scaled(keyDimension()), mo("+"), lit(mi("M")), mtext(")"));
-
-/** S = QKᵀ/√d_k = QKᵀ/√32 @param {number} dHead */
-export const scores = (dHead) => math(mi("S"), mo("="), ...scaled(keyDimension()), mo("="), ...scaled(mn(dHead)));
-
-/**
- * q = LN(x) W_Q + b_Q. A model that normalises after the block projects x itself.
- * @param {"q"|"k"|"v"} name @param {boolean} normFirst @param {"source"|"target"|null} [side]  whose states: of x, if
- * there is only one side
- */
-export function projection(name, normFirst, side = null) {
-  const matrix = (letter) => sub(mi(letter, name), mi(name.toUpperCase()));
-  const x = side ? sub(mi("x"), mtext(t(`sides.${side}`))) : mi("x");
-  const input = normFirst && side !== "source" ? [mi("LN"), mtext("("), x, mtext(")")] : [x];
-  return math(mi(name, name), mo("="), ...input, matrix("W"), mo("+"), matrix("b"));
+/** The stops of the slider: what each step does. @param {StepName} step @param {Attention} attention */
+export function actOf(step, attention) {
+  if (step === "qk") return math(...dotProducts());
+  if (step === "scaled") return isPlain(attention) ? math(mi("S")) : math(mo("÷"), sqrt(sub(mi("d"), mi("k"))));
+  if (step === "masked") return has(attention, "scores") ? math(mo("+"), mi("M")) : math(mi("M"));
+  return math(mi(attention.overview === "pattern" ? "softmax" : String(attention.overview)));
 }
+
+/** What is there then. @param {StepName} step @param {Attention} attention */
+export function resultOf(step, attention) {
+  const { d_head: d, overview } = attention;
+  if (step === "qk")
+    return math(
+      mi("q", "q"),
+      mo("·"),
+      mi("k", "k"),
+      mo("="),
+      mo("∑"),
+      sub(mi("q", "q"), mi("i")),
+      sub(mi("k", "k"), mi("i")),
+    );
+  if (step === "scaled")
+    return math(mi("S"), ...(isPlain(attention) ? [] : [mo("="), ...dotProducts(), mo("/"), sqrt(mn(d))]));
+  if (step === "masked") return has(attention, "scores") ? math(...masked()) : math(mi("M"));
+  return overview === "pattern"
+    ? math(mi("A"), mo("="), mi("softmax"), mtext("("), ...masked(), mtext(")"))
+    : math(mi(String(overview)));
+}
+
+/** Scores that are more, or something else, than dot products. @param {Attention} attention */
+const isPlain = (attention) => !stepsOf(attention).includes("qk");

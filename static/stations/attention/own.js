@@ -1,11 +1,13 @@
 /**
- * How the weights are drawn. `heads`, for lines: the open one (null), the mean of its layer, or these of its layer.
+ * How far the weights are made, and how they are drawn. `heads`, for lines: the open one (null), the mean of its layer,
+ * or these of its layer.
  */
 
 import { choice, indices } from "../../state/fields.js";
 import { ownState } from "../../state/own.js";
 
-export const own = ownState("weights", {
+export const own = ownState("attention", {
+  step: choice("weights", "qk", "scaled", "masked"),
   as: choice("matrix", "lines"),
   heads: indices("mean"),
   unit: choice("tokens", "characters", "words"),

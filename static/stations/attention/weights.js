@@ -1,25 +1,46 @@
-/** A = softmax(QKᵀ/√d_k + M): what the open head looks at; or before | after a change of the masks. */
+/** The last step, the weights: as they are, in another form, or before and after a change of the masks. */
 
-import { lazily } from "../../data/lazily.js";
+import { legendOf, weightScale } from "../../chart/matrix/scale.js";
 import { isCompared } from "../../model/compare/runs.js";
-import { chosenIn } from "./chosen.js";
-import { own } from "./own.js";
+import { h, replace, update } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
+import { drawWeights, leakMargin } from "../query_key.js";
+import { both, lines } from "./chosen.js";
+import { drawForms } from "./forms.js";
 
-/** Lines of other heads than the open one need them all. @param {import("../../state/store.js").State} state */
-function formNeeds(state) {
-  const { as, heads } = own.of(state);
-  return !state.compare && as === "lines" && heads !== null ? ["heads"] : [];
+/** One matrix, or before | after | difference. */
+export function buildChoices() {
+  const choice = (name) =>
+    h("button", { type: "button", dataset: { testid: `show-${name}` } }, t(`matrix.show.${name}`));
+  const buttons = { alone: choice("alone"), both: choice("both") };
+  return {
+    buttons,
+    box: h("div", { class: "seg", role: "group", "aria-label": t("matrix.show") }, Object.values(buttons)),
+  };
 }
 
-const picture = lazily(() => import("./draw_weights.js"));
+/** @param {any} parts @param {any} trace @param {any} state @param {any} actions @param {(place: HTMLElement, draw: () => void) => void} morph */
+export function drawWeightsStep({ places, forms, legend, choices }, trace, state, actions, morph) {
+  const compared = isCompared(state, trace.model);
+  drawChoices(choices, compared ? "both" : "alone", trace, actions);
+  const details = compared ? [trace.detail, trace.other] : [trace.detail];
+  const forbidden = details.some(({ mask }) => mask.data.some(Boolean)) ? t("matrix.forbidden_word") : null;
+  replace(legend, lines.code?.linesLegend(trace, state) ?? legendOf(weightScale(), { number: String, forbidden }));
+  places.both.hidden = !compared;
+  places.alone.hidden = drawForms(forms, trace, state, actions) || compared;
+  if (compared) both.draw(places.both, trace, state, actions);
+  else if (!places.alone.hidden) morph(places.alone, () => drawOne(places.alone, trace, state, actions));
+}
 
-export default {
-  id: "weights",
-  ofHead: true,
-  gives: "attention",
-  roles: ["overview"],
-  own,
-  needs: (state, model) => (isCompared(state, model) ? ["detail", "other"] : ["detail", ...formNeeds(state)]),
-  draw: picture.draw,
-  load: (state, model) => Promise.all([picture, ...chosenIn(state, model)].map(({ load }) => load())),
-};
+function drawChoices(choices, shown, { file }, actions) {
+  for (const name of ["alone", "both"]) {
+    update(choices[name], { "aria-pressed": name === shown, disabled: name === "both" && file !== null });
+    choices[name].onclick = () => actions.set({ compare: name === "both", ...(name === "alone" && { against: null }) });
+  }
+}
+
+function drawOne(place, trace, state, actions) {
+  const { detail } = trace;
+  const margin = leakMargin(trace, detail);
+  drawWeights(place, trace, state, actions, { id: "weights", title: t("matrix.weights"), detail, margin });
+}

@@ -5,7 +5,7 @@ import { t } from "../../ui/i18n.js";
 import { frac, math, mi, mn, mo, row, sqrt } from "../../ui/mathml.js";
 import { reasonOf } from "../query_key.js";
 import { flippedKeys, ofHead, projected, rootOfD, times } from "./letters.js";
-import { headOf, mapped, once, transposed } from "./matrices.js";
+import { dots, headOf, once, transposed } from "./matrices.js";
 import { productPicture, productSum, stacked } from "./product.js";
 import { tapIn } from "./taps.js";
 
@@ -14,9 +14,6 @@ const feature = (i) => String(i);
 /** Q Kᵀ */
 const dot = (head) => row(projected("q", head), flippedKeys(head));
 const perHead = (letter, head) => () => ofHead(letter, head);
-
-/** QKᵀ, from a detail. The model records it divided by √d, so it is multiplied back. */
-const dots = ({ scores, q }) => mapped(scores, "dots", (value) => value * Math.sqrt(q.shape[1]));
 
 export const scores = {
   formula: (step, { head }) => math(times(projected("q", head), flippedKeys(head))),

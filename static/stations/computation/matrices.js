@@ -51,3 +51,9 @@ export const mapped = (tensor, what, f) =>
 
 /** A vector as a matrix of one row. @returns {Matrix} */
 export const asRow = ({ data }) => ({ shape: [1, data.length], data });
+
+/**
+ * QKᵀ of a head. The model records it divided by √d, so it is multiplied back.
+ * @param {{scores: Matrix, q: Matrix}} detail
+ */
+export const dots = ({ scores, q }) => mapped(scores, "dots", (value) => value * Math.sqrt(q.shape[1]));

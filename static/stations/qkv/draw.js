@@ -10,9 +10,9 @@ import { number, significant } from "../../ui/format.js";
 import { headLabel, headParts } from "../../ui/head_names.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedLabel } from "../../ui/token_text.js";
-import * as formulas from "../attention/formulas.js";
 import { buildStation, drawHead } from "../opened_head.js";
 import { labelsOf } from "../query_key.js";
+import { projection } from "./formulas.js";
 
 const FEW = 14;
 const WIDE = 620;
@@ -50,7 +50,7 @@ export function draw(root, trace, state, actions) {
   const [m] = trace.detail.k.shape;
   const note = t(n === m ? "matrix.qkv_note" : "matrix.qkv_note_crossed", { n, m, d_head: dHead });
   const crossed = trace.queries !== trace.keys;
-  const formula = NAMES.map((name) => formulas.projection(name, normFirst, crossed ? SIDES[name] : null));
+  const formula = NAMES.map((name) => projection(name, normFirst, crossed ? SIDES[name] : null));
   drawHead(parts, trace.model, state, { formula, note });
   setText(parts.from, crossed ? t("matrix.qkv_crossed") : "");
   parts.from.hidden = !crossed;

@@ -43,7 +43,10 @@ export function askMask(trace, state) {
         says: phrase(trainedCausal(model) ? "quiz.mask.says_off" : "quiz.mask.says_on", parts),
       };
     },
-    more: { words: t("quiz.mask.more"), patch: { compare: true, view: "weights" } },
+    more: {
+      words: t("quiz.mask.more"),
+      patch: { compare: true, view: "attention", own: { attention: { step: "weights" } } },
+    },
   };
 }
 

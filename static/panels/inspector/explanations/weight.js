@@ -4,6 +4,7 @@ import { drawTermBars } from "../../../chart/bars/term_bars.js";
 import { placeOf, stackOf } from "../../../model/description.js";
 import { rowIn } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
+import { stepOf } from "../../../stations/attention/steps.js";
 import { reasonOf } from "../../../stations/query_key.js";
 import { checkOf } from "../../../ui/agreement.js";
 import { replace } from "../../../ui/dom.js";
@@ -23,18 +24,19 @@ export function draw(root, trace, state) {
   const { query, key } = position(state, trace);
   const terms = weightTerms(trace.detail, query, key);
   const tokens = { query: named(trace.queries.tokens[query], "q"), key: named(trace.keys.tokens[key], "k") };
-  drawTitle(parts, TITLES[state.view] ?? TITLES.weights, phrase("why.looks", { ...tokens, i: at(query), j: at(key) }));
+  const step = stepOf(trace.attention, state) ?? "weights";
+  drawTitle(parts, TITLES[step] ?? TITLES.weights, phrase("why.looks", { ...tokens, i: at(query), j: at(key) }));
   drawScore(parts.steps, trace, terms, query, key);
   drawSoftmax(parts.steps, trace, terms);
   drawEffect(parts, trace, state, terms, query, key);
   for (const [name, { item }] of Object.entries(parts.steps))
-    item.classList.toggle("lit", LIT[state.view]?.includes(name) ?? false);
+    item.classList.toggle("lit", LIT[step]?.includes(name) ?? false);
 }
 
-const TITLES = { weights: "why.title", scores: "why.title_score", mask: "why.title_mask" };
+const TITLES = { weights: "why.title", qk: "why.title_score", scaled: "why.title_score", masked: "why.title_mask" };
 const four = (value) => number(value, 4);
 /** The steps that the open station is about. */
-const LIT = { scores: ["dot", "scaled"], mask: ["mask"] };
+const LIT = { qk: ["dot"], scaled: ["scaled"], masked: ["mask"] };
 
 function drawScore(steps, trace, { products, dHead, root, dot, scaled }, query, key) {
   const [q, k] = [rowIn(trace.detail.q, query), rowIn(trace.detail.k, key)];

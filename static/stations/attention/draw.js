@@ -1,0 +1,74 @@
+/** Attention, step by step: A = softmax(QKᵀ/√d_k + M), what the open head looks at. */
+
+import { legendOf } from "../../chart/matrix/scale.js";
+import { h, perRoot, replace, setText } from "../../ui/dom.js";
+import { headChip } from "../../ui/head_chip.js";
+import { headTitle } from "../../ui/head_names.js";
+import { drawSquare } from "../query_key.js";
+import { buildForms } from "./forms.js";
+import { resultOf } from "./formulas.js";
+import { blindRows, nothingWords } from "./mask_words.js";
+import { morphing } from "./morph.js";
+import { saysOf } from "./says.js";
+import { SQUARES } from "./squares.js";
+import { drawStepper } from "./stepper.js";
+import { stepOf } from "./steps.js";
+import { reasonsLegend } from "./tints.js";
+import { buildChoices, drawWeightsStep } from "./weights.js";
+
+/** Whatever is hidden at a step keeps its place, so that the cells keep theirs: see css/matrix.css. */
+const partsOf = perRoot((root) => {
+  const title = h("h1", { dataset: { testid: "opened-title" } });
+  const [stepper, legend] = [h("div", { class: "stepper" }), h("div", { class: "legend-place" })];
+  const formula = h("div", { class: "formula" });
+  const says = h("p", { class: "says dim", "aria-live": "polite", dataset: { testid: "attention-says" } });
+  const note = h("p", { class: "why dim", dataset: { testid: "blind" } });
+  const [forms, compare] = [buildForms(), buildChoices()];
+  const places = { alone: h("div", null), both: h("div", null), ...forms.places };
+  root.append(
+    h(
+      "div",
+      { class: "bar" },
+      title,
+      headChip(),
+      h("span", { class: "grow" }),
+      h("div", { class: "tools" }, compare.box, forms.box, forms.unitBox),
+    ),
+    h("div", { class: "step-strip" }, stepper, legend),
+    h("div", { class: "says-row" }, formula, says),
+    h("div", { class: "station-body" }, forms.options, note, Object.values(places)),
+  );
+  return { title, stepper, legend, formula, says, note, forms, choices: compare.buttons, places, drawn: "" };
+});
+
+export function draw(root, trace, state, actions) {
+  const parts = partsOf(root);
+  const { attention, detail } = trace;
+  const step = /** @type {import("./steps.js").StepName} */ (stepOf(attention, state));
+  root.dataset.step = step;
+  setText(parts.title, headTitle(trace.model, state));
+  drawStepper(parts.stepper, attention, state, actions);
+  replace(parts.formula, resultOf(step, attention));
+  setText(parts.says, saysOf(step, attention, detail));
+  const blind = detail.mask && ["masked", "weights"].includes(step) ? blindRows(detail.mask) : [];
+  parts.note.hidden = blind.length === 0;
+  setText(parts.note, blind.length ? nothingWords(blind) : "");
+  // Another step of the same cells fades in; another head or sentence is simply there.
+  const morph = parts.drawn && parts.drawn !== step ? morphing : (_, draw) => draw();
+  if (step === "weights") drawWeightsStep(parts, trace, state, actions, morph);
+  else morph(parts.places.alone, () => drawStep(parts, step, trace, state, actions));
+  parts.drawn = step;
+}
+
+/** QKᵀ, the scores, or the scores under the mask. */
+function drawStep({ places, forms, legend }, step, trace, state, actions) {
+  const { detail } = trace;
+  const square = SQUARES[step](detail);
+  const ramp = square.tones && legendOf(square.scale, { number: String });
+  const reasons = step === "masked" ? reasonsLegend(detail.mask.data) : [];
+  replace(legend, h("span", { class: "legend", dataset: { testid: "legend" } }, ramp && [...ramp.childNodes], reasons));
+  forms.options.hidden = true;
+  for (const place of Object.values(places)) place.hidden = place !== places.alone;
+  const margin = { title: "", text: () => "" }; // the place of the weights' sums
+  drawSquare(places.alone, trace, state, actions, { ...square, sums: detail.overview !== undefined, margin });
+}
