@@ -67,11 +67,11 @@ export function drawHeads(pen, { squares, more, bands: [{ end }] }, look) {
 
 /** What a square is, in the column of labels; over all of them where they have the whole width. @param {Pen} pen @param {Scene} scene @param {Look} look */
 export function drawHeadWords(pen, { bands: [band], squares, only }, look) {
-  const own = squares.filter(({ attention }) => look.isOfAnswer(attention));
+  const own = only ? squares : squares.filter(({ attention }) => look.isOfAnswer(attention));
   if (!own.length) return;
   const top = Math.min(...own.map(({ y }) => y));
   write(pen, look, { size: 13, colour: look.colours.dim, align: only === null ? "right" : "left" });
-  if (only !== null) return pen.fillText(look.headsTitle(only), 2, top - 8);
+  if (only !== null) return pen.fillText(look.headsTitle(only.layer), 2, top - 8);
   const x = band.columns[0].x0 - 14;
   wrapped(pen, look.headWords, Math.min(x, 110)).forEach((line, i) =>
     pen.fillText(line, x, top + 11 + i * 17 * look.type),
@@ -101,15 +101,18 @@ function drawRow(pen, image, { x, y, width, height }, { row, of }, red) {
 }
 
 /** What the model would say if it stopped after each layer; bold where that changes. @param {Pen} pen @param {Scene} scene @param {Look} look */
-export function drawLens(pen, { bands: [band], lens }, look) {
+export function drawLens(pen, { bands: [band], lens, only }, look) {
   if (!look.lens.length) return;
   const { colours } = look;
-  const narrow = band.columns[0].x1 - band.columns[0].x0 < NARROW * look.type;
-  write(pen, look, { size: 13, colour: colours.dim, align: "right" });
-  if (!narrow) pen.fillText(look.lensTitle, band.columns[0].x0 - 14, lens);
+  const widest = Math.max(...band.columns.map(({ x0, x1 }) => x1 - x0));
+  if (widest === 0) return; // another stack's layer is drawn alone
+  const narrow = widest < NARROW * look.type;
+  write(pen, look, { size: 13, colour: colours.dim, align: only ? "left" : "right" });
+  if (!narrow) pen.fillText(look.lensTitle, only ? 2 : band.columns[0].x0 - 14, lens);
   look.lens.forEach(({ name, text, fresh, final }, layer) => {
     if (narrow && !fresh && layer < look.lens.length - 1) return;
     const { x0, x1 } = band.columns[layer];
+    if (x0 === x1) return;
     if (look.stage && x1 > look.stage.flow * band.end + 1) return;
     write(pen, look, { size: 15, colour: final ? colours.bar : colours.dim, align: "right", bold: fresh });
     const room = (narrow ? 2 : 1) * (x1 - x0) - (narrow ? 2 : 10);

@@ -40,14 +40,14 @@ function fitting(pen, text, width) {
 }
 
 /** The answer's probabilities, in another tone than the shares. @param {Pen} pen @param {Scene} scene @param {Look} look */
-export function drawAnswers(pen, { node, answers: { x, y, width, step } }, look) {
+export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, width, step } }, look) {
   const { colours, bars, stage } = look;
   const grown = stage?.answer ?? 1;
   if (!bars.length || grown === 0) return;
   pen.fillStyle = colours.bar;
   pen.beginPath();
   pen.arc(node.x, node.y, 6, 0, 2 * Math.PI);
-  pen.fill();
+  if (rows[0].height > 0) pen.fill(); // its rows are drawn
   bars.forEach(({ name, p, text, before, rest }, i) => {
     const top = y + i * step;
     write(pen, look, { size: 13, colour: colours.dim, align: "right" });

@@ -1,7 +1,8 @@
 /** What the wheel and fingers mean: Ctrl or ⌘ and the wheel, and a pinch, lead in and out; a swipe, to the next layer. */
 
+import { sameValue } from "../state/own.js";
 import { squareAt } from "./heads.js";
-import { layerUnder } from "./pointer.js";
+import { layersOf, layerUnder } from "./pointer.js";
 
 /** @typedef {import("./board.js").Board} Board */
 
@@ -76,11 +77,11 @@ function listenToSwipes(canvas, board) {
   });
   canvas.addEventListener("pointerup", ({ clientX, clientY }) => {
     const [right, down] = [clientX - x, clientY - y];
-    const { scene, shown, actions } = board;
-    if (!scene || scene.only === null || !(Math.abs(right) > Math.max(SWIPE, 2 * Math.abs(down)))) return;
-    const [{ stack, columns }] = scene.bands;
-    const open = shown?.open?.stack === stack ? shown.open.layer : null;
-    const layer = open === null ? columns.length - 1 : open + (right < 0 ? 1 : -1);
-    if (columns[layer]) actions?.zoom({ stack, layer });
+    const { scene, actions } = board;
+    if (!scene?.only || !(Math.abs(right) > Math.max(SWIPE, 2 * Math.abs(down)))) return;
+    const layers = layersOf(scene);
+    const at = layers.findIndex((one) => sameValue(one, scene.only));
+    const next = layers[at + (right < 0 ? 1 : -1)];
+    if (next) actions?.zoom(next);
   });
 }

@@ -3,10 +3,9 @@
  * above the decoder that draws from it. No DOM.
  */
 
+import { bandsOf, LABEL_GAP } from "./bands.js";
 import { endOf, linesOf, markShown } from "./lines.js";
 import { beadsOf, headsOf, streamsOf } from "./placed.js";
-import { peaksOf } from "./reach.js";
-import { foldsOf, labelledRows, rowIndex, rowsOf } from "./rows.js";
 
 /**
  * @typedef {import("./heads.js").Square} Square  @typedef {import("./heads.js").More} More
@@ -28,7 +27,8 @@ import { foldsOf, labelledRows, rowIndex, rowsOf } from "./rows.js";
  * @property {Line[]} lines @property {Stream[]} streams @property {Bead[]} beads
  * @property {Line[]} ghosts  what is cut: where it was
  * @property {Square[]} squares @property {More[]} more  the heads
- * @property {number|null} only  the layer whose heads are drawn; null: all layers
+ * @property {import("./own.js").Open|null} only  on a phone, the one layer that is drawn; null: all layers
+ * @property {Strip|null} strip  on a phone, all layers, above the one
  * @property {number} lens  the baseline of what the model would say after each layer
  * @property {{x: number, y: number}} node  between the shares and the probabilities
  * @property {{x: number, y: number, width: number, step: number}} answers  where the bars are: the first one's place
@@ -44,19 +44,10 @@ import { foldsOf, labelledRows, rowIndex, rowsOf } from "./rows.js";
  * @property {HeadsOf[]} [heads]  whose heads are drawn
  * @property {number} [headRoom]  the height for them
  * @property {import("./own.js").Open|null} [open]  a layer that is wider than the others, and whose heads alone are drawn
- * @property {number} [openShare]  how much of the width an open layer has
- * @property {number|null} [only]  the layer whose heads are drawn, over the whole width; null: all layers
+ * @property {import("./own.js").Open|null} [only]  the one layer that is drawn, at the whole width; null: all layers
+ * @typedef {{scene: Scene, height: number}} Strip  a scene, drawn as high as this
  * @typedef {{stack: string, attention: string, count: number, ratio: number, order: (layer: number) => number[]}} HeadsOf
  */
-
-/** From one row to the next: room for a label, unless there are many rows. */
-const [LEAST_PITCH, LABELLED_PITCH, MOST_PITCH] = [5, 15.5, 25];
-/** All rows together need not be higher than this for their labels. */
-const ENOUGH = 560;
-/** Above a stack's rows: the names of its layers. */
-const TITLE = 28;
-/** Between a label and its row. */
-const LABEL_GAP = 14;
 
 /**
  * @param {Reach[]} rolled  of every stack, the answering one first
@@ -64,7 +55,9 @@ const LABEL_GAP = 14;
  * @returns {Scene}
  */
 export function layoutOf(rolled, row, frame) {
-  const bands = bandsOf(rolled, row, frame);
+  const only = frame.only ?? null;
+  const strip = only && stripOf(rolled, row, frame);
+  const bands = bandsOf(rolled, row, frame, strip ? strip.height + BELOW_STRIP : 0);
   const lines = rolled.flatMap((reach, i) => linesOfStack(reach, bands[i], bands, frame.fat));
   const [answering] = bands;
   const step = 38 * frame.type;
@@ -77,10 +70,11 @@ export function layoutOf(rolled, row, frame) {
     ...heads.squares.map(({ y, height }) => y + height),
     ...heads.more.map(({ y }) => y),
   ];
-  const height = Math.ceil(Math.max(Math.max(...ends) + 8, frame.answers * step + 8));
+  const height = Math.ceil(Math.max(Math.max(...ends) + 8, (strip ? strip.height : 0) + frame.answers * step + 8));
   const node = { x: answering.end + 5, y: chosen.y };
-  // Beside the rows, not beside the heads, as far as they fit.
-  const y = Math.max(4, Math.min(node.y - 22 * frame.type, lens + 8 - frame.answers * step));
+  // Beside the rows, not beside the heads, as far as they fit; on a phone on the first screen.
+  const beside = Math.max(4, Math.min(node.y - 22 * frame.type, lens + 8 - frame.answers * step));
+  const y = strip ? strip.height + BELOW_STRIP : beside;
   const answers = { x: node.x + 17, y, width: frame.width - node.x - 17, step };
   const streams = rolled.slice(1).flatMap((reach, i) => streamsOf(rolled[0], reach, bands[0], bands[i + 1], frame.fat));
   const beads = beadsOf(rolled[0], answering, row);
@@ -93,64 +87,22 @@ export function layoutOf(rolled, row, frame) {
     ghosts: [],
     beads,
     ...heads,
-    only: frame.only ?? null,
+    only,
+    strip,
     lens,
     node,
     answers,
   };
 }
 
-/** The width of a layer, and of the one that is open. @param {number} width  of all @param {number} layers @param {number|null} share  of the open one; null: none is */
-function unitsOf(width, layers, share) {
-  if (share === null || layers === 1) return { wide: width / layers, unit: width / layers };
-  const wide = Math.max(width / layers, Math.min(width * share, 640));
-  return { wide, unit: (width - wide) / (layers - 1) };
-}
+/** Of a strip. */
+const [STRIP_HEIGHT, BELOW_STRIP] = [54, 10];
 
-/** The stacks from top to bottom: those that are read, then the one that answers, to the right of them. @param {Reach[]} rolled @param {number} row @param {Frame} frame @returns {Band[]} */
-function bandsOf(rolled, row, { width, room, right, labels, type, fat, unfolded, open = null, openShare = 0.52 }) {
-  const peaks = rolled.map(peaksOf);
-  const folds = rolled.map((_, i) => foldsOf(peaks[i], i === 0 ? row : null, unfolded?.[i]));
-  const count = folds.flat().length;
-  const least = Math.max(LEAST_PITCH, Math.min(LABELLED_PITCH * type, ENOUGH / count));
-  const pitch = Math.min(MOST_PITCH * type, Math.max(least, (room - fat) / count));
-  const gaps = labels.reduce((sum, label) => sum + label + LABEL_GAP, 0);
-  const layers = rolled.reduce((sum, { river }) => sum + river.layers, 0);
-  const { wide, unit } = unitsOf(width - right - gaps, layers, open && openShare);
-  const end = width - right;
-  let [x, top] = [0, 0];
-  /** @param {Reach} reach @param {number} i */
-  const bandOf = ({ river }, i) => {
-    x += labels[i] + LABEL_GAP;
-    top += TITLE * type;
-    const chosen = i === 0 ? row : null;
-    const rows = rowsOf(folds[i], { top, pitch, chosen, thick: fat });
-    const columns = Array.from({ length: river.layers }, (_, layer) => {
-      const x0 = x;
-      x += open?.stack === river.stack && open.layer === layer ? wide : unit;
-      return { x0, x1: x };
-    });
-    const last = rows[rows.length - 1];
-    const labelled = labelledRows(rows, peaks[i], chosen, Math.max(pitch - 0.01, 15 * type));
-    const bottom = last.y + last.height / 2;
-    const band = {
-      stack: river.stack,
-      side: river.side,
-      rows,
-      index: rowIndex(folds[i]),
-      labelled,
-      chosen,
-      columns,
-      top,
-      bottom,
-      end,
-    };
-    top = bottom + 12;
-    return band;
-  };
-  const order = [...rolled.keys()].slice(1).concat(0);
-  const placed = new Map(order.map((i) => [i, bandOf(rolled[i], i)]));
-  return [...rolled.keys()].map((i) => /** @type {Band} */ (placed.get(i)));
+/** All layers, without words and heads. @param {Reach[]} rolled @param {number} row @param {Frame} frame @returns {Strip} */
+function stripOf(rolled, row, { width, room, fat, unfolded }) {
+  const labels = rolled.map(() => -LABEL_GAP);
+  const scene = layoutOf(rolled, row, { width, room, fat, unfolded, labels, right: 1, type: 1, answers: 0 });
+  return { scene, height: STRIP_HEIGHT };
 }
 
 /**
@@ -161,6 +113,7 @@ function linesOfStack({ river, at, flows, taken }, band, bands, fat) {
   /** @param {Band} one */
   const ended = (one) => ({ band: bands.indexOf(one), rows: one.rows, index: one.index });
   return band.columns.flatMap(({ x0, x1 }, layer) => {
+    if (x0 === x1) return []; // not the one that is drawn
     const right = endOf(ended(band), x1, at[layer + 1], fat);
     const lines = [...flows].reverse().map(({ flow, widths }) => {
       const same = flow.keys === river.side;

@@ -3,7 +3,7 @@
 import { setText, update } from "../ui/dom.js";
 import { listenToGestures } from "./gestures.js";
 import { squareAt } from "./heads.js";
-import { hitAt, layerAt, moved, titleAt, widestAt } from "./pointer.js";
+import { hitAt, layerAt, moved, stripAt, titleAt, widestAt } from "./pointer.js";
 import { createPreviews } from "./previews.js";
 
 /**
@@ -72,7 +72,7 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
     if (!board.scene) return;
     const square = squareAt(board.scene.squares, offsetX, offsetY);
     if (square) return previews.open(square);
-    const title = titleAt(board.scene, offsetX, offsetY);
+    const title = stripAt(board.scene, offsetX, offsetY) ?? titleAt(board.scene, offsetX, offsetY);
     if (title) return board.actions?.zoom(title);
     const { line, label } = hitAt(board.scene, offsetX, offsetY);
     if (label) choose(label.band, label.row);

@@ -104,9 +104,8 @@ export function frameOf(canvas, { told, trace, bars, heads, open, head }, width,
     right: (phone ? 96 : 190) * type,
     fat: phone ? 36 : 44,
     heads: head ? [] : headsOf(trace, told, heads),
-    headRoom: Math.min(300, Math.max(256, innerHeight * 0.33)),
+    headRoom: phone ? 196 : Math.min(300, Math.max(256, innerHeight * 0.33)),
     open,
-    openShare: phone ? 0.72 : 0.52,
-    only: phone ? (open?.stack === told.rolled[0].river.stack ? open.layer : last) : null,
+    only: phone ? (open ?? { stack: told.rolled[0].river.stack, layer: last }) : null,
   };
 }

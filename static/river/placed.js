@@ -16,16 +16,12 @@ const NONE = { squares: [], more: [] };
 export function headsOf(bands, { heads = [], headRoom = 0, only = null, open = null, width }, top) {
   const parts = heads.flatMap(({ stack, order, ...head }) => {
     const band = /** @type {Band} */ (bands.find((one) => one.stack === stack));
-    const y = band === bands[0] ? top : band.bottom + 14;
-    if (only !== null)
-      return band === bands[0]
-        ? [
-            squaresOf(
-              { x: 2, y: y + 16, width: width - 4, height: headRoom },
-              { ...head, layer: only, order: order(only) },
-            ),
-          ]
-        : [];
+    const y = band === bands[0] || only !== null ? top : band.bottom + 14;
+    if (only !== null) {
+      const { layer } = only;
+      const area = { x: 2, y: y + 16, width: width - 4, height: headRoom };
+      return band.stack === only.stack ? [squaresOf(area, { ...head, layer, order: order(layer) })] : [];
+    }
     return band.columns.map(({ x0, x1 }, layer) =>
       open && !(open.stack === band.stack && open.layer === layer)
         ? NONE
@@ -46,14 +42,15 @@ export function streamsOf({ taken }, { at, river }, to, from, fat) {
       return { x0: left, x1: x0, y: row.y, width };
     });
     taken?.[layer].forEach((part, i) => (rest[i] -= part));
-    return streams.filter(({ width }) => width > 0.05);
+    return streams.filter(({ x0, x1, width }) => x1 > x0 && width > 0.05);
   });
 }
 
 /** What the FFNs of the chosen row add, by area. @param {Reach} reach @param {Band} band @param {number} row @returns {Bead[]} */
 export function beadsOf({ river: { ffn, tokens } }, { columns, rows, index }, row) {
   if (!ffn) return [];
-  return columns.map(({ x0, x1 }, layer) => {
+  return columns.flatMap(({ x0, x1 }, layer) => {
+    if (x0 === x1) return [];
     const ratio = ffn[layer * tokens + row];
     const radius = Math.min(7, 4 * Math.sqrt(ratio));
     return { x: x1 - Math.min(14, (x1 - x0) / 4), y: rows[index[row]].y, radius, ratio, layer };
@@ -76,7 +73,7 @@ export function ghostsOf(cuts, scene, before, rolled) {
     const to = scene.bands.findIndex(({ stack }) => stack === found?.river.stack);
     const column = scene.bands[to]?.columns[cut.layer];
     const [key, query] = [rowWith(scene.bands[from], cut.key), rowWith(scene.bands[to], cut.query)];
-    if (!column || !key || !query) return [];
+    if (!column || column.x0 === column.x1 || !key || !query) return [];
     const nothing = { own: false, many: false, shown: true, share: 0, width: 0 };
     return [{ ...cut, ...nothing, from, to, x0: column.x0, y0: key.y, x1: column.x1, y1: query.y }];
   });

@@ -78,6 +78,20 @@ export function layerAt({ bands }, { band, layer }) {
   return beyond < 0 ? { stack: bands[band].stack, layer } : { stack: bands[0].stack, layer: beyond };
 }
 
+/** The layer whose place in a phone's strip is at a point. @param {Scene} scene @param {number} x @param {number} y @returns {import("./own.js").Open|null} */
+export function stripAt({ strip }, x, y) {
+  if (!strip || y > strip.height) return null;
+  for (const { stack, columns } of strip.scene.bands) {
+    const layer = columns.findIndex(({ x0, x1 }) => x >= x0 && x < x1);
+    if (layer >= 0) return { stack, layer };
+  }
+  return null;
+}
+
+/** The layers in the order of the forward pass. @param {Scene} scene @returns {import("./own.js").Open[]} */
+export const layersOf = ({ bands: [answering, ...read] }) =>
+  [...read, answering].flatMap(({ stack, columns }) => columns.map((_, layer) => ({ stack, layer })));
+
 /** The layer whose title is at a point. @param {Scene} scene @param {number} x @param {number} y @returns {import("./own.js").Open|null} */
 export function titleAt({ bands }, x, y) {
   for (const { stack, columns, top } of bands) {

@@ -513,3 +513,54 @@ def test_an_encoders_head_leaves_the_chosen_row_of_the_translation(page: "Page")
     page.wait_for_function("() => location.search.includes('attention=encoder') && location.search.includes('row=5')")
     page.wait_for_selector('body[data-state="ready"]')
     expect(page.get_by_test_id("river-says")).to_contain_text("After ナ₂")
+
+
+# --- on a phone -------------------------------------------------------------------------------------------------------
+
+
+def swipe(page: "Page", by: int) -> None:
+    """One finger across the picture."""
+    x, y = page.get_by_test_id("river").evaluate(
+        """(canvas) => {
+          const { left, top } = canvas.getBoundingClientRect();
+          return [left + 180, top + 150];
+        }"""
+    )
+    touch = page.context.new_cdp_session(page)
+    for kind, to in [("touchStart", 0), *[("touchMove", by * i // 6) for i in range(1, 7)], ("touchEnd", None)]:
+        points = [] if to is None else [{"x": x + to, "y": y}]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+def test_on_a_phone_layers_are_swiped_below_a_strip_of_all(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    show(page, f"level=look&text={TEXT}")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut its look")
+    bars, fits = page.get_by_test_id("river").evaluate(
+        """async (canvas) => {
+          const { answers, only } = (await import('/static/river/board.js')).sceneOf(canvas);
+          const bottom = canvas.getBoundingClientRect().top + answers.y + answers.step;
+          return [bottom, document.documentElement.scrollWidth <= 390 && only.layer === 5];
+        }"""
+    )
+    assert bars < 844, "the answer is on the first screen"
+    assert fits
+    page.get_by_test_id("river").scroll_into_view_if_needed()
+    swipe(page, 150)
+    page.wait_for_function("() => location.search.includes('river.layer=main.4')")
+    swipe(page, -150)
+    page.wait_for_function("() => location.search.includes('river.layer=main.5')")
+    assert serious(page, '[data-panel="river"]') == []
+
+
+def test_two_fingers_lead_out_of_a_layer(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    show(page, f"level=everything&river.layer=main.2&text={TEXT}")
+    picture = page.get_by_test_id("river")
+    picture.evaluate("canvas => canvas.scrollIntoView()")
+    touch = page.context.new_cdp_session(page)
+    for kind, apart in [("touchStart", 160), ("touchMove", 150), ("touchMove", 90), ("touchMove", 40), ("touchEnd", 0)]:
+        points = [{"x": 190 - apart / 2, "y": 200, "id": 0}, {"x": 190 + apart / 2, "y": 200, "id": 1}]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points if apart else []})
+    page.wait_for_function("() => !location.search.includes('river.layer')")
+    assert page.evaluate("visualViewport.scale") == 1

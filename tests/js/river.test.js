@@ -10,7 +10,7 @@ import { linesOfHead, squareAt, squaresOf } from "../../static/river/heads.js";
 import { layoutOf } from "../../static/river/layout.js";
 import { lineAt, markShown } from "../../static/river/lines.js";
 import { ghostsOf } from "../../static/river/placed.js";
-import { inside, layerAt, moved, widestAt } from "../../static/river/pointer.js";
+import { inside, layerAt, layersOf, moved, stripAt, widestAt } from "../../static/river/pointer.js";
 import { peaksOf, rollout } from "../../static/river/reach.js";
 import { foldsOf, labelledRows, rowsOf } from "../../static/river/rows.js";
 import { stageOf, swollen } from "../../static/river/stages.js";
@@ -360,4 +360,37 @@ test("words that come again are numbered, with or without the space before them"
   const token = (text) => /** @type {any} */ ({ text, partial: false, special: false, bytes: "" });
   const names = namesOf(["Tom", " red", " ball", " Tom", " "].map(token)).map(nameText);
   assert.deepEqual(names, ["Tom₁", "red", "ball", "Tom₂", "·"]);
+});
+
+test("a phone draws one layer at its whole width, below a strip of all", () => {
+  const phone = { ...FRAME, width: 390, right: 96, labels: [60, 60], type: 1 };
+  const [main] = rollout(riversOf({ rivers: [answered(SMALL)] }), "main", 1);
+  const scene = layoutOf([main], 1, { ...phone, labels: [60], only: { stack: "main", layer: 0 } });
+  const [{ columns, end }] = scene.bands;
+  assert.deepEqual(
+    columns.map(({ x0, x1 }) => x1 - x0),
+    [390 - 96 - 74, 0],
+  );
+  assert.equal(columns[0].x1, end);
+  assert.deepEqual([...new Set(scene.lines.map(({ layer }) => layer))], [0]);
+  assert.deepEqual([...new Set(scene.strip?.scene.lines.map(({ layer }) => layer))], [0, 1]);
+  assert.deepEqual(stripAt(scene, 380, 10), { stack: "main", layer: 1 });
+  assert.equal(stripAt(scene, 380, 200), null);
+});
+
+test("on a phone, a decoder's layer draws on the rows above it, and goes while its encoder's is drawn", () => {
+  const rolled = rollout(riversOf({ rivers: PAIR.map(answered) }), "decoder", 1);
+  /** @param {string} stack */
+  const only = (stack) =>
+    layoutOf(rolled, 1, { ...FRAME, width: 390, right: 96, labels: [60, 60], only: { stack, layer: 0 } });
+  const decoder = only("decoder");
+  assert.ok(decoder.lines.some(({ from, to }) => from === 1 && to === 0));
+  assert.ok(decoder.bands[1].bottom < decoder.bands[0].top);
+  const encoder = only("encoder");
+  assert.ok(encoder.lines.every(({ to }) => to === 1));
+  assert.equal(encoder.bands[0].rows[0].height, 0);
+  assert.deepEqual(layersOf(encoder), [
+    { stack: "encoder", layer: 0 },
+    { stack: "decoder", layer: 0 },
+  ]);
 });

@@ -1,0 +1,141 @@
+/** The rivers on the picture: streams, lines, and the wash of all that is too thin to be drawn one by one. */
+
+import { swollen } from "./stages.js";
+
+/** @typedef {import("./layout.js").Scene} Scene  @typedef {import("./lines.js").Line} Line  @typedef {import("./draw.js").Pen} Pen  @typedef {import("./draw.js").Look} Look */
+
+/** The width of all streams before they swell. */
+const THIN = 0.8;
+
+/** @param {Pen} pen @param {Scene} scene @param {Look} look */
+export function drawRivers(pen, scene, look) {
+  pen.save();
+  if (look.stage) reached(pen, scene, look.stage.flow);
+  drawWash(pen, scene, look);
+  drawStreams(pen, scene, look);
+  drawLines(pen, scene, look);
+  if (!look.stage) for (const ghost of scene.ghosts) drawGhost(pen, ghost, look);
+  pen.restore();
+}
+
+/** Of a scene, its thin lines by their width: they do not change while it plays. @type {WeakMap<Scene, {width: number, path: Path2D, shown: number}[]>} */
+const washes = new WeakMap();
+
+/** All that is not drawn line by line, as one pale picture. @param {Pen} pen @param {Scene} scene @param {Look} look */
+function drawWash(pen, scene, look) {
+  const shown = scene.lines.filter((line) => line.shown).length; // what decides leaves the wash
+  const known = washes.get(scene);
+  const wash = known?.[0].shown === shown ? known : washOf(scene.lines, shown);
+  washes.set(scene, wash);
+  pen.strokeStyle = look.colours.pale;
+  pen.globalAlpha = 0.5 * fadeOf(look) * (look.stage?.swell ?? 1);
+  for (const { width, path } of wash) {
+    pen.lineWidth = width;
+    pen.stroke(path);
+  }
+  pen.globalAlpha = 1;
+}
+
+/** @param {Line[]} lines @param {number} shown */
+function washOf(lines, shown) {
+  const rest = lines.filter((line) => !line.own && !line.shown);
+  const widths = [
+    { least: 0, most: 0.3, width: 0.35 },
+    { least: 0.3, most: 1, width: 0.6 },
+    { least: 1, most: Infinity, width: 1.2 },
+  ];
+  return widths.map(({ least, most, width }) => {
+    const path = new Path2D();
+    for (const { x0, y0, x1, y1, width: own } of rest) {
+      if (own < least || own >= most) continue;
+      const middle = (x0 + x1) / 2;
+      path.moveTo(x0, y0);
+      path.bezierCurveTo(middle, y0, middle, y1, x1, y1);
+    }
+    return { width, path, shown };
+  });
+}
+
+/** Draws only as far as the streams have come. @param {Pen} pen @param {Scene} scene @param {number} flow */
+function reached(pen, scene, flow) {
+  const [from, to] = rangeOf(scene);
+  pen.beginPath();
+  pen.rect(0, 0, from + (to - from) * flow, scene.height);
+  pen.clip();
+}
+
+/** Where the first layer begins and the last one ends. @param {Scene} scene */
+const rangeOf = ({ bands }) => [Math.min(...bands.map(({ columns }) => columns[0].x0)), bands[0].end];
+
+/** How wide a line is at this moment: thin and equal, until it swells. @param {Scene} scene @param {Look} look @param {{x1: number, width: number}} line @param {number} least */
+function widthNow(scene, { stage }, { x1, width }, least) {
+  const full = Math.max(least, width);
+  if (!stage) return full;
+  const [from, to] = rangeOf(scene);
+  return THIN + (full - THIN) * swollen(stage, (to - x1) / (to - from));
+}
+
+/** The rivers of the tokens themselves. @param {Pen} pen @param {Scene} scene @param {Look} look */
+function drawStreams(pen, scene, look) {
+  const { own } = look.colours;
+  for (const line of scene.lines.filter((one) => one.own)) {
+    // Half a pixel longer at both ends: no seam shows between two layers.
+    const longer = { ...line, x0: line.x0 - 0.5, x1: line.x1 + 0.5 };
+    stroke(pen, own, widthNow(scene, look, line, 0.5), (path) => path.push(...curve(longer)), fadeOf(look));
+  }
+  for (const { x0, x1, y, width } of scene.streams) {
+    const ends = /** @type {[string, ...number[]][]} */ ([
+      ["M", x0 - 0.5, y],
+      ["L", x1 + 0.5, y],
+    ]);
+    stroke(pen, own, widthNow(scene, look, { x1, width }, 0.5), (path) => path.push(...ends), fadeOf(look));
+  }
+}
+
+/** While one head is shown, all else fades. @param {Look} look */
+const fadeOf = ({ preview }) => (preview ? 0.22 : 1);
+
+/** The thin ones below the wide ones, those that decide on top. @param {Pen} pen @param {Scene} scene @param {Look} look */
+function drawLines(pen, scene, look) {
+  const drawn = scene.lines.filter((line) => !line.own && (line.shown || line === look.hovered));
+  for (const line of drawn.sort((a, b) => a.width - b.width)) {
+    const on = line === look.hovered;
+    const width = widthNow(scene, look, line, on ? 2.5 : 0.9);
+    stroke(pen, on ? look.colours.q : look.tone(line), width, (path) => path.push(...curve(line)), 0.95 * fadeOf(look));
+  }
+}
+
+/** A cut line. @param {Pen} pen @param {Line} line @param {Look} look */
+function drawGhost(pen, line, look) {
+  pen.setLineDash([3, 4]);
+  const on = line === look.hovered;
+  stroke(pen, look.colours.q, Math.max(on ? 3 : 1.6, line.width), (path) => path.push(...curve(line)), on ? 1 : 0.9);
+  pen.setLineDash([]);
+}
+
+/** @param {Line} line @returns {[string, ...number[]][]} */
+export function curve({ x0, y0, x1, y1 }) {
+  const middle = (x0 + x1) / 2;
+  return [
+    ["M", x0, y0],
+    ["C", middle, y0, middle, y1, x1, y1],
+  ];
+}
+
+/** One stroke of a whole path: where its parts cross it is no darker. @param {Pen} pen @param {string} colour @param {number} width @param {(path: [string, ...number[]][]) => void} fill @param {number} [alpha] */
+export function stroke(pen, colour, width, fill, alpha = 1) {
+  /** @type {[string, ...number[]][]} */
+  const path = [];
+  fill(path);
+  pen.beginPath();
+  for (const [to, ...at] of path) {
+    if (to === "M") pen.moveTo(at[0], at[1]);
+    else if (to === "L") pen.lineTo(at[0], at[1]);
+    else pen.bezierCurveTo(at[0], at[1], at[2], at[3], at[4], at[5]);
+  }
+  pen.globalAlpha = alpha;
+  pen.strokeStyle = colour;
+  pen.lineWidth = width;
+  pen.stroke();
+  pen.globalAlpha = 1;
+}
