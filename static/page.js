@@ -194,9 +194,11 @@ async function refresh(page, state) {
   controls(page.trace, state, null);
   if (page.trace?.key !== keyOf(state)) panels.busy(true);
   try {
+    let first = true;
     const newest = await loader.load(state, panels.needs(state), (trace, have) => {
       page.trace = trace;
-      controls(trace, state, null);
+      if (first || panels.hasNews(trace, state, have)) controls(trace, state, null);
+      first = false;
       panels.draw(trace, state, have);
     });
     if (newest) status.show("ready");

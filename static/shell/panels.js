@@ -49,6 +49,17 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
     return /** @type {HTMLElement} */ (stations.get(view));
   }
 
+  /** How far a view is: whether its needs are met, and whether it is due to be drawn, for the first time or with more. */
+  function progress(view, root, trace, state, have) {
+    const all = needsOf(view, state, trace.model);
+    const needs = view.saysWhatLacks ? all.filter((need) => trace.lacks(need) === null) : all;
+    const complete = needs.every((need) => have.has(need));
+    const also = alsoOf(view, state, trace.model).filter((need) => have.has(need)).length;
+    const last = drawnIn.get(root);
+    const done = last !== undefined && last.have === have && last.also === also;
+    return { needs, complete, also, due: complete && !done };
+  }
+
   return {
     /** The element of the open station. @param {import("../state/store.js").State} state */
     station: (state) => stations.get(openView(state)),
@@ -71,21 +82,21 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
         ]),
       ),
 
+    /** Whether `draw` would draw anything now. */
+    hasNews: (trace, state, have) =>
+      visible(state).some(({ view, root }) => progress(view, root, trace, state, have).due),
+
     /** Draws what can be drawn; the other panels keep their last picture and show that they are busy. `have` grows while one
      * state is being loaded. */
     draw(trace, state, have) {
       for (const { view, panel, root } of visible(state)) {
-        const all = needsOf(view, state, trace.model);
-        const needs = view.saysWhatLacks ? all.filter((need) => trace.lacks(need) === null) : all;
-        const complete = needs.every((need) => have.has(need));
+        const { needs, complete, also, due } = progress(view, root, trace, state, have);
         if (sayWhatLacks(root, whatLacks(trace, needs))) {
           panel.setAttribute("aria-busy", "false");
           continue;
         }
         panel.setAttribute("aria-busy", String(!complete));
-        const also = alsoOf(view, state, trace.model).filter((need) => have.has(need)).length;
-        const last = drawnIn.get(root);
-        if (!complete || (last && last.have === have && last.also === also)) continue;
+        if (!due) continue;
         drawnIn.set(root, { have, also });
         panel.hidden = false;
         drawSafely(root, () => {
