@@ -32,6 +32,7 @@ import { keyOf } from "./data/request.js";
 import { createSources } from "./data/sources.js";
 import { createTraces } from "./data/traces.js";
 import { createHelp } from "./learn/help.js";
+import { createLessons } from "./learn/lesson/control.js";
 import quizBar from "./learn/quiz/bar.js";
 import { createQuiz } from "./learn/quiz/quiz.js";
 import { createReading, placeReading } from "./learn/reading.js";
@@ -77,6 +78,7 @@ const CONTROLS = [
   ({ frame, actions }) => whileShown(frame.body, createHeads(frame.side.heads, actions)),
   ({ frame, actions, modelOf }) => createMasks(frame.side.masks, actions, modelOf),
   createTour,
+  createLessons,
   createHelp,
   createQuiz,
   createReading,

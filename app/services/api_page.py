@@ -101,7 +101,7 @@ def curl(path: str, base: str) -> str:
     """A command that works as it is."""
     example = EXAMPLES.get(path)
     if example is None:
-        return f"curl {base}{path.replace('{name}', PREFERRED)}"
+        return f"curl {base}{path.replace('{name}', PREFERRED).replace('{function}', 'attend')}"
     body = json.dumps(example)
     return f"curl{OPTIONS.get(path, '')} {base}{path} -H 'Content-Type: application/json' -d '{body}'"
 

@@ -53,6 +53,10 @@ export const generate = (request, options = {}) => send("POST", "/api/generate",
 /** The answer of a measurement of effects, a stream of events. @param {object} request @returns {Promise<Response>} */
 export const effects = (request, options = {}) => send("POST", "/api/explain/effects", request, options);
 
+/** A function of the model's code. @param {string} name @returns {Promise<{name: string, object: string, file: string, line: number, code: string}>} */
+export const source = async (name, options = {}) =>
+  (await send("GET", `/api/source/${encodeURIComponent(name)}`, undefined, options)).json();
+
 /** The results of a beam search, best first. @param {object} request */
 export const translate = async (request, options = {}) =>
   (await send("POST", "/api/translate", request, options)).json();

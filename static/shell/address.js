@@ -21,6 +21,7 @@ const STEPS = [
   "padFollow",
   "interventions",
   "compare",
+  "lesson",
 ];
 /** Steps that follow each other this fast (arrow keys through the heads) count as one. */
 const ONE_STEP_MS = 700;
@@ -104,5 +105,6 @@ export function linksOnly(store, declared) {
 /** @param {import("../state/store.js").State} state @param {import("../state/store.js").State} previous */
 function isStep(state, previous) {
   if (previous.model === null) return false; // the initial state, not a choice
+  if (state.lesson !== null && previous.lesson !== null) return false; // Back leaves a lesson
   return isEmpty(state) !== isEmpty(previous) || STEPS.some((name) => !sameValue(state[name], previous[name]));
 }

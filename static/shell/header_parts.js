@@ -9,7 +9,7 @@ export function buildHeader(owner) {
   const parts = {
     levels: buildLevelSwitch(),
     model: h("div", { class: "model", dataset: { part: "model" } }),
-    tour: button("btn with-icon", { dataset: { testid: "tour-button" } }),
+    tour: button("btn with-icon", { dataset: { testid: "lessons-button" } }),
     quiz: button("btn with-icon", { "aria-pressed": false, dataset: { testid: "quiz-button" } }),
     share: button("btn", { dataset: { part: "share", testid: "share" } }, t("header.share")),
     export: h(

@@ -26,6 +26,7 @@ export function readLink(search, declared) {
 
 /** The path and query that reproduce `state`. Language and theme stay with the reader. @param {State} state @param {Declared[]} declared */
 export function linkOf(state, declared) {
+  if (state.lesson !== null) return linkOfLesson(state);
   const params = new URLSearchParams();
   writeRun(params, state);
   for (const [name, [param, field]] of Object.entries(PAGE_FIELDS)) {
@@ -43,6 +44,10 @@ export function linkOf(state, declared) {
   const query = params.toString();
   return query ? `/?${query}` : "/";
 }
+
+/** A step of a lesson says itself what is open. @param {State} state */
+const linkOfLesson = ({ lesson, lessonStep }) =>
+  `/?${new URLSearchParams({ lesson: String(lesson), step: String(lessonStep) })}`;
 
 /** `against` implies `compare` and has no effect without it. @param {string} name @param {State} state */
 function isSaid(name, { compare, against }) {

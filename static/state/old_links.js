@@ -45,6 +45,7 @@ const RUN_PARTS = {
  * @param {URLSearchParams} old @returns {URLSearchParams}
  */
 export function fromOldLink(old) {
+  if (old.has("lesson")) return old; // its step is not that of a view
   const params = new URLSearchParams();
   /** @type {Object<string, any>} */
   let run = {};

@@ -3,7 +3,7 @@
  * declares them (own.js).
  */
 
-import { choice, index, number, object, onOff, pair, text } from "./fields.js";
+import { choice, index, number, object, onOff, pair, text, whole } from "./fields.js";
 import { LEVELS } from "./levels.js";
 
 /** By name in the state: its name in a link, and how it is written there. */
@@ -30,4 +30,6 @@ export const PAGE_FIELDS = {
   topK: /** @type {const} */ (["top_k", index(20)]),
   topP: /** @type {const} */ (["top_p", number(0.95, 0.01, 1)]),
   seed: /** @type {const} */ (["seed", index(7)]),
+  lesson: /** @type {const} */ (["lesson", text(null)]),
+  lessonStep: /** @type {const} */ (["step", whole(1, 1, 99)]),
 };

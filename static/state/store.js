@@ -39,6 +39,8 @@ import { RUN_DEFAULTS } from "./run.js";
  * @property {number} topK
  * @property {number} topP
  * @property {number} seed
+ * @property {string|null} lesson  the lesson that is open: a file of learn/lessons/; null: none
+ * @property {number} lessonStep  its step, from 1
  * @property {string|null} file  the saved trace that is shown in place of the server's: see shell/file_mode.js; never in the URL
  * @property {"system"|"light"|"dark"} theme
  * @property {"normal"|"large"} type

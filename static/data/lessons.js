@@ -1,0 +1,46 @@
+/** The lessons' files (learn/lessons/): the list of lessons, and one lesson. No DOM. */
+
+import { ApiError } from "./api.js";
+
+/**
+ * @typedef {{en: string, ja: string}} Words  of a lesson: not in the catalogue, so that a lesson is one file
+ * @typedef {{id: string, minutes: number, title: Words}} Line  of the list
+ * @typedef {Object} Option
+ * @property {string} [en] @property {string} [ja]
+ * @property {number} [below]  right if the measured value is below this, and not below that of the option before; none: any other value
+ * @property {string} [is]  right if the measured text is this
+ * @typedef {Object} Question
+ * @property {Words} ask @property {Option[]} options
+ * @property {string} measure  what is asked of the model: a name of learn/lesson/measures/index.js
+ * @property {Object<string, any>} [with]  what the measure needs
+ * @property {Words} says  the answer, with what was measured in {braces}
+ * @typedef {Object} Step
+ * @property {string} id @property {Words} title  its one claim
+ * @property {{en: string[], ja: string[]}} words  paragraphs
+ * @property {Words} [try]  the interaction
+ * @property {Object<string, any>} open  fields of the state, and `station`: a name of learn/lesson/stations.js
+ * @property {string[]} show  names of learn/lesson/anchors.js, or one `figure:<name>`
+ * @property {Object<string, any>} [figure]  what the figure needs
+ * @property {Question} question @property {Words} notes  for the speaker
+ * @property {Words & {measure?: string, with?: Object<string, any>}} [more]  for those who read papers; folded away
+ * @property {string[]} [source]  the functions of the model that do this: names of /api/source
+ * @typedef {{id: string, minutes: number, title: Words, about: Words, steps: Step[]}} Lesson
+ */
+
+/** @param {string} name @returns {Promise<any>} */
+async function file(name) {
+  const answer = await fetch(`/static/learn/lessons/${name}.json`).catch((error) => {
+    throw new ApiError({ code: "unreachable", message: String(error) });
+  });
+  if (answer.ok) return answer.json();
+  throw new ApiError({ code: answer.status >= 502 ? "unreachable" : "http", status: answer.status });
+}
+
+/** @returns {Promise<Line[]>} */
+export const lessons = async () => (await file("index")).lessons;
+
+/** @param {string} name @returns {Promise<Lesson>} */
+export function lesson(name) {
+  const id = /^[a-z][a-z-]*$/.test(name) ? name : "none";
+  return file(id);
+}

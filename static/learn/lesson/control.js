@@ -1,0 +1,57 @@
+/** Lessons on a page: which one is open (`state.lesson`), and where its reader comes back to. */
+
+import { lazy } from "../../data/lazily.js";
+import { retrying } from "../../data/retry.js";
+import { levelFrom } from "../../state/levels.js";
+import { DEFAULTS } from "../../state/store.js";
+import { errorText } from "../../ui/error_text.js";
+import { remembered } from "../../ui/remembered.js";
+import { createMenu } from "./menu.js";
+import { backTo } from "./steps.js";
+
+/** @param {import("../../page.js").Context} context @returns {import("../../page.js").Draw} */
+export function createLessons(context) {
+  const { actions, frame, status, declared } = context;
+  const code = lazy(() => import("./guide.js"));
+  /** @type {ReturnType<typeof import("./guide.js").createGuide>|undefined} */
+  let guide;
+  /** @type {import("../../state/store.js").State|null} what was open before the lesson */
+  let before = null;
+  const menu = createMenu(context, enter);
+
+  /** @param {string} lesson */
+  function enter(lesson) {
+    before = actions.get();
+    actions.set({ lesson, lessonStep: 1 });
+  }
+
+  /** A link has opened the lesson: what it shows stays open. */
+  const asShown = () => {
+    const { model, text, theme, type, lang } = actions.get();
+    return { ...DEFAULTS, model, text, theme, type, lang, level: levelFrom(remembered("level")) };
+  };
+
+  function leave() {
+    actions.set({ ...backTo(before ?? asShown(), declared), lesson: null, lessonStep: 1 });
+    before = null;
+    menu.focus();
+  }
+
+  /** @param {import("../../state/store.js").State} state */
+  async function follow(state) {
+    try {
+      await retrying(code.load, { onWait: status.waiting });
+    } catch (error) {
+      return status.notice(errorText(/** @type {Error} */ (error)));
+    }
+    guide ??= code.code?.createGuide(context, leave);
+    guide?.follow(actions.get());
+  }
+
+  return (trace, state) => {
+    menu.draw(state);
+    if (guide) guide.follow(state);
+    else if (state.lesson !== null) follow(state);
+    if (state.lesson === null) frame.root.classList.remove("in-lesson");
+  };
+}

@@ -1,0 +1,58 @@
+/** How alike the first position ([CLS]) of several sentences is to that of the open one, layer by layer. */
+
+import { h, replace, svg } from "../../../ui/dom.js";
+import { number } from "../../../ui/format.js";
+import { t } from "../../../ui/i18n.js";
+import { alikeByDepth } from "../measures/stream.js";
+
+const [WIDE, HIGH, TOP, FOOT, LEFT] = [640, 380, 20, 56, 60];
+
+/** @type {import("./index.js").Figure} */
+export async function draw(root, live, { others }) {
+  const lines = await alikeByDepth(live, others);
+  const depth = lines[0].length - 1;
+  const x = (/** @type {number} */ layer) => LEFT + (layer / depth) * (WIDE - LEFT - 40);
+  const y = (/** @type {number} */ alike) => TOP + ((1 - alike) / 2) * (HIGH - TOP - FOOT);
+  const chart = svg(
+    "svg",
+    { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "lesson-chart", role: "img", "aria-label": t("lesson.depth.label") },
+    [1, 0, -1].map((alike) => [
+      svg("line", { class: "rule", x1: LEFT, x2: WIDE - 40, y1: y(alike), y2: y(alike) }),
+      svg("text", { x: LEFT - 10, y: y(alike) + 5, "text-anchor": "end" }, number(alike, 0)),
+    ]),
+    lines[0].map((_, layer) =>
+      svg(
+        "text",
+        { x: x(layer), y: HIGH - FOOT + 26, "text-anchor": "middle", class: "dim" },
+        layer ? t("lesson.depth.after", { layer: layer - 1 }) : t("lesson.depth.in"),
+      ),
+    ),
+    lines.map((line, i) => [
+      svg("polyline", { class: `line-${i}`, points: line.map((alike, at) => `${x(at)},${y(alike)}`).join(" ") }),
+      line.map((alike, at) => svg("circle", { class: `line-${i}`, cx: x(at), cy: y(alike), r: 6 })),
+    ]),
+  );
+  const legend = others.map((/** @type {string} */ text, /** @type {number} */ i) =>
+    h(
+      "li",
+      null,
+      h("i", { class: `line-${i}` }),
+      h("span", { lang: "en" }, text),
+      h("b", { class: "mono" }, number(lines[i][depth], 2)),
+    ),
+  );
+  const open = h(
+    "p",
+    { class: "lesson-figure-text" },
+    t("lesson.depth.open"),
+    " ",
+    h("b", { lang: "en" }, "text" in live.run.input ? live.run.input.text : ""),
+  );
+  replace(
+    root,
+    h("h2", { class: "lesson-caption" }, t("lesson.depth.title")),
+    open,
+    chart,
+    h("ul", { class: "lesson-legend" }, legend),
+  );
+}

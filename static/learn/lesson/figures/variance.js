@@ -1,0 +1,44 @@
+/** The variance of q·k against the number of dimensions that are added: the model's own, and that of independent numbers. */
+
+import { h, replace, svg } from "../../../ui/dom.js";
+import { significant } from "../../../ui/format.js";
+import { t } from "../../../ui/i18n.js";
+import { variances } from "../measures/attention.js";
+
+const [WIDE, HIGH, LEFT, FOOT] = [640, 400, 86, 56];
+
+/** @type {import("./index.js").Figure} */
+export async function draw(root, live) {
+  const { byDimension, d } = await variances(live);
+  const sizes = Object.keys(byDimension).map(Number);
+  const most = byDimension[d];
+  const x = (/** @type {number} */ size) => LEFT + (Math.log2(size) / Math.log2(d)) * (WIDE - LEFT - 90);
+  const low = Math.log10(byDimension[1]) - 0.15;
+  const y = (/** @type {number} */ value) =>
+    20 + (1 - (Math.log10(value) - low) / (Math.log10(most) + 0.1 - low)) * (HIGH - FOOT - 20);
+  const line = (/** @type {(size: number) => number} */ at, /** @type {string} */ name) =>
+    svg("polyline", { class: name, points: sizes.map((size) => `${x(size)},${y(at(size))}`).join(" ") });
+  const chance = (/** @type {number} */ size) => byDimension[1] * size;
+  const chart = svg(
+    "svg",
+    { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "lesson-chart", role: "img", "aria-label": t("lesson.variance.label") },
+    sizes.map((size) => [
+      svg("line", { class: "rule", x1: x(size), x2: x(size), y1: 20, y2: HIGH - FOOT }),
+      svg("text", { x: x(size), y: HIGH - FOOT + 24, "text-anchor": "middle" }, String(size)),
+    ]),
+    svg("text", { x: WIDE / 2, y: HIGH - 6, "text-anchor": "middle", class: "dim" }, t("lesson.variance.x")),
+    line(chance, "chance"),
+    line((size) => byDimension[size], "own"),
+    sizes.map((size) => [
+      svg("circle", { class: "own", cx: x(size), cy: y(byDimension[size]), r: 6 }),
+      svg(
+        "text",
+        { x: x(size) - 10, y: y(byDimension[size]) - 12, "text-anchor": "end" },
+        significant(byDimension[size], 2),
+      ),
+    ]),
+    svg("text", { x: x(d) + 10, y: y(most) + 6, class: "own" }, t("lesson.variance.own")),
+    svg("text", { x: x(d) + 10, y: y(chance(d)) + 6, class: "dim" }, t("lesson.variance.chance")),
+  );
+  replace(root, h("h2", { class: "lesson-caption" }, t("lesson.variance.title")), chart);
+}

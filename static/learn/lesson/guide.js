@@ -1,0 +1,170 @@
+/**
+ * An open lesson. A step sets the state of the real page; its places are shown large, everything else is put away, and
+ * the step's words stand beside them.
+ */
+
+import { lesson as fetchLesson } from "../../data/lessons.js";
+import { retrying } from "../../data/retry.js";
+import { isEmpty } from "../../model/selection.js";
+import { h, replace, setText } from "../../ui/dom.js";
+import { errorText } from "../../ui/error_text.js";
+import { t } from "../../ui/i18n.js";
+import { drawSources } from "../../ui/source.js";
+import { ANCHORS, showOnly } from "./anchors.js";
+import { FIGURES } from "./figures/index.js";
+import { onKeys } from "./keys.js";
+import { liveOf } from "./live.js";
+import { drawMore } from "./more.js";
+import { buildParts } from "./parts.js";
+import { drawPaper } from "./print.js";
+import { drawQuestion } from "./question.js";
+import { patchOf } from "./steps.js";
+import { nodesOf, said } from "./words.js";
+
+/** @typedef {import("../../data/lessons.js").Lesson} Lesson  @typedef {import("../../data/lessons.js").Step} Step */
+
+/**
+ * @param {import("../../page.js").Context} context
+ * @param {() => void} leave
+ */
+export function createGuide(context, leave) {
+  const { actions, frame, modelOf, declared, status, ground } = context;
+  const { root } = frame;
+  const mark = (/** @type {string} */ text) => [text];
+  const open = {
+    lesson: /** @type {Lesson|null} */ (null),
+    name: /** @type {string|null} */ (null),
+    n: 0,
+    figure: "",
+  };
+  const on = { go, leave, notes: toggleNotes, print: () => open.lesson && print(open.lesson) };
+  const parts = buildParts(on);
+  const own = [parts.figure, parts.text, parts.bar, parts.paper];
+  onKeys(ground, () => open.lesson !== null && !frame.help.open, on);
+
+  /** @param {import("../../state/store.js").State} state */
+  async function follow(state) {
+    if (state.lesson === null) return close();
+    if (state.lesson !== open.name) {
+      Object.assign(open, { name: state.lesson, lesson: null, n: 0 });
+      try {
+        open.lesson = await retrying(() => fetchLesson(/** @type {string} */ (state.lesson)), {
+          onWait: status.waiting,
+        });
+      } catch (error) {
+        status.notice(errorText(/** @type {Error} */ (error)));
+        return leave();
+      }
+      return void follow(actions.get());
+    }
+    if (open.lesson) show(open.lesson, state);
+  }
+
+  /** @param {Lesson} lesson @param {import("../../state/store.js").State} state */
+  function show(lesson, state) {
+    const n = Math.min(state.lessonStep, lesson.steps.length);
+    const step = lesson.steps[n - 1];
+    if (open.n !== n || isEmpty(state)) {
+      open.n = n;
+      root.append(...own.filter(({ isConnected }) => !isConnected));
+      root.classList.add("in-lesson");
+      drawStep(lesson, step, n);
+      actions.set(patchOf(step, { lesson: lesson.id, n, declared }));
+    }
+    place(step);
+  }
+
+  /** Shows the step's places, and draws its figure once its model is here. @param {Step} step */
+  function place(step) {
+    const shown = step.show.map((name) => (name.startsWith("figure:") ? parts.figure : ANCHORS[name](frame)));
+    showOnly(root, [...shown, ...own]);
+    const name = step.show.find((one) => one.startsWith("figure:"))?.slice("figure:".length) ?? "";
+    parts.figure.hidden = name === "";
+    const live = liveFor(step);
+    const key = `${open.name} ${open.n}`;
+    if (!live || open.figure === key) return;
+    open.figure = key;
+    replace(parts.figure);
+    Promise.resolve(FIGURES[name]?.(parts.figure, live, step.figure ?? {})).catch((error) => {
+      open.figure = "";
+      replace(parts.figure, h("p", { class: "panel-error", role: "alert" }, errorText(error)));
+    });
+  }
+
+  /** @param {Step} step */
+  function liveFor(step) {
+    const model = modelOf(actions.get());
+    return model?.description && model.name === (step.open.model ?? model.name) ? liveOf(step.open, model) : null;
+  }
+
+  /** @param {Lesson} lesson @param {Step} step @param {number} n */
+  function drawStep(lesson, step, n) {
+    setText(parts.count, `${said(lesson.title)} · ${n} / ${lesson.steps.length}`);
+    replace(parts.title, nodesOf(said(step.title)));
+    replace(
+      parts.words,
+      said(step.words).map((text) => h("p", null, nodesOf(text, mark))),
+    );
+    parts.trying.hidden = !step.try;
+    replace(parts.trying, h("b", null, t("lesson.try")), " ", step.try ? nodesOf(said(step.try), mark) : "");
+    drawQuestion(parts.question, step.question, () => liveFor(step), mark);
+    drawMore(parts.more, step, () => liveFor(step), mark);
+    drawSources(parts.source, step.source ?? []);
+    replace(parts.notes, h("h2", null, t("lesson.notes_title")), h("p", null, nodesOf(said(step.notes))));
+    drawDots(parts.dots, lesson, n);
+    parts.back.disabled = n === 1;
+    setText(parts.next, t(n === lesson.steps.length ? "lesson.done" : "lesson.next"));
+    setText(parts.said, t("lesson.count", { i: n, n: lesson.steps.length }));
+    parts.text.dataset.step = step.id;
+    parts.told.scrollTop = 0;
+    root.scrollTop = 0;
+    parts.title.focus({ preventScroll: true });
+  }
+
+  /** @param {number} by */
+  function go(by) {
+    const to = open.n + by;
+    if (!open.lesson || to < 1) return;
+    if (to > open.lesson.steps.length) return leave();
+    actions.set({ lessonStep: to });
+  }
+
+  function toggleNotes() {
+    parts.notes.hidden = !parts.notes.hidden;
+    parts.speaker.setAttribute("aria-pressed", String(!parts.notes.hidden));
+    if (!parts.notes.hidden) parts.notes.scrollIntoView({ block: "nearest" });
+  }
+
+  /** @param {Lesson} lesson */
+  function print(lesson) {
+    drawPaper(parts.paper, lesson);
+    window.print();
+  }
+
+  function close() {
+    if (!open.name) return;
+    Object.assign(open, { lesson: null, name: null, n: 0, figure: "" });
+    root.classList.remove("in-lesson");
+    showOnly(root, []);
+    for (const part of own) part.remove();
+    dispatchEvent(new Event("resize")); // pictures have another width again
+  }
+
+  return { follow };
+}
+
+/** A link to each step. @param {HTMLElement} root @param {Lesson} lesson @param {number} n */
+function drawDots(root, lesson, n) {
+  replace(
+    root,
+    lesson.steps.map((step, i) =>
+      h("a", {
+        href: `/?lesson=${lesson.id}&step=${i + 1}`,
+        "aria-label": `${i + 1}. ${said(step.title).replaceAll("*", "")}`,
+        title: `${i + 1}. ${said(step.title).replaceAll("*", "")}`,
+        "aria-current": i + 1 === n ? "step" : null,
+        class: i + 1 < n ? "seen" : null,
+      }),
+    ),
+  );
+}

@@ -1,0 +1,84 @@
+/** What a lesson asks of the model itself: traces of a step's run, and of the same run with a change. */
+
+import * as api from "../../data/api.js";
+import { asked } from "../../data/request.js";
+import { retrying } from "../../data/retry.js";
+import { patched, RUN_DEFAULTS, runOf } from "../../state/run.js";
+
+/** Patience with a server that is busy. */
+const TRIES = 6;
+
+/**
+ * @typedef {Object<string, any>} RunPatch  of a run: see `patched`
+ * @typedef {import("../../data/wire.js").Tensor} Tensor
+ * @typedef {ReturnType<typeof liveOf>} Live
+ */
+
+/** @param {Object<string, any>} open  of a step @param {any} model  its full entry */
+export function liveOf(open, model) {
+  const run = runOf({ ...RUN_DEFAULTS, ...open, model: model.name });
+
+  /** @param {RunPatch} patch @param {object} more */
+  const traced = (patch, more) =>
+    retrying(() => api.trace({ ...asked(patched(run, patch)), dtype: "float32", ...more }), { tries: TRIES });
+
+  /** Tensors by name, in float32. @param {string[]} want @param {RunPatch} [patch] */
+  async function tensors(want, patch = {}) {
+    const { meta, tensors: found } = await traced(patch, { want });
+    return { meta, tokens: meta.tokens, written: meta.target_tokens ?? meta.tokens, tensors: found };
+  }
+
+  /**
+   * What the model says in one row: the probability of each id, and its first choices.
+   * @param {number|"last"} row @param {RunPatch} [patch]
+   */
+  async function answer(row, patch = {}) {
+    const { tap } = model.description.logits;
+    const { meta, tensors: found } = await traced(patch, { want: [tap] });
+    const { data, shape } = found[tap];
+    const size = shape[shape.length - 1];
+    const at = row === "last" ? data.length / size - 1 : Math.min(row, data.length / size - 1);
+    const p = softmax(/** @type {Float32Array} */ (data).subarray(at * size, (at + 1) * size), model.never_sampled);
+    return { meta, p, first: p.indexOf(Math.max(...p)), row: at };
+  }
+
+  return {
+    model,
+    run,
+    tensors,
+    answer,
+    /** @param {string} text @returns {Promise<any[]>} */
+    pieces: async (text) => (await retrying(() => api.tokenize({ model: model.name, text }), { tries: TRIES })).tokens,
+    /** The text of an id. @param {number} id @returns {Promise<string>} */
+    async nameOf(id) {
+      const { meta } = await traced({ input: { token_ids: [id] }, target: null, target_ids: null }, { want: [] });
+      return meta.tokens.at(-1).text.trim();
+    },
+  };
+}
+
+/** In float64, without some ids. @param {Float32Array} logits @param {number[]} banned @returns {number[]} */
+export function softmax(logits, banned = []) {
+  const kept = Array.from(logits, (x, id) => (banned.includes(id) ? -Infinity : x));
+  const most = Math.max(...kept);
+  const e = kept.map((x) => Math.exp(x - most));
+  const sum = e.reduce((a, b) => a + b, 0);
+  return e.map((x) => x / sum);
+}
+
+/** @param {ArrayLike<number>} a @param {ArrayLike<number>} b */
+export function dot(a, b) {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
+  return sum;
+}
+
+/** @param {ArrayLike<number>} a @param {ArrayLike<number>} b */
+export const cosine = (a, b) => dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+
+/** One row of a matrix, or of one matrix of several. @param {Tensor} tensor @param {number} row @param {number} [at] */
+export function rowOf({ data, shape }, row, at = 0) {
+  const [rows, size] = shape.slice(-2);
+  const start = (at * rows + row) * size;
+  return /** @type {Float32Array} */ (data).subarray(start, start + size);
+}

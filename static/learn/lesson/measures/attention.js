@@ -1,0 +1,130 @@
+/** Measures of heads: where they look, how large their scores are, what they hand over. */
+
+import { attentionOf, tapOf } from "../../../model/description.js";
+import { number, percent, power, significant } from "../../../ui/format.js";
+import { cosine, rowOf, softmax } from "../live.js";
+
+/** @typedef {import("./index.js").Measure} Measure  @typedef {import("./index.js").Live} Live */
+
+/**
+ * Roles of an attention in one layer, in the order asked.
+ * @param {Live} live @param {{attention?: string|null, layer: number}} at @param {string[]} roles
+ */
+export async function rolesOf(live, { attention = null, layer }, roles) {
+  const open = attentionOf(live.model, attention);
+  const names = roles.map((role) => tapOf(open, layer, role));
+  const { meta, tensors } = await live.tensors(names);
+  const keys = open.keys === "source" ? meta.tokens : meta.target_tokens;
+  return { open, keys, roles: names.map((name) => tensors[name]) };
+}
+
+/** @param {ArrayLike<number>} row */
+export const strongest = (row) => Array.from(row).indexOf(Math.max(...Array.from(row)));
+
+/** The key with the largest weight in a row of a head. @type {Measure} */
+export async function looks(live, { head, query, ...at }) {
+  const { open, keys, roles } = await rolesOf(live, at, ["pattern", "q", "k"]);
+  const row = rowOf(roles[0], query, head);
+  const key = strongest(row);
+  const angle = cosine(rowOf(roles[1], query, head), rowOf(roles[2], key, head));
+  const name = keys[key].text.trim();
+  return { value: name, key: name, weight: percent(row[key]), cosine: number(angle, 2), d: open.d_head };
+}
+
+/** How many different keys the heads of a layer look at most, from one row. @type {Measure} */
+export async function differing(live, { query, ...at }) {
+  const { open, keys, roles } = await rolesOf(live, at, ["pattern"]);
+  const chosen = Array.from({ length: open.n_head }, (_, head) => strongest(rowOf(roles[0], query, head)));
+  const names = [...new Set(chosen)].map((key) => keys[key].text.trim());
+  return { value: names.length, n: names.length, heads: open.n_head, keys: names.join(", ") };
+}
+
+/** How the variance of q·k grows from one dimension to all of them, within rows and over all heads. @type {Measure} */
+export async function products(live) {
+  const { byDimension, d } = await variances(live);
+  return { value: byDimension[d] / byDimension[1], times: number(byDimension[d] / byDimension[1], 0), d };
+}
+
+/**
+ * The variance of q·k over the keys that a row may see, when only some dimensions are added: for 1, 2, 4 … all.
+ * @param {Live} live
+ */
+export async function variances(live) {
+  const open = attentionOf(live.model);
+  const layers = Array.from({ length: open.n_layer }, (_, layer) => layer);
+  const names = layers.flatMap((layer) => ["q", "k"].map((role) => tapOf(open, layer, role)));
+  const { tensors } = await live.tensors(names);
+  /** @type {Object<number, number>} */
+  const byDimension = {};
+  for (let size = 1; size <= open.d_head; size *= 2) {
+    const all = layers.map((layer) => spreadOf(tensors[names[2 * layer]], tensors[names[2 * layer + 1]], size));
+    byDimension[size] = all.reduce((a, b) => a + b, 0) / all.length;
+  }
+  return { byDimension, d: open.d_head };
+}
+
+/** The mean variance within a row. @param {import("../live.js").Tensor} q @param {import("../live.js").Tensor} k @param {number} size  dimensions added together */
+function spreadOf(q, k, size) {
+  const [heads, length, d] = q.shape;
+  let sum = 0;
+  let rows = 0;
+  for (let head = 0; head < heads; head++)
+    for (let query = 1; query < length; query++)
+      for (let from = 0; from < d; from += size) {
+        sum += variance(rowOf(q, query, head), (key) => rowOf(k, key, head), query + 1, from, size);
+        rows++;
+      }
+  return sum / rows;
+}
+
+/** @param {ArrayLike<number>} q @param {(key: number) => ArrayLike<number>} keyAt @param {number} n @param {number} from @param {number} size */
+function variance(q, keyAt, n, from, size) {
+  const all = Array.from({ length: n }, (_, key) => {
+    const k = keyAt(key);
+    let sum = 0;
+    for (let i = from; i < from + size; i++) sum += q[i] * k[i];
+    return sum;
+  });
+  const mean = all.reduce((a, b) => a + b, 0) / n;
+  return all.reduce((sum, one) => sum + (one - mean) ** 2, 0) / n;
+}
+
+/** A row of weights without the division by √d. @type {Measure} */
+export async function unscaled(live, { head, query, ...at }) {
+  const { open, keys, roles } = await rolesOf(live, at, ["scores"]);
+  const scores = rowOf(roles[0], query, head).slice(0, query + 1);
+  const [scaled, raw] = [1, Math.sqrt(open.d_head)].map((by) => softmax(scores.map((score) => score * by)));
+  const key = strongest(scaled);
+  const [slope, gone] = [scaled[key], raw[key]].map((a) => a * (1 - a));
+  const words = { with: percent(scaled[key]), without: `1 − ${power(1 - raw[key])}`, key: keys[key].text.trim() };
+  return { value: gone / slope, slope: significant(slope, 2), gone: power(gone), times: power(slope / gone), ...words };
+}
+
+/** How alike what a head hands over and the value of its strongest key are. @type {Measure} */
+export async function handed(live, { head, query, ...at }) {
+  const { keys, roles } = await rolesOf(live, at, ["pattern", "v", "z"]);
+  const row = rowOf(roles[0], query, head);
+  const key = strongest(row);
+  const z = rowOf(roles[2], query, head);
+  const summed = z.map((_, i) => row.reduce((sum, a, k) => sum + a * rowOf(roles[1], k, head)[i], 0));
+  const off = Math.max(...z.map((x, i) => Math.abs(x - summed[i])));
+  const alike = cosine(z, rowOf(roles[1], key, head));
+  return {
+    value: alike,
+    cosine: number(alike, 2),
+    key: keys[key].text.trim(),
+    weight: percent(row[key]),
+    off: power(off),
+  };
+}
+
+/** The source token that a row of a translation looks at most, over all heads of the last layer. @type {Measure} */
+export async function crossed(live, { query, layer, attention }) {
+  const { open, keys, roles } = await rolesOf(live, { attention, layer }, ["pattern"]);
+  const mean = Array.from(keys, (_, key) => {
+    const all = Array.from({ length: open.n_head }, (_, head) => rowOf(roles[0], query, head)[key]);
+    return all.reduce((a, b) => a + b, 0) / open.n_head;
+  });
+  const key = strongest(mean);
+  return { value: keys[key].text.trim(), key: keys[key].text.trim(), weight: percent(mean[key]) };
+}

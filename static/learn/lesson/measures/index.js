@@ -1,0 +1,32 @@
+/**
+ * What a question can ask of the live model, by name. Each measure takes the step's model and run, and the `with` of the
+ * question; `value` decides which option is right, and all that it returns can stand in the answer's words.
+ *
+ * @typedef {import("../live.js").Live} Live
+ * @typedef {(live: Live, options: any) => Promise<{value: number|string} & Object<string, string|number>>} Measure
+ */
+
+import { crossed, differing, handed, looks, products, unscaled } from "./attention.js";
+import { padded, unmasked } from "./masks.js";
+import { moved, sentences, swallowed, twins } from "./stream.js";
+import { cut, next, pieces, wrote } from "./text.js";
+
+/** @type {Object<string, Measure>} */
+export const MEASURES = {
+  crossed,
+  cut,
+  differing,
+  handed,
+  looks,
+  moved,
+  next,
+  padded,
+  pieces,
+  products,
+  sentences,
+  swallowed,
+  twins,
+  unmasked,
+  unscaled,
+  wrote,
+};

@@ -1,0 +1,56 @@
+/** Measures of what goes in and what comes out: tokens, the next token, a text that is written. */
+
+import { generate } from "../../../data/generation.js";
+import { asked } from "../../../data/request.js";
+import { toggled } from "../../../model/cuts.js";
+import { tokenLabel } from "../../../model/labels.js";
+import { percent } from "../../../ui/format.js";
+
+/** @typedef {import("./index.js").Measure} Measure */
+
+/** How many tokens a text is. @type {Measure} */
+export async function pieces(live, { text }) {
+  const tokens = await live.pieces(text);
+  return { value: tokens.length, n: tokens.length, pieces: tokens.map(tokenLabel).join(" | ") };
+}
+
+/** The model's first choice after a row. @type {Measure} */
+export async function next(live, { row = "last" }) {
+  const { p, first } = await live.answer(row);
+  return { value: await live.nameOf(first), answer: await live.nameOf(first), p: percent(p[first]) };
+}
+
+/** The probability of the first choice when its row may not look at a key, in any layer or head. @type {Measure} */
+export async function cut(live, { row = "last", key }) {
+  const before = await live.answer(row);
+  const attentions = live.model.description.attentions;
+  const open = attentions[attentions.length - 1];
+  const edges = Array.from({ length: open.n_layer }, (_, layer) => ({
+    ...{ attention: open.id, layer },
+    ...{ query: before.row, key },
+  }));
+  const after = await live.answer(row, { interventions: toggled([], edges, attentions) });
+  const left = after.p[before.first];
+  const names = { answer: await live.nameOf(before.first), instead: await live.nameOf(after.first) };
+  return { value: left, before: percent(before.p[before.first]), after: percent(left), ...names };
+}
+
+/** How far texts with two seeds agree. @type {Measure} */
+export async function wrote(live, { seeds, n, temperature }) {
+  const texts = await Promise.all(seeds.map((/** @type {number} */ seed) => write(live, seed, n, temperature)));
+  const [a, b] = texts;
+  const differ = a.findIndex((token, i) => token !== b[i]);
+  return { value: differ < 0 ? n : differ, a: a.join("").trim(), b: b.join("").trim(), n };
+}
+
+/** @param {import("./index.js").Live} live @param {number} seed @param {number} n @param {number} temperature @returns {Promise<string[]>} */
+async function write({ run }, seed, n, temperature) {
+  /** @type {string[]} */
+  const tokens = [];
+  const settings = { seed, temperature, top_k: 20, top_p: 1, max_new_tokens: n, rows: false };
+  await generate(
+    { ...asked(run), ...settings },
+    { onEvent: (name, data) => name === "step" && tokens.push(data.token.text) },
+  );
+  return tokens;
+}

@@ -1,0 +1,101 @@
+/** Where lessons are offered: a menu in the header, with the tour; and the page without a sentence. */
+
+import { lessons } from "../../data/lessons.js";
+import { h, replace, setText, svg, update } from "../../ui/dom.js";
+import { errorText } from "../../ui/error_text.js";
+import { t } from "../../ui/i18n.js";
+import { createPopover } from "../../ui/popover.js";
+import { keepInMind, remembered } from "../../ui/remembered.js";
+import { said } from "./words.js";
+
+/** The lesson that newcomers are offered. */
+const FIRST = "attention";
+
+/**
+ * @param {import("../../page.js").Context} context @param {(lesson: string) => void} enter
+ */
+export function createMenu(context, enter) {
+  const { frame, tour } = context;
+  const button = /** @type {HTMLButtonElement} */ (frame.header.tour);
+  const words = h("span", { class: "word" });
+  replace(button, icon(), words);
+  const panel = h("div", { class: "lesson-menu", dataset: { testid: "lesson-menu" } });
+  const place = h("div", { class: "lessons" });
+  button.before(place);
+  place.append(button, panel);
+  const { close } = createPopover(place, button, panel, fill);
+  const start = (/** @type {string} */ lesson) => {
+    seen();
+    close();
+    enter(lesson);
+  };
+  const takeTour = () => {
+    seen();
+    close();
+    tour.start();
+  };
+
+  async function fill() {
+    if (panel.hasChildNodes()) return;
+    try {
+      const found = (await lessons()).map(({ id, minutes, title }) =>
+        item(said(title), t("lesson.minutes", { n: minutes }), { testid: "lesson-item", lesson: id }, () => start(id)),
+      );
+      replace(panel, found, item(t("tour.button"), t("tour.about"), { testid: "tour-button" }, takeTour));
+    } catch (error) {
+      replace(panel, h("p", { role: "alert" }, errorText(/** @type {Error} */ (error))));
+    }
+  }
+
+  const decline = not("tour-not-now", seen);
+  place.after(decline);
+  replace(
+    frame.offer,
+    h("p", null, t("lesson.offer")),
+    h(
+      "button",
+      { class: "btn primary", type: "button", dataset: { testid: "lesson-take" }, on: { click: () => start(FIRST) } },
+      t("lesson.take"),
+    ),
+    h(
+      "button",
+      { class: "btn", type: "button", dataset: { testid: "tour-take" }, on: { click: takeTour } },
+      t("tour.take"),
+    ),
+    not("tour-decline", seen),
+  );
+
+  function show() {
+    const fresh = remembered("tour") === null;
+    setText(words, t("lesson.button"));
+    update(button, { title: t("lesson.about"), class: fresh ? "btn with-icon primary" : "btn with-icon" });
+    decline.hidden = !fresh;
+    frame.offer.hidden = !fresh;
+  }
+  function seen() {
+    keepInMind("tour", "seen");
+    show();
+  }
+  show();
+  return {
+    focus: () => button.focus({ preventScroll: true }),
+    /** @param {import("../../state/store.js").State} state */
+    draw: (state) => state.lesson !== null && close(),
+  };
+}
+
+/** @param {string} testid @param {() => void} click */
+const not = (testid, click) =>
+  h("button", { class: "btn quiet", type: "button", dataset: { testid }, on: { click } }, t("tour.not_now"));
+
+/** @param {string} title @param {string} about @param {Object<string, string>} dataset @param {() => void} click */
+const item = (title, about, dataset, click) =>
+  h("button", { type: "button", dataset, on: { click } }, h("b", null, title), h("small", { class: "dim" }, about));
+
+/** A signpost. */
+const icon = () =>
+  svg(
+    "svg",
+    { viewBox: "0 0 16 16", class: "sign", "aria-hidden": "true" },
+    svg("path", { d: "M8 1.5v13M8 3h5l1.5 1.8L13 6.6H8M8 7.6H3.4L1.9 9.4l1.5 1.8H8" }),
+  );

@@ -1,0 +1,35 @@
+/** A lesson on paper: every step with its words, its question and the speaker's notes. */
+
+import { h, replace } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
+import { optionWords } from "./question.js";
+import { nodesOf, said } from "./words.js";
+
+/** @param {HTMLElement} root @param {import("../../data/lessons.js").Lesson} lesson */
+export function drawPaper(root, lesson) {
+  replace(
+    root,
+    h("h1", null, said(lesson.title)),
+    h("p", null, said(lesson.about)),
+    lesson.steps.map((step, i) => stepOf(step, i + 1, `${location.origin}/?lesson=${lesson.id}&step=${i + 1}`)),
+  );
+}
+
+/** @param {import("../../data/lessons.js").Step} step @param {number} n @param {string} link */
+function stepOf({ title, words, try: trying, question, notes }, n, link) {
+  return h(
+    "article",
+    null,
+    h("h2", null, `${n}. ${said(title)}`),
+    said(words).map((text) => h("p", null, nodesOf(text))),
+    trying && h("p", null, h("b", null, t("lesson.try")), " ", nodesOf(said(trying))),
+    h("p", null, h("b", null, t("lesson.question")), " ", nodesOf(said(question.ask))),
+    h(
+      "ul",
+      null,
+      question.options.map((option) => h("li", null, optionWords(option))),
+    ),
+    h("p", { class: "lesson-paper-notes" }, h("b", null, t("lesson.notes_title")), " ", nodesOf(said(notes))),
+    h("p", { class: "dim" }, link),
+  );
+}

@@ -1,0 +1,63 @@
+/** The question of a step: first a guess, then what the live model says. */
+
+import { h, replace, update } from "../../ui/dom.js";
+import { errorText } from "../../ui/error_text.js";
+import { t } from "../../ui/i18n.js";
+import { MEASURES } from "./measures/index.js";
+import { rightOf } from "./steps.js";
+import { filled, nodesOf, said } from "./words.js";
+
+/** @typedef {import("../../data/lessons.js").Question} Question  @typedef {import("../../data/lessons.js").Option} Option */
+
+/** @param {Option} option */
+export const optionWords = ({ en = "", ja = en, is = en }) => said({ en: en || is, ja: ja || is });
+
+/**
+ * @param {HTMLElement} root @param {Question} question @param {() => import("./live.js").Live|null} live  null: its model is not here yet
+ * @param {(text: string) => (Node|string)[]} mark
+ */
+export function drawQuestion(root, question, live, mark) {
+  const answer = h("p", { class: "lesson-answer", "aria-live": "polite", dataset: { testid: "lesson-answer" } });
+  const buttons = question.options.map((option, i) =>
+    h(
+      "button",
+      { class: "btn", type: "button", dataset: { testid: "lesson-option" }, on: { click: () => guess(i) } },
+      optionWords(option),
+    ),
+  );
+  const reveal = h(
+    "button",
+    { class: "btn quiet", type: "button", dataset: { testid: "lesson-reveal" }, on: { click: () => guess(null) } },
+    t("lesson.reveal"),
+  );
+  replace(
+    root,
+    h("p", { class: "lesson-ask" }, nodesOf(said(question.ask), mark)),
+    h("div", { class: "lesson-options", role: "group" }, buttons, reveal),
+    answer,
+  );
+
+  /** @param {number|null} choice */
+  async function guess(choice) {
+    const asked = live();
+    if (!asked) return replace(answer, t("lesson.loading"));
+    for (const button of [...buttons, reveal]) button.disabled = true;
+    replace(answer, t("lesson.asking", { model: asked.model.name }));
+    try {
+      const found = await MEASURES[question.measure](asked, question.with ?? {});
+      const right = rightOf(question.options, found.value);
+      buttons.forEach((button, i) =>
+        update(button, { "data-verdict": i === right ? "right" : i === choice ? "other" : null }),
+      );
+      const verdict =
+        choice === null ? [] : [h("b", null, t(choice === right ? "lesson.right" : "lesson.surprise")), " "];
+      replace(answer, verdict, nodesOf(filled(said(question.says), found), mark));
+      root.dataset.answered = String(right);
+    } catch (error) {
+      for (const button of [...buttons, reveal]) button.disabled = false;
+      replace(answer, errorText(/** @type {Error} */ (error)));
+    }
+    answer.scrollIntoView({ block: "nearest" });
+  }
+  delete root.dataset.answered;
+}

@@ -1,0 +1,41 @@
+/** The lines of the model's own code for a formula: fetched from the server that runs them, when they are opened. */
+
+import * as api from "../data/api.js";
+import { retrying } from "../data/retry.js";
+import { h, replace } from "./dom.js";
+import { errorText } from "./error_text.js";
+import { t } from "./i18n.js";
+
+/** @param {Element} root @param {string[]} names  functions of `/api/source` */
+export function drawSources(root, names) {
+  const body = h("div", { class: "source-body" });
+  const details = h(
+    "details",
+    { class: "source", dataset: { testid: "source" }, on: { toggle: () => details.open && fill(body, names) } },
+    h("summary", null, t("source.title")),
+    body,
+  );
+  replace(root, names.length ? details : null);
+}
+
+/** @param {HTMLElement} body @param {string[]} names */
+async function fill(body, names) {
+  if (body.hasChildNodes()) return;
+  try {
+    replace(
+      body,
+      await Promise.all(names.map(async (name) => figureOf(await retrying(() => api.source(name), { tries: 3 })))),
+    );
+  } catch (error) {
+    replace(body, errorText(error));
+  }
+}
+
+/** @param {Awaited<ReturnType<typeof api.source>>} source */
+const figureOf = ({ object, file, line, code }) =>
+  h(
+    "figure",
+    null,
+    h("figcaption", { class: "mono dim" }, `${file}:${line} · ${object}`),
+    h("pre", { tabindex: 0, lang: "en" }, h("code", null, code.trimEnd())),
+  );
