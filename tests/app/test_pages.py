@@ -136,13 +136,16 @@ async def test_docs_list_every_route_with_its_fields(client: AsyncClient) -> Non
         "/api/generate",
         "/api/translate",
         "/api/weights",
+        "/api/source/{function}",
     }
     told = "lens contributions gradients heads units swap residual route effects neighbours positions parameters"
     routes |= {f"/api/explain/{what}" for what in told.split()}
     routes |= {"/healthz", "/readyz", "/metrics"}
     assert set(openapi["paths"]) == routes
     for path in openapi["paths"]:
-        assert f"http://app{path.replace('{name}', 'stories-gpt')}" in html  # in a command that works unchanged
+        assert (
+            f"http://app{path.replace('{name}', 'stories-gpt').replace('{function}', 'attend')}" in html
+        )  # in a command that works unchanged
     for name, schema in openapi["components"]["schemas"].items():
         assert f'id="schema-{name}"' in html
         for field in schema.get("properties", {}):

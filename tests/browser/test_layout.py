@@ -64,6 +64,7 @@ def test_the_tour_shows_the_batch_uncovered(open_page: "Callable[..., Page]") ->
     page = open_page(viewport={"width": 1440, "height": 900})
     page.goto("/?" + urlencode({"model": loaded("encoder-only").name, "text": "A wonderful film."}))
     drawn(page)
+    page.get_by_test_id("lessons-button").click()
     page.get_by_test_id("tour-button").click()
     tour = page.get_by_test_id("tour")
     while tour.get_attribute("data-step") != "batch":

@@ -149,29 +149,29 @@ def test_the_tour_is_offered_taken_left_and_taken_again(page: "Page") -> None:
     show(page, view="scores")
     tour = page.get_by_test_id("tour")
     assert tour.is_hidden(), "the tour does not start by itself"
-    page.get_by_role("button", name="Take the tour").click()
+    assert page.get_by_test_id("tour-not-now").is_visible(), "what is offered can be declined"
+    page.get_by_test_id("lessons-button").click()
+    page.get_by_test_id("tour-button").click()
     seen = []
-    for step in range(8):
+    for step in range(4):
         tour.wait_for()
         seen.append(tour.get_attribute("data-step"))
-        assert f"Step {step + 1} of 8" in tour.inner_text()
+        assert f"Step {step + 1} of 4" in tour.inner_text()
         if step in (0, 3):
             assert serious(page, "dialog.tour") == []
-        if step == 4:  # the page stays usable, and keys go to the focused element
+        if step == 1:  # the page stays usable, and keys go to the focused element
             page.get_by_test_id("switch-causal").click()
             wait_for_run(page, "run.masks?.causal === false")
             drawn(page)
             tour.get_by_test_id("tour-next").focus()
         page.keyboard.press("Enter" if step % 2 else "ArrowRight")
-    assert seen == ["sentence", "heads", "opened", "why", "masks", "next", "generation", "ribbon"]
+    assert seen == ["sentence", "ribbon", "heads", "why"]
     assert tour.is_hidden(), "it ends after the last step"
-    assert page.evaluate("document.activeElement.dataset.testid") == "tour-button"
+    assert page.evaluate("document.activeElement.dataset.testid") == "lessons-button"
 
     page.reload()
     drawn(page)
-    button = page.get_by_test_id("tour-button")
-    assert button.inner_text() == "Guided tour", "it is offered once"
-    assert page.get_by_test_id("tour-not-now").is_hidden()
+    assert page.get_by_test_id("tour-not-now").is_hidden(), "it is offered once"
     page.keyboard.press("?")
     page.get_by_test_id("help-tour").click()
     tour.wait_for()
@@ -188,7 +188,7 @@ def test_the_tour_on_a_phone_from_the_empty_page(open_page: "Callable[..., Page]
     page.get_by_test_id("tour-take").click()
     tour = page.get_by_test_id("tour")
     seen = []
-    for _ in range(8):
+    for _ in range(6):
         tour.wait_for()
         seen.append(tour.get_attribute("data-step"))
         box = tour.bounding_box()
@@ -198,7 +198,7 @@ def test_the_tour_on_a_phone_from_the_empty_page(open_page: "Callable[..., Page]
         assert box["y"] >= 0
         assert box["y"] + box["height"] <= 800
         tour.get_by_test_id("tour-next").click()
-    assert seen == ["sentence", "heads", "opened", "why", "masks", "classes", "batch", "ribbon"]
+    assert seen == ["sentence", "ribbon", "heads", "why", "classes", "batch"]
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     page.goto("/")
     assert page.get_by_test_id("tour-offer").is_hidden()

@@ -3,11 +3,11 @@
 import { lazy } from "../../data/lazily.js";
 import { retrying } from "../../data/retry.js";
 import { levelFrom } from "../../state/levels.js";
+import { freshOwn } from "../../state/own.js";
 import { DEFAULTS } from "../../state/store.js";
 import { errorText } from "../../ui/error_text.js";
 import { remembered } from "../../ui/remembered.js";
 import { createMenu } from "./menu.js";
-import { backTo } from "./steps.js";
 
 /** @param {import("../../page.js").Context} context @returns {import("../../page.js").Draw} */
 export function createLessons(context) {
@@ -32,7 +32,8 @@ export function createLessons(context) {
   };
 
   function leave() {
-    actions.set({ ...backTo(before ?? asShown(), declared), lesson: null, lessonStep: 1 });
+    const { theme, type, lang, file, own, ...was } = before ?? asShown();
+    actions.set({ ...was, own: freshOwn(declared, own), lesson: null, lessonStep: 1 });
     before = null;
     menu.focus();
   }

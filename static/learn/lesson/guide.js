@@ -69,7 +69,8 @@ export function createGuide(context, leave) {
       root.append(...own.filter(({ isConnected }) => !isConnected));
       root.classList.add("in-lesson");
       drawStep(lesson, step, n);
-      actions.set(patchOf(step, { lesson: lesson.id, n, declared }));
+      // After this change has been drawn: it is inside the page's own redrawing.
+      queueMicrotask(() => open.n === n && actions.set(patchOf(step, { lesson: lesson.id, n, declared })));
     }
     place(step);
   }

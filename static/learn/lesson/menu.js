@@ -1,12 +1,11 @@
 /** Where lessons are offered: a menu in the header, with the tour; and the page without a sentence. */
 
-import { lessons } from "../../data/lessons.js";
+import { lazy } from "../../data/lazily.js";
 import { h, replace, setText, svg, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/error_text.js";
-import { t } from "../../ui/i18n.js";
+import { language, t } from "../../ui/i18n.js";
 import { createPopover } from "../../ui/popover.js";
 import { keepInMind, remembered } from "../../ui/remembered.js";
-import { said } from "./words.js";
 
 /** The lesson that newcomers are offered. */
 const FIRST = "attention";
@@ -24,6 +23,7 @@ export function createMenu(context, enter) {
   button.before(place);
   place.append(button, panel);
   const { close } = createPopover(place, button, panel, fill);
+  const list = lazy(() => import("../../data/lessons.js"));
   const start = (/** @type {string} */ lesson) => {
     seen();
     close();
@@ -38,8 +38,12 @@ export function createMenu(context, enter) {
   async function fill() {
     if (panel.hasChildNodes()) return;
     try {
-      const found = (await lessons()).map(({ id, minutes, title }) =>
-        item(said(title), t("lesson.minutes", { n: minutes }), { testid: "lesson-item", lesson: id }, () => start(id)),
+      await list.load();
+      const known = (await list.code?.lessons()) ?? [];
+      const found = known.map(({ id, minutes, title }) =>
+        item(title[language()], t("lesson.minutes", { n: minutes }), { testid: "lesson-item", lesson: id }, () =>
+          start(id),
+        ),
       );
       replace(panel, found, item(t("tour.button"), t("tour.about"), { testid: "tour-button" }, takeTour));
     } catch (error) {

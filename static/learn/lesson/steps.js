@@ -27,11 +27,6 @@ export function patchOf(step, { lesson, n, declared }) {
   return { ...fresh, level: "everything", ...opened, ...open, ...place, own: freshOwn(declared, asked) };
 }
 
-/** The change that brings back a state. @param {import("../../state/store.js").State} state @param {Declared[]} declared @returns {Patch} */
-export function backTo({ theme, type, lang, file, own, ...state }, declared) {
-  return { ...state, own: freshOwn(declared, own) };
-}
-
 /** Whether a measured value makes an option right. @param {import("../../data/lessons.js").Option[]} options @param {number|string} value @returns {number} its index; -1: none */
 export function rightOf(options, value) {
   if (typeof value === "string") return options.findIndex(({ is }) => is === value);

@@ -1,6 +1,6 @@
-/** The steps of the tour, at most eight for any model; their texts are `tour.<id>.title` and `tour.<id>.text`. */
+/** The steps of the tour: what the lessons do not show. At most six for any model; their texts are `tour.<id>.title` and `tour.<id>.text`. */
 
-import { fillsGaps, predictsTokens } from "../../model/description.js";
+import { fillsGaps } from "../../model/description.js";
 
 /**
  * @typedef {Object} Step
@@ -15,16 +15,12 @@ const classifies = (model) => model.description.predicts === "classes";
 /** @type {Step[]} */
 const STEPS = [
   { id: "sentence", at: ({ sentence }) => sentence.element },
+  { id: "ribbon", at: ({ ribbon }) => ribbon },
   { id: "heads", at: ({ side }) => side.heads },
-  { id: "opened", at: ({ opened }) => opened, view: "attention" },
   { id: "why", at: ({ panels }) => panels.why, view: "attention" },
-  { id: "masks", at: ({ side }) => side.masks },
-  { id: "next", at: ({ panels }) => panels.next_token, has: predictsTokens },
   { id: "classes", at: ({ panels }) => panels.classes, has: classifies },
   { id: "gap", at: ({ panels }) => panels.gap, has: fillsGaps },
-  { id: "generation", at: ({ panels }) => panels.generation, has: predictsTokens },
   { id: "batch", at: ({ panels }) => panels.batch, has: classifies },
-  { id: "ribbon", at: ({ ribbon }) => ribbon },
 ];
 
 /** @param {any} model @param {import("../../shell/frame.js").Frame} frame @returns {Step[]} */

@@ -1,0 +1,107 @@
+"""The lessons: each step opens on the real page, and the live model answers its question."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.browser.helpers import drawn, serious
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+FOLDER = Path(__file__).parent.parent.parent / "static/learn/lessons"
+
+
+def steps(name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))["steps"]
+    return found
+
+
+def arrive(page: "Page", step: str) -> None:
+    page.wait_for_selector(f".lesson[data-step='{step}']")
+    page.wait_for_selector("body[data-state=ready]")
+
+
+def answer(page: "Page", choice: int | None = None) -> str:
+    """Guess, or ask to be shown; returns what the page says once the model has answered."""
+    if choice is None:
+        page.get_by_test_id("lesson-reveal").click()
+    else:
+        page.get_by_test_id("lesson-option").nth(choice).click()
+    page.wait_for_selector(".lesson-question[data-answered]")
+    return page.get_by_test_id("lesson-answer").inner_text()
+
+
+def in_view(page: "Page", step: dict[str, Any]) -> None:
+    """What the step shows can be seen, and nothing else of the page; its question is on the screen; type is large."""
+    places = "[...document.querySelectorAll('[data-lesson=shown]')].filter((one) => one.checkVisibility()).length"
+    page.wait_for_function(f"n => {places} === n", arg=len(step["show"]) + 2)  # and the words, and the bar
+    seen = page.evaluate("""() => {
+      const seen = (selector) => [...document.querySelectorAll(selector)].filter((one) => one.checkVisibility());
+      const { bottom } = document.querySelector('.lesson-question').getBoundingClientRect();
+      const type = seen('.lesson p:not(.sr-only, .lesson-notes p), .lesson-options button');
+      const sizes = type.map((one) => parseFloat(getComputedStyle(one).fontSize));
+      return [bottom <= innerHeight, seen('header').length, Math.min(...sizes)];
+    }""")
+    assert seen[:2] == [True, 0], step["id"]
+    assert seen[2] >= 22, step["id"]
+
+
+def test_twelve_steps_with_the_arrow_keys(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 1280, "height": 720})
+    page.goto("/?lesson=attention")
+    for n, step in enumerate(steps("attention"), 1):
+        arrive(page, step["id"])
+        assert f"{n} / 12" in page.locator(".lesson-count").inner_text()
+        in_view(page, step)
+        said = answer(page)
+        assert said, step["id"]
+        assert "{" not in said, step["id"]
+        assert page.locator("[data-verdict=right]").count() == 1, step["id"]
+        if "figure" in step:
+            page.locator(".lesson-figure h2").wait_for()
+        if n == 4:
+            assert serious(page, ".lesson") == []
+            assert serious(page, ".lesson-figure") == []
+        if n < 12:
+            page.locator(".lesson h1").focus()
+            page.keyboard.press("PageDown" if n % 2 else "ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    arrive(page, steps("attention")[10]["id"])
+    page.wait_for_url("**/?lesson=attention&step=11")
+
+
+def test_escape_returns_to_what_was_open(page: "Page") -> None:
+    page.goto("/?text=The cat sat.&view=qkv&layer=2")
+    drawn(page)
+    page.get_by_test_id("head").nth(9).click()  # the address is in the page's own form
+    page.wait_for_url("**head=1**")
+    address = page.url
+    page.get_by_test_id("lessons-button").click()
+    page.locator("[data-testid=lesson-item][data-lesson=attention]").click()
+    arrive(page, "river")
+    said = answer(page, 2)
+    assert "Not quite" in said
+    assert "ball" in said
+    page.locator(".lesson h1").focus()
+    page.keyboard.press("s")
+    assert page.get_by_test_id("lesson-speaker").is_visible()
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".lesson", state="detached")
+    page.wait_for_function("address => location.href === address", arg=address)
+    assert page.locator("[data-lesson]").count() == 0
+    assert page.evaluate("document.activeElement.dataset.testid") == "lessons-button"
+
+
+def test_a_lesson_on_a_phone_in_japanese(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 390, "height": 844})
+    page.goto("/?lesson=attention&step=4&lang=ja")
+    arrive(page, "toy")
+    assert page.evaluate("document.querySelector('body').scrollWidth") == 390
+    assert "ball" in answer(page, 1)
+    arrow = page.locator(".toy-arrow.q")
+    arrow.focus()
+    page.keyboard.press("ArrowLeft")
+    assert "(2.25, 1.50)" in (arrow.get_attribute("aria-valuetext") or "")
+    arrive(page, "toy")

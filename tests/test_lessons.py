@@ -1,0 +1,316 @@
+"""What lessons say of the models, held against their weights; and that each is complete in both languages."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import cosine_similarity
+
+from model import checkpoint, masks
+from model.checkpoint import ZOO, Checkpoint
+from model.source import ROOT, SOURCES, source
+from model.taps import Edit
+from model.trace import Masks, trace
+from tests.test_words import PERSONS, WORDS
+
+STATIC = Path(__file__).parent.parent / "static"
+FOLDER = STATIC / "learn/lessons"
+LESSONS = sorted(path.stem for path in FOLDER.glob("*.json") if path.stem not in ("index", "glossary"))
+load = cache(checkpoint.load)
+
+
+@cache
+def lesson(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
+    return found
+
+
+def step(name: str, of: str = "attention") -> dict[str, Any]:
+    found: dict[str, Any] = next(one for one in lesson(of)["steps"] if one["id"] == name)
+    return found
+
+
+def model_of(one: dict[str, Any]) -> Checkpoint:
+    return load(ZOO / one["open"]["model"])
+
+
+def ids_of(one: dict[str, Any]) -> list[int]:
+    return model_of(one).tokenizer.encode(one["open"]["text"])
+
+
+def words_of(one: dict[str, Any]) -> list[str]:
+    return [token.text.strip() for token in model_of(one).tokenizer.tokens(ids_of(one))]
+
+
+def tensors(one: dict[str, Any], *names: str, ids: list[int] | None = None, **more: Any) -> list[Tensor]:
+    found = trace(model_of(one), ids or ids_of(one), list(names), **more).tensors
+    return [found[name] for name in names]
+
+
+def probabilities(one: dict[str, Any], row: int, **more: Any) -> Tensor:
+    (logits,) = tensors(one, "logits", **more)
+    chosen = logits[row].double()
+    chosen[model_of(one).tokenizer.never_sampled] = -torch.inf
+    return chosen.softmax(-1)
+
+
+def right(one: dict[str, Any], value: float | str) -> str:
+    """The English option that this value makes right."""
+    for option in one["question"]["options"]:
+        if option.get("is", value) == value if isinstance(value, str) else value < option.get("below", math.inf):
+            return str(option["en"])
+    raise AssertionError(f"no option for {value}")
+
+
+def asked(one: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = one["question"]["with"]
+    return found
+
+
+# --- "What is attention?" ---------------------------------------------------------------------------------------------
+
+
+def test_the_answer_comes_from_the_word_that_is_looked_at() -> None:
+    one = step("river")
+    key, row = asked(one)["key"], len(ids_of(one)) - 1
+    assert words_of(one)[key] == "ball"
+    assert words_of(one)[row] == "red"
+    before = probabilities(one, row)
+    (ball,) = model_of(one).tokenizer.encode(" ball")
+    assert int(before.argmax()) == ball
+
+    def cut(x: Tensor, _: int) -> Tensor:
+        x = x.clone(memory_format=torch.contiguous_format)
+        x[:, :, row, key] |= masks.EDITED
+        return x
+
+    taps = model_of(one).description.attentions[-1].roles["mask"].taps
+    edit: dict[str, Edit] = dict.fromkeys(taps, cut)
+    assert before[ball] > 0.9
+    assert right(one, float(probabilities(one, row, edit=edit)[ball])) == "below 20 %"
+
+
+def test_a_rare_word_is_several_tokens() -> None:
+    one = step("tokens")
+    assert right(one, len(model_of(one).tokenizer.encode(asked(one)["text"]))) == "four or more"
+
+
+def test_the_same_word_has_one_embedding_and_two_inputs() -> None:
+    one = step("vectors")
+    a, b = asked(one)["a"], asked(one)["b"]
+    assert words_of(one)[a] == words_of(one)[b] == "red"
+    looked, summed = tensors(one, "embedding", "layers.0.resid_pre")
+    assert torch.equal(looked[a], looked[b])
+    assert right(one, float(cosine_similarity(summed[a], summed[b], dim=0))) == "similar, not the same"
+    assert one["figure"] == asked(one)
+
+
+def pattern_row(one: dict[str, Any]) -> Tensor:
+    at = asked(one)
+    (pattern,) = tensors(one, f"layers.{at['layer']}.attn.pattern")
+    return pattern[at["head"], at["query"]]
+
+
+@pytest.mark.parametrize("name", ["toy", "softmax", "values"])
+def test_the_chosen_head_looks_from_red_at_ball(name: str) -> None:
+    one = step(name)
+    row = pattern_row(one)
+    assert words_of(one)[asked(one)["query"]] == "red"
+    assert words_of(one)[int(row.argmax())] == "ball"
+    assert float(row.max()) > 0.8, "“nearly all its weight”"
+
+
+def test_the_best_key_is_an_option() -> None:
+    assert right(step("toy"), "ball") == "ball"
+
+
+def test_the_variance_of_scores_grows_faster_than_d() -> None:
+    """Within a row, over the keys that it may see: softmax sees nothing else."""
+    one = step("scale")
+    config = model_of(one).config
+    grown = []
+    for size in (1, config.d_head):
+        within = []
+        for layer in range(config.n_layer):
+            q, k = tensors(one, f"layers.{layer}.attn.q", f"layers.{layer}.attn.k")
+            parts = (q[:, :, None] * k[:, None]).unflatten(-1, (-1, size)).sum(-1)  # head query key part
+            within += [parts[:, t, : t + 1].var(1, correction=0).mean() for t in range(1, q.shape[1])]
+        grown.append(float(torch.stack(within).mean()))
+    assert right(one, grown[1] / grown[0]) == "even more"
+    assert grown[1] / grown[0] > config.d_head, "faster than for independent numbers"
+
+
+def test_without_the_root_the_slope_is_gone() -> None:
+    one = step("softmax")
+    at = asked(one)
+    (scores,) = tensors(one, f"layers.{at['layer']}.attn.scores")
+    row = scores[at["head"], at["query"], : at["query"] + 1].double()
+    root = math.sqrt(model_of(one).config.d_head)
+    kept, gone = ((row * by).softmax(0).max() * (1 - (row * by).softmax(0).max()) for by in (1, root))
+    assert right(one, float(gone / kept)) == "less than a thousandth"
+
+
+def test_without_the_causal_mask_the_answer_is_copied() -> None:
+    one = step("mask")
+    row = asked(one)["row"]
+    assert words_of(one)[row : row + 2] == ["red", "ball"]
+    ball = ids_of(one)[row + 1]
+    assert float(probabilities(one, row)[ball]) < 0.2
+    assert right(one, float(probabilities(one, row, use=Masks(causal=False))[ball])) == "above 50 %"
+
+
+def test_heads_of_a_layer_look_at_different_tokens() -> None:
+    one = step("heads")
+    (pattern,) = tensors(one, f"layers.{asked(one)['layer']}.attn.pattern")
+    assert right(one, len(set(pattern[:, asked(one)["query"]].argmax(-1).tolist()))) == "four or more"
+
+
+def test_what_a_head_passes_on_is_the_value_of_its_key() -> None:
+    one = step("values")
+    at = asked(one)
+    z, v = tensors(one, f"layers.{at['layer']}.attn.z", f"layers.{at['layer']}.attn.v")
+    key = int(pattern_row(one).argmax())
+    alike = cosine_similarity(z[at["head"], at["query"]], v[at["head"], key], dim=0)
+    assert right(one, float(alike)) == "nearly the same"
+
+
+def test_only_attention_moves_a_change_to_another_position() -> None:
+    one = step("mixing")
+    position = asked(one)["position"]
+    (blue,) = model_of(one).tokenizer.encode(asked(one)["to"])
+    ids = ids_of(one)
+    other = [blue if i == position else own for i, own in enumerate(ids)]
+    names = ["layers.0.attn_residual.norm.out", "layers.0.attn.attn_out", "layers.5.resid_post"]
+    moved = [
+        ((a - b).norm(dim=-1) > 1e-5 * a.norm(dim=-1)).tolist()
+        for a, b in zip(tensors(one, *names), tensors(one, *names, ids=other), strict=True)
+    ]
+    alone = [i == position for i in range(len(ids))]
+    later = [i >= position for i in range(len(ids))]
+    assert moved == [alone, later, later]
+    assert right(one, sum(later)) == "its own and later ones"
+    assert right(one, len(ids)) == "all"
+
+
+def test_layer_norm_swallows_the_mean_of_what_is_added_before_it() -> None:
+    one = step("mixing")
+    norm = model_of(one).model.get_submodule("layers.0.attn_residual.norm")
+    x = torch.randn(7, model_of(one).config.d_model, generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        assert torch.allclose(norm(x), norm(x + one["more"]["with"]["add"]), atol=1e-5)
+
+
+def test_cls_is_the_same_going_in_and_its_sentences_own_coming_out() -> None:
+    one = step("cls")
+    names = ["layers.0.resid_pre", "layers.3.resid_post", "logits"]
+    bad = tensors(one, *names)
+    good = tensors(one, *names, ids=model_of(one).tokenizer.encode(asked(one)["others"][0]))
+    assert torch.equal(bad[0][0], good[0][0])
+    assert right(one, float(cosine_similarity(bad[1][0], good[1][0], dim=0))) == "below 0.3"
+    assert [int(logits.argmax()) for logits in (bad[2], good[2])] == [0, 1], "negative, positive"
+    dull = tensors(one, *names, ids=model_of(one).tokenizer.encode(one["figure"]["others"][1]))
+    assert int(dull[2].argmax()) == 0
+
+
+# --- every lesson -----------------------------------------------------------------------------------------------------
+
+
+def names_in(file: str) -> set[str]:
+    """The names of an object literal that a module exports."""
+    code = (STATIC / "learn/lesson" / file).read_text("utf-8")
+    body = code[code.rindex("= {") + 3 : code.rindex("};")] if "= {" in code else ""
+    return set(re.findall(r"(?:^|[{,])\s*(\w+)(?=\s*[:,}]|\s*$)", body.split("/**")[0], re.MULTILINE))
+
+
+def texts(node: Any, path: str = "") -> list[tuple[str, str, str]]:
+    """Every pair of English and Japanese in a lesson."""
+    if isinstance(node, list):
+        return [pair for i, one in enumerate(node) for pair in texts(one, f"{path}[{i}]")]
+    if not isinstance(node, dict):
+        return []
+    own = []
+    if "en" in node:
+        english, japanese = ("\n".join(x) if isinstance(x, list) else x for x in (node["en"], node["ja"]))
+        own = [(path, english, japanese)]
+    return own + [pair for name, one in node.items() for pair in texts(one, f"{path}.{name}")]
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_is_complete_in_both_languages(name: str) -> None:
+    found = texts(lesson(name))
+    assert found
+    braces = re.compile(r"\{(\w+)\}")
+    for path, english, japanese in found:
+        assert english.strip(), path
+        assert japanese.strip(), path
+        assert set(braces.findall(english)) == set(braces.findall(japanese)), path
+        assert english.count("*") == japanese.count("*") or path.endswith("words"), path
+        assert "'" not in english, f"{path}: an apostrophe is typographic"
+    for one in lesson(name)["steps"]:
+        assert {"id", "title", "words", "open", "show", "question", "notes"} <= one.keys()
+        assert len(" ".join(one["words"]["en"]).split()) <= 45, one["id"]
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_says_the_words_that_the_page_says(name: str) -> None:
+    japanese = "\n".join(text for _, _, text in texts(lesson(name)))
+    for word, others in WORDS.items():
+        if word != "ステップ {i}/{n}":
+            assert re.findall(others, japanese) == [], word
+    assert re.findall(PERSONS, japanese) == []
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_names_only_what_there_is(name: str) -> None:
+    ids = [one["id"] for one in lesson(name)["steps"]]
+    assert len(ids) == len(set(ids))
+    stations, anchors = {*names_in("stations.js")}, names_in("anchors.js")
+    measures, figures = names_in("measures/index.js"), names_in("figures/index.js")
+    for one in lesson(name)["steps"]:
+        assert one["open"].get("station", "tokens") in stations
+        assert (ZOO / one["open"]["model"]).is_dir()
+        for place in one["show"]:
+            kind, _, figure = place.partition(":")
+            assert figure in figures if kind == "figure" else place in anchors, place
+        assert one["question"]["measure"] in measures
+        assert set(one.get("source", [])) <= SOURCES.keys()
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_no_answer_is_written_in_a_lesson(name: str) -> None:
+    """Answers are measured: the words of an answer have no number of their own, except 1 for the same direction."""
+    for one in lesson(name)["steps"]:
+        for language in ("en", "ja"):
+            said = re.sub(r"\{\w+\}", "", one["question"]["says"][language])
+            assert re.findall(r"\d+(?:\.\d+)?", said) in ([], ["1"], ["2"], ["1", "2"]), one["id"]
+
+
+def test_the_list_of_lessons_has_every_lesson() -> None:
+    listed = json.loads((FOLDER / "index.json").read_text("utf-8"))["lessons"]
+    assert sorted(one["id"] for one in listed) == LESSONS
+    for one in listed:
+        assert {name: lesson(one["id"])[name] for name in one} == one
+
+
+# --- source lines -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_source_lines_are_those_of_the_file(name: str) -> None:
+    found = source(name)
+    lines = (ROOT / found.file).read_text("utf-8").splitlines()
+    code = found.code.rstrip("\n").split("\n")
+    there = lines[found.line - 1 : found.line - 1 + len(code)]
+    assert [line.strip() for line in there] == [line.strip() for line in code]
+    (function,) = ast.parse(found.code).body
+    assert isinstance(function, ast.FunctionDef)
+    assert function.name == found.object.rsplit(".", 1)[-1]
