@@ -273,7 +273,7 @@ def test_a_lesson_says_the_words_that_the_page_says(name: str) -> None:
 def test_a_lesson_names_only_what_there_is(name: str) -> None:
     ids = [one["id"] for one in lesson(name)["steps"]]
     assert len(ids) == len(set(ids))
-    stations, anchors = {*names_in("stations.js")}, names_in("anchors.js")
+    stations, anchors = names_in("stations.js"), names_in("anchors.js")
     measures, figures = names_in("measures/index.js"), names_in("figures/index.js")
     for one in lesson(name)["steps"]:
         assert one["open"].get("station", "tokens") in stations
