@@ -12,6 +12,8 @@ from tests.browser.helpers import loaded, matrix_shown, serious, wait_for_run
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.warm
+
 TEXT = "Tom lost his red ball. Tom was sad. Mom found the red"
 SENTENCES = {
     "decoder-only": TEXT,
@@ -39,7 +41,6 @@ def painted(page: "Page") -> int:
     return count
 
 
-@pytest.mark.warm
 @pytest.mark.parametrize("family", SENTENCES)
 def test_each_family_has_its_river(page: "Page", family: str) -> None:
     model = loaded(family).name
@@ -104,6 +105,7 @@ def test_what_changes_nothing_here_draws_nothing(page: "Page") -> None:
     page.wait_for_function("() => window.cleared > 0")
 
 
+@pytest.mark.cold
 def test_the_table_says_the_same(page: "Page") -> None:
     show(page)
     expect(page.get_by_test_id("river-says")).to_contain_text("Cut its look")  # nothing more will arrive
@@ -123,6 +125,7 @@ def test_a_token_alone_is_drawn_and_said(page: "Page") -> None:
     expect(page.get_by_test_id("river-legend")).to_contain_text("single token")
 
 
+@pytest.mark.cold
 @pytest.mark.parametrize("query", [f"text={TEXT}", f"lang=ja&theme=dark&text={TEXT}"])
 def test_axe_finds_nothing(page: "Page", query: str) -> None:
     show(page, query)
@@ -187,6 +190,7 @@ def test_the_sentence_says_what_decides(page: "Page") -> None:
     assert says(page) == expected
 
 
+@pytest.mark.cold
 def test_a_click_cuts_a_line_and_another_restores_it(page: "Page") -> None:
     show(page)
     measured(page)
@@ -328,6 +332,7 @@ def test_a_head_is_shown_while_the_pointer_rests_on_it(page: "Page") -> None:
     expect(page.get_by_test_id("river-head")).to_be_hidden()
 
 
+@pytest.mark.cold
 def test_a_head_opens_in_place_down_to_the_arithmetic_of_a_cell_and_back(page: "Page") -> None:
     show(page, f"view=tokens&text={TEXT}")
     page.mouse.click(*square_of(page, {"layer": 5, "head": 5}))
@@ -468,7 +473,6 @@ def test_a_layer_opens_in_place_and_closes(page: "Page") -> None:
     assert serious(page, '[data-panel="river"]') == []
 
 
-@pytest.mark.warm
 def test_the_legend_names_the_token_that_was_chosen(page: "Page") -> None:
     show(page)
     legend = page.get_by_test_id("river-legend")
@@ -477,7 +481,6 @@ def test_the_legend_names_the_token_that_was_chosen(page: "Page") -> None:
     expect(legend).to_contain_text("mixed into ball. Darker")
 
 
-@pytest.mark.warm
 def test_where_no_single_look_decides_it_says_so(page: "Page") -> None:
     """After the full stop of a finished translation, END is as likely without any of the looks."""
     show(page, f"model=translate-enja&text={SENTENCES['encoder-decoder']}")
@@ -488,6 +491,7 @@ def test_where_no_single_look_decides_it_says_so(page: "Page") -> None:
 # --- cards ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.cold
 def test_a_card_stays_as_a_caption_with_the_ones_beside_it(page: "Page") -> None:
     page.goto("/?river.shown=on")
     page.get_by_test_id("example").first.click()
