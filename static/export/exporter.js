@@ -11,6 +11,7 @@ import { t } from "../ui/i18n.js";
 import { whereOf } from "../ui/next_words.js";
 import { saveBlob, saveText } from "../ui/save.js";
 import { barsCsv, matrixCsv, tokensCsv } from "./csv.js";
+import { drawingScene } from "./drawing.js";
 import { captionOf, fileName, titleOf } from "./names.js";
 import { offlineHtml } from "./offline_file.js";
 import { overviewScene } from "./overview_picture.js";
@@ -18,7 +19,7 @@ import { nameOf, stationScene } from "./station_picture.js";
 import { tokenScene } from "./token_picture.js";
 
 /**
- * @param {{trace: import("../data/model_trace.js").ModelTrace, state: import("../state/store.js").State,
+ * @param {{river: import("./drawing.js").Drawing|null, trace: import("../data/model_trace.js").ModelTrace, state: import("../state/store.js").State,
  *   view: import("../stations/index.js").View, station: HTMLElement, pictures: import("../chart/pictures.js").Picture[],
  *   link: string}} shown
  */
@@ -31,11 +32,12 @@ export function exporterOf(shown) {
   return { ...picturesOf(shown, name), ...numbersOf(shown, name, ofHead) };
 }
 
-function picturesOf({ trace, state, view, station, pictures, link }, name) {
+function picturesOf({ trace, state, view, station, pictures, link, river }, name) {
   const caption = captionOf(trace, state, titleOfView(trace, state, view, pictures));
   const open = () =>
     view.id === "tokens" ? tokenScene(tokensOf(trace), labelsOf(trace), caption) : stationScene(pictures, caption);
   const heads = () => overviewScene(trace, captionOf(trace, state, t("heads.grid")));
+  const whole = () => drawingScene(/** @type {any} */ (river), captionOf(trace, state, t("river.title")));
   const png = async (scene, file) => saveBlob(await pngOf(await scene), file);
   const svg = async (scene, file) => saveText((await scene).svg, "image/svg+xml", file);
   const ofHeads = (ending) => fileName([trace.model.name, "heads"], ending);
@@ -44,6 +46,8 @@ function picturesOf({ trace, state, view, station, pictures, link }, name) {
     svg: () => svg(open(), name("svg")),
     html: async () =>
       saveText(await offlineHtml({ trace, state, station, pictures, caption, link }), "text/html", name("html")),
+    riverPng: () => png(whole(), fileName([trace.model.name, "river"], "png")),
+    riverSvg: () => svg(whole(), fileName([trace.model.name, "river"], "svg")),
     headsPng: () => png(heads(), ofHeads("png")),
     headsSvg: () => svg(heads(), ofHeads("svg")),
   };

@@ -1,5 +1,6 @@
 /** The canvas of the river on the page: its size and what it shows. */
 
+import { offer } from "../export/drawing.js";
 import { sameValue } from "../state/own.js";
 import { update } from "../ui/dom.js";
 import { layoutOf } from "./layout.js";
@@ -54,7 +55,8 @@ export function createBoard(parts) {
   const board = emptyBoard();
   boards.set(canvas, board);
   const painter = createPainter(canvas);
-  const repaint = () => painter(board);
+  const repaint = () => painter.paint(board);
+  offer(canvas, () => board.scene && { ...sizeOf(board.scene), draw: (pen) => painter.draw(board, pen) });
 
   function layout() {
     const { shown } = board;
@@ -113,6 +115,9 @@ export function createBoard(parts) {
     lines: () => board.scene?.lines.filter(({ own, shown }) => shown && !own) ?? [],
   };
 }
+
+/** @param {Scene} scene */
+const sizeOf = ({ width, height }) => ({ width, height });
 
 /** Whether everything stays where it is. @param {Shown} was @param {Shown} now */
 function sameLayout(was, now) {

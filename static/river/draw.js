@@ -28,6 +28,7 @@ import { drawAnswers, drawLabels, NARROW, write } from "./draw_words.js";
  * @property {string} lensTitle
  * @property {Line[]|null} preview  one head's weights: all else fades
  * @property {import("./stages.js").Stage|null} stage  of Watch; null: all is as it is
+ * @property {() => Path2D} [path]  of another pen than a canvas's
  * @property {Line|null} hovered
  * @property {{band: number, row: number, layer: number}|null} cursor  of the keyboard
  */

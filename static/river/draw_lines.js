@@ -24,9 +24,9 @@ const washes = new WeakMap();
 /** All that is not drawn line by line, as one pale picture. @param {Pen} pen @param {Scene} scene @param {Look} look */
 function drawWash(pen, scene, look) {
   const shown = scene.lines.filter((line) => line.shown).length; // what decides leaves the wash
-  const known = washes.get(scene);
-  const wash = known?.[0].shown === shown ? known : washOf(scene.lines, shown);
-  washes.set(scene, wash);
+  const known = look.path ? undefined : washes.get(scene);
+  const wash = known?.[0].shown === shown ? known : washOf(scene.lines, shown, look.path ?? (() => new Path2D()));
+  if (!look.path) washes.set(scene, wash);
   pen.strokeStyle = look.colours.pale;
   pen.globalAlpha = 0.5 * fadeOf(look) * (look.stage?.swell ?? 1);
   for (const { width, path } of wash) {
@@ -36,8 +36,8 @@ function drawWash(pen, scene, look) {
   pen.globalAlpha = 1;
 }
 
-/** @param {Line[]} lines @param {number} shown */
-function washOf(lines, shown) {
+/** @param {Line[]} lines @param {number} shown @param {() => Path2D} make */
+function washOf(lines, shown, make) {
   const rest = lines.filter((line) => !line.own && !line.shown);
   const widths = [
     { least: 0, most: 0.3, width: 0.35 },
@@ -45,7 +45,7 @@ function washOf(lines, shown) {
     { least: 1, most: Infinity, width: 1.2 },
   ];
   return widths.map(({ least, most, width }) => {
-    const path = new Path2D();
+    const path = make();
     for (const { x0, y0, x1, y1, width: own } of rest) {
       if (own < least || own >= most) continue;
       const middle = (x0 + x1) / 2;

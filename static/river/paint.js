@@ -24,17 +24,15 @@ const penOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getCon
 /** A painter, which keeps the pictures of heads. @param {HTMLCanvasElement} canvas */
 export function createPainter(canvas) {
   const pictures = createPictures();
-  /** @param {Board} board */
-  return ({ shown, scene, hovered, cursor, preview, time }) => {
-    if (!shown || !scene) return;
-    const dpr = devicePixelRatio;
-    const pen = sized(canvas, scene, dpr);
+  /** @param {Board} board @param {number} dpr @returns {import("./draw.js").Look|null} */
+  const lookOf = ({ shown, hovered, cursor, preview, time }, dpr) => {
+    if (!shown) return null;
     const look = currentLook();
     const { told, bars, trace } = shown;
     const theme = currentTheme();
     const stage = stageOf(time);
     const measured = (told.measured?.effects.size ?? 0) > 0;
-    drawScene(pen, scene, {
+    return {
       ...{ ...look, ...headLook(shown, preview), names: told.names, bars, hovered, cursor },
       tone: (line) => toneOf(look.colours, measured, effectOf(told, line)?.delta, stage?.dark),
       picture: (square) => pictures(trace, square, theme, dpr),
@@ -42,7 +40,19 @@ export function createPainter(canvas) {
       lensTitle: lensTitleOf(trace),
       preview: preview?.lines ?? null,
       stage,
-    });
+    };
+  };
+  return {
+    /** @param {Board} board */
+    paint(board) {
+      const look = lookOf(board, devicePixelRatio);
+      if (look && board.scene) drawScene(sized(canvas, board.scene, devicePixelRatio), board.scene, look);
+    },
+    /** The same with another pen, without what only a pointer sees. @param {Board} board @param {any} pen */
+    draw(board, pen) {
+      const look = lookOf({ ...board, time: 1, hovered: null, cursor: null }, 2);
+      if (look && board.scene) drawScene(pen, board.scene, { ...look, path: () => pen.path() });
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 /** The items of the export menu: what can be taken away of what is shown. */
 
 import { picturesIn } from "../chart/pictures.js";
+import { drawingIn } from "../export/drawing.js";
 import { exporterOf } from "../export/exporter.js";
 import { snippet } from "../export/snippet.js";
 import { nameOf } from "../export/station_picture.js";
@@ -10,17 +11,22 @@ import { t } from "../ui/i18n.js";
 import { copy } from "./share.js";
 
 /** The files that can be saved now, in sections. */
-export function sectionsOf([trace, state, error], { run, views, address, station }) {
+export function sectionsOf([trace, state, error], { run, views, address, station, home }) {
   if (!trace || error) return [h("p", { class: "dim" }, t(error ? "export.after_error" : "export.nothing"))];
   const view = views.find(({ id }) => id === state.view) ?? views[0];
   const pictures = station ? picturesIn(station) : [];
   address.flush();
-  const save = exporterOf({ trace, state, view, station, pictures, link: address.link() });
+  const river = drawingIn(home);
+  const save = exporterOf({ trace, state, view, station, pictures, river, link: address.link() });
   const item = (name, what, file = name) => itemOf(name, file, () => run(what));
   const table = (picture) => item("csv", () => save.csv(picture), t("export.csv_of", { name: nameOf(picture) }));
   const tables = view.id === "tokens" ? [item("csv", save.tokens)] : pictures.map(table);
   const none = !pictures.length && view.id !== "tokens";
   return [
+    river &&
+      section("river.title", null, [
+        [item("river-png", save.riverPng, "png"), item("river-svg", save.riverSvg, "svg")],
+      ]),
     section("export.picture", none && t("export.no_picture"), [
       [item("png", save.png), item("svg", save.svg), item("html", save.html)].filter(() => !none),
       tables,

@@ -13,7 +13,7 @@ const making = lazy(() => import("./export_items.js"));
 const [LOOKS, LOOK_MS] = [20, 150];
 
 /** @param {HTMLElement} root @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
-export function createExport(root, { chooseFile, views, address, status, openStation }) {
+export function createExport(root, { chooseFile, views, address, status, openStation, frame }) {
   const button = /** @type {HTMLButtonElement} */ (root.firstElementChild);
   const items = h("div", { class: "export-items" });
   const said = h("p", { class: "said", role: "status", dataset: { testid: "export-said" } });
@@ -50,7 +50,7 @@ export function createExport(root, { chooseFile, views, address, status, openSta
   function list(looks) {
     const station = openStation();
     const { sectionsOf, isDrawn } = /** @type {typeof import("./export_items.js")} */ (making.code);
-    replace(items, ...sectionsOf(shown, { run, views, address, station }));
+    replace(items, ...sectionsOf(shown, { run, views, address, station, home: frame.panels.river }));
     if (!isDrawn(shown[1], station) && looks > 0)
       setTimeout(() => panel.hidden || items.contains(document.activeElement) || list(looks - 1), LOOK_MS);
   }

@@ -251,6 +251,29 @@ def test_overview_png_and_svg(page: "Page", tmp_path: Path) -> None:
     assert len(png) > 10_000
 
 
+def test_the_river_is_saved_as_it_is_drawn(page: "Page", tmp_path: Path) -> None:
+    page.goto("/?level=everything&river.shown=on&text=" + TEXT)
+    page.wait_for_selector('body[data-state="ready"]')
+    page.wait_for_selector('[data-testid="river-legend"]:has-text("Darker")')
+    svg = save(page, "river-svg", tmp_path).read_text("utf-8")
+    drawn = ElementTree.fromstring(svg)
+    texts = [node.text for node in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"layer 0", "layer 5", "cat", "sat", "mat"} <= set(texts)
+    curves = [
+        node
+        for node in drawn.iter("{http://www.w3.org/2000/svg}path")
+        if re.fullmatch(r"M[^MC]*C[^MC]*", node.get("d", ""))
+    ]
+    shown = page.get_by_test_id("river").evaluate("""async (canvas) => {
+      const { lines } = (await import('/static/river/board.js')).sceneOf(canvas);
+      return lines.filter(({ own, shown }) => own || shown).length;
+    }""")
+    assert len(curves) == shown, "a path for each line that is drawn one by one"
+    png = save(page, "river-png", tmp_path).read_bytes()
+    assert png.startswith(b"\x89PNG")
+    assert len(png) > 50_000
+
+
 # --- a file that opens without the app ------------------------------------------------------------------------------
 
 
