@@ -95,6 +95,7 @@ function labelsOf(trace) {
 function titleOfView(trace, state, view, pictures) {
   if (view.id === "tokens") return t("tokens.title");
   if (view.ofHead) return titleOf(trace.model, state, pictures.map(nameOf).join(", "));
-  if (view.id === "prediction") return `${t("next.station")} · ${whereOf(trace, rowOf(state, trace))}`;
+  if (view.id === "prediction" && view.called?.(state, trace.model) === "prediction")
+    return `${t("next.station")} · ${whereOf(trace, rowOf(state, trace))}`;
   return [t(`ribbon.${view.id}`), ...pictures.map(nameOf)].join(" · ");
 }

@@ -39,11 +39,15 @@ export function createReading({ frame: { root, side } }) {
 /**
  * After a view has drawn: puts its note under the visible title. A view that redraws its title loses the note, so it is
  * put back.
- * @param {Element} root @param {string} id @param {any} model
+ * @param {HTMLElement} root @param {string} id @param {any} model
  */
 export function placeReading(root, id, model) {
-  if (!hasString(`reading.${id}.what`)) return;
-  if (!notes.has(root)) notes.set(root, noteOf(id));
+  const about = root.dataset.reading ?? id; // a view with parts of its own says which is open
+  if (!hasString(`reading.${about}.what`)) return;
+  if (notes.get(root)?.node.dataset.reading !== about) {
+    notes.get(root)?.node.remove();
+    notes.set(root, noteOf(about));
+  }
   const { node, show } = /** @type {Note} */ (notes.get(root));
   const title = [...root.querySelectorAll("h1, h2")].find((one) => !one.closest("[hidden]"));
   const anchor = title?.closest(".bar") ?? title;

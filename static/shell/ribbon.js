@@ -1,15 +1,19 @@
 /** The ribbon: the stations of the forward pass as tabs of the opened panel. */
 
 import { atLeast } from "../state/levels.js";
+import { walkFrom } from "../stations/computation/ribbon.js";
+import computation from "../stations/computation/station.js";
 import { hasView } from "../stations/index.js";
-import { h, newId, replace } from "../ui/dom.js";
+import { h, newId, replace, setText, update } from "../ui/dom.js";
 import { phrase, t } from "../ui/i18n.js";
 
 /** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
 export function createRibbon({ actions, views, modelOf, frame }) {
   const root = frame.ribbon;
-  const tabs = views.map((view) => tabOf(view, frame.opened.id, actions, modelOf));
-  replace(root, h("div", { class: "stations", role: "tablist", "aria-label": t("ribbon.label") }, tabs));
+  const stations = views.filter(({ within }) => !within);
+  const tabs = stations.map((view) => tabOf(view, frame.opened.id, actions, modelOf));
+  const walk = walkButton(actions, modelOf);
+  replace(root, h("div", { class: "stations", role: "tablist", "aria-label": t("ribbon.label") }, tabs), walk.button);
 
   root.addEventListener("keydown", (event) => {
     const there = tabs.filter((tab) => !tab.hidden);
@@ -24,10 +28,12 @@ export function createRibbon({ actions, views, modelOf, frame }) {
 
   let shown = "";
   return (trace, state) => {
-    const open = views.some((view) => view.id === state.view) ? state.view : views[0]?.id;
     const model = modelOf(state);
+    const view = views.find(({ id }) => id === state.view) ?? views[0];
+    const open = view?.within?.(state, model) ?? view?.id;
+    walk.show(Boolean(view?.within));
     root.hidden = !atLeast(state, "understand");
-    views.forEach((view, i) => {
+    stations.forEach((view, i) => {
       tabs[i].hidden = !hasView(view, model, state); // an encoder has no next token
       tabs[i].setAttribute("aria-selected", String(view.id === open));
       tabs[i].tabIndex = view.id === open ? 0 : -1;
@@ -35,6 +41,26 @@ export function createRibbon({ actions, views, modelOf, frame }) {
       if (view.id === open && open !== shown) reveal(root, tabs[i]);
     });
     if (open !== shown && root.offsetWidth) shown = open; // reading its width makes the browser lay out the whole page
+  };
+}
+
+/** From a station into the walk at its first step, and back. @param {import("../stations/index.js").Actions} actions @param {(state: any) => any} modelOf */
+function walkButton(actions, modelOf) {
+  const click = () => {
+    const state = actions.get();
+    const model = modelOf(state);
+    actions.set(state.view === "computation" ? { view: computation.within(state, model) } : walkFrom(state, model));
+  };
+  const soon = () => computation.load?.().catch(() => {});
+  const on = { click, pointerenter: soon, focus: soon };
+  const button = h("button", { class: "btn walk-through", type: "button", dataset: { testid: "walk-through" }, on });
+  return {
+    button,
+    /** @param {boolean} walking */
+    show(walking) {
+      setText(button, t(walking ? "ribbon.walk_back" : "ribbon.walk"));
+      update(button, { "aria-pressed": walking });
+    },
   };
 }
 

@@ -14,12 +14,14 @@ const RENAMED = {
   "weights.as": "attention.as",
   "weights.heads": "attention.heads",
   "weights.unit": "attention.unit",
+  "lens.axis": "prediction.layers_axis",
   text2: "batch.text",
   swap: "embedding.swap",
 };
 
 /** Views that are a part of another now. @type {Object<string, {view: string, own: Object<string, string>}>} */
 const JOINED = {
+  lens: { view: "prediction", own: { "prediction.tab": "layers" } },
   scores: { view: "attention", own: { "attention.step": "scaled" } },
   mask: { view: "attention", own: { "attention.step": "masked" } },
   weights: { view: "attention", own: { "attention.step": "weights" } },

@@ -2,7 +2,7 @@
  * The building blocks of the activation stations: a choice of a few, a part with its own heading, bars with numbers.
  */
 
-import { h, keepingFocus, replace, setText, update } from "../ui/dom.js";
+import { h, keepingFocus, perRoot, replace, setText, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { drawFormula } from "./station.js";
 
@@ -105,3 +105,14 @@ export function drawStrip(parts, title, content) {
   setText(parts.title, title);
   drawFormula(parts.formula, content);
 }
+
+const foldOf = perRoot((root) => {
+  const content = h("div", null);
+  root.append(
+    h("details", { class: "folded", dataset: { testid: "folded" } }, h("summary", null, t("table.open")), content),
+  );
+  return content;
+});
+
+/** A table behind a disclosure, which stays as the reader left it. @param {HTMLElement} root @param {Node} table */
+export const drawFolded = (root, table) => replace(foldOf(root), table);

@@ -22,6 +22,7 @@
  * @property {string|((state: import("../state/store.js").State, model: any) => string)} [why]  what the inspector explains
  *   while it is open: a name of panels/inspector/explanations/index.js; "weight" if it is missing
  * @property {(state: import("../state/store.js").State, model: any) => string|undefined} [called]  what it shows, in the name of a file; by default its id
+ * @property {(state: import("../state/store.js").State, model: any) => string} [within]  it has no tab in the ribbon: the station whose tab is lit while it is open
  * @property {boolean} [ofHead]  it shows the open head alone: its files and titles name that head
  * @property {Given|((state: import("../state/store.js").State, model: any) => Given|undefined)} [gives]  the answer that it shows, which the quiz
  *   covers until the reader has guessed
@@ -46,14 +47,13 @@ import av from "./av/station.js";
 import computation from "./computation/station.js";
 import embedding from "./embedding/station.js";
 import ffn from "./ffn/station.js";
-import lens from "./lens/station.js";
-import prediction from "./prediction/prediction.js";
+import prediction from "./prediction/station.js";
 import qkv from "./qkv/qkv.js";
 import residual from "./residual/station.js";
 import tokens from "./tokens/tokens.js";
 
 /** @type {View[]} */
-export const VIEWS = [tokens, embedding, qkv, attention, av, ffn, residual, lens, prediction, computation];
+export const VIEWS = [tokens, embedding, qkv, attention, av, ffn, residual, prediction, computation];
 
 /**
  * Whether a view is offered at the page's level. What is not offered is not drawn, and asks the server for nothing.

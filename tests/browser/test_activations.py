@@ -147,6 +147,8 @@ def test_the_residual_stream_and_its_gradients(page: "Page", gpt: Checkpoint) ->
     drawn(page)
     table = page.get_by_test_id("gradients")
     page.wait_for_function("() => document.querySelector('[data-panel=opened]').ariaBusy === 'false'")
+    assert table.is_hidden(), "a table is folded until it is wanted"
+    page.get_by_test_id("folded").filter(has=table).locator("summary").click()
     for run, name in zip(gradient_norms(gpt, ids, int(second), row=QUERY), ("on", "off"), strict=True):
         cells = table.locator(f'[data-run="{name}"] td').evaluate_all(
             "cells => cells.map((c) => Number(c.dataset.value))"

@@ -27,7 +27,8 @@ REVIEW = "A touching and funny film, but far too long."
 
 def open_station(page: "Page", view: str, **state: Any) -> None:
     page.goto("/?" + urlencode({"view": view} | state))
-    page.wait_for_selector(f'body[data-state="ready"] [data-station="{view}"]')
+    shown = {"lens": "prediction"}.get(view, view)
+    page.wait_for_selector(f'body[data-state="ready"] [data-station="{shown}"]')
 
 
 def values(page: "Page", name: str) -> Tensor:
@@ -193,7 +194,7 @@ def test_a_decoder_by_layer(page: "Page") -> None:
     grid_of(page, lens)
     rows_of(page, lens, last)
     assert number(page.get_by_test_id("lens-gap"), "gap") <= 1e-6, "the last row is the model's own output"
-    assert "a lens, not the model’s output" in page.locator('[data-station="lens"]').inner_text()
+    assert "a lens, not the model’s output" in page.locator('[data-station="prediction"]').inner_text()
     box = page.get_by_test_id("lens-grid")
     assert box.evaluate("(box) => box.scrollWidth > box.clientWidth && box.scrollLeft > 0"), "its column is in sight"
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")

@@ -38,12 +38,12 @@ def test_a_station_loads_its_code_when_it_is_pointed_at(page: "Page") -> None:
 
     loaded = open_page(page)
     assert drawings() == {"stations/attention/draw.js"}
-    with page.expect_response("**/static/stations/lens/draw.js"):
-        page.locator("[data-testid=station][data-view=lens]").hover()
-    tab(page, "lens")
+    with page.expect_response("**/static/stations/av/draw.js"):
+        page.locator("[data-testid=station][data-view=av]").hover()
+    tab(page, "av")
     ready(page)
-    expect(page.locator("[data-station=lens] h1")).to_be_visible()
-    assert drawings() == {"stations/attention/draw.js", "stations/lens/draw.js"}
+    expect(page.locator("[data-station=av] h1")).to_be_visible()
+    assert drawings() == {"stations/attention/draw.js", "stations/av/draw.js"}
 
 
 def test_late_code_draws_the_newest_state_and_only_where_it_is_shown(page: "Page") -> None:
@@ -128,7 +128,7 @@ def test_an_opened_file_needs_no_server(page: "Page", tmp_path: Path) -> None:
     page.wait_for_load_state("networkidle")
     page.context.set_offline(True)
     for view in ("qkv", "attention", "av", "computation", "tokens"):
-        tab(page, view)
+        page.get_by_test_id("walk-through").click() if view == "computation" else tab(page, view)
         ready(page)
         expect(page.locator(f"[data-station={view}] h1").first).to_be_visible()
     expect(page.get_by_test_id("banner")).to_be_hidden()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.warm
 
 TEXT = "A toy has no scores."
-ALWAYS = ["tokens", "embedding", "ffn", "residual", "lens", "prediction", "computation"]
+ALWAYS = ["tokens", "embedding", "ffn", "residual", "prediction"]
 STATIONS = {"toy-gated-mean": {*ALWAYS, "attention"}, "toy-hidden-mean": set(ALWAYS)}
 
 

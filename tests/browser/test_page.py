@@ -305,8 +305,11 @@ SWITCHES = {
     "attention": {"lines-lines": "attention.as=lines"},
     "ffn": {"ffn-shown-pre": "ffn.shown=pre", "ffn-sort-activation": "ffn.sort=activation"},
     "residual": {"residual-what-attn": "residual.what=attn", "residual-over-token": "residual.over=token"},
-    "lens": {"lens-log": "lens.axis=log"},
-    "prediction": {"axis-log": "prediction.axis=log"},
+    "prediction": {
+        "axis-log": "prediction.axis=log",
+        "prediction-layers": "prediction.tab=layers",
+        "lens-log": "prediction.layers_axis=log",
+    },
     "computation": {"way-all": "computation.way=all"},
 }
 
@@ -314,7 +317,7 @@ SWITCHES = {
 def test_every_switch_of_a_view_is_in_the_link(page: "Page") -> None:
     show(page, "text=" + TEXT)
     for view, switches in SWITCHES.items():
-        page.locator(f"#tab-{view}").click()
+        page.locator("[data-testid=walk-through]" if view == "computation" else f"#tab-{view}").click()
         for testid, said in switches.items():
             page.get_by_test_id(testid).click()
             page.wait_for_url(f"**{said}**")
@@ -326,7 +329,7 @@ def test_every_switch_of_a_view_is_in_the_link(page: "Page") -> None:
     expect(page.get_by_test_id("gen-length")).to_have_value("7")
     expect(page.get_by_test_id("gen-pace")).to_have_value("fast")
     for view, switches in SWITCHES.items():
-        page.locator(f"#tab-{view}").click()
+        page.locator("[data-testid=walk-through]" if view == "computation" else f"#tab-{view}").click()
         for testid in switches:
             expect(page.get_by_test_id(testid)).to_have_attribute("aria-pressed", "true")
 

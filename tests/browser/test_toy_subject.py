@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.warm
 
 TEXT = "abcabcabd"
-STATIONS = {"tokens", "embedding", "attention", "prediction", "computation"}
+STATIONS = {"tokens", "embedding", "attention", "prediction"}
 STEPS = ["in.tokens", "in.embed", "attn.v", "attn.role-mask", "attn.role-share", "out.answer"]
 
 

@@ -20,7 +20,11 @@ const embedding = ownState("embedding", {
   swap: { ...pair(), until: /** @type {const} */ ("sentence") },
 });
 const computation = ownState("computation", { step: text(null) });
-const DECLARED = [attention, embedding, computation, ownState("batch", { text: text("") })];
+const prediction = ownState("prediction", {
+  tab: choice("token", "layers"),
+  layers_axis: choice("linear", "log"),
+});
+const DECLARED = [attention, embedding, computation, ownState("batch", { text: text("") }), prediction];
 
 /** @param {string} search */
 const read = (search) => readLink(search, DECLARED);
@@ -95,6 +99,8 @@ const OLD = {
   "unit=words": { own: { attention: { unit: "words" } } },
   "weights.as=lines": { own: { attention: { as: "lines" } } },
   "weights.heads=mean": { own: { attention: { heads: "mean" } } },
+  "view=lens": { view: "prediction", own: { prediction: { tab: "layers" } } },
+  "lens.axis=log": { own: { prediction: { layers_axis: "log" } } },
   "weights.unit=words": { own: { attention: { unit: "words" } } },
   "view=scores": { view: "attention", own: { attention: { step: "scaled" } } },
   "view=mask": { view: "attention", own: { attention: { step: "masked" } } },

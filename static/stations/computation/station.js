@@ -6,6 +6,7 @@
 import { lazily } from "../../data/lazily.js";
 import { knownOf } from "./needs.js";
 import { own } from "./own.js";
+import { stationOf } from "./ribbon.js";
 import { openStep, stepsOf } from "./steps.js";
 
 const openOf = (state, model) => openStep(stepsOf(model, state), model, state);
@@ -13,6 +14,7 @@ const openOf = (state, model) => openStep(stepsOf(model, state), model, state);
 export default {
   id: "computation",
   own,
+  within: (state, model) => stationOf(openOf(state, model)),
   saysWhatLacks: true, // the walk continues without it
   needs(state, model) {
     const step = openOf(state, model);

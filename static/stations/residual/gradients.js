@@ -7,7 +7,7 @@ import { agrees } from "../../ui/agreement.js";
 import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
 import { number, percent, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { nameOfPart, scrolling, segment } from "../activation_parts.js";
+import { drawFolded, nameOfPart, scrolling, segment } from "../activation_parts.js";
 import { labelsOf } from "../query_key.js";
 import { OVER, own } from "./own.js";
 
@@ -57,7 +57,7 @@ export function drawGradients(place, trace, state, at, actions) {
     onChoose: choose,
   });
   keepingFocus(parts.table, () =>
-    replace(parts.table, scrolling(t("residual.table_label"), tableOf(lines, steps, at.layer + 1, choose))),
+    drawFolded(parts.table, scrolling(t("residual.table_label"), tableOf(lines, steps, at.layer + 1, choose))),
   );
   replace(place.said, saidOf(trace, runs, lines));
 }

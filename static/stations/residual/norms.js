@@ -8,7 +8,7 @@ import { isIn, normsOf } from "../../model/places.js";
 import { h, keepingFocus, replace } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { nameOfPart, scrolling } from "../activation_parts.js";
+import { drawFolded, nameOfPart, scrolling } from "../activation_parts.js";
 import { labelsOf } from "../query_key.js";
 
 const COLUMNS = ["where", "in", "hat", "out", "kept", "gain", "bias"];
@@ -25,7 +25,7 @@ export function drawNorms(place, trace, { stack, stream, query, layer }, actions
     h("thead", null, h("tr", null, head)),
     h("tbody", null, rows),
   );
-  keepingFocus(place.place, () => replace(place.place, scrolling(t("residual.norms_label"), table)));
+  keepingFocus(place.place, () => drawFolded(place.place, scrolling(t("residual.norms_label"), table)));
   replace(place.said, t("residual.norms_said", { root: significant(Math.sqrt(trace.model.d_model), 4) }));
 }
 

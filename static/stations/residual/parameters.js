@@ -3,7 +3,7 @@
 import { h, replace } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
 import { hasString, t } from "../../ui/i18n.js";
-import { nameOfPart, scrolling } from "../activation_parts.js";
+import { drawFolded, nameOfPart, scrolling } from "../activation_parts.js";
 
 const COLUMNS = ["part", "n", "share", "times", "shapes"];
 
@@ -21,7 +21,7 @@ export function drawParameters(place, trace) {
     h("thead", null, h("tr", null, head)),
     h("tbody", null, rows),
   );
-  replace(place.place, scrolling(t("residual.parameters_label"), body));
+  drawFolded(place.place, scrolling(t("residual.parameters_label"), body));
   const ok = total === trace.model.n_parameters;
   const check = h(
     "span",

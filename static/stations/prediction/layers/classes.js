@@ -1,12 +1,12 @@
 /** A classifier through its layers: what [CLS] would predict if the model ended after each. */
 
-import { drawBarPicture } from "../../chart/bars/bar_picture.js";
-import { cssColour } from "../../chart/colour.js";
-import { className } from "../../ui/class_name.js";
-import { h, perRoot, replace } from "../../ui/dom.js";
-import { percent } from "../../ui/format.js";
-import { t } from "../../ui/i18n.js";
-import { depthLabels } from "../depths.js";
+import { drawBarPicture } from "../../../chart/bars/bar_picture.js";
+import { cssColour } from "../../../chart/colour.js";
+import { className } from "../../../ui/class_name.js";
+import { h, perRoot, replace } from "../../../ui/dom.js";
+import { percent } from "../../../ui/format.js";
+import { t } from "../../../ui/i18n.js";
+import { depthLabels } from "../../depths.js";
 
 const partsOf = perRoot((root) => {
   const [legend, bars, table] = [h("p", { class: "legend" }), h("div", null), h("div", { class: "scroll" })];

@@ -3,30 +3,32 @@
  * lens (nostalgebraist 2020), not an output of the model, and the station says so.
  */
 
-import { legendOf, weightScale } from "../../chart/matrix/scale.js";
-import { answeringStack, predictsTokens, tiesEmbeddings } from "../../model/description.js";
-import { rowOf } from "../../model/selection.js";
-import { h, perRoot, replace } from "../../ui/dom.js";
-import { percent } from "../../ui/format.js";
-import { t } from "../../ui/i18n.js";
-import { math, mi, mo, row, sub, sup, transposed } from "../../ui/mathml.js";
-import { buildPlainStation, drawFormula } from "../station.js";
+import { legendOf, weightScale } from "../../../chart/matrix/scale.js";
+import { answeringStack, predictsTokens, tiesEmbeddings } from "../../../model/description.js";
+import { rowOf } from "../../../model/selection.js";
+import { h, perRoot, replace } from "../../../ui/dom.js";
+import { percent } from "../../../ui/format.js";
+import { t } from "../../../ui/i18n.js";
+import { math, mi, mo, row, sub, sup, transposed } from "../../../ui/mathml.js";
+import { drawFormula } from "../../station.js";
 import { drawClassDepths } from "./classes.js";
 import { drawFollowed } from "./followed.js";
 import { drawGrid } from "./grid.js";
 import { checkWords, ownWords } from "./words.js";
 
-const partsOf = perRoot((root) => {
-  const parts = buildPlainStation(root, t("lens.title"), h("span", { class: "role" }, t("lens.badge")));
+const partsOf = perRoot((place) => {
+  const formula = h("div", { class: "formula" });
   const how = h("p", { class: "dim lens-about" });
   const check = h("p", { class: "lens-check", dataset: { testid: "lens-check" } });
   const [grid, followed, classes] = [h("div", null), h("div", null), h("div", null)];
-  parts.body.append(how, grid, check, followed, classes);
-  return { ...parts, how, check, grid, followed, classes };
+  place.append(formula, h("div", { class: "station-body" }, how, grid, check, followed, classes));
+  return { formula, how, check, grid, followed, classes };
 });
 
-export function draw(root, trace, state, actions) {
-  const parts = partsOf(root);
+/** @param {{place: HTMLElement, aside: HTMLElement}} where  `aside`: beside the title */
+export function draw({ place, aside }, trace, state, actions) {
+  const parts = partsOf(place);
+  if (!aside.firstChild) aside.append(h("span", { class: "role" }, t("lens.badge")));
   const found = trace.explained.lens;
   const tokens = predictsTokens(trace.model);
   const at = placeOf(found, trace, state);

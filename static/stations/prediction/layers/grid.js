@@ -3,13 +3,13 @@
  * probability.
  */
 
-import { inkOn, rampColour, rgb } from "../../chart/colour.js";
-import { tokenLabel } from "../../model/labels.js";
-import { h, newId, perRoot, plainText, replace, update } from "../../ui/dom.js";
-import { percent } from "../../ui/format.js";
-import { phrase, t } from "../../ui/i18n.js";
-import { tokenText } from "../../ui/token_text.js";
-import { depthLabels, depthWords } from "../depths.js";
+import { inkOn, rampColour, rgb } from "../../../chart/colour.js";
+import { tokenLabel } from "../../../model/labels.js";
+import { h, newId, perRoot, plainText, replace, update } from "../../../ui/dom.js";
+import { percent } from "../../../ui/format.js";
+import { phrase, t } from "../../../ui/i18n.js";
+import { tokenText } from "../../../ui/token_text.js";
+import { depthLabels, depthWords } from "../../depths.js";
 
 const MOVES = {
   ArrowLeft: [0, -1],
@@ -51,7 +51,7 @@ const partsOf = perRoot((root) => {
 
 /**
  * @param {HTMLElement} root @param {any} found  the lens @param {any} trace @param {number} at  the chosen row of `found.rows`
- * @param {import("../index.js").Actions} actions
+ * @param {import("../../index.js").Actions} actions
  */
 export function drawGrid(root, found, trace, at, actions) {
   const parts = partsOf(root);

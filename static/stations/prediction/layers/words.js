@@ -1,9 +1,9 @@
 /** The lens in words: that its last row is the model's own output, and where the final answers appear. */
 
-import { tiesEmbeddings } from "../../model/description.js";
-import { h } from "../../ui/dom.js";
-import { power } from "../../ui/format.js";
-import { t } from "../../ui/i18n.js";
+import { tiesEmbeddings } from "../../../model/description.js";
+import { h } from "../../../ui/dom.js";
+import { power } from "../../../ui/format.js";
+import { t } from "../../../ui/i18n.js";
 
 /** The lens comes in float64 out of float32 logits, the prediction likewise: they differ in their last digits. */
 const TOLERANCE = 1e-6;

@@ -3,15 +3,15 @@
  * after each.
  */
 
-import { drawBarPicture } from "../../chart/bars/bar_picture.js";
-import { cssColour, inkOn, rampColour, rgb } from "../../chart/colour.js";
-import { tokenName } from "../../model/labels.js";
-import { h, keepingFocus, perRoot, replace, update } from "../../ui/dom.js";
-import { integer, percent } from "../../ui/format.js";
-import { phrase, t } from "../../ui/i18n.js";
-import { namedToken, tokenText } from "../../ui/token_text.js";
-import { depthLabels } from "../depths.js";
-import { own } from "./own.js";
+import { drawBarPicture } from "../../../chart/bars/bar_picture.js";
+import { cssColour, inkOn, rampColour, rgb } from "../../../chart/colour.js";
+import { tokenName } from "../../../model/labels.js";
+import { h, keepingFocus, perRoot, replace, update } from "../../../ui/dom.js";
+import { integer, percent } from "../../../ui/format.js";
+import { phrase, t } from "../../../ui/i18n.js";
+import { namedToken, tokenText } from "../../../ui/token_text.js";
+import { depthLabels } from "../../depths.js";
+import { own } from "../own.js";
 
 const partsOf = perRoot((root) => {
   const choice = (name) => h("button", { type: "button", dataset: { testid: `lens-${name}` } }, t(`next.axis_${name}`));
@@ -30,11 +30,11 @@ const partsOf = perRoot((root) => {
 
 /**
  * @param {HTMLElement} root @param {any} found  the lens @param {any} trace @param {number} at  of `found.rows`
- * @param {import("../../state/store.js").State} state @param {import("../index.js").Actions} actions
+ * @param {import("../../../state/store.js").State} state @param {import("../../index.js").Actions} actions
  */
 export function drawFollowed(root, found, trace, at, state, actions) {
   const parts = partsOf(root);
-  const { axis } = own.of(state);
+  const { layers_axis: axis } = own.of(state);
   const final = found.tokens[found.final.ids[at]];
   const next = found.next.same[at] ? null : (found.tokens[found.next.ids[at]] ?? null);
   const series = seriesOf(final, next);
@@ -48,7 +48,7 @@ export function drawFollowed(root, found, trace, at, state, actions) {
   );
   for (const [which, button] of Object.entries(parts.choices)) {
     update(button, { "aria-pressed": which === axis });
-    button.onclick = () => actions.set(own.patch({ axis: /** @type {any} */ (which) }));
+    button.onclick = () => actions.set(own.patch({ layers_axis: /** @type {any} */ (which) }));
   }
   drawBarPicture(
     parts.bars,
@@ -69,7 +69,7 @@ function seriesOf(final, next) {
 /**
  * @param {any} found  the lens @param {number} at  of its rows @param {{name: string, colour: string}[]} series
  * @param {{final: any, next: any, log: boolean, vocab: number}} about
- * @returns {import("../../chart/bars/bar_picture.js").Bars}
+ * @returns {import("../../../chart/bars/bar_picture.js").Bars}
  */
 function barsOf(found, at, series, { final, next, log, vocab }) {
   const labels = depthLabels(found.top.length);

@@ -1,0 +1,18 @@
+/** The two tabs: the probabilities of the next token, and the answer by layer. No DOM. */
+
+import { can, fillsGaps, predictsTokens } from "../../model/description.js";
+import { own } from "./own.js";
+
+/** @typedef {"token"|"layers"} Tab */
+
+/** A classifier's classes have a panel of their own. @param {any} model @returns {Tab[]} */
+export const tabsOf = (model) => [
+  ...(predictsTokens(model) ? [/** @type {const} */ ("token")] : []),
+  ...(can(model, "lens") && !fillsGaps(model) ? [/** @type {const} */ ("layers")] : []),
+];
+
+/** The open one. @param {{own: import("../../state/own.js").OwnValues}} state @param {any} model @returns {Tab} */
+export function tabOf(state, model) {
+  const { tab } = own.of(state);
+  return tabsOf(model).includes(tab) ? tab : (tabsOf(model)[0] ?? tab);
+}

@@ -1,0 +1,135 @@
+/** Prediction: row t's logits as probabilities of the token t+1, before and after the sampling settings. */
+
+import { drawBarPicture } from "../../chart/bars/bar_picture.js";
+import { cssColour } from "../../chart/colour.js";
+import { answeringStack, tiesEmbeddings } from "../../model/description.js";
+import { tokenLabel, tokenName } from "../../model/labels.js";
+import { rowOf } from "../../model/selection.js";
+import { taken } from "../../model/take.js";
+import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
+import { integer, number, percent } from "../../ui/format.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { math, mi, mn, mo, row, sub, transposed } from "../../ui/mathml.js";
+import { actualOf, restOf, unsureOf, whereOf } from "../../ui/next_words.js";
+import { namedToken, tokenText } from "../../ui/token_text.js";
+import { own } from "./own.js";
+
+const partsOf = perRoot((place) => {
+  const choice = (name) => h("button", { type: "button", dataset: { testid: `axis-${name}` } }, t(`next.axis_${name}`));
+  const parts = {
+    choices: { linear: choice("linear"), log: choice("log") },
+    formula: h("div", { class: "formula" }),
+    picture: h("div"),
+    said: h("p", { class: "dim said" }),
+    body: h("tbody"),
+  };
+  const seg = h("div", { class: "seg", role: "group", "aria-label": t("next.axis") }, Object.values(parts.choices));
+  replace(place, parts.formula, parts.picture, parts.said, h("div", { class: "scroll" }, tableOf(parts.body)));
+  return { ...parts, seg };
+});
+
+/** @param {{place: HTMLElement, aside: HTMLElement, tools: HTMLElement}} where  `aside` and `tools`: beside the title */
+export function draw({ place, aside, tools }, trace, state, actions) {
+  const parts = partsOf(place);
+  if (!tools.contains(parts.seg)) tools.append(parts.seg);
+  const query = rowOf(state, trace);
+  const prediction = trace.predictions[query];
+  const actual = actualOf(trace, prediction);
+  const { axis } = own.of(state);
+  for (const name of /** @type {const} */ (["linear", "log"])) {
+    update(parts.choices[name], { "aria-pressed": name === axis });
+    parts.choices[name].onclick = () => actions.set(own.patch({ axis: name }));
+  }
+  const take =
+    !trace.file && query + 1 < trace.model.max_seq_len ? (id) => actions.set(taken(trace, state, query, id)) : null;
+  setText(aside, whereOf(trace, query));
+  replace(parts.formula, formula(trace.model, query, state.temperature), legend(trace.model));
+  drawBarPicture(parts.picture, barsOf(prediction, { actual, take, log: axis === "log", state }));
+  replace(parts.said, saidOf(trace, prediction, actual));
+  replace(parts.body, rowsOf(prediction, actual, take));
+}
+
+/** p_{t+1} = softmax(LN(x_t) · W_Eᵀ / T): the unembedding is the embedding, where the model ties them. */
+function formula(model, query, temperature) {
+  const x = sub(mi("x"), mn(query));
+  const read = answeringStack(model).final_norm ? row(mi("LN"), mo("("), x, mo(")")) : x;
+  const table = model.description.logits.parameters.unembedding;
+  const out = tiesEmbeddings(model) ? transposed(sub(mi("W"), mi("E"))) : sub(mi("W"), mi("U"));
+  const divided = temperature > 0 && temperature !== 1 ? [mo("/"), mn(number(temperature, 2).replace(/0$/, ""))] : [];
+  return math(
+    sub(mi("p"), mn(query + 1)),
+    mo("="),
+    mi("softmax"),
+    mo("("),
+    ...(table ? [read, out] : [mi("logits")]),
+    ...divided,
+    mo(")"),
+  );
+}
+
+function legend({ vocab_size }) {
+  const names = ["before", "after"].map((name) => h("span", { class: `is-${name}` }, t(`next.${name}`)));
+  const over = h("span", { class: "dim" }, t("next.over", { vocab: integer(vocab_size) }));
+  return [over, h("span", { class: "grow" }), h("span", { class: "legend dist-head" }, names)];
+}
+
+function barsOf({ candidates, position: query }, { actual, take, log, state }) {
+  const words = (candidate) => {
+    const { before, after, id } = candidate;
+    const vars = { token: tokenName(candidate), id, before: percent(before, 3), after: percent(after, 3) };
+    return t(candidate.kept ? "next.candidate" : "next.candidate_cut", vars);
+  };
+  return {
+    label: t("next.picture", { row: query, next: query + 1 }),
+    rows: candidates.map((candidate) => ({
+      label: tokenLabel(candidate),
+      hover: words(candidate),
+      values: [candidate.before, candidate.after],
+      marked: candidate.id === actual?.token.id,
+    })),
+    series: [
+      { name: t("next.before"), colour: cssColour("--bar-pale") },
+      { name: t("next.after"), colour: cssColour("--bar-solid") },
+    ],
+    log,
+    onChoose: (index) => take?.(candidates[index].id),
+    filename: `chumoku-prediction-${query + 1}-seed${state.seed}`,
+  };
+}
+
+function saidOf(trace, prediction, actual) {
+  const token = actual && namedToken(actual.token);
+  const said = [
+    actual && phrase(actual.key, { ...actual.vars, token }),
+    restOf(trace.model, prediction, prediction.candidates.length),
+    unsureOf(prediction),
+  ];
+  return said.filter(Boolean).map((words) => h("span", { class: "sentence-like" }, words));
+}
+
+const COLUMNS = ["rank", "token", "id", "before", "after", "sum"];
+
+function tableOf(body) {
+  const head = COLUMNS.map((name) => h("th", { scope: "col", class: name }, t(`next.column_${name}`)));
+  return h("table", { class: "token-table candidates" }, h("thead", null, h("tr", null, head)), body);
+}
+
+/** The same numbers as a table, with the running sum of `after`; it reaches 100 % where the rest is cut. */
+function rowsOf({ candidates }, actual, take) {
+  let sum = 0;
+  return candidates.map((candidate, i) => {
+    const { id, before, after, kept } = candidate;
+    sum += after;
+    const attrs = { class: "tok", type: "button", title: t("next.take_this"), on: { click: () => take?.(id) } };
+    const name = h("button", attrs, tokenText(candidate));
+    const sampled = kept ? [percent(after, 3), percent(sum, 2)] : [t("next.cut"), ""];
+    const cells = [i + 1, name, id, percent(before, 3), ...sampled];
+    const kind = [kept ? "" : "cut", id === actual?.token.id ? "actual" : ""].join(" ");
+    const data = { testid: "candidate-row", id, before, after };
+    return h(
+      "tr",
+      { class: kind, dataset: data },
+      cells.map((cell, n) => h("td", { class: COLUMNS[n] }, cell)),
+    );
+  });
+}

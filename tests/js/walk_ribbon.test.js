@@ -1,0 +1,41 @@
+/** The walk has no tab: the ribbon lights the station that its open step belongs to, and the walk begins where the reader is. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { stationOf, walkFrom } from "../../static/stations/computation/ribbon.js";
+import { stepsOf } from "../../static/stations/computation/steps.js";
+import { VIEWS } from "../../static/stations/index.js";
+import { tabOf, tabsOf } from "../../static/stations/prediction/tabs.js";
+
+const DESCRIPTIONS = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf-8"));
+const models = /** @type {any[]} */ (Object.values(DESCRIPTIONS));
+const state = (more = {}) => /** @type {any} */ ({ attention: null, layer: 0, view: "attention", own: {}, ...more });
+
+test("each step of each model's walk belongs to a station of the ribbon", () => {
+  const ribbon = VIEWS.filter(({ within }) => !within).map(({ id }) => id);
+  for (const model of models)
+    for (const step of stepsOf(model, state())) assert.ok(ribbon.includes(stationOf(step)), step.id);
+});
+
+test("the ribbon is the forward pass, and the walk is not in it", () => {
+  const ribbon = VIEWS.filter(({ within }) => !within).map(({ id }) => id);
+  assert.deepEqual(ribbon, ["tokens", "embedding", "qkv", "attention", "av", "ffn", "residual", "prediction"]);
+});
+
+test("the walk begins at the open station, in attention at its open step", () => {
+  const opens = (more) => walkFrom(state(more), models[0]).own?.computation.step;
+  assert.equal(opens({ view: "tokens" }), "in.tokens");
+  assert.equal(opens({ view: "ffn" }), "ffn.w1");
+  assert.equal(opens({}), "attn.softmax");
+  assert.equal(opens({ own: { attention: { step: "scaled" } } }), "attn.scale");
+  assert.equal(opens({ view: "prediction" }), "out.logits");
+});
+
+test("a classifier has the prediction by layer only, and a link to the other tab opens that", () => {
+  const of = (predicts) => ({ description: { predicts, can: { lens: true } } });
+  assert.deepEqual(tabsOf(of("next")), ["token", "layers"]);
+  assert.deepEqual(tabsOf(of("classes")), ["layers"]);
+  assert.deepEqual(tabsOf(of("same")), []);
+  assert.equal(tabOf({ own: {} }, of("classes")), "layers");
+});
