@@ -1,7 +1,7 @@
 /** Draws a scene on a canvas. What is drawn follows from the scene and its look; nothing is kept. */
 
 import { drawHeads, drawHeadWords, drawLens } from "./draw_heads.js";
-import { curve, drawRivers, stroke } from "./draw_lines.js";
+import { bend, drawRivers, stroke } from "./draw_lines.js";
 import { drawStrip } from "./draw_strip.js";
 import { drawAnswers, drawLabels, NARROW, write } from "./draw_words.js";
 
@@ -35,17 +35,26 @@ import { drawAnswers, drawLabels, NARROW, write } from "./draw_words.js";
 
 /** @param {Pen} pen @param {Scene} scene @param {Look} look */
 export function drawScene(pen, scene, look) {
+  drawStill(pen, scene, look);
+  drawMoving(pen, scene, look);
+}
+
+/** What stands still while Watch plays, from one layer to the next. @param {Pen} pen @param {Scene} scene @param {Look} look */
+export function drawStill(pen, scene, look) {
   scene.bands.forEach((band) => drawGrid(pen, band, scene, look));
   drawHeads(pen, scene, look);
   drawHeadWords(pen, scene, look);
   drawLens(pen, scene, look);
+  scene.bands.forEach((band, i) => drawLabels(pen, band, look.names[i], look));
+}
+
+/** @param {Pen} pen @param {Scene} scene @param {Look} look */
+export function drawMoving(pen, scene, look) {
   if (scene.strip) drawStrip(pen, scene.strip, scene, look);
   drawRivers(pen, scene, look);
-  for (const line of look.preview ?? []) {
-    stroke(pen, look.colours.accent, Math.max(0.8, line.width), (path) => path.push(...curve(line)), 0.9);
-  }
+  for (const line of look.preview ?? [])
+    stroke(pen, look.colours.accent, Math.max(0.8, line.width), () => bend(pen, line), 0.9);
   if (!look.stage) scene.beads.forEach((bead) => drawBead(pen, bead, look));
-  scene.bands.forEach((band, i) => drawLabels(pen, band, look.names[i], look));
   drawAnswers(pen, scene, look);
   if (look.cursor) drawCursor(pen, scene, look.cursor, look);
 }
@@ -57,11 +66,11 @@ function drawGrid(pen, band, { bands, height, only }, look) {
   const [first, last] = [columns[0], columns[columns.length - 1]];
   const floor = bands.length > 1 || only !== null ? bottom + 4 : height;
   const xs = new Set([...columns.map(({ x0 }) => x0), last.x1]);
-  stroke(pen, look.colours.hair, 1, (path) => {
-    for (const x of xs) path.push(["M", crisp(x), top - 22 * look.type], ["L", crisp(x), floor]);
+  stroke(pen, look.colours.hair, 1, () => {
+    for (const x of xs) line(pen, crisp(x), top - 22 * look.type, crisp(x), floor);
   });
-  stroke(pen, look.colours.line, rows[0].height < 12 ? 0.5 : 1, (path) => {
-    for (const { y } of rows) path.push(["M", first.x0 - 6, crisp(y)], ["L", end, crisp(y)]);
+  stroke(pen, look.colours.line, rows[0].height < 12 ? 0.5 : 1, () => {
+    for (const { y } of rows) line(pen, first.x0 - 6, crisp(y), end, crisp(y));
   });
   write(pen, look, { size: 13, colour: look.colours.dim });
   columns.forEach(({ x0, x1 }, layer) => {
@@ -91,6 +100,12 @@ function drawCursor(pen, { bands }, { band, row, layer }, { colours }) {
   pen.beginPath();
   pen.roundRect(x0 + 1.5, y - Math.max(8, height / 2), x1 - x0 - 3, Math.max(16, height), 5);
   pen.stroke();
+}
+
+/** @param {Pen} pen @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 */
+function line(pen, x0, y0, x1, y1) {
+  pen.moveTo(x0, y0);
+  pen.lineTo(x1, y1);
 }
 
 /** Between two pixels, where a line of one pixel is sharp. @param {number} at */

@@ -46,12 +46,7 @@ function washOf(lines, shown, make) {
   ];
   return widths.map(({ least, most, width }) => {
     const path = make();
-    for (const { x0, y0, x1, y1, width: own } of rest) {
-      if (own < least || own >= most) continue;
-      const middle = (x0 + x1) / 2;
-      path.moveTo(x0, y0);
-      path.bezierCurveTo(middle, y0, middle, y1, x1, y1);
-    }
+    for (const line of rest) if (line.width >= least && line.width < most) bend(path, line);
     return { width, path, shown };
   });
 }
@@ -75,20 +70,22 @@ function widthNow(scene, { stage }, { x1, width }, least) {
   return THIN + (full - THIN) * swollen(stage, (to - x1) / (to - from));
 }
 
-/** The rivers of the tokens themselves. @param {Pen} pen @param {Scene} scene @param {Look} look */
+/** The rivers of the tokens themselves: half a pixel longer at both ends, so that no seam shows between two layers. @param {Pen} pen @param {Scene} scene @param {Look} look */
 function drawStreams(pen, scene, look) {
   const { own } = look.colours;
-  for (const line of scene.lines.filter((one) => one.own)) {
-    // Half a pixel longer at both ends: no seam shows between two layers.
-    const longer = { ...line, x0: line.x0 - 0.5, x1: line.x1 + 0.5 };
-    stroke(pen, own, widthNow(scene, look, line, 0.5), (path) => path.push(...curve(longer)), fadeOf(look));
+  const fade = fadeOf(look);
+  for (const line of scene.lines) {
+    if (!line.own) continue;
+    const { x0, y0, x1, y1 } = line;
+    const width = widthNow(scene, look, line, 0.5);
+    stroke(pen, own, width, () => bend(pen, { x0: x0 - 0.5, y0, x1: x1 + 0.5, y1 }), fade);
   }
   for (const { x0, x1, y, width } of scene.streams) {
-    const ends = /** @type {[string, ...number[]][]} */ ([
-      ["M", x0 - 0.5, y],
-      ["L", x1 + 0.5, y],
-    ]);
-    stroke(pen, own, widthNow(scene, look, { x1, width }, 0.5), (path) => path.push(...ends), fadeOf(look));
+    const straight = () => {
+      pen.moveTo(x0 - 0.5, y);
+      pen.lineTo(x1 + 0.5, y);
+    };
+    stroke(pen, own, widthNow(scene, look, { x1, width }, 0.5), straight, fade);
   }
 }
 
@@ -101,7 +98,7 @@ function drawLines(pen, scene, look) {
   for (const line of drawn.sort((a, b) => a.width - b.width)) {
     const on = line === look.hovered;
     const width = widthNow(scene, look, line, on ? 2.5 : 0.9);
-    stroke(pen, on ? look.colours.q : look.tone(line), width, (path) => path.push(...curve(line)), 0.95 * fadeOf(look));
+    stroke(pen, on ? look.colours.q : look.tone(line), width, () => bend(pen, line), 0.95 * fadeOf(look));
   }
 }
 
@@ -109,30 +106,21 @@ function drawLines(pen, scene, look) {
 function drawGhost(pen, line, look) {
   pen.setLineDash([3, 4]);
   const on = line === look.hovered;
-  stroke(pen, look.colours.q, Math.max(on ? 3 : 1.6, line.width), (path) => path.push(...curve(line)), on ? 1 : 0.9);
+  stroke(pen, look.colours.q, Math.max(on ? 3 : 1.6, line.width), () => bend(pen, line), on ? 1 : 0.9);
   pen.setLineDash([]);
 }
 
-/** @param {Line} line @returns {[string, ...number[]][]} */
-export function curve({ x0, y0, x1, y1 }) {
+/** @param {Pick<Path2D, "moveTo"|"bezierCurveTo">} path @param {{x0: number, y0: number, x1: number, y1: number}} line */
+export function bend(path, { x0, y0, x1, y1 }) {
   const middle = (x0 + x1) / 2;
-  return [
-    ["M", x0, y0],
-    ["C", middle, y0, middle, y1, x1, y1],
-  ];
+  path.moveTo(x0, y0);
+  path.bezierCurveTo(middle, y0, middle, y1, x1, y1);
 }
 
-/** One stroke of a whole path: where its parts cross it is no darker. @param {Pen} pen @param {string} colour @param {number} width @param {(path: [string, ...number[]][]) => void} fill @param {number} [alpha] */
-export function stroke(pen, colour, width, fill, alpha = 1) {
-  /** @type {[string, ...number[]][]} */
-  const path = [];
-  fill(path);
+/** One stroke of a whole path: where its parts cross it is no darker. @param {Pen} pen @param {string} colour @param {number} width @param {(pen: Pen) => void} draw  the path @param {number} [alpha] */
+export function stroke(pen, colour, width, draw, alpha = 1) {
   pen.beginPath();
-  for (const [to, ...at] of path) {
-    if (to === "M") pen.moveTo(at[0], at[1]);
-    else if (to === "L") pen.lineTo(at[0], at[1]);
-    else pen.bezierCurveTo(at[0], at[1], at[2], at[3], at[4], at[5]);
-  }
+  draw(pen);
   pen.globalAlpha = alpha;
   pen.strokeStyle = colour;
   pen.lineWidth = width;

@@ -19,8 +19,21 @@ const COLOURS = {
   ground: "--paper",
 };
 
-/** @returns {Pick<import("./draw.js").Look, "colours"|"font"|"type"|"title"|"folded">} */
+/** @typedef {Pick<import("./draw.js").Look, "colours"|"font"|"type"|"title"|"folded">} Basics */
+
+/** The newest, and of what: asking for a style costs as much as drawing a river. */
+let known = /** @type {{of: string, look: Basics}|null} */ (null);
+
+/** @returns {Basics} */
 export function currentLook() {
+  const { theme, type } = document.documentElement.dataset;
+  const of = `${theme} ${type}`;
+  if (known?.of !== of) known = { of, look: readLook() };
+  return known.look;
+}
+
+/** @returns {Basics} */
+function readLook() {
   const colours = Object.fromEntries(Object.entries(COLOURS).map(([name, css]) => [name, cssColour(css)]));
   return {
     colours: /** @type {any} */ (colours),

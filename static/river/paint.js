@@ -4,12 +4,13 @@ import { currentTheme } from "../chart/colour.js";
 import { sideOf } from "../model/sides.js";
 import { t } from "../ui/i18n.js";
 import { answerName, share } from "./answers.js";
-import { drawScene } from "./draw.js";
+import { drawMoving, drawScene } from "./draw.js";
 import { createPictures } from "./draw_heads.js";
 import { currentLook, toneOf } from "./look.js";
 import { nextSoFar } from "./next.js";
 import { headsOf } from "./shown_heads.js";
 import { stageOf } from "./stages.js";
+import { createStill } from "./still.js";
 import { effectOf } from "./told.js";
 import { nameText } from "./words.js";
 
@@ -24,6 +25,7 @@ const penOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getCon
 /** A painter, which keeps the pictures of heads. @param {HTMLCanvasElement} canvas */
 export function createPainter(canvas) {
   const pictures = createPictures();
+  const still = createStill();
   /** @param {Board} board @param {number} dpr @returns {import("./draw.js").Look|null} */
   const lookOf = ({ shown, hovered, cursor, preview, time }, dpr) => {
     if (!shown) return null;
@@ -46,7 +48,11 @@ export function createPainter(canvas) {
     /** @param {Board} board */
     paint(board) {
       const look = lookOf(board, devicePixelRatio);
-      if (look && board.scene) drawScene(sized(canvas, board.scene, devicePixelRatio), board.scene, look);
+      if (!look || !board.scene) return;
+      const pen = sized(canvas, board.scene, devicePixelRatio);
+      if (!look.stage) return drawScene(pen, board.scene, look);
+      still(pen, board.scene, look, devicePixelRatio);
+      drawMoving(pen, board.scene, look);
     },
     /** The same with another pen, without what only a pointer sees. @param {Board} board @param {any} pen */
     draw(board, pen) {

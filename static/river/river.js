@@ -104,7 +104,7 @@ export function createRiver(parts) {
 function playWords(root, told, predicts, time) {
   const stage = stageOf(time);
   root.hidden = stage === null;
-  if (stage) replace(root, stage.answer > 0 ? saysWords(told, predicts) : gathersWords(told));
+  if (stage) say(root, stage.answer > 0 ? saysWords(told, predicts) : gathersWords(told));
 }
 
 /** Which attention's heads are drawn, where a stack has several. @param {HTMLElement} root @param {import("../model/description.js").Attention[]} choices @param {string|null} chosen @param {Now["actions"]} actions */
