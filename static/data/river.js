@@ -38,6 +38,8 @@ function riverOf({ stack, side, layers, tokens, flows, ffn }) {
 
 /** float32 in base64, little-endian. @param {{data: string}} array */
 function numbersOf({ data }) {
-  const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
+  const text = atob(data);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = text.charCodeAt(i); // a hundred thousand: `from` takes 40 ms
   return new Float32Array(bytes.buffer);
 }

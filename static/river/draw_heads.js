@@ -9,33 +9,26 @@ import { NARROW, write } from "./draw_words.js";
  * @typedef {import("../data/model_trace.js").ModelTrace} ModelTrace  @typedef {import("./heads.js").Square} Square
  */
 
-/** The small pictures of a trace, each painted once. @returns {(trace: ModelTrace, square: Square, theme: string, dpr: number) => HTMLCanvasElement|null} */
+/** The small pictures of a trace, each painted once; canvases are used again. @returns {(trace: ModelTrace, square: Square, theme: string, dpr: number) => HTMLCanvasElement|null} */
 export function createPictures() {
   let of = "";
-  /** @type {Map<string, HTMLCanvasElement|null>} */
-  const painted = new Map();
   let table = pixelTable("weights");
+  /** @type {Map<string, {of: string, canvas: HTMLCanvasElement}>} */
+  const painted = new Map();
   return (trace, { attention, layer, head, width, height }, theme, dpr) => {
     const now = `${trace.key} ${theme} ${dpr}`;
-    if (of !== now) {
-      painted.clear();
-      table = pixelTable("weights");
-    }
+    if (of !== now) table = pixelTable("weights");
     of = now;
-    const name = `${attention} ${layer} ${head} ${width}`;
-    if (!painted.has(name))
-      painted.set(name, picture(trace, { attention, layer, head }, table, [width * dpr, height * dpr]));
-    return painted.get(name) ?? null;
+    const weights = trace.picture(layer, head, attention);
+    if (!weights) return null;
+    const name = `${attention} ${layer} ${head}`;
+    const one = painted.get(name) ?? { of: "", canvas: document.createElement("canvas") };
+    painted.set(name, one);
+    if (one.of !== `${now} ${width}`)
+      paintHead(one.canvas, weights, trace.mask(layer, head, attention), table, [width * dpr, height * dpr]);
+    one.of = `${now} ${width}`;
+    return one.canvas;
   };
-}
-
-/** @param {ModelTrace} trace @param {import("./heads.js").Head} of @param {Uint32Array} table @param {[number, number]} shown */
-function picture(trace, { attention, layer, head }, table, shown) {
-  const weights = trace.picture(layer, head, attention);
-  if (!weights) return null;
-  const canvas = document.createElement("canvas");
-  paintHead(canvas, weights, trace.mask(layer, head, attention), table, shown);
-  return canvas;
 }
 
 /**
