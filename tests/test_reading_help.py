@@ -10,7 +10,7 @@ STATIC = Path(__file__).parent.parent / "static"
 RENDERED = {"heads", "masks"}  # in the side column, which panels/heads/side.js builds
 WITHOUT = {"labels", "quiz"}  # inside other panels
 STATIONS = ("tokens", "embedding", "qkv", "attention", "av", "ffn", "residual", "lens", "prediction")
-PANELS = ("heads", "masks", "why", "next_token", "generation", "classes", "gap", "batch", "change")
+PANELS = ("heads", "masks", "inspector", "next_token", "generation", "classes", "gap", "batch", "change")
 ASKED = (*STATIONS, "computation", *PANELS)
 KINDS = ("previous", "first", "self", "same", "induction", "spread", "alignment")
 

@@ -21,7 +21,7 @@ export const own = ownState("river", {
 export const isDeep = (state) => own.of(state).depth !== "layers";
 
 /** The inspector explains a weight of the open head, whatever station is open below. @param {State} state @returns {State} */
-export const asOfWeights = (state) => ({ ...state, view: "river" });
+export const asOfWeights = (state) => ({ ...state, view: "attention", own: { ...state.own, attention: {} } });
 
 /** The open layer, if the model has it: that of the open head. @param {State} state @param {import("./reach.js").Reach[]} rolled @returns {Open|null} */
 export function openLayer(state, rolled) {

@@ -14,6 +14,7 @@ const RENAMED = {
   "weights.as": "attention.as",
   "weights.heads": "attention.heads",
   "weights.unit": "attention.unit",
+  "why.norm": "inspector.norm",
   "lens.axis": "prediction.layers_axis",
   text2: "batch.text",
   swap: "embedding.swap",

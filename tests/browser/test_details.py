@@ -61,7 +61,7 @@ def test_play_and_pause_are_as_wide(page: "Page") -> None:
 def test_the_walk_and_the_inspector_explain_one_unit(page: "Page") -> None:
     page.goto("/?" + urlencode({"text": "The cat sat.", "view": "computation", "step": "ffn.relu", "cell": "1.160"}))
     page.wait_for_selector('body[data-state="ready"]')
-    inspector = page.locator('[data-panel="why"] h2', has_text="unit")
+    inspector = page.locator('[data-panel="inspector"] h2', has_text="unit")
     inspector.wait_for()
     (unit,) = re.findall(r"unit (\d+)", inspector.inner_text())
     assert f"unit {unit}" in page.get_by_test_id("computation-sum").inner_text()

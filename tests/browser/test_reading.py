@@ -72,7 +72,7 @@ def percent(share: float) -> str:
 
 def test_panels_say_what_they_show_and_how_to_read_it(page: "Page") -> None:
     show(page)
-    for place in ("heads", "masks", "attention", "why", "next_token", "generation"):
+    for place in ("heads", "masks", "attention", "inspector", "next_token", "generation"):
         assert note(page, place).locator(".what").inner_text().endswith("."), place
         assert note(page, place).locator(".how").is_hidden(), place
     note(page, "attention").get_by_test_id("reading-how").click()
@@ -279,9 +279,8 @@ def test_units_and_a_guess_that_was_not_made(page: "Page", model: checkpoint.Che
 
 def test_no_station_reveals_the_answer_before_the_guess(page: "Page") -> None:
     show(page, quiz="on", view="qkv")
-    inspector = page.locator('[data-panel="why"] [data-step="weight"]')
-    assert inspector.is_hidden(), "it explains a weight"
-    options(page, "why")
+    inspector = page.locator('[data-panel="inspector"] [data-step="weight"]')
+    assert inspector.is_hidden(), "there is nothing to explain"
     walk = {"text": TEXT, "quiz": "on", "view": "computation"}  # this station has no matrix to wait for
     page.goto("/?" + urlencode(walk | {"step": "attn.softmax"}))
     options(page, "opened")

@@ -40,8 +40,8 @@ def explained(page: "Page", model: checkpoint.Checkpoint, **state: Any) -> "Loca
     start = {"model": model.name, "text": TEXT, "layer": LAYER, "head": HEAD}
     page.goto("/?" + urlencode(start | target | state))
     page.wait_for_selector('body[data-state="ready"]')
-    page.wait_for_selector('[data-panel="why"][aria-busy="false"] [data-why]:not([hidden]) [data-step]')
-    why = page.locator('[data-panel="why"] [data-why]:not([hidden])')
+    page.wait_for_selector('[data-panel="inspector"][aria-busy="false"] [data-why]:not([hidden]) [data-step]')
+    why = page.locator('[data-panel="inspector"] [data-why]:not([hidden])')
     assert why.locator(".check.bad").count() == 0, "every number agrees with the model's own"
     assert why.get_by_test_id("check").count() > 0
     return why

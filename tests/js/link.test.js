@@ -20,11 +20,12 @@ const embedding = ownState("embedding", {
   swap: { ...pair(), until: /** @type {const} */ ("sentence") },
 });
 const computation = ownState("computation", { step: text(null) });
+const inspector = ownState("inspector", { norm: text(null) });
 const prediction = ownState("prediction", {
   tab: choice("token", "layers"),
   layers_axis: choice("linear", "log"),
 });
-const DECLARED = [attention, embedding, computation, ownState("batch", { text: text("") }), prediction];
+const DECLARED = [attention, embedding, computation, ownState("batch", { text: text("") }), prediction, inspector];
 
 /** @param {string} search */
 const read = (search) => readLink(search, DECLARED);
@@ -99,6 +100,7 @@ const OLD = {
   "unit=words": { own: { attention: { unit: "words" } } },
   "weights.as=lines": { own: { attention: { as: "lines" } } },
   "weights.heads=mean": { own: { attention: { heads: "mean" } } },
+  "why.norm=ffn": { own: { inspector: { norm: "ffn" } } },
   "view=lens": { view: "prediction", own: { prediction: { tab: "layers" } } },
   "lens.axis=log": { own: { prediction: { layers_axis: "log" } } },
   "weights.unit=words": { own: { attention: { unit: "words" } } },

@@ -1,11 +1,15 @@
 /** A view or a panel declares in its own fields what the rest of the page needs to know. */
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { placesOf } from "../../static/learn/quiz/places.js";
 import { PANELS } from "../../static/panels/index.js";
+import { explainedBy } from "../../static/panels/inspector/explanations/index.js";
 import { placed } from "../../static/shell/places.js";
 import { hasView, VIEWS } from "../../static/stations/index.js";
+
+const DECODER = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf-8")).decoder;
 
 /** A model with only the fields that the questions read. */
 const model = /** @type {any} */ ({ description: { predicts: "next", can: {}, attentions: [], stacks: [] } });
@@ -30,8 +34,8 @@ test("the quiz covers what a new view declares in `gives`", () => {
 });
 
 test("what the inspector gives away is covered as well", () => {
-  assert.deepEqual(placesOf(state, model, "attention", [mine]).why, { name: "attention", how: "covers" });
-  assert.equal(placesOf(state, model, "attention", [{ ...mine, gives: "attention" }]).why?.how, "note");
+  assert.deepEqual(placesOf(state, model, "attention", [mine]).inspector, { name: "attention", how: "covers" });
+  assert.equal(placesOf(state, model, "attention", [{ ...mine, gives: "attention" }]).inspector?.how, "note");
 });
 
 test("a new panel is placed by its frame, after earlier ones", () => {
@@ -41,11 +45,23 @@ test("a new panel is placed by its frame, after earlier ones", () => {
   assert.deepEqual(at.below, ["change", "batch", "mine"]);
   assert.deepEqual(
     [at.side, at.top, at.right, at.foot],
-    [["labels"], [], ["classes", "gap", "why"], ["generation", "next_token"]],
+    [["labels"], [], ["classes", "gap", "inspector"], ["generation", "next_token"]],
   );
 });
 
 test("views of a single head declare it", () => {
   const named = VIEWS.filter(({ ofHead }) => ofHead).map(({ id }) => id);
   assert.deepEqual(named, ["qkv", "attention", "av"]);
+});
+
+test("a station with nothing to explain has no inspector", () => {
+  const has = (view) => explainedBy(VIEWS, /** @type {any} */ ({ ...state, view, attention: null, layer: 0 }), DECODER);
+  assert.deepEqual(["tokens", "embedding", "qkv"].map(has), [null, null, null]);
+  assert.deepEqual(["attention", "av", "ffn", "residual", "prediction"].map(has), [
+    "weight",
+    "z",
+    "unit",
+    "norm",
+    "logit",
+  ]);
 });

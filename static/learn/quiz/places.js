@@ -32,7 +32,7 @@ export function placesOf(state, model, explains, views = VIEWS) {
   const ending = end && { name: end, how: opened === end ? "note" : "covers" }; // asked once, in the larger place
   return {
     opened: opened ? { name: opened, how: "covers" } : null,
-    why: explained ? { name: explained, how: explained === opened ? "note" : "covers" } : null,
+    inspector: explained ? { name: explained, how: explained === opened ? "note" : "covers" } : null,
     next_token: predictsTokens(model) ? ending : null,
     classes: predictsTokens(model) ? null : ending,
     masks: { name: "mask", how: "beside" },

@@ -56,7 +56,7 @@ export function createQuiz({ actions, modelOf, frame }) {
     last = [trace, state];
     button.setAttribute("aria-pressed", String(state.quiz));
     if (!state.quiz && spots.size === 0) return;
-    const places = placesOf(state, modelOf(state), explanationOf(VIEWS, state, modelOf(state)).gives);
+    const places = placesOf(state, modelOf(state), explanationOf(VIEWS, state, modelOf(state))?.gives);
     const ask = questionsOf(trace, state);
     const isOpen = (name) => ask(name) !== null && !answers.has(ask(name)?.key ?? "");
     const open = new Set();

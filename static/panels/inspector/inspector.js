@@ -9,22 +9,24 @@ import { own } from "./own.js";
 const places = new WeakMap();
 
 export default {
-  id: "why",
+  id: "inspector",
   frame: { place: "right", className: "panel inspector", title: "why.title" },
   own,
+  /** A station that has nothing to explain has no inspector. */
+  has: (model, state) => explanationOf(VIEWS, state, model) !== null,
   needs(state, model) {
-    const { needs } = explanationOf(VIEWS, state, model);
+    const needs = explanationOf(VIEWS, state, model)?.needs ?? [];
     return typeof needs === "function" ? needs(state, model) : needs;
   },
   load: (state, model) =>
     Promise.all(
-      (state ? [explanationOf(VIEWS, state, model)] : Object.values(EXPLANATIONS)).map(({ load }) => load?.()),
+      (state ? [explanationOf(VIEWS, state, model)] : Object.values(EXPLANATIONS)).map((one) => one?.load?.()),
     ),
   draw(root, trace, state, actions) {
     const explanation = explanationOf(VIEWS, state, trace.model);
     const place = placeOf(root, explanation);
     for (const other of root.children) /** @type {HTMLElement} */ (other).hidden = other !== place;
-    explanation.draw(place, trace, state, actions);
+    explanation?.draw(place, trace, state, actions);
   },
 };
 

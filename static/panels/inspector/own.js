@@ -3,4 +3,4 @@
 import { text } from "../../state/fields.js";
 import { ownState } from "../../state/own.js";
 
-export const own = ownState("why", { norm: text(null) });
+export const own = ownState("inspector", { norm: text(null) });

@@ -1,6 +1,8 @@
 /** Attention, step by step: A = softmax(QKᵀ/√d_k + M), what the open head looks at. */
 
 import { legendOf } from "../../chart/matrix/scale.js";
+import { isTrained } from "../../model/compare/runs.js";
+import { atLeast } from "../../state/levels.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { headChip } from "../../ui/head_chip.js";
 import { headTitle } from "../../ui/head_names.js";
@@ -9,6 +11,7 @@ import { buildForms } from "./forms.js";
 import { resultOf } from "./formulas.js";
 import { blindRows, nothingWords } from "./mask_words.js";
 import { morphing } from "./morph.js";
+import { own } from "./own.js";
 import { saysOf } from "./says.js";
 import { SQUARES } from "./squares.js";
 import { drawStepper } from "./stepper.js";
@@ -38,7 +41,19 @@ const partsOf = perRoot((root) => {
     h("div", { class: "says-row" }, formula, says),
     h("div", { class: "station-body" }, forms.options, note, Object.values(places)),
   );
-  return { title, stepper, legend, formula, says, note, forms, choices: compare.buttons, places, drawn: "" };
+  return {
+    title,
+    stepper,
+    legend,
+    formula,
+    says,
+    note,
+    forms,
+    compare: compare.box,
+    choices: compare.buttons,
+    places,
+    drawn: "",
+  };
 });
 
 export function draw(root, trace, state, actions) {
@@ -53,11 +68,19 @@ export function draw(root, trace, state, actions) {
   const blind = detail.mask && ["masked", "weights"].includes(step) ? blindRows(detail.mask) : [];
   parts.note.hidden = blind.length === 0;
   setText(parts.note, blind.length ? nothingWords(blind) : "");
+  foldTools(parts, state);
   // Another step of the same cells fades in; another head or sentence is simply there.
   const morph = parts.drawn && parts.drawn !== step ? morphing : (_, draw) => draw();
   if (step === "weights") drawWeightsStep(parts, trace, state, actions, morph);
   else morph(parts.places.alone, () => drawStep(parts, step, trace, state, actions));
   parts.drawn = step;
+}
+
+/** What few readers need waits for the level *everything*, or until it is in use. */
+function foldTools({ compare, forms }, state) {
+  const all = atLeast(state, "everything");
+  compare.hidden = !all && !state.compare && isTrained(state);
+  forms.unitBox.hidden = state.compare || (!all && own.of(state).unit === "tokens");
 }
 
 /** QKᵀ, the scores, or the scores under the mask. */

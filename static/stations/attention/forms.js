@@ -53,7 +53,6 @@ export function drawForms(parts, trace, state, actions) {
     parts.units[name].onclick = () => actions.set(own.patch({ unit: name }));
   }
   const [lines, grouped] = [form === "lines", form === "matrix" && unit !== "tokens" && !state.compare];
-  parts.unitBox.hidden = state.compare;
   parts.options.hidden = !lines && (unit === "tokens" || state.compare);
   parts.heads.hidden = !lines;
   parts.note.hidden = unit === "tokens";

@@ -25,6 +25,7 @@ export default {
   gives: (state, model) => (has(attentionOf(model, state.attention), "overview") ? "attention" : undefined),
   has: (model, state) => stepsOf(attentionOf(model, state.attention)).length > 0,
   called: openStep,
+  why: "weight",
   own,
   needs: (state, model) => ["detail", ...(openStep(state, model) === "weights" ? weightNeeds(state, model) : [])],
   draw: picture.draw,

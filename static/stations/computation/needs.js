@@ -5,7 +5,7 @@ import { answerOf, firstOf, LINEAR, NORMS, namesOf, SKIPPED, sumOf, tapIn } from
 
 /**
  * @typedef {Object} Known
- * @property {string} why  what the inspector explains meanwhile
+ * @property {string|null} why  what the inspector explains meanwhile; null: the walk's own arithmetic is all there is
  * @property {import("../index.js").Given} [gives]  as a view's
  * @property {(step: import("./steps.js").Step, model: any) => string[]} needs
  */
@@ -13,7 +13,7 @@ import { answerOf, firstOf, LINEAR, NORMS, namesOf, SKIPPED, sumOf, tapIn } from
 const tensors = (...taps) => taps.map((tap) => `tensor:${tap}`);
 const weights = (...names) => names.filter(Boolean).map((name) => `weight:${name}`);
 
-/** @param {keyof typeof LINEAR} kind @param {string} why @returns {Known} */
+/** @param {keyof typeof LINEAR} kind @param {string|null} why @returns {Known} */
 const linear = (kind, why) => ({
   why,
   needs(step, model) {
@@ -32,32 +32,32 @@ const layerNorm = (kind) => ({
 });
 
 /** @param {keyof typeof SKIPPED} kind @returns {Known} */
-const skipped = (kind) => ({ why: "weight", needs: (step) => tensors(...Object.values(SKIPPED[kind](step))) });
+const skipped = (kind) => ({ why: null, needs: (step) => tensors(...Object.values(SKIPPED[kind](step))) });
 
 /** @type {Known} one head, of the attention's own numbers */
 const ofHead = { why: "weight", gives: "attention", needs: () => ["detail"] };
 
 /** @type {Object<string, Known>} */
 const KNOWN = {
-  tokens: { why: "weight", needs: () => [] },
+  tokens: { why: null, needs: () => [] },
   embed: {
-    why: "weight",
+    why: null,
     needs: ({ stack }) => tensors(...Object.values(stack.embedding.roles).map(({ tap }) => tap), firstOf(stack)),
   },
   before: skipped("before"),
   norm: layerNorm("norm"),
-  q: linear("q", "weight"),
-  k: linear("k", "weight"),
-  v: linear("v", "weight"),
-  heads: { why: "weight", needs: (step) => tensors(...["q", "k", "v"].map((name) => tapIn(step, name))) },
+  q: linear("q", null),
+  k: linear("k", null),
+  v: linear("v", null),
+  heads: { why: null, needs: (step) => tensors(...["q", "k", "v"].map((name) => tapIn(step, name))) },
   scores: ofHead,
   scale: ofHead,
   mask: ofHead,
   softmax: ofHead,
   av: { why: "z", gives: "attention", needs: (step) => ["detail", ...tensors(tapIn(step, "z"))] },
-  concat: { why: "weight", needs: (step) => tensors(tapIn(step, "z")) },
-  wo: linear("wo", "z"),
-  residual: { why: "weight", needs: ({ sublayer }) => tensors(...Object.values(sumOf(sublayer))) },
+  concat: { why: null, needs: (step) => tensors(tapIn(step, "z")) },
+  wo: linear("wo", null),
+  residual: { why: null, needs: ({ sublayer }) => tensors(...Object.values(sumOf(sublayer))) },
   w1: linear("w1", "unit"),
   relu: { why: "unit", needs: ({ sublayer: { roles } }) => tensors(roles.pre.tap, roles.post.tap) },
   w2: linear("w2", "unit"),

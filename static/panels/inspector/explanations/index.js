@@ -57,16 +57,17 @@ export const EXPLANATIONS = {
 };
 
 /**
- * The name of the explanation of what is chosen in the open station.
+ * The name of the explanation of what is chosen in the open station; null where there is nothing to explain.
  * @param {import("../../../stations/index.js").View[]} views @param {import("../../../state/store.js").State} state @param {any} model
  */
 export function explainedBy(views, state, model) {
   const view = views.find(({ id }) => id === state.view);
-  const asked = typeof view?.why === "function" ? view.why(state, model) : (view?.why ?? "weight");
-  const name = asked in EXPLANATIONS ? asked : "weight";
+  const name = typeof view?.why === "function" ? view.why(state, model) : view?.why;
+  if (!name) return null;
   const { roles = [], has = () => true } = EXPLANATIONS[name];
-  return hasRoles(roles, model, state) && has(model) ? name : "role"; // which every mechanism has
+  if (hasRoles(roles, model, state) && has(model)) return name;
+  return roles.length > 0 ? "role" : null; // a mechanism's own equation, where it has other roles
 }
 
-/** That explanation. @param {import("../../../stations/index.js").View[]} views @param {import("../../../state/store.js").State} state @param {any} model @returns {Explanation} */
-export const explanationOf = (views, state, model) => EXPLANATIONS[explainedBy(views, state, model)];
+/** That explanation. @param {import("../../../stations/index.js").View[]} views @param {import("../../../state/store.js").State} state @param {any} model @returns {Explanation|null} */
+export const explanationOf = (views, state, model) => EXPLANATIONS[explainedBy(views, state, model) ?? ""] ?? null;

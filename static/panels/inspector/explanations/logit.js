@@ -10,7 +10,7 @@ import { className } from "../../../ui/class_name.js";
 import { h, perRoot, replace } from "../../../ui/dom.js";
 import { signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
+import { at, buildWhy, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
 
 /** How many terms are named; the others are one sum. */
 const NAMED = 12;
@@ -22,20 +22,20 @@ const partsOf = perRoot((root) => {
   const list = h("ol", { class: "contributions" });
   const rest = h("div", null, h("p", { class: "why-choice" }, t("why.logit_choose"), " ", choice));
   parts.figures.before(rest);
-  rest.append(parts.list);
   parts.steps.terms.more.append(list);
   return { ...parts, choice, rest, terms: list };
 });
 
 export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
-  parts.rest.hidden = trace.explained.contributions === null;
+  parts.rest.hidden = parts.more.hidden = parts.says.hidden = trace.explained.contributions === null;
   if (parts.rest.hidden) return drawNothing(parts, trace, state);
   const { answer, terms, logit, scales } = trace.explained.contributions;
   drawChoice(parts.choice, answersOf(trace, state), answer, ownOf(trace, state), actions);
   drawTitle(parts, "why.title_logit", aboutOf(trace, state));
   const ordered = [...terms].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
   drawLine(parts.steps.terms, "why.logit_terms", { n: terms.length });
+  drawInShort(parts, trace, state, { answer, logit }, ordered);
   drawTerms(parts.terms, ordered.slice(0, NAMED), ordered.slice(NAMED), trace, actions);
   const total = sum(terms.map(({ value: one }) => one));
   drawLine(
@@ -54,10 +54,32 @@ export function draw(root, trace, state, actions) {
   );
 }
 
+/** The largest part in a sentence, and what heads, FFNs and everything else add: three numbers that make the logit. */
+function drawInShort(parts, trace, state, { answer, logit }, ordered) {
+  const total = (...names) => sum(ordered.filter(({ part }) => names.includes(part)).map(({ value: one }) => one));
+  const [heads, ffns] = [total("head"), total("ffn")];
+  const others = sum(ordered.map(({ value: one }) => one)) - heads - ffns;
+  const name = new Map(answersOf(trace, state)).get(answer) ?? "";
+  const [first] = ordered;
+  const about = {
+    part: wordOf(first, trace.model),
+    amount: value(signed(first.value, 2)),
+    logit: value(significant(logit, 4)),
+  };
+  drawSays(parts, state, phrase("why.says_logit", { ...about, answer: value(name) }));
+  drawFigures(parts, [
+    [t("why.figure_heads"), signed(heads, 3)],
+    [t("why.figure_ffns"), signed(ffns, 3)],
+    [t("why.figure_rest"), signed(others, 3)],
+  ]);
+}
+
 /** A PAD was never trained to predict. */
 function drawNothing(parts, trace, state) {
   drawTitle(parts, "why.title_logit", aboutOf(trace, state));
-  replace(parts.note, t("why.logit_pad"));
+  drawFigures(parts, []);
+  parts.says.hidden = false;
+  replace(parts.says, t("why.logit_pad"));
 }
 
 /** The options: the most likely tokens, or the classes. @returns {[number, string][]} */

@@ -9,7 +9,7 @@ import { h, perRoot, replace, update } from "../../../ui/dom.js";
 import { signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { own } from "../own.js";
-import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
+import { at, buildWhy, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
 import { normsOf } from "./taps.js";
 
 const builtOf = buildWhy(["input", "mean", "hat", "out"]);
@@ -50,7 +50,25 @@ export function draw(root, trace, state, actions) {
   const asked = state.cell?.[1] ?? Infinity;
   // Nothing is chosen: the dimension that the walk shows, or the largest of the input.
   const d = asked < x.length ? asked : largest(walked ? out : x);
+  drawInShort(parts, trace, state, norm, { x, out, d, query });
   drawSteps(parts, trace, norm, { x, out, d }, (to) => actions.set({ cell: [query, to] }));
+}
+
+/** What it does to one dimension, in a sentence and three numbers. */
+function drawInShort(parts, { queries }, state, { eps }, { x, out, d, query }) {
+  const { mean, deviation } = normalised(x, d, eps);
+  const about = {
+    token: named(queries.tokens[query], "q"),
+    d,
+    x: value(significant(x[d])),
+    value: value(significant(out[d])),
+  };
+  drawSays(parts, state, phrase("why.says_norm", about));
+  drawFigures(parts, [
+    [t("why.figure_mean"), significant(mean)],
+    [t("why.figure_deviation"), significant(deviation)],
+    [t("why.figure_out", { d }), significant(out[d])],
+  ]);
 }
 
 /** In the walk, every LayerNorm is a separate step. */

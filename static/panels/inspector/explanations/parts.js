@@ -1,6 +1,7 @@
-/** The building blocks of all explanations: a title, a few figures, and numbered steps. */
+/** The building blocks of all explanations: a title, a sentence, a few figures, and numbered steps behind a disclosure. */
 
 import { tokenLabel } from "../../../model/labels.js";
+import { atLeast } from "../../../state/levels.js";
 import { h, perRoot, replace } from "../../../ui/dom.js";
 import { phrase, t } from "../../../ui/i18n.js";
 
@@ -11,6 +12,7 @@ import { phrase, t } from "../../../ui/i18n.js";
 export const buildWhy = (names) =>
   perRoot((root) => {
     const title = h("h2", { dataset: { testid: "why-title" } });
+    const says = h("p", { class: "why-says", dataset: { testid: "why-says" } });
     const figures = h("dl", { class: "figures" });
     const made = names.map((name) => {
       const step = { line: h("div", { class: "why-line" }), more: h("div", null) };
@@ -23,13 +25,24 @@ export const buildWhy = (names) =>
       made.map(({ item }) => item),
     );
     const note = h("p", { class: "dim why-note" });
-    root.append(title, figures, list, note);
-    return { title, figures, steps, list, note };
+    const more = h("details", { class: "why-more" }, h("summary", null, t("why.steps")), list, note);
+    root.append(title, says, figures, more);
+    return { title, says, figures, more, steps, list, note, level: "" };
   });
 
 /** @param {any} parts @param {string} title @param {any} about  of what it is */
 export function drawTitle(parts, title, about) {
   replace(parts.title, h("span", { class: "nowrap" }, t(title)), " ", h("span", { class: "dim" }, about));
+}
+
+/**
+ * The explanation in one sentence. Its steps are open where the reader asked for everything, and stay as the reader leaves them.
+ * @param {any} parts @param {import("../../../state/store.js").State} state @param {any} words
+ */
+export function drawSays(parts, { level }, words) {
+  replace(parts.says, words);
+  if (parts.level !== level) parts.more.open = atLeast({ level }, "everything");
+  parts.level = level;
 }
 
 /** Names and numbers, one a row. @param {any} parts @param {[any, string][]} rows */

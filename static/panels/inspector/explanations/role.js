@@ -11,7 +11,7 @@ import { checkOf } from "../../../ui/agreement.js";
 import { replace } from "../../../ui/dom.js";
 import { signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
+import { at, buildWhy, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
 import { roleNames, shownRoleOf } from "./taps.js";
 
 const partsOf = buildWhy(["terms", "sum"]);
@@ -29,6 +29,12 @@ export function draw(root, trace, state) {
   const about = { role: value(role), token: named(trace.queries.tokens[query], "q"), i: at(query), col: at(col) };
   drawTitle(parts, "why.title_role", phrase("why.role_of", about));
   const element = identity && elementOf(identity, tensorOf, attention, { head: state.head, row: query, col });
+  const number = value(significant(cellIn(own, query, col)));
+  drawSays(
+    parts,
+    state,
+    phrase("why.says_role", { role: value(role), token: named(trace.queries.tokens[query], "q"), col, value: number }),
+  );
   for (const step of Object.values(parts.steps)) step.item.hidden = !element;
   replace(
     parts.note,

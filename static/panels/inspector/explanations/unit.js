@@ -8,7 +8,7 @@ import { checkOf } from "../../../ui/agreement.js";
 import { replace } from "../../../ui/dom.js";
 import { signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
+import { at, buildWhy, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
 import { unitNames } from "./taps.js";
 
 const partsOf = buildWhy(["terms", "bias", "relu", "writes"]);
@@ -39,6 +39,12 @@ export function draw(root, trace, state) {
     post: post[unit],
     normFirst: place === "pre",
   });
+  const about = {
+    unit: value(String(unit)),
+    token: named(trace.queries.tokens[query], "q"),
+    value: value(significant(post[unit])),
+  };
+  drawSays(parts, state, phrase(post[unit] > 0 ? "why.says_fires" : "why.says_silent", about));
   replace(parts.note, t("why.unit_note"));
 }
 
@@ -61,7 +67,8 @@ function drawDrive(steps, x, w, { bias, pre }) {
 }
 
 /** max(0, pre), and how long what it writes is: post·‖its row of W₂‖; a LayerNorm that follows changes that. */
-function drawEffect({ steps }, w2, { unit, pre, post, normFirst }) {
+function drawEffect(parts, w2, { unit, pre, post, normFirst }) {
+  const { steps } = parts;
   drawLine(
     steps.relu,
     pre > 0 ? "why.unit_fires" : "why.unit_silent",
@@ -69,6 +76,11 @@ function drawEffect({ steps }, w2, { unit, pre, post, normFirst }) {
     checkOf(Math.max(0, pre), post),
   );
   const length = post * lengthOf(columnIn(w2, unit)); // w2 [d_model d_ff]: the unit is a column
+  drawFigures(parts, [
+    [t("why.figure_pre"), significant(pre)],
+    [t("why.figure_post"), significant(post)],
+    [t("why.figure_writes"), significant(length)],
+  ]);
   const writes = normFirst ? "why.unit_writes" : "why.unit_writes_normed";
   drawLine(steps.writes, post > 0 ? writes : "why.unit_writes_nothing", { value: value(significant(length)) });
 }

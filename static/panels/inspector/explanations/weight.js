@@ -11,7 +11,7 @@ import { replace } from "../../../ui/dom.js";
 import { number, percent, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { math, mi, mn, mo, row as side, sub } from "../../../ui/mathml.js";
-import { at, buildWhy, drawFigures, drawLine, drawTitle, named, value } from "./parts.js";
+import { at, buildWhy, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
 import { outputOf } from "./taps.js";
 import { handedOver, moved, weightTerms } from "./weight_terms.js";
 
@@ -26,6 +26,7 @@ export function draw(root, trace, state) {
   const tokens = { query: named(trace.queries.tokens[query], "q"), key: named(trace.keys.tokens[key], "k") };
   const step = stepOf(trace.attention, state) ?? "weights";
   drawTitle(parts, TITLES[step] ?? TITLES.weights, phrase("why.looks", { ...tokens, i: at(query), j: at(key) }));
+  drawSays(parts, state, saysOf(trace, step, terms, query, key));
   drawScore(parts.steps, trace, terms, query, key);
   drawSoftmax(parts.steps, trace, terms);
   drawEffect(parts, trace, state, terms, query, key);
@@ -34,6 +35,22 @@ export function draw(root, trace, state) {
 }
 
 const TITLES = { weights: "why.title", qk: "why.title_score", scaled: "why.title_score", masked: "why.title_mask" };
+/** In one sentence: how much of the query's attention the key gets, and who gets the most. */
+function saysOf(trace, step, { reasons, scaled, model }, query, key) {
+  const keys = trace.keys.tokens;
+  const parts = {
+    query: named(trace.queries.tokens[query], "q"),
+    key: named(keys[key], "k"),
+    p: value(percent(model)),
+  };
+  if (reasons) return phrase("why.says_forbidden", { ...parts, reason: reasonOf(reasons) });
+  if (step === "qk" || step === "scaled") return phrase("why.says_score", { ...parts, score: value(four(scaled)) });
+  const row = rowIn(trace.detail.pattern, query);
+  const most = row.indexOf(Math.max(...row));
+  if (row[most] === model) return phrase("why.says_most", parts);
+  return phrase("why.says_weight", { ...parts, most: named(keys[most], "k"), q: value(percent(row[most])) });
+}
+
 const four = (value) => number(value, 4);
 /** The steps that the open station is about. */
 const LIT = { qk: ["dot"], scaled: ["scaled"], masked: ["mask"] };

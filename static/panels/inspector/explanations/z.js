@@ -2,12 +2,12 @@
 
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
 import { tokenName } from "../../../model/labels.js";
-import { headIn, products, rowIn, sum } from "../../../model/matrix.js";
+import { headIn, largest, products, rowIn, sum } from "../../../model/matrix.js";
 import { elementOf } from "../../../stations/av/data.js";
 import { checkOf } from "../../../ui/agreement.js";
 import { signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { at, buildWhy, drawLine, drawTitle, named, value } from "./parts.js";
+import { at, buildWhy, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
 
 const partsOf = buildWhy(["terms", "sum"]);
 
@@ -39,5 +39,14 @@ export function draw(root, trace, state, actions) {
     onChoose: (j) => actions.set({ key: j }),
   });
   const total = sum(terms);
+  const most = largest(terms);
+  const key = named(trace.keys.tokens[most], "k");
+  const vars = { query: named(trace.queries.tokens[query], "q"), d, value: value(significant(total)) };
+  drawSays(parts, state, phrase("why.says_z", { ...vars, key, part: value(signed(terms[most], 3)) }));
+  drawFigures(parts, [
+    [t("why.figure_z", { d }), significant(total)],
+    [[t("why.figure_from"), " ", key.cloneNode(true)], signed(terms[most], 3)],
+    [t("why.figure_others"), signed(total - terms[most], 3)],
+  ]);
   drawLine(parts.steps.sum, "why.z_sum", { value: value(significant(total)) }, checkOf(total, rowIn(z, query)[d]));
 }
