@@ -292,7 +292,7 @@ def test_no_station_reveals_the_answer_before_the_guess(page: "Page") -> None:
     show(page, quiz="on", view="residual")
     answers = page.get_by_test_id("answer")
     assert answers.is_hidden(), "they are in the order of their probabilities"
-    assert page.get_by_test_id("norms").is_visible()
+    assert page.get_by_test_id("folded").first.is_visible()
     options(page, "next_token")
     spot(page, "next_token").get_by_test_id("quiz-show").click()
     answers.wait_for()
