@@ -14,7 +14,7 @@ import { language, loadCatalogue, t } from "./ui/i18n.js";
 
 const root = document.body;
 const banner = /** @type {HTMLElement} */ (document.querySelector(".banner"));
-const field = /** @type {HTMLInputElement} */ (document.querySelector(".sentence input"));
+const field = /** @type {HTMLTextAreaElement} */ (document.querySelector(".sentence textarea"));
 /** The parts that the server rendered, until the page is mounted. */
 const waiting = createStatus({ root, voice: banner, banner });
 

@@ -132,11 +132,19 @@ def test_signs_can_be_told_apart(theme: str, sight: str) -> None:
 
 
 @pytest.mark.parametrize("theme", THEMES)
+def test_red_means_the_query(theme: str) -> None:
+    """Negative numbers, losses and errors are another colour. (Who sees no red has the frame and the sign.)"""
+    query = seen(linear(palette(theme)["q"]), "none")
+    others = [palette(theme)[name] for name in ("minus", "bad", "warn")] + ramp(theme, "signed")[:2]
+    assert min(float(np.linalg.norm(query - seen(linear(colour), "none"))) for colour in others) >= LEAST_ROLES
+
+
+@pytest.mark.parametrize("theme", THEMES)
 def test_words_can_be_read(theme: str) -> None:
     """4.5 to 1 (WCAG AA) on every background that they are used on."""
     colours = palette(theme)
     grounds = ("paper", "panel", "sunk")
-    words = ("ink", "ink-2", "ink-3", "accent", "q", "k", "v", "warn", "bad")
+    words = ("ink", "ink-2", "ink-3", "accent", "q", "k", "v", "minus", "warn", "bad")
     poor = {(word, ground): contrast(colours[word], colours[ground]) for word in words for ground in grounds}
     assert {pair: ratio for pair, ratio in poor.items() if ratio < 4.5} == {}
 

@@ -5,15 +5,15 @@
 
 /** @typedef {"weights"|"signed"} RampName  @typedef {[number, number, number]} Rgb */
 
-/** Paper → indigo for weights; red … paper … indigo for signed values. */
+/** Paper → indigo for weights; ochre … paper … indigo for signed values. */
 const STOPS = {
   light: {
     weights: ["#fbfaf6", "#cfd6f8", "#8593ee", "#3546d3", "#171b57"],
-    signed: ["#7a1d0b", "#d2452b", "#f2b9aa", "#fbfaf6", "#b7c0f5", "#3546d3", "#171b57"],
+    signed: ["#453000", "#a37300", "#ecd08a", "#fbfaf6", "#b7c0f5", "#3546d3", "#171b57"],
   },
   dark: {
     weights: ["#242735", "#2c3878", "#5468d8", "#9fb0ff", "#f2f5ff"],
-    signed: ["#ffe3dc", "#ff8a70", "#8f4436", "#242735", "#3f4fa8", "#8d9aff", "#f2f5ff"],
+    signed: ["#fff3d6", "#e8b23a", "#6e5420", "#242735", "#3f4fa8", "#8d9aff", "#f2f5ff"],
   },
 };
 

@@ -78,7 +78,7 @@ function tourButton(dialog, tour) {
   );
 }
 
-/** @param {KeyboardEvent} event @param {HTMLDialogElement} dialog @param {HTMLInputElement} input  the sentence */
+/** @param {KeyboardEvent} event @param {HTMLDialogElement} dialog @param {HTMLTextAreaElement} input  the sentence */
 function onKey(event, dialog, input) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   const field = /** @type {HTMLElement} */ (event.target);

@@ -9,7 +9,7 @@ import { own } from "./own.js";
 const drawing = lazily(() => import("./draw_panel.js"));
 
 /** Whether it is not there: its reader folded it (in Look nobody can), or a quiz asks for the answer that it says. @param {import("../state/store.js").State} state */
-const away = (state) => (atLeast(state, "understand") && !own.of(state).shown) || state.quiz;
+const away = (state) => atLeast(state, "understand") && (!own.of(state).shown || state.quiz);
 
 /** @type {import("../stations/index.js").Panel} */
 export default {

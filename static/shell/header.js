@@ -5,6 +5,7 @@ import { remember } from "../ui/cookies.js";
 import { createExport } from "./export_menu.js";
 import { createLargeType } from "./large_type.js";
 import { createModelMenu } from "./model_menu.js";
+import { createMore } from "./more_menu.js";
 import { createShare } from "./share.js";
 import { switchTheme } from "./theme.js";
 
@@ -13,6 +14,7 @@ export function createHeader(context) {
   const { actions, models, address, status, declared, frame } = context;
   const { header } = frame;
   const drawMenu = createModelMenu(header.model, { models, choose: actions.openModel });
+  const drawMore = createMore(header.more);
   createShare(header.share, { address, status });
   const drawExport = createExport(header.export, context);
   if (header.type) createLargeType(header.type, (type) => actions.set({ type }));
@@ -23,8 +25,10 @@ export function createHeader(context) {
 
   return (trace, state, error) => {
     drawMenu(state.model);
+    drawMore(state);
     drawExport(trace, state, error);
     for (const link of header.languages) {
+      if (link.dataset.lang === state.lang) continue;
       link.href = withLanguage(linkOf(state, declared), /** @type {string} */ (link.dataset.lang));
     }
   };

@@ -3,6 +3,7 @@
 import { h } from "../ui/dom.js";
 import { LANGUAGE_SIGNS, language, t } from "../ui/i18n.js";
 import { buildLevelSwitch } from "./level_switch.js";
+import { buildMore } from "./more_menu.js";
 
 /** @param {boolean} owner */
 export function buildHeader(owner) {
@@ -26,35 +27,26 @@ export function buildHeader(owner) {
     owner && h("div", { class: "seg", role: "group", "aria-label": t("header.language") }, parts.languages);
   const brand = h("a", { class: "brand", href: "/" }, h("b", { lang: "ja" }, "注目"), "chumoku");
   const grow = h("span", { class: "grow" });
-  const { model, tour, quiz, share, type, theme, help } = parts;
-  const element = h(
-    "header",
-    null,
-    brand,
-    model,
-    parts.levels.element,
-    grow,
-    tour,
-    quiz,
-    share,
-    parts.export,
-    languages,
-    type,
-    theme,
-    help,
-  );
-  return { element, ...parts };
+  const { model, levels, tour, quiz, share, type, theme, help } = parts;
+  const more = buildMore([quiz, parts.export, type, theme, help]);
+  const element = h("header", null, brand, model, levels.element, grow, tour, share, languages, more.element);
+  return { element, ...parts, more };
 }
 
 /** @param {string} name @param {object} attrs @param {...any} children @returns {HTMLButtonElement} */
 const button = (name, attrs, ...children) => h("button", { class: name, type: "button", ...attrs }, ...children);
 
-/** @param {string} name @param {string} title @param {string} sign */
-const icon = (name, title, sign) =>
-  button("btn icon", { "aria-label": t(title), title: t(title), dataset: { part: name, testid: name } }, sign);
+/**
+ * A sign alone, or in the menu with its words beside it.
+ * @param {string} name @param {string} title @param {string} sign
+ */
+function icon(name, title, sign) {
+  const attrs = { "aria-label": t(title), title: t(title), dataset: { part: name, testid: name } };
+  return button("btn icon", attrs, h("span", { class: "sign-text" }, sign), h("span", { class: "word" }, t(title)));
+}
 
-/** @param {[string, string]} entry @returns {HTMLAnchorElement} */
+/** The page's own language is no link: there is nothing to follow. @param {[string, string]} entry @returns {HTMLAnchorElement} */
 function languageLink([code, sign]) {
-  const on = code === language() ? { class: "on", "aria-current": "true" } : {};
-  return h("a", { href: `/?lang=${code}`, hreflang: code, lang: code, dataset: { lang: code }, ...on }, sign);
+  const own = code === language() ? { class: "on", "aria-current": "true" } : { href: `/?lang=${code}` };
+  return h("a", { hreflang: code, lang: code, dataset: { lang: code }, ...own }, sign);
 }

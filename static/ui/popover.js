@@ -31,7 +31,11 @@ export function createPopover(root, button, panel, onOpen) {
     if (relatedTarget && !root.contains(/** @type {Node} */ (relatedTarget))) set(false);
   });
   root.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") close();
+    if (event.defaultPrevented) return; // for a popover inside this one
+    if (event.key === "Escape" && !panel.hidden) {
+      event.preventDefault();
+      close();
+    }
     if (event.key in STEPS && !event.altKey && !event.ctrlKey && !event.metaKey) walk(event);
   });
 
@@ -39,7 +43,7 @@ export function createPopover(root, button, panel, onOpen) {
   async function walk(event) {
     event.preventDefault();
     if (panel.hidden) await set(true);
-    const items = [...panel.querySelectorAll("button:not([disabled])")];
+    const items = [...panel.querySelectorAll("button:not([disabled])")].filter((item) => item.checkVisibility());
     const at = items.indexOf(/** @type {any} */ (document.activeElement));
     const to = at < 0 && STEPS[event.key] < 0 ? items.length - 1 : at + STEPS[event.key];
     /** @type {HTMLElement} */ (items[to] ?? button).focus();

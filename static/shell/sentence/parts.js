@@ -38,11 +38,11 @@ export function buildSentence() {
   return { element, targetRow, ...parts };
 }
 
-/** @param {"sentence"|"target"} name @param {object} attrs @returns {HTMLInputElement} */
+/** @param {"sentence"|"target"} name @param {object} attrs @returns {HTMLTextAreaElement} */
 function field(name, attrs) {
   const words = { "aria-label": t(`${name}.label`), placeholder: t(`${name}.placeholder`) };
-  const plain = { type: "text", autocomplete: "off", spellcheck: "false" };
-  return h("input", { ...plain, ...words, ...attrs, dataset: { testid: name } });
+  const plain = { rows: 1, autocomplete: "off", spellcheck: "false" };
+  return h("textarea", { ...plain, ...words, ...attrs, dataset: { testid: name } });
 }
 
 /** @param {string} id @param {string} testid @returns {HTMLElement} */

@@ -6,6 +6,7 @@ import { setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { createNotes } from "../notes.js";
 import { showProblem, tookText } from "../status.js";
+import { createGrowing } from "./growing.js";
 import { createStrip } from "./strip.js";
 import { createTarget } from "./target.js";
 import { createTyping } from "./typing.js";
@@ -19,6 +20,7 @@ export function createSentence(context) {
   const drawTarget = createTarget(parts, context);
   const drawNotes = createNotes(parts.notes, context);
   const typing = createTyping(input, (text) => actions.set({ text, ids: null, nPrompt: null, targetIds: null }));
+  const grow = createGrowing(input);
   if (early !== null) typing.takeEarly(early);
   let said = "";
 
@@ -26,6 +28,7 @@ export function createSentence(context) {
     const written = state.file !== null || (state.ids && !state.text);
     const text = written && trace ? trace.text : state.text;
     if (!typing.pending() && input.value !== text) input.value = text;
+    grow();
     const isTarget = String(/** @type {any} */ (error)?.where ?? "").startsWith("target");
     showProblem(parts.problem, input, isTarget ? null : error);
     drawStrip(trace, state);

@@ -5,6 +5,7 @@
 
 import { characterGroups } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
+import { atLeast } from "../../state/levels.js";
 import { h, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { sideName } from "./side_names.js";
@@ -61,7 +62,9 @@ export function createStrip(root, actions, name) {
     const before = at;
     const chosen = position(state, trace);
     [isQuery, isKey] = [trace.queries === side, trace.keys === side];
-    at = { query: isQuery ? chosen.query : null, key: isKey ? chosen.key : null };
+    // The river is about one token: keys begin with the heads.
+    const hasKey = isKey && atLeast(state, "understand");
+    at = { query: isQuery ? chosen.query : null, key: hasKey ? chosen.key : null };
     buttons.forEach((button, i) => light(button, i, at));
     const to = at.query ?? at.key;
     if ((before.query ?? before.key) !== to || content !== seen)

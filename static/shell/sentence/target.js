@@ -7,6 +7,7 @@ import { attentionsOf, writesTarget } from "../../model/description.js";
 import { setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { showProblem } from "../status.js";
+import { createGrowing } from "./growing.js";
 import { createStrip } from "./strip.js";
 import { createTyping } from "./typing.js";
 
@@ -14,6 +15,7 @@ import { createTyping } from "./typing.js";
 export function createTarget(parts, { actions, modelOf }) {
   const { targetRow: row, target: input, targetAbout: about, targetOwn: own } = parts;
   const drawStrip = createStrip(parts.targetStrip, actions, "target");
+  const grow = createGrowing(input);
   const typing = createTyping(input, (target) => actions.set({ target, targetIds: null }));
   own.addEventListener("click", () => {
     actions.set({ target: null, targetIds: null, ...atEnd(actions.get(), modelOf) });
@@ -34,6 +36,7 @@ export function createTarget(parts, { actions, modelOf }) {
     const isOwn = state.target === null && state.targetIds === null;
     const text = state.target ?? shown?.targetText ?? "";
     if (!typing.pending() && input.value !== text) input.value = text;
+    grow();
     input.readOnly = state.file !== null;
     own.hidden = isOwn || state.file !== null;
     row.classList.toggle("stale", shown?.key !== keyOf(state));

@@ -5,7 +5,7 @@ const PAUSE_MS = 90;
 
 /**
  * From keystrokes to texts worth tracing.
- * @param {HTMLInputElement} input
+ * @param {HTMLTextAreaElement} input
  * @param {(text: string) => void} trace
  */
 export function createTyping(input, trace) {
@@ -27,6 +27,12 @@ export function createTyping(input, trace) {
   };
   input.addEventListener("input", typed);
   input.addEventListener("change", () => timer && now());
+  // A line end can be pasted, or typed with Shift.
+  input.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    if (timer) now();
+  });
 
   return {
     /** Whether the field has text that is not in the state yet. */

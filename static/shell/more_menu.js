@@ -1,0 +1,37 @@
+/**
+ * What the header has besides the model, the level and the lesson: at *Everything* on a wide screen in the header
+ * itself, else in a menu. It is the same elements in both places: CSS (.more.flat) takes the menu away.
+ */
+
+import { h } from "../ui/dom.js";
+import { t } from "../ui/i18n.js";
+import { createPopover } from "../ui/popover.js";
+
+/** Room for all of the header's buttons in one row. */
+const WIDE = "(min-width: 901px)";
+
+/** @param {(HTMLElement|null)[]} items */
+export function buildMore(items) {
+  const attrs = { "aria-label": t("header.others"), title: t("header.others"), dataset: { testid: "more" } };
+  const button = h("button", { class: "btn icon", type: "button", ...attrs }, "⋯");
+  const panel = h("div", { class: "more-panel", role: "group", "aria-label": t("header.others") }, items);
+  return { element: h("div", { class: "more" }, button, panel), button, panel };
+}
+
+/** @param {ReturnType<typeof buildMore>} parts @returns {(state: import("../state/store.js").State) => void} */
+export function createMore({ element, button, panel }) {
+  const popover = createPopover(element, button, panel, () => {});
+  const wide = matchMedia(WIDE);
+  let level = "";
+  const show = () => element.classList.toggle("flat", level === "everything" && wide.matches);
+  wide.addEventListener("change", show);
+  // What is chosen is seen on the page. Type and theme are tried out, and the export opens a menu of its own.
+  panel.addEventListener("click", ({ target }) => {
+    const { testid = "" } = /** @type {HTMLElement} */ (target).closest("button")?.dataset ?? {};
+    if (["quiz-button", "help"].includes(testid)) popover.close();
+  });
+  return (state) => {
+    level = state.level;
+    show();
+  };
+}
