@@ -52,6 +52,7 @@ import { buildFrame } from "./shell/frame.js";
 import { createHeader } from "./shell/header.js";
 import { createLevels } from "./shell/level_switch.js";
 import { createOpen } from "./shell/open.js";
+import { createOpened } from "./shell/opened_panel.js";
 import { createPanels } from "./shell/panels.js";
 import { createRibbon } from "./shell/ribbon.js";
 import { createSentence } from "./shell/sentence/sentence.js";
@@ -79,6 +80,7 @@ const CONTROLS = [
   ({ frame, actions, modelOf }) => createMasks(frame.side.masks, actions, modelOf),
   createTour,
   createLessons,
+  createOpened,
   createHelp,
   createQuiz,
   createReading,

@@ -118,3 +118,9 @@ export function groupAt(groups, index) {
 export function sharesCharacters(tokens) {
   return characterGroups(tokens).some((run) => run.tokens.length > 1);
 }
+
+/** Whether most tokens that spell something are only parts of a character. @param {Token[]} tokens */
+export function mostlyBytes(tokens) {
+  const spelling = tokens.filter(({ special }) => !special);
+  return spelling.filter(({ partial }) => partial).length > spelling.length / 2;
+}

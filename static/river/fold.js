@@ -14,6 +14,7 @@ const buttonOf = perRoot((root) => {
 /** @type {import("../stations/index.js").Panel} */
 export default {
   id: "fold",
+  level: "everything",
   frame: { place: "home", className: "river-fold" },
   has: (model) => can(model, "route"),
   shown: ({ quiz }) => !quiz,

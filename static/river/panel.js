@@ -8,8 +8,15 @@ import { own } from "./own.js";
 
 const drawing = lazily(() => import("./draw_panel.js"));
 
-/** Whether it is not there: its reader folded it (in Look nobody can), or a quiz asks for the answer that it says. @param {import("../state/store.js").State} state */
-const away = (state) => atLeast(state, "understand") && (!own.of(state).shown || state.quiz);
+/**
+ * Whether it is not there: Understand is about its stations; where everything is, its reader folded it, or a quiz asks for
+ * the answer that it says.
+ * @param {import("../state/store.js").State} state
+ */
+function away(state) {
+  if (!atLeast(state, "understand")) return false;
+  return !atLeast(state, "everything") || !own.of(state).shown || state.quiz;
+}
 
 /** @type {import("../stations/index.js").Panel} */
 export default {

@@ -38,15 +38,19 @@ export function createCaption({ actions, examples, models, frame, declared }) {
   });
   const element = h(
     "div",
-    { class: "caption", role: "group", "aria-label": t("caption.label"), hidden: true, on: { keydown } },
+    { class: "caption", role: "toolbar", "aria-label": t("caption.label"), hidden: true, on: { keydown } },
     h("div", { class: "way" }, before, place, after),
     words,
     close,
   );
+  // One tab stop: the arrow keys go through the cards, Escape closes.
+  before.tabIndex = -1;
+  close.tabIndex = -1;
   frame.panels.fold.before(element);
 
   /** @param {KeyboardEvent} event */
   function keydown(event) {
+    if (event.key === "Escape") close.click();
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();

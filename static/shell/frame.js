@@ -33,5 +33,5 @@ export function buildFrame(root, { panels, owner }) {
   const foot = h("footer", null, at.foot);
   const main = h("main", null, at.home, ribbon, at.top, body);
   replace(root, skip, header.element, files, sentence.element, welcome, main, foot, help);
-  return { root, header, files, sentence, welcome, offer, ribbon, body, opened, side, panels: byId, help };
+  return { root, header, files, sentence, welcome, offer, ribbon, body, right, foot, opened, side, panels: byId, help };
 }

@@ -3,6 +3,7 @@
 import { can } from "../model/description.js";
 import { atLeast, LEVELS } from "../state/levels.js";
 import { h, update } from "../ui/dom.js";
+import { followLevel } from "../ui/fold.js";
 import { t } from "../ui/i18n.js";
 import { keepInMind } from "../ui/remembered.js";
 
@@ -52,6 +53,10 @@ export function createLevels({ actions, modelOf, frame }) {
     const looks = !atLeast(state, "understand");
     // A model without a river is looked at through its heads and the open station.
     frame.body.hidden = looks && can(modelOf(state), "route");
-    for (const part of [frame.side.masksTitle, frame.side.masks, frame.side.masksQuiz]) part.hidden = looks;
+    frame.side.masksFold.hidden = looks;
+    followLevel(frame.side.masksFold, state);
+    // Candidates belong beside the picture; where the whole arithmetic is open, below it.
+    const place = atLeast(state, "everything") ? frame.foot : frame.right;
+    if (frame.panels.next_token.parentElement !== place) place.append(frame.panels.next_token);
   };
 }

@@ -93,6 +93,7 @@ def test_axe_on_a_phone_and_with_large_type(open_page: "Callable[..., Page]") ->
     page = open_page(viewport={"width": 390, "height": 800})
     show(page)
     assert serious(page) == []
+    page.get_by_test_id("more").click()
     page.get_by_test_id("type").click()
     drawn(page)
     page.locator("[data-testid=matrix-table] summary").first.click()

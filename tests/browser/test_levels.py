@@ -31,17 +31,18 @@ CONTROLS = """() => {
     .map((one) => one.dataset.testid ?? one.getAttribute('aria-label') ?? one.textContent);
 }"""
 
-# The page's own words: not the sentence, nor its tokens.
+# The page's own words: not the sentence nor its tokens, wherever they are named, and not numbers.
 WORDS = """() => {
   const words = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const parent = node.parentElement;
-    if (!parent.checkVisibility() || parent.closest('.tok, textarea, script, .sr-only')) continue;
+    if (!parent.checkVisibility() || parent.closest('.tok, textarea, script, .sr-only, .says b, .says span')) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
     const { top, bottom, width } = range.getBoundingClientRect();
-    if (width > 1 && bottom > 0 && top < innerHeight) words.push(...node.textContent.trim().split(/\\s+/).filter(Boolean));
+    const own = node.textContent.match(/[\\p{L}][\\p{L}’'-]*/gu) ?? [];
+    if (width > 1 && bottom > 0 && top < innerHeight) words.push(...own);
   }
   return words;
 }"""
@@ -78,3 +79,109 @@ def test_look_is_short_on_a_phone_and_begins_with_the_river(open_page: "Callable
     box = page.get_by_test_id("river").bounding_box()
     assert box is not None
     assert box["y"] < 844 - 200  # at least its first rows
+
+
+TWELVE = "Tom lost his red ball. Tom was sad. Mom found"
+
+
+@pytest.mark.parametrize("lang", ["en", "ja"])
+def test_a_matrix_of_twelve_tokens_is_whole_on_a_laptop(open_page: "Callable[..., Page]", lang: str) -> None:
+    page = open_page(viewport=LAPTOP)
+    opened(page, "understand", text=TWELVE, lang=lang)
+    drawn(page)
+    assert page.get_by_test_id("token").count() == 12
+    for name in ("matrix", "readout"):
+        box = page.locator(f'[data-panel="opened"] [data-testid="{name}"]').first.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= LAPTOP["height"], name
+    cell = page.evaluate("""async () => {
+      const { picturesIn } = await import('/static/chart/pictures.js');
+      return picturesIn(document.querySelector('[data-panel=opened]'))[0].size.cell.h;
+    }""")
+    assert cell >= 13  # its number can be read
+
+
+def test_a_picture_fills_the_screen_and_escape_leaves(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport=LAPTOP)
+    opened(page, "understand")
+    drawn(page)
+    panel = page.locator('[data-panel="opened"]')
+    before = panel.bounding_box()
+    # A browser that has no full screen for elements, as a phone: the panel covers the window.
+    page.evaluate("() => { Element.prototype.requestFullscreen = undefined; }")
+    page.get_by_test_id("full-screen").click()
+    assert panel.bounding_box() == {"x": 0, "y": 0, **LAPTOP}
+    page.keyboard.press("Escape")
+    assert panel.bounding_box() == before
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("level", "lang"), [("look", "en"), ("look", "ja"), ("understand", "en"), ("understand", "ja")]
+)
+def test_axe_finds_nothing(open_page: "Callable[..., Page]", level: str, lang: str, theme: str) -> None:
+    page = open_page(viewport=LAPTOP, color_scheme=theme)
+    opened(page, level, lang=lang)
+    assert serious(page) == []
+    page.get_by_test_id("more").click()
+    assert serious(page) == []
+
+
+def test_the_level_is_chosen_by_keyboard_remembered_and_in_the_link(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport=LAPTOP)
+    opened(page, "look")
+    page.get_by_test_id("level-look").focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("() => location.search.includes('level=understand')")
+    assert page.evaluate("() => document.activeElement.dataset.level") == "understand"
+    drawn(page)
+    assert page.get_by_test_id("river").is_hidden()
+    # A bare visit opens at what was chosen; a link that names a view opens whole.
+    type(page).goto(page, "/?text=The cat")
+    page.wait_for_selector('body[data-level="understand"][data-state="ready"]')
+    type(page).goto(page, "/?text=The cat&view=ffn&river.shown=off")
+    page.wait_for_selector('body[data-level="everything"][data-state="ready"]')
+
+
+def test_look_asks_only_for_what_it_shows(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport=LAPTOP)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    opened(page, "look")
+    assert not [url for url in asked if "/explain/heads" in url or "/panels/inspector/explanations/weight.js" in url]
+    assert page.get_by_test_id("took").is_hidden()
+
+
+def test_the_sentence_grows_with_its_text(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport=PHONE)
+    opened(page, "look", text="The cat")
+    field = page.get_by_test_id("sentence")
+    low = field.bounding_box()
+    field.fill("The cat sat on the mat and looked at the dog, who was asleep near the door.")
+    high = field.bounding_box()
+    assert low is not None
+    assert high is not None
+    assert high["height"] > low["height"]
+    assert field.evaluate("field => field.scrollHeight <= field.clientHeight + 1")
+    field.press("Enter")
+    assert "\n" not in field.input_value()
+
+
+def test_japanese_in_bytes_is_shown_by_character(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport=LAPTOP)
+    opened(page, "everything", text="猫が好きです。", **{"river.shown": "off"})
+    page.locator("[data-matrix=weights-characters]").wait_for()
+    page.get_by_test_id("groups-tokens").click()
+    page.locator("[data-matrix=weights]").wait_for()
+
+
+def test_a_head_tapped_on_a_phone_shows_its_picture(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport=PHONE, reduced_motion="reduce")
+    opened(page, "understand")
+    drawn(page)
+    page.locator('[data-testid="head"][data-layer="2"][data-head="3"]').click()
+    page.wait_for_function("""() => {
+      const { top } = document.querySelector('[data-panel=opened]').getBoundingClientRect();
+      return Math.abs(top) < innerHeight / 4;
+    }""")
+    assert page.get_by_test_id("opened-title").inner_text() == "Layer 2 · Head 3"

@@ -101,3 +101,12 @@ def test_a_link_opens_the_same(page: "Page") -> None:
     again.goto(page.url)
     expect(again.get_by_test_id("computation-sum")).to_have_attribute("data-value", shown or "")
     again.close()
+
+
+def test_look_without_a_river_has_the_heads_and_the_open_station(page: "Page") -> None:
+    page.goto(f"/?text={TEXT}&model=toy&view=tokens&level=look")
+    settled(page)
+    expect(page.locator('[data-station="tokens"]')).to_be_visible()
+    expect(page.get_by_test_id("head").first).to_be_visible()
+    assert offered(page) == set()
+    expect(page.get_by_test_id("fold-masks")).to_be_hidden()

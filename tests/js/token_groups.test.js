@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { groupsOf, summed } from "../../static/model/token_groups.js";
+import { groupsOf, mostlyBytes, summed } from "../../static/model/token_groups.js";
 
 /** @param {string} text */
 const hex = (text) => [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -61,4 +61,14 @@ test("queries are averaged and keys summed, so that rows still sum to 1", () => 
   const expected = [1, 0, (1 + 2 / 3) / 2, 1 / 3 / 2, 1 / 2, 1 / 2];
   expected.forEach((value, i) => assert.ok(Math.abs(out.values[i] - value) < 1e-6, `${i}: ${out.values[i]}`));
   assert.deepEqual([...(out.forbidden ?? [])], [0, 1, 0, 0, 0, 0], "only where all parts are forbidden");
+});
+
+test("characters are the unit where most tokens are only parts of one", () => {
+  const byte = { ...token("", 0), partial: true };
+  const word = token("cat", 1);
+  const cls = token("[CLS]", 2);
+  assert.equal(mostlyBytes([byte, byte, word]), true);
+  assert.equal(mostlyBytes([byte, word]), false);
+  assert.equal(mostlyBytes([byte, cls]), true, "what spells nothing does not count");
+  assert.equal(mostlyBytes([cls]), false);
 });

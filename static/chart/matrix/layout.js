@@ -5,6 +5,7 @@ import { typeScale, widthOf } from "../type.js";
 const LARGE = 64; // a cell is no larger than this,
 const VERY_LARGE = 96; // or than this, with up to three tokens
 const MAX_HEIGHT = 780;
+const READABLE = 13; // a smaller cell is worth scrolling for
 const TITLE = 22; // the height of an axis title; more with large type
 const BUTTONS = 30; // without hover the buttons are always visible and need a row
 const TILT = 52; // degrees
@@ -25,6 +26,7 @@ const TILT = 52; // degrees
  *
  * @typedef {Object} Room
  * @property {number} width  available
+ * @property {number[]} [heights]  available for the picture: without scrolling, then with its panel at the top of the window
  * @property {import("./view.js").View} view  the cells that are seen
  * @property {number} type @property {number} dpr  as in Size
  * @property {boolean} touch  nothing can hover
@@ -32,7 +34,7 @@ const TILT = 52; // degrees
  */
 
 /** @param {import("./matrix.js").Matrix} matrix @param {Room} room @returns {Size} */
-export function measure(matrix, { width, view, type, dpr, touch, wide = widthOf }) {
+export function measure(matrix, { width, heights = [], view, type, dpr, touch, wide = widthOf }) {
   const [rows, cols] = matrix.shape;
   const narrow = width < 480;
   const font = (narrow ? 11.5 : 13) * type;
@@ -40,18 +42,20 @@ export function measure(matrix, { width, view, type, dpr, touch, wide = widthOf 
   const colText = cut(matrix.cols.labels, longest(narrow) * type, font, wide);
   const beside = matrix.rows.hidden ? 8 : roomBeside(rowText, font, type, wide);
   const sums = matrix.sums ? (narrow ? 44 : 56) * type : 12;
-  const cell = cellOf(matrix, width - beside - sums, narrow, dpr);
   const head = widest(colText, font, wide);
+  const above = (cell) => Math.round((touch ? BUTTONS : 0) + TITLE * type + headHeight(head, cell.w, font) + 10);
+  // The rows' title may be longer than the rows are high.
+  const side = matrix.rows.hidden ? 0 : wide(matrix.rows.title, 12 * type);
+  const heightOf = (cell) => Math.ceil(above(cell) + cell.h * rows + Math.max(10, side - cell.h * rows));
+  const cell = fitting(heights, heightOf, (most) => cellOf(matrix, [width - beside - sums, most], narrow, dpr), rows);
   const spare = Math.floor(Math.max(0, width - beside - sums - cell.w * cols) / 2);
   const top = touch ? BUTTONS : 0;
   const x = Math.round(spare + beside);
-  const y = Math.round(top + TITLE * type + headHeight(head, cell.w, font) + 10);
-  // The rows' title may be longer than the rows are high.
-  const below = matrix.rows.hidden ? 0 : wide(matrix.rows.title, 12 * type) - cell.h * rows;
+  const y = above(cell);
   const seen = seenCell(cell, matrix, view, dpr);
   return {
     width,
-    height: Math.ceil(y + cell.h * rows + Math.max(10, below)),
+    height: heightOf(cell),
     box: { x, y, w: seen.w * view.cols, h: seen.h * view.rows },
     cell: seen,
     view,
@@ -70,10 +74,27 @@ export function roomBeside(labels, font = 13 * typeScale(), type = typeScale(), 
   return TITLE * type + widest(cut(labels, longest(false) * type, font, wide), font, wide) + 14;
 }
 
-/** @param {import("./matrix.js").Matrix} matrix @param {number} room @param {boolean} narrow @param {number} dpr */
-function cellOf({ shape: [rows, cols], square }, room, narrow, dpr) {
+/**
+ * The cell with which the picture fits the first height, or else, if that is not readable, the next.
+ * @param {number[]} heights @param {(cell: {w: number, h: number}) => number} heightOf  the picture with such cells
+ * @param {(most: number) => {w: number, h: number}} cellIn  the cell for cells that are so high together @param {number} rows
+ */
+function fitting(heights, heightOf, cellIn, rows) {
+  const widest = cellIn(MAX_HEIGHT);
+  for (const [i, height] of heights.entries()) {
+    let cell = widest;
+    // Smaller cells may need steeper labels, which leave less room.
+    for (let again = 0; again < 3 && heightOf(cell) > height; again++)
+      cell = cellIn(Math.max(rows, cell.h * rows - (heightOf(cell) - height)));
+    if (cell.h >= Math.min(READABLE, widest.h) || i === heights.length - 1) return cell;
+  }
+  return widest;
+}
+
+/** @param {import("./matrix.js").Matrix} matrix @param {[width: number, height: number]} room @param {boolean} narrow @param {number} dpr */
+function cellOf({ shape: [rows, cols], square }, [room, high], narrow, dpr) {
   const most = rows <= 3 ? VERY_LARGE : LARGE;
-  const w = whole(Math.min(most, room / cols, square ? MAX_HEIGHT / rows : most), dpr);
+  const w = whole(Math.min(most, room / cols, square ? high / rows : most), dpr);
   if (square) return { w, h: w };
   return { w, h: whole(Math.min(narrow ? 18 : 24, MAX_HEIGHT / rows), dpr) };
 }

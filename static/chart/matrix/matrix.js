@@ -108,6 +108,7 @@ function build(root) {
   followZoom(parts);
   announce(frame, () => parts.drawn && parts.size && { kind: "matrix", content: parts.drawn, size: parts.size, plot });
   new ResizeObserver(() => parts.matrix && root.clientWidth !== parts.size?.width && paint(parts)).observe(root);
+  addEventListener("resize", () => parts.size && root.isConnected && paint(parts));
   return parts;
 }
 
@@ -123,7 +124,8 @@ function paint(parts) {
   parts.drawn = matrix;
   const view = parts.view ?? wholeOf(matrix.shape);
   const touch = matchMedia("(hover: none)").matches;
-  const size = measure(matrix, { width, view, touch, type: typeScale(), dpr: devicePixelRatio });
+  const heights = matrix.square ? heightsFor(parts) : [];
+  const size = measure(matrix, { width, heights, view, touch, type: typeScale(), dpr: devicePixelRatio });
   parts.size = size;
   drawSheet(sheet, matrix, size);
   const { box } = size;
@@ -131,6 +133,21 @@ function paint(parts) {
   update(plot, { style: { height: `${size.height}px` } });
   replace(overlay, pageNodes(overlayShapes(matrix, size)));
   showTip(parts.tip, parts.hovered, parts); // at the cells' new places
+}
+
+/** Below it: the readout and the panel's edge. */
+const BELOW = 52;
+
+/**
+ * The heights that the picture may have: what is left of the window under it before anyone scrolls, and what is left
+ * with its panel at the top.
+ * @param {Parts} parts
+ */
+function heightsFor({ frame }) {
+  const { top } = frame.getBoundingClientRect();
+  const panel = frame.closest(".panel");
+  const inPanel = panel ? top - panel.getBoundingClientRect().top + panel.scrollTop : 0;
+  return [innerHeight - (top + scrollY) - BELOW, innerHeight - inPanel - BELOW];
 }
 
 function lookAt(parts, view) {

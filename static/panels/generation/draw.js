@@ -3,6 +3,7 @@
 import { writesTarget } from "../../model/description.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { errorText } from "../../ui/error_text.js";
+import { buildFold, followLevel } from "../../ui/fold.js";
 import { t } from "../../ui/i18n.js";
 import { createBeams } from "./beams.js";
 import { createButtons } from "./buttons.js";
@@ -41,10 +42,16 @@ function createPanel(root, actions) {
     notes: h("p", { class: "note", dataset: { testid: "gen-note" } }),
     problem: createProblem(player),
   };
-  replace(root, layout(parts));
+  const settings = buildFold(
+    "sampling",
+    t("generation.settings"),
+    h("div", { class: "ctl" }, parts.sampling.nodes, parts.reach.nodes),
+  );
+  replace(root, layout({ ...parts, settings }));
 
   function draw() {
     const state = actions.get();
+    followLevel(settings, state);
     const path = session.path();
     const translates = writesTarget(trace?.model);
     setText(parts.title, t(translates ? "generation.title_target" : "generation.title"));
@@ -64,10 +71,11 @@ function createPanel(root, actions) {
   };
 }
 
-function layout({ title, buttons, sampling, reach, path, cross, drawn, beams, count, notes, problem }) {
+function layout({ title, buttons, settings, path, cross, drawn, beams, count, notes, problem }) {
   return [
     h("h2", null, title, count),
-    h("div", { class: "ctl" }, buttons.node, sampling.nodes, reach.nodes),
+    h("div", { class: "ctl" }, buttons.node),
+    settings,
     problem.node,
     path.strip,
     notes,

@@ -9,11 +9,12 @@ export function buildSide(panels) {
   const parts = {
     headsTitle: h("h2", { id: newId("heads-title") }, t("heads.title"), " ", hint),
     heads: h("div", { dataset: { control: "heads" } }),
-    masksTitle: h("h2", { id: newId("masks-title") }, t("masks.title")),
+    masksTitle: h("summary", null, h("h2", { id: newId("masks-title") }, t("masks.title"))),
     masksQuiz: h("div"),
     masks: h("div", { dataset: { control: "masks" } }),
   };
   const { headsTitle, heads, ...masks } = parts;
-  const children = [headsTitle, heads, panels, Object.values(masks)];
-  return { element: h("aside", { class: "panel side" }, children), ...parts };
+  const masksFold = h("details", { class: "fold", dataset: { testid: "fold-masks" } }, Object.values(masks));
+  const element = h("aside", { class: "panel side" }, headsTitle, heads, panels, masksFold);
+  return { element, masksFold, ...parts };
 }

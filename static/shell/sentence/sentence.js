@@ -6,10 +6,9 @@ import { setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { createNotes } from "../notes.js";
 import { showProblem, tookText } from "../status.js";
-import { createGrowing } from "./growing.js";
 import { createStrip } from "./strip.js";
 import { createTarget } from "./target.js";
-import { createTyping } from "./typing.js";
+import { createGrowing, createTyping } from "./typing.js";
 
 /** @param {import("../../page.js").Context} context @returns {import("../../page.js").Draw} */
 export function createSentence(context) {

@@ -7,9 +7,8 @@ import { attentionsOf, writesTarget } from "../../model/description.js";
 import { setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { showProblem } from "../status.js";
-import { createGrowing } from "./growing.js";
 import { createStrip } from "./strip.js";
-import { createTyping } from "./typing.js";
+import { createGrowing, createTyping } from "./typing.js";
 
 /** @param {import("./parts.js").SentenceParts} parts @param {import("../../page.js").Context} context */
 export function createTarget(parts, { actions, modelOf }) {

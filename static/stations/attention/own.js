@@ -1,6 +1,6 @@
 /**
  * How far the weights are made, and how they are drawn. `heads`, for lines: the open one (null), the mean of its layer,
- * or these of its layer.
+ * or these of its layer. `unit`: null while nobody chose, which is characters where most tokens are bytes.
  */
 
 import { choice, indices } from "../../state/fields.js";
@@ -10,5 +10,5 @@ export const own = ownState("attention", {
   step: choice("weights", "qk", "scaled", "masked"),
   as: choice("matrix", "lines"),
   heads: indices("mean"),
-  unit: choice("tokens", "characters", "words"),
+  unit: { ...choice("tokens", "characters", "words"), initial: null },
 });

@@ -2,7 +2,7 @@
 
 import { characterGroups } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
-import { groupAt, groupsOf, sharesCharacters, summed } from "../../model/token_groups.js";
+import { groupAt, groupsOf, mostlyBytes, sharesCharacters, summed } from "../../model/token_groups.js";
 import { own } from "./own.js";
 
 /** @type {WeakMap<object[], Map<string, any>>} */
@@ -24,7 +24,8 @@ function groupedTokens(tokens, unit) {
 
 /** The unit that is shown. Characters are the same as tokens if no token splits one. */
 export function unitOf(trace, state) {
-  const { unit } = own.of(state);
+  const { queries, keys } = trace;
+  const unit = own.of(state).unit ?? (mostlyBytes([...queries.tokens, ...keys.tokens]) ? "characters" : "tokens");
   return unit === "characters" && !canSumCharacters(trace) ? "tokens" : unit;
 }
 

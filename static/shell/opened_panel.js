@@ -1,0 +1,84 @@
+/** The opened panel: alone on the screen, and in view when a head is clicked. */
+
+import { sameValue } from "../state/own.js";
+import { h, svg, update } from "../ui/dom.js";
+import { t } from "../ui/i18n.js";
+
+/** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
+export function createOpened({ actions, frame: { opened, side }, ground }) {
+  addFullScreen(opened, ground);
+  revealHead(opened, side.heads, actions);
+  return () => {};
+}
+
+/**
+ * A head that is clicked opens in another place of the page: that place comes into view. The arrow keys leave the page where it is.
+ * @param {HTMLElement} opened @param {HTMLElement} heads @param {import("../stations/index.js").Actions} actions
+ */
+function revealHead(opened, heads, actions) {
+  const head = () => {
+    const { attention, layer, head } = actions.get();
+    return [attention, layer, head];
+  };
+  /** @type {ReturnType<typeof head>} */
+  let before = head();
+  heads.addEventListener("pointerdown", () => {
+    before = head();
+  });
+  heads.addEventListener("click", () => {
+    const { top } = opened.getBoundingClientRect();
+    if (sameValue(before, head()) || (top > -2 && top < innerHeight / 2)) return;
+    opened.scrollIntoView({ block: "start" });
+  });
+}
+
+/**
+ * A button that shows it alone on the screen, for a class: the browser's full screen, or else all of its window. Escape leaves.
+ * @param {HTMLElement} opened @param {EventTarget} ground
+ */
+function addFullScreen(opened, ground) {
+  const button = h(
+    "button",
+    { class: "btn icon full-button", type: "button", dataset: { testid: "full-screen" }, on: { click: toggle } },
+    sign(),
+  );
+  opened.prepend(button);
+  const isFull = () => document.fullscreenElement === opened || opened.classList.contains("full");
+
+  async function toggle() {
+    if (isFull()) return leave();
+    const entered = await opened.requestFullscreen?.().then(
+      () => true,
+      () => false, // not allowed here: in a frame, or on a phone
+    );
+    if (!entered) opened.classList.add("full");
+    show();
+  }
+
+  function leave() {
+    opened.classList.remove("full");
+    if (document.fullscreenElement === opened) document.exitFullscreen();
+    show();
+  }
+
+  function show() {
+    const on = isFull();
+    update(button, { "aria-pressed": on, "aria-label": t("full.button"), title: t(on ? "full.leave" : "full.button") });
+    dispatchEvent(new Event("resize")); // pictures fit the height that they have now
+  }
+
+  opened.addEventListener("fullscreenchange", show);
+  ground.addEventListener("keydown", (event) => {
+    const { key, defaultPrevented } = /** @type {KeyboardEvent} */ (event);
+    if (key === "Escape" && !defaultPrevented && opened.classList.contains("full")) leave();
+  });
+  show();
+}
+
+/** Four corners. */
+const sign = () =>
+  svg(
+    "svg",
+    { viewBox: "0 0 16 16", class: "sign", "aria-hidden": true },
+    svg("path", { d: "M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4" }),
+  );
