@@ -20,20 +20,20 @@ OPERATIONS = [(method.upper(), path) for path, item in OPENAPI["paths"].items() 
 answered: set[tuple[str, str, int]] = set()
 
 
-# Explanations share the request of a trace. Its two hundred edge cases are tried on /api/trace.
-EXPLAIN = "^/api/explain/"
+# These share the run of a trace. Its two hundred edge cases are tried on /api/trace and /api/generate.
+SHARE_A_RUN = "^/api/(explain/|translate$)"
 few = schemathesis.openapi.from_dict(
     OPENAPI, config=SchemathesisConfig.from_dict({"phases": {"coverage": {"enabled": False}}})
 )
 
 
-@schema.exclude(path_regex=EXPLAIN).parametrize()
+@schema.exclude(path_regex=SHARE_A_RUN).parametrize()
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 def test_made_up_requests(case: Case, server_url: str) -> None:
     ask(case, server_url)
 
 
-@few.include(path_regex=EXPLAIN).parametrize()
+@few.include(path_regex=SHARE_A_RUN).parametrize()
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 def test_made_up_questions(case: Case, server_url: str) -> None:
     ask(case, server_url)

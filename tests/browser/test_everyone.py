@@ -34,6 +34,7 @@ COLOURS = ["color-contrast"]
 # --- axe on every state ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.warm
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_on_every_station(page: "Page", theme: str) -> None:
     show(page, f"theme={theme}&text={TEXT}")
@@ -65,6 +66,7 @@ def test_axe_on_the_empty_page_and_its_menus(page: "Page", lang: str) -> None:
     assert {state: what for state, what in found.items() if what} == {}
 
 
+@pytest.mark.warm
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_on_masks_and_errors(page: "Page", page_errors: list[str], theme: str) -> None:
     show(page, f"theme={theme}&compare=on&pad=3&padding=off&causal=off&text={TEXT}")
@@ -77,6 +79,7 @@ def test_axe_on_masks_and_errors(page: "Page", page_errors: list[str], theme: st
     assert {state: what for state, what in found.items() if what} == {}
 
 
+@pytest.mark.warm
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_on_generated_tokens(page: "Page", theme: str) -> None:
     show(page, f"theme={theme}&text={TEXT}")
