@@ -8,10 +8,11 @@ import { looksAt } from "./edges.js";
 import { isDeep, opening, openingHead, openLayer, outward } from "./own.js";
 import { headWords } from "./sentence.js";
 import { previewOf } from "./shown_heads.js";
-import { lineWords, placeWords } from "./tell.js";
+import { beadWords, lineWords, placeWords } from "./tell.js";
+import { isCut } from "./told.js";
 
-/** @param {() => import("./river.js").Now} newest  what the page shows when something is done @param {import("./told.js").Told} told @param {HTMLElement} previewed @returns {import("./board.js").Actions} */
-export function actionsOf(newest, told, previewed) {
+/** @param {() => import("./river.js").Now} newest  what the page shows when something is done @param {import("./told.js").Told} told @param {{previewed: HTMLElement, measuring: ReturnType<typeof import("./measuring.js").createMeasuring>}} page @returns {import("./board.js").Actions} */
+export function actionsOf(newest, told, { previewed, measuring }) {
   const { trace, actions } = newest();
   const cuttable = told.measured !== null;
   /** @param {import("../model/cuts.js").Edge[]} edges */
@@ -40,7 +41,8 @@ export function actionsOf(newest, told, previewed) {
       if (patch) actions.set(patch);
       return patch !== null;
     },
-    tell: (line) => lineWords(told, line),
+    tell: (what) => ("ratio" in what ? [beadWords(told, what)] : lineWords(told, what)),
+    measure: (line) => cuttable && measuring.also(line && !line.many && !line.own && !isCut(told, line) ? line : null),
     read: (scene, place) => placeWords(told, scene, place),
   };
 }

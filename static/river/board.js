@@ -9,6 +9,8 @@ import { listen } from "./listen.js";
 import { createPainter, frameOf } from "./paint.js";
 import { ghostsOf } from "./placed.js";
 import { inside } from "./pointer.js";
+import { createSliding } from "./sliding.js";
+import { showTip } from "./tip.js";
 
 /**
  * @typedef {import("./lines.js").Line} Line  @typedef {import("./layout.js").Scene} Scene  @typedef {import("./pointer.js").Place} Place
@@ -26,7 +28,8 @@ import { inside } from "./pointer.js";
  * @property {(head: Head) => void} openHead  its matrix
  * @property {() => boolean} back  one step out; false: this is the whole model
  * @property {(layer: import("./own.js").Open|null) => void} zoom  opens a layer, or closes it; null: closes any
- * @property {(line: Line) => string[]} tell  a line in words
+ * @property {(what: Line|import("./layout.js").Bead) => string[]} tell  a line, or an FFN, in words
+ * @property {(line: Line|null) => void} measure  what its cut does, if nobody knows yet
  * @property {(scene: Scene, place: Place) => string} read  a place in words
  * @typedef {ReturnType<typeof emptyBoard>} Board
  */
@@ -38,7 +41,9 @@ const emptyBoard = () => ({
   hovered: /** @type {Line|null} */ (null),
   cursor: /** @type {Place|null} */ (null),
   preview: /** @type {ReturnType<Actions["preview"]>} */ (null),
+  pointer: { x: 0, y: 0 },
   time: 1, // of Watch
+  bars: () => /** @type {import("./draw.js").Bar[]} */ ([]), // as long as they are at this moment
   /** @type {Set<string>} stack and first token of each fold that the reader has opened */
   unfolded: new Set(),
 });
@@ -56,6 +61,8 @@ export function createBoard(parts) {
   boards.set(canvas, board);
   const painter = createPainter(canvas);
   const repaint = () => painter.paint(board);
+  const sliding = createSliding(repaint);
+  board.bars = sliding.now;
   offer(canvas, () => board.scene && { ...sizeOf(board.scene), draw: (pen) => painter.draw(board, pen) });
 
   function layout() {
@@ -82,6 +89,7 @@ export function createBoard(parts) {
   function showSame() {
     showEffects();
     if (board.shown?.head && board.scene) board.preview = board.actions?.preview(board.scene, board.shown.head) ?? null;
+    if (board.hovered) showTip(tip, board, board.hovered); // it may be measured by now
     repaint();
   }
 
@@ -103,6 +111,7 @@ export function createBoard(parts) {
       const was = board.shown;
       if (was?.told.rolled[0].river !== shown.told.rolled[0].river) board.unfolded.clear();
       Object.assign(board, { shown, actions });
+      sliding.to(shown.bars);
       if (was && sameLayout(was, shown)) showSame();
       else layout();
     },
@@ -113,6 +122,7 @@ export function createBoard(parts) {
     },
     /** Those that are drawn one by one. */
     lines: () => board.scene?.lines.filter(({ own, shown }) => shown && !own) ?? [],
+    beads: () => board.scene?.beads ?? [],
   };
 }
 

@@ -3,13 +3,17 @@
 import { setText, update } from "../ui/dom.js";
 import { listenToGestures } from "./gestures.js";
 import { squareAt } from "./heads.js";
-import { hitAt, layerAt, moved, stripAt, titleAt, widestAt } from "./pointer.js";
+import { beadAt, hitAt, layerAt, moved, stripAt, titleAt, widestAt } from "./pointer.js";
 import { createPreviews } from "./previews.js";
+import { showTip } from "./tip.js";
 
 /**
  * @typedef {import("./board.js").Board} Board  @typedef {import("./layout.js").Scene} Scene  @typedef {import("./lines.js").Line} Line
  * @typedef {import("./pointer.js").Place} Place  @typedef {import("./heads.js").Head} Head
  */
+
+/** Over an FFN, which covers what is below it. */
+const NOTHING = { line: null, label: null };
 
 /**
  * @param {import("./parts.js").BoardParts} parts @param {Board} board
@@ -22,7 +26,8 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
   /** @param {PointerEvent} event */
   function hover({ offsetX, offsetY }) {
     if (!board.scene || !board.actions) return;
-    const { line, label } = hitAt(board.scene, offsetX, offsetY);
+    const bead = beadAt(board.scene, offsetX, offsetY);
+    const { line, label } = bead ? NOTHING : hitAt(board.scene, offsetX, offsetY);
     const square = squareAt(board.scene.squares, offsetX, offsetY);
     previews.over(square);
     const opens = label && folded(board.scene, label);
@@ -32,10 +37,12 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
       Boolean(chooses) || square !== null || titleAt(board.scene, offsetX, offsetY) !== null,
     );
     canvas.classList.toggle("cuttable", line !== null && !line.many && board.actions.cut !== null);
-    showTip(tip, board, line, offsetX, offsetY);
+    board.pointer = { x: offsetX, y: offsetY };
+    showTip(tip, board, line ?? bead);
     showScissors(scissors, board, label);
     if (line === board.hovered) return;
     board.hovered = line;
+    board.actions.measure(line);
     repaint();
   }
 
@@ -61,6 +68,7 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
 
   function leave() {
     Object.assign(board, { hovered: null });
+    board.actions?.measure(null);
     previews.over(null);
     tip.hidden = true;
     repaint();
@@ -74,7 +82,7 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
     if (square) return previews.open(square);
     const title = stripAt(board.scene, offsetX, offsetY) ?? titleAt(board.scene, offsetX, offsetY);
     if (title) return board.actions?.zoom(title);
-    const { line, label } = hitAt(board.scene, offsetX, offsetY);
+    const { line, label } = beadAt(board.scene, offsetX, offsetY) ? NOTHING : hitAt(board.scene, offsetX, offsetY);
     if (label) choose(label.band, label.row);
     else if (line && !line.many) board.actions?.cut?.(line);
   });
@@ -104,16 +112,6 @@ function deleteAt({ scene, actions }, at, all) {
 function folded({ bands }, { band, row }) {
   const { from, to } = bands[band].rows[row];
   return to - from > 1;
-}
-
-/** @param {HTMLElement} tip @param {Board} board @param {Line|null} line @param {number} x @param {number} y */
-function showTip(tip, { scene, actions }, line, x, y) {
-  tip.hidden = line === null;
-  if (!line || !actions || !scene) return;
-  setText(tip, actions.tell(line).join("\n"));
-  const left = x < scene.width / 2;
-  const side = left ? { left: `${x + 16}px`, right: "auto" } : { left: "auto", right: `${scene.width - x + 16}px` };
-  update(tip, { style: { top: `${y + 12}px`, ...side } });
 }
 
 /** Beside a token at which the chosen one can look. @param {HTMLElement} scissors @param {Board} board @param {{band: number, row: number}|null} label */

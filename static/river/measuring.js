@@ -21,12 +21,16 @@ import { edgeKey } from "../model/cuts.js";
 /** Between two keystrokes nothing is measured. Milliseconds. */
 const PAUSE = 250;
 
+/** So long the pointer rests on a line before it is measured. Milliseconds. */
+const REST = 120;
+
 /** @param {() => void} onChange  there is something new */
 export function createMeasuring(onChange) {
   const known = createLru(/** @type {any} */ (8));
   let asked = "";
   let running = new AbortController();
-  let timer = 0;
+  let wishing = new AbortController();
+  let [timer, wish] = [0, 0];
 
   /**
    * @param {object} request  to /api/explain/effects @param {(effects: Map<string, Effect>) => Edge[]} lookOf
@@ -81,11 +85,37 @@ export function createMeasuring(onChange) {
       return measured;
     },
 
+    /**
+     * One edge more, of what was asked last; it is not among the widest. A newer wish gives up an older one.
+     * @param {Edge|null} edge  null: none is wished for any more
+     */
+    also(edge) {
+      const measured = /** @type {Measured|undefined} */ (known.get(asked));
+      clearTimeout(wish);
+      wishing.abort();
+      if (!edge || !measured?.done || measured.error || measured.effects.has(edgeKey(edge))) return;
+      wishing = new AbortController();
+      const { signal } = wishing;
+      const request = { ...JSON.parse(asked), answer: measured.start?.answer ?? null, edges: [plain(edge)] };
+      /** @param {Effect} one */
+      const onEffect = (one) => {
+        measured.effects.set(edgeKey(one), one);
+        onChange();
+      };
+      const ask = () => measure(request, { signal, onStart() {}, onEffect }).catch(() => {}); // it stays unmeasured
+      wish = Number(setTimeout(ask, REST));
+    },
+
     /** Nothing is to be measured now. */
     stop() {
       running.abort();
+      wishing.abort();
       clearTimeout(timer);
+      clearTimeout(wish);
       asked = "";
     },
   };
 }
+
+/** Of a line, only what a request needs. @param {Edge} edge @returns {Edge} */
+const plain = ({ attention, layer, query, key }) => ({ attention, layer, query, key });

@@ -27,15 +27,15 @@ export function createPainter(canvas) {
   const pictures = createPictures();
   const still = createStill();
   /** @param {Board} board @param {number} dpr @returns {import("./draw.js").Look|null} */
-  const lookOf = ({ shown, hovered, cursor, preview, time }, dpr) => {
+  const lookOf = ({ shown, hovered, cursor, preview, time, bars }, dpr) => {
     if (!shown) return null;
     const look = currentLook();
-    const { told, bars, trace } = shown;
+    const { told, trace } = shown;
     const theme = currentTheme();
     const stage = stageOf(time);
     const measured = (told.measured?.effects.size ?? 0) > 0;
     return {
-      ...{ ...look, ...headLook(shown, preview), names: told.names, bars, hovered, cursor },
+      ...{ ...look, ...headLook(shown, preview), names: told.names, bars: bars(), hovered, cursor },
       tone: (line) => toneOf(look.colours, measured, effectOf(told, line)?.delta, stage?.dark),
       picture: (square) => pictures(trace, square, theme, dpr),
       lens: lensOf(shown),

@@ -17,6 +17,10 @@ export function rowAt({ bands }, x, y) {
   return null;
 }
 
+/** The FFN at a point. @param {Scene} scene @param {number} x @param {number} y */
+export const beadAt = ({ beads }, x, y) =>
+  beads.find((one) => Math.hypot(one.x - x, one.y - y) <= Math.max(7, one.radius + 2)) ?? null;
+
 /** What is at a point: a line before a label. @param {Scene} scene @param {number} x @param {number} y @returns {{line: Line|null, label: ReturnType<typeof rowAt>}} */
 export function hitAt(scene, x, y) {
   const line = lineAt(scene.ghosts, x, y) ?? lineAt(scene.lines, x, y);

@@ -15,7 +15,7 @@ import { choicesOf } from "./shown_heads.js";
 import { stageOf } from "./stages.js";
 import { drawSteps } from "./steps.js";
 import { drawTable } from "./table.js";
-import { aboutOf, entryOf, legendOf } from "./tell.js";
+import { aboutOf, beadEntry, entryOf, legendOf } from "./tell.js";
 import { rolledOnce, toldOf } from "./told.js";
 import { createWatch } from "./watch.js";
 import { createWriting } from "./writing.js";
@@ -75,9 +75,12 @@ export function createRiver(parts) {
     drawSteps(parts.steps, now, told, open);
     board.show(
       { told, trace, heads, open, head, bars: barsOf(told, BARS) },
-      actionsOf(() => /** @type {Now} */ (now), told, parts.previewed),
+      actionsOf(() => /** @type {Now} */ (now), told, { previewed: parts.previewed, measuring }),
     );
-    drawTable(parts.table, () => board.lines().map((line) => entryOf(told, line)));
+    drawTable(parts.table, () => ({
+      lines: board.lines().map((line) => entryOf(told, line)),
+      beads: board.beads().map((bead) => beadEntry(told, bead)),
+    }));
   }
 
   return {

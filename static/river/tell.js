@@ -2,6 +2,7 @@
 
 import { currentTheme } from "../chart/colour.js";
 import { predictsTokens, writesTarget } from "../model/description.js";
+import { number } from "../ui/format.js";
 import { t } from "../ui/i18n.js";
 import { answerName, share } from "./answers.js";
 import { layerTitle } from "./look.js";
@@ -48,10 +49,22 @@ function effectWords(told, line) {
   const effect = effectOf(told, line);
   const answer = fall?.answer ?? answers[0];
   if (!measured || !answer) return [];
-  if (!effect) return measured.done && !measured.error ? [t("river.not_measured")] : [];
+  if (!effect) return measured.done && !measured.error ? [t("river.measuring_line")] : [];
   const before = share(measured.start?.p ?? answer.p);
   return [t("river.effect", { answer: answerName(answer), before, after: share(effect.p) })];
 }
+
+/** How long what an FFN adds is, as a multiple of what was there. @param {import("./layout.js").Bead} bead */
+const times = ({ ratio }) => number(ratio, 2);
+
+/** An FFN in words. @param {Told} told @param {import("./layout.js").Bead} bead */
+export function beadWords({ rolled: [{ river }], names, row }, bead) {
+  const layer = layerTitle(river, bead.layer, false);
+  return t("river.ffn", { layer, token: nameText(names[0][row]), times: times(bead) });
+}
+
+/** As a row of the table. @param {Told} told @param {import("./layout.js").Bead} bead @returns {[string, string]} */
+export const beadEntry = ({ rolled: [{ river }] }, bead) => [layerTitle(river, bead.layer, false), times(bead)];
 
 /** A place of the keyboard in words. @param {Told} told @param {import("./layout.js").Scene} scene @param {import("./pointer.js").Place} place */
 export function placeWords(told, scene, place) {
@@ -60,7 +73,10 @@ export function placeWords(told, scene, place) {
   const at = layerAt(scene, place);
   const token = to - from > 1 ? t("river.folded", { n: to - from }) : nameText(told.names[place.band][from]);
   const where = t("river.at", { token, layer: layerTitle(at, at.layer, false) });
-  return [where, ...(line ? lineWords(told, line) : [t("river.no_line")])].join(". ");
+  const own = scene.bands[place.band].chosen === from && to - from === 1;
+  const bead = own ? scene.beads.find(({ layer }) => layer === place.layer) : undefined;
+  const words = [where, ...(line ? lineWords(told, line) : [t("river.no_line")])];
+  return [...words, ...(bead ? [beadWords(told, bead)] : [])].join(". ");
 }
 
 /** A line as a row of the table. @param {Told} told @param {Line} line @returns {import("./table.js").Entry} */

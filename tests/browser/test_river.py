@@ -112,7 +112,7 @@ def test_the_table_says_the_same(page: "Page") -> None:
     details = page.locator('[data-panel="river"] details')
     assert details.locator("tbody tr").count() == 0, "nothing is built before it is opened"
     details.locator("summary").click()
-    rows = details.locator("tbody tr").all_inner_texts()
+    rows = details.locator("table").first.locator("tbody tr").all_inner_texts()
     assert 20 < len(rows) <= 64
     shares = [float(row.split("\t")[3].split()[0].strip("<%\u202f ").rstrip("%")) for row in rows]
     assert shares == sorted(shares, reverse=True)
@@ -172,6 +172,12 @@ def whole(p: float) -> str:
     return f"{100 * p:.0f}\u202f%"
 
 
+def shares(*ps: float) -> str:
+    """Probabilities as the river writes them: whole percents where they say enough."""
+    texts = [f"{100 * p:.{0 if 0.095 <= p <= 0.995 else 1}f}\u202f%" for p in ps]
+    return " → ".join(texts)
+
+
 def without(edges: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"kind": "mask", "where": {**edge, "role": "mask"}, "allow": False} for edge in edges]
 
@@ -211,6 +217,52 @@ def test_a_click_cuts_a_line_and_another_restores_it(page: "Page") -> None:
     page.mouse.click(*point_of(page, LOOK))
     expect(page.get_by_test_id("river-says")).to_contain_text("After red₂ the model says")
     assert "interventions" not in page.url
+
+
+def test_a_line_that_is_not_among_the_widest_is_measured_when_it_is_pointed_at(page: "Page") -> None:
+    show(page, f"text={TEXT} ball and Tom was happy because he had his red ball again. He said")
+    measured(page)
+    expect(page.get_by_test_id("river-says")).to_contain_text("look")  # nothing more will arrive
+    edge = page.get_by_test_id("river").evaluate(
+        """async (canvas) => {
+          const { lineAt } = await import('/static/river/lines.js');
+          const { lines } = (await import('/static/river/board.js')).sceneOf(canvas);
+          const drawn = lines.filter(({ own, shown, many }) => shown && !own && !many);
+          const found = drawn.sort((a, b) => a.share - b.share);
+          const apart = ({ x0, x1, y0, y1 }) => [(x0 + x1) / 2, (y0 + y1) / 2];
+          const { attention, layer, query, key } = found.find((line) => lineAt(lines, ...apart(line)) === line);
+          return { attention, layer, query, key };
+        }"""
+    )
+    text = page.get_by_test_id("sentence").input_value()
+    row = page.get_by_test_id("token").count() - 1
+    start, effect, _ = events(page, {"text": text, "row": row, "edges": [edge]})
+    page.mouse.move(*point_of(page, edge))
+    expect(page.locator(".river-tip")).to_contain_text("→")
+    assert page.locator(".river-tip").inner_text().endswith(shares(start["p"], effect["p"]))
+
+
+def test_what_an_ffn_adds_is_a_number_under_the_pointer_and_in_the_table(page: "Page") -> None:
+    show(page)
+    x, y, ratio = page.get_by_test_id("river").evaluate(
+        """async (canvas) => {
+          const { beads } = (await import('/static/river/board.js')).sceneOf(canvas);
+          const { left, top } = canvas.getBoundingClientRect();
+          return [left + beads[3].x, top + beads[3].y, beads[3].ratio];
+        }"""
+    )
+    page.mouse.move(x, y)
+    expect(page.locator(".river-tip")).to_have_text(
+        f"layer 3, FFN: what it adds to red₂ is {ratio:.2f} times as long as what was there"
+    )
+    table = page.locator('[data-panel="river"] details')
+    table.locator("summary").click()
+    expect(table.locator("table").nth(1).locator("tr").nth(4)).to_have_text(f"layer 3{ratio:.2f}")
+    picture = page.get_by_test_id("river")
+    picture.focus()
+    for _ in range(3):
+        picture.press("ArrowLeft")
+    expect(page.get_by_test_id("river-readout")).to_contain_text(f"layer 3, FFN: what it adds to red₂ is {ratio:.2f}")
 
 
 def test_back_takes_a_cut_back(page: "Page") -> None:

@@ -13,6 +13,7 @@ import { ghostsOf } from "../../static/river/placed.js";
 import { inside, layerAt, layersOf, moved, stripAt, widestAt } from "../../static/river/pointer.js";
 import { peaksOf, rollout } from "../../static/river/reach.js";
 import { foldsOf, labelledRows, rowsOf } from "../../static/river/rows.js";
+import { between } from "../../static/river/sliding.js";
 import { stageOf, swollen } from "../../static/river/stages.js";
 import { stepsOf } from "../../static/river/steps.js";
 import { namesOf, nameText } from "../../static/river/words.js";
@@ -393,4 +394,17 @@ test("on a phone, a decoder's layer draws on the rows above it, and goes while i
     { stack: "encoder", layer: 0 },
     { stack: "decoder", layer: 0 },
   ]);
+});
+
+test("bars slide from where they were, new ones from their ghost or from nothing", () => {
+  /** @param {string} name @param {number} p @param {number|null} [before] */
+  const bar = (name, p, before = null) => ({ name, p, text: "", before });
+  const [from, to] = [[bar("ball", 1)], [bar("ball", 0), bar("toy", 0.5, 0.5), bar("car", 0.8)]];
+  assert.deepEqual(
+    between(from, to, 0).map(({ p }) => p),
+    [1, 0.5, 0],
+  );
+  assert.equal(between(from, to, 1), to);
+  const [ball, toy, car] = between(from, to, 0.5).map(({ p }) => p);
+  assert.ok(ball > 0 && ball < 1 && toy === 0.5 && car > 0 && car < 0.8);
 });

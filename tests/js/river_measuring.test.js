@@ -55,6 +55,37 @@ test("the effects of a question, then the answer without the look that decides",
   );
 });
 
+test("an edge that is not among the widest is measured when it is wished for, once", async () => {
+  const thin = { attention: "self", layer: 0, query: 2, key: 1 };
+  const asked = server((request) =>
+    request.edges?.length
+      ? [
+          ["start", { answer: 7, p: 0.9, edges: 1 }],
+          ["effect", { ...thin, p: 0.8, delta: -0.1 }],
+          ["done", {}],
+        ]
+      : measuredBy(request),
+  );
+  /** @type {any} */
+  let measuring;
+  const found = await new Promise((resolve) => {
+    measuring = createMeasuring(() => {
+      if (known.effects.has("self 0 2 1")) resolve(known);
+      else if (known.look) measuring.also({ ...thin, width: 3 });
+    });
+    const known = measuring.of(
+      { text: "a b" },
+      (/** @type {any} */ effects) => [...effects.values()],
+      () => ({ text: "cut" }),
+    );
+  });
+  assert.equal(found.effects.get("self 0 2 1").p, 0.8);
+  assert.deepEqual(asked[2].request, { text: "a b", answer: 7, edges: [thin] });
+  measuring.also(thin);
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  assert.equal(asked.length, 3, "it is known");
+});
+
 test("what is known is not asked again", async () => {
   const asked = server(measuredBy);
   const { measured, measuring } = await whole({ text: "a b" });
