@@ -76,7 +76,7 @@ const CONTROLS = [
   createExamples,
   createCaption,
   createRibbon,
-  ({ frame, actions }) => whileShown(frame.body, createHeads(frame.side.heads, actions)),
+  ({ frame, actions }) => whileShown(frame.body, createHeads(frame.side.heads, actions, frame.opened)),
   ({ frame, actions, modelOf }) => createMasks(frame.side.masks, actions, modelOf),
   createTour,
   createLessons,

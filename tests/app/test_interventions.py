@@ -26,6 +26,24 @@ async def test_an_ablated_head_says_nothing(client: AsyncClient) -> None:
     np.testing.assert_array_equal(again["logits"], plain["logits"])  # the model itself is untouched
 
 
+async def test_a_whole_layer_s_mask_is_allowed_and_the_layers_below_stay(client: AsyncClient) -> None:
+    want = ["layers.*.attn.pattern", "layers.*.attn.mask"]
+    plain, _ = await trace(client, want=want)
+    opened = {"kind": "mask", "where": {"layer": 2}, "allow": True}
+    free, _ = await trace(client, want=want, interventions=[opened])
+    assert not free["layers.2.attn.mask"].any()
+    assert (free["layers.2.attn.pattern"] > 0).all(), "every key has some weight"
+    for layer in (0, 1):
+        np.testing.assert_array_equal(free[f"layers.{layer}.attn.pattern"], plain[f"layers.{layer}.attn.pattern"])
+    np.testing.assert_array_equal(free["layers.3.attn.mask"], plain["layers.3.attn.mask"])
+
+
+async def test_a_column_is_forbidden(client: AsyncClient) -> None:
+    edit = {"kind": "mask", "where": {"layer": 1, "key": 2}, "allow": False}
+    tensors, _ = await trace(client, want=WANT, interventions=[edit])
+    assert not tensors["layers.1.attn.pattern"][:, :, 2].any()
+
+
 async def test_a_forbidden_cell_is_zero_and_says_why(client: AsyncClient) -> None:
     edit = {"kind": "mask", "where": {"layer": 1, "head": 3, "query": 6, "key": 2}, "allow": False}
     plain, _ = await trace(client, want=WANT)

@@ -74,3 +74,15 @@ def test_the_tour_shows_the_batch_uncovered(open_page: "Callable[..., Page]") ->
       const corners = [left + 9, right - 9].flatMap((x) => [top + 9, bottom - 9].map((y) => [x, y]));
       return corners.every(([x, y]) => document.elementFromPoint(x, y)?.closest('[data-panel=batch]'));
     }""")
+
+
+def test_on_a_phone_a_tapped_head_scrolls_to_its_picture(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page.goto("/?" + urlencode({"text": "Once upon a time there was a cat"}))
+    drawn(page)
+    page.locator("[data-testid=head][data-layer='1'][data-head='2']").tap()
+    page.wait_for_function("""() => {
+      const { top } = document.querySelector('[data-panel=opened]').getBoundingClientRect();
+      return top >= -1 && top < innerHeight / 2;
+    }""")
+    page.wait_for_url("**layer=1**")

@@ -1,4 +1,4 @@
-"""Forbid one cell of a mask, or allow it."""
+"""Forbid cells of a mask, or allow them: one, a row, a column, or a whole layer."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from model.masks import EDITED
 class Cell(Where):
     role: Literal["mask"] = "mask"
     head: Index | None = Field(default=None, description="Default: every head.")
-    query: Index
-    key: Index
+    query: Index | None = Field(default=None, description="Default: every query.")
+    key: Index | None = Field(default=None, description="Default: every key.")
 
 
 class EditMask(Kind):
-    """Forbid one cell of a mask (reason `edited`), or allow it, whatever forbade it."""
+    """Forbid cells of a mask (reason `edited`), or allow them, whatever forbade them.
+
+    Without `query` and `key`: the whole layer.
+    """
 
     kind: Literal["mask"]
     where: Cell
@@ -29,17 +32,21 @@ class EditMask(Kind):
     def change(self, site: Site, at: str) -> Change:
         attention, where = site.attention(self.where, at), self.where
         site.check_head(attention, where.head, at)
-        site.check_position(where.query, attention.queries, at, "query")
-        site.check_position(where.key, attention.keys, at, "key")
+        if where.query is not None:
+            site.check_position(where.query, attention.queries, at, "query")
+        if where.key is not None:
+            site.check_position(where.key, attention.keys, at, "key")
         tap = site.role(attention, "mask", at).taps[where.layer]
-        ahead = self.allow and attention.causal and where.key > where.query
+        behind = where.query is not None and where.key is not None and where.key <= where.query
+        ahead = self.allow and attention.causal and not behind
         return Change(tap, self.apply, looks_ahead=ahead)
 
     def apply(self, x: Tensor, first_query: int) -> Tensor:
         """x: reasons, uint8 [batch head query key]; a cell that does not exist (yet) is skipped."""
-        row, key = self.where.query - first_query, self.where.key
-        if 0 <= row < x.shape[-2] and key < x.shape[-1]:
-            heads = slice(None) if self.where.head is None else self.where.head
-            cell = x[:, heads, row, key]
-            x[:, heads, row, key] = cell & 0 if self.allow else cell | EDITED
+        where, every = self.where, slice(None)
+        row = None if where.query is None else where.query - first_query
+        if (row is None or 0 <= row < x.shape[-2]) and (where.key is None or where.key < x.shape[-1]):
+            heads, row_at, key = (every if one is None else one for one in (where.head, row, where.key))
+            cells = x[:, heads, row_at, key]
+            x[:, heads, row_at, key] = cells & 0 if self.allow else cells | EDITED
         return x

@@ -7,6 +7,7 @@ import { h, replace } from "../../ui/dom.js";
 import { setHeadChips } from "../../ui/head_chip.js";
 import { attentionName, headWords } from "../../ui/head_names.js";
 import { t } from "../../ui/i18n.js";
+import { revealOnPhone } from "../../ui/reveal.js";
 import { barsRow, drawHeadChanges } from "./changes.js";
 import { forgetLabels, markLabels } from "./labels.js";
 
@@ -16,10 +17,10 @@ import { forgetLabels, markLabels } from "./labels.js";
 const MOST = 2.5;
 
 /**
- * @param {HTMLElement} root @param {import("../../stations/index.js").Actions} actions
+ * @param {HTMLElement} root @param {import("../../stations/index.js").Actions} actions @param {HTMLElement} opened  where a chosen head opens
  * @returns {(trace: import("../../data/model_trace.js").ModelTrace|null, state: import("../../state/store.js").State) => void}
  */
-export function createHeads(root, actions) {
+export function createHeads(root, actions, opened) {
   /** @type {Row[]} in the order of the forward pass */
   let rows = [];
   let built = "";
@@ -42,7 +43,9 @@ export function createHeads(root, actions) {
   root.addEventListener("keydown", step);
   root.addEventListener("click", ({ target }) => {
     const { attention, layer, head } = /** @type {HTMLElement} */ (target).dataset;
-    if (layer !== undefined) actions.set({ attention, layer: Number(layer), head: Number(head) });
+    if (layer === undefined) return;
+    actions.set({ attention, layer: Number(layer), head: Number(head) });
+    revealOnPhone(opened);
   });
 
   return (trace, state) => {

@@ -5,7 +5,7 @@ import { h, perRoot, replace } from "../../ui/dom.js";
 import { number, percent } from "../../ui/format.js";
 import { setHeadChips } from "../../ui/head_chip.js";
 import { KINDS, markOf } from "../../ui/head_marks.js";
-import { headLabel, nameOf } from "../../ui/head_names.js";
+import { nameOf } from "../../ui/head_names.js";
 import { hasString, t } from "../../ui/i18n.js";
 import { nameHead } from "./changes.js";
 
@@ -45,7 +45,8 @@ export default {
     setHeadChips(actions.page, open?.label ? nameOf(open.label) : "", t("labels.about"));
     replace(parts.counts, countsOf(heads));
     if (!open) return;
-    replace(parts.said, saidOf(open, rules, headLabel(trace.model, { ...state, attention: trace.attention.id })));
+    replace(parts.said, saidOf(open, rules));
+    parts.said.hidden = !parts.said.hasChildNodes();
     parts.said.dataset.kind = open.label ?? "";
     replace(
       parts.list,
@@ -58,8 +59,11 @@ export default {
 
 const byScore = ([, a], [, b]) => b.score - a.score;
 
-/** The open head in a sentence: its label with the score in words, or why it has none. @param {Labelled} head @param {Rules} rules */
-function saidOf({ label, scores }, rules, name) {
+/** Of a head without a label nothing is said below this score: it does nothing that has a name. */
+const SAYABLE = 0.15;
+
+/** The open head in a sentence: what it does, or what it does a little; null where there is nothing to say. @param {Labelled} head @param {Rules} rules */
+function saidOf({ label, scores }, rules) {
   if (label) {
     const score = number(scores[label].score, 2);
     const says = hasString(`labels.${label}.says`)
@@ -67,16 +71,9 @@ function saidOf({ label, scores }, rules, name) {
       : `${score}: ${rules[label].words}`;
     return [h("span", { class: "role" }, nameOf(label)), " ", h("span", { class: "dim" }, says)];
   }
-  const [kind, best] = Object.entries(scores).sort(byScore)[0];
-  const vars = {
-    head: name,
-    kind: nameOf(kind),
-    score: number(best.score, 2),
-    threshold: number(rules[kind].threshold, 2),
-  };
-  const enough = best.score >= rules[kind].threshold;
-  const why = { ...vars, rows: best.rows, share: percent(best.share, 0) };
-  return h("span", { class: "dim" }, t(enough ? "labels.too_little" : "labels.none", why));
+  const [kind, { score }] = Object.entries(scores).sort(byScore)[0];
+  if (score < SAYABLE) return null;
+  return h("span", { class: "dim" }, t("labels.a_little", { kind: nameOf(kind), score: percent(score, 0) }));
 }
 
 /** One kind's score of the open head, what it needs, and its rule. */

@@ -4,6 +4,7 @@ import { legendOf, signedScale } from "../../chart/matrix/scale.js";
 import { difference, laid } from "../../model/compare/align.js";
 import { inside } from "../../model/compare/measure.js";
 import { compared, comparisonOf, isBefore } from "../../model/compare/runs.js";
+import { layerOnly } from "../../model/layer_mask.js";
 import { position } from "../../model/selection.js";
 import { runWords } from "../../ui/compare_words.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
@@ -24,9 +25,10 @@ const partsOf = perRoot((root) => {
   setText(changed.about, t("compare.difference_about"));
   const legend = h("div", null);
   const change = h("p", { class: "change", "aria-live": "polite", dataset: { testid: "change" } });
-  const words = h("section", { class: "side" }, legend, change);
+  const only = h("button", { class: "link", type: "button", dataset: { testid: "layer-only" } });
+  const words = h("section", { class: "side" }, legend, change, only);
   root.append(h("div", { class: "pair" }, before.element, after.element, changed.element, words));
-  return { before, after, changed, legend, change };
+  return { before, after, changed, legend, change, only };
 });
 
 /**
@@ -44,6 +46,7 @@ export function draw(root, trace, state, actions) {
   setText(parts.before.about, runWords(runs.before, trace.model));
   setText(parts.after.about, runWords(runs.after, trace.model));
   replace(parts.change, ...rowChange(before, after, trace, position(state, trace).query));
+  drawOnly(parts.only, trace, state, actions);
   const draw = (id, detail, margin) => {
     const title = `${t("matrix.weights")}, ${t(`matrix.${id}`)}`;
     drawWeights(parts[id].place, trace, state, actions, { id, title, detail, margin });
@@ -51,6 +54,15 @@ export function draw(root, trace, state, actions) {
   draw("before", before, before === trace.detail || before === trace.other ? undefined : sumsOf(trace, before));
   draw("after", after, leakMargin(trace, after));
   drawDifference(parts, trace, state, actions, { before, after });
+}
+
+/** The mask off in this layer only, where it is off in all of them; and back. */
+function drawOnly(button, { attention, model, file }, state, actions) {
+  const other = file === null ? layerOnly(state, attention, model) : null;
+  button.hidden = !other;
+  if (!other) return;
+  setText(button, t(other.only ? "matrix.this_layer_only" : "matrix.every_layer", { layer: state.layer }));
+  button.onclick = () => actions.set({ ...other.patch, compare: true });
 }
 
 /** The places of the open attention's tokens in the other run. Only called if both sides exist. */

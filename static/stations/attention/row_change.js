@@ -3,10 +3,10 @@
 import { ABSENT } from "../../model/compare/align.js";
 import { inside, leakOfRow } from "../../model/compare/measure.js";
 import { openSquare } from "../../model/compare/square.js";
+import { numberedLabel } from "../../model/numbered_names.js";
 import { h } from "../../ui/dom.js";
 import { percent, power, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { labelsOf } from "../query_key.js";
 
 /** Less than this is rounding. */
 const ROUNDING = 1e-6;
@@ -17,10 +17,9 @@ const ROUNDING = 1e-6;
  * @returns {(Node|string)[]}
  */
 export function rowChange(before, after, trace, query) {
-  const [labels, tokens] = [labelsOf(trace.queries.tokens), labelsOf(trace.keys.tokens)];
-  const size = tokens.length;
-  const token = (key) => h("b", { class: "k mono" }, tokens[key]);
-  const parts = { query: h("b", { class: "q mono" }, labels[query]) };
+  const size = trace.keys.tokens.length;
+  const token = (key) => h("b", { class: "k mono" }, numberedLabel(trace.keys.tokens, key));
+  const parts = { query: h("b", { class: "q mono" }, numberedLabel(trace.queries.tokens, query)) };
   if (!inside(trace.queries.real, query)) return phrase("compare.pad_row", parts);
   const row = ({ data }) => data.subarray(query * size, (query + 1) * size);
   const [from, to, reasons] = [row(before.overview), row(after.overview), row(before.mask)];
@@ -33,7 +32,8 @@ export function rowChange(before, after, trace, query) {
   const fall = { loser: token(loser), was: was(loser), is: value(significant(to[loser])) };
   const { future, pad } = leakOfRow(openSquare(trace, after), query);
   const all = { ...parts, ...rise, ...fall, future: value(percent(future)), pad: value(percent(pad)) };
-  if (future + pad === 0) return phrase("compare.row_moved", all);
+  const isFree = row(after.mask).every((reason, key) => reason === reasons[key]); // the same keys as before
+  if (future + pad === 0) return phrase(isFree ? "matrix.change.below" : "compare.row_moved", all);
   if (future > 0 && pad > 0) return phrase("compare.row_leak", all);
   return phrase(pad > 0 ? "compare.row_pad" : "matrix.change.leak", { ...all, leak: all.future });
 }

@@ -1,0 +1,48 @@
+/** What tokens are called in a sentence: words as read, with a number where a word comes again. No DOM. */
+
+import { tokenLabel } from "./labels.js";
+
+/** @typedef {{word: string, nth: number|null}} Name  `nth`: 1 for the first of several; null: it comes once */
+
+/** @type {WeakMap<object, Name[]>} */
+const known = new WeakMap();
+
+/** @param {import("../model/labels.js").Token[]} tokens @returns {Name[]} */
+export function namesOf(tokens) {
+  const names = known.get(tokens) ?? numbered(tokens.map(wordOf));
+  known.set(tokens, names);
+  return names;
+}
+
+/** Without the spaces around it; a token of spaces shows them. @param {import("../model/labels.js").Token} token */
+function wordOf(token) {
+  const plain = !token.partial && !token.special && token.text.trim();
+  return tokenLabel(plain ? { ...token, text: plain } : token);
+}
+
+/** @param {string[]} words @returns {Name[]} */
+function numbered(words) {
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  /** @type {Map<string, number>} */
+  const seen = new Map();
+  return words.map((word) => {
+    if (counts.get(word) === 1) return { word, nth: null };
+    const nth = (seen.get(word) ?? 0) + 1;
+    seen.set(word, nth);
+    return { word, nth };
+  });
+}
+
+/** "red₂". @param {Name} name */
+export const nameText = ({ word, nth }) => word + (nth === null ? "" : below(nth));
+
+/** 12 → "₁₂". @param {number} n */
+const below = (n) => [...String(n)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[Number(digit)]).join("");
+
+/** The label of a token, with its number where its word comes again: "·cat₂". @param {import("./labels.js").Token[]} tokens @param {number} index */
+export function numberedLabel(tokens, index) {
+  const { nth } = namesOf(tokens)[index];
+  return nameText({ word: tokenLabel(tokens[index]), nth });
+}

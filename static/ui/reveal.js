@@ -1,0 +1,12 @@
+/** Scrolls to what a tap has changed, where the page is one column and it is out of sight. */
+
+const ONE_COLUMN = "(max-width: 900px)"; // as in css/layout.css
+
+/** @param {HTMLElement} element */
+export function revealOnPhone(element) {
+  if (!matchMedia(ONE_COLUMN).matches) return;
+  const { top, bottom } = element.getBoundingClientRect();
+  if (top >= 0 && Math.min(bottom, innerHeight) - top > innerHeight / 2) return;
+  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  element.scrollIntoView({ block: "start", behavior: calm ? "instant" : "smooth" });
+}

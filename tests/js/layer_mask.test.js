@@ -1,0 +1,37 @@
+/** The causal mask off in one layer only. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { layerOnly } from "../../static/model/layer_mask.js";
+import { numberedLabel } from "../../static/model/numbered_names.js";
+import { DEFAULTS } from "../../static/state/store.js";
+
+const self = /** @type {any} */ ({ id: "self", causal: true });
+const model = /** @type {any} */ ({ description: { attentions: [self] } });
+const only = { kind: "mask", where: { attention: "self", layer: 2, role: "mask" }, allow: true };
+const state = (more) => ({ ...DEFAULTS, layer: 2, ...more });
+
+test("a mask that is off everywhere can be off in the open layer only, and back", () => {
+  assert.deepEqual(layerOnly(state({ causal: false }), self, model), {
+    only: true,
+    patch: { causal: null, interventions: [only] },
+  });
+  assert.deepEqual(layerOnly(state({ interventions: [only] }), self, model), {
+    only: false,
+    patch: { causal: false, interventions: [] },
+  });
+});
+
+test("it is not offered where PADs would be allowed too, or without a causal mask", () => {
+  assert.equal(layerOnly(state({ causal: false, padCount: 2 }), self, model), null);
+  assert.equal(layerOnly(state({ causal: false }), { ...self, causal: false }, model), null);
+});
+
+test("a word that comes twice is told apart by its number", () => {
+  const token = (text, index) => /** @type {any} */ ({ text, index, start: 0, end: text.length, bytes: "" });
+  const tokens = [" cat", " and", " cat"].map(token);
+  assert.deepEqual(
+    [0, 1, 2].map((index) => numberedLabel(tokens, index)),
+    ["·cat₁", "·and", "·cat₂"],
+  );
+});
