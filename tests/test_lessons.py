@@ -19,7 +19,7 @@ from model import checkpoint, masks
 from model.checkpoint import ZOO, Checkpoint
 from model.source import ROOT, SOURCES, source
 from model.taps import Edit
-from model.trace import Masks, trace
+from model.trace import Masks, Padding, trace
 from tests.test_words import PERSONS, WORDS
 
 STATIC = Path(__file__).parent.parent / "static"
@@ -221,6 +221,116 @@ def test_cls_is_the_same_going_in_and_its_sentences_own_coming_out() -> None:
     assert int(dull[2].argmax()) == 0
 
 
+# --- "Masks and padding" ----------------------------------------------------------------------------------------------
+
+
+def test_the_causal_mask_forbids_less_than_half() -> None:
+    one = step("matrix", "masks")
+    length = len(ids_of(one))
+    assert right(one, length * (length - 1) / 2 / length**2) == "less than a half"
+
+
+def moved_by_pads(one: dict[str, Any]) -> float:
+    """Half the sum of the absolute differences of the next token's probabilities, alone and among PADs."""
+    at, last = asked(one), len(ids_of(one)) - 1
+    pads = Padding(at["count"], at["side"], at.get("follow", True))
+    among = probabilities(one, last + at["count"], use=Masks(padding=at["padding"]), pad=pads)
+    return float((probabilities(one, last) - among).abs().sum() / 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("pads", "not at all"), ("unmasked", "by more"), ("counted", "by more")]
+)
+def test_pads_change_the_answer_unless_they_are_masked_and_not_counted(name: str, expected: str) -> None:
+    one = step(name, "masks")
+    assert asked(one)["side"] == "left", "the last row is behind the PADs"
+    assert right(one, moved_by_pads(one)) == expected
+
+
+def test_under_a_causal_mask_cls_sees_no_sentence() -> None:
+    one = step("encoder", "masks")
+    causal = {"use": Masks(causal=True)}
+    (bad,) = tensors(one, "layers.3.resid_post", **causal)
+    good_ids = model_of(one).tokenizer.encode(asked(one)["others"][0])
+    (good,) = tensors(one, "layers.3.resid_post", ids=good_ids, **causal)
+    assert right(one, float(cosine_similarity(bad[0], good[0], dim=0))) == "identical"
+
+
+# --- "How a translator looks" -----------------------------------------------------------------------------------------
+
+
+def target_of(one: dict[str, Any]) -> list[int]:
+    """The step's target, or what the model writes greedily."""
+    checkpoint = model_of(one)
+    if text := one["open"].get("target"):
+        return checkpoint.tokenizer.encode(text)
+    written: list[int] = []
+    while not written or written[-1] != checkpoint.tokenizer.end_id:
+        written.append(int(probabilities(one, len(written), target=written).argmax()))
+    return written[:-1]
+
+
+def test_without_its_looks_at_the_verb_it_does_not_write_the_verb() -> None:
+    one = step("stacks", "translator")
+    target, key = target_of(one), asked(one)["key"]
+    assert words_of(one)[key] == "ate"
+    before = probabilities(one, len(target), target=target)
+    verb = int(before.argmax())
+    assert model_of(one).tokenizer.tokens([verb])[0].text == "を食べ"
+
+    def cut(x: Tensor, _: int) -> Tensor:
+        x = x.clone(memory_format=torch.contiguous_format)
+        x[:, :, len(target), key] |= masks.EDITED
+        return x
+
+    edit: dict[str, Edit] = dict.fromkeys(model_of(one).description.attention("cross").roles["mask"].taps, cut)
+    after = probabilities(one, len(target), target=target, edit=edit)
+    assert right(one, float(after[verb])) == "below 20 %"
+
+
+@pytest.mark.parametrize(("name", "token", "key"), [("cross", "車", "bought"), ("order", "彼は", "yesterday")])
+def test_a_row_of_a_translation_looks_at_the_word_it_writes_next(name: str, token: str, key: str) -> None:
+    one = step(name, "translator")
+    target, at = target_of(one), asked(one)
+    assert model_of(one).tokenizer.tokens(target)[at["query"] - 1].text == token, "row 0 is START"
+    (pattern,) = tensors(one, f"decoder.layers.{at['layer']}.cross_attn.pattern", target=target)
+    assert at["layer"] == model_of(one).config.n_layer - 1, "“the last layer”"
+    row = pattern[at["head"], at["query"]] if "head" in at else pattern[:, at["query"]].mean(0)
+    assert words_of(one)[int(row.argmax())] == key
+    assert right(one, key) == key
+
+
+def test_the_encoder_gives_weight_to_later_tokens() -> None:
+    one = step("reader", "translator")
+    (pattern,) = tensors(one, f"encoder.layers.{asked(one)['layer']}.attn.pattern", target=target_of(one))
+    assert right(one, float(pattern.triu(1).sum(-1).mean())) == "more"
+
+
+def test_after_the_last_token_it_says_end() -> None:
+    one = step("end", "translator")
+    target = target_of(one)
+    assert int(probabilities(one, len(target), target=target).argmax()) == model_of(one).tokenizer.end_id
+    assert right(one, "END") == "END"
+
+
+# --- the glossary -----------------------------------------------------------------------------------------------------
+
+
+def test_the_glossary_explains_each_word_once_in_both_languages() -> None:
+    words = json.loads((STATIC / "learn/glossary/words.json").read_text("utf-8"))["words"]
+    assert len(words) >= 25
+    stations = names_in("../stations.js")
+    for language in ("en", "ja"):
+        forms = [form.lower() for one in words for form in [one[language]["word"], *one[language].get("also", [])]]
+        assert len(forms) == len(set(forms))
+        assert all(one[language]["says"].endswith("." if language == "en" else "。") for one in words)
+    assert all(one["station"] in stations for one in words)
+    japanese = "\n".join(one["ja"]["says"] + one["ja"]["word"] for one in words)
+    for word, others in WORDS.items():
+        if word != "ステップ {i}/{n}":
+            assert re.findall(others, japanese) == [], word
+
+
 # --- every lesson -----------------------------------------------------------------------------------------------------
 
 
@@ -228,7 +338,7 @@ def names_in(file: str) -> set[str]:
     """The names of an object literal that a module exports."""
     code = (STATIC / "learn/lesson" / file).read_text("utf-8")
     body = code[code.rindex("= {") + 3 : code.rindex("};")] if "= {" in code else ""
-    return set(re.findall(r"(?:^|[{,])\s*(\w+)(?=\s*[:,}]|\s*$)", body.split("/**")[0], re.MULTILINE))
+    return set(re.findall(r"(?:^|[{,])\s*(\w+)(?=\s*[:,}]|\s*$)", re.sub(r"/\*.*?\*/", "", body), re.MULTILINE))
 
 
 def texts(node: Any, path: str = "") -> list[tuple[str, str, str]]:
@@ -273,7 +383,7 @@ def test_a_lesson_says_the_words_that_the_page_says(name: str) -> None:
 def test_a_lesson_names_only_what_there_is(name: str) -> None:
     ids = [one["id"] for one in lesson(name)["steps"]]
     assert len(ids) == len(set(ids))
-    stations, anchors = names_in("stations.js"), names_in("anchors.js")
+    stations, anchors = names_in("../stations.js"), names_in("anchors.js")
     measures, figures = names_in("measures/index.js"), names_in("figures/index.js")
     for one in lesson(name)["steps"]:
         assert one["open"].get("station", "tokens") in stations

@@ -4,6 +4,8 @@ import { ApiError } from "./api.js";
 
 /**
  * @typedef {{en: string, ja: string}} Words  of a lesson: not in the catalogue, so that a lesson is one file
+ * @typedef {{word: string, also?: string[], says: string}} Said
+ * @typedef {{id: string, station: string, en: Said, ja: Said}} Word  of the glossary; `station`: a name of learn/stations.js
  * @typedef {{id: string, minutes: number, title: Words}} Line  of the list
  * @typedef {Object} Option
  * @property {string} [en] @property {string} [ja]
@@ -18,7 +20,7 @@ import { ApiError } from "./api.js";
  * @property {string} id @property {Words} title  its one claim
  * @property {{en: string[], ja: string[]}} words  paragraphs
  * @property {Words} [try]  the interaction
- * @property {Object<string, any>} open  fields of the state, and `station`: a name of learn/lesson/stations.js
+ * @property {Object<string, any>} open  fields of the state, and `station`: a name of learn/stations.js
  * @property {string[]} show  names of learn/lesson/anchors.js, or one `figure:<name>`
  * @property {Object<string, any>} [figure]  what the figure needs
  * @property {Question} question @property {Words} notes  for the speaker
@@ -29,7 +31,7 @@ import { ApiError } from "./api.js";
 
 /** @param {string} name @returns {Promise<any>} */
 async function file(name) {
-  const answer = await fetch(`/static/learn/lessons/${name}.json`).catch((error) => {
+  const answer = await fetch(`/static/learn/${name}.json`).catch((error) => {
     throw new ApiError({ code: "unreachable", message: String(error) });
   });
   if (answer.ok) return answer.json();
@@ -37,10 +39,13 @@ async function file(name) {
 }
 
 /** @returns {Promise<Line[]>} */
-export const lessons = async () => (await file("index")).lessons;
+export const lessons = async () => (await file("lessons/index")).lessons;
 
 /** @param {string} name @returns {Promise<Lesson>} */
 export function lesson(name) {
   const id = /^[a-z][a-z-]*$/.test(name) ? name : "none";
-  return file(id);
+  return file(`lessons/${id}`);
 }
+
+/** @returns {Promise<Word[]>} */
+export const glossary = async () => (await file("glossary/words")).words;

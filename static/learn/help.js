@@ -1,9 +1,11 @@
 /** The list of keys, and the keys that work everywhere: `/` goes to the sentence, `?` opens the list. */
 
-import { h, newId, replace } from "../ui/dom.js";
+import { lazy } from "../data/lazily.js";
+import { h, newId, replace, setText } from "../ui/dom.js";
+import { errorText } from "../ui/error_text.js";
 import { t } from "../ui/i18n.js";
 import { switchRow } from "../ui/switch_row.js";
-import { readingIsOn, setReading } from "./reading.js";
+import { bringWords, readingIsOn, setReading } from "./reading.js";
 
 /** @type {[string[], string][]} */
 const KEYS = [
@@ -15,19 +17,29 @@ const KEYS = [
   [["←", "→", "Home", "End"], "help.arrows_walk"],
   [["Shift", "←", "→"], "help.arrows_page"],
   [["←", "→", "Esc"], "help.arrows_tour"],
+  [["←", "→", "S", "Esc"], "help.lesson"],
   [["Esc"], "help.escape"],
   [["?"], "help.question"],
 ];
 
 /** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
-export function createHelp({ frame, ground, tour }) {
+export function createHelp(context) {
+  const { frame, ground, tour } = context;
   const dialog = /** @type {HTMLDialogElement} */ (frame.help);
   const close = h("button", { class: "btn", type: "button", on: { click: () => dialog.close() } }, t("help.close"));
   const title = h("h2", { id: newId("help-title") }, t("help.title"));
+  const words = h("div", { class: "word-list", dataset: { testid: "word-list" } });
+  const open = () => {
+    dialog.showModal();
+    drawWords(words, context);
+  };
   replace(
     dialog,
     h("div", { class: "bar" }, title, h("span", { class: "grow" }), close),
     h("div", { class: "help-more" }, readingRow(frame.root), tourButton(dialog, tour)),
+    h("h3", null, t("glossary.title")),
+    words,
+    h("h3", null, t("help.keys")),
     h(
       "dl",
       null,
@@ -46,9 +58,9 @@ export function createHelp({ frame, ground, tour }) {
     ),
   );
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close()); // a click outside the dialog
-  frame.header.help.addEventListener("click", () => dialog.showModal());
+  frame.header.help.addEventListener("click", open);
   ground.addEventListener("keydown", (event) =>
-    onKey(/** @type {KeyboardEvent} */ (event), dialog, frame.sentence.input),
+    onKey(/** @type {KeyboardEvent} */ (event), dialog, frame.sentence.input, open),
   );
   dialog.setAttribute("aria-labelledby", title.id);
   return () => {};
@@ -78,8 +90,22 @@ function tourButton(dialog, tour) {
   );
 }
 
-/** @param {KeyboardEvent} event @param {HTMLDialogElement} dialog @param {HTMLTextAreaElement} input  the sentence */
-function onKey(event, dialog, input) {
+/** The glossary. @param {HTMLElement} root @param {import("../page.js").Context} context */
+async function drawWords(root, context) {
+  if (root.hasChildNodes()) return;
+  try {
+    await bringWords(context);
+    await list.load();
+    await list.code?.drawList(root);
+  } catch (error) {
+    setText(root, errorText(error));
+  }
+}
+
+const list = lazy(() => import("./glossary/card.js"));
+
+/** @param {KeyboardEvent} event @param {HTMLDialogElement} dialog @param {HTMLTextAreaElement} input  the sentence @param {() => void} open */
+function onKey(event, dialog, input, open) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   const field = /** @type {HTMLElement} */ (event.target);
   if (field.matches?.("input:not([type=range]), textarea, select, [contenteditable]")) {
@@ -92,6 +118,6 @@ function onKey(event, dialog, input) {
     input.select();
   } else if (event.key === "?" && !dialog.open) {
     event.preventDefault();
-    dialog.showModal();
+    open();
   }
 }

@@ -3,7 +3,9 @@
  * `reading.<id>.what` and `reading.<id>.how` in the catalogue; no other code needs to know about them.
  */
 
-import { h, newId, setText, update } from "../ui/dom.js";
+import { lazy } from "../data/lazily.js";
+import { atLeast } from "../state/levels.js";
+import { h, newId, replace, setText, update } from "../ui/dom.js";
 import { integer } from "../ui/format.js";
 import { hasString, t } from "../ui/i18n.js";
 import { keepInMind, remembered } from "../ui/remembered.js";
@@ -25,15 +27,52 @@ export function setReading(root, on) {
   update(root, { "data-reading": on ? null : "off" });
 }
 
-/** Adds the notes of parts that are not panels. @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
-export function createReading({ frame: { root, side } }) {
+/** The words of the glossary, which are marked once they are here. */
+const glossary = lazy(() => import("./glossary/glossary.js"));
+const card = lazy(() => import("./glossary/card.js"));
+
+/** Adds the notes of parts that are not panels, and the glossary's card. @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
+export function createReading(context) {
+  const { root, side } = context.frame;
+  let asked = false;
   setReading(root, readingIsOn());
   const titled = Object.entries({ heads: side.headsTitle, masks: side.masksTitle }).map(([id, title]) => {
     const note = noteOf(id);
     title.after(note.node);
     return note;
   });
-  return (trace) => trace && titled.forEach((note) => note.show(trace.model));
+  return (trace, state) => {
+    if (!trace) return;
+    titled.forEach((note) => note.show(trace.model));
+    if (asked || root.dataset.state !== "ready" || !atLeast(state, "understand")) return;
+    asked = true;
+    bringWords(context);
+  };
+}
+
+/** Without the words, or the code for them, the texts stay as they are. @param {import("../page.js").Context} context */
+export async function bringWords(context) {
+  try {
+    await Promise.all([glossary.load(), card.load()]);
+    await glossary.code?.loadWords();
+  } catch {
+    return;
+  }
+  if (!withCard.has(context)) card.code?.createCard(context);
+  withCard.add(context);
+}
+
+/** The pages that have a card. @type {WeakSet<object>} */
+const withCard = new WeakSet();
+
+/** A text with the glossary's words marked, where there is room for them. @param {HTMLElement} root @param {string} text */
+function setMarked(root, text) {
+  if (root.dataset.text === text) return;
+  const looks = /** @type {HTMLElement|null} */ (root.closest(".page"))?.dataset.level === "look";
+  const nodes = looks ? [text] : (glossary.code?.mark(text) ?? [text]);
+  if (nodes.length === 1) return setText(root, text);
+  root.dataset.text = text;
+  replace(root, nodes);
 }
 
 /**
@@ -91,8 +130,8 @@ function noteOf(id) {
     node,
     show(model) {
       const vars = { vocab: integer(model.vocab_size) };
-      setText(what, t(`reading.${id}.what`, vars));
-      setText(how, t(`reading.${id}.how`, vars));
+      setMarked(what, t(`reading.${id}.what`, vars));
+      setMarked(how, t(`reading.${id}.how`, vars));
     },
   };
 }

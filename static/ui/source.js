@@ -6,12 +6,18 @@ import { h, replace } from "./dom.js";
 import { errorText } from "./error_text.js";
 import { t } from "./i18n.js";
 
-/** @param {Element} root @param {string[]} names  functions of `/api/source` */
+/**
+ * Draws them anew only if they are others; what is open stays open.
+ * @param {HTMLElement} root @param {string[]} names  functions of `/api/source`
+ */
 export function drawSources(root, names) {
+  if (root.dataset.names === names.join(" ")) return;
+  const open = root.querySelector("details")?.open ?? false;
+  root.dataset.names = names.join(" ");
   const body = h("div", { class: "source-body" });
   const details = h(
     "details",
-    { class: "source", dataset: { testid: "source" }, on: { toggle: () => details.open && fill(body, names) } },
+    { class: "source", open, dataset: { testid: "source" }, on: { toggle: () => details.open && fill(body, names) } },
     h("summary", null, t("source.title")),
     body,
   );

@@ -7,6 +7,7 @@ export const ANCHORS = {
   sentence: ({ sentence }) => sentence.element,
   river: ({ panels }) => panels.river,
   heads: ({ side }) => side.heads,
+  causal: ({ side }) => /** @type {HTMLElement} */ (side.masks.firstElementChild ?? side.masks),
   masks: ({ side }) => side.masks,
   station: ({ opened }) => opened,
   why: ({ panels }) => panels.inspector,

@@ -10,6 +10,8 @@ import { h, replace, setText } from "../../ui/dom.js";
 import { errorText } from "../../ui/error_text.js";
 import { t } from "../../ui/i18n.js";
 import { drawSources } from "../../ui/source.js";
+import { mark as markWords } from "../glossary/glossary.js";
+import { bringWords } from "../reading.js";
 import { ANCHORS, showOnly } from "./anchors.js";
 import { FIGURES } from "./figures/index.js";
 import { onKeys } from "./keys.js";
@@ -30,7 +32,8 @@ import { nodesOf, said } from "./words.js";
 export function createGuide(context, leave) {
   const { actions, frame, modelOf, declared, status, ground } = context;
   const { root } = frame;
-  const mark = (/** @type {string} */ text) => [text];
+  let marked = /** @type {Set<string>} */ (new Set());
+  const mark = (/** @type {string} */ text) => markWords(text, marked);
   const open = {
     lesson: /** @type {Lesson|null} */ (null),
     name: /** @type {string|null} */ (null),
@@ -48,6 +51,7 @@ export function createGuide(context, leave) {
     if (state.lesson !== open.name) {
       Object.assign(open, { name: state.lesson, lesson: null, n: 0 });
       try {
+        await bringWords(context);
         open.lesson = await retrying(() => fetchLesson(/** @type {string} */ (state.lesson)), {
           onWait: status.waiting,
         });
@@ -100,6 +104,7 @@ export function createGuide(context, leave) {
 
   /** @param {Lesson} lesson @param {Step} step @param {number} n */
   function drawStep(lesson, step, n) {
+    marked = new Set();
     setText(parts.count, `${said(lesson.title)} · ${n} / ${lesson.steps.length}`);
     replace(parts.title, nodesOf(said(step.title)));
     replace(

@@ -2,7 +2,7 @@
 
 import { freshOwn, mergedOwn } from "../../state/own.js";
 import { DEFAULTS } from "../../state/store.js";
-import { STATIONS } from "./stations.js";
+import { STATIONS } from "../stations.js";
 
 /**
  * @typedef {import("../../data/lessons.js").Step} Step  @typedef {import("../../state/store.js").Patch} Patch

@@ -6,11 +6,13 @@
 import { h, keepingFocus, newId, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { headTitle } from "../../ui/head_names.js";
 import { t } from "../../ui/i18n.js";
+import { drawSources } from "../../ui/source.js";
 import { drawBoard } from "./board.js";
 import { contextOf } from "./context.js";
 import { aboutStep, kindOf, stepName } from "./kinds.js";
 import { knownOf } from "./needs.js";
 import { own } from "./own.js";
+import { sourcesOf } from "./source.js";
 import { opening, openStep, stepsOf } from "./steps.js";
 import { buildSum } from "./sum.js";
 import { buildWalk, drawWalk } from "./walk.js";
@@ -26,6 +28,7 @@ const partsOf = perRoot((root) => {
     place: h("div"),
     formula: h("div", { class: "formula", dataset: { testid: "computation-formula" } }),
     about: h("p", { class: "dim about" }),
+    source: h("div"),
     leads: h("button", { class: "btn", type: "button", hidden: true, dataset: { testid: "walk-leads" } }),
     lacks: h("p", { class: "panel-lacks" }),
     list: h("div", { class: "computation-list" }),
@@ -44,6 +47,7 @@ const partsOf = perRoot((root) => {
     parts.place,
     parts.formula,
     parts.about,
+    parts.source,
     parts.leads,
     parts.lacks,
     parts.list,
@@ -81,6 +85,7 @@ function drawHeading(parts, context) {
   setText(parts.title, headTitle(model, { attention: trace.attention.id, layer, head }));
   const name = h("b", { class: "step-name" }, stepName(step.kind));
   replace(parts.formula, name, h("span", { class: "formulas" }, kindOf(step).formula(step, context)));
+  drawSources(parts.source, sourcesOf(step));
   const crossed = step.group === "cross_attn" && ["q", "k", "v"].includes(step.kind);
   setText(
     parts.about,

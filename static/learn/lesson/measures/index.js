@@ -7,7 +7,7 @@
  */
 
 import { crossed, differing, handed, looks, products, unscaled } from "./attention.js";
-import { padded, unmasked } from "./masks.js";
+import { forbidden, later, padded, unmasked } from "./masks.js";
 import { moved, sentences, swallowed, twins } from "./stream.js";
 import { cut, next, pieces, wrote } from "./text.js";
 
@@ -16,7 +16,9 @@ export const MEASURES = {
   crossed,
   cut,
   differing,
+  forbidden,
   handed,
+  later,
   looks,
   moved,
   next,

@@ -1,6 +1,6 @@
 /** Measures of the residual stream: what goes in, what moves, what a LayerNorm keeps. */
 
-import { attentionOf, placeOf, stackOf } from "../../../model/description.js";
+import { placeOf, stackOf } from "../../../model/description.js";
 import { number, power } from "../../../ui/format.js";
 import { cosine, rowOf } from "../live.js";
 
@@ -72,7 +72,7 @@ export async function alikeByDepth(live, others) {
   const names = depthsOf(live);
   const [own, ...rest] = await Promise.all([
     live.tensors(names),
-    ...others.map((text) => live.tensors(names, { input: { text } })),
+    ...others.map((text) => live.tensors(names, { input: { text } })), // under the same masks
   ]);
   return rest.map(({ tensors }) => names.map((name) => cosine(rowOf(own.tensors[name], 0), rowOf(tensors[name], 0))));
 }
@@ -107,6 +107,3 @@ function normalised(x, eps) {
   const variance = x.reduce((sum, one) => sum + (one - mean) ** 2, 0) / x.length;
   return Array.from(x, (one) => (one - mean) / Math.sqrt(variance + eps));
 }
-
-/** @param {Live} live */
-export const headsOf = ({ model }) => attentionOf(model);

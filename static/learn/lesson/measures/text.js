@@ -17,7 +17,8 @@ export async function pieces(live, { text }) {
 /** The model's first choice after a row. @type {Measure} */
 export async function next(live, { row = "last" }) {
   const { p, first } = await live.answer(row);
-  return { value: await live.nameOf(first), answer: await live.nameOf(first), p: percent(p[first]) };
+  const answer = first === live.model.special.end ? "END" : await live.nameOf(first);
+  return { value: answer, answer, p: percent(p[first]) };
 }
 
 /** The probability of the first choice when its row may not look at a key, in any layer or head. @type {Measure} */
