@@ -22,6 +22,7 @@ import { ApiError } from "./api.js";
  * @property {Words} [try]  the interaction
  * @property {Object<string, any>} open  fields of the state, and `station`: a name of learn/stations.js
  * @property {string[]} show  names of learn/lesson/anchors.js, or one `figure:<name>`
+ * @property {boolean} [tools]  whether an open station keeps its controls
  * @property {Object<string, any>} [figure]  what the figure needs
  * @property {Question} question @property {Words} notes  for the speaker
  * @property {Words & {measure?: string, with?: Object<string, any>}} [more]  for those who read papers; folded away

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from model.source import source
 from tests.browser.helpers import drawn, serious
 
 if TYPE_CHECKING:
@@ -105,3 +106,43 @@ def test_a_lesson_on_a_phone_in_japanese(open_page: "Callable[..., Page]") -> No
     page.keyboard.press("ArrowLeft")
     assert "(2.25, 1.50)" in (arrow.get_attribute("aria-valuetext") or "")
     arrive(page, "toy")
+
+
+def test_the_shorter_lessons(page: "Page") -> None:
+    for name in ("masks", "translator"):
+        page.goto(f"/?lesson={name}")
+        for step in steps(name):
+            arrive(page, step["id"])
+            in_view(page, step)
+            assert "{" not in answer(page), step["id"]
+            assert page.locator("[data-verdict=right]").count() == 1, step["id"]
+            page.locator(".lesson h1").focus()
+            page.keyboard.press("PageDown")
+        page.wait_for_selector(".lesson", state="detached")
+
+
+def test_a_word_of_the_glossary_leads_to_its_station(page: "Page") -> None:
+    page.goto("/?text=The cat sat.&level=understand")
+    drawn(page)
+    page.keyboard.press("?")
+    page.locator("[data-testid=word-list] [data-word=logit]").click()
+    card = page.get_by_test_id("word-card")
+    assert "Softmax turns all of them into probabilities" in card.inner_text()
+    assert serious(page, "dialog.help") == []
+    page.keyboard.press("Escape")
+    assert card.is_hidden()
+    assert page.locator("dialog.help").is_visible(), "Escape closes the card first"
+    page.locator("[data-testid=word-list] [data-word=logit]").click()
+    page.get_by_test_id("word-station").click()
+    page.wait_for_selector("[data-station=prediction]:not([hidden])")
+    page.locator(".reading [data-word]").first.wait_for()
+
+
+def test_a_formula_of_the_walk_shows_its_source(page: "Page") -> None:
+    page.goto("/?text=The cat sat.&view=computation&computation.step=attn.softmax")
+    page.wait_for_selector('body[data-state="ready"]')
+    page.get_by_test_id("source").locator("summary").click()
+    code = page.get_by_test_id("source").locator("pre")
+    code.wait_for()
+    assert code.inner_text().strip() == source("masked_softmax").code.strip()
+    assert "model/mechanisms/softmax.py" in page.get_by_test_id("source").inner_text()

@@ -72,6 +72,7 @@ export function createGuide(context, leave) {
       open.n = n;
       root.append(...own.filter(({ isConnected }) => !isConnected));
       root.classList.add("in-lesson");
+      root.classList.toggle("with-tools", step.tools === true);
       drawStep(lesson, step, n);
       // After this change has been drawn: it is inside the page's own redrawing.
       queueMicrotask(() => open.n === n && actions.set(patchOf(step, { lesson: lesson.id, n, declared })));
@@ -150,7 +151,7 @@ export function createGuide(context, leave) {
   function close() {
     if (!open.name) return;
     Object.assign(open, { lesson: null, name: null, n: 0, figure: "" });
-    root.classList.remove("in-lesson");
+    root.classList.remove("in-lesson", "with-tools");
     showOnly(root, []);
     for (const part of own) part.remove();
     dispatchEvent(new Event("resize")); // pictures have another width again
