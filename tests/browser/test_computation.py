@@ -302,3 +302,26 @@ def test_sums_hold_for_any_element(cases: dict[str, Case]) -> None:
     weight, bias = case.linear(f"{block}.ffn.w_2")
     made = x[f"{block}.ffn.post"].double() @ weight.double().T + bias.double()
     torch.testing.assert_close(made.float(), x[f"{block}.ffn.out"], rtol=1e-5, atol=1e-5)
+
+
+def test_the_walk_follows_one_dimension_to_the_end_and_play_shows_each_result(page: "Page") -> None:
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto("/?text=Tom+lost+his+red+ball&view=computation&layer=1&head=2&computation.step=attn.v")
+    summed = page.get_by_test_id("computation-sum")
+    page.wait_for_selector('body[data-state="ready"] [data-testid=computation-sum][data-col]')
+    dimension = int(summed.get_attribute("data-col") or "-1")
+    assert dimension // 32 == 2, "an element of the open head"
+    for step in ("heads", "scores", "scale", "mask", "softmax", "av", "concat", "wo", "residual"):
+        page.get_by_test_id("walk-next").click()
+        page.wait_for_selector(f'[data-step="attn.{step}"][aria-current=step]')
+        page.wait_for_selector('body[data-state="ready"] [data-panel=opened][aria-busy=false]')
+        if step in ("av", "concat", "wo", "residual"):
+            shown = dimension % 32 if step == "av" else dimension
+            page.wait_for_selector(f'[data-testid=computation-sum][data-col="{shown}"]')
+
+    page.get_by_test_id("walk-play").click()
+    page.wait_for_selector('[data-step="ffn.norm"][aria-current=step]')
+    page.wait_for_function("""() => {
+      const { top, bottom } = document.querySelector('[data-testid=computation-result]').getBoundingClientRect();
+      return top >= 0 && (bottom <= innerHeight || top <= 1);
+    }""")

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.warm
 
 TEXT = "abcabcabd"
 STATIONS = {"tokens", "embedding", "attention", "prediction"}
-STEPS = ["in.tokens", "in.embed", "attn.v", "attn.role-mask", "attn.role-share", "out.answer"]
+STEPS = ["in.tokens", "in.embed", "attn.v", "attn.role-mask", "attn.role-share", "attn.role-attn_out", "out.answer"]
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { choiceOf, chosenCell } from "../../static/stations/computation/choice.js";
+import { choiceOf, chosenCell, followed } from "../../static/stations/computation/choice.js";
 
 const D = 4;
 /** Two tokens, three heads of four columns; the largest is head 0's, the largest of head 2 is column 9. */
@@ -37,4 +37,26 @@ test("an FFN step explains the unit that the inspector explains", () => {
     assert.deepEqual(chosenCell(context(kind), units, state({ cell: [0, 9], ffnUnit: 10 })), [0, 10]);
     assert.equal(choiceOf(context(kind), units, [0, 3]).ffnUnit, 3);
   }
+});
+
+test("the same dimension is followed from one head to all heads and back", () => {
+  const alone = /** @type {any} */ ({
+    result: { matrix: { shape: [2, D], data: Float32Array.of(9, 0, 0, 0, 9, 0, 0, 0) } },
+  });
+  const z = { ...alone, rows: "query", cols: "feature" };
+  const of = (kind) => ({ ...context(kind), head: 2 });
+  assert.deepEqual(
+    chosenCell(of("av"), z, state({ cell: [0, 10] })),
+    [0, 2],
+    "column 10 of all is dimension 2 of head 2",
+  );
+  assert.deepEqual(chosenCell(of("concat"), projection(2), state({ cell: [0, 2] })), [0, 10]);
+});
+
+test("the next step follows a shown dimension, never a key or a unit", () => {
+  const picture = (cols) => /** @type {any} */ ({ cols });
+  const step = (kind) => /** @type {any} */ ({ kind });
+  assert.deepEqual(followed(picture("feature"), [0, 7], step("av")), { cell: [0, 7] });
+  assert.deepEqual(followed(picture("key"), [0, 7], step("softmax")), {});
+  assert.deepEqual(followed(picture("feature"), [0, 7], step("relu")), {});
 });

@@ -8,8 +8,9 @@ import { position } from "../../model/selection.js";
 /** The chosen element of the open query: the state's dimension, or else the largest. @param {Matrix} z */
 export function elementOf(state, trace, z) {
   const { query, key } = position(state, trace);
-  const asked = state.cell?.[1] ?? Infinity;
-  const dimension = asked < z.shape[1] ? asked : largest(rowIn(z, query));
+  const [asked, width] = [state.cell?.[1] ?? Infinity, z.shape[1]];
+  const own = Math.floor(asked / width) === state.head ? asked % width : asked; // chosen where all heads are side by side
+  const dimension = own < width ? own : largest(rowIn(z, query));
   return { query, key, dimension };
 }
 

@@ -17,16 +17,36 @@ const hasUnits = ({ kind }) => ["w1", "relu"].includes(kind);
  * @param {import("./context.js").Context} context @param {import("./product.js").Picture} picture
  * @param {import("../../state/store.js").State} state @returns {[number, number]}  column −1: the chosen answer is not among these
  */
-export function chosenCell({ query, key, answer, step }, { result: { matrix, band }, rows, cols, ids = [] }, state) {
+export function chosenCell(
+  { query, key, head, answer, step },
+  { result: { matrix, band }, rows, cols, ids = [] },
+  state,
+) {
   const row = rows === "query" ? query : rows === "key" ? key : 0;
   if (cols === "key") return [row, key];
   if (cols === "answer") return [row, answer === null ? 0 : ids.indexOf(answer)];
   const values = rowIn(matrix, row);
   if (hasUnits(step)) return [row, chosenUnit(state, values)];
   const [from, to] = band ?? [0, matrix.shape[1]]; // the open head's columns, if the matrix has all heads
-  const col = state.cell?.[1] ?? -1;
+  const col = inOpenHead(state.cell?.[1] ?? -1, from, to, head);
   return [row, col >= from && col < to ? col : from + largest(values.slice(from, to))];
 }
+
+/**
+ * The followed dimension among these columns: dimension 1 of head 7 is column 1 of that head alone, and column 225 where 8 heads of
+ * 32 are side by side.
+ * @param {number} col @param {number} from @param {number} to @param {number} head  the open one
+ */
+function inOpenHead(col, from, to, head) {
+  if (col >= 0 && col < to - from && from > 0) return from + col; // chosen in one head, shown among all
+  const width = to - from;
+  return from === 0 && col >= width && Math.floor(col / width) === head ? col % width : col;
+}
+
+/** What the next step follows: the shown column, where columns are dimensions. @param {import("./product.js").Picture} picture @param {[number, number]} cell @param {import("./steps.js").Step} step
+ * @returns {Partial<import("../../state/store.js").State>} */
+export const followed = ({ cols }, cell, step) =>
+  cols === "feature" && !hasUnits(step) && cell[1] >= 0 ? { cell } : {};
 
 /** A column of another head opens that head. @param {number} col @param {[number, number]} [band]  the open head's columns */
 const headAt = (col, [from, to] = [0, Infinity]) =>
@@ -39,7 +59,8 @@ export function choiceOf({ step }, { rows, cols, ids = [], result }, [row, col])
   const token = rows === "query" ? { query: row } : rows === "key" ? { key: row } : {};
   const other = { key: { key: col }, answer: { answer: ids[col] }, feature: {} }[cols];
   const unit = hasUnits(step) ? { ffnUnit: col } : {};
-  return { cell: [row, col], ...token, ...other, ...unit, ...headAt(col, result.band) };
+  const cell = cols === "feature" && !hasUnits(step) ? { cell: /** @type {[number, number]} */ ([row, col]) } : {};
+  return { ...cell, ...token, ...other, ...unit, ...headAt(col, result.band) };
 }
 
 /** "of ·fox 3, feature 17". @returns {(Node|string)[]} */

@@ -8,6 +8,7 @@ import { headTitle } from "../../ui/head_names.js";
 import { t } from "../../ui/i18n.js";
 import { drawSources } from "../../ui/source.js";
 import { drawBoard } from "./board.js";
+import { followed } from "./choice.js";
 import { contextOf } from "./context.js";
 import { aboutStep, kindOf, stepName } from "./kinds.js";
 import { knownOf } from "./needs.js";
@@ -69,14 +70,27 @@ export function draw(root, trace, state, actions) {
   drawHeading(parts, context);
   drawChoices(parts, context, state, actions);
   drawBody(parts, context, state, actions);
+  bringResult(parts);
   parts.walk.player.drawn();
   prefetch(steps, step, actions);
 }
 
 function walkOf(parts, actions) {
   if (parts.walk) return;
-  parts.walk = buildWalk(actions, (to) => actions.set({ ...opening(to), view: "computation" }));
+  parts.walk = buildWalk(actions, (to) => actions.set({ ...followedIn(parts), ...opening(to), view: "computation" }));
   replace(parts.place, parts.walk.controls, parts.walk.element);
+}
+
+/** The same dimension is explained to the end of the walk. */
+const followedIn = ({ board, picture }) =>
+  board && !picture.hidden ? followed(board.picture, board.cell, board.context.step) : {};
+
+/** Before Play goes on, what the step made has been in view. */
+function bringResult({ walk, board, list, picture }) {
+  if (!walk.player.playing) return;
+  const result = picture.hidden ? list : board.drawn[board.picture.mats.indexOf(board.picture.result)].frame;
+  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  result.scrollIntoView({ block: "nearest", behavior: calm ? "instant" : "smooth" });
 }
 
 /** The step's number, its formula, and a sentence. */

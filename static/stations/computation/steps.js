@@ -45,7 +45,8 @@ function kindsOf(attention) {
   const lone = ["scores", "mask", "pattern", "z"].filter((role) => has(attention, role) && !shows(kinds, role));
   const at = kinds.findIndex((kind) => ["av", "concat", "wo"].includes(kind));
   const more = [...lone, ...own].map((role) => `${ROLE}${role}`);
-  return kinds.toSpliced(at < 0 ? kinds.length : at, 0, ...more);
+  const out = has(attention, "attn_out") && !shows(kinds, "attn_out") ? [`${ROLE}attn_out`] : [];
+  return [...kinds.toSpliced(at < 0 ? kinds.length : at, 0, ...more), ...out];
 }
 
 /** A role without its own step gives the step its name. */
