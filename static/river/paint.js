@@ -98,6 +98,15 @@ function lensOf({ trace, told }) {
 /** What the lens' line is called. @param {Shown["trace"]} trace */
 const lensTitleOf = ({ classes }) => t(classes ? "river.so_far" : "river.next");
 
+/** Titles above the rows, what comes next below them, and the row of Watch below the heads. */
+const BESIDES = 120;
+
+/** For the rows: what the first screen leaves them. @param {HTMLCanvasElement} canvas @param {number} heads  the height for these */
+function roomFor(canvas, heads) {
+  const above = canvas.getBoundingClientRect().top + scrollY;
+  return Math.min(440, Math.max(240, innerHeight - above - heads - BESIDES));
+}
+
 /** The room that a window has for the picture. @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Board} board @returns {import("./layout.js").Frame} */
 export function frameOf(canvas, { told, trace, bars, heads, open, head }, width, { unfolded }) {
   const phone = width < PHONE;
@@ -114,13 +123,14 @@ export function frameOf(canvas, { told, trace, bars, heads, open, head }, width,
     [...unfolded].filter((one) => one.startsWith(`${stack} `)).map((one) => Number(one.slice(stack.length + 1))),
   );
   const last = told.rolled[0].river.layers - 1;
+  const headRoom = phone ? 196 : Math.min(300, Math.max(256, innerHeight * 0.33));
   return {
     ...{ width, labels, type, answers: bars.length, unfolded: opened },
-    room: head ? innerHeight * 0.3 : Math.min(440, Math.max(240, innerHeight * 0.44)),
+    room: head ? innerHeight * 0.3 : roomFor(canvas, phone ? 0 : headRoom),
     right: (phone ? 96 : 190) * type,
     fat: phone ? 36 : 44,
     heads: head ? [] : headsOf(trace, told, heads),
-    headRoom: phone ? 196 : Math.min(300, Math.max(256, innerHeight * 0.33)),
+    headRoom,
     open,
     only: phone ? (open ?? { stack: told.rolled[0].river.stack, layer: last }) : null,
   };

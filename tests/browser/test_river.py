@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.helpers import loaded, matrix_shown, serious, wait_for_run
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 pytestmark = pytest.mark.warm
 
@@ -344,6 +344,74 @@ def test_a_quiz_covers_what_it_would_tell(page: "Page") -> None:
     expect(page.get_by_test_id("river-says")).to_be_hidden()
     page.get_by_test_id("quiz-end").click()
     expect(page.get_by_test_id("river-says")).to_be_visible()
+
+
+def test_a_cut_holds_while_it_writes_on(page: "Page") -> None:
+    show(page)
+    measured(page)
+    page.mouse.click(*point_of(page, LOOK))
+    wait_for_run(page, "run.interventions?.length === 1")
+    expect(page.get_by_test_id("river-says")).to_contain_text("falls from")
+    page.get_by_test_id("river-next").click()
+    run = wait_for_run(page, "run.input?.token_ids?.length === 15")
+    assert run["interventions"] == without([LOOK])
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut in layer 5: red₂ no longer looks at ball.")
+    expect(page.get_by_test_id("river-restore")).to_be_visible()
+
+
+# --- what it cannot show ----------------------------------------------------------------------------------------------
+
+
+def test_a_long_text_folds_what_hardly_counts_and_unfolds_it(page: "Page") -> None:
+    words = "One day a boy and a girl went to the park with a red ball and a big dog and they had so much fun there . "
+    show(page, f"text={words * 9}")
+    state = """async (canvas) => {
+      const { bands: [{ rows, index, columns }] } = (await import('/static/river/board.js')).sceneOf(canvas);
+      const { left, top } = canvas.getBoundingClientRect();
+      const fold = rows.find(({ from, to }) => to - from > 1);
+      return [index.length, rows.length, fold && [left + columns[0].x0 - 30, top + fold.y, fold.to - fold.from]];
+    }"""
+    picture = page.get_by_test_id("river")
+    tokens, rows, (x, y, inside) = picture.evaluate(state)
+    assert tokens > 200
+    assert rows < tokens / 2
+    page.mouse.click(x, y)
+    assert picture.evaluate(state)[1] == rows + inside - 1
+
+
+@pytest.mark.cold
+def test_a_river_that_the_server_refuses_says_so_in_its_place(page: "Page", page_errors: list[str]) -> None:
+    error = {"code": "too_long", "message": "too long", "limit": 1, "what_to_do": "Shorten it."}
+    page.route("**/api/explain/route", lambda route: route.fulfill(status=422, json={"error": error}))
+    page.goto("/?river.shown=on&text=" + TEXT)
+    page.wait_for_selector('body[data-state="ready"]')
+    expect(page.locator('[data-panel="river"] .panel-lacks')).to_contain_text("Shorten the sentence.")
+    expect(page.get_by_test_id("token")).to_have_count(14)
+    assert all("422" in error for error in page_errors)
+    page_errors.clear()  # the browser's own report of the answer
+
+
+@pytest.mark.cold
+def test_a_model_that_cannot_be_cut_says_so(page: "Page") -> None:
+    def uncuttable(route: "Route") -> None:
+        answer = route.fetch()
+        model = answer.json()
+        model["description"]["can"]["effects"] = False
+        route.fulfill(response=answer, json=model)
+
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.route("**/api/models/*", uncuttable)
+    show(page)
+    expect(page.get_by_test_id("river-legend")).to_contain_text("Nothing can be cut here.")
+    page.mouse.click(*point_of(page, LOOK))
+    picture = page.get_by_test_id("river")
+    picture.focus()
+    picture.press("ArrowUp")
+    picture.press("Delete")
+    page.wait_for_selector('body[data-state="ready"]')
+    assert "interventions" not in page.url
+    assert not [url for url in asked if "/api/explain/effects" in url]
 
 
 # --- heads ------------------------------------------------------------------------------------------------------------
