@@ -1,5 +1,6 @@
 /** A head in the place of all heads: its matrix, and the arithmetic of one of its cells. */
 
+import { tokenLabel } from "../model/labels.js";
 import why from "../panels/inspector/inspector.js";
 import { drawWeights } from "../stations/query_key.js";
 import { h, perRoot } from "../ui/dom.js";
@@ -36,6 +37,14 @@ export function draw(root, now, back) {
   if (!detail?.overview) return;
   /** A chosen cell opens its arithmetic. @param {import("../state/store.js").Patch} patch */
   const set = (patch) => actions.set({ ...patch, ...own.patch({ depth: "cell" }) });
-  drawWeights(parts.matrix, trace, state, { ...actions, set }, { id: "river", title: t("matrix.weights"), detail });
+  const matrix = { id: "river", title: t("matrix.weights"), detail, rowLabels: writtenLabels(trace) };
+  drawWeights(parts.matrix, trace, state, { ...actions, set }, matrix);
   if (!parts.why.hidden) why.draw(parts.why, trace, asOfWeights(state), actions);
+}
+
+/** Rows of a translation by what they write: "車 ⇒ を買った". @param {Now["trace"]} trace */
+function writtenLabels({ queries: { side, tokens } }) {
+  if (side !== "target") return undefined;
+  const labels = tokens.map(tokenLabel);
+  return labels.map((label, row) => (row + 1 < labels.length ? `${label} ⇒ ${labels[row + 1]}` : label));
 }

@@ -66,7 +66,7 @@ export function drawSquare(root, trace, state, actions, own) {
     label: t("matrix.label", { what: own.title, of: headLabel(model, state), rows: shape[0], cols: shape[1] }),
     shape,
     forbidden: null,
-    rows: { ...rows, role: "q" },
+    rows: { ...rows, ...(own.rowLabels && { labels: own.rowLabels }), role: "q" },
     cols: { ...cols, role: "k" },
     hover: (row, col) => [`${rows.labels[row]} → ${cols.labels[col]}`, inWords(own.words(row, col))],
     describe: (row, col) => describeCell([rows.labels[row], row], [cols.labels[col], col], own.words(row, col)),
@@ -115,9 +115,9 @@ export function leakMargin(trace, detail) {
  * @param {HTMLElement} root @param {import("../data/model_trace.js").ModelTrace} trace @param {import("../state/store.js").State} state
  * @param {import("./index.js").Actions} actions
  * @param {{id: string, title: string, detail: Pick<import("../data/model_trace.js").Detail, "overview"|"mask">,
- *   margin?: import("../chart/matrix/matrix.js").Matrix["margin"]}} which
+ *   margin?: import("../chart/matrix/matrix.js").Matrix["margin"], rowLabels?: string[]}} which
  */
-export function drawWeights(root, trace, state, actions, { id, title, detail, margin }) {
+export function drawWeights(root, trace, state, actions, { id, title, detail, margin, rowLabels }) {
   const { mask, overview } = detail;
   const n = trace.keys.tokens.length;
   drawSquare(root, trace, state, actions, {
@@ -130,6 +130,7 @@ export function drawWeights(root, trace, state, actions, { id, title, detail, ma
     cellText: cellWeight,
     sums: true,
     margin,
+    rowLabels,
     words(query, key) {
       const reasons = mask.data[query * n + key];
       if (reasons === ABSENT) return ["matrix.reason.absent", {}];
