@@ -639,10 +639,12 @@ def test_a_failure_is_shown_in_the_menu(page: "Page", page_errors: list[str]) ->
 def test_on_a_phone(open_page: "Callable[..., Page]", file: Path) -> None:
     page = open_page(viewport={"width": 360, "height": 740})
     show(page)
+    page.get_by_test_id("more").click()
     page.get_by_test_id("export").click()
     box = page.get_by_test_id("export-panel").bounding_box() or {}
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 360
+    page.keyboard.press("Escape")
     page.keyboard.press("Escape")
     open_file(page, file)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360

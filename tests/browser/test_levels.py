@@ -179,6 +179,7 @@ def test_a_head_tapped_on_a_phone_shows_its_picture(open_page: "Callable[..., Pa
     page = open_page(viewport=PHONE, reduced_motion="reduce")
     opened(page, "understand")
     drawn(page)
+    page.get_by_test_id("head-label").wait_for()  # it comes last, and may move what is below the title
     page.locator('[data-testid="head"][data-layer="2"][data-head="3"]').click()
     page.wait_for_function("""() => {
       const { top } = document.querySelector('[data-panel=opened]').getBoundingClientRect();

@@ -249,7 +249,7 @@ def test_words_are_sums_of_keys_and_means_of_queries(page: "Page", model: checkp
 
 def test_bytes_of_a_character_are_one_group(page: "Page", model: checkpoint.Checkpoint) -> None:
     tokens = model.tokenizer.tokens(model.tokenizer.encode(BYTES))
-    open_lines(page, BYTES)
+    open_lines(page, BYTES, unit="tokens")
     frames = page.get_by_test_id("line-group")
     parts = {token.start for token in tokens if token.partial}
     assert parts, "this text has characters of several tokens"
