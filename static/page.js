@@ -49,10 +49,10 @@ import { createChanges } from "./shell/changes.js";
 import { createExamples } from "./shell/examples.js";
 import { createFileMode } from "./shell/file_mode.js";
 import { buildFrame } from "./shell/frame.js";
+import { createFullScreen } from "./shell/full_screen.js";
 import { createHeader } from "./shell/header.js";
 import { createLevels } from "./shell/level_switch.js";
 import { createOpen } from "./shell/open.js";
-import { createOpened } from "./shell/opened_panel.js";
 import { createPanels } from "./shell/panels.js";
 import { createRibbon } from "./shell/ribbon.js";
 import { createSentence } from "./shell/sentence/sentence.js";
@@ -80,7 +80,7 @@ const CONTROLS = [
   ({ frame, actions, modelOf }) => createMasks(frame.side.masks, actions, modelOf),
   createTour,
   createLessons,
-  createOpened,
+  createFullScreen,
   createHelp,
   createQuiz,
   createReading,

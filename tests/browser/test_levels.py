@@ -173,16 +173,3 @@ def test_japanese_in_bytes_is_shown_by_character(open_page: "Callable[..., Page]
     page.locator("[data-matrix=weights-characters]").wait_for()
     page.get_by_test_id("groups-tokens").click()
     page.locator("[data-matrix=weights]").wait_for()
-
-
-def test_a_head_tapped_on_a_phone_shows_its_picture(open_page: "Callable[..., Page]") -> None:
-    page = open_page(viewport=PHONE, reduced_motion="reduce")
-    opened(page, "understand")
-    drawn(page)
-    page.get_by_test_id("head-label").wait_for()  # it comes last, and may move what is below the title
-    page.locator('[data-testid="head"][data-layer="2"][data-head="3"]').click()
-    page.wait_for_function("""() => {
-      const { top } = document.querySelector('[data-panel=opened]').getBoundingClientRect();
-      return Math.abs(top) < innerHeight / 4;
-    }""")
-    assert page.get_by_test_id("opened-title").inner_text() == "Layer 2 · Head 3"

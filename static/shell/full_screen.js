@@ -1,42 +1,13 @@
-/** The opened panel: alone on the screen, and in view when a head is clicked. */
+/** The opened panel alone on the screen, for a class. */
 
-import { sameValue } from "../state/own.js";
 import { h, svg, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 
-/** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
-export function createOpened({ actions, frame: { opened, side }, ground }) {
-  addFullScreen(opened, ground);
-  revealHead(opened, side.heads, actions);
-  return () => {};
-}
-
 /**
- * A head that is clicked opens in another place of the page: that place comes into view. The arrow keys leave the page where it is.
- * @param {HTMLElement} opened @param {HTMLElement} heads @param {import("../stations/index.js").Actions} actions
+ * A button: the browser's full screen, or else all of its window. Escape leaves.
+ * @param {import("../page.js").Context} context @returns {import("../page.js").Draw}
  */
-function revealHead(opened, heads, actions) {
-  const head = () => {
-    const { attention, layer, head } = actions.get();
-    return [attention, layer, head];
-  };
-  /** @type {ReturnType<typeof head>} */
-  let before = head();
-  heads.addEventListener("pointerdown", () => {
-    before = head();
-  });
-  heads.addEventListener("click", () => {
-    const { top } = opened.getBoundingClientRect();
-    if (sameValue(before, head()) || (top > -2 && top < innerHeight / 2)) return;
-    opened.scrollIntoView({ block: "start" });
-  });
-}
-
-/**
- * A button that shows it alone on the screen, for a class: the browser's full screen, or else all of its window. Escape leaves.
- * @param {HTMLElement} opened @param {EventTarget} ground
- */
-function addFullScreen(opened, ground) {
+export function createFullScreen({ frame: { opened }, ground }) {
   const button = h(
     "button",
     { class: "btn icon full-button", type: "button", dataset: { testid: "full-screen" }, on: { click: toggle } },
@@ -73,6 +44,7 @@ function addFullScreen(opened, ground) {
     if (key === "Escape" && !defaultPrevented && opened.classList.contains("full")) leave();
   });
   show();
+  return () => {};
 }
 
 /** Four corners. */
