@@ -33,7 +33,16 @@ export function buildParts({ go, leave, notes: toggleNotes, print }) {
   });
   const said = h("p", { class: "sr-only", "aria-live": "polite" });
   const head = h("div", { class: "lesson-head" }, count, close);
-  const told = h("div", { class: "lesson-told" }, title, words, trying, more, source, notes);
+  const told = h(
+    "div",
+    { class: "lesson-told", tabindex: 0, role: "group", "aria-labelledby": title.id },
+    title,
+    words,
+    trying,
+    more,
+    source,
+    notes,
+  );
   const attrs = { class: "lesson", "aria-labelledby": title.id, dataset: { testid: "lesson" } };
   const text = h("section", attrs, head, told, question, said);
   const dots = h("nav", { class: "lesson-dots", "aria-label": t("lesson.steps") });
