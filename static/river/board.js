@@ -29,7 +29,7 @@ import { showTip } from "./tip.js";
  * @property {() => boolean} back  one step out; false: this is the whole model
  * @property {(layer: import("./own.js").Open|null) => void} zoom  opens a layer, or closes it; null: closes any
  * @property {(what: Line|import("./layout.js").Bead) => string[]} tell  a line, or an FFN, in words
- * @property {(line: Line|null) => void} measure  what its cut does, if nobody knows yet
+ * @property {(line: Line|null) => void} measure  what its cut does, unless that is measured already
  * @property {(scene: Scene, place: Place) => string} read  a place in words
  * @typedef {ReturnType<typeof emptyBoard>} Board
  */
