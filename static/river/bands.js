@@ -9,7 +9,7 @@ import { foldsOf, labelledRows, rowIndex, rowsOf } from "./rows.js";
  */
 
 /** From one row to the next: room for a label, unless there are many rows. */
-const [LEAST_PITCH, LABELLED_PITCH, MOST_PITCH] = [5, 15.5, 25];
+const [LEAST_PITCH, LABELLED_PITCH, MOST_PITCH] = [5, 16.5, 25];
 
 /** All rows together need not be higher than this for their labels. */
 const ENOUGH = 560;

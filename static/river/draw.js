@@ -3,7 +3,7 @@
 import { drawHeads, drawHeadWords, drawLens } from "./draw_heads.js";
 import { bend, drawRivers, stroke } from "./draw_lines.js";
 import { drawStrip } from "./draw_strip.js";
-import { drawAnswers, drawLabels, NARROW, write } from "./draw_words.js";
+import { drawAnswers, drawLabels, write } from "./draw_words.js";
 
 /**
  * @typedef {import("./layout.js").Scene} Scene  @typedef {import("./layout.js").Band} Band  @typedef {import("./lines.js").Line} Line
@@ -75,8 +75,9 @@ function drawGrid(pen, band, { bands, height, only }, look) {
   write(pen, look, { size: 13, colour: look.colours.dim });
   columns.forEach(({ x0, x1 }, layer) => {
     if (x0 === x1) return;
-    const narrow = x1 - x0 < NARROW * look.type;
-    pen.fillText(look.title(band, layer, narrow), x0 + (narrow ? 4 : 8), top - 12 * look.type);
+    const whole = look.title(band, layer, false);
+    const narrow = pen.measureText(whole).width + 10 > x1 - x0;
+    pen.fillText(narrow ? look.title(band, layer, true) : whole, x0 + (narrow ? 4 : 8), top - 12 * look.type);
   });
 }
 

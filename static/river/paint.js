@@ -98,6 +98,9 @@ function lensOf({ trace, told }) {
 /** What the lens' line is called. @param {Shown["trace"]} trace */
 const lensTitleOf = ({ classes }) => t(classes ? "river.so_far" : "river.next");
 
+/** Of the rows, where a page is scrolled anyway. */
+const ROOM_ON_PHONE = 330;
+
 /** Titles above the rows, what comes next below them, and the row of Watch below the heads. */
 const BESIDES = 120;
 
@@ -126,7 +129,7 @@ export function frameOf(canvas, { told, trace, bars, heads, open, head }, width,
   const headRoom = phone ? 196 : Math.min(300, Math.max(256, innerHeight * 0.33));
   return {
     ...{ width, labels, type, answers: bars.length, unfolded: opened },
-    room: head ? innerHeight * 0.3 : roomFor(canvas, phone ? 0 : headRoom),
+    room: head ? innerHeight * 0.3 : phone ? ROOM_ON_PHONE : roomFor(canvas, headRoom),
     right: (phone ? 96 : 190) * type,
     fat: phone ? 36 : 44,
     heads: head ? [] : headsOf(trace, told, heads),
