@@ -287,14 +287,13 @@ def test_another_target_leaves_the_encoder_to_compare(page: "Page", translator: 
     assert page.locator("[data-testid=leak-row]:visible, [data-matrix=difference]:visible").count() == 0
 
 
-@pytest.mark.cold  # a link is fitted to its model only when the page loads
 def test_an_encoder_has_classes_and_no_next_token(page: "Page", classifier: checkpoint.Checkpoint) -> None:
-    open_at(page, classifier, view="prediction")
+    open_at(page, classifier)
     switch = page.get_by_test_id("switch-causal")
     assert switch.get_attribute("aria-checked") == "false"
     assert page.get_by_test_id("token").first.inner_text().split()[0] == "[CLS]"
     assert page.locator("[data-panel=classes]").is_visible()
-    for gone in ("[data-panel=next_token]", "[data-panel=generation]", "[data-testid=station][data-view=prediction]"):
+    for gone in ("[data-panel=next_token]", "[data-panel=generation]"):
         assert page.locator(gone).is_hidden()
     tap = f"layers.{LAYER}.attn.pattern"
     torch.testing.assert_close(
