@@ -2,9 +2,8 @@
 
 import { h, perRoot, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
-import { TABS } from "./code.js";
 import { own } from "./own.js";
-import { tabOf, tabsOf } from "./tabs.js";
+import { TABS, tabOf, tabsOf } from "./tabs.js";
 
 const NAMES = /** @type {const} */ (["token", "layers"]);
 

@@ -2,9 +2,8 @@
 
 import { lazily } from "../../data/lazily.js";
 import { predictsTokens } from "../../model/description.js";
-import { TABS } from "./code.js";
 import { own } from "./own.js";
-import { tabOf, tabsOf } from "./tabs.js";
+import { TABS, tabOf, tabsOf } from "./tabs.js";
 
 const frame = lazily(() => import("./draw.js"));
 

@@ -1,5 +1,6 @@
 /** The two tabs: the probabilities of the next token, and the answer by layer. No DOM. */
 
+import { lazily } from "../../data/lazily.js";
 import { can, fillsGaps, predictsTokens } from "../../model/description.js";
 import { own } from "./own.js";
 
@@ -16,3 +17,9 @@ export function tabOf(state, model) {
   const { tab } = own.of(state);
   return tabsOf(model).includes(tab) ? tab : (tabsOf(model)[0] ?? tab);
 }
+
+/** Each tab's code is loaded when it is first shown. */
+export const TABS = {
+  token: lazily(() => import("./token.js")),
+  layers: lazily(() => import("./layers/draw.js")),
+};
