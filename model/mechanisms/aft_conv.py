@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import torch
 from torch import Tensor, nn
 
-from model.mechanisms.aft import ROLES, AttentionFree
+from model.mechanisms.attention_free import ROLES, AttentionFree
 from model.mechanisms.distances import apart
 from model.mechanisms.mixer import Identity, Parameter
 from model.taps import Tap

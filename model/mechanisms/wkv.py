@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from model import masks
-from model.mechanisms.aft import ROLES, AttentionFree
+from model.mechanisms.attention_free import ROLES, AttentionFree
 from model.mechanisms.distances import apart
 from model.mechanisms.folded import Folded
 from model.mechanisms.mixer import Identity, MixerDescription, Parameter

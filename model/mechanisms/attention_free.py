@@ -1,0 +1,196 @@
+"""Attention Free Transformers (Zhai et al. 2021): no QKᵀ. Each feature takes its own weighted mean of the values, and
+the query only gates the result.
+
+    Y_t = σ(q_t) ⊙ Σ_i exp(w_ti + k_i) ⊙ v_i / Σ_i exp(w_ti + k_i)        (equation 2), sums over allowed i
+
+The forms differ in w, the position bias: `AftFull`, `AftLocal` and `AftSimple` are in `aft.py`, `AftConv` in
+`aft_conv.py`. The same sum with a bias that decays is RWKV's (`wkv.py`).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from model import masks
+from model.mechanisms.folded import Folded
+from model.mechanisms.mixer import Identity, Mixer, MixerDescription, Parameter
+from model.mechanisms.sums import factored_mean, feature_weights
+from model.taps import Tap
+
+if TYPE_CHECKING:
+    from model.config import ModelConfig
+
+ROLES = {
+    "q": "head position d_head",
+    "k": "head position d_head",
+    "v": "head position d_head",
+    "position_bias": "query key",
+    "mask": "head query key",
+    "weights": "head query key d_head",
+    "mean_weights": "head query key",
+    "numerator": "head position d_head",
+    "denominator": "head position d_head",
+    "mixed": "head position d_head",
+    "gate": "head position d_head",
+    "z": "head position d_head",
+    "attn_out": "position d_model",
+}
+BY_KEY = ("k", "v", "position_bias", "mask", "weights", "mean_weights")
+"""Roles that show every key: a cache that sums keys up cannot give them."""
+
+
+class AttentionFree(Mixer):
+    """What all forms share. Features are shown in n_head groups of d_head, so that a group looks like a head; each
+    feature has its own weights all the same.
+
+    `numerator` and `denominator` are the two sums divided by exp(max_i (w_ti + k_i)), the largest allowed term of each
+    query and feature, which keeps them finite; `mixed` is their quotient and `z` the gated one. `mean_weights` is a
+    mean of `weights` over the features of a group: it describes them, and nothing is computed from it.
+    """
+
+    roles: ClassVar[Mapping[str, str]] = ROLES
+    overview: ClassVar[str] = "mean_weights"
+    factored = False  # the product form, for training: `fuse`
+    q: Tap
+    k: Tap
+    v: Tap
+    position_bias: Tap
+    mask: Tap
+    weights: Tap
+    mean_weights: Tap
+    numerator: Tap
+    denominator: Tap
+    mixed: Tap
+    gate: Tap
+    z: Tap
+    attn_out: Tap
+
+    def __init__(self, d_model: int, n_head: int) -> None:
+        super().__init__()
+        self.n_head = n_head
+        self.w_q, self.w_k, self.w_v, self.w_o = (nn.Linear(d_model, d_model) for _ in range(4))
+        for role, dims in self.roles.items():
+            setattr(self, role, Tap(dims))
+
+    @abstractmethod
+    def bias(self, query_positions: Tensor, key_positions: Tensor) -> Tensor | None:
+        """w_ti [1|batch 1|head query key], for position ids [1|batch query|key]; None: zero everywhere."""
+
+    @classmethod
+    def describe(cls, config: ModelConfig) -> MixerDescription:
+        return MixerDescription(
+            cls.roles,
+            cls.parameters_by_role(),
+            overview=cls.overview,
+            n_head=config.n_head,
+            n_kv_head=config.n_head,
+            d_head=config.d_head,
+            identities=cls.identities(),
+            hands_over=("v", "weights", "gate", "w_o"),
+        )
+
+    @classmethod
+    def parameters_by_role(cls) -> dict[str, Parameter]:
+        square = {f"w_{x}": Parameter(f"w_{x}.weight", "d_model d_model") for x in "qkvo"}
+        return square | {f"b_{x}": Parameter(f"w_{x}.bias", "d_model") for x in "qkvo"}
+
+    @classmethod
+    def identities(cls) -> tuple[Identity, ...]:
+        logits = tuple(role for role in ("position_bias", "k", "mask") if role in cls.roles)
+        return (
+            Identity("feature_softmax", logits, "weights"),
+            Identity("feature_mean", ("weights",), "mean_weights"),
+            Identity("feature_sum", ("weights", "v"), "mixed"),
+            Identity("quotient", ("numerator", "denominator"), "mixed"),
+            Identity("product", ("gate", "mixed"), "z"),
+        )
+
+    @staticmethod
+    def handed_over(of: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """Feature by feature: the gated weight, and v times the feature's row of W^O. b_O belongs to no key."""
+        gated = of["weights"] * of["gate"][:, :, None]  # head query key d_head
+        weights = gated.permute(0, 3, 1, 2).flatten(0, 1)  # feature query key
+        v = of["v"].permute(0, 2, 1).flatten(0, 1)  # feature key
+        return weights, v[..., None] * of["w_o"].T[:, None]
+
+    def writers(self) -> Iterator[nn.Linear]:
+        yield self.w_o
+
+    def fuse(self, seq_len: int | None = None) -> None:
+        self.factored = True
+
+    def reaches(self) -> int | None:
+        """From which distance on w is 0, so that a cache may add those keys up; None: never."""
+        return None
+
+    def new_cache(self) -> Folded:
+        return Folded(self.reaches())
+
+    def forward(
+        self,
+        x_query: Tensor,
+        x_key_value: Tensor,
+        mask: Tensor,
+        query_positions: Tensor,
+        key_positions: Tensor,
+        is_pad: Tensor | None = None,
+        cache: Folded | None = None,  # type: ignore[override]
+    ) -> Tensor:
+        q = self.q(self.split(self.w_q(x_query)))  # batch head query d_head
+        k, v, places = self.split(self.w_k(x_key_value)), self.split(self.w_v(x_key_value)), key_positions[..., None]
+        if cache is not None:
+            every_key = x_query is not x_key_value or any(tap.wanted for tap in self.taps_by_key())
+            k, v, places, mask = cache.attend(k, v, places, mask, every_key)
+        k, v = self.see_features(self.k, k), self.v(v)  # batch head key d_head
+        w = self.bias(query_positions, places[..., 0])
+        w = w if w is None else self.see_bias(w)
+        mixed = self.mixed(self.mix(k, v, w, self.see_mask(mask)))
+        z = self.z(self.gate(q.sigmoid()) * mixed)  # batch head query d_head
+        return self.attn_out(self.w_o(z.transpose(1, 2).flatten(-2)))  # type: ignore[no-any-return]
+
+    def mix(self, k: Tensor, v: Tensor, w: Tensor | None, mask: Tensor) -> Tensor:
+        """Σ_i exp(w_ti + k_i) ⊙ v_i / Σ_i exp(w_ti + k_i) [batch head query d_head]; zeros without an allowed key."""
+        allowed = masks.allowed(mask)
+        if self.factored:
+            return factored_mean(k, v, w, allowed)
+        return self.average(k[:, :, None] if w is None else k[:, :, None] + w[..., None], v, allowed)
+
+    def average(self, logits: Tensor, v: Tensor, allowed: Tensor) -> Tensor:
+        """The exact form with its taps, of logits [batch head 1|query key 1|d_head]."""
+        weights, top, sums = feature_weights(logits, allowed)
+        weights = self.see_features(self.weights, weights)
+        self.see_means(weights)
+        numerator = self.numerator((top * v[:, :, None]).sum(-2))
+        denominator = self.see_features(self.denominator, sums)
+        if self.weights.edited:
+            return (weights * v[:, :, None]).sum(-2)
+        return numerator / denominator.clamp(min=torch.finfo(sums.dtype).tiny)  # type: ignore[no-any-return]
+
+    def see_features(self, tap: Tap, x: Tensor) -> Tensor:
+        """Visit a tap with a number for each feature, the last dimension of `x`."""
+        return tap(x)  # type: ignore[no-any-return]
+
+    def see_means(self, weights: Tensor) -> None:
+        if self.mean_weights.wanted:
+            self.mean_weights(weights.mean(-1))
+
+    def see_mask(self, mask: Tensor) -> Tensor:
+        """The mask of reasons as it is recorded, the same for all groups unless an edit changed one."""
+        seen: Tensor = self.mask(mask.expand(-1, self.n_head, -1, -1))
+        return seen if self.mask.edited else mask
+
+    def see_bias(self, w: Tensor) -> Tensor:
+        return self.position_bias(w[:, 0])[:, None]  # type: ignore[no-any-return]
+
+    def taps_by_key(self) -> Iterator[Tap]:
+        return (getattr(self, role) for role in BY_KEY if role in self.roles)
+
+    def split(self, x: Tensor) -> Tensor:
+        """[batch position feature] → [batch head position d_head]"""
+        batch, position, feature = x.shape
+        return x.view(batch, position, self.n_head, feature // self.n_head).transpose(1, 2)
