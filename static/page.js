@@ -123,7 +123,9 @@ export function mount(root, store, { models, examples, address, early = null }) 
     isLoading: () => status.now() === "loading",
     learn: traces.learn,
     predict: traces.prediction,
-    soon: (patches) => loader.soon(store.get(), needsAfter(patches)),
+    soon: async (patches) => {
+      if (!isEmpty(store.get())) await loader.soon(store.get(), needsAfter(patches)); // it may have become empty meanwhile
+    },
     t,
   };
   const panels = createPanels(VIEWS, SIDE, actions, traces.model, frame, placeReading);
