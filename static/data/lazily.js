@@ -44,6 +44,24 @@ export function lazy(bring) {
 }
 
 /**
+ * `run`, once: its answer is kept, also while it is awaited; after a failure the next call runs it again.
+ * @template T
+ * @param {() => Promise<T>} run
+ * @returns {() => Promise<T>}
+ */
+export function once(run) {
+  /** @type {Promise<T>|null} */
+  let asked = null;
+  return () => {
+    asked ??= run().catch((error) => {
+      asked = null;
+      throw error;
+    });
+    return asked;
+  };
+}
+
+/**
  * Browsers do not tell a server that is away from a mistake in a file: only the server can.
  * @param {unknown} error
  * @returns {Promise<never>}

@@ -1,6 +1,6 @@
 /** The list of keys, and the keys that work everywhere: `/` goes to the sentence, `?` opens the list. */
 
-import { lazy } from "../data/lazily.js";
+import { lazy, once } from "../data/lazily.js";
 import { h, newId, replace, setText } from "../ui/dom.js";
 import { errorText } from "../ui/error_text.js";
 import { t } from "../ui/i18n.js";
@@ -29,9 +29,10 @@ export function createHelp(context) {
   const close = h("button", { class: "btn", type: "button", on: { click: () => dialog.close() } }, t("help.close"));
   const title = h("h2", { id: newId("help-title") }, t("help.title"));
   const words = h("div", { class: "word-list", dataset: { testid: "word-list" } });
+  const listed = once(() => drawWords(words, context));
   const open = () => {
     dialog.showModal();
-    drawWords(words, context);
+    listed().catch((error) => setText(words, errorText(error)));
   };
   replace(
     dialog,
@@ -92,14 +93,9 @@ function tourButton(dialog, tour) {
 
 /** The glossary. @param {HTMLElement} root @param {import("../page.js").Context} context */
 async function drawWords(root, context) {
-  if (root.hasChildNodes()) return;
-  try {
-    await bringWords(context);
-    await list.load();
-    await list.code?.drawList(root);
-  } catch (error) {
-    setText(root, errorText(error));
-  }
+  await bringWords(context);
+  await list.load();
+  await list.code?.drawList(root);
 }
 
 const list = lazy(() => import("./glossary/card.js"));

@@ -11,7 +11,7 @@ export const STATIONS = {
   av: { view: "av" },
   ffn: { view: "ffn" },
   residual: { view: "residual" },
-  lens: { view: "lens" },
-  prediction: { view: "prediction" },
+  lens: { view: "prediction", own: { prediction: { tab: "layers" } } },
+  prediction: { view: "prediction", own: { prediction: { tab: "token" } } },
   computation: { view: "computation" },
 };

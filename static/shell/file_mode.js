@@ -29,6 +29,9 @@ const VIEWING = [
   "lang",
 ];
 
+/** A file closes an open lesson: its steps need the server. */
+const NO_LESSON = { lesson: null, lessonStep: 1 };
+
 /**
  * @param {ReturnType<typeof import("../state/store.js").createStore>} store
  * @param {{load: (name: string) => Promise<any>, open: (buffer: ArrayBuffer, name: string) => {key: string, meta: any, model: any}}} sources
@@ -46,7 +49,7 @@ export function createFileMode(store, sources) {
       if (name !== null) await sources.load(name).catch(() => {}); // reading it then reports what is missing
       const { key, meta, model } = sources.open(buffer, file.name);
       const state = store.get();
-      if (state.file === null) before = state;
+      if (state.file === null) before = { ...state, ...NO_LESSON };
       store.set({
         ...{
           text: "",
@@ -58,6 +61,7 @@ export function createFileMode(store, sources) {
           key: null,
           compare: false,
         },
+        ...NO_LESSON,
         ...switchesOf(meta, model),
         attention: null,
         layer: Math.min(state.layer, sizesOf(model).layers - 1),

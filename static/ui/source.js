@@ -1,6 +1,7 @@
 /** The lines of the model's own code for a formula: fetched from the server that runs them, when they are opened. */
 
 import * as api from "../data/api.js";
+import { once } from "../data/lazily.js";
 import { retrying } from "../data/retry.js";
 import { h, replace } from "./dom.js";
 import { errorText } from "./error_text.js";
@@ -15,9 +16,11 @@ export function drawSources(root, names) {
   const open = root.querySelector("details")?.open ?? false;
   root.dataset.names = names.join(" ");
   const body = h("div", { class: "source-body" });
+  const filled = once(() => fill(body, names));
+  const fillOpen = () => details.open && filled().catch((error) => replace(body, errorText(error)));
   const details = h(
     "details",
-    { class: "source", open, dataset: { testid: "source" }, on: { toggle: () => details.open && fill(body, names) } },
+    { class: "source", open, dataset: { testid: "source" }, on: { toggle: fillOpen } },
     h("summary", null, t("source.title")),
     body,
   );
@@ -26,15 +29,10 @@ export function drawSources(root, names) {
 
 /** @param {HTMLElement} body @param {string[]} names */
 async function fill(body, names) {
-  if (body.hasChildNodes()) return;
-  try {
-    replace(
-      body,
-      await Promise.all(names.map(async (name) => figureOf(await retrying(() => api.source(name), { tries: 3 })))),
-    );
-  } catch (error) {
-    replace(body, errorText(error));
-  }
+  replace(
+    body,
+    await Promise.all(names.map(async (name) => figureOf(await retrying(() => api.source(name), { tries: 3 })))),
+  );
 }
 
 /** @param {Awaited<ReturnType<typeof api.source>>} source */

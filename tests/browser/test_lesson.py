@@ -9,7 +9,7 @@ from model.source import source
 from tests.browser.helpers import drawn, serious
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 FOLDER = Path(__file__).parent.parent.parent / "static/learn/lessons"
 
@@ -70,6 +70,10 @@ def test_twelve_steps_with_the_arrow_keys(open_page: "Callable[..., Page]") -> N
     page.keyboard.press("ArrowLeft")
     arrive(page, steps("attention")[10]["id"])
     page.wait_for_url("**/?lesson=attention&step=11")
+    page.evaluate("window.same = true")
+    page.locator(".lesson-dots a").nth(2).click()
+    arrive(page, steps("attention")[2]["id"])
+    assert page.evaluate("window.same"), "a dot does not load the page again"
 
 
 def test_escape_returns_to_what_was_open(page: "Page") -> None:
@@ -87,6 +91,18 @@ def test_escape_returns_to_what_was_open(page: "Page") -> None:
     page.locator(".lesson h1").focus()
     page.keyboard.press("s")
     assert page.get_by_test_id("lesson-speaker").is_visible()
+    page.keyboard.press("ArrowRight")
+    arrive(page, "tokens")
+    late: list[Route] = []
+    page.route("**/api/tokenize", lambda route: late.append(route), times=1)  # noqa: PLW0108  playwright marks it
+    with page.expect_request("**/api/tokenize"):
+        page.get_by_test_id("lesson-reveal").click()
+    page.get_by_test_id("lesson-next").click()
+    arrive(page, "vectors")
+    with page.expect_response("**/api/tokenize"):
+        late[0].continue_()
+    page.wait_for_function("() => true")  # a frame later
+    assert page.get_by_test_id("lesson-option").first.is_visible(), "an answer belongs to its own question"
     page.keyboard.press("Escape")
     page.wait_for_selector(".lesson", state="detached")
     page.wait_for_function("address => location.href === address", arg=address)
@@ -134,6 +150,7 @@ def test_a_word_of_the_glossary_leads_to_its_station(page: "Page") -> None:
     page.locator("[data-testid=word-list] [data-word=logit]").click()
     page.get_by_test_id("word-station").click()
     page.wait_for_selector("[data-station=prediction]:not([hidden])")
+    assert page.locator("body").get_attribute("data-level") == "understand", "the reader's level stays"
     page.locator(".reading [data-word]").first.wait_for()
 
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError } from "../../static/data/api.js";
-import { lazily, lazy } from "../../static/data/lazily.js";
+import { lazily, lazy, once } from "../../static/data/lazily.js";
 
 /** What the server says when it is asked whether it is there. @param {number|null} status */
 function server(status) {
@@ -51,4 +51,18 @@ test("of a module that is no view's, every error is the caller's", async () => {
   const module = lazy(() => Promise.reject(new SyntaxError("Unexpected token")));
   await assert.rejects(module.load(), SyntaxError);
   assert.equal(module.code, null);
+});
+
+test("what is done once is not begun again while it is awaited, nor after it, but again after a failure", async () => {
+  let runs = 0;
+  const asked = once(async () => {
+    runs++;
+    if (runs === 1) throw new TypeError("no connection");
+    return runs;
+  });
+  const first = [asked(), asked()];
+  for (const one of first) await assert.rejects(one, TypeError);
+  assert.equal(runs, 1);
+  assert.deepEqual(await Promise.all([asked(), asked()]), [2, 2]);
+  assert.equal(await asked(), 2);
 });

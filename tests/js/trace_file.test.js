@@ -73,3 +73,16 @@ test("for a file that does not, only its own model is loaded, and reading report
   assert.deepEqual(await loadedFor(META, async () => {}), ["tiny"]);
   assert.deepEqual(await loadedFor(META, () => Promise.reject(new Error("away"))), ["tiny"]);
 });
+
+test("a file closes an open lesson, which needs the server; back to live does not open it again", async () => {
+  const store = createStore({ ...DEFAULTS, text: "Hi", lesson: "attention", lessonStep: 3 });
+  const meta = { ...META, description };
+  const files = createFileMode(store, { load: async () => {}, open: () => ({ key: "opened", meta, model: decoder }) });
+  const buffer = fileOf(meta);
+  const file = { size: buffer.byteLength, name: "x.safetensors", arrayBuffer: async () => buffer };
+  await files.open(/** @type {any} */ (file));
+  const place = () => [store.get().file, store.get().lesson, store.get().lessonStep];
+  assert.deepEqual(place(), ["opened", null, 1]);
+  files.close();
+  assert.deepEqual([...place(), store.get().text], [null, null, 1, "Hi"]);
+});

@@ -1,5 +1,6 @@
 /** The card of a word: what it means, and a way to its station. One for each page. */
 
+import { atLeast } from "../../state/levels.js";
 import { h, newId, replace, setText } from "../../ui/dom.js";
 import { language, t } from "../../ui/i18n.js";
 import { STATIONS } from "../stations.js";
@@ -41,7 +42,9 @@ export function createCard({ actions, frame, ground }) {
     go.onclick = () => {
       close();
       if (help.open) help.close();
-      actions.set({ ...STATIONS[word.station], level: "everything" });
+      const state = actions.get();
+      const level = atLeast(state, "understand") ? state.level : "understand"; // the first that has stations
+      actions.set({ ...STATIONS[word.station], level });
       frame.opened.scrollIntoView({ block: "nearest" });
       frame.opened.focus({ preventScroll: true });
     };

@@ -13,6 +13,7 @@ import { drawSources } from "../../ui/source.js";
 import { mark as markWords } from "../glossary/glossary.js";
 import { bringWords } from "../reading.js";
 import { ANCHORS, showOnly } from "./anchors.js";
+import { drawDots } from "./dots.js";
 import { FIGURES } from "./figures/index.js";
 import { onKeys } from "./keys.js";
 import { liveOf } from "./live.js";
@@ -48,20 +49,24 @@ export function createGuide(context, leave) {
   /** @param {import("../../state/store.js").State} state */
   async function follow(state) {
     if (state.lesson === null) return close();
-    if (state.lesson !== open.name) {
-      Object.assign(open, { name: state.lesson, lesson: null, n: 0 });
-      try {
-        await bringWords(context);
-        open.lesson = await retrying(() => fetchLesson(/** @type {string} */ (state.lesson)), {
-          onWait: status.waiting,
-        });
-      } catch (error) {
-        status.notice(errorText(/** @type {Error} */ (error)));
-        return leave();
-      }
-      return void follow(actions.get());
-    }
+    if (state.lesson !== open.name) return bring(state.lesson);
     if (open.lesson) show(open.lesson, state);
+  }
+
+  /** @param {string} asked  its name; the reader may leave it, or ask for another, before it is here */
+  async function bring(asked) {
+    Object.assign(open, { name: asked, lesson: null, n: 0 });
+    try {
+      await bringWords(context);
+      const lesson = await retrying(() => fetchLesson(asked), { onWait: status.waiting });
+      if (open.name !== asked) return;
+      open.lesson = lesson;
+    } catch (error) {
+      if (open.name !== asked) return;
+      status.notice(errorText(/** @type {Error} */ (error)));
+      return leave();
+    }
+    follow(actions.get());
   }
 
   /** @param {Lesson} lesson @param {import("../../state/store.js").State} state */
@@ -88,12 +93,15 @@ export function createGuide(context, leave) {
     parts.figure.hidden = name === "";
     const live = liveFor(step);
     const key = `${open.name} ${open.n}`;
-    if (!live || open.figure === key) return;
+    if (open.figure === key) return;
+    const drawing = h("div"); // its own: that of the step before may still be awaited
+    replace(parts.figure, drawing);
+    if (!live) return;
     open.figure = key;
-    replace(parts.figure);
-    Promise.resolve(FIGURES[name]?.(parts.figure, live, step.figure ?? {})).catch((error) => {
+    Promise.resolve(FIGURES[name]?.(drawing, live, step.figure ?? {})).catch((error) => {
+      if (!drawing.isConnected) return;
       open.figure = "";
-      replace(parts.figure, h("p", { class: "panel-error", role: "alert" }, errorText(error)));
+      replace(drawing, h("p", { class: "panel-error", role: "alert" }, errorText(error)));
     });
   }
 
@@ -118,7 +126,7 @@ export function createGuide(context, leave) {
     drawMore(parts.more, step, () => liveFor(step), mark);
     drawSources(parts.source, step.source ?? []);
     replace(parts.notes, h("h2", null, t("lesson.notes_title")), h("p", null, nodesOf(said(step.notes))));
-    drawDots(parts.dots, lesson, n);
+    drawDots(parts.dots, lesson, n, go);
     parts.back.disabled = n === 1;
     setText(parts.next, t(n === lesson.steps.length ? "lesson.done" : "lesson.next"));
     setText(parts.said, t("lesson.count", { i: n, n: lesson.steps.length }));
@@ -158,20 +166,4 @@ export function createGuide(context, leave) {
   }
 
   return { follow };
-}
-
-/** A link to each step. @param {HTMLElement} root @param {Lesson} lesson @param {number} n */
-function drawDots(root, lesson, n) {
-  replace(
-    root,
-    lesson.steps.map((step, i) =>
-      h("a", {
-        href: `/?lesson=${lesson.id}&step=${i + 1}`,
-        "aria-label": `${i + 1}. ${said(step.title).replaceAll("*", "")}`,
-        title: `${i + 1}. ${said(step.title).replaceAll("*", "")}`,
-        "aria-current": i + 1 === n ? "step" : null,
-        class: i + 1 < n ? "seen" : null,
-      }),
-    ),
-  );
 }

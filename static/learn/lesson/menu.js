@@ -1,6 +1,6 @@
 /** Where lessons are offered: a menu in the header, with the tour; and the page without a sentence. */
 
-import { lazy } from "../../data/lazily.js";
+import { lazy, once } from "../../data/lazily.js";
 import { h, replace, setText, svg, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/error_text.js";
 import { language, t } from "../../ui/i18n.js";
@@ -22,7 +22,9 @@ export function createMenu(context, enter) {
   const place = h("div", { class: "lessons" });
   button.before(place);
   place.append(button, panel);
-  const { close } = createPopover(place, button, panel, fill);
+  let locked = false;
+  let items = /** @type {HTMLElement[]} */ ([]);
+  const { close } = createPopover(place, button, panel, () => filled().then(lock, failed));
   const list = lazy(() => import("../../data/lessons.js"));
   const start = (/** @type {string} */ lesson) => {
     seen();
@@ -35,20 +37,21 @@ export function createMenu(context, enter) {
     tour.start();
   };
 
-  async function fill() {
-    if (panel.hasChildNodes()) return;
-    try {
-      await list.load();
-      const known = (await list.code?.lessons()) ?? [];
-      const found = known.map(({ id, minutes, title }) =>
-        item(title[language()], t("lesson.minutes", { n: minutes }), { testid: "lesson-item", lesson: id }, () =>
-          start(id),
-        ),
-      );
-      replace(panel, found, item(t("tour.button"), t("tour.about"), { testid: "tour-button" }, takeTour));
-    } catch (error) {
-      replace(panel, h("p", { role: "alert" }, errorText(/** @type {Error} */ (error))));
-    }
+  const filled = once(async () => {
+    await list.load();
+    const known = (await list.code?.lessons()) ?? [];
+    items = known.map(({ id, minutes, title }) =>
+      item(title[language()], t("lesson.minutes", { n: minutes }), { testid: "lesson-item", lesson: id }, () =>
+        start(id),
+      ),
+    );
+    replace(panel, items, item(t("tour.button"), t("tour.about"), { testid: "tour-button" }, takeTour));
+  });
+  const failed = (/** @type {Error} */ error) => replace(panel, h("p", { role: "alert" }, errorText(error)));
+
+  /** A lesson asks the model itself: not while a saved trace is shown. */
+  function lock() {
+    for (const one of items) update(one, { disabled: locked, title: locked ? t("open.locked") : null });
   }
 
   const decline = not("tour-not-now", seen);
@@ -84,7 +87,11 @@ export function createMenu(context, enter) {
   return {
     focus: () => button.focus({ preventScroll: true }),
     /** @param {import("../../state/store.js").State} state */
-    draw: (state) => state.lesson !== null && close(),
+    draw(state) {
+      if (state.lesson !== null) close();
+      locked = state.file !== null;
+      lock();
+    },
   };
 }
 

@@ -45,6 +45,7 @@ export function drawQuestion(root, question, live, mark) {
     replace(answer, t("lesson.asking", { model: asked.model.name }));
     try {
       const found = await MEASURES[question.measure](asked, question.with ?? {});
+      if (!answer.isConnected) return; // another step is open: all share `root`
       const right = rightOf(question.options, found.value);
       buttons.forEach((button, i) =>
         update(button, { "data-verdict": i === right ? "right" : i === choice ? "other" : null }),
@@ -54,6 +55,7 @@ export function drawQuestion(root, question, live, mark) {
       replace(answer, verdict, nodesOf(filled(said(question.says), found), mark));
       root.dataset.answered = String(right);
     } catch (error) {
+      if (!answer.isConnected) return;
       for (const button of [...buttons, reveal]) button.disabled = false;
       replace(answer, errorText(/** @type {Error} */ (error)));
     }

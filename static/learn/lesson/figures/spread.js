@@ -1,7 +1,8 @@
 /** One token is another: every position of every sublayer that moves lights up, from two real traces. */
 
 import { tokenLabel } from "../../../model/labels.js";
-import { h, replace } from "../../../ui/dom.js";
+import { h, keepingFocus, replace } from "../../../ui/dom.js";
+import { errorText } from "../../../ui/error_text.js";
 import { power } from "../../../ui/format.js";
 import { t } from "../../../ui/i18n.js";
 import { depthsOf, movedBy, STILL, sublayersOf } from "../measures/stream.js";
@@ -16,6 +17,7 @@ export async function draw(root, live, { position, to }) {
       kind,
     })),
   ];
+  const problem = h("p", { class: "panel-error", role: "alert" });
   let newest = 0;
 
   /** @param {number} at */
@@ -28,11 +30,16 @@ export async function draw(root, live, { position, to }) {
       rows.map(({ tap }) => tap),
     );
     if (mine !== newest) return;
-    replace(
-      root,
-      h("h2", { class: "lesson-caption" }, t("lesson.spread.title", { to: to.trim() })),
-      table(found, at, rows, show),
-    );
+    const title = h("h2", { class: "lesson-caption" }, t("lesson.spread.title", { to: to.trim() }));
+    replace(problem);
+    keepingFocus(root, () => replace(root, title, table(found, at, rows, choose), problem));
+  }
+
+  /** What is drawn stays if the model does not answer. @param {number} at */
+  function choose(at) {
+    const shown = show(at);
+    const mine = newest;
+    shown.catch((error) => mine === newest && replace(problem, errorText(error)));
   }
   await show(position);
 }
@@ -49,6 +56,7 @@ function table({ rows, tokens }, at, names, choose) {
           type: "button",
           class: i === at ? "mono on" : "mono",
           "aria-pressed": i === at,
+          dataset: { focus: i },
           on: { click: () => choose(i) },
         },
         tokenLabel(token),

@@ -1,0 +1,32 @@
+/** A link to each step of a lesson, as a dot. */
+
+import { h, replace } from "../../ui/dom.js";
+import { said } from "./words.js";
+
+/**
+ * @param {HTMLElement} root @param {import("../../data/lessons.js").Lesson} lesson @param {number} n  the open step, from 1
+ * @param {(by: number) => void} go
+ */
+export function drawDots(root, lesson, n, go) {
+  replace(
+    root,
+    lesson.steps.map((step, i) => {
+      const title = `${i + 1}. ${said(step.title).replaceAll("*", "")}`;
+      return h("a", {
+        href: `/?lesson=${lesson.id}&step=${i + 1}`,
+        "aria-label": title,
+        title,
+        "aria-current": i + 1 === n ? "step" : null,
+        class: i + 1 < n ? "seen" : null,
+        on: { click: (/** @type {MouseEvent} */ event) => follow(event, () => go(i + 1 - n)) },
+      });
+    }),
+  );
+}
+
+/** A plain click stays on the page; any other is the browser's. @param {MouseEvent} event @param {() => void} go */
+function follow(event, go) {
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  go();
+}

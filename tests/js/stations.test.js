@@ -1,0 +1,16 @@
+/** The states that lessons and the glossary open (static/learn/stations.js). */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { STATIONS } from "../../static/learn/stations.js";
+import { VIEWS } from "../../static/stations/index.js";
+
+for (const [name, { view, own }] of Object.entries(STATIONS)) {
+  test(`"${name}" opens a station there is, in a state that it has`, () => {
+    const station = VIEWS.find(({ id }) => id === view);
+    assert.ok(station, `no station ${view}`);
+    assert.ok(Object.keys(own ?? {}).every((one) => one === view));
+    for (const [field, value] of Object.entries(own?.[view ?? ""] ?? {}))
+      assert.equal(station.own?.fields[field]?.read(value), value, `${view}.${field}`);
+  });
+}
