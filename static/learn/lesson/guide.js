@@ -6,23 +6,17 @@
 import { lesson as fetchLesson } from "../../data/lessons.js";
 import { retrying } from "../../data/retry.js";
 import { isEmpty } from "../../model/selection.js";
-import { h, replace, setText } from "../../ui/dom.js";
+import { h, replace } from "../../ui/dom.js";
 import { errorText } from "../../ui/error_text.js";
-import { t } from "../../ui/i18n.js";
-import { drawSources } from "../../ui/source.js";
-import { mark as markWords } from "../glossary/glossary.js";
 import { bringWords } from "../reading.js";
 import { ANCHORS, showOnly } from "./anchors.js";
-import { drawDots } from "./dots.js";
 import { FIGURES } from "./figures/index.js";
 import { onKeys } from "./keys.js";
 import { liveOf } from "./live.js";
-import { drawMore } from "./more.js";
 import { buildParts } from "./parts.js";
 import { drawPaper } from "./print.js";
-import { drawQuestion } from "./question.js";
+import { drawStep } from "./step.js";
 import { patchOf } from "./steps.js";
-import { nodesOf, said } from "./words.js";
 
 /** @typedef {import("../../data/lessons.js").Lesson} Lesson  @typedef {import("../../data/lessons.js").Step} Step */
 
@@ -33,8 +27,6 @@ import { nodesOf, said } from "./words.js";
 export function createGuide(context, leave) {
   const { actions, frame, modelOf, declared, status, ground } = context;
   const { root } = frame;
-  let marked = /** @type {Set<string>} */ (new Set());
-  const mark = (/** @type {string} */ text) => markWords(text, marked);
   const open = {
     lesson: /** @type {Lesson|null} */ (null),
     name: /** @type {string|null} */ (null),
@@ -78,7 +70,9 @@ export function createGuide(context, leave) {
       root.append(...own.filter(({ isConnected }) => !isConnected));
       root.classList.add("in-lesson");
       root.classList.toggle("with-tools", step.tools === true);
-      drawStep(lesson, step, n);
+      drawStep(parts, lesson, n, { live: () => liveFor(step), go });
+      root.scrollTop = 0;
+      parts.title.focus({ preventScroll: true });
       // After this change has been drawn: it is inside the page's own redrawing.
       queueMicrotask(() => open.n === n && actions.set(patchOf(step, { lesson: lesson.id, n, declared })));
     }
@@ -109,31 +103,6 @@ export function createGuide(context, leave) {
   function liveFor(step) {
     const model = modelOf(actions.get());
     return model?.description && model.name === (step.open.model ?? model.name) ? liveOf(step.open, model) : null;
-  }
-
-  /** @param {Lesson} lesson @param {Step} step @param {number} n */
-  function drawStep(lesson, step, n) {
-    marked = new Set();
-    setText(parts.count, `${said(lesson.title)} · ${n} / ${lesson.steps.length}`);
-    replace(parts.title, nodesOf(said(step.title)));
-    replace(
-      parts.words,
-      said(step.words).map((text) => h("p", null, nodesOf(text, mark))),
-    );
-    parts.trying.hidden = !step.try;
-    replace(parts.trying, h("b", null, t("lesson.try")), " ", step.try ? nodesOf(said(step.try), mark) : "");
-    drawQuestion(parts.question, step.question, () => liveFor(step), mark);
-    drawMore(parts.more, step, () => liveFor(step), mark);
-    drawSources(parts.source, step.source ?? []);
-    replace(parts.notes, h("h2", null, t("lesson.notes_title")), h("p", null, nodesOf(said(step.notes))));
-    drawDots(parts.dots, lesson, n, go);
-    parts.back.disabled = n === 1;
-    setText(parts.next, t(n === lesson.steps.length ? "lesson.done" : "lesson.next"));
-    setText(parts.said, t("lesson.count", { i: n, n: lesson.steps.length }));
-    parts.text.dataset.step = step.id;
-    parts.told.scrollTop = 0;
-    root.scrollTop = 0;
-    parts.title.focus({ preventScroll: true });
   }
 
   /** @param {number} by */
