@@ -27,12 +27,6 @@ export function rampStops(name, theme = currentTheme()) {
   return STOPS[theme][name];
 }
 
-/** A ramp as Plotly's colorscale. @param {RampName} name @returns {[number, string][]} */
-export function plotlyScale(name, theme = currentTheme()) {
-  const stops = rampStops(name, theme);
-  return stops.map((stop, i) => [i / (stops.length - 1), stop]);
-}
-
 /**
  * The colour at `share` of a ramp (0 to 1; a signed ramp has 0 in the middle, at 0.5), linear between its stops in
  * sRGB, as in CSS gradients and Plotly.

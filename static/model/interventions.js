@@ -9,7 +9,7 @@ import { startOf } from "./compare/compare.js";
  */
 
 /** The attention that an intervention names, by default the first. @param {Intervention} one @param {Attention[]} attentions */
-const attentionOf = ({ where }, attentions) =>
+export const attentionNamed = ({ where }, attentions) =>
   attentions.find(({ id }) => id === (where.attention ?? attentions[0]?.id));
 
 /**
@@ -17,10 +17,11 @@ const attentionOf = ({ where }, attentions) =>
  * @param {Intervention[]} interventions @param {Attention[]} attentions
  */
 export const maskEdited = (interventions, attentions) =>
-  new Set(interventions.filter(({ kind }) => kind === "mask").map((one) => attentionOf(one, attentions)));
+  new Set(interventions.filter(({ kind }) => kind === "mask").map((one) => attentionNamed(one, attentions)));
 
 /**
- * A run with other PADs, with its interventions on the same tokens. An intervention at a removed PAD is left out.
+ * A run with other PADs, with its interventions on the same tokens. An intervention at a removed PAD is left out, and one
+ * that would allow an added PAD.
  * @template {Pick<Run, "input"|"pad"|"interventions">} R
  * @param {R} run @param {Run["pad"]} pad @param {Attention[]} attentions  of the model
  * @returns {R}
@@ -44,8 +45,9 @@ export function withPads(run, pad, attentions) {
  * @returns {Intervention|null}
  */
 function movedOne(one, { run, pad, attentions, move }) {
-  const attention = attentionOf(one, attentions);
+  const attention = attentionNamed(one, attentions);
   if (!attention) return one; // the server says what is wrong
+  if (allowsAny(one) && attention.keys === "source" && pad.count > run.pad.count) return null;
   const where = { ...one.where };
   for (const [name, side] of [
     ["query", attention.queries],
@@ -61,6 +63,9 @@ function movedOne(one, { run, pad, attentions, move }) {
   const there = withPads(other, { ...other.pad, count, side }, attentions);
   return { ...one, where, from: { ...one.from, pad: there.pad, interventions: there.interventions } };
 }
+
+/** Whether it allows every key, whatever that is. @param {Intervention} one */
+const allowsAny = ({ kind, where, allow }) => kind === "mask" && allow === true && (where.key ?? null) === null;
 
 /** @param {Run} run @param {Run["pad"]} pad */
 const hasPads = (run, { count, side }) => run.pad.count === count && (count === 0 || run.pad.side === side);

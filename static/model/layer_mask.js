@@ -1,26 +1,45 @@
 /** The causal mask off in one layer only: an intervention that allows every cell of it. No DOM. */
 
-import { sameValue } from "../state/own.js";
-import { trainedCausal } from "./description.js";
+import { attentionsOf, trainedCausal } from "./description.js";
+import { attentionNamed } from "./interventions.js";
 
 /** @typedef {import("../state/store.js").State} State  @typedef {import("../state/run.js").Intervention} Intervention */
 
 /** @param {string} attention @param {number} layer @returns {Intervention} */
 const opened = (attention, layer) => ({ kind: "mask", where: { attention, layer, role: "mask" }, allow: true });
 
-/** @param {State} state @param {Intervention} one */
-const hasOne = ({ interventions }, one) => interventions.some((other) => sameValue(other, one));
+/**
+ * The interventions that switch the causal mask off in a whole layer, of any layer.
+ * @param {Pick<State, "interventions">} state @param {any} model
+ */
+export const openedLayers = ({ interventions }, model) =>
+  interventions.filter((one) => isWhole(one) && attentionNamed(one, attentionsOf(model))?.causal);
+
+/** @param {Intervention} one */
+const isWhole = ({ kind, where, allow }) =>
+  kind === "mask" && allow === true && ["head", "query", "key"].every((name) => (where[name] ?? null) === null);
 
 /**
- * From the mask off in every layer to this layer only, and back; null where it is neither, or where PADs would be allowed too.
+ * The change that puts the causal mask on, or off, in every layer.
+ * @param {State} state @param {boolean} on @param {any} model @returns {import("../state/store.js").Patch}
+ */
+export function everyLayer(state, on, model) {
+  const ones = openedLayers(state, model);
+  const causal = on === trainedCausal(model) ? null : on;
+  return ones.length ? { causal, interventions: state.interventions.filter((one) => !ones.includes(one)) } : { causal };
+}
+
+/**
+ * From the mask off in every layer to this layer only; and back, wherever it is off. Null where it is neither, or where
+ * PADs would be allowed too.
  * @param {State} state @param {import("./description.js").Attention} attention  the open one @param {any} model
  * @returns {{only: boolean, patch: import("../state/store.js").Patch}|null} `only`: the patch leads to this layer only
  */
 export function layerOnly(state, attention, model) {
-  if (!attention.causal || state.padCount > 0 || state.against) return null;
-  const one = opened(attention.id, state.layer);
-  const others = state.interventions.filter((other) => !sameValue(other, one));
-  if (hasOne(state, one)) return { only: false, patch: { causal: false, interventions: others } };
+  if (!attention.causal) return null;
+  if (openedLayers(state, model).length) return { only: false, patch: everyLayer(state, false, model) };
+  if (state.padCount > 0 || state.against) return null;
   const isOff = (state.causal ?? trainedCausal(model)) === false || state.interventions.length === 0;
+  const one = opened(attention.id, state.layer);
   return isOff ? { only: true, patch: { causal: null, interventions: [...state.interventions, one] } } : null;
 }

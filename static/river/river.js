@@ -1,7 +1,7 @@
 /** The river of one page: shows what is told of the newest trace, and again whenever more is measured. */
 
 import { uncut } from "../model/cuts.js";
-import { h, keepingFocus, plainText, replace, setText, update } from "../ui/dom.js";
+import { h, hide, keepingFocus, plainText, replace, setText, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { actionsOf } from "./actions.js";
 import { barsOf } from "./answers.js";
@@ -72,7 +72,7 @@ export function createRiver(parts) {
     drawChoice(parts.choice, choicesOf(trace, told), heads, actions);
     const open = openLayer(state, told.rolled);
     const head = isDeep(state) ? { attention: trace.attention.id, layer: state.layer, head: state.head } : null;
-    drawSteps(parts.steps, now, told, open);
+    drawSteps(parts.steps, now, told, { open, picture: parts.board.canvas });
     board.show(
       { told, trace, heads, open, head, bars: barsOf(told, BARS) },
       actionsOf(() => /** @type {Now} */ (now), told, { previewed: parts.previewed, measuring }),
@@ -89,8 +89,8 @@ export function createRiver(parts) {
       const same = now !== null && samePicture(now, newest);
       now = newest;
       if (!same) render();
-      parts.zoom.hidden = !isDeep(newest.state);
-      if (isDeep(newest.state)) zooming.draw(parts.zoom, newest, back);
+      hide(parts.zoom, !isDeep(newest.state), parts.board.canvas);
+      if (isDeep(newest.state)) zooming.draw(parts.zoom, newest, { back, picture: parts.board.canvas });
     },
 
     /** It is not shown: nothing is measured. */

@@ -38,23 +38,19 @@ export function stepsOf(model, { stack, layer }) {
 
 /**
  * The way back, and what is inside: the steps and the heads of the open layer; or the open head, and its cell.
- * @param {HTMLElement} root @param {Now} now @param {import("./told.js").Told} told @param {Open|null} open
+ * @param {HTMLElement} root @param {Now} now @param {import("./told.js").Told} told
+ * @param {{open: Open|null, picture: HTMLElement}} at  `picture`: gets the focus of a way that is gone
  */
-export function drawSteps(root, now, told, open) {
+export function drawSteps(root, now, told, { open, picture }) {
   root.hidden = open === null;
-  if (!open) return replace(root);
+  if (!open) return keepingFocus(root, () => replace(root), picture);
   const { actions, state } = now;
   const whole = link("back", t("river.title"), () => actions.set(opening(null, open)));
   const title = layerTitle(open, open.layer, false);
   const layer = isDeep(state) ? link("layer", title, () => actions.set(opening(open, null))) : h("b", null, title);
   const inside = isDeep(state) ? deeper(now) : stepLinks(now, open);
-  keepingFocus(root, () =>
-    replace(
-      root,
-      [whole, layer, ...inside].map((part, i) => [i ? " › " : null, part]),
-      headLinks(now, told, open),
-    ),
-  );
+  const parts = [whole, layer, ...inside].map((part, i) => [i ? " › " : null, part]);
+  keepingFocus(root, () => replace(root, parts, headLinks(now, told, open)), picture);
 }
 
 /** @param {string} name @param {string} text @param {() => void} click */

@@ -3,7 +3,7 @@
 import { tokenLabel } from "../model/labels.js";
 import why from "../panels/inspector/inspector.js";
 import { drawWeights } from "../stations/query_key.js";
-import { h, perRoot } from "../ui/dom.js";
+import { h, hide, perRoot } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { listenToZoom } from "./gestures.js";
 import { asOfWeights, own } from "./own.js";
@@ -27,13 +27,16 @@ const partsOf = perRoot((root) => {
   return parts;
 });
 
-/** @param {HTMLElement} root @param {Now} now @param {() => void} back  one step out */
-export function draw(root, now, back) {
+/**
+ * @param {HTMLElement} root @param {Now} now
+ * @param {{back: () => void, picture: HTMLElement}} at  `back`: one step out; `picture`: gets the focus of what is hidden
+ */
+export function draw(root, now, { back, picture }) {
   const parts = partsOf(root);
   Object.assign(parts, { now, back });
   const { trace, state, actions } = now;
   const { detail } = trace;
-  parts.why.hidden = own.of(state).depth !== "cell";
+  hide(parts.why, own.of(state).depth !== "cell", picture);
   if (!detail?.overview) return;
   /** A chosen cell opens its arithmetic. @param {import("../state/store.js").Patch} patch */
   const set = (patch) => actions.set({ ...patch, ...own.patch({ depth: "cell" }) });

@@ -37,18 +37,20 @@ export function mirrorUrl(store, declared) {
   let lastStep = -Infinity; // performance.now() counts from the page's own start: the first step may come at once
   let following = false; // the store is being set from the address, so it is not written back
 
+  /** @param {"pushState"|"replaceState"} how @param {import("../state/store.js").State} state  of the empty page, the link does not say the level */
+  const put = (how, state) => history[how]({ level: state.level }, "", linkOf(state, declared));
+
   const write = () => {
     clearTimeout(timer);
     timer = 0;
-    if (store.get().file !== null) return;
-    history.replaceState(null, "", linkOf(store.get(), declared));
+    if (store.get().file === null) put("replaceState", store.get());
   };
 
   /** A file has no address: the bar keeps that of the live page, and Back leaves the file. */
   const stay = (live) => {
     clearTimeout(timer);
-    history.replaceState(null, "", linkOf(live, declared));
-    history.pushState(null, "", linkOf(live, declared));
+    put("replaceState", live);
+    put("pushState", live);
   };
 
   store.subscribe((state, previous) => {
@@ -66,18 +68,18 @@ export function mirrorUrl(store, declared) {
     const now = performance.now();
     if (now - lastStep > ONE_STEP_MS) {
       clearTimeout(timer);
-      history.replaceState(null, "", linkOf(previous, declared)); // what Back returns to
-      history.pushState(null, "", linkOf(state, declared));
+      put("replaceState", previous); // what Back returns to
+      put("pushState", state);
     } else write();
     lastStep = now;
   });
 
-  addEventListener("popstate", () => {
+  addEventListener("popstate", ({ state: kept }) => {
     clearTimeout(timer);
     const { model, theme, type, lang, level } = store.get();
     following = true;
-    const kept = { model, theme, type, lang, level: impliedLevel(location.search, level) };
-    store.replace({ ...DEFAULTS, ...kept, ...readLink(location.search, declared) });
+    const reader = { model, theme, type, lang, level: kept?.level ?? impliedLevel(location.search, level) };
+    store.replace({ ...DEFAULTS, ...reader, ...readLink(location.search, declared) });
     following = false;
   });
   addEventListener("pagehide", () => timer && write());

@@ -1,6 +1,6 @@
 /** Over the picture: what the card of this sentence claims, and the way to the cards before and after it. */
 
-import { h, setText, update } from "../ui/dom.js";
+import { h, hide, setText, update } from "../ui/dom.js";
 import { language, t } from "../ui/i18n.js";
 import { loadedOf, patchOf } from "./examples.js";
 
@@ -34,7 +34,7 @@ export function createCaption({ actions, examples, models, frame, declared }) {
   const words = h("p", { "aria-live": "polite", dataset: { testid: "caption" } });
   const close = button("close", "×", () => {
     closed = at;
-    element.hidden = true;
+    hide(element, true, frame.main);
   });
   const element = h(
     "div",
@@ -50,7 +50,10 @@ export function createCaption({ actions, examples, models, frame, declared }) {
 
   /** @param {KeyboardEvent} event */
   function keydown(event) {
-    if (event.key === "Escape") close.click();
+    if (event.key === "Escape") {
+      event.preventDefault(); // it leaves nothing else
+      close.click();
+    }
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
@@ -60,7 +63,7 @@ export function createCaption({ actions, examples, models, frame, declared }) {
   return (_, state) => {
     at = cardOf(cards, state);
     if (at !== closed) closed = -1;
-    element.hidden = at < 0 || at === closed || state.quiz;
+    hide(element, at < 0 || at === closed || state.quiz, frame.main);
     if (element.hidden) return;
     setText(words, cards[at].see[language()]);
     setText(place, t("caption.place", { at: at + 1, n: cards.length }));

@@ -4,30 +4,31 @@ import { isEmpty } from "../model/selection.js";
 import { linkOf } from "../state/link.js";
 import { freshOwn } from "../state/own.js";
 import { DEFAULTS } from "../state/store.js";
-import { h, replace } from "../ui/dom.js";
+import { h, replace, update } from "../ui/dom.js";
 import { language, t } from "../ui/i18n.js";
+import { subjectOf } from "./places.js";
 
 /** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
 export function createExamples({ actions, examples, models, frame, declared }) {
-  const { welcome: root, offer, opened } = frame;
+  const { welcome: root, offer } = frame;
+  const shown = loadedOf(examples, models);
   const open = (example) => {
     actions.set(patchOf(example, declared));
-    opened.focus({ preventScroll: true });
+    subjectOf(frame).focus({ preventScroll: true });
   };
+  const cards = shown.map((example) => card(example, open));
   replace(
     root,
     h("h1", null, t("welcome.title")),
     h("p", { class: "about" }, t("welcome.about")),
     offer,
     h("h2", null, t("welcome.start")),
-    h(
-      "div",
-      { class: "cards" },
-      loadedOf(examples, models).map((example) => card(example, declared, open)),
-    ),
+    h("div", { class: "cards" }, cards),
   );
   return (trace, state) => {
     root.hidden = !isEmpty(state);
+    if (root.hidden) return;
+    cards.forEach((link, i) => update(link, { href: hrefOf(shown[i], state.level, declared) }));
   };
 }
 
@@ -45,8 +46,12 @@ export function patchOf({ see, claim, at_least, own, ...opened }, declared) {
   return { ...fresh, ...opened, own: freshOwn(declared, own) };
 }
 
+/** What opens an example at the reader's level. @param {any} example @param {import("../state/levels.js").Level} level @param {import("../state/own.js").Declared[]} declared */
+export const hrefOf = (example, level, declared) =>
+  linkOf(/** @type {any} */ ({ ...DEFAULTS, ...patchOf(example, declared), level }), declared);
+
 /** A card is a link, so that it can also be opened in a new tab. */
-function card(example, declared, open) {
+function card(example, open) {
   const { see, model, text, layer, head } = example;
   const click = (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -57,7 +62,6 @@ function card(example, declared, open) {
     "a",
     {
       class: "card",
-      href: linkOf(/** @type {any} */ ({ ...DEFAULTS, ...patchOf(example, declared) }), declared),
       dataset: { testid: "example" },
       on: { click },
     },

@@ -31,7 +31,8 @@ export function buildFrame(root, { panels, owner }) {
   const body = h("div", { class: "body" }, h("div", { class: "columns" }, side.element, opened, right), at.below);
   const skip = h("a", { class: "skip", href: `#${opened.id}` }, t("page.skip"));
   const foot = h("footer", null, at.foot);
-  const main = h("main", null, at.home, ribbon, at.top, body);
+  const main = h("main", { id: newId("main"), tabindex: -1 }, at.home, ribbon, at.top, body);
   replace(root, skip, header.element, files, sentence.element, welcome, main, foot, help);
-  return { root, header, files, sentence, welcome, offer, ribbon, body, right, foot, opened, side, panels: byId, help };
+  const parts = { root, skip, header, files, sentence, welcome, offer, main, ribbon, body, right, foot, opened, side };
+  return { ...parts, panels: byId, help };
 }

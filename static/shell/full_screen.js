@@ -41,7 +41,9 @@ export function createFullScreen({ frame: { opened }, ground }) {
   opened.addEventListener("fullscreenchange", show);
   ground.addEventListener("keydown", (event) => {
     const { key, defaultPrevented } = /** @type {KeyboardEvent} */ (event);
-    if (key === "Escape" && !defaultPrevented && opened.classList.contains("full")) leave();
+    if (key !== "Escape" || defaultPrevented || !opened.classList.contains("full")) return;
+    event.preventDefault(); // a lesson and the tour stay open
+    leave();
   });
   show();
   return () => {};

@@ -6,6 +6,7 @@ import { h, update } from "../ui/dom.js";
 import { followLevel } from "../ui/fold.js";
 import { t } from "../ui/i18n.js";
 import { keepInMind } from "../ui/remembered.js";
+import { subjectOf } from "./places.js";
 
 /** @typedef {import("../state/levels.js").Level} Level */
 
@@ -53,6 +54,7 @@ export function createLevels({ actions, modelOf, frame }) {
     const looks = !atLeast(state, "understand");
     // A model without a river is looked at through its heads and the open station.
     frame.body.hidden = looks && can(modelOf(state), "route");
+    update(frame.skip, { href: `#${subjectOf(frame).id}` });
     frame.side.masksFold.hidden = looks;
     followLevel(frame.side.masksFold, state);
     // Candidates belong beside the picture; where the whole arithmetic is open, below it.

@@ -34,3 +34,6 @@ export function panelElement({ id, shown, frame: { className, title } }) {
   const attrs = { class: className, dataset: { panel: id }, hidden: Boolean(shown) };
   return title ? h("section", { ...attrs, "aria-label": t(title) }) : h("div", attrs);
 }
+
+/** Where what is shown begins: at the open station, or at the river where there is nothing else. @param {import("./frame.js").Frame} frame @returns {HTMLElement} */
+export const subjectOf = ({ body, main, opened }) => (body.hidden ? main : opened);

@@ -1,7 +1,7 @@
 /** The first state of the page: from the address, otherwise the defaults, kept within what the model has. */
 
 import { attentionOf, attentionsOf, trainedCausal, writesTarget } from "../model/description.js";
-import { impliedLevel, levelFrom } from "../state/levels.js";
+import { atLeast, impliedLevel, levelFrom } from "../state/levels.js";
 import { readLink } from "../state/link.js";
 import { anotherSentence, mergedOwn, sameValue as same } from "../state/own.js";
 import { DEFAULTS } from "../state/store.js";
@@ -69,7 +69,7 @@ export function fitted(before, patch, modelOf, declared) {
   );
   const own =
     (changed || another) && patch.own !== null ? { own: mergedOwn(anotherSentence(declared), patch.own ?? {}) } : {};
-  const asked = { ...fresh, ...(another && { answer: null }), ...patch, ...own };
+  const asked = { ...fresh, ...(another && { answer: null }), ...patch, ...own, ...quizOrLook(before, patch) };
   const state = { ...before, ...asked, own: before.own };
   const model = modelOf(state);
   if (!model) return asked;
@@ -92,6 +92,16 @@ export function fitted(before, patch, modelOf, declared) {
     causal: state.causal === trainedCausal(model) ? null : state.causal,
     view: offered(state.view, model, state),
   };
+}
+
+/**
+ * Look has no place for a question, and its river tells the answers: a quiz opens the stations, and Look ends it.
+ * @param {State} before @param {import("../state/store.js").Patch} patch @returns {Partial<State>}
+ */
+function quizOrLook(before, patch) {
+  const { quiz, level } = { ...before, ...patch };
+  if (!quiz || atLeast({ level }, "understand")) return {};
+  return patch.quiz ? { level: "understand" } : { quiz: false };
 }
 
 /**

@@ -41,15 +41,27 @@ export function update(element, attrs) {
 }
 
 /**
- * Redraws the content of `root` and restores the keyboard's focus to the element with the same `data-focus`.
- * @param {Element} root @param {() => void} draw
+ * Redraws the content of `root` and restores the keyboard's focus to the element with the same `data-focus`; where there
+ * is none any more, to `next`.
+ * @param {Element} root @param {() => void} draw @param {HTMLElement} [next]
  */
-export function keepingFocus(root, draw) {
+export function keepingFocus(root, draw, next) {
   const active = /** @type {HTMLElement|null} */ (document.activeElement);
-  const at = active && root.contains(active) ? active.dataset.focus : undefined;
+  const within = active !== null && root.contains(active);
+  const at = within ? active.dataset.focus : undefined;
   draw();
   const again = at && /** @type {HTMLElement|null} */ (root.querySelector(`[data-focus="${CSS.escape(at)}"]`));
   if (again) again.focus({ preventScroll: true });
+  else if (within && !root.contains(document.activeElement)) next?.focus({ preventScroll: true });
+}
+
+/**
+ * Hides or shows an element; the keyboard's focus in a hidden one goes to `next`.
+ * @param {HTMLElement} element @param {boolean} hidden @param {HTMLElement} next
+ */
+export function hide(element, hidden, next) {
+  if (hidden && element.contains(element.ownerDocument.activeElement)) next.focus({ preventScroll: true });
+  element.hidden = hidden;
 }
 
 /**

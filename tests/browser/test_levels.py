@@ -47,6 +47,11 @@ WORDS = """() => {
   return words;
 }"""
 
+SKIPPED_TO = """() => {
+  const to = document.getElementById(document.querySelector('.skip').hash.slice(1));
+  return [to.id, to.checkVisibility()];
+}"""
+
 SMALLEST_TYPE = """() => Math.min(...[...document.querySelectorAll('body *')]
   .filter((one) => one.checkVisibility() && !one.closest('.sr-only, svg')
     && [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim()))
@@ -111,8 +116,10 @@ def test_a_picture_fills_the_screen_and_escape_leaves(open_page: "Callable[..., 
     page.evaluate("() => { Element.prototype.requestFullscreen = undefined; }")
     page.get_by_test_id("full-screen").click()
     assert panel.bounding_box() == {"x": 0, "y": 0, **LAPTOP}
+    page.evaluate("() => document.addEventListener('keydown', (event) => { window.used = event.defaultPrevented; })")
     page.keyboard.press("Escape")
     assert panel.bounding_box() == before
+    assert page.evaluate("() => window.used"), "a lesson and the tour stay open"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -130,12 +137,20 @@ def test_axe_finds_nothing(open_page: "Callable[..., Page]", level: str, lang: s
 def test_the_level_is_chosen_by_keyboard_remembered_and_in_the_link(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport=LAPTOP)
     opened(page, "look")
+    assert page.evaluate(SKIPPED_TO) == ["main", True]
     page.get_by_test_id("level-look").focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_function("() => location.search.includes('level=understand')")
     assert page.evaluate("() => document.activeElement.dataset.level") == "understand"
     drawn(page)
+    assert page.evaluate(SKIPPED_TO) == ["opened", True]
     assert page.get_by_test_id("river").is_hidden()
+    # Back on the page without a sentence, whose link says no level.
+    type(page).goto(page, "/")
+    page.get_by_test_id("level-everything").click()
+    page.go_back()
+    page.wait_for_selector('body[data-level="understand"][data-state="empty"]')
+    page.get_by_test_id("level-understand").click()
     # A bare visit opens at what was chosen; a link that names a view opens whole.
     type(page).goto(page, "/?text=The cat")
     page.wait_for_selector('body[data-level="understand"][data-state="ready"]')

@@ -477,9 +477,11 @@ def test_a_head_opens_in_place_down_to_the_arithmetic_of_a_cell_and_back(page: "
     expect(zoom.get_by_test_id("why-title")).to_be_hidden()
     page.keyboard.press("Escape")
     expect(zoom).to_be_hidden()
+    expect(page.get_by_test_id("river")).to_be_focused()  # what had it is gone
     expect(steps).to_contain_text("layer 5 › LayerNorm")
     page.get_by_test_id("river-back").click()
     expect(steps).to_be_hidden()
+    expect(page.get_by_test_id("river")).to_be_focused()
 
 
 def test_a_translations_rows_say_what_they_write(page: "Page") -> None:
@@ -631,6 +633,11 @@ def test_a_card_stays_as_a_caption_with_the_ones_beside_it(page: "Page") -> None
     expect(caption).to_contain_text("Why does “ball” follow “red”?")
     expect(page.get_by_test_id("caption-after")).to_be_visible()
     assert serious(page, ".caption") == []
+    page.keyboard.press("Escape")
+    expect(caption).to_be_hidden()
+    expect(page.locator("main")).to_be_focused()
+    page.get_by_test_id("sentence").fill("The little bird had a broken wing. Lily helped the little")
+    expect(caption).to_contain_text("Whom does Lily help?")
     page.get_by_test_id("sentence").fill("The cat sat")
     expect(caption).to_be_hidden()
 

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { layerOnly } from "../../static/model/layer_mask.js";
+import { keepingPlace } from "../../static/model/compare/runs.js";
+import { everyLayer, layerOnly } from "../../static/model/layer_mask.js";
 import { numberedLabel } from "../../static/model/numbered_names.js";
 import { DEFAULTS } from "../../static/state/store.js";
 
@@ -20,6 +21,27 @@ test("a mask that is off everywhere can be off in the open layer only, and back"
     only: false,
     patch: { causal: false, interventions: [] },
   });
+});
+
+test("wherever it is off in one layer, there is a way back: from another layer, with PADs, and by the switch", () => {
+  for (const more of [{ layer: 5 }, { padCount: 2 }, { against: { pad: { count: 1 } } }]) {
+    const back = { only: false, patch: { causal: false, interventions: [] } };
+    assert.deepEqual(layerOnly(state({ interventions: [only], ...more }), self, model), back);
+  }
+  const cut = { ...only, where: { ...only.where, query: 3, key: 1 }, allow: false };
+  assert.deepEqual(everyLayer(state({ interventions: [cut, only] }), true, model), {
+    causal: null,
+    interventions: [cut],
+  });
+  assert.deepEqual(everyLayer(state({ interventions: [cut] }), false, model), { causal: false });
+});
+
+test("added PADs are not allowed by a layer without its mask", () => {
+  const source = /** @type {any} */ ({ ...self, queries: "source", keys: "source" });
+  const decoder = { description: { attentions: [source], writes: "source" } };
+  const padded = (more) => keepingPlace(state({ text: "Hi", interventions: [only], ...more }), more.to, decoder);
+  assert.deepEqual(padded({ to: { padCount: 1 } }).interventions, []);
+  assert.deepEqual(padded({ padCount: 2, to: { padCount: 1 } }).interventions, [only]);
 });
 
 test("it is not offered where PADs would be allowed too, or without a causal mask", () => {

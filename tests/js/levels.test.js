@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PANELS } from "../../static/panels/index.js";
 import river from "../../static/river/panel.js";
+import { hrefOf } from "../../static/shell/examples.js";
+import { fitted } from "../../static/shell/start.js";
 import { atLeast, impliedLevel, LEVELS, levelFrom } from "../../static/state/levels.js";
 import { linkOf, readLink } from "../../static/state/link.js";
 import { DEFAULTS } from "../../static/state/store.js";
@@ -34,6 +36,29 @@ for (const search of [
   test(`a link made before there were levels opens whole: ${search}`, () =>
     assert.equal(impliedLevel(search, "look"), "everything"));
 }
+
+test("a card's link opens at its reader's level", () => {
+  const example = { see: {}, claim: {}, model: "tiny", text: "Hi" };
+  for (const level of LEVELS) {
+    const link = hrefOf(example, level, []).slice(1);
+    assert.equal(readLink(link, []).level ?? impliedLevel(link, "look"), level);
+  }
+});
+
+test("a quiz opens the stations, and Look ends it", () => {
+  const after = (/** @type {any} */ before, /** @type {any} */ patch) => {
+    const { level, quiz } = { ...before, ...fitted(before, patch, () => null, []) };
+    return [level, quiz];
+  };
+  const [look, asked] = [
+    { ...DEFAULTS, level: "look" },
+    { ...DEFAULTS, quiz: true },
+  ];
+  assert.deepEqual(after(look, { quiz: true }), ["understand", true]);
+  assert.deepEqual(after({ ...look, quiz: true }, { ...look, quiz: true }), ["understand", true], "a link");
+  assert.deepEqual(after(asked, { level: "look" }), ["look", false]);
+  assert.deepEqual(after(asked, { level: "understand" }), ["understand", true]);
+});
 
 test("what was remembered may be anything", () => {
   assert.equal(levelFrom(null), "look");

@@ -31,6 +31,7 @@ export function createGuide({ actions, modelOf, frame, ground }) {
     if (!tour.waiting || !tour.trace || root.dataset.state !== "ready") return;
     tour.waiting = false;
     tour.steps = stepsOf(modelOf(actions.get()), frame);
+    if (!tour.steps.length) return; // a lesson was opened meanwhile
     tour.at = 0;
     show();
   }
@@ -73,7 +74,7 @@ export function createGuide({ actions, modelOf, frame, ground }) {
     /** @type {import("../../page.js").Draw} */
     draw(trace, state) {
       tour.trace = trace;
-      if (isEmpty(state)) close();
+      if (isEmpty(state) || state.lesson !== null) close();
     },
   };
 }

@@ -4,6 +4,7 @@ import { lazy } from "../../data/lazily.js";
 import { retrying } from "../../data/retry.js";
 import { isEmpty } from "../../model/selection.js";
 import { patchOf } from "../../shell/examples.js";
+import { atLeast } from "../../state/levels.js";
 import { errorText } from "../../ui/error_text.js";
 
 /** @param {import("../../page.js").Context} context @returns {import("../../page.js").Draw} */
@@ -18,10 +19,12 @@ export function createTour(context) {
   tour.start = async () => {
     const from = document.activeElement;
     const state = actions.get();
-    if (isEmpty(state))
-      actions.set(
-        patchOf(examples.examples.find(({ model }) => model === state.model) ?? examples.examples[0], declared),
-      );
+    if (state.lesson !== null) return; // it has its own steps
+    const example = examples.examples.find(({ model }) => model === state.model) ?? examples.examples[0];
+    actions.set({
+      ...(isEmpty(state) ? patchOf(example, declared) : {}),
+      ...(atLeast(state, "understand") ? {} : { level: "understand" }), // Look shows almost nothing of it
+    });
     try {
       await retrying(module.load, { onWait: status.waiting });
     } catch (error) {

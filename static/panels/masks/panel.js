@@ -4,6 +4,7 @@ import { leakOfHead } from "../../model/compare/measure.js";
 import { causalIn, compared } from "../../model/compare/runs.js";
 import { openSquare } from "../../model/compare/square.js";
 import { attentionOf, has, trainedCausal, writesTarget } from "../../model/description.js";
+import { everyLayer, openedLayers } from "../../model/layer_mask.js";
 import { runWords } from "../../ui/compare_words.js";
 import { replace } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
@@ -18,9 +19,7 @@ import { createPadding } from "./padding.js";
  */
 export function createMasks(root, actions, modelOf) {
   const model = () => modelOf(actions.get());
-  const causal = switchRow("causal", t("masks.causal"), (on) =>
-    actions.set({ causal: on === trainedCausal(model()) ? null : on }),
-  );
+  const causal = switchRow("causal", t("masks.causal"), (on) => actions.set(everyLayer(actions.get(), on, model())));
   const padding = createPadding(actions, model);
   const compare = switchRow("compare", t("masks.compare"), (on) => actions.set({ compare: on, against: null }));
   replace(root, causal.row, padding.rows, compare.row);
@@ -31,7 +30,11 @@ export function createMasks(root, actions, modelOf) {
     const leak = shown && leakNow(shown, state);
     const on = causalIn(state, now);
     const about = writesTarget(now) ? "masks.causal_about_target" : "masks.causal_about";
-    causal.set(on, t(about), shown && shown.causal === on ? effect(shown, state, leak) : "");
+    const layers = on ? openedLayers(state, now).map(({ where }) => where.layer) : [];
+    const effectNow = shown && shown.causal === on ? effect(shown, state, leak) : "";
+    if (layers.length)
+      causal.set(false, t(about), t("masks.off_in_now", { n: layers.length, layers: layers.join(", ") }));
+    else causal.set(on, t(about), effectNow);
     padding.draw(shown, state, leak);
     const { before, after } = compared(state, now);
     compare.row.hidden = !state.compare && !has(attentionOf(now, state.attention), "overview"); // there is nothing to compare

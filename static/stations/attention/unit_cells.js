@@ -62,13 +62,6 @@ export function unitCells(trace, state) {
   };
 }
 
-/** How many rows and columns the open picture has. @returns {[number, number]} */
-export function unitSize(trace, state) {
-  const unit = state.compare ? "tokens" : unitOf(trace, state);
-  const count = ({ tokens }) => groupedTokens(tokens, unit).labels.length;
-  return [count(trace.queries), count(trace.keys)];
-}
-
 /** Tokens that are parts of one character, by index. @param {import("../../model/labels.js").Token[]} tokens */
 export function sharedCharacters(tokens) {
   let end = 0;
