@@ -1,22 +1,45 @@
-"""The forms of an Attention Free Transformer that share its position bias between all features: full, local, simple."""
+"""The forms of an Attention Free Transformer with one position bias for all features: full, local, simple."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
 
+from model import masks
 from model.mechanisms.attention_free import ROLES, AttentionFree
 from model.mechanisms.distances import apart
 from model.mechanisms.mixer import Parameter
+from model.mechanisms.sums import factored_mean
 
 if TYPE_CHECKING:
     from model.config import ModelConfig
 
 
-class AftFull(AttentionFree):
+class PositionBiased(AttentionFree):
+    """AFT proper: a position bias w_ti beside the keys."""
+
+    @abstractmethod
+    def bias(self, query_positions: Tensor, key_positions: Tensor) -> Tensor | None:
+        """w_ti [1|batch 1|head query key], for position ids [1|batch query|key]; None: zero everywhere."""
+
+    def mix(self, k: Tensor, v: Tensor, query_positions: Tensor, key_positions: Tensor, mask: Tensor) -> Tensor:
+        """Σ_i exp(w_ti + k_i) ⊙ v_i / Σ_i exp(w_ti + k_i)"""
+        w = self.bias(query_positions, key_positions)
+        w = w if w is None else self.see_bias(w)
+        allowed = masks.allowed(self.see_mask(mask))
+        if self.factored:
+            return factored_mean(k, v, w, allowed)
+        return self.average(k[:, :, None] if w is None else k[:, :, None] + w[..., None], v, allowed)
+
+    def see_bias(self, w: Tensor) -> Tensor:
+        return self.position_bias(w[:, 0])[:, None]  # type: ignore[no-any-return]
+
+
+class AftFull(PositionBiased):
     """w = u vᵀ, u, v ∈ R^{T×d'} (section 3.1): every pair of positions has its own bias, the same for all features."""
 
     def __init__(self, d_model: int, n_head: int, max_seq_len: int, rank: int) -> None:
@@ -64,7 +87,7 @@ class AftLocal(AftFull):
         return super().bias(query_positions, key_positions) * near[:, None]
 
 
-class AftSimple(AttentionFree):
+class AftSimple(PositionBiased):
     """w = 0: every query takes the same mean of what it may see, weighted by e^{k_i} (equation 4)."""
 
     roles: ClassVar[Mapping[str, str]] = {role: dims for role, dims in ROLES.items() if role != "position_bias"}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import torch
 from torch import Tensor, nn
 
+from model.mechanisms.aft import PositionBiased
 from model.mechanisms.attention_free import ROLES, AttentionFree
 from model.mechanisms.distances import apart
 from model.mechanisms.mixer import Identity, Parameter
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from model.config import ModelConfig
 
 
-class AftConv(AttentionFree):
+class AftConv(PositionBiased):
     """K ∈ R^{T×h}, w ∈ R^{h×s} by distance t − i ∈ [0, s), 0 beyond: all features of a head share their weights.
 
     w = γ (w' − mean(w')) / std(w') + β, mean and standard deviation over a head's s distances, with γ and β learned

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import Tensor, nn
 
-from model import masks
 from model.mechanisms.folded import Folded
 from model.mechanisms.mixer import Identity, Mixer, MixerDescription, Parameter
-from model.mechanisms.sums import factored_mean, feature_weights
+from model.mechanisms.sums import feature_weights
 from model.taps import Tap
 
 if TYPE_CHECKING:
@@ -78,8 +77,8 @@ class AttentionFree(Mixer):
             setattr(self, role, Tap(dims))
 
     @abstractmethod
-    def bias(self, query_positions: Tensor, key_positions: Tensor) -> Tensor | None:
-        """w_ti [1|batch 1|head query key], for position ids [1|batch query|key]; None: zero everywhere."""
+    def mix(self, k: Tensor, v: Tensor, query_positions: Tensor, key_positions: Tensor, mask: Tensor) -> Tensor:
+        """The weighted mean of the values [batch head query d_head], zeros without an allowed key."""
 
     @classmethod
     def describe(cls, config: ModelConfig) -> MixerDescription:
@@ -141,24 +140,25 @@ class AttentionFree(Mixer):
         is_pad: Tensor | None = None,
         cache: Folded | None = None,  # type: ignore[override]
     ) -> Tensor:
-        q = self.q(self.split(self.w_q(x_query)))  # batch head query d_head
-        k, v, places = self.split(self.w_k(x_key_value)), self.split(self.w_v(x_key_value)), key_positions[..., None]
+        gate, k, v = (self.split(x) for x in self.project(x_query, x_key_value, is_pad, cache))
+        places = key_positions[..., None]
         if cache is not None:
             every_key = x_query is not x_key_value or any(tap.wanted for tap in self.taps_by_key())
             k, v, places, mask = cache.attend(k, v, places, mask, every_key)
         k, v = self.see_features(self.k, k), self.v(v)  # batch head key d_head
-        w = self.bias(query_positions, places[..., 0])
-        w = w if w is None else self.see_bias(w)
-        mixed = self.mixed(self.mix(k, v, w, self.see_mask(mask)))
-        z = self.z(self.gate(q.sigmoid()) * mixed)  # batch head query d_head
+        mixed = self.mixed(self.mix(k, v, query_positions, places[..., 0], mask))
+        z = self.z(self.see_gate(gate) * mixed)  # batch head query d_head
         return self.attn_out(self.w_o(z.transpose(1, 2).flatten(-2)))  # type: ignore[no-any-return]
 
-    def mix(self, k: Tensor, v: Tensor, w: Tensor | None, mask: Tensor) -> Tensor:
-        """Σ_i exp(w_ti + k_i) ⊙ v_i / Σ_i exp(w_ti + k_i) [batch head query d_head]; zeros without an allowed key."""
-        allowed = masks.allowed(mask)
-        if self.factored:
-            return factored_mean(k, v, w, allowed)
-        return self.average(k[:, :, None] if w is None else k[:, :, None] + w[..., None], v, allowed)
+    def project(
+        self, x_query: Tensor, x_key_value: Tensor, is_pad: Tensor | None, cache: Folded | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """What the gate is made of, keys and values: [batch position feature]."""
+        return self.w_q(x_query), self.w_k(x_key_value), self.w_v(x_key_value)
+
+    def see_gate(self, q: Tensor) -> Tensor:
+        """σ(q), of q [batch head query d_head]."""
+        return self.gate(self.q(q).sigmoid())  # type: ignore[no-any-return]
 
     def average(self, logits: Tensor, v: Tensor, allowed: Tensor) -> Tensor:
         """The exact form with its taps, of logits [batch head 1|query key 1|d_head]."""
@@ -183,9 +183,6 @@ class AttentionFree(Mixer):
         """The mask of reasons as it is recorded, the same for all groups unless an edit changed one."""
         seen: Tensor = self.mask(mask.expand(-1, self.n_head, -1, -1))
         return seen if self.mask.edited else mask
-
-    def see_bias(self, w: Tensor) -> Tensor:
-        return self.position_bias(w[:, 0])[:, None]  # type: ignore[no-any-return]
 
     def taps_by_key(self) -> Iterator[Tap]:
         return (getattr(self, role) for role in BY_KEY if role in self.roles)

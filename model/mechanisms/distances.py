@@ -15,8 +15,8 @@ def apart(query_positions: Tensor, key_positions: Tensor) -> Tensor:
 
 
 def are_consecutive(positions: Tensor) -> bool:
-    """Whether these positions [1|batch position] are p, p + 1, … in one row."""
-    return len(positions) == 1 and bool((positions.diff() == 1).all())
+    """Whether these positions [1|batch position] are p, p + 1, …, the same in every row."""
+    return bool((positions.diff() == 1).all() and (positions == positions[:1]).all())
 
 
 def skew(x: Tensor, n_key: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""What a mechanism keeps of earlier positions if it needs all of them."""
+"""What a mechanism keeps of earlier positions if it needs all of them: softmax attention their keys and values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 class History:
-    """Some tensors of every position so far, each [1|batch .. position d], in the order in which they came.
+    """Some tensors of every position so far, each [batch .. position d], in the order in which they came.
 
     Concatenates instead of writing into a buffer: a trace may still hold the tensors of an earlier step.
     """

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from model.mechanisms.distances import apart, are_consecutive, skew, unskew
-from model.mechanisms.history import History
 from model.mechanisms.mixer import Identity, MixerDescription, Parameter
+from model.mechanisms.positional import PositionalAttention
 from model.mechanisms.softmax import ROLES, MultiHeadAttention
 from model.taps import Tap
 
@@ -44,7 +44,7 @@ IDENTITIES = (
 )
 
 
-class RelativeAttention(MultiHeadAttention):
+class RelativeAttention(PositionalAttention):
     """e_ij = q_i · (k_j + a^K_ij) / √d_k, z_i = Σ_j α_ij (v_j + a^V_ij), a_ij = w_clip(j − i, −n, n): equations 3 to 5.
 
     `table_k` and `table_v` are w^K and w^V [2n + 1, d_head], one of each per layer, shared by its heads; row n is
@@ -88,9 +88,6 @@ class RelativeAttention(MultiHeadAttention):
     def undecayed(self) -> tuple[nn.Parameter, ...]:
         return self.table_k, self.table_v
 
-    def new_cache(self) -> History:  # type: ignore[override]
-        return History()
-
     def fuse(self, seq_len: int | None = None) -> None:
         """Nothing to switch: a fused kernel gives no pattern, and Σ α_ij a^V_ij needs it."""
 
@@ -102,30 +99,17 @@ class RelativeAttention(MultiHeadAttention):
         rows = (of["table_v"] @ w_o)[:, of["distance"].long()]  # head query key d_model
         return pattern, (v @ w_o)[:, None] + rows
 
-    def forward(  # type: ignore[override]
-        self,
-        x_query: Tensor,
-        x_key_value: Tensor,
-        mask: Tensor,
-        query_positions: Tensor,
-        key_positions: Tensor,
-        is_pad: Tensor | None = None,
-        cache: History | None = None,
+    def attend_at(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, query_positions: Tensor, key_positions: Tensor
     ) -> Tensor:
-        q, k, v = (self.split_heads(x) for x in self.project(x_query, x_key_value))
-        q, places = self.q(q), key_positions[..., None]  # batch head query d_head, 1|batch key 1
-        if cache is not None:
-            k, v, places = cache.append(k, v, places)
-        k, v, places = self.k(k), self.v(v), places[..., 0]
-        rows = apart(query_positions, places).clamp(-self.n, self.n) + self.n  # 1|batch query key
-        rows = self.distance(rows.expand(len(q), -1, -1))
-        by_skew = are_consecutive(query_positions) and are_consecutive(places) and not self.distance.edited
+        rows = apart(query_positions, key_positions).clamp(-self.n, self.n) + self.n  # batch query key
+        rows, places = self.distance(rows), (query_positions, key_positions)
+        by_skew = all(map(are_consecutive, places)) and not self.distance.edited
         content = self.content_scores(q @ k.mT / math.sqrt(q.shape[-1]))  # batch head query key
-        relative = self.skewed_scores(q, query_positions, places) if by_skew else self.scores_by_row(q, rows)
-        pattern = self.weigh(self.scores(content + self.relative_scores(relative)), mask)
-        shown = self.dropout(pattern)
-        moved = self.skewed_values(shown, query_positions, places) if by_skew else self.values_by_row(shown, rows)
-        return self.write(self.z(self.content_z(shown @ v) + self.relative_z(moved)))
+        relative = self.skewed_scores(q, *places) if by_skew else self.scores_by_row(q, rows)
+        pattern = self.dropout(self.weigh(self.scores(content + self.relative_scores(relative)), mask))
+        moved = self.skewed_values(pattern, *places) if by_skew else self.values_by_row(pattern, rows)
+        return self.content_z(pattern @ v) + self.relative_z(moved)  # type: ignore[no-any-return]
 
     def skewed_scores(self, q: Tensor, query_positions: Tensor, places: Tensor) -> Tensor:
         """q_i · a^K_ij / √d_k [batch head query key], from q w^Kᵀ at all query_len + key_len − 1 distances."""

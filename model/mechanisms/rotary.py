@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from model.mechanisms.history import History
 from model.mechanisms.mixer import Identity, MixerDescription
+from model.mechanisms.positional import PositionalAttention
 from model.mechanisms.softmax import IDENTITIES, ROLES, MultiHeadAttention
 from model.taps import Tap
 
@@ -21,7 +21,7 @@ BASE = 10_000.0
 TURNED = {"q_rotated": ROLES["q"], "k_rotated": ROLES["k"]}
 
 
-class RotaryAttention(MultiHeadAttention):
+class RotaryAttention(PositionalAttention):
     """softmax(R_i q_i · R_j k_j / √d_k) (equation 16): R_p turns each pair (i, i + d_head/2) by p · 10000^(−2i/d_head).
 
     Pairs as in Llama: the first half of a head's dimensions with the second. (R_i q) · (R_j k) = q · R_{j−i} k.
@@ -44,26 +44,11 @@ class RotaryAttention(MultiHeadAttention):
             identities=(Identity("scaled_product", tuple(TURNED), "scores"), *IDENTITIES[1:]),
         )
 
-    def new_cache(self) -> History:  # type: ignore[override]
-        return History()
-
-    def forward(  # type: ignore[override]
-        self,
-        x_query: Tensor,
-        x_key_value: Tensor,
-        mask: Tensor,
-        query_positions: Tensor,
-        key_positions: Tensor,
-        is_pad: Tensor | None = None,
-        cache: History | None = None,
+    def attend_at(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, query_positions: Tensor, key_positions: Tensor
     ) -> Tensor:
-        q, k, v = (self.split_heads(x) for x in self.project(x_query, x_key_value))
-        q, places = self.q(q), key_positions[..., None]  # batch head query d_head, 1|batch key 1
-        if cache is not None:
-            k, v, places = cache.append(k, v, places)
-        k, v = self.k(k), self.v(v)  # batch head key d_head
-        q, k = self.q_rotated(rotate(q, query_positions)), self.k_rotated(rotate(k, places[..., 0]))
-        return self.write(self.z(self.attend(q, k, v, mask)))
+        q, k = self.q_rotated(rotate(q, query_positions)), self.k_rotated(rotate(k, key_positions))
+        return self.attend(q, k, v, mask)
 
 
 def angles(positions: Tensor, d_head: int) -> Tensor:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from model import masks
-from model.mechanisms.key_values import KeyValueCache
+from model.mechanisms.history import History
 from model.mechanisms.mixer import Identity, Mixer, MixerDescription, Parameter
 from model.taps import Tap
 
@@ -92,8 +92,9 @@ class MultiHeadAttention(Mixer):
     def build(cls, config: ModelConfig) -> Self:
         return cls(config.d_model, config.n_head, config.dropout)
 
-    def new_cache(self) -> KeyValueCache:
-        return KeyValueCache()
+    def new_cache(self) -> History:
+        """Of keys and values."""
+        return History()
 
     @staticmethod
     def handed_over(of: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
@@ -114,7 +115,7 @@ class MultiHeadAttention(Mixer):
         query_positions: Tensor | None = None,
         key_positions: Tensor | None = None,
         is_pad: Tensor | None = None,
-        cache: KeyValueCache | None = None,
+        cache: History | None = None,
     ) -> Tensor:
         q, k, v = (self.split_heads(x) for x in self.project(x_query, x_key_value))
         q = self.q(q)  # batch head query d_head

@@ -9,7 +9,7 @@ position, so the sums over all earlier keys are a state of constant size.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self, cast
 
 import torch
 from torch import Tensor, nn
@@ -101,36 +101,24 @@ class Wkv(AttentionFree):
     def new_cache(self) -> Shifted:
         return Shifted(0, self.by_head(self.decay.exp()))
 
-    def bias(self, query_positions: Tensor, key_positions: Tensor) -> None:
-        """It depends on the feature too: `logits` has it."""
+    def project(
+        self, x_query: Tensor, x_key_value: Tensor, is_pad: Tensor | None, cache: Folded | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """r, k, v of each token, shifted towards the one before it."""
+        x, before = x_query, self.shift(x_query, is_pad, cast(Shifted | None, cache))  # batch position d_model
+        r, k, v = (torch.lerp(before, x, mix) for mix in (self.mix_r, self.mix_k, self.mix_v))
+        return self.w_r(r), self.w_k(k), self.w_v(v)
 
-    def forward(  # type: ignore[override]
-        self,
-        x_query: Tensor,
-        x_key_value: Tensor,
-        mask: Tensor,
-        query_positions: Tensor,
-        key_positions: Tensor,
-        is_pad: Tensor | None = None,
-        cache: Shifted | None = None,
-    ) -> Tensor:
-        x, before = x_query, self.shift(x_query, is_pad, cache)  # batch query d_model
-        r, k, v = (
-            self.split(matrix(torch.lerp(before, x, mix)))
-            for matrix, mix in ((self.w_r, self.mix_r), (self.w_k, self.mix_k), (self.w_v, self.mix_v))
-        )
-        places = key_positions[..., None]
-        if cache is not None:
-            k, v, places, mask = cache.attend(k, v, places, mask, any(tap.wanted for tap in self.taps_by_key()))
-        k, v = self.k(k), self.v(v)  # batch head key d_head
+    def see_gate(self, q: Tensor) -> Tensor:
+        return self.gate(q.sigmoid())  # type: ignore[no-any-return]
+
+    def mix(self, k: Tensor, v: Tensor, query_positions: Tensor, key_positions: Tensor, mask: Tensor) -> Tensor:
+        """wkv_t; later keys are forbidden under any mask."""
         later = masks.causal(mask.shape[-2], mask.shape[-1], mask.device)
-        if self.factored and torch.equal(mask[0, 0], later) and len(mask) == 1:
-            mixed = recurrent(k, v, self.by_head(self.decay.exp()), self.by_head(self.bonus))
-        else:
-            allowed = masks.allowed(self.see_mask(mask | later))
-            mixed = self.average(self.logits(k, query_positions, places[..., 0]), v, allowed)
-        z = self.z(self.gate(r.sigmoid()) * self.mixed(mixed))  # batch head query d_head
-        return self.attn_out(self.w_o(z.transpose(1, 2).flatten(-2)))  # type: ignore[no-any-return]
+        if self.factored and len(mask) == 1 and torch.equal(mask[0, 0], later):
+            return recurrent(k, v, self.by_head(self.decay.exp()), self.by_head(self.bonus))
+        allowed = masks.allowed(self.see_mask(mask | later))
+        return self.average(self.logits(k, query_positions, key_positions), v, allowed)
 
     def shift(self, x: Tensor, is_pad: Tensor | None, cache: Shifted | None) -> Tensor:
         """The input of the real token before each one, zeros before the first: [batch position d_model]."""

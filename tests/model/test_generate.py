@@ -11,7 +11,7 @@ from torch import Tensor
 from model import generate as generation
 from model.checkpoint import Checkpoint
 from model.generate import Generator, Step, generate
-from model.mechanisms.key_values import KeyValueCache
+from model.mechanisms.history import History
 from model.run import Run
 from model.sampling import Settings, draw, uniform
 from model.session import DecoderSession
@@ -46,7 +46,7 @@ def test_cached_logits_equal_uncached_however_the_text_is_cut(position: str, nor
 
 
 def test_a_cache_that_gets_nothing_new_gives_what_it_has_without_a_copy() -> None:
-    cache, k, v = KeyValueCache(), torch.ones(1, 3, 4, 5), torch.zeros(1, 3, 4, 5)
+    cache, k, v = History(), torch.ones(1, 3, 4, 5), torch.zeros(1, 3, 4, 5)
     cache.append(k, v)
     kept_k, kept_v = cache.append(k[:, :, :0], v[:, :, :0])
     assert kept_k is k

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from model import masks
 from model.config import ModelConfig
 from model.mechanisms import MECHANISMS
+from model.mechanisms.history import History
 from model.mechanisms.mixer import Identity, Mixer, MixerDescription, Parameter
 from model.taps import Tap
 
@@ -29,32 +30,6 @@ ROLES = {
     "attn_out": "position d_model",
 }
 SHOWN = ("mask", "weights")
-
-
-class Recalled:
-    """Values, strengths and positions so far; none of them is called k."""
-
-    def __init__(self, *kept: Tensor) -> None:
-        self.kept = kept
-
-    def append(self, *new: Tensor) -> tuple[Tensor, ...]:
-        """Each [batch .. position d]."""
-        self.kept = tuple(torch.cat(pair, dim=-2) for pair in zip(self.kept, new, strict=True)) if self.kept else new
-        return self.kept
-
-    @property
-    def positions(self) -> int:
-        return self.kept[0].shape[-2] if self.kept else 0
-
-    @property
-    def nbytes(self) -> int:
-        return sum(x.nbytes for x in self.kept)
-
-    def select(self, rows: Tensor) -> None:
-        self.kept = tuple(x[rows] for x in self.kept)
-
-    def copy(self) -> Recalled:
-        return Recalled(*self.kept)
 
 
 class GatedMean(Mixer):
@@ -93,8 +68,8 @@ class GatedMean(Mixer):
     def build(cls, config: ModelConfig) -> Self:
         return cls(config.d_model, config.n_head)
 
-    def new_cache(self) -> Recalled:
-        return Recalled()
+    def new_cache(self) -> History:
+        return History()
 
     def writers(self) -> Iterator[nn.Linear]:
         yield self.w_o
@@ -110,7 +85,7 @@ class GatedMean(Mixer):
         query_positions: Tensor,
         key_positions: Tensor,
         is_pad: Tensor | None = None,
-        cache: Recalled | None = None,
+        cache: History | None = None,
     ) -> Tensor:
         batch, n_key, _ = x_key_value.shape
         heads = (batch, -1, self.n_head, x_key_value.shape[-1] // self.n_head)

@@ -54,4 +54,5 @@ def test_by_skew_and_by_row_agree(first_key: int) -> None:
 def test_what_counts_as_consecutive() -> None:
     assert are_consecutive(torch.tensor([[3, 4, 5]]))
     assert not are_consecutive(torch.tensor([[0, 0, 1]]))  # a PAD that takes no position
-    assert not are_consecutive(torch.tensor([[0, 1], [0, 0]]))
+    assert not are_consecutive(torch.tensor([[0, 1], [1, 2]]))  # rows of a batch differ
+    assert are_consecutive(torch.tensor([[4, 5], [4, 5]]))

@@ -105,6 +105,16 @@ def test_a_fork_continues_from_a_copy(model: Checkpoint) -> None:
     close(gpt(ids[:, 4:5], mask[..., 4:5, :5], cache=fork), expected, 0.0)
 
 
+def test_beams_take_their_rows_of_the_cache(model: Checkpoint) -> None:
+    """After `select`, row i of the cache is what beam i has read, whichever row that was."""
+    gpt, mask = model.decoder_only, causal_mask(6)
+    ids = torch.tensor([list(b"abcdef"), list(b"uvwxyz")])
+    cache, chosen = gpt.new_cache(), torch.tensor([1, 1, 0])
+    gpt(ids[:, :5], mask[..., :5, :5], cache=cache)
+    cache.select(chosen)
+    close(gpt(ids[chosen][:, 5:], mask[..., 5:, :], cache=cache)[:, 0], gpt(ids, mask)[chosen][:, -1], 1e-4)
+
+
 def test_what_the_keys_hand_over_adds_up_to_attn_out(model: Checkpoint) -> None:
     (one,), run = model.description.attentions, trace(model, SOURCE)
     for layer in range(one.n_layer):
