@@ -4,6 +4,7 @@
  */
 
 import { cssColour } from "../chart/colour.js";
+import { cutToWidth } from "../model/labels.js";
 import { svg } from "../ui/dom.js";
 import { xmlText } from "../ui/xml.js";
 
@@ -78,8 +79,5 @@ function wrap(text, width, size) {
 
 /** Breaks a word that is wider than the picture. */
 function shortened(line, width, size) {
-  if (textWidth(line, size) <= width) return line;
-  const characters = [...line];
-  while (characters.length > 1 && textWidth(`${characters.join("")}…`, size) > width) characters.pop();
-  return `${characters.join("")}…`;
+  return cutToWidth(line, width, (text) => textWidth(text, size));
 }

@@ -80,6 +80,17 @@ export function shortLabel(label, max = 12) {
 }
 
 /**
+ * A text cut to a width, with an ellipsis.
+ * @param {string} text @param {number} room @param {(text: string) => number} widthOf
+ */
+export function cutToWidth(text, room, widthOf) {
+  if (widthOf(text) <= room) return text;
+  const characters = [...text];
+  while (characters.length > 1 && widthOf(`${characters.join("")}…`) > room) characters.pop();
+  return `${characters.join("")}…`;
+}
+
+/**
  * Groups of tokens that share characters: tokens with bytes of one character stay together.
  * @param {Token[]} tokens
  * @returns {{tokens: Token[], text: string|null}[]} `text`: what a run of several spells together, else null

@@ -48,6 +48,13 @@ export function largest(values) {
   return best;
 }
 
+/** The index of the largest value; the first of equals. @param {ArrayLike<number>} values @returns {number} */
+export function indexOfMost(values) {
+  let best = 0;
+  for (let i = 1; i < values.length; i++) if (values[i] > values[best]) best = i;
+  return best;
+}
+
 /**
  * LayerNorm of dimension `d`, before gain and bias: (x_d − μ) / √(σ² + ε) (Ba et al. 2016).
  * @param {ArrayLike<number>} x  [d_model] @param {number} d @param {number} eps

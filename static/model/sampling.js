@@ -28,7 +28,7 @@ export function entropyBits(probabilities) {
 }
 
 /** @param {Float64Array} scores */
-function softmax(scores) {
+export function softmax(scores) {
   const most = scores.reduce((a, b) => Math.max(a, b), -Infinity);
   const powers = scores.map((x) => Math.exp(x - most));
   const sum = powers.reduce((a, b) => a + b, 0);

@@ -2,6 +2,7 @@
 
 import { fillsGaps } from "./description.js";
 import { gapOf } from "./gap.js";
+import { indexOfMost, rowIn } from "./matrix.js";
 
 /**
  * @typedef {import("../data/model_trace.js").ModelTrace} ModelTrace
@@ -52,20 +53,12 @@ function lastOf({ model, written }, row) {
 function strongestKey(trace, layer, head, query) {
   const detail = trace.detail;
   if (detail?.layer === layer && detail.head === head && detail.attention === trace.attention.id) {
-    return detail.overview ? rowMaximum(detail.overview, query) : Math.min(query, trace.keys.tokens.length - 1);
+    return detail.overview ? indexOfMost(rowIn(detail.overview, query)) : Math.min(query, trace.keys.tokens.length - 1);
   }
   // Until the other model's trace arrives, its head is looked up in this one.
   const picture = trace.picture(Math.min(layer, trace.nLayer - 1), Math.min(head, trace.nHead - 1));
   if (!picture) return Math.min(query, trace.keys.tokens.length - 1); // an attention without an overview
-  return rowMaximum({ data: picture.data, shape: [picture.n_query, picture.n_key] }, query);
-}
-
-/** @param {import("../data/model_trace.js").Matrix} matrix @param {number} query */
-function rowMaximum({ data, shape }, query) {
-  const row = data.subarray(query * shape[1], (query + 1) * shape[1]);
-  let best = 0;
-  for (let key = 1; key < row.length; key++) if (row[key] > row[best]) best = key;
-  return best;
+  return indexOfMost(rowIn({ data: picture.data, shape: [picture.n_query, picture.n_key] }, query));
 }
 
 /** Whether the state has no text; the page then shows examples. @param {State} state */

@@ -2,6 +2,7 @@
 
 import { pixelTable } from "../chart/colour.js";
 import { paintHead } from "../chart/matrix/head_picture.js";
+import { LABEL_GAP } from "./bands.js";
 import { NARROW, write } from "./draw_words.js";
 
 /**
@@ -65,7 +66,7 @@ export function drawHeadWords(pen, { bands: [band], squares, only }, look) {
   const top = Math.min(...own.map(({ y }) => y));
   write(pen, look, { size: 13, colour: look.colours.dim, align: only === null ? "right" : "left" });
   if (only !== null) return pen.fillText(look.headsTitle(only.layer), 2, top - 8);
-  const x = band.columns[0].x0 - 14;
+  const x = band.columns[0].x0 - LABEL_GAP;
   wrapped(pen, look.headWords, Math.min(x, 110)).forEach((line, i) =>
     pen.fillText(line, x, top + 11 + i * 17 * look.type),
   );
@@ -101,7 +102,7 @@ export function drawLens(pen, { bands: [band], lens, only }, look) {
   if (widest === 0) return; // another stack's layer is drawn alone
   const narrow = widest < NARROW * look.type;
   write(pen, look, { size: 13, colour: colours.dim, align: only ? "left" : "right" });
-  if (!narrow) pen.fillText(look.lensTitle, only ? 2 : band.columns[0].x0 - 14, lens);
+  if (!narrow) pen.fillText(look.lensTitle, only ? 2 : band.columns[0].x0 - LABEL_GAP, lens);
   look.lens.forEach(({ name, text, fresh, final }, layer) => {
     if (narrow && !fresh && layer < look.lens.length - 1) return;
     const { x0, x1 } = band.columns[layer];

@@ -1,5 +1,8 @@
 /** The words of the picture: tokens, and the answer with its bars. */
 
+import { cutToWidth } from "../model/labels.js";
+import { LABEL_GAP } from "./bands.js";
+
 /** @typedef {import("./draw.js").Pen} Pen  @typedef {import("./draw.js").Look} Look  @typedef {import("./layout.js").Scene} Scene  @typedef {import("./layout.js").Band} Band  @typedef {import("./words.js").Name} Name */
 
 /** Narrower layers have a number for a title, and name what comes next only where it changes. */
@@ -7,7 +10,7 @@ export const NARROW = 62;
 
 /** @param {Pen} pen @param {Band} band @param {Name[]} names @param {Look} look */
 export function drawLabels(pen, { rows, labelled, columns, chosen }, names, look) {
-  const x = columns[0].x0 - 14;
+  const x = columns[0].x0 - LABEL_GAP;
   for (const row of rows) {
     if (!labelled.has(row)) continue;
     const { colours } = look;
@@ -31,12 +34,9 @@ export function drawLabels(pen, { rows, labelled, columns, chosen }, names, look
   }
 }
 
-/** Cut to a width, with an ellipsis. @param {Pen} pen @param {string} text @param {number} width */
+/** @param {Pen} pen @param {string} text @param {number} width */
 function fitting(pen, text, width) {
-  if (pen.measureText(text).width <= width) return text;
-  const characters = [...text];
-  while (characters.length > 1 && pen.measureText(`${characters.join("")}…`).width > width) characters.pop();
-  return `${characters.join("")}…`;
+  return cutToWidth(text, width, (one) => pen.measureText(one).width);
 }
 
 /** The answer's probabilities, in another tone than the shares. @param {Pen} pen @param {Scene} scene @param {Look} look */

@@ -1,5 +1,6 @@
 /** Which heads the picture has, which decide most, and one head's weights. No DOM. */
 
+import { indexOfMost } from "../model/matrix.js";
 import { sideOf } from "../model/sides.js";
 import { linesOfHead, ratioOf } from "./heads.js";
 
@@ -52,7 +53,7 @@ export function queryOf(trace, { rolled, row }, { attention: id }) {
   const at = rolled.findIndex(({ river }) => river.stack === attention?.stack);
   if (at === 0) return row;
   const top = rolled[at].at[rolled[at].river.layers];
-  return top.indexOf(Math.max(...top));
+  return indexOfMost(top);
 }
 
 /**
@@ -66,7 +67,7 @@ export function previewOf(trace, told, scene, head, row = queryOf(trace, told, h
   const to = scene.bands.findIndex(({ stack }) => stack === attention?.stack);
   if (!picture || from < 0 || to < 0) return null;
   const weights = Array.from(picture.data.subarray(row * picture.n_key, (row + 1) * picture.n_key), (one) => one / 255);
-  const key = weights.indexOf(Math.max(...weights));
+  const key = indexOfMost(weights);
   return {
     head,
     lines: linesOfHead(scene, head, { from, to, row, weights }),

@@ -2,7 +2,7 @@
 
 import { hasResidual, sublayersOf } from "../model/description.js";
 import { position } from "../model/selection.js";
-import { atLeast } from "../state/levels.js";
+import { raisedTo } from "../state/levels.js";
 import { h, keepingFocus, replace } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { layerTitle } from "./look.js";
@@ -64,7 +64,7 @@ const link = (name, text, click) =>
 /** Each step of a layer is a way to its station, for which there must be room. @param {Now} now @param {Open} open */
 const stepLinks = ({ trace, state, actions }, open) =>
   stepsOf(trace.model, open).map(({ name, view, attention }, i) => {
-    const level = atLeast(state, "understand") ? state.level : "understand";
+    const level = raisedTo(state, "understand");
     const text = t(`river.step.${name}`);
     return link(`step-${i}`, text, () => actions.set({ view, layer: open.layer, attention, level }));
   });

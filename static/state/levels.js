@@ -11,6 +11,9 @@ const PLAIN = ["model", "text", "lang", "theme", "type"];
 /** Whether the page shows what begins at `level`. @param {{level: Level}} state @param {Level} level */
 export const atLeast = (state, level) => LEVELS.indexOf(state.level) >= LEVELS.indexOf(level);
 
+/** The page's level, or `level` where that shows less. @param {{level: Level}} state @param {Level} level @returns {Level} */
+export const raisedTo = (state, level) => (atLeast(state, level) ? state.level : level);
+
 /** Whether a link names nothing but a sentence. @param {URLSearchParams} params */
 export const isBare = (params) => [...params.keys()].every((name) => PLAIN.includes(name));
 

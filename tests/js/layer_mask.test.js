@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { keepingPlace } from "../../static/model/compare/runs.js";
 import { everyLayer, layerOnly } from "../../static/model/layer_mask.js";
-import { numberedLabel } from "../../static/model/numbered_names.js";
 import { DEFAULTS } from "../../static/state/store.js";
 
 const self = /** @type {any} */ ({ id: "self", causal: true });
@@ -47,13 +46,4 @@ test("added PADs are not allowed by a layer without its mask", () => {
 test("it is not offered where PADs would be allowed too, or without a causal mask", () => {
   assert.equal(layerOnly(state({ causal: false, padCount: 2 }), self, model), null);
   assert.equal(layerOnly(state({ causal: false }), { ...self, causal: false }, model), null);
-});
-
-test("a word that comes twice is told apart by its number", () => {
-  const token = (text, index) => /** @type {any} */ ({ text, index, start: 0, end: text.length, bytes: "" });
-  const tokens = [" cat", " and", " cat"].map(token);
-  assert.deepEqual(
-    [0, 1, 2].map((index) => numberedLabel(tokens, index)),
-    ["·cat₁", "·and", "·cat₂"],
-  );
 });

@@ -6,7 +6,7 @@ import { PANELS } from "../../static/panels/index.js";
 import river from "../../static/river/panel.js";
 import { hrefOf } from "../../static/shell/examples.js";
 import { fitted } from "../../static/shell/start.js";
-import { atLeast, impliedLevel, LEVELS, levelFrom } from "../../static/state/levels.js";
+import { atLeast, impliedLevel, LEVELS, levelFrom, raisedTo } from "../../static/state/levels.js";
 import { linkOf, readLink } from "../../static/state/link.js";
 import { DEFAULTS } from "../../static/state/store.js";
 import { hasView, VIEWS } from "../../static/stations/index.js";
@@ -17,6 +17,13 @@ const model = (can) => /** @type {any} */ ({ description: { predicts: "next", ca
 test("each level shows what the one before it shows", () => {
   const shown = LEVELS.map((level) => LEVELS.filter((one) => atLeast({ level }, one)));
   assert.deepEqual(shown, [["look"], ["look", "understand"], ["look", "understand", "everything"]]);
+});
+
+test("a way to the stations raises Look only", () => {
+  assert.deepEqual(
+    LEVELS.map((level) => raisedTo({ level }, "understand")),
+    ["understand", "understand", "everything"],
+  );
 });
 
 for (const search of ["", "?text=Hi", "?model=tiny&text=Hi&lang=ja&theme=dark"]) {

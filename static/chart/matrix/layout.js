@@ -1,5 +1,6 @@
 /** The size of a matrix: its cells, its labels, and the margins they need, in CSS pixels. */
 
+import { cutToWidth } from "../../model/labels.js";
 import { typeScale, widthOf } from "../type.js";
 
 const LARGE = 64; // a cell is no larger than this,
@@ -133,10 +134,5 @@ function widest(labels, font, wide) {
 
 /** Labels cut to `room` pixels with an ellipsis; the hover text has them in full. */
 function cut(labels, room, font, wide) {
-  return labels.map((label) => {
-    if (wide(label, font) <= room) return label;
-    const characters = [...label];
-    while (characters.length > 1 && wide(`${characters.join("")}…`, font) > room) characters.pop();
-    return `${characters.join("")}…`;
-  });
+  return labels.map((label) => cutToWidth(label, room, (text) => wide(text, font)));
 }

@@ -1,6 +1,6 @@
 /** The card of a word: what it means, and a way to its station. One for each page. */
 
-import { atLeast } from "../../state/levels.js";
+import { raisedTo } from "../../state/levels.js";
 import { h, newId, replace, setText } from "../../ui/dom.js";
 import { language, t } from "../../ui/i18n.js";
 import { STATIONS } from "../stations.js";
@@ -43,7 +43,7 @@ export function createCard({ actions, frame, ground }) {
       close();
       if (help.open) help.close();
       const state = actions.get();
-      const level = atLeast(state, "understand") ? state.level : "understand"; // the first that has stations
+      const level = raisedTo(state, "understand"); // the first that has stations
       actions.set({ ...STATIONS[word.station], level });
       frame.opened.scrollIntoView({ block: "nearest" });
       frame.opened.focus({ preventScroll: true });

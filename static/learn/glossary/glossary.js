@@ -1,5 +1,6 @@
 /** The glossary: which words a text has, marked for its reader. The words are words.json; the card is card.js. */
 
+import { once } from "../../data/lazily.js";
 import { glossary } from "../../data/lessons.js";
 import { h } from "../../ui/dom.js";
 import { language } from "../../ui/i18n.js";
@@ -19,8 +20,7 @@ const ids = new Map();
 const MOST = 3;
 
 /** The words, fetched once. */
-export async function loadWords() {
-  if (words.length) return words;
+export const loadWords = once(async () => {
   words = await glossary();
   const forms = words.flatMap((word) => formsOf(word).map((form) => ({ id: word.id, form })));
   for (const { id, form } of forms) ids.set(form.toLowerCase(), id);
@@ -29,7 +29,7 @@ export async function loadWords() {
   // Japanese has no spaces between words.
   pattern = new RegExp(language() === "ja" ? `(${any})` : `(?<![\\w-])(${any})(?![\\w-])`, "gi");
   return words;
-}
+});
 
 /** @param {Word} word */
 const formsOf = (word) => [word[language()].word, ...(word[language()].also ?? [])];

@@ -3,6 +3,8 @@
 import * as api from "../../data/api.js";
 import { asked } from "../../data/request.js";
 import { retrying } from "../../data/retry.js";
+import { indexOfMost, lengthOf, products, sum } from "../../model/matrix.js";
+import { softmax as probabilities } from "../../model/sampling.js";
 import { patched, RUN_DEFAULTS, runOf } from "../../state/run.js";
 
 /** Patience with a server that is busy. */
@@ -39,7 +41,7 @@ export function liveOf(open, model) {
     const size = shape[shape.length - 1];
     const at = row === "last" ? data.length / size - 1 : Math.min(row, data.length / size - 1);
     const p = softmax(/** @type {Float32Array} */ (data).subarray(at * size, (at + 1) * size), model.never_sampled);
-    return { meta, p, first: p.indexOf(Math.max(...p)), row: at };
+    return { meta, p, first: indexOfMost(p), row: at };
   }
 
   return {
@@ -59,22 +61,13 @@ export function liveOf(open, model) {
 
 /** In float64, without some ids. @param {Float32Array} logits @param {number[]} banned @returns {number[]} */
 export function softmax(logits, banned = []) {
-  const kept = Array.from(logits, (x, id) => (banned.includes(id) ? -Infinity : x));
-  const most = Math.max(...kept);
-  const e = kept.map((x) => Math.exp(x - most));
-  const sum = e.reduce((a, b) => a + b, 0);
-  return e.map((x) => x / sum);
+  const scores = Float64Array.from(logits);
+  for (const id of banned) scores[id] = -Infinity;
+  return Array.from(probabilities(scores));
 }
 
 /** @param {ArrayLike<number>} a @param {ArrayLike<number>} b */
-export function dot(a, b) {
-  let sum = 0;
-  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
-  return sum;
-}
-
-/** @param {ArrayLike<number>} a @param {ArrayLike<number>} b */
-export const cosine = (a, b) => dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+export const cosine = (a, b) => sum(products(a, b)) / (lengthOf(a) * lengthOf(b));
 
 /** One row of a matrix, or of one matrix of several. @param {Tensor} tensor @param {number} row @param {number} [at] */
 export function rowOf({ data, shape }, row, at = 0) {

@@ -4,7 +4,7 @@ import { lazy } from "../../data/lazily.js";
 import { retrying } from "../../data/retry.js";
 import { isEmpty } from "../../model/selection.js";
 import { patchOf } from "../../shell/examples.js";
-import { atLeast } from "../../state/levels.js";
+import { raisedTo } from "../../state/levels.js";
 import { errorText } from "../../ui/error_text.js";
 
 /** @param {import("../../page.js").Context} context @returns {import("../../page.js").Draw} */
@@ -23,7 +23,7 @@ export function createTour(context) {
     const example = examples.examples.find(({ model }) => model === state.model) ?? examples.examples[0];
     actions.set({
       ...(isEmpty(state) ? patchOf(example, declared) : {}),
-      ...(atLeast(state, "understand") ? {} : { level: "understand" }), // Look shows almost nothing of it
+      level: raisedTo(state, "understand"), // Look shows almost nothing of it
     });
     try {
       await retrying(module.load, { onWait: status.waiting });

@@ -3,6 +3,7 @@
 import { ABSENT } from "../../model/compare/align.js";
 import { inside, leakOfRow } from "../../model/compare/measure.js";
 import { openSquare } from "../../model/compare/square.js";
+import { indexOfMost } from "../../model/matrix.js";
 import { numberedLabel } from "../../model/numbered_names.js";
 import { h } from "../../ui/dom.js";
 import { percent, power, significant } from "../../ui/format.js";
@@ -45,8 +46,4 @@ export function lackOf(reasons) {
 
 function value(text) {
   return h("b", { class: "mono" }, text);
-}
-
-function indexOfMost(values) {
-  return values.reduce((best, item, i) => (item > values[best] ? i : best), 0);
 }

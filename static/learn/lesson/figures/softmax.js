@@ -2,11 +2,12 @@
 
 import { attentionOf } from "../../../model/description.js";
 import { tokenLabel } from "../../../model/labels.js";
+import { indexOfMost } from "../../../model/matrix.js";
 import { h, replace, setText } from "../../../ui/dom.js";
 import { number, percent, power } from "../../../ui/format.js";
 import { t } from "../../../ui/i18n.js";
 import { rowOf, softmax } from "../live.js";
-import { rolesOf, strongest } from "../measures/attention.js";
+import { rolesOf } from "../measures/attention.js";
 
 /** @type {import("./index.js").Figure} */
 export async function draw(root, live, { head, query, ...at }) {
@@ -32,7 +33,7 @@ export async function draw(root, live, { head, query, ...at }) {
       rows,
       weights.map((weight, key) => bar(tokenLabel(keys[key]), scaled[key], weight)),
     );
-    const best = weights[strongest(weights)];
+    const best = weights[indexOfMost(weights)];
     setText(times, `× ${number(by, 2)}`);
     setText(slope, t("lesson.softmax.slope", { a: percent(best), slope: power(best * (1 - best)) }));
   }

@@ -1,6 +1,7 @@
 /** Measures of heads: where they look, how large their scores are, what they hand over. */
 
 import { attentionOf, tapOf } from "../../../model/description.js";
+import { indexOfMost } from "../../../model/matrix.js";
 import { number, percent, power, significant } from "../../../ui/format.js";
 import { cosine, rowOf, softmax } from "../live.js";
 
@@ -18,14 +19,11 @@ export async function rolesOf(live, { attention = null, layer }, roles) {
   return { open, keys, roles: names.map((name) => tensors[name]) };
 }
 
-/** @param {ArrayLike<number>} row */
-export const strongest = (row) => Array.from(row).indexOf(Math.max(...Array.from(row)));
-
 /** The key with the largest weight in a row of a head. @type {Measure} */
 export async function looks(live, { head, query, ...at }) {
   const { open, keys, roles } = await rolesOf(live, at, ["pattern", "q", "k"]);
   const row = rowOf(roles[0], query, head);
-  const key = strongest(row);
+  const key = indexOfMost(row);
   const angle = cosine(rowOf(roles[1], query, head), rowOf(roles[2], key, head));
   const name = keys[key].text.trim();
   return { value: name, key: name, weight: percent(row[key]), cosine: number(angle, 2), d: open.d_head };
@@ -34,7 +32,7 @@ export async function looks(live, { head, query, ...at }) {
 /** How many different keys the heads of a layer look at most, from one row. @type {Measure} */
 export async function differing(live, { query, ...at }) {
   const { open, keys, roles } = await rolesOf(live, at, ["pattern"]);
-  const chosen = Array.from({ length: open.n_head }, (_, head) => strongest(rowOf(roles[0], query, head)));
+  const chosen = Array.from({ length: open.n_head }, (_, head) => indexOfMost(rowOf(roles[0], query, head)));
   const names = [...new Set(chosen)].map((key) => keys[key].text.trim());
   return { value: names.length, n: names.length, heads: open.n_head, keys: names.join(", ") };
 }
@@ -94,7 +92,7 @@ export async function unscaled(live, { head, query, ...at }) {
   const { open, keys, roles } = await rolesOf(live, at, ["scores"]);
   const scores = rowOf(roles[0], query, head).slice(0, query + 1);
   const [scaled, raw] = [1, Math.sqrt(open.d_head)].map((by) => softmax(scores.map((score) => score * by)));
-  const key = strongest(scaled);
+  const key = indexOfMost(scaled);
   const [slope, gone] = [scaled[key], raw[key]].map((a) => a * (1 - a));
   const words = { with: percent(scaled[key]), without: `1 − ${power(1 - raw[key])}`, key: keys[key].text.trim() };
   return { value: gone / slope, slope: significant(slope, 2), gone: power(gone), times: power(slope / gone), ...words };
@@ -104,7 +102,7 @@ export async function unscaled(live, { head, query, ...at }) {
 export async function handed(live, { head, query, ...at }) {
   const { keys, roles } = await rolesOf(live, at, ["pattern", "v", "z"]);
   const row = rowOf(roles[0], query, head);
-  const key = strongest(row);
+  const key = indexOfMost(row);
   const z = rowOf(roles[2], query, head);
   const summed = z.map((_, i) => row.reduce((sum, a, k) => sum + a * rowOf(roles[1], k, head)[i], 0));
   const off = Math.max(...z.map((x, i) => Math.abs(x - summed[i])));
@@ -125,6 +123,6 @@ export async function crossed(live, { query, layer, attention }) {
     const all = Array.from({ length: open.n_head }, (_, head) => rowOf(roles[0], query, head)[key]);
     return all.reduce((a, b) => a + b, 0) / open.n_head;
   });
-  const key = strongest(mean);
+  const key = indexOfMost(mean);
   return { value: keys[key].text.trim(), key: keys[key].text.trim(), weight: percent(mean[key]) };
 }

@@ -1,6 +1,7 @@
 /** Measures of the residual stream: what goes in, what moves, what a LayerNorm keeps. */
 
 import { placeOf, stackOf } from "../../../model/description.js";
+import { lengthOf, normalised } from "../../../model/matrix.js";
 import { number, power } from "../../../ui/format.js";
 import { cosine, rowOf } from "../live.js";
 
@@ -51,8 +52,7 @@ export async function movedBy(live, position, to, names) {
 /** @param {import("../live.js").Tensor} a @param {import("../live.js").Tensor} b @param {number} row */
 function distance(a, b, row) {
   const [x, y] = [rowOf(a, row), rowOf(b, row)];
-  const gap = Math.sqrt(x.reduce((sum, one, i) => sum + (one - y[i]) ** 2, 0));
-  return gap / Math.sqrt(x.reduce((sum, one) => sum + one * one, 0));
+  return lengthOf(x.map((one, i) => one - y[i])) / lengthOf(x);
 }
 
 /** Rounding alone moves a position by less than this. */
@@ -92,7 +92,7 @@ export async function swallowed(live, { layer, add }) {
   const { tensors } = await live.tensors([input.tap, out.tap]);
   const x = rowOf(tensors[input.tap], 0);
   const [plain, shifted] = [0, add].map((by) =>
-    normalised(
+    allNormalised(
       x.map((one) => one + by),
       norm.eps,
     ),
@@ -102,8 +102,7 @@ export async function swallowed(live, { layer, add }) {
 }
 
 /** @param {Float32Array} x @param {number} eps @returns {number[]} */
-function normalised(x, eps) {
-  const mean = x.reduce((a, b) => a + b, 0) / x.length;
-  const variance = x.reduce((sum, one) => sum + (one - mean) ** 2, 0) / x.length;
-  return Array.from(x, (one) => (one - mean) / Math.sqrt(variance + eps));
+function allNormalised(x, eps) {
+  const { mean, deviation } = normalised(x, 0, eps);
+  return Array.from(x, (one) => (one - mean) / deviation);
 }

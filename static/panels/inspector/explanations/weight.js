@@ -2,7 +2,7 @@
 
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
 import { placeOf, stackOf } from "../../../model/description.js";
-import { rowIn } from "../../../model/matrix.js";
+import { indexOfMost, rowIn } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
 import { stepOf } from "../../../stations/attention/steps.js";
 import { reasonOf } from "../../../stations/query_key.js";
@@ -46,7 +46,7 @@ function saysOf(trace, step, { reasons, scaled, model }, query, key) {
   if (reasons) return phrase("why.says_forbidden", { ...parts, reason: reasonOf(reasons) });
   if (step === "qk" || step === "scaled") return phrase("why.says_score", { ...parts, score: value(four(scaled)) });
   const row = rowIn(trace.detail.pattern, query);
-  const most = row.indexOf(Math.max(...row));
+  const most = indexOfMost(row);
   if (row[most] === model) return phrase("why.says_most", parts);
   return phrase("why.says_weight", { ...parts, most: named(keys[most], "k"), q: value(percent(row[most])) });
 }
