@@ -11,16 +11,15 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 from model import checkpoint
 from model.checkpoint import ZOO, Checkpoint
 from model.derive.effects import Effect, Effects
 from model.derive.rollout import Edge, widest
 from model.derive.route import route
-from model.masks import EDITED
 from model.taps import Edit
 from model.trace import trace
+from tests.cuts import without
 
 load = cache(checkpoint.load)
 
@@ -94,14 +93,7 @@ every_claim = pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.k
 
 
 def cutting(claim: Claim) -> dict[str, Edit]:
-    """The last row's looks at the key, in all layers and heads."""
-
-    def cut(x: Tensor, _: int) -> Tensor:
-        x = x.clone(memory_format=torch.contiguous_format)
-        x[:, :, claim.row, claim.place] |= EDITED
-        return x
-
-    return dict.fromkeys(claim.opened.description.attention(claim.attention).roles["mask"].taps, cut)
+    return without(claim.opened, claim.row, claim.place)
 
 
 def lines(claim: Claim, n: int) -> list[Edge]:

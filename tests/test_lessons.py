@@ -15,16 +15,16 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
-from model import checkpoint, masks
+from model import checkpoint
 from model.checkpoint import ZOO, Checkpoint
 from model.source import ROOT, SOURCES, source
-from model.taps import Edit
 from model.trace import Masks, Padding, trace
+from tests.cuts import without
 from tests.test_words import PERSONS, WORDS
 
 STATIC = Path(__file__).parent.parent / "static"
 FOLDER = STATIC / "learn/lessons"
-LESSONS = sorted(path.stem for path in FOLDER.glob("*.json") if path.stem not in ("index", "glossary"))
+LESSONS = sorted(path.stem for path in FOLDER.glob("*.json") if path.stem != "index")
 load = cache(checkpoint.load)
 
 
@@ -66,7 +66,7 @@ def probabilities(one: dict[str, Any], row: int, **more: Any) -> Tensor:
 def right(one: dict[str, Any], value: float | str) -> str:
     """The English option that this value makes right."""
     for option in one["question"]["options"]:
-        if option.get("is", value) == value if isinstance(value, str) else value < option.get("below", math.inf):
+        if option.get("is") == value if isinstance(value, str) else value < option.get("below", math.inf):
             return str(option["en"])
     raise AssertionError(f"no option for {value}")
 
@@ -87,14 +87,7 @@ def test_the_answer_comes_from_the_word_that_is_looked_at() -> None:
     before = probabilities(one, row)
     (ball,) = model_of(one).tokenizer.encode(" ball")
     assert int(before.argmax()) == ball
-
-    def cut(x: Tensor, _: int) -> Tensor:
-        x = x.clone(memory_format=torch.contiguous_format)
-        x[:, :, row, key] |= masks.EDITED
-        return x
-
-    taps = model_of(one).description.attentions[-1].roles["mask"].taps
-    edit: dict[str, Edit] = dict.fromkeys(taps, cut)
+    edit = without(model_of(one), row, key)
     assert before[ball] > 0.9
     assert right(one, float(probabilities(one, row, edit=edit)[ball])) == "below 20 %"
 
@@ -226,8 +219,8 @@ def test_cls_is_the_same_going_in_and_its_sentences_own_coming_out() -> None:
 
 def test_the_causal_mask_forbids_less_than_half() -> None:
     one = step("matrix", "masks")
-    length = len(ids_of(one))
-    assert right(one, length * (length - 1) / 2 / length**2) == "less than a half"
+    (mask,) = tensors(one, "layers.0.attn.mask")
+    assert right(one, float(mask[0].bool().double().mean())) == "less than a half"
 
 
 def moved_by_pads(one: dict[str, Any]) -> float:
@@ -277,14 +270,7 @@ def test_without_its_looks_at_the_verb_it_does_not_write_the_verb() -> None:
     before = probabilities(one, len(target), target=target)
     verb = int(before.argmax())
     assert model_of(one).tokenizer.tokens([verb])[0].text == "を食べ"
-
-    def cut(x: Tensor, _: int) -> Tensor:
-        x = x.clone(memory_format=torch.contiguous_format)
-        x[:, :, len(target), key] |= masks.EDITED
-        return x
-
-    edit: dict[str, Edit] = dict.fromkeys(model_of(one).description.attention("cross").roles["mask"].taps, cut)
-    after = probabilities(one, len(target), target=target, edit=edit)
+    after = probabilities(one, len(target), target=target, edit=without(model_of(one), len(target), key))
     assert right(one, float(after[verb])) == "below 20 %"
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
+from model.trace import trace
 from tests.browser.helpers import loaded, matrix_shown, serious, wait_for_run
 
 if TYPE_CHECKING:
@@ -46,9 +47,14 @@ def test_each_family_has_its_river(page: "Page", family: str) -> None:
     model = loaded(family).name
     show(page, f"model={model}&text={SENTENCES[family]}")
     assert painted(page) > 20_000
-    answer = page.get_by_test_id("river-says").locator(".said").inner_text()
-    assert answer
-    assert "%" in says(page)
+    start, *_ = events(page, {"model": model, "text": SENTENCES[family], "edges": []})
+    expect(page.get_by_test_id("river-says")).to_contain_text(f"({shares(start['p'])})")
+    if start["classes"]:
+        expect(page.get_by_test_id("river-says").locator(".said")).to_have_text(start["classes"][start["answer"]])
+    else:
+        token = start["tokens"][str(start["answer"])]
+        said = "END" if token["special"] else token["text"].strip()
+        expect(page.get_by_test_id("river-says").locator(".said")).to_have_text(said)
 
 
 def answered(page: "Page", row: int) -> dict[str, Any]:
@@ -244,13 +250,18 @@ def test_a_line_that_is_not_among_the_widest_is_measured_when_it_is_pointed_at(p
 
 def test_what_an_ffn_adds_is_a_number_under_the_pointer_and_in_the_table(page: "Page") -> None:
     show(page)
-    x, y, ratio = page.get_by_test_id("river").evaluate(
+    x, y = page.get_by_test_id("river").evaluate(
         """async (canvas) => {
           const { beads } = (await import('/static/river/board.js')).sceneOf(canvas);
           const { left, top } = canvas.getBoundingClientRect();
-          return [left + beads[3].x, top + beads[3].y, beads[3].ratio];
+          return [left + beads[3].x, top + beads[3].y];
         }"""
     )
+    model = loaded("decoder-only")
+    names = ["layers.3.ffn.out", "layers.3.resid_mid"]
+    run = trace(model, model.tokenizer.encode(TEXT), names).tensors
+    added, before = (run[name][-1].norm() for name in names)
+    ratio = float(added / before)
     page.mouse.move(x, y)
     expect(page.locator(".river-tip")).to_have_text(
         f"layer 3, FFN: what it adds to red₂ is {ratio:.2f} times as long as what was there"

@@ -1,0 +1,21 @@
+"""A run without some looks, for tests of what decides an answer."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from model.checkpoint import Checkpoint
+from model.masks import EDITED
+from model.taps import Edit
+
+
+def without(checkpoint: Checkpoint, row: int, key: int) -> dict[str, Edit]:
+    """The edits that forbid a row of the last attention to look at a key, in all layers and heads."""
+
+    def cut(x: Tensor, _: int) -> Tensor:
+        x = x.clone(memory_format=torch.contiguous_format)
+        x[:, :, row, key] |= EDITED
+        return x
+
+    return dict.fromkeys(checkpoint.description.attentions[-1].roles["mask"].taps, cut)
