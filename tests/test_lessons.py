@@ -249,7 +249,7 @@ def test_under_a_causal_mask_cls_sees_no_sentence() -> None:
     assert right(one, float(cosine_similarity(bad[0], good[0], dim=0))) == "identical"
 
 
-# --- "How a translator looks" -----------------------------------------------------------------------------------------
+# --- "Where a translator looks" ---------------------------------------------------------------------------------------
 
 
 def target_of(one: dict[str, Any]) -> list[int]:

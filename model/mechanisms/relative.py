@@ -1,4 +1,4 @@
-"""Relative positions (Shaw et al. 2018): a score and a value know how far apart query and key are.
+"""Relative positions (Shaw et al. 2018): scores and values depend on how far apart query and key are.
 
 The order is in the attention itself, so a model needs no position module, and can read texts longer than any that it
 was trained on.

@@ -21,7 +21,7 @@ import { edgeKey } from "../model/cuts.js";
 /** Between two keystrokes nothing is measured. Milliseconds. */
 const PAUSE = 250;
 
-/** So long the pointer rests on a line before it is measured. Milliseconds. */
+/** How long the pointer rests on a line before it is measured. Milliseconds. */
 const REST = 120;
 
 /** @param {() => void} onChange  there is something new */

@@ -2,7 +2,7 @@
 
 /** @typedef {import("./board.js").Board} Board  @typedef {import("./heads.js").Head} Head */
 
-/** So long the pointer rests on a head before it is shown. Milliseconds. */
+/** How long the pointer rests on a head before it is shown. Milliseconds. */
 const REST = 80;
 
 /** @param {Board} board @param {() => void} repaint */

@@ -22,7 +22,7 @@ import { createWriting } from "./writing.js";
 
 /** @typedef {{trace: import("../data/model_trace.js").ModelTrace, state: import("../state/store.js").State, actions: import("../stations/index.js").Actions}} Now */
 
-/** So many answers have a bar of their own. */
+/** How many answers have a bar of their own. */
 const BARS = 5;
 
 /** @param {ReturnType<typeof import("./parts.js").buildParts>} parts */

@@ -1,4 +1,4 @@
-/** Next word: the answer becomes a row. Write on does it again and again. */
+/** Next word: the answer becomes a row. Keep writing does it again and again. */
 
 import { keyOf } from "../data/request.js";
 import { taken } from "../model/take.js";
@@ -7,7 +7,7 @@ import { t } from "../ui/i18n.js";
 
 /** @typedef {import("./river.js").Now} Now  @typedef {import("./told.js").Told} Told */
 
-/** So long each word can be looked at. Milliseconds. */
+/** How long each word stays before the next one. Milliseconds. */
 const PACE = 900;
 
 /** The change that takes the answer; null where nothing follows: END, or a full window. @param {Now} now @param {Told} told */

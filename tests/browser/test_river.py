@@ -264,7 +264,7 @@ def test_what_an_ffn_adds_is_a_number_under_the_pointer_and_in_the_table(page: "
     ratio = float(added / before)
     page.mouse.move(x, y)
     expect(page.locator(".river-tip")).to_have_text(
-        f"layer 3, FFN: what it adds to red₂ is {ratio:.2f} times as long as what was there"
+        f"layer 3, FFN: what it adds to red₂ is {ratio:.2f} times as long as the stream before it"
     )
     table = page.locator('[data-panel="river"] details')
     table.locator("summary").click()
@@ -558,7 +558,7 @@ def test_it_writes_on_until_it_is_stopped(page: "Page") -> None:
     page.wait_for_function("() => document.querySelectorAll('[data-testid=token]').length >= 16")
     expect(write).to_have_text("Stop")
     write.click()
-    expect(write).to_have_text("Write on")
+    expect(write).to_have_text("Keep writing")
 
 
 def test_any_moment_of_watch_can_be_seen(page: "Page") -> None:
@@ -624,7 +624,7 @@ def test_where_no_single_look_decides_it_says_so(page: "Page") -> None:
     """After the full stop of a finished translation, END is as likely without any of the looks."""
     show(page, f"model=translate-enja&text={SENTENCES['encoder-decoder']}")
     expect(page.get_by_test_id("river-says")).to_contain_text("says END")
-    expect(page.get_by_test_id("river-says")).to_contain_text("No look at a single word decides it.")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cutting the looks at any one word hardly changes it.")
 
 
 # --- cards ------------------------------------------------------------------------------------------------------------

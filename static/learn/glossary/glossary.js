@@ -16,7 +16,7 @@ let pattern = null;
 /** @type {Map<string, string>} the id of each form of a word */
 const ids = new Map();
 
-/** So many words of one text are marked: more would be noise. */
+/** How many words of one text are marked: more would be noise. */
 const MOST = 3;
 
 /** The words, fetched once. */

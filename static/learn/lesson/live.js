@@ -7,7 +7,7 @@ import { indexOfMost, lengthOf, products, sum } from "../../model/matrix.js";
 import { softmax as probabilities } from "../../model/sampling.js";
 import { patched, RUN_DEFAULTS, runOf } from "../../state/run.js";
 
-/** Patience with a server that is busy. */
+/** How many times a busy server is asked. */
 const TRIES = 6;
 
 /**
