@@ -54,6 +54,7 @@ export function createLevels({ actions, modelOf, frame }) {
     const looks = !atLeast(state, "understand");
     // A model without a river is looked at through its heads and the open station.
     frame.body.hidden = looks && can(modelOf(state), "route");
+    frame.root.classList.toggle("river-only", frame.body.hidden); // whose rows are the tokens
     update(frame.skip, { href: `#${subjectOf(frame).id}` });
     frame.side.masksFold.hidden = looks;
     followLevel(frame.side.masksFold, state);
