@@ -75,6 +75,18 @@ export const overviewOf = ({ overview }) => overview;
 /** The equation that gives a role; null where none is stated. @param {Attention} attention @param {string} role */
 export const identityOf = ({ identities }, role) => identities.find(({ gives }) => gives === role) ?? null;
 
+/** Whether a role is this operation of exactly these roles. @param {Attention|null|undefined} attention @param {string} role @param {string} op @param {string[]} of */
+const is = (attention, role, op, of) => {
+  const found = attention && identityOf(attention, role);
+  return found?.op === op && found.of.join() === of.join();
+};
+
+/** Whether its scores are q·k/√d and nothing else: no distance is added, nothing is turned first. @param {Attention|null|undefined} attention */
+export const scoresDotProducts = (attention) => is(attention, "scores", "scaled_product", ["q", "k"]);
+
+/** Whether its z are the values weighted by its pattern and nothing else. @param {Attention|null|undefined} attention */
+export const sumsValues = (attention) => is(attention, "z", "weighted_sum", ["pattern", "v"]);
+
 /** @param {Model} model @returns {Stack[]} */
 export const stacksOf = ({ description }) => description.stacks;
 

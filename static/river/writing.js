@@ -1,4 +1,4 @@
-/** Next word: the answer becomes a row. Keep writing does it again and again. */
+/** Next word: the answer becomes a row. Write on does it again and again. */
 
 import { keyOf } from "../data/request.js";
 import { taken } from "../model/take.js";

@@ -65,3 +65,19 @@ test("a station with nothing to explain has no inspector", () => {
     "logit",
   ]);
 });
+
+test("an attention that adds to its scores is explained by its own equations", () => {
+  const relative = structuredClone(DECODER);
+  const [attention] = relative.description.attentions;
+  attention.identities = [{ op: "sum", of: ["content", "distance"], gives: "scores" }];
+  const explains = (view, of) =>
+    explainedBy(VIEWS, /** @type {any} */ ({ ...state, view, attention: attention.id, layer: 0 }), of);
+  assert.deepEqual(
+    ["attention", "av"].map((view) => explains(view, DECODER)),
+    ["weight", "z"],
+  );
+  assert.deepEqual(
+    ["attention", "av"].map((view) => explains(view, relative)),
+    ["role", "role"],
+  );
+});

@@ -1,6 +1,6 @@
 /** From QKᵀ to the weights: QKᵀ › ÷√d › + M › softmax. An attention has the steps that its roles allow. No DOM. */
 
-import { has, identityOf } from "../../model/description.js";
+import { has, scoresDotProducts } from "../../model/description.js";
 import { own } from "./own.js";
 
 /** @typedef {"qk"|"scaled"|"masked"|"weights"} StepName  @typedef {import("../../model/description.js").Attention} Attention */
@@ -8,13 +8,9 @@ import { own } from "./own.js";
 /** In their order. @type {StepName[]} */
 const NAMES = ["qk", "scaled", "masked", "weights"];
 
-/** Whether its scores are the dot products of q and k divided by √d, and nothing is added. @param {Attention} attention */
-const isDotProduct = (attention) =>
-  has(attention, "q") && has(attention, "k") && identityOf(attention, "scores")?.op === "scaled_product";
-
 /** @type {Record<StepName, (attention: Attention) => boolean>} */
 const IS_THERE = {
-  qk: isDotProduct,
+  qk: scoresDotProducts,
   scaled: (attention) => has(attention, "scores"),
   masked: (attention) => has(attention, "mask"),
   weights: (attention) => has(attention, "overview"),

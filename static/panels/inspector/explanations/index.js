@@ -4,12 +4,22 @@
  */
 
 import { lazily } from "../../../data/lazily.js";
-import { answersTokens, can, stacksOf } from "../../../model/description.js";
+import {
+  answersTokens,
+  attentionOf,
+  can,
+  scoresDotProducts,
+  stacksOf,
+  sumsValues,
+} from "../../../model/description.js";
 import { hasRoles } from "../../../model/needs.js";
 import { normsOf as normsIn } from "../../../model/places.js";
 import { normsOf, outputOf, roleNames, unitNames } from "./taps.js";
 
-/** @typedef {Pick<import("../../../stations/index.js").View, "needs"|"draw"|"load"|"roles"|"has"> & {gives?: import("../../../stations/index.js").Given}} Explanation */
+/**
+ * @typedef {Pick<import("../../../stations/index.js").View, "needs"|"draw"|"load"|"roles"> & {gives?: import("../../../stations/index.js").Given,
+ *   has?: (model: any, state: import("../../../state/store.js").State) => boolean}} Explanation  `has`: whether it is true of this model
+ */
 
 const tensors = (...taps) => taps.map((tap) => `tensor:${tap}`);
 const weights = (...names) => names.filter(Boolean).map((name) => `weight:${name}`);
@@ -19,12 +29,14 @@ export const EXPLANATIONS = {
   weight: {
     gives: "attention",
     roles: ["q", "k", "v", "scores", "mask", "pattern"],
+    has: (model, state) => scoresDotProducts(attentionOf(model, state.attention)),
     needs: (state, model) => ["detail", ...(state.file === null ? weights(outputOf(state, model)) : [])],
     ...lazily(() => import("./weight.js")),
   },
   z: {
     gives: "attention",
     roles: ["pattern", "v", "z"],
+    has: (model, state) => sumsValues(attentionOf(model, state.attention)),
     needs: ["detail", "role:z"],
     ...lazily(() => import("./z.js")),
   },
@@ -65,7 +77,7 @@ export function explainedBy(views, state, model) {
   const name = typeof view?.why === "function" ? view.why(state, model) : view?.why;
   if (!name) return null;
   const { roles = [], has = () => true } = EXPLANATIONS[name];
-  if (hasRoles(roles, model, state) && has(model)) return name;
+  if (hasRoles(roles, model, state) && has(model, state)) return name;
   return roles.length > 0 ? "role" : null; // a mechanism's own equation, where it has other roles
 }
 
