@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +17,11 @@ from torch import Tensor, nn
 from model import tokenizer as tokenizers
 from model.config import ModelConfig
 from model.describe import Description, describe
+from model.files import read_json
 from model.layout import lay_out_for_reading
 from model.tokenizer import Tokenizer
 from model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, Transformer, build
+from model.weights_file import check_shapes, shapes_in
 
 T = TypeVar("T", bound=nn.Module)
 
@@ -80,39 +83,58 @@ def pick_device(name: str) -> torch.device:
 
 def load(folder: Path, device: torch.device | str = "cpu") -> Checkpoint:
     """Read a model folder. Raises `FileNotFoundError` or `ValueError` saying which file is missing or does not fit."""
-    config = ModelConfig.from_json(read_json(folder / "config.json"))
+    config = read_config(folder)
     model = build(config)
     load_weights(model, read_weights(folder / "weights.safetensors"))
     model.requires_grad_(False).eval().to(device)
     lay_out_for_reading(model)
     tokenizer = tokenizers.load(folder / "tokenizer.tiktoken", config.family, config.text_form, config.mask_token)
-    if tokenizer.vocab_size != config.vocab_size:
-        raise ValueError(f"{folder}: the tokenizer has {tokenizer.vocab_size} ids, the model {config.vocab_size}")
+    check_vocabulary(folder, config, tokenizer.vocab_size)
     return Checkpoint(folder.name, model, tokenizer, read_card(folder))
 
 
-def read_card(folder: Path) -> dict[str, Any]:
-    """A model's `card.json`; empty if there is none."""
-    path = folder / "card.json"
-    return read_json(path) if path.is_file() else {}
+def check_vocabulary(folder: Path, config: ModelConfig, n_ids: int) -> None:
+    """Raise `ValueError` if a tokenizer with so many ids is not this model's."""
+    if n_ids != config.vocab_size:
+        raise ValueError(f"{folder}: the tokenizer has {n_ids} ids, the model {config.vocab_size}")
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object. Raises `ValueError` naming the file that is not JSON, or is JSON of another kind."""
+def read_config(folder: Path) -> ModelConfig:
+    """A model's `config.json`. Raises `OSError` or `ValueError` naming the file."""
+    path = folder / "config.json"
+    data = read_json(path)
     try:
-        data = json.loads(path.read_text())
+        return ModelConfig.from_json(data)
     except ValueError as error:
-        raise ValueError(f"{path} is not JSON: {error}") from None
-    if not isinstance(data, dict):
-        raise ValueError(f"{path} is not a JSON object but a {type(data).__name__}")
-    return data
+        raise ValueError(f"{path}: {error}") from None
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """A model's `card.json`; empty if there is none. Raises `ValueError` where the app could not read it."""
+    path = folder / "card.json"
+    card = read_json(path) if os.path.lexists(path) else {}
+    units, languages = card.get("units") or {}, card.get("languages", [])
+    if not isinstance(card.get("evaluation", {}), dict):
+        raise ValueError(f"{path}: evaluation must be an object")
+    if not isinstance(languages, list) or not all(isinstance(name, str) for name in languages):
+        raise ValueError(f"{path}: languages must be a list of texts")
+    layers = units.get("layers", []) if isinstance(units, dict) else None
+    if not isinstance(layers, list) or not all(isinstance(one, dict) and "path" in one for one in layers):
+        raise ValueError(f"{path}: units must be an object with layers, each with its path")
+    return card
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
+    """The tensors of a file, whole and finite. Raises `OSError` or `ValueError`."""
+    shapes_in(path)
     try:
-        return load_file(path)
+        tensors = load_file(path)
     except SafetensorError as error:
         raise ValueError(f"{path} is not a safetensors file: {error}") from None
+    for name, x in tensors.items():
+        if not x.isfinite().all():
+            raise ValueError(f"{path}: {name} holds NaN or infinity")
+    return tensors
 
 
 def save(folder: Path, model: Transformer, ranks_file: Path) -> None:
@@ -133,20 +155,11 @@ def weights(model: nn.Module) -> dict[str, Tensor]:
 
 
 def load_weights(model: nn.Module, tensors: dict[str, Tensor]) -> None:
-    """Copy `tensors` into the parameters of the same names. Raises `ValueError` naming missing and unknown ones."""
+    """Copy `tensors` into the parameters of the same names. Raises `ValueError` naming those that do not fit."""
     parameters = dict(model.named_parameters())
-    if parameters.keys() != tensors.keys():
-        raise ValueError(
-            f"weights do not fit the config: missing {sorted(parameters.keys() - tensors.keys())}, "
-            f"unknown {sorted(tensors.keys() - parameters.keys())}"
-        )
-    misfits = [
-        f"{name} is {tuple(tensors[name].shape)}, the config needs {tuple(parameter.shape)}"
-        for name, parameter in parameters.items()
-        if tensors[name].shape != parameter.shape
-    ]
-    if misfits:
-        raise ValueError(f"weights do not fit the config: {'; '.join(misfits)}")
+    check_shapes(
+        {name: tuple(x.shape) for name, x in parameters.items()}, {name: tuple(x.shape) for name, x in tensors.items()}
+    )
     with torch.no_grad():
         for name, parameter in parameters.items():
             parameter.copy_(tensors[name])

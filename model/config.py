@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self, get_args, get_type_hints
 
 from model.mechanisms import MECHANISMS
 
@@ -13,6 +14,10 @@ PositionKind = Literal["learned", "sinusoidal", "none"]
 NormOrder = Literal["pre", "post", "res-post"]
 TextForm = Literal["natural", "treebank"]
 CHOICES = {"family": Family, "position": PositionKind, "norm_order": NormOrder, "text_form": TextForm}
+MOST_LAYERS, MOST = 1024, 2**24
+"""The most layers, and the most of everything else that is counted: a config beyond them is damaged."""
+MOST_IN_TABLE = 2**26
+"""The most numbers in a table of positions, which sines and cosines fill before any weight is read."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +52,7 @@ class ModelConfig:
     rank: int = 32
 
     def __post_init__(self) -> None:
-        for name in ("vocab_size", "n_layer", "n_head", "d_model", "d_ff", "max_seq_len", "reach", "rank"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        self._check_sizes()
         for name, kinds in CHOICES.items():
             if getattr(self, name) not in get_args(kinds):
                 raise ValueError(f"unknown {name} {getattr(self, name)!r}; known are {', '.join(get_args(kinds))}")
@@ -58,6 +61,8 @@ class ModelConfig:
         if self.d_model % self.n_head:
             raise ValueError(f"d_model={self.d_model} is not divisible by n_head={self.n_head}")
         MECHANISMS[self.mechanism].describe(self)  # raises for numbers that this mechanism cannot use
+        if not 0.0 < self.layer_norm_eps < 1.0:
+            raise ValueError(f"layer_norm_eps must be in (0, 1), got {self.layer_norm_eps}")
         if not 0.0 <= self.dropout < 1.0:
             raise ValueError(f"dropout must be in [0, 1), got {self.dropout}")
         if self.classes and (self.family != "encoder-only" or len(self.classes) < 2):
@@ -66,6 +71,16 @@ class ModelConfig:
             raise ValueError(f"only encoder-only models have a [MASK] token; this one is {self.family}")
         if self.family == "encoder-only" and not self.classes and not self.mask_token:
             raise ValueError("an encoder-only model without classes fills gaps, and needs mask_token for them")
+
+    def _check_sizes(self) -> None:
+        for name in ("vocab_size", "n_layer", "n_head", "d_model", "d_ff", "max_seq_len", "reach", "rank"):
+            size, most = getattr(self, name), MOST_LAYERS if name == "n_layer" else MOST
+            if size < 1:
+                raise ValueError(f"{name} must be at least 1, got {size}")
+            if size > most:
+                raise ValueError(f"{name} must be at most {most:,}, got {size:,}")
+        if self.max_seq_len * self.d_model > MOST_IN_TABLE:
+            raise ValueError(f"max_seq_len × d_model must be at most {MOST_IN_TABLE:,}")
 
     @property
     def d_head(self) -> int:
@@ -90,4 +105,41 @@ class ModelConfig:
         missing = [f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING and f.name not in data]
         if missing:
             raise ValueError(f"missing model settings {missing}")
+        check_types(data)
         return cls(**data | {"classes": tuple(data.get("classes", ()))})
+
+
+def check_types(data: dict[str, Any]) -> None:
+    """Raise `ValueError` for the first setting whose JSON is of another type."""
+    for name, kind in get_type_hints(ModelConfig).items():
+        fits, noun = FITS.get(kind, (is_text, "a text"))
+        if name in data and not fits(data[name]):
+            raise ValueError(f"{name} must be {noun}, got {str(data[name])[:40]}")
+
+
+def is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def is_whole(value: object) -> bool:
+    return type(value) is int  # True is an int too
+
+
+def is_number(value: object) -> bool:
+    return type(value) in (int, float)
+
+
+def is_switch(value: object) -> bool:
+    return type(value) is bool
+
+
+def is_texts(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(map(is_text, value))
+
+
+FITS: dict[Any, tuple[Callable[[object], bool], str]] = {
+    int: (is_whole, "a whole number"),
+    float: (is_number, "a number"),
+    bool: (is_switch, "true or false"),
+    tuple[str, ...]: (is_texts, "a list of texts"),
+}

@@ -14,6 +14,7 @@ from pathlib import Path
 import tiktoken
 
 from model.config import Family, TextForm
+from model.files import read_bytes, said_of
 from model.special_tokens import CLS, END, MASK, PAD, START, Special, special_names
 from model.text_form import TEXT_FORMS
 
@@ -165,9 +166,19 @@ def load(
     path: Path, family: Family = "decoder-only", text_form: TextForm = "natural", mask_token: bool = False
 ) -> Tokenizer:
     """Read `tokenizer.tiktoken`. Not by tiktoken's loader: it keeps a copy of every path in the temporary folder."""
+    return from_ranks(read_ranks(path), f"chumoku-{path.parent.name}", family, text_form, mask_token)
+
+
+def read_ranks(path: Path) -> dict[bytes, int]:
+    """A piece of text → its rank. Raises `ValueError` for ranks that cannot encode every text."""
     try:
-        lines = [line.split() for line in path.read_bytes().splitlines() if line]
+        lines = [line.split() for line in read_bytes(path).splitlines() if line]
         ranks = {base64.b64decode(piece, validate=True): int(rank) for piece, rank in lines}
     except ValueError as error:
-        raise ValueError(f"{path} is not a file of `base64 rank` lines: {error}") from None
-    return from_ranks(ranks, f"chumoku-{path.parent.name}", family, text_form, mask_token)
+        raise ValueError(said_of(path, "is not a file of `base64 rank` lines", error)) from None
+    if sorted(ranks.values()) != list(range(len(lines))) or b"" in ranks:
+        raise ValueError(f"{path}: its ranks are not 0 to {len(lines) - 1}, each of another piece")
+    lacking = [byte for byte in range(256) if bytes([byte]) not in ranks]
+    if lacking:
+        raise ValueError(f"{path} lacks {len(lacking)} of the 256 single bytes, so it cannot encode every text")
+    return ranks

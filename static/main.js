@@ -30,9 +30,16 @@ async function start() {
   store.set(fitted(state, state, () => model, DECLARED));
   const early = document.activeElement === field ? field.value : null;
   const page = mount(root, store, { models, examples, address: mirrorUrl(store, DECLARED), early });
-  if (replaced) page.status.notice(t("error.unknown_model_replaced", { name: replaced, used: state.model ?? "" }));
+  if (replaced) page.status.notice(replacedText(replaced, state.model ?? "", models.problems));
   onSystemTheme(page.redraw); // the same pictures in other colours
   await page.drawn;
+}
+
+/** Why another model is shown. @param {string} name @param {string} used @param {{name: string, reason: string}[]} problems */
+function replacedText(name, used, problems) {
+  const problem = problems.find((one) => one.name === name);
+  if (!problem) return t("error.unknown_model_replaced", { name, used });
+  return t("error.aside_model_replaced", { name, used, reason: problem.reason });
 }
 
 /** The examples; the page also works without them. */

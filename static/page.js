@@ -8,6 +8,7 @@
  * @property {import("./stations/index.js").Actions} actions
  * @property {import("./shell/frame.js").Frame} frame  the page's own elements
  * @property {any[]} models  the lines of /api/models
+ * @property {{name: string, reason: string}[]} problems  the models that are set aside
  * @property {any} examples  static/examples.json
  * @property {(state: State) => any} modelOf  the model of the shown trace, also of a file
  * @property {import("./stations/index.js").View[]} views
@@ -151,6 +152,7 @@ export function mount(root, store, { models, examples, address, early = null }) 
       actions,
       frame,
       models: models.list,
+      problems: models.problems,
       examples,
       modelOf: traces.model,
       views: VIEWS,

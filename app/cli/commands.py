@@ -147,7 +147,10 @@ def list_models(settings: Settings, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(listed, ensure_ascii=False, indent=2))
         return
-    Console().print(models_table(listed["models"], listed["default"]))
+    console = Console()
+    console.print(models_table(listed["models"], listed["default"]))
+    for problem in listed["problems"]:
+        console.print(f"set aside: {problem['name']}. {problem['reason']}", markup=False, highlight=False)
 
 
 def models_table(described: list[dict[str, Any]], default: str) -> Table:
@@ -170,9 +173,11 @@ def models_table(described: list[dict[str, Any]], default: str) -> Table:
 
 def figure(evaluation: dict[str, Any]) -> str:
     """The main figure of a card, with its unit; empty if the card has none."""
-    if "bits_per_byte" in evaluation:
-        return f"{round(evaluation['bits_per_byte'], 3)} bits/byte"
-    if "accuracy" in evaluation:
-        return f"accuracy {100 * evaluation['accuracy']:.1f} %"
-    found = evaluation.get("beam_4", evaluation)
-    return f"chrF {found['chrf']}" if "chrf" in found else ""
+    beam = evaluation.get("beam_4")
+    bits, accuracy = evaluation.get("bits_per_byte"), evaluation.get("accuracy")
+    chrf = (beam if isinstance(beam, dict) else evaluation).get("chrf")
+    if isinstance(bits, int | float):
+        return f"{round(bits, 3)} bits/byte"
+    if isinstance(accuracy, int | float):
+        return f"accuracy {100 * accuracy:.1f} %"
+    return f"chrF {chrf}" if isinstance(chrf, int | float) else ""

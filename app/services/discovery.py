@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 
 from app.errors import unknown_name
-from app.services.library import BROKEN, Entry, Library
+from app.services.library import Entry, Library
+from app.services.problems import Problem, set_aside
 from app.settings import Settings
 from model.checkpoint import ZOO, pick_device
-from model.subjects import Source, Subject, find_folders, source_of
-
-log = logging.getLogger("chumoku")
+from model.subjects import Source, Subject, every_folder, find_folders, source_of
 
 PREFERRED = "stories-gpt"
 
 
 def discover(settings: Settings) -> Library:
-    """Every model, for the configured device, from its configs alone: nothing is loaded yet.
+    """Every model, for the configured device, from its configs and the headers of its weights: nothing is loaded yet.
 
-    A folder with invalid configs is skipped with a line in the log. Raises `ValueError` if the device is not
-    available, no model is left, or the default is not among them.
+    A folder that cannot be used is set aside. Raises `ValueError` if the device is not available, no model is left, or
+    nobody has heard of the default.
     """
     device = pick_device(settings.device)
     torch.set_num_threads(settings.threads_per_job)
-    found = [entry for folder, source in folders(settings).values() if (entry := look(folder, source))]
+    found: dict[str, Entry] = {}
+    bad: list[Problem] = []
+    for folder, source in every_folder(*settings.models_dir, ZOO):
+        if folder.name not in found:
+            match look(folder, source):
+                case Entry() as entry:
+                    found[entry.name] = entry
+                case problem:
+                    bad.append(problem)
     if not found:
-        raise no_model(settings)
-    default = pick_default(settings.default_model, [entry.name for entry in found])
-    return Library(found, default, device, settings.model_cache)
+        raise no_model(settings, bad)
+    default = pick_default(settings.default_model, sorted(found), [one.name for one in bad])
+    return Library([found[name] for name in sorted(found)], default, device, settings.model_cache, bad)
 
 
 def folders(settings: Settings) -> dict[str, tuple[Path, Source]]:
@@ -38,13 +45,13 @@ def folders(settings: Settings) -> dict[str, tuple[Path, Source]]:
     return find_folders(*settings.models_dir, ZOO)
 
 
-def look(folder: Path, source: Source) -> Entry | None:
-    """The model in `folder`, or None and a line in the log."""
+def look(folder: Path, source: Source) -> Entry | Problem:
+    """The model in `folder`, or why there is none. Whatever is wrong with a folder stays there."""
     try:
+        folder.name.encode()
         return Entry(source.about(folder), folder, source)
-    except BROKEN as error:
-        log.error("model %s left out: %s", folder, error)
-        return None
+    except Exception as error:
+        return set_aside(folder, error)
 
 
 def open_subject(name: str | None, settings: Settings) -> Subject:
@@ -72,14 +79,15 @@ def locate(name: str | None, settings: Settings) -> Path:
     return there[name][0]
 
 
-def no_model(settings: Settings) -> ValueError:
+def no_model(settings: Settings, bad: Sequence[Problem] = ()) -> ValueError:
     searched = ", ".join(str(path) for path in (*settings.models_dir, ZOO))
-    return ValueError(f"there is no model in {searched}; train one with `chumoku train stories-gpt`")
+    aside = "".join(f"; {one.name} is set aside: {one.reason}" for one in bad)
+    return ValueError(f"there is no model in {searched}; train one with `chumoku train stories-gpt`{aside}")
 
 
-def pick_default(asked: str | None, names: list[str]) -> str:
-    """The default's name. Raises `ValueError` if the requested one is not in `names`."""
-    if asked is None:
+def pick_default(asked: str | None, names: list[str], aside: Sequence[str] = ()) -> str:
+    """The default's name; another one if it is set aside. Raises `ValueError` for a name that nobody has."""
+    if asked is None or (asked not in names and asked in aside):
         return PREFERRED if PREFERRED in names else names[0]
     if asked not in names:
         raise ValueError(f"the default model {asked!r} does not exist; known are {', '.join(names)}")

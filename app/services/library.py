@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,17 +13,13 @@ import torch
 
 from app.errors import AppError, unknown_name
 from app.services.languages import languages_of
+from app.services.problems import Aside, Problem, set_aside, stamp_of
 from model.subjects import About, Source, Subject
-
-log = logging.getLogger("chumoku")
-
-BROKEN = (OSError, ValueError, TypeError, KeyError)
-"""What an invalid model folder raises."""
 
 
 @dataclass(eq=False)
 class Entry:
-    """A model that was found, loaded or not. `users`: how many requests are using it."""
+    """A model that was found, loaded or not. `users`: how many requests are using it; `aside`: why it did not load."""
 
     about: About
     folder: Path
@@ -32,6 +27,7 @@ class Entry:
     subject: Subject | None = None
     users: int = 0
     used: int = 0
+    aside: Aside | None = None
     loading: Lock = field(default_factory=Lock)
 
     @property
@@ -60,14 +56,33 @@ class Library:
     ones are dropped, least recently used first.
     """
 
-    def __init__(self, entries: Iterable[Entry], default: str, device: torch.device, limit: int) -> None:
+    def __init__(
+        self, entries: Iterable[Entry], default: str, device: torch.device, limit: int, bad: Iterable[Problem] = ()
+    ) -> None:
         self.entries = {entry.name: entry for entry in entries}
-        self.default, self.device, self.limit = default, device, limit
+        self.preferred, self.device, self.limit, self.bad = default, device, limit, list(bad)
         self._lock, self._clock = Lock(), itertools.count(1)
 
     @property
+    def usable(self) -> list[Entry]:
+        """The models that are not set aside."""
+        return [entry for entry in self.entries.values() if entry.aside is None]
+
+    @property
     def names(self) -> list[str]:
-        return list(self.entries)
+        return [entry.name for entry in self.usable]
+
+    @property
+    def default(self) -> str:
+        """The model for requests without a name; another one while it is set aside."""
+        names = self.names
+        return self.preferred if self.preferred in names or not names else names[0]
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What is set aside, and why: at the start, and since."""
+        since = [Problem(one.name, one.aside.reason) for one in self.entries.values() if one.aside is not None]
+        return [*self.bad, *since]
 
     @property
     def loaded(self) -> list[str]:
@@ -79,15 +94,19 @@ class Library:
         return {name: languages_of(entry.about) for name, entry in self.entries.items()}
 
     def find(self, name: str | None) -> Entry:
-        """The model with this name (None: the default). Raises `unknown_model` (404), listing the known ones."""
+        """The model with this name (None: the default). Raises `unknown_model` (404), listing the known ones, and
+        `broken_model` for one that was set aside at the start."""
         found = self.entries.get(self.default if name is None else name)
         if found is None:
+            for problem in self.bad:
+                if problem.name == name:
+                    raise broken(problem, self.names)
             raise unknown_name("unknown_model", "model", str(name), self.names, status=404, where="model")
         return found
 
     def translator(self, name: str | None) -> Entry:
         """The model of this name; without a name the default, otherwise the first with beam search."""
-        able = [entry for entry in self.entries.values() if entry.about.description.can.get("beams", False)]
+        able = [entry for entry in self.usable if entry.about.description.can.get("beams", False)]
         asked = self.find(name)
         return asked if name is not None or asked in able or not able else able[0]
 
@@ -133,11 +152,18 @@ class Library:
 
     def _open(self, entry: Entry) -> Subject:
         assert entry.source is not None
+        stamp = stamp_of(entry.folder)
+        if entry.aside is not None and entry.aside.stamp == stamp is not None:
+            raise broken(Problem(entry.name, entry.aside.reason), self.names)
         try:
-            return entry.source.open(entry.folder, self.device)
-        except BROKEN as error:
-            log.error("model %s does not load: %s", entry.folder, error)
-            raise broken(entry, [name for name in self.names if name != entry.name]) from error
+            subject = entry.source.open(entry.folder, self.device)
+        except Exception as error:
+            problem = set_aside(entry.folder, error)
+            # Whatever is not about the files (no memory, no file handle) may be gone at the next try.
+            entry.aside = Aside(problem.reason, stamp if isinstance(error, ValueError) else None)
+            raise broken(problem, self.names) from error
+        entry.aside = None
+        return subject
 
     def _make_room(self) -> None:
         """Drop unused models until the rest fits. A model that cannot be loaded again (without a source) stays."""
@@ -149,11 +175,11 @@ class Library:
                 entry.subject = None
 
 
-def broken(entry: Entry, others: list[str]) -> AppError:
-    """A model with invalid files. Other models are not affected."""
-    message = f"The model {entry.name!r} does not load."
-    hint = "Use another model; the server's log says what is wrong with this one."
-    return AppError("broken_model", message, hint, status=500, where="model", known=others)
+def broken(problem: Problem, others: list[str]) -> AppError:
+    """A model that is set aside. Other models are not affected."""
+    message = f"The model {problem.name!r} is set aside. {problem.reason}"
+    hint = "Use another model, or repair its files."
+    return AppError("broken_model", message, hint, status=500, where="model", got=problem.reason, known=others)
 
 
 def of(subjects: Iterable[Subject], default: str) -> Library:

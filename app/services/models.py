@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from app.services.languages import languages_of
@@ -53,7 +54,11 @@ def listed(about: About) -> dict[str, Any]:
 
 def all_models(library: Library) -> dict[str, Any]:
     """The answer of `/api/models`."""
-    return {"default": library.default, "models": [listed(one.about) for one in library.entries.values()]}
+    return {
+        "default": library.default,
+        "models": [listed(one.about) for one in library.usable],
+        "problems": [asdict(one) for one in library.problems],
+    }
 
 
 def first(about: About) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -18,26 +19,53 @@ from model.describe import describe, parameters
 from model.explain import anatomy
 from model.run import Run
 from model.session import DecoderSession, Session, TargetSession
-from model.special_tokens import special_of
+from model.special_tokens import special_names, special_of
 from model.subjects.subject import About, Subject, Weight
-from model.tokenizer import Tokenizer
+from model.tokenizer import Tokenizer, read_ranks
 from model.trace import Trace, trace
 from model.transformer import build
 from model.translate import BeamSearch
+from model.weights_file import check_shapes, shapes_in
+
+FILES = ("config.json", "weights.safetensors")
+"""Each of them says that a folder is meant to be a model."""
 
 
 class ZooFolders:
     """Folders written by `chumoku train`."""
 
     def can_open(self, folder: Path) -> bool:
-        return (folder / "config.json").is_file()
+        return any(os.path.lexists(folder / name) for name in FILES)
 
     def about(self, folder: Path) -> About:
-        config = ModelConfig.from_json(checkpoint.read_json(folder / "config.json"))
-        return about_config(folder.name, config, checkpoint.read_card(folder))
+        config, card = checkpoint.read_config(folder), checkpoint.read_card(folder)
+        check_files(folder, config)
+        return about_config(folder.name, config, card)
 
     def open(self, folder: Path, device: torch.device) -> ZooSubject:
-        return ZooSubject(checkpoint.load(folder, device))
+        subject = ZooSubject(checkpoint.load(folder, device))
+        check_runs(subject)
+        return subject
+
+
+def check_files(folder: Path, config: ModelConfig) -> None:
+    """Raise `OSError` or `ValueError` if weights or tokenizer do not fit the config; reads no weights."""
+    path = folder / "weights.safetensors"
+    found = shapes_in(path)
+    if config.n_layer > len(found):  # before a model of so many layers is built
+        raise ValueError(f"{path} has {len(found)} tensors, the config {config.n_layer:,} layers")
+    check_shapes(stored(config), found)
+    ranks, special = read_ranks(folder / "tokenizer.tiktoken"), special_names(config.family, config.mask_token)
+    checkpoint.check_vocabulary(folder, config, len(ranks) + len(special))
+
+
+def check_runs(subject: ZooSubject) -> None:
+    """Raise `ValueError` if finite weights give numbers that are not: they are too large to calculate with."""
+    special = subject.tokenizer.special
+    target = [special.first] if special.first is not None and subject.description.writes == "target" else None
+    logits = subject.description.logits.tap
+    if not subject.trace(Run([0], target=target), [logits]).tensors[logits].isfinite().all():
+        raise ValueError("weights.safetensors: the model's answer to its first token is not finite")
 
 
 def about_config(name: str, config: ModelConfig, card: Mapping[str, object]) -> About:
@@ -59,6 +87,13 @@ class ShapesOnly(TorchFunctionMode):
         if func.__name__ in ("normal_", "uniform_"):
             return kwargs["tensor"] if "tensor" in kwargs else args[0]
         return func(*args, **kwargs | ({"device": "meta"} if func is torch.empty else {}))
+
+
+@lru_cache
+def stored(config: ModelConfig) -> dict[str, tuple[int, ...]]:
+    """The shapes in `weights.safetensors`, where a tied matrix has one name."""
+    with ShapesOnly():
+        return {name: tuple(x.shape) for name, x in build(config).named_parameters()}
 
 
 @lru_cache

@@ -8,7 +8,6 @@ from pathlib import Path
 from torch import Tensor
 
 from model import checkpoint
-from model.config import ModelConfig
 from model.describe import describe
 from model.training.presets import Preset
 from model.transformer import Transformer
@@ -18,7 +17,7 @@ def keep_vocabulary(preset: Preset, folder: Path | None) -> Preset:
     """`preset`, with [MASK] in its vocabulary if the model in `folder` has it: the embedding is copied whole."""
     if folder is None or preset.config.family != "encoder-only":
         return preset
-    source = ModelConfig.from_json(checkpoint.read_json(folder / "config.json"))
+    source = checkpoint.read_config(folder)
     return replace(preset, config=replace(preset.config, mask_token=source.mask_token))
 
 

@@ -5,7 +5,7 @@ import { retrying } from "./retry.js";
 /** @typedef {ReturnType<typeof createModels>} Models */
 
 /**
- * @param {{default: string, models: any[]}} listed  /api/models
+ * @param {{default: string, models: any[], problems?: {name: string, reason: string}[]}} listed  /api/models
  * @param {{model: (name: string) => Promise<any>}} api
  */
 export function createModels(listed, api) {
@@ -19,6 +19,9 @@ export function createModels(listed, api) {
     first: listed.default,
     /** The list: names, shapes and cards. */
     list: listed.models,
+
+    /** The models that are set aside, each with its reason. */
+    problems: listed.problems ?? [],
 
     /** What has been loaded of a model. @param {string|null} name */
     named: (name) => whole.get(name ?? listed.default),

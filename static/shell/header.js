@@ -11,9 +11,9 @@ import { switchTheme } from "./theme.js";
 
 /** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
 export function createHeader(context) {
-  const { actions, models, address, status, declared, frame } = context;
+  const { actions, models, problems, address, status, declared, frame } = context;
   const { header } = frame;
-  const drawMenu = createModelMenu(header.model, { models, choose: actions.openModel });
+  const drawMenu = createModelMenu(header.model, { models, problems, choose: actions.openModel });
   const drawMore = createMore(header.more);
   createShare(header.share, { address, status });
   const drawExport = createExport(header.export, context);
@@ -24,7 +24,7 @@ export function createHeader(context) {
   }
 
   return (trace, state, error) => {
-    drawMenu(state.model);
+    drawMenu(state.model, error);
     drawMore(state);
     drawExport(trace, state, error);
     for (const link of header.languages) {

@@ -2,14 +2,15 @@
 
 import { h, newId, replace, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
-import { byFamily, familyHead, optionOf, shapeOf } from "./model_option.js";
+import { byFamily, familyHead, isAside, optionAside, optionOf, putAside, shapeOf } from "./model_option.js";
 
 /**
  * @param {HTMLElement} root
- * @param {{models: any[], choose: (name: string) => void}} options
- * @returns {(current: string|null) => void} draw
+ * @param {{models: any[], problems: {name: string, reason: string}[], choose: (name: string) => void}} options  `problems`: the
+ *   models that are set aside, greyed with their reason
+ * @returns {(current: string|null, error: import("../data/api.js").ApiError|null) => void} draw
  */
-export function createModelMenu(root, { models: loaded, choose }) {
+export function createModelMenu(root, { models: loaded, problems, choose }) {
   const groups = byFamily(loaded);
   const models = groups.flatMap((group) => group.models);
   const button = h("button", {
@@ -18,11 +19,12 @@ export function createModelMenu(root, { models: loaded, choose }) {
     "aria-haspopup": "listbox",
     "aria-expanded": false,
   });
-  const options = models.map((model, i) => optionOf(model, i));
+  const options = [...models.map(optionOf), ...problems.map(optionAside)];
   const list = h(
     "ul",
     { class: "model-list", role: "listbox", tabindex: 0, "aria-label": t("header.model"), hidden: true },
     groups.map(groupOf),
+    problems.length > 0 && asideOf(options.slice(models.length)),
   );
   replace(root, button, list);
   function groupOf({ family, models: own }) {
@@ -39,7 +41,7 @@ export function createModelMenu(root, { models: loaded, choose }) {
   let active = 0;
 
   const activate = (index) => {
-    active = (index + models.length) % models.length;
+    active = (index + options.length) % options.length;
     options.forEach((option, i) => option.classList.toggle("active", i === active));
     list.setAttribute("aria-activedescendant", options[active].id);
     options[active].scrollIntoView({ block: "nearest" });
@@ -53,6 +55,7 @@ export function createModelMenu(root, { models: loaded, choose }) {
     }
   };
   const take = (index) => {
+    if (index !== current && isAside(options[index])) return;
     toggle(false);
     button.focus();
     if (index !== current) choose(models[index].name);
@@ -61,7 +64,7 @@ export function createModelMenu(root, { models: loaded, choose }) {
     ArrowDown: () => activate(active + 1),
     ArrowUp: () => activate(active - 1),
     Home: () => activate(0),
-    End: () => activate(models.length - 1),
+    End: () => activate(options.length - 1),
     Enter: () => take(active),
     " ": () => take(active),
     Escape: () => take(current),
@@ -81,13 +84,14 @@ export function createModelMenu(root, { models: loaded, choose }) {
   list.addEventListener("focusout", (event) => !root.contains(event.relatedTarget) && toggle(false));
   options.forEach((option, i) => option.addEventListener("click", () => take(i)));
 
-  return (name) => {
+  return (name, error) => {
     current = Math.max(
       0,
       models.findIndex((model) => model.name === name),
     );
     options.forEach((option, i) => option.setAttribute("aria-selected", String(i === current)));
     const model = models[current];
+    if (error?.code === "broken_model" && model.name === name) putAside(options[current], String(error.got ?? ""));
     update(button, { "aria-label": `${t("header.model")}: ${model.name}, ${shapeOf(model)}` });
     replace(
       button,
@@ -96,4 +100,15 @@ export function createModelMenu(root, { models: loaded, choose }) {
       h("span", { class: "caret", "aria-hidden": true }, "▾"),
     );
   };
+}
+
+/** The group of what is set aside. @param {HTMLElement[]} items */
+function asideOf(items) {
+  const id = newId("models-aside");
+  return h(
+    "li",
+    { role: "presentation" },
+    h("div", { class: "family", id }, h("b", null, t("header.aside"))),
+    h("ul", { role: "group", "aria-labelledby": id }, items),
+  );
 }

@@ -1,6 +1,6 @@
 /** How the model menu describes a family and a model: its shape, its size, its quality. */
 
-import { h, newId } from "../ui/dom.js";
+import { h, newId, update } from "../ui/dom.js";
 import { familyShape } from "../ui/family_shape.js";
 import { integer, millions, number, percent } from "../ui/format.js";
 import { hasString, t } from "../ui/i18n.js";
@@ -44,6 +44,27 @@ export function optionOf(model, index) {
     h("small", null, t("header.more", more)),
     h("small", null, [languagesOf(model), card(model, "on")].filter(Boolean).join(" · ")),
   );
+}
+
+/** A model that is set aside: greyed, with its reason. @param {{name: string, reason: string}} problem @param {number} index */
+export function optionAside({ name, reason }, index) {
+  const option = h(
+    "li",
+    { role: "option", id: newId(`aside-${index}`), dataset: { aside: name } },
+    h("span", { class: "name" }, name),
+  );
+  putAside(option, reason);
+  return option;
+}
+
+/** @param {HTMLElement} option */
+export const isAside = (option) => option.getAttribute("aria-disabled") === "true";
+
+/** Greys a model that cannot be used, and says why. @param {HTMLElement} option @param {string} reason */
+export function putAside(option, reason) {
+  if (isAside(option)) return;
+  update(option, { "aria-disabled": true });
+  option.append(h("small", { class: "reason" }, reason));
 }
 
 /** "decoder-only · 6 layers × 8 heads · d_model 256". @param {any} model */

@@ -123,7 +123,18 @@ def test_a_failed_load_does_not_count_as_use(tmp_path: Path, source: Gate, caplo
         with pytest.raises(AppError) as refusal, models.use(models.find("b")):
             raise AssertionError
         assert (refusal.value.code, refusal.value.known) == ("broken_model", ["a"])
-    assert "b does not load" in caplog.text
+    assert "b set aside: b: no letters to count." in caplog.text
+    assert models.names == ["a"]
     (tmp_path / "b" / "bigram.txt").write_text("abc")
     use(models, "b")
-    assert models.loaded == ["b"]
+    assert (models.loaded, models.names) == (["b"], ["a", "b"])
+
+
+def test_a_model_with_bad_files_is_not_opened_again_until_they_change(tmp_path: Path, source: Gate) -> None:
+    models = library(tmp_path, source, "ab", N_BYTES)
+    (tmp_path / "a" / "bigram.txt").write_text("")
+    for _ in range(3):
+        with pytest.raises(AppError, match="no letters to count"):
+            use(models, "a")
+    assert source.opened == ["a"]
+    assert models.default == "b", "requests without a name get a model that works"

@@ -290,6 +290,39 @@ def test_a_model_is_described_when_it_is_first_needed(page: "Page") -> None:
     assert asked == ["stories-gpt", "translate-enja"], "what is cached is not requested again"
 
 
+def test_a_model_that_is_set_aside_says_why(page: "Page", page_errors: list[str]) -> None:
+    """One since the start, another when it is first loaded."""
+    lost, nan = "weights.safetensors: No such file.", "weights.safetensors: layers.0.attn.w_q.weight holds NaN."
+
+    def listed(route: "Route") -> None:
+        route.fulfill(json=route.fetch().json() | {"problems": [{"name": "lost", "reason": lost}]})
+
+    def traced(route: "Route") -> None:
+        if route.request.post_data_json["model"] == "translate-enja":
+            error = {"code": "broken_model", "message": nan, "hint": "Use another model.", "got": nan}
+            route.fulfill(status=500, json={"error": error})
+        else:
+            route.continue_()
+
+    page.route("**/api/models", listed)
+    page.route("**/api/trace", traced)
+    show(page, "model=lost&text=" + TEXT)
+    expect(page.locator(".banner")).to_have_text(f"“lost” cannot be used. {lost} Showing stories-gpt instead.")
+    page.locator(".model-button").click()
+    aside = page.locator("[role=option][aria-disabled=true]")
+    expect(aside).to_have_text(f"lost{lost}")
+    aside.click(force=True)
+    expect(aside).to_be_visible()
+    page.locator('[role=option][data-model="translate-enja"]').click()
+    expect(page.get_by_test_id("problem")).to_contain_text(nan)
+    page.locator(".model-button").click()
+    expect(page.locator('[data-model="translate-enja"] .reason')).to_have_text(nan)
+    page.locator('[role=option][data-model="stories-gpt"]').click()
+    ready(page)
+    expect(page.get_by_test_id("problem")).to_be_hidden()
+    page_errors.clear()  # the browser reports each 500
+
+
 @pytest.mark.warm
 def test_ids_in_the_address_are_replayed(page: "Page", server_url: str) -> None:
     ids = [token["id"] for token in post(server_url, "/api/tokenize", {"text": TEXT})["tokens"]]

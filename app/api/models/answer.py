@@ -79,6 +79,15 @@ class ModelDetail(ModelInfo):
     )
 
 
+class ProblemInfo(BaseModel):
+    name: str
+    reason: str = Field(
+        description="One sentence: which file, and what is wrong with it.",
+        examples=["weights.safetensors is cut: logits ends at byte 4,096 of 1,024."],
+    )
+
+
 class ModelsResponse(BaseModel):
     default: str = Field(description="The model used for a request without a name.")
     models: list[ModelInfo]
+    problems: list[ProblemInfo] = Field(description="Models that are set aside: they cannot be used.")

@@ -1,0 +1,62 @@
+"""Models that cannot be used: each is set aside with one sentence, and takes no other model with it."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+log = logging.getLogger("chumoku")
+
+LONGEST = 300
+"""Characters of a sentence: an error may quote what a file holds."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A model's name, and why it is set aside."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Aside:
+    """Why a model did not load. While its folder has the same `stamp`, it is not tried again; None: it is."""
+
+    reason: str
+    stamp: tuple[object, ...] | None
+
+
+def set_aside(folder: Path, error: Exception) -> Problem:
+    """The problem that an error of a model's folder is, after a line in the log."""
+    problem = Problem(written(folder.name), sentence(folder, error))
+    log.error("model %s set aside: %s", written(str(folder)), problem.reason)
+    return problem
+
+
+def sentence(folder: Path, error: Exception) -> str:
+    """What is wrong, as one sentence with names of files but without the path to them."""
+    if isinstance(error, OSError) and error.strerror:
+        said = f"{error.filename or folder}: {error.strerror}"
+    elif isinstance(error, OSError | ValueError):
+        said = str(error)
+    else:
+        said = f"it does not load ({type(error).__name__}: {error})"
+    said = " ".join(said.replace(f"{folder}/", "").replace(str(folder), folder.name).split())
+    said = written(said if len(said) <= LONGEST else f"{said[:LONGEST]} …")
+    return said if said.endswith((".", "…")) else f"{said}."
+
+
+def written(text: str) -> str:
+    """Text that any JSON and any terminal takes: a file's name may hold bytes that are not UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def stamp_of(folder: Path) -> tuple[object, ...] | None:
+    """What changes when a file of the folder does: names, sizes, times. None if it cannot be read."""
+    try:
+        files = [(path.name, path.stat()) for path in sorted(folder.iterdir())]
+    except OSError:
+        return None
+    return tuple((name, about.st_size, about.st_mtime_ns) for name, about in files)

@@ -1,0 +1,48 @@
+"""Files that others wrote: read within bounds, and refused in one sentence that names the file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+LARGEST = 64 * 2**20
+"""Bytes of the largest file that is read whole: a config, a card, a tokenizer, the header of weights."""
+
+
+def read_bytes(path: Path, most: int = LARGEST) -> bytes:
+    """The contents of a regular file. Raises `OSError`, and `ValueError` for a folder, a pipe, or too many bytes."""
+    size = size_of(path)
+    if size > most:
+        raise ValueError(f"{path} has {size:,} bytes; at most {most:,} are read")
+    return path.read_bytes()
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a regular file: a pipe would be waited for, a device read for ever."""
+    about = path.stat()
+    if not path.is_file():
+        raise ValueError(f"{path} is not a file")
+    return about.st_size
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object that can be sent on as JSON. Raises `ValueError` naming the file that is not, and why."""
+    try:
+        data = json.loads(read_bytes(path).decode())
+    except RecursionError:
+        raise ValueError(f"{path} is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(said_of(path, "is not JSON", error)) from None
+    if not isinstance(data, dict):
+        raise ValueError(f"{path} is not a JSON object but a {type(data).__name__}")
+    try:
+        json.dumps(data, allow_nan=False, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        raise ValueError(f"{path} holds NaN, infinity, or half a character, which JSON has not") from None
+    return data
+
+
+def said_of(path: Path, what: str, error: ValueError) -> str:
+    """An error that names its file already is enough."""
+    return str(error) if str(error).startswith(str(path)) else f"{path} {what}: {error}"

@@ -1,0 +1,200 @@
+"""One bad model folder never takes others down: it traces, or is set aside with one sentence."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from httpx import ASGITransport, AsyncClient
+from typer.testing import CliRunner
+
+from app.cli.program import cli
+from app.errors import AppError
+from app.main import create_app
+from app.services import discovery
+from app.services.library import Entry, Library
+from app.services.problems import Problem
+from app.settings import Settings
+from model.run import Run
+from model.subjects import source_of
+from tests.app.families import save
+from tests.app.helpers import refused
+from tests.faults.bad_models import AT_LOAD, AT_START, HARMLESS, Damage
+from tests.model.helpers import tiny_checkpoint
+
+NOBODY = 65534
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A whole model folder, with a card."""
+    folder = save(tmp_path_factory.mktemp("whole"), replace(tiny_checkpoint("decoder-only"), name="whole"))
+    (folder / "card.json").write_text('{"languages": ["en"]}')
+    return folder
+
+
+@pytest.fixture
+def copy(whole: Path, tmp_path: Path) -> Callable[[str, Damage], Path]:
+    """A copy of the model under a name, damaged."""
+
+    def copy(name: str, damage: Damage) -> Path:
+        folder = tmp_path / "models" / name
+        shutil.copytree(whole, folder)
+        damage(folder)
+        return folder
+
+    return copy
+
+
+def looked(folder: Path) -> Entry | Problem:
+    source = source_of(folder)
+    assert source is not None
+    return discovery.look(folder, source)
+
+
+def check_sentence(reason: str, folder: Path) -> None:
+    assert "\n" not in reason
+    assert 10 < len(reason) < 310
+    assert str(folder) not in reason, "a path says where people keep their files"
+    assert "Traceback" not in reason
+
+
+@pytest.mark.parametrize("what", AT_START)
+def test_damage_that_the_files_show_is_found_without_loading(
+    what: str, copy: Callable[[str, Damage], Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = copy("bad", AT_START[what])
+    problem = looked(folder)
+    assert isinstance(problem, Problem)
+    assert problem.name == "bad"
+    check_sentence(problem.reason, folder)
+    assert caplog.messages == [f"model {folder} set aside: {problem.reason}"]
+
+
+@pytest.mark.parametrize("what", AT_LOAD)
+def test_damage_that_the_numbers_show_is_found_when_they_are_loaded(
+    what: str, copy: Callable[[str, Damage], Path]
+) -> None:
+    folder = copy("bad", AT_LOAD[what])
+    entry = looked(folder)
+    assert isinstance(entry, Entry)
+    models = Library([entry], "bad", torch.device("cpu"), 0)
+    with pytest.raises(AppError) as refusal, models.use(entry):
+        raise AssertionError
+    assert refusal.value.code == "broken_model"
+    assert [problem.name for problem in models.problems] == ["bad"]
+    check_sentence(models.problems[0].reason, folder)
+
+
+@pytest.mark.parametrize("what", HARMLESS)
+def test_what_a_model_may_have_traces(what: str, copy: Callable[[str, Damage], Path]) -> None:
+    entry = looked(copy("good", HARMLESS[what]))
+    assert isinstance(entry, Entry)
+    with Library([entry], "good", torch.device("cpu"), 0).use(entry) as subject:
+        assert subject.trace(Run([1, 2]), ["logits"]).tensors["logits"].isfinite().all()
+
+
+@pytest.fixture
+def lone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """The folder of `copy` is the only one."""
+    monkeypatch.setattr(discovery, "ZOO", tmp_path / "no zoo")
+    return Settings(device="cpu", models_dir=(tmp_path / "models",))
+
+
+async def test_the_server_starts_lists_and_traces_beside_every_damage(
+    copy: Callable[[str, Damage], Path], lone: Settings
+) -> None:
+    """All at once: the list is JSON, what is set aside is in it, and the whole model answers."""
+    for number, damage in enumerate((*AT_START.values(), *AT_LOAD.values())):
+        copy(f"bad {number}", damage)
+    copy("good", lambda folder: None)
+    for name in ("circle", os.fsdecode(b"bytes \xff")):
+        (lone.models_dir[0] / name).symlink_to(lone.models_dir[0] / name)
+    found = discovery.discover(lone)
+    app = create_app(lone, found)
+    async with (
+        app.router.lifespan_context(app),
+        AsyncClient(transport=ASGITransport(app=app), base_url="http://app") as client,
+    ):
+        for name in found.names:
+            if name != "good":
+                error = await refused(client, "/api/trace", 500, "broken_model", model=name, text="Hi")
+                assert error["got"] in error["message"]
+        listed = (await client.get("/api/models")).json()
+        assert [model["name"] for model in listed["models"]] == [listed["default"]] == ["good"]
+        assert len(listed["problems"]) == len(AT_START) + len(AT_LOAD) + 2
+        assert (await client.post("/api/trace", json={"text": "Hi"})).status_code == 200
+        error = await refused(client, "/api/trace", 500, "broken_model", model="bad 0", text="Hi")
+        assert error["got"] == next(one["reason"] for one in listed["problems"] if one["name"] == "bad 0")
+
+
+def test_a_good_model_answers_for_a_bad_one_of_the_same_name(
+    copy: Callable[[str, Damage], Path], whole: Path, lone: Settings, tmp_path: Path
+) -> None:
+    copy("whole", AT_START["config.json cut"])
+    found = discovery.discover(lone.model_copy(update={"models_dir": (*lone.models_dir, whole.parent)}))
+    assert (found.names, [one.name for one in found.problems]) == (["whole"], ["whole"])
+
+
+def test_a_default_that_is_set_aside_is_replaced(copy: Callable[[str, Damage], Path], lone: Settings) -> None:
+    copy("bad", AT_START["config.json cut"])
+    copy("good", lambda folder: None)
+    assert discovery.discover(lone.model_copy(update={"default_model": "bad"})).default == "good"
+
+
+def test_without_any_model_the_error_says_what_is_wrong_with_each(
+    copy: Callable[[str, Damage], Path], lone: Settings
+) -> None:
+    copy("bad", AT_START["weights.safetensors missing"])
+    with pytest.raises(ValueError, match=r"bad is set aside: weights.safetensors: No such file"):
+        discovery.discover(lone)
+
+
+@contextmanager
+def without_rights() -> Iterator[None]:
+    """Tests may run as root, whom no permission stops."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+@pytest.mark.parametrize("locked", [".", "config.json", "weights.safetensors", "tokenizer.tiktoken", "card.json"])
+def test_without_permission_a_model_is_set_aside(
+    locked: str, copy: Callable[[str, Damage], Path], tmp_path: Path
+) -> None:
+    folder = copy("bad", lambda folder: None)
+    inherited = {path: path.stat().st_mode for path in (tmp_path, *list(tmp_path.parents)[:-2])}
+    try:
+        for path in inherited:
+            path.chmod(0o755)
+        (folder / locked).chmod(0)
+        with without_rights():
+            problem = looked(folder)
+    finally:
+        for path, mode in inherited.items():
+            path.chmod(mode)
+        (folder / locked).chmod(0o700)
+    assert isinstance(problem, Problem)
+    assert problem.reason.endswith("Permission denied.")
+
+
+def test_chumoku_models_lists_what_is_set_aside(
+    copy: Callable[[str, Damage], Path], lone: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy("bad", AT_START["config without n_layer"])
+    copy("good", lambda folder: None)
+    monkeypatch.setenv("CHUMOKU_MODELS_DIR", str(lone.models_dir[0]))
+    printed = CliRunner().invoke(cli, ["models"], catch_exceptions=False).stdout
+    assert "good" in printed
+    assert "set aside: bad. config.json: missing model settings ['n_layer']." in " ".join(printed.split())
