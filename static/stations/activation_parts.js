@@ -1,32 +1,10 @@
 /**
- * The building blocks of the activation stations: a choice of a few, a part with its own heading, bars with numbers.
+ * The building blocks of the activation stations: a part with its own heading, bars with numbers.
  */
 
-import { h, keepingFocus, perRoot, replace, setText, update } from "../ui/dom.js";
+import { h, keepingFocus, perRoot, replace, setText } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { drawFormula } from "./station.js";
-
-/**
- * A row of choices, one of which is selected.
- * @param {string} area  of the catalogue: `${area}.choose` says what is chosen, `${area}.<name>` each choice
- * @param {string[]} names
- */
-export function segment(area, names) {
-  const testid = area.replaceAll(".", "-");
-  const button = (name) =>
-    h("button", { type: "button", dataset: { testid: `${testid}-${name}` } }, t(`${area}.${name}`));
-  const buttons = Object.fromEntries(names.map((name) => [name, button(name)]));
-  return {
-    box: h("div", { class: "seg", role: "group", "aria-label": t(`${area}.choose`) }, Object.values(buttons)),
-    /** @param {string} on @param {(name: string) => void} pick @param {(name: string) => boolean} [has] */
-    show(on, pick, has = () => true) {
-      for (const name of names) {
-        update(buttons[name], { "aria-pressed": name === on, hidden: !has(name) });
-        buttons[name].onclick = () => pick(name);
-      }
-    },
-  };
-}
 
 /**
  * A part of a station: a heading with room for tools, a line of words, a picture, and words below it.

@@ -26,7 +26,7 @@ const partsOf = perRoot((root) => {
   const formula = h("div", { class: "formula" });
   const says = h("p", { class: "says dim", "aria-live": "polite", dataset: { testid: "attention-says" } });
   const note = h("p", { class: "why dim", dataset: { testid: "blind" } });
-  const [forms, compare] = [buildForms(), buildChoices()];
+  const [forms, choices] = [buildForms(), buildChoices()];
   const places = { alone: h("div", null), both: h("div", null), ...forms.places };
   root.append(
     h(
@@ -35,25 +35,13 @@ const partsOf = perRoot((root) => {
       title,
       headChip(),
       h("span", { class: "grow" }),
-      h("div", { class: "tools" }, compare.box, forms.box, forms.unitBox),
+      h("div", { class: "tools" }, choices.box, forms.forms.box, forms.units.box),
     ),
     h("div", { class: "step-strip" }, stepper, legend),
     h("div", { class: "says-row" }, formula, says),
     h("div", { class: "station-body" }, forms.options, note, Object.values(places)),
   );
-  return {
-    title,
-    stepper,
-    legend,
-    formula,
-    says,
-    note,
-    forms,
-    compare: compare.box,
-    choices: compare.buttons,
-    places,
-    drawn: "",
-  };
+  return { title, stepper, legend, formula, says, note, forms, choices, places, drawn: "" };
 });
 
 export function draw(root, trace, state, actions) {
@@ -77,10 +65,10 @@ export function draw(root, trace, state, actions) {
 }
 
 /** What few readers need waits for the level *everything*, or until it is in use. */
-function foldTools({ compare, forms }, state) {
+function foldTools({ choices, forms }, state) {
   const all = atLeast(state, "everything");
-  compare.hidden = !all && !state.compare && isTrained(state);
-  forms.unitBox.hidden = state.compare || (!all && own.of(state).unit === "tokens");
+  choices.box.hidden = !all && !state.compare && isTrained(state);
+  forms.units.box.hidden = state.compare || (!all && own.of(state).unit === "tokens");
 }
 
 /** QKᵀ, the scores, or the scores under the mask. */

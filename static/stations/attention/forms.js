@@ -3,6 +3,7 @@
 import { UNITS } from "../../model/token_groups.js";
 import { h, replace, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { segment } from "../../ui/segment.js";
 import { lines as chosenLines } from "./chosen.js";
 import { drawGroupedWeights } from "./grouped.js";
 import { own } from "./own.js";
@@ -11,24 +12,13 @@ import { canSumCharacters, unitOf } from "./unit_cells.js";
 const FORMS = /** @type {const} */ (["matrix", "lines"]);
 
 export function buildForms() {
-  const seg = (names, area) => {
-    const button = (name) =>
-      h("button", { type: "button", dataset: { testid: `${area}-${name}` } }, t(`${area}.${name}`));
-    const buttons = Object.fromEntries(names.map((name) => [name, button(name)]));
-    return {
-      buttons,
-      box: h("div", { class: "seg", role: "group", "aria-label": t(`${area}.choose`) }, Object.values(buttons)),
-    };
-  };
-  const [forms, units] = [seg(FORMS, "lines"), seg(UNITS, "groups")];
+  const forms = segment(t("lines.choose"), FORMS, "lines", (name) => t(`lines.${name}`));
+  const units = segment(t("groups.choose"), UNITS, "groups", (name) => t(`groups.${name}`));
   const heads = h("div", { class: "line-choice" });
   const note = h("p", { class: "dim", dataset: { testid: "groups-note" } });
   const options = h("div", { class: "forms" }, h("div", { class: "forms-row" }, heads), note);
   const places = { grouped: h("div", null), lines: h("div", null) };
-  return {
-    ...{ box: forms.box, forms: forms.buttons, unitBox: units.box, units: units.buttons },
-    ...{ heads, note, options, places },
-  };
+  return { forms, units, heads, note, options, places };
 }
 
 /**
@@ -38,20 +28,12 @@ export function buildForms() {
  */
 export function drawForms(parts, trace, state, actions) {
   const [form, unit] = [state.compare ? "matrix" : own.of(state).as, unitOf(trace, state)];
-  for (const name of FORMS) {
-    update(parts.forms[name], { "aria-pressed": form === name });
-    parts.forms[name].onclick = () =>
-      actions.set({ ...own.patch({ as: name }), ...(name === "lines" && { compare: false, against: null }) });
-  }
-  for (const name of UNITS) {
-    const none = name === "characters" && !canSumCharacters(trace);
-    update(parts.units[name], {
-      "aria-pressed": unit === name,
-      disabled: none,
-      title: none ? t("groups.no_characters") : null,
-    });
-    parts.units[name].onclick = () => actions.set(own.patch({ unit: name }));
-  }
+  parts.forms.show(form, (name) =>
+    actions.set({ ...own.patch({ as: name }), ...(name === "lines" && { compare: false, against: null }) }),
+  );
+  parts.units.show(unit, (name) => actions.set(own.patch({ unit: name })));
+  const none = !canSumCharacters(trace);
+  update(parts.units.buttons.characters, { disabled: none, title: none ? t("groups.no_characters") : null });
   const [lines, grouped] = [form === "lines", form === "matrix" && unit !== "tokens" && !state.compare];
   parts.options.hidden = !lines && (unit === "tokens" || state.compare);
   parts.heads.hidden = !lines;

@@ -6,6 +6,7 @@
 import { colourName, DASHES } from "../../chart/lines/svg.js";
 import { h, keepingFocus, perRoot, replace, svg } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { segment } from "../../ui/segment.js";
 import { own } from "./own.js";
 
 /** The number of distinguishable colours. */
@@ -21,8 +22,8 @@ export function shownHeads({ nHead }, state) {
 
 const partsOf = perRoot((root) => {
   const heads = h("div", { class: "line-heads", role: "group", "aria-label": t("lines.heads") });
-  const modes = h("div", { class: "seg", role: "group", "aria-label": t("lines.whose") });
-  replace(root, modes, heads);
+  const modes = segment(t("lines.whose"), ["open", "several", "mean"], "lines", (name) => t(`lines.whose.${name}`));
+  replace(root, modes.box, heads);
   return { modes, heads };
 });
 
@@ -33,32 +34,13 @@ export function drawLineHeads(root, trace, state, actions) {
   root.hidden = trace.nHead < 2;
   const several = Array.isArray(shown);
   const some = [0, 1, 2].map((i) => (state.head + i) % trace.nHead);
-  /** @type {Object<string, [null|"mean"|number[], boolean]>} */
-  const modes = {
-    open: [null, shown === null],
-    several: [[...new Set(some)].sort((a, b) => a - b), several],
-    mean: ["mean", shown === "mean"],
-  };
-  keepingFocus(root, () => {
-    replace(
-      parts.modes,
-      Object.entries(modes).map(([name, [heads, on]]) =>
-        modeButton(name, on, () => on || actions.set(own.patch({ heads }))),
-      ),
-    );
+  const heads = { open: null, several: [...new Set(some)].sort((a, b) => a - b), mean: /** @type {const} */ ("mean") };
+  const open = several ? "several" : (shown ?? "open");
+  parts.modes.show(open, (name) => name !== open && actions.set(own.patch({ heads: heads[name] })));
+  keepingFocus(parts.heads, () => {
     parts.heads.hidden = !several;
     replace(parts.heads, several && Array.from({ length: trace.nHead }, (_, head) => chip(head, shown, actions)));
   });
-}
-
-function modeButton(name, on, click) {
-  const attrs = {
-    type: "button",
-    "aria-pressed": on,
-    dataset: { testid: `lines-${name}`, focus: name },
-    on: { click },
-  };
-  return h("button", attrs, t(`lines.whose.${name}`));
 }
 
 /** One head, in the colour and the dash that its lines have. */

@@ -2,22 +2,16 @@
 
 import { legendOf, weightScale } from "../../chart/matrix/scale.js";
 import { isCompared } from "../../model/compare/runs.js";
-import { h, replace, update } from "../../ui/dom.js";
+import { replace, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { segment } from "../../ui/segment.js";
 import { drawWeights, leakMargin } from "../query_key.js";
 import { both, lines } from "./chosen.js";
 import { drawForms } from "./forms.js";
 
 /** One matrix, or before | after | difference. */
-export function buildChoices() {
-  const choice = (name) =>
-    h("button", { type: "button", dataset: { testid: `show-${name}` } }, t(`matrix.show.${name}`));
-  const buttons = { alone: choice("alone"), both: choice("both") };
-  return {
-    buttons,
-    box: h("div", { class: "seg", role: "group", "aria-label": t("matrix.show") }, Object.values(buttons)),
-  };
-}
+export const buildChoices = () =>
+  segment(t("matrix.show"), ["alone", "both"], "show", (name) => t(`matrix.show.${name}`));
 
 /** @param {any} parts @param {any} trace @param {any} state @param {any} actions @param {(place: HTMLElement, draw: () => void) => void} morph */
 export function drawWeightsStep({ places, forms, legend, choices }, trace, state, actions, morph) {
@@ -33,10 +27,8 @@ export function drawWeightsStep({ places, forms, legend, choices }, trace, state
 }
 
 function drawChoices(choices, shown, { file }, actions) {
-  for (const name of ["alone", "both"]) {
-    update(choices[name], { "aria-pressed": name === shown, disabled: name === "both" && file !== null });
-    choices[name].onclick = () => actions.set({ compare: name === "both", ...(name === "alone" && { against: null }) });
-  }
+  choices.show(shown, (name) => actions.set({ compare: name === "both", ...(name === "alone" && { against: null }) }));
+  update(choices.buttons.both, { disabled: file !== null });
 }
 
 function drawOne(place, trace, state, actions) {

@@ -3,9 +3,10 @@
  * and for any element of a result the row and the column it comes from.
  */
 
-import { h, keepingFocus, newId, perRoot, replace, setText, update } from "../../ui/dom.js";
+import { h, keepingFocus, newId, perRoot, replace, setText } from "../../ui/dom.js";
 import { headTitle } from "../../ui/head_names.js";
 import { t } from "../../ui/i18n.js";
+import { segment } from "../../ui/segment.js";
 import { drawSources } from "../../ui/source.js";
 import { drawBoard } from "./board.js";
 import { followed } from "./choice.js";
@@ -20,12 +21,10 @@ import { buildWalk, drawWalk } from "./walk.js";
 
 const partsOf = perRoot((root) => {
   const id = newId("computation");
-  const way = (name) =>
-    h("button", { type: "button", dataset: { testid: `way-${name}` } }, t(`computation.way_${name}`));
   const parts = {
     ...{ id, width: 0 },
     title: h("h1", { dataset: { testid: "opened-title" } }),
-    ways: { one: way("one"), all: way("all") },
+    ways: segment(t("computation.way"), ["one", "all"], "way", (name) => t(`computation.way_${name}`)),
     place: h("div"),
     formula: h("div", { class: "formula", dataset: { testid: "computation-formula" } }),
     about: h("p", { class: "dim about" }),
@@ -41,10 +40,9 @@ const partsOf = perRoot((root) => {
     board: /** @type {any} */ (null), // the step that is drawn: see computation/board.js
     again: () => {},
   };
-  const ways = h("div", { class: "seg", role: "group", "aria-label": t("computation.way") }, Object.values(parts.ways));
   parts.picture.append(parts.mats, parts.scale);
   root.append(
-    h("div", { class: "bar" }, parts.title, h("span", { class: "grow" }), ways),
+    h("div", { class: "bar" }, parts.title, h("span", { class: "grow" }), parts.ways.box),
     parts.place,
     parts.formula,
     parts.about,
@@ -118,10 +116,7 @@ function drawChoices(parts, { step, model }, state, actions) {
     const into = stepsOf(model, { ...actions.get(), layer: leads }).find(({ group }) => group !== "in");
     actions.set({ layer: leads, ...opening(/** @type {import("./steps.js").Step} */ (into)) });
   };
-  for (const [way, button] of Object.entries(parts.ways)) {
-    update(button, { "aria-pressed": way === own.of(state).way });
-    button.onclick = () => actions.set(own.patch({ way: /** @type {any} */ (way) }));
-  }
+  parts.ways.show(own.of(state).way, (way) => actions.set(own.patch({ way })));
 }
 
 function drawBody(parts, context, state, actions) {

@@ -2,8 +2,9 @@
 
 import { own } from "../../data/embedding.js";
 import { attentionsOf, writesTarget } from "../../model/description.js";
-import { h, perRoot, setText, update } from "../../ui/dom.js";
+import { h, perRoot, setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { segment } from "../../ui/segment.js";
 import { buildPlainStation, drawFormula } from "../station.js";
 import neighbours from "./neighbours.js";
 import positions from "./positions.js";
@@ -23,21 +24,13 @@ const TABS = { sum, positions, swap, neighbours };
 const partsOf = perRoot((root) => {
   const places = Object.fromEntries(Object.keys(TABS).map((name) => [name, h("div", { dataset: { part: name } })]));
   const lacks = h("p", { class: "panel-lacks" }, t("open.lacks_model"));
-  const tabs = Object.fromEntries(
-    Object.keys(TABS).map((name) => [name, segButton(`embedding-${name}`, t(`embedding.tab.${name}`))]),
-  );
-  const sides = Object.fromEntries(
-    ["source", "target"].map((side) => [side, segButton(`embedding-${side}`, t(`sides.${side}`))]),
-  );
-  const sidesBox = h("div", { class: "seg", role: "group", "aria-label": t("embedding.sides") }, Object.values(sides));
-  const tabsBox = h("div", { class: "seg", role: "group", "aria-label": t("embedding.tabs") }, Object.values(tabs));
-  const parts = buildPlainStation(root, t("embedding.title"), sidesBox, tabsBox);
+  const tabs = segment(t("embedding.tabs"), Object.keys(TABS), "embedding", (name) => t(`embedding.tab.${name}`));
+  const sides = segment(t("embedding.sides"), ["source", "target"], "embedding", (side) => t(`sides.${side}`));
+  const parts = buildPlainStation(root, t("embedding.title"), sides.box, tabs.box);
   const about = h("p", { class: "dim embedding-about" });
   parts.body.append(about, lacks, ...Object.values(places));
-  return { ...parts, places, lacks, tabs, sides, sidesBox, about };
+  return { ...parts, places, lacks, tabs, sides, about };
 });
-
-const segButton = (testid, word) => h("button", { type: "button", dataset: { testid } }, word);
 
 export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
@@ -63,19 +56,16 @@ export function draw(root, trace, state, actions) {
   drawFormula(parts.formula, content);
 }
 
-function drawTools({ tabs, sides, sidesBox }, open, trace, actions) {
-  for (const [name, button] of Object.entries(tabs)) {
-    update(button, { "aria-pressed": name === open });
-    button.hidden = !hasTab(name, trace.model);
-    button.onclick = () => actions.set(own.patch({ tab: /** @type {any} */ (name) }));
-  }
-  sidesBox.hidden = !writesTarget(trace.model) || TABS[open].sides === false;
-  for (const [side, button] of Object.entries(sides)) {
-    update(button, { "aria-pressed": trace.queries.side === side });
-    // The side follows the open attention's queries, so changing it opens another attention.
-    const last = attentionsOf(trace.model)
-      .filter(({ queries }) => queries === side)
-      .at(-1);
-    button.onclick = () => trace.queries.side !== side && actions.set({ attention: last?.id ?? null });
-  }
+function drawTools({ tabs, sides }, open, trace, actions) {
+  tabs.show(
+    open,
+    (name) => actions.set(own.patch({ tab: name })),
+    (name) => hasTab(name, trace.model),
+  );
+  sides.box.hidden = !writesTarget(trace.model) || TABS[open].sides === false;
+  // The side follows the open attention's queries, so changing it opens another attention.
+  sides.show(trace.queries.side, (side) => {
+    const last = attentionsOf(trace.model).findLast(({ queries }) => queries === side);
+    if (trace.queries.side !== side) actions.set({ attention: last?.id ?? null });
+  });
 }

@@ -4,9 +4,10 @@ import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
 import { own } from "../../data/embedding.js";
 import { position } from "../../model/selection.js";
-import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
+import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
+import { segment } from "../../ui/segment.js";
 import { buildPager, counting, drawPager, pageOf, pageSize } from "../dimension_pages.js";
 import { sharedScales } from "./numbers.js";
 import { formulaOf, rowWords, similarityWords, tableWords } from "./position_words.js";
@@ -27,17 +28,15 @@ const partsOf = perRoot((place) => {
   };
   const [table, similarity] = [section("embedding.table"), section("embedding.similarity")];
   const pager = buildPager();
-  const choice = (name) => h("button", { type: "button", dataset: { testid: `length-${name}` } });
-  const lengths = { window: choice("window"), beyond: choice("beyond") };
-  const seg = h("div", { class: "seg", role: "group", "aria-label": t("embedding.length") }, Object.values(lengths));
-  table.tools.append(seg, pager.element);
+  const lengths = segment(t("embedding.length"), ["window", "beyond"], "length", () => "");
+  table.tools.append(lengths.box, pager.element);
   table.said.dataset.testid = "position-row";
   similarity.said.dataset.testid = "position-similarity";
   const beyond = h("p", { class: "embedding-note", dataset: { testid: "position-beyond" } });
   place.append(beyond, table.element, similarity.element);
   // The chosen place in the table. It may be outside the sentence, so it is not part of the page's state.
   const at = { of: "", row: 0, col: 0, other: 0 };
-  return { table, similarity, beyond, pager, lengths, seg, at };
+  return { table, similarity, beyond, pager, lengths, at };
 });
 
 export default {
@@ -74,15 +73,14 @@ function lookAt({ at }, { table: { shape } }, trace, state) {
   at.col = Math.min(at.col, shape[1] - 1);
 }
 
-function drawLengths({ lengths, seg }, { beyond, trained }, state, actions) {
-  seg.hidden = beyond !== "continues";
+function drawLengths({ lengths }, { beyond, trained }, state, actions) {
+  lengths.box.hidden = beyond !== "continues";
   const longer = own.of(state).length === 2 * trained;
-  setText(lengths.window, t("embedding.length_window", { n: trained }));
-  setText(lengths.beyond, t("embedding.length_beyond", { n: 2 * trained }));
-  update(lengths.window, { "aria-pressed": !longer });
-  update(lengths.beyond, { "aria-pressed": longer });
-  lengths.window.onclick = () => actions.set(own.patch({ length: null }));
-  lengths.beyond.onclick = () => actions.set(own.patch({ length: 2 * trained }));
+  setText(lengths.buttons.window, t("embedding.length_window", { n: trained }));
+  setText(lengths.buttons.beyond, t("embedding.length_beyond", { n: 2 * trained }));
+  lengths.show(longer ? "beyond" : "window", (name) =>
+    actions.set(own.patch({ length: name === "beyond" ? 2 * trained : null })),
+  );
 }
 
 function drawTable({ table, at, pager }, place, found, trace, actions) {

@@ -10,7 +10,8 @@ import { h, perRoot } from "../../ui/dom.js";
 import { integer, number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, mtext, row, sub } from "../../ui/mathml.js";
-import { buildLayerStation, drawStrip, part, segment } from "../activation_parts.js";
+import { segment } from "../../ui/segment.js";
+import { buildLayerStation, drawStrip, part } from "../activation_parts.js";
 import { drawCounts } from "./counts.js";
 import { ffnOf, orderOf } from "./data.js";
 import { drawMap } from "./map.js";
@@ -20,7 +21,8 @@ import { drawTokensOf, drawUnitsOf } from "./strongest.js";
 
 const partsOf = perRoot((root) => {
   const parts = buildLayerStation(root);
-  const [shown, sort] = [segment("ffn.shown", ["pre", "post"]), segment("ffn.sort", ["id", "activation"])];
+  const shown = segment(t("ffn.shown.choose"), ["pre", "post"], "ffn-shown", (name) => t(`ffn.shown.${name}`));
+  const sort = segment(t("ffn.sort.choose"), ["id", "activation"], "ffn-sort", (name) => t(`ffn.sort.${name}`));
   parts.tools.append(shown.box, sort.box);
   const [map, page, units, tokens, counts] = ["map", "page", "units", "tokens", "counts"].map(part);
   const pair = h("div", { class: "act-halves" }, units.element, tokens.element);

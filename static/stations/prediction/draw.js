@@ -1,7 +1,8 @@
 /** The frame of both tabs: the title, which of them is open, and a place for each. */
 
-import { h, perRoot, setText, update } from "../../ui/dom.js";
+import { h, perRoot, setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { segment } from "../../ui/segment.js";
 import { own } from "./own.js";
 import { TABS, tabOf, tabsOf } from "./tabs.js";
 
@@ -9,10 +10,7 @@ const NAMES = /** @type {const} */ (["token", "layers"]);
 
 const partsOf = perRoot((root) => {
   const of = (make) => Object.fromEntries(NAMES.map((name) => [name, make(name)]));
-  const buttons = of((name) =>
-    h("button", { type: "button", dataset: { testid: `prediction-${name}` } }, t(`next.tab_${name}`)),
-  );
-  const seg = h("div", { class: "seg", role: "group", "aria-label": t("next.tabs") }, Object.values(buttons));
+  const tabs = segment(t("next.tabs"), NAMES, "prediction", (name) => t(`next.tab_${name}`));
   const title = h("h1", null);
   const aside = of(() => h("span", { class: "dim" }));
   const tools = of(() => h("div", { class: "tools" }));
@@ -24,10 +22,10 @@ const partsOf = perRoot((root) => {
     Object.values(aside),
     h("span", { class: "grow" }),
     Object.values(tools),
-    seg,
+    tabs.box,
   );
   root.append(bar, ...Object.values(places));
-  return { title, aside, tools, seg, buttons, places };
+  return { title, aside, tools, tabs, places };
 });
 
 export function draw(root, trace, state, actions) {
@@ -35,10 +33,9 @@ export function draw(root, trace, state, actions) {
   const open = tabOf(state, trace.model);
   root.dataset.reading = open === "layers" ? "lens" : "prediction";
   setText(parts.title, t(open === "layers" ? "lens.title" : "next.station"));
-  parts.seg.hidden = tabsOf(trace.model).length < 2;
+  parts.tabs.box.hidden = tabsOf(trace.model).length < 2;
+  parts.tabs.show(open, (name) => actions.set(own.patch({ tab: name })));
   for (const name of NAMES) {
-    update(parts.buttons[name], { "aria-pressed": name === open });
-    parts.buttons[name].onclick = () => actions.set(own.patch({ tab: name }));
     for (const one of [parts.aside, parts.tools, parts.places]) one[name].hidden = name !== open;
   }
   TABS[open].draw(

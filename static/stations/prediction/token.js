@@ -6,40 +6,36 @@ import { answeringStack, tiesEmbeddings } from "../../model/description.js";
 import { tokenLabel, tokenName } from "../../model/labels.js";
 import { rowOf } from "../../model/selection.js";
 import { taken } from "../../model/take.js";
-import { h, perRoot, replace, setText, update } from "../../ui/dom.js";
+import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { integer, number, percent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, row, sub, transposed } from "../../ui/mathml.js";
 import { actualOf, restOf, unsureOf, whereOf } from "../../ui/next_words.js";
+import { segment } from "../../ui/segment.js";
 import { namedToken, tokenText } from "../../ui/token_text.js";
 import { own } from "./own.js";
 
 const partsOf = perRoot((place) => {
-  const choice = (name) => h("button", { type: "button", dataset: { testid: `axis-${name}` } }, t(`next.axis_${name}`));
   const parts = {
-    choices: { linear: choice("linear"), log: choice("log") },
+    axis: segment(t("next.axis"), ["linear", "log"], "axis", (name) => t(`next.axis_${name}`)),
     formula: h("div", { class: "formula" }),
     picture: h("div"),
     said: h("p", { class: "dim said" }),
     body: h("tbody"),
   };
-  const seg = h("div", { class: "seg", role: "group", "aria-label": t("next.axis") }, Object.values(parts.choices));
   replace(place, parts.formula, parts.picture, parts.said, h("div", { class: "scroll" }, tableOf(parts.body)));
-  return { ...parts, seg };
+  return parts;
 });
 
 /** @param {{place: HTMLElement, aside: HTMLElement, tools: HTMLElement}} where  `aside` and `tools`: beside the title */
 export function draw({ place, aside, tools }, trace, state, actions) {
   const parts = partsOf(place);
-  if (!tools.contains(parts.seg)) tools.append(parts.seg);
+  if (!tools.contains(parts.axis.box)) tools.append(parts.axis.box);
   const query = rowOf(state, trace);
   const prediction = trace.predictions[query];
   const actual = actualOf(trace, prediction);
   const { axis } = own.of(state);
-  for (const name of /** @type {const} */ (["linear", "log"])) {
-    update(parts.choices[name], { "aria-pressed": name === axis });
-    parts.choices[name].onclick = () => actions.set(own.patch({ axis: name }));
-  }
+  parts.axis.show(axis, (name) => actions.set(own.patch({ axis: name })));
   const take =
     !trace.file && query + 1 < trace.model.max_seq_len ? (id) => actions.set(taken(trace, state, query, id)) : null;
   setText(aside, whereOf(trace, query));

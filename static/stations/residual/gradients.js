@@ -7,7 +7,8 @@ import { agrees } from "../../ui/agreement.js";
 import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
 import { number, percent, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { drawFolded, nameOfPart, scrolling, segment } from "../activation_parts.js";
+import { segment } from "../../ui/segment.js";
+import { drawFolded, nameOfPart, scrolling } from "../activation_parts.js";
 import { labelsOf } from "../query_key.js";
 import { OVER, own } from "./own.js";
 
@@ -21,7 +22,7 @@ const partsOf = perRoot((root) => {
   return { chart, legend, table };
 });
 const toolsOf = perRoot((root) => {
-  const over = segment("residual.over", [...OVER]);
+  const over = segment(t("residual.over.choose"), OVER, "residual-over", (name) => t(`residual.over.${name}`));
   const answer = h("select", { dataset: { testid: "answer" } });
   root.append(h("label", { class: "answer" }, t("residual.answer"), " ", answer), over.box);
   return { over, answer };
@@ -35,7 +36,7 @@ export function drawGradients(place, trace, state, at, actions) {
   const { runs } = trace.explained.gradients;
   drawAnswers(tools.answer, trace, state, actions);
   const { over } = own.of(state);
-  tools.over.show(over, (name) => actions.set(own.patch({ over: /** @type {any} */ (name) })));
+  tools.over.show(over, (name) => actions.set(own.patch({ over: name })));
   const token = h("b", { class: "q mono" }, labelsOf(trace.queries.tokens)[at.query]);
   nameOfPart(place, t("residual.gradients_title"), phrase(`residual.gradients_about_${over}`, { token }));
   const lines = runs.map((run) => ({

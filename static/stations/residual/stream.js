@@ -8,13 +8,17 @@ import { placeOf } from "../../model/description.js";
 import { h, perRoot } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
+import { segment } from "../../ui/segment.js";
 import { namedLabel } from "../../ui/token_text.js";
-import { nameOfPart, segment } from "../activation_parts.js";
+import { nameOfPart } from "../activation_parts.js";
 import { labelsOf } from "../query_key.js";
 import { MEASURES, own, WHAT } from "./own.js";
 
 const partsOf = perRoot((root) => {
-  const [what, measure] = [segment("residual.what", [...WHAT]), segment("residual.measure", [...MEASURES])];
+  const what = segment(t("residual.what.choose"), WHAT, "residual-what", (name) => t(`residual.what.${name}`));
+  const measure = segment(t("residual.measure.choose"), MEASURES, "residual-measure", (name) =>
+    t(`residual.measure.${name}`),
+  );
   root.append(what.box, measure.box);
   // Depth 0 and depth 1 belong to the same layer. Which of them was chosen is not part of the page's state.
   return { what, measure, depth: /** @type {number|null} */ (null) };

@@ -9,23 +9,27 @@ import { tokenName } from "../../../model/labels.js";
 import { h, keepingFocus, perRoot, replace, update } from "../../../ui/dom.js";
 import { integer, percent } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
+import { segment } from "../../../ui/segment.js";
 import { namedToken, tokenText } from "../../../ui/token_text.js";
 import { depthLabels } from "../../depths.js";
 import { own } from "../own.js";
 
 const partsOf = perRoot((root) => {
-  const choice = (name) => h("button", { type: "button", dataset: { testid: `lens-${name}` } }, t(`next.axis_${name}`));
-  const choices = { linear: choice("linear"), log: choice("log") };
+  const axis = segment(t("next.axis"), ["linear", "log"], "lens", (name) => t(`next.axis_${name}`));
   const [title, legend, bars, table] = [
     h("h2", null),
     h("span", { class: "legend" }),
     h("div", null),
     h("div", { class: "scroll", tabindex: 0, role: "region" }),
   ];
-  const seg = h("div", { class: "seg", role: "group", "aria-label": t("next.axis") }, Object.values(choices));
   const hint = h("p", { class: "dim hint" }, t("lens.hint"));
-  root.append(h("div", { class: "lens-head" }, title, h("span", { class: "grow" }), legend, seg), bars, table, hint);
-  return { title, legend, bars, table, choices, hint };
+  root.append(
+    h("div", { class: "lens-head" }, title, h("span", { class: "grow" }), legend, axis.box),
+    bars,
+    table,
+    hint,
+  );
+  return { title, legend, bars, table, axis };
 });
 
 /**
@@ -46,10 +50,7 @@ export function drawFollowed(root, found, trace, at, state, actions) {
       h("span", null, words),
     ]),
   );
-  for (const [which, button] of Object.entries(parts.choices)) {
-    update(button, { "aria-pressed": which === axis });
-    button.onclick = () => actions.set(own.patch({ layers_axis: /** @type {any} */ (which) }));
-  }
+  parts.axis.show(axis, (name) => actions.set(own.patch({ layers_axis: name })));
   drawBarPicture(
     parts.bars,
     barsOf(found, at, series, { final, next, log: axis === "log", vocab: trace.model.vocab_size }),
