@@ -21,8 +21,6 @@ WINDOW = 4
 EDITED = 8
 """The cell was forbidden by hand."""
 
-REASONS = {"causal": CAUSAL, "padding": PADDING, "window": WINDOW, "edited": EDITED}
-
 
 def nothing(query_len: int, key_len: int, device: torch.device | None = None) -> Tensor:
     """Every query may attend to every key: zeros [query key], uint8."""

@@ -1,15 +1,8 @@
-"""Learning-rate schedules: the rate as a function of the step and of the fraction of the training done."""
+"""Learning-rate schedules: `rate(step, progress)` for step 0, 1, … and the fraction `progress` of the training done."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
-
-
-class Schedule(Protocol):
-    def rate(self, step: int, progress: float) -> float:
-        """The learning rate of step 0, 1, …; `progress` in [0, 1] is the fraction of the run that is done."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -34,10 +34,20 @@ export function rampStops(name, theme = currentTheme()) {
  */
 export function rampColour(name, share, theme = currentTheme()) {
   const stops = rampStops(name, theme);
-  const place = Math.min(1, Math.max(0, share)) * (stops.length - 1);
+  const [red, green, blue] = rgbaAt(stops, Math.min(1, Math.max(0, share)) * (stops.length - 1));
+  return [red, green, blue];
+}
+
+/**
+ * The colour at `place` (0: the first stop, 1: the second …), linear between two stops in sRGB.
+ * @param {string[]} stops  "#rrggbb" or "#rrggbbaa" @param {number} place @returns {[...Rgb, number]}
+ */
+export function rgbaAt(stops, place) {
   const low = Math.min(Math.floor(place), stops.length - 2);
   const [from, to] = [parse(stops[low]), parse(stops[low + 1])];
-  return /** @type {Rgb} */ (from.map((channel, i) => Math.round(channel + (to[i] - channel) * (place - low))));
+  return /** @type {[...Rgb, number]} */ (
+    from.map((channel, i) => Math.round(channel + (to[i] - channel) * (place - low)))
+  );
 }
 
 /** 256 opaque pixels of a ramp, as the words of an ImageData's buffer. @param {RampName} name @returns {Uint32Array} */
@@ -47,7 +57,7 @@ export function pixelTable(name, theme = currentTheme()) {
   return new Uint32Array(bytes.buffer); // in the machine's byte order, so correct for either endianness
 }
 
-/** A readable text colour on `colour`: the theme's dark or light one. @param {Rgb} colour @returns {string} */
+/** A readable text colour on `colour`: the theme's dark or light one. @param {number[]} colour  red, green, blue @returns {string} */
 export function inkOn(colour) {
   const inks = ["#1b1d2a", "#ffffff"];
   return contrast(colour, parse(inks[0])) >= contrast(colour, parse(inks[1])) ? inks[0] : inks[1];
@@ -63,20 +73,18 @@ export function rgb(colour) {
   return `rgb(${colour.join(",")})`;
 }
 
-/** WCAG's contrast ratio. @param {Rgb} a @param {Rgb} b */
+/** WCAG's contrast ratio. @param {number[]} a @param {number[]} b */
 function contrast(a, b) {
   const [light, dark] = [luminance(a), luminance(b)].sort((x, y) => y - x);
   return (light + 0.05) / (dark + 0.05);
 }
 
-/** @param {Rgb} colour */
+/** @param {number[]} colour */
 function luminance(colour) {
   const [r, g, b] = colour.map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-/** @param {string} hex @returns {Rgb} */
-function parse(hex) {
-  const value = parseInt(hex.slice(1), 16);
-  return [value >> 16, (value >> 8) & 255, value & 255];
-}
+/** @param {string} hex  "#rrggbb" or "#rrggbbaa" @returns {[...Rgb, number]} */
+const parse = (hex) =>
+  /** @type {[...Rgb, number]} */ ([1, 3, 5, 7].map((at) => parseInt(hex.slice(at, at + 2) || "ff", 16)));

@@ -1,7 +1,7 @@
 /** What each look decides: a stream of measured cuts. No DOM. */
 
 import * as api from "./api.js";
-import { events } from "./sse.js";
+import { messages } from "./sse.js";
 
 /**
  * @typedef {{attention: string, layer: number, query: number, key: number, p: number, delta: number}} Effect  `p` of the answer
@@ -18,17 +18,10 @@ import { events } from "./sse.js";
 export async function measure(request, { signal, onStart, onEffect }) {
   const answer = await api.effects(request, { signal });
   let done = false;
-  try {
-    for await (const { event, data } of events(/** @type {any} */ (answer.body))) {
-      const content = JSON.parse(data);
-      if (event === "error") throw new api.ApiError({ status: 200, ...content.error });
-      if (event === "start") onStart(content);
-      if (event === "effect") onEffect(content);
-      if (event === "done") done = true;
-    }
-  } catch (error) {
-    if (error instanceof api.ApiError || signal.aborted) throw error;
-    throw new api.ApiError({ code: "unreachable", message: String(error) });
+  for await (const { event, content } of messages(answer, signal)) {
+    if (event === "start") onStart(content);
+    if (event === "effect") onEffect(content);
+    if (event === "done") done = true;
   }
   if (!done) throw new api.ApiError({ code: "unreachable", message: "cut off" });
 }

@@ -1,7 +1,7 @@
 /** Generation: a stream of steps. */
 
 import * as api from "./api.js";
-import { events } from "./sse.js";
+import { messages } from "./sse.js";
 
 /**
  * Run a generation. `onEvent(name, data)` gets "start", "step" and "end"; in a step the `data` of
@@ -14,16 +14,9 @@ import { events } from "./sse.js";
 export async function generate(request, { signal, onEvent }) {
   const answer = await api.generate(request, { signal });
   let end = null;
-  try {
-    for await (const { event, data } of events(/** @type {any} */ (answer.body))) {
-      const content = JSON.parse(data);
-      if (event === "error") throw new api.ApiError({ status: 200, ...content.error });
-      if (event === "end") end = content;
-      onEvent(/** @type {any} */ (event), withRows(content));
-    }
-  } catch (error) {
-    if (error instanceof api.ApiError || signal?.aborted) throw error;
-    throw new api.ApiError({ code: "unreachable", message: String(error) }); // the connection broke
+  for await (const { event, content } of messages(answer, signal)) {
+    if (event === "end") end = content;
+    onEvent(/** @type {any} */ (event), withRows(content));
   }
   return end;
 }

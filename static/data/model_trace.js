@@ -152,7 +152,7 @@ function picturesOf({ tensors }, model, open) {
 }
 
 /** The roles of a detail. @param {Attention} attention */
-export const detailRoles = ({ roles }) =>
+const detailRoles = ({ roles }) =>
   Object.keys(roles).filter((role) => PROJECTED.has(role) || roles[role].dims === "head query key");
 const PROJECTED = new Set(["q", "k", "v"]);
 

@@ -1,10 +1,30 @@
 /** Server-sent events from a fetch body, because EventSource cannot POST. */
 
+import { ApiError } from "./api.js";
+
+/**
+ * The events of an answer, each with JSON. The server's own error and a broken connection are thrown as an `ApiError`.
+ * @param {Response} answer @param {AbortSignal} [signal]  of the request
+ * @returns {AsyncGenerator<{event: string, content: any}>}
+ */
+export async function* messages(answer, signal) {
+  try {
+    for await (const { event, data } of events(/** @type {ReadableStream<Uint8Array>} */ (answer.body))) {
+      const content = JSON.parse(data);
+      if (event === "error") throw new ApiError({ status: 200, ...content.error });
+      yield { event, content };
+    }
+  } catch (error) {
+    if (error instanceof ApiError || signal?.aborted) throw error;
+    throw new ApiError({ code: "unreachable", message: String(error) });
+  }
+}
+
 /**
  * @param {ReadableStream<Uint8Array>} body
  * @returns {AsyncGenerator<{event: string, data: string}>} one item for each event that has data
  */
-export async function* events(body) {
+async function* events(body) {
   // TypeScript's TextDecoderStream takes more kinds of bytes than a fetch body's chunks are.
   const decoder = /** @type {ReadableWritablePair<string, Uint8Array>} */ (new TextDecoderStream());
   const reader = body.pipeThrough(decoder).getReader();

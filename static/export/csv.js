@@ -24,7 +24,7 @@ function field(cell) {
  * The shortest decimal that reads back as this float32, as a number.
  * @param {number} value @returns {number}
  */
-export function shortest32(value) {
+function shortest32(value) {
   if (value === 0) return value; // -0 stays -0
   for (let digits = 6; digits < 9; digits++) {
     const short = Number(value.toPrecision(digits));

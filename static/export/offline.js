@@ -4,18 +4,18 @@
  */
 
 /** @param {string} text */
-export function escapeHtml(text) {
+function escapeHtml(text) {
   return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`).replace(/\0/g, "\ufffd");
 }
 
 /** JSON that cannot end its script element. @param {any} value */
-export function safeJson(value) {
+function safeJson(value) {
   const signs = { "<": "\\u003c", "\u2028": "\\u2028", "\u2029": "\\u2029" };
   return JSON.stringify(value).replace(/[<\u2028\u2029]/g, (sign) => signs[sign]);
 }
 
 /** A script's source that cannot end its element early. @param {string} source */
-export function inlineScript(source) {
+function inlineScript(source) {
   return source.replace(/<(?=\/script|script|!--)/gi, "\\x3c");
 }
 

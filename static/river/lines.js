@@ -116,7 +116,7 @@ export function showNotable(lines, effects) {
 }
 
 /** How far along a line `x` is, 0 to 1: its control points lie in the middle between both ends. @param {Line} line @param {number} x */
-export function alongOf({ x0, x1 }, x) {
+function alongOf({ x0, x1 }, x) {
   const part = Math.min(1, Math.max(0, (x - x0) / (x1 - x0)));
   let [low, high] = [0, 1];
   for (let i = 0; i < 24; i++) {

@@ -45,7 +45,7 @@ function readLook() {
 }
 
 /** Between two colours in hex. @param {string} from @param {string} to @param {number} part  0 to 1 */
-export function mixed(from, to, part) {
+function mixed(from, to, part) {
   const channels = [1, 3, 5].map((at) => {
     const [a, b] = [from, to].map((colour) => parseInt(colour.slice(at, at + 2), 16));
     return Math.round(a + (b - a) * part);

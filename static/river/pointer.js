@@ -8,7 +8,7 @@ import { lineAt } from "./lines.js";
  */
 
 /** The row of a band whose label or stream is at a point. @param {Scene} scene @param {number} x @param {number} y */
-export function rowAt({ bands }, x, y) {
+function rowAt({ bands }, x, y) {
   for (const [i, band] of bands.entries()) {
     const row = band.rows.findIndex((one) => Math.abs(one.y - y) <= one.height / 2);
     const { x0 } = band.columns[0];
@@ -28,7 +28,7 @@ export function hitAt(scene, x, y) {
 }
 
 /** The columns that a row passes: an encoder's run on above the decoder that reads it. @param {Scene} scene @param {number} band */
-export const columnsOf = ({ bands }, band) => [...bands[band].columns, ...(band > 0 ? bands[0].columns : [])];
+const columnsOf = ({ bands }, band) => [...bands[band].columns, ...(band > 0 ? bands[0].columns : [])];
 
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 

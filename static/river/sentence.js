@@ -78,9 +78,9 @@ function nameAt({ rolled, names }, { attention }, end, at) {
 }
 
 /** @param {Told} told @param {Edge} edge */
-export const keyName = (told, edge) => nameAt(told, edge, "keys", edge.key);
+const keyName = (told, edge) => nameAt(told, edge, "keys", edge.key);
 /** @param {Told} told @param {Edge} edge */
-export const queryName = (told, edge) => nameAt(told, edge, "queries", edge.query);
+const queryName = (told, edge) => nameAt(told, edge, "queries", edge.query);
 
 /** One head, in a sentence. @param {NonNullable<ReturnType<typeof import("./shown_heads.js").previewOf>>} shown @returns {Words} */
 export const headWords = ({ head: { layer, head }, query: name, key: looked, weight }) =>

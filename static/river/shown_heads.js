@@ -48,7 +48,7 @@ function decisive(trace, told, attention, layer) {
 }
 
 /** The query whose weights a head shows: the chosen token, or the one of its stack that is read most. @param {ModelTrace} trace @param {Told} told @param {Head} head */
-export function queryOf(trace, { rolled, row }, { attention: id }) {
+function queryOf(trace, { rolled, row }, { attention: id }) {
   const attention = trace.attentions.find((one) => one.id === id);
   const at = rolled.findIndex(({ river }) => river.stack === attention?.stack);
   if (at === 0) return row;

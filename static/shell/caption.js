@@ -5,7 +5,7 @@ import { language, t } from "../ui/i18n.js";
 import { loadedOf, patchOf } from "./examples.js";
 
 /** The card of the sentence that is shown; cuts and another choice leave it there. @param {any[]} cards @param {import("../state/store.js").State} state */
-export const cardOf = (cards, { model, text, target, ids, file }) =>
+const cardOf = (cards, { model, text, target, ids, file }) =>
   cards.findIndex(
     (card) =>
       file === null && ids === null && card.model === model && card.text === text && (card.target ?? null) === target,

@@ -25,10 +25,6 @@ export function nameOfPart(one, title, about) {
   one.about.hidden = !about;
 }
 
-/** A table that may be wider than a phone: it scrolls by itself, by keyboard too. @param {string} label @param {Node} table */
-export const scrolling = (label, table) =>
-  h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, table);
-
 /**
  * @typedef {Object} Bar
  * @property {string} id  for the keyboard's place

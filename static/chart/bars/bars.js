@@ -24,7 +24,7 @@ const ROUND = [0.01, 0.02, 0.03, 0.05, 0.08, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.
 
 const partsOf = perRoot((root) => {
   const scale = { low: h("span", null, "0"), high: h("span") };
-  const list = h("ol", { on: { keydown: (event) => walkList(list, event) } });
+  const list = h("ol", { on: { keydown: (event) => walkList(event, "ArrowUp", "ArrowDown") } });
   const head = h(
     "div",
     { class: "dist-head" },

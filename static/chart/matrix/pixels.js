@@ -1,6 +1,6 @@
 /** Values as pixels, through a colour table. No DOM: returns the words of an ImageData's buffer. */
 
-import { rgbaAt } from "./scale.js";
+import { rgbaAt } from "../colour.js";
 
 /**
  * @typedef {Object} Cells

@@ -1,7 +1,7 @@
 /** From numbers to colours, and the legend that shows the scale. */
 
 import { h } from "../../ui/dom.js";
-import { currentTheme, rampStops } from "../colour.js";
+import { currentTheme, rampStops, rgbaAt } from "../colour.js";
 
 /**
  * @typedef {Object} Scale
@@ -74,31 +74,17 @@ function extremes(values) {
   return [low, high];
 }
 
-/** The colour of one value. @param {Scale} scale @param {number} value @returns {[number, number, number]} */
+/** The colour of one value, with its opacity. @param {Pick<Scale, "stops"|"min"|"max"|"steps">} scale @param {number} value */
 export function colourAt({ stops, min, max, steps }, value) {
   const place = Math.min(1, Math.max(0, (value - min) / (max - min))) * (stops.length - 1);
-  const [red, green, blue] = rgbaAt(stops, steps ? Math.round(place) : place);
-  return [red, green, blue];
+  return rgbaAt(stops, steps ? Math.round(place) : place);
 }
-
-/**
- * The colour at `place` (0: the first stop, 1: the second …), linear between two stops in sRGB.
- * @param {string[]} stops  "#rrggbb" or "#rrggbbaa"
- */
-export function rgbaAt(stops, place) {
-  const low = Math.min(Math.floor(place), stops.length - 2);
-  const [from, to] = [channelsOf(stops[low]), channelsOf(stops[low + 1])];
-  return from.map((channel, i) => Math.round(channel + (to[i] - channel) * (place - low)));
-}
-
-/** @param {string} hex */
-const channelsOf = (hex) => [1, 3, 5, 7].map((at) => parseInt(hex.slice(at, at + 2) || "ff", 16));
 
 /**
  * The used part of the scale as CSS; stops may be below 0 % or above 100 %.
  * @param {Scale} scale @returns {string}
  */
-export function gradientOf({ stops, min, max, seen: [low, high] }) {
+function gradientOf({ stops, min, max, seen: [low, high] }) {
   if (low === high) [low, high] = [min, max];
   const place = (i) => (min + (i / (stops.length - 1)) * (max - min) - low) / (high - low);
   return `linear-gradient(90deg, ${stops.map((stop, i) => `${stop} ${(place(i) * 100).toFixed(3)}%`).join(", ")})`;

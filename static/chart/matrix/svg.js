@@ -8,7 +8,7 @@ import { labelShapes } from "./labels.js";
 import { markShapes } from "./marks.js";
 import { cellsIn, numbersOf } from "./numbers.js";
 import { boxOf } from "./place.js";
-import { rgbaAt } from "./scale.js";
+import { colourAt } from "./scale.js";
 import { gapOf, HATCH, hatchOf } from "./sheet.js";
 
 /**
@@ -66,10 +66,9 @@ export function cellShapes(matrix, size, hatch) {
 /** A scale of one colour. @param {string} colour */
 const onlyOf = (colour) => ({ stops: [colour, colour], min: 0, max: 1 });
 
-/** @param {Pick<import("./scale.js").Scale, "stops"|"min"|"max"|"steps">} scale @param {number} value */
-function paintOf({ stops, min, max, steps }, value) {
-  const place = Math.min(1, Math.max(0, (value - min) / (max - min))) * (stops.length - 1);
-  const [red, green, blue, alpha] = rgbaAt(stops, steps ? Math.round(place) : place);
+/** @param {Parameters<typeof colourAt>[0]} scale @param {number} value */
+function paintOf(scale, value) {
+  const [red, green, blue, alpha] = colourAt(scale, value);
   return { fill: rgb([red, green, blue]), ...(alpha < 255 && { "fill-opacity": alpha / 255 }) };
 }
 

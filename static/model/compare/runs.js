@@ -13,7 +13,7 @@ export function isTrained({ causal, padCount, interventions }) {
 }
 
 /** The state with the sentence read as in training. @param {State} state @returns {State} */
-export function trainedOf(state) {
+function trainedOf(state) {
   return { ...state, causal: null, padCount: 0, interventions: [] };
 }
 

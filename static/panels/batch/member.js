@@ -6,6 +6,7 @@ import { className } from "../../ui/class_name.js";
 import { h, replace } from "../../ui/dom.js";
 import { percent, power } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
+import { tableHead } from "../../ui/table.js";
 import { tokenText } from "../../ui/token_text.js";
 
 /** 0 is written as 0: no bit differs. */
@@ -31,15 +32,7 @@ export function drawMember(root, member, index) {
       h(
         "table",
         { class: "token-table" },
-        h(
-          "thead",
-          null,
-          h(
-            "tr",
-            null,
-            head.map((text) => h("th", { scope: "col" }, text)),
-          ),
-        ),
+        tableHead(head),
         h(
           "tbody",
           null,

@@ -5,6 +5,7 @@ import { shareWords } from "../../ui/compare_words.js";
 import { h, replace } from "../../ui/dom.js";
 import { headShort, headWords } from "../../ui/head_names.js";
 import { t } from "../../ui/i18n.js";
+import { shareCell, tableHead } from "../../ui/table.js";
 
 const SHOWN = 6;
 
@@ -21,11 +22,8 @@ export function drawChangedHeads(root, trace, state, actions) {
   const isOpen = (one) => one.attention === trace.attention.id && one.layer === state.layer && one.head === state.head;
   const first = [...changes].sort((a, b) => b.moved - a.moved).slice(0, SHOWN);
   const shown = first.some(isOpen) ? first : [...first, ...changes.filter(isOpen)];
-  const columns = ["compare.column_head", "compare.column_moved", "leak.future", "leak.pad"];
-  const head = h(
-    "tr",
-    null,
-    columns.map((key) => h("th", { scope: "col" }, t(key))),
+  const head = tableHead(
+    ["compare.column_head", "compare.column_moved", "leak.future", "leak.pad"].map((key) => t(key)),
   );
   const rows = shown.map((change) => rowOf(change, isOpen(change), exact, trace.model, actions));
   const mean = (name) => changes.reduce((sum, change) => sum + change[name], 0) / changes.length;
@@ -35,7 +33,7 @@ export function drawChangedHeads(root, trace, state, actions) {
     root,
     h("h3", null, t("compare.heads")),
     h("p", { class: "dim" }, aboutOf(trace), exact ? null : ` ${t("compare.approximate")}`),
-    h("table", { class: "token-table" }, h("thead", null, head), h("tbody", null, rows), h("tfoot", null, foot)),
+    h("table", { class: "token-table" }, head, h("tbody", null, rows), h("tfoot", null, foot)),
   );
 }
 
@@ -53,12 +51,11 @@ function rowOf({ attention, layer, head, moved, future, pad }, isOpen, exact, mo
   const named = { title: label, "aria-label": label, "aria-pressed": isOpen };
   const dataset = { focus: `head ${attention} ${layer} ${head}` };
   const attrs = { class: "btn", type: "button", ...named, dataset, on: { click: open } };
-  const bar = h("span", { class: "share-bar", "aria-hidden": true, style: { "--share": moved } });
   return h(
     "tr",
     { class: isOpen ? "open" : null, dataset: { testid: "moved-head", attention, layer, head, moved, future, pad } },
     h("th", { scope: "row" }, h("button", attrs, headShort(model, { attention, layer, head }))),
-    h("td", null, bar, shareWords(moved, exact)),
+    shareCell(moved, shareWords(moved, exact)),
     h("td", null, shareWords(future, exact)),
     h("td", null, shareWords(pad, exact)),
   );

@@ -9,6 +9,7 @@ import { h, replace } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { headTitle } from "../../ui/head_names.js";
 import { t } from "../../ui/i18n.js";
+import { scrolling, shareCell, tableHead } from "../../ui/table.js";
 import { tokenText } from "../../ui/token_text.js";
 
 /**
@@ -41,30 +42,22 @@ export function drawLeaks(root, trace, state, actions) {
 }
 
 function tableOf(rows, mean) {
-  const columns = ["leak.column_token", "leak.future", "leak.pad"];
-  const head = h(
-    "tr",
-    null,
-    columns.map((key) => h("th", { scope: "col" }, t(key))),
-  );
+  const head = tableHead([t("leak.column_token"), t("leak.future"), t("leak.pad")]);
   const cells = [h("td", null, percent(mean.future)), h("td", null, percent(mean.pad))];
   const foot = h("tr", { dataset: { testid: "leak-mean", ...mean } }, h("th", { scope: "row" }, t("leak.mean")), cells);
-  const parts = [h("thead", null, head), h("tbody", null, rows), h("tfoot", null, foot)];
-  const table = h("table", { class: "token-table" }, parts);
-  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": t("leak.title") }, table);
+  const table = h("table", { class: "token-table" }, head, h("tbody", null, rows), h("tfoot", null, foot));
+  return scrolling(t("leak.title"), table);
 }
 
 function rowOf({ token, ...leak }, { query }, actions) {
   const choose = () => actions.set({ query: token.index });
   const attrs = { class: "tok", type: "button", on: { click: choose }, dataset: { focus: `leak ${token.index}` } };
   const name = h("button", attrs, tokenText(token), h("i", null, token.index));
-  const bar = (share) => h("span", { class: "share-bar", "aria-hidden": true, style: { "--share": share } });
-  const cell = (share) => h("td", null, bar(share), percent(share));
   return h(
     "tr",
     { class: token.index === query ? "q" : null, dataset: { testid: "leak-row", index: token.index, ...leak } },
     h("th", { scope: "row" }, name),
-    cell(leak.future),
-    cell(leak.pad),
+    shareCell(leak.future, percent(leak.future)),
+    shareCell(leak.pad, percent(leak.pad)),
   );
 }

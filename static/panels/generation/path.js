@@ -4,6 +4,7 @@ import { tokenLabel, tokenName } from "../../model/labels.js";
 import { followsQuery, queryAt } from "../../model/written.js";
 import { h, replace, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { walkList } from "../../ui/list_keys.js";
 import { tokenText } from "../../ui/token_text.js";
 import { sharedLength } from "./paths.js";
 
@@ -17,7 +18,7 @@ const SHOWN = 6;
  */
 export function createPath(session, player, actions) {
   const attrs = { class: "time", role: "toolbar", "aria-label": t("generation.strip") };
-  const strip = h("div", { ...attrs, on: { keydown: walk } });
+  const strip = h("div", { ...attrs, on: { keydown: (event) => walkList(event, "ArrowLeft", "ArrowRight") } });
   const branches = h("div", { class: "branches", dataset: { testid: "gen-branches" } });
   let drawn = "";
   let left = "";
@@ -99,16 +100,6 @@ function keepFocus(strip, change) {
   const at = [...strip.children].indexOf(/** @type {Element} */ (document.activeElement));
   change();
   if (at >= 0) /** @type {HTMLElement|undefined} */ (strip.children[at])?.focus({ preventScroll: true });
-}
-
-/** The arrow keys go through the tokens, Enter chooses. @param {KeyboardEvent} event */
-function walk(event) {
-  const buttons = [.../** @type {Element} */ (event.currentTarget).children];
-  const at = buttons.indexOf(/** @type {Element} */ (event.target));
-  const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: buttons.length - 1 }[event.key];
-  if (to === undefined || event.ctrlKey || event.metaKey) return;
-  event.preventDefault();
-  /** @type {HTMLElement|undefined} */ (buttons[to])?.focus();
 }
 
 function branchesOf(session, path, others) {

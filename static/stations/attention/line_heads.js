@@ -10,7 +10,7 @@ import { segment } from "../../ui/segment.js";
 import { own } from "./own.js";
 
 /** The number of distinguishable colours. */
-export const MOST_HEADS = DASHES.length;
+const MOST_HEADS = DASHES.length;
 
 /** What is shown: null (the open head), "mean", or those of the requested heads that the model has. */
 export function shownHeads({ nHead }, state) {

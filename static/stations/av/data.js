@@ -1,6 +1,6 @@
 /** A·V as numbers: one head's z, what each key contributes, and how much. No DOM. */
 
-import { largest, lengthOf, rowIn } from "../../model/matrix.js";
+import { columnIn, largest, lengthOf, products, rowIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 
 /** @typedef {{shape: number[], data: Float32Array}} Matrix */
@@ -12,6 +12,13 @@ export function elementOf(state, trace, z) {
   const own = Math.floor(asked / width) === state.head ? asked % width : asked; // chosen where all heads are side by side
   const dimension = own < width ? own : largest(rowIn(z, query));
   return { query, key, dimension };
+}
+
+/** The terms a_j · v_jd of one element of z: a number for each key. @param {{pattern: Matrix, v: Matrix}} detail @param {number} query @param {number} d */
+export function termsOf({ pattern, v }, query, d) {
+  const weights = rowIn(pattern, query);
+  const column = columnIn(v, d);
+  return { weights, column, terms: products(weights, column) };
 }
 
 /** a_j · v_jd of one query, for all keys and dimensions. @param {Matrix} v @param {ArrayLike<number>} weights @returns {Matrix} */

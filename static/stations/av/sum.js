@@ -1,6 +1,6 @@
 /** One element of z as a sum in words, and how much each key contributes to the row. */
 
-import { lengthOf, rowIn } from "../../model/matrix.js";
+import { lengthOf, rowIn, sum } from "../../model/matrix.js";
 import { checkOf } from "../../ui/agreement.js";
 import { h, replace } from "../../ui/dom.js";
 import { number, percent, significant } from "../../ui/format.js";
@@ -8,24 +8,25 @@ import { phrase, t } from "../../ui/i18n.js";
 import { tokenText } from "../../ui/token_text.js";
 import { drawBarList, nameOfPart } from "../activation_parts.js";
 import { labelsOf } from "../query_key.js";
-import { sharesOf } from "./data.js";
+import { sharesOf, termsOf } from "./data.js";
 
 /** How many terms are written out, and how many keys have a bar. */
 const [TERMS, KEYS] = [3, 12];
 
 /** z_id = Σ_j a_ij v_jd, with its largest terms. @param {HTMLElement} root */
-export function drawSum(root, { detail: { v, pattern } }, z, { query, dimension }) {
-  const weights = rowIn(pattern, query);
-  const column = Array.from(weights, (_, j) => v.data[j * v.shape[1] + dimension]);
-  const terms = column.map((value, j) => weights[j] * value);
+export function drawSum(root, { detail }, z, { query, dimension }) {
+  const { weights, column, terms } = termsOf(detail, query, dimension);
   const order = [...terms.keys()].filter((j) => terms[j] !== 0).sort((a, b) => Math.abs(terms[b]) - Math.abs(terms[a]));
-  const total = terms.reduce((sum, term) => sum + term, 0);
+  const total = sum(terms);
   const rest = order.slice(TERMS);
-  const restSum = rest.reduce((sum, j) => sum + terms[j], 0);
   const written = order.slice(0, TERMS).flatMap((j, i) => [i > 0 && " + ", termOf(weights[j], column[j], j)]);
   const more = rest.length > 0 && [
     " + ",
-    h("span", { class: "dim" }, t("av.more_terms", { n: rest.length, value: significant(restSum, 3) })),
+    h(
+      "span",
+      { class: "dim" },
+      t("av.more_terms", { n: rest.length, value: significant(sum(rest.map((j) => terms[j])), 3) }),
+    ),
   ];
   const name = [h("i", null, "z"), h("sub", null, `${query}, ${dimension}`)];
   const value = h("b", null, significant(total, 5));

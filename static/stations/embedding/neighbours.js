@@ -11,7 +11,7 @@ import { namedToken, tokenText } from "../../ui/token_text.js";
 
 const partsOf = perRoot((place) => {
   const who = h("p", { class: "embedding-who", "aria-live": "polite", dataset: { testid: "neighbours-of" } });
-  const list = h("ol", { on: { keydown: (event) => walkList(list, event) } });
+  const list = h("ol", { on: { keydown: (event) => walkList(event, "ArrowUp", "ArrowDown") } });
   const mean = h("p", { class: "embedding-note", dataset: { testid: "mean-cosine" } });
   const hint = h("p", { class: "dim hint" }, t("embedding.neighbour_hint"));
   const axis = h("span", { class: "axis" }, h("span", null, "0"), h("span", null, "1"));

@@ -4,6 +4,7 @@ import { movable, own } from "../../data/embedding.js";
 import { tokenName } from "../../model/labels.js";
 import { h, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { walkList } from "../../ui/list_keys.js";
 import { tokenText } from "../../ui/token_text.js";
 
 /**
@@ -17,7 +18,7 @@ export function drawPicks(root, trace, pair, actions) {
     root,
     own.map((token) => pick(token, tokens, pair, actions)),
   );
-  root.onkeydown = (event) => walk(root, event);
+  root.onkeydown = (event) => walkList(event, "ArrowLeft", "ArrowRight");
 }
 
 function pick(token, tokens, pair, actions) {
@@ -43,14 +44,4 @@ function pick(token, tokens, pair, actions) {
     h("span", { class: "text" }, tokenText(token)),
     h("i", null, index),
   );
-}
-
-/** Left and right among the buttons. @param {HTMLElement} root @param {KeyboardEvent} event */
-function walk(root, event) {
-  const buttons = [...root.querySelectorAll("button")];
-  const at = buttons.indexOf(/** @type {any} */ (document.activeElement));
-  const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: buttons.length - 1 }[event.key];
-  if (to === undefined || at < 0) return;
-  event.preventDefault();
-  buttons[to]?.focus();
 }

@@ -8,7 +8,8 @@ import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
 import { number, percent, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { segment } from "../../ui/segment.js";
-import { drawFolded, nameOfPart, scrolling } from "../activation_parts.js";
+import { scrolling } from "../../ui/table.js";
+import { drawFolded, nameOfPart } from "../activation_parts.js";
 import { labelsOf } from "../query_key.js";
 import { OVER, own } from "./own.js";
 

@@ -8,7 +8,8 @@ import { isIn, normsOf } from "../../model/places.js";
 import { h, keepingFocus, replace } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { drawFolded, nameOfPart, scrolling } from "../activation_parts.js";
+import { scrolling, tableHead } from "../../ui/table.js";
+import { drawFolded, nameOfPart } from "../activation_parts.js";
 import { labelsOf } from "../query_key.js";
 
 const COLUMNS = ["where", "in", "hat", "out", "kept", "gain", "bias"];
@@ -17,14 +18,9 @@ const COLUMNS = ["where", "in", "hat", "out", "kept", "gain", "bias"];
 export function drawNorms(place, trace, { stack, stream, query, layer }, actions) {
   const token = h("b", { class: "q mono" }, labelsOf(trace.queries.tokens)[query]);
   nameOfPart(place, phrase("residual.norms_title", { token }), t("residual.norms_about"));
-  const head = COLUMNS.map((name) => h("th", { scope: "col" }, t(`residual.norm_${name}`)));
+  const head = tableHead(COLUMNS.map((name) => t(`residual.norm_${name}`)));
   const rows = stream.norms.map((one) => rowOf(one, placeIn(trace.model, stack, one), { query, layer }, actions));
-  const table = h(
-    "table",
-    { class: "token-table norms", dataset: { testid: "norms" } },
-    h("thead", null, h("tr", null, head)),
-    h("tbody", null, rows),
-  );
+  const table = h("table", { class: "token-table norms", dataset: { testid: "norms" } }, head, h("tbody", null, rows));
   keepingFocus(place.place, () => drawFolded(place.place, scrolling(t("residual.norms_label"), table)));
   replace(place.said, t("residual.norms_said", { root: significant(Math.sqrt(trace.model.d_model), 4) }));
 }

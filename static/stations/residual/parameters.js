@@ -3,7 +3,8 @@
 import { h, replace } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
 import { hasString, t } from "../../ui/i18n.js";
-import { drawFolded, nameOfPart, scrolling } from "../activation_parts.js";
+import { scrolling } from "../../ui/table.js";
+import { drawFolded, nameOfPart } from "../activation_parts.js";
 
 const COLUMNS = ["part", "n", "share", "times", "shapes"];
 

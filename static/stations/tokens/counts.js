@@ -3,6 +3,7 @@
 import { h, replace } from "../../ui/dom.js";
 import { integer, number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
+import { tableHead } from "../../ui/table.js";
 
 const COLUMNS = ["name", "tokens", "bytes_per_token"];
 
@@ -10,12 +11,8 @@ const COLUMNS = ["name", "tokens", "bytes_per_token"];
 export function buildCounts() {
   const size = h("p", { class: "dim about" });
   const body = h("tbody");
-  const head = h(
-    "tr",
-    null,
-    COLUMNS.map((name) => h("th", { scope: "col" }, t(`counts.${name}`))),
-  );
-  const table = h("table", { class: "token-table" }, h("thead", null, head), body);
+  const head = tableHead(COLUMNS.map((name) => t(`counts.${name}`)));
+  const table = h("table", { class: "token-table" }, head, body);
   const why = h("p", { class: "about" }, t("counts.why"));
   const title = h("h2", null, t("counts.title"));
   const element = h("section", { class: "token-counts", dataset: { testid: "token-counts" } }, title, size, table, why);
@@ -23,23 +20,13 @@ export function buildCounts() {
 }
 
 /** @param {ReturnType<typeof buildCounts>} parts @param {import("../../data/model_trace.js").ModelTrace} trace */
-export function drawCounts(
-  { element, size, body },
-  {
-    counts,
-    model,
-    text,
-    sides: {
-      source: { real },
-    },
-    nCharacters,
-  },
-) {
+export function drawCounts({ element, size, body }, { counts, model, text, sides, nCharacters }) {
   element.hidden = counts === null;
   if (counts === null) return;
   const bytes = new TextEncoder().encode(text).length;
   const characters = t("sentence.characters", { n: integer(nCharacters) });
   replace(size, t("counts.size", { characters, bytes: t("counts.bytes", { n: integer(bytes) }) }));
+  const { real } = sides.source;
   const ours = { name: t("counts.ours", { model: model.name }), available: true, n_tokens: real.end - real.start };
   replace(
     body,

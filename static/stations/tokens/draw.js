@@ -4,6 +4,7 @@ import { characterGroups } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { scrolling } from "../../ui/table.js";
 import { tokenText } from "../../ui/token_text.js";
 import { buildCounts, drawCounts } from "./counts.js";
 
@@ -19,8 +20,7 @@ const bodyOf = perRoot((root) => {
   const table = h("table", { class: "token-table" }, h("thead", null, head), body);
   const counts = buildCounts();
   const bar = h("div", { class: "bar" }, h("h1", null, t("tokens.title")));
-  const scroll = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": t("tokens.title") }, table);
-  replace(root, bar, scroll, counts.element);
+  replace(root, bar, scrolling(t("tokens.title"), table), counts.element);
   return { body, table, counts, drawn: "" };
 });
 

@@ -2,8 +2,8 @@
 
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
 import { tokenName } from "../../../model/labels.js";
-import { headIn, largest, products, rowIn, sum } from "../../../model/matrix.js";
-import { elementOf } from "../../../stations/av/data.js";
+import { headIn, largest, rowIn, sum } from "../../../model/matrix.js";
+import { elementOf, termsOf } from "../../../stations/av/data.js";
 import { checkOf } from "../../../ui/agreement.js";
 import { signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
@@ -13,12 +13,9 @@ const partsOf = buildWhy(["terms", "sum"]);
 
 export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
-  const { v, pattern } = trace.detail;
   const z = headIn(trace.role("z", state.layer), state.head);
   const { query, dimension: d } = elementOf(state, trace, z);
-  const weights = rowIn(pattern, query);
-  const column = Array.from(weights, (_, j) => v.data[j * v.shape[1] + d]);
-  const terms = products(weights, column);
+  const { weights, column, terms } = termsOf(trace.detail, query, d);
   drawTitle(
     parts,
     "why.title_z",
