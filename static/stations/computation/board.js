@@ -10,8 +10,9 @@ import { choiceOf, chosenCell, whereOf } from "./choice.js";
 import { contextOf } from "./context.js";
 import { kindOf } from "./kinds.js";
 import { layoutOf } from "./layout.js";
+import { light } from "./lit.js";
 import { own } from "./own.js";
-import { drawMats, light } from "./picture.js";
+import { drawMats } from "./picture.js";
 import { drawNoSum, drawSum } from "./sum.js";
 
 /**

@@ -6,13 +6,14 @@
 import { t } from "../../ui/i18n.js";
 import { answer, logits } from "./answer.js";
 import { av, mask, scale, scores } from "./attention.js";
+import { embed } from "./embed.js";
 import { concat, heads } from "./heads.js";
 import { final, norm } from "./norms.js";
 import { k, q, relu, v, w1, w2, wo } from "./projections.js";
 import { role } from "./role.js";
 import { softmaxStep } from "./softmax.js";
 import { roleOf } from "./steps.js";
-import { before, embed, residual, rest } from "./stream.js";
+import { before, residual, rest } from "./stream.js";
 import { tokens } from "./token_step.js";
 
 /**

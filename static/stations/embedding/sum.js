@@ -2,6 +2,7 @@
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { legendOf } from "../../chart/matrix/scale.js";
+import { inside } from "../../model/compare/measure.js";
 import { stacksOf } from "../../model/description.js";
 import { largest, lengthOf, rowIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
@@ -88,8 +89,8 @@ function scaled(stack, dModel, e) {
   return isScaled(stack) ? [sqrt(mn(dModel)), mo("·"), side(...e)] : e;
 }
 
-/** The chosen cell's sum, all the others, and how long the two parts of this row are. */
 /**
+ * The chosen cell's sum, all the others, and how long the two parts of this row are.
  * @param {import("../../data/model_trace.js").ModelTrace} trace
  * @param {any} stack @param {any[]} tensors  [e, p, x] @param {number} row @param {number} col
  */
@@ -170,7 +171,7 @@ function drawThird({ name, size, legend, matrix }, tensor, scale, trace, at, act
       labels: tokens,
       title: t("matrix.position_rows"),
       role: "",
-      faded: (i) => i < trace.queries.real.start || i >= trace.queries.real.end,
+      faded: (i) => !inside(trace.queries.real, i),
     },
     cols: { labels: counting(at.from, count), title: t("matrix.dimension_axis"), role: "" },
     scale,

@@ -1,18 +1,16 @@
-/**
- * One position through the layers: the final answer's probability as bars, its rank, and the five most likely answers
- * after each.
- */
+/** One position through the layers: the final answer's probability as bars, and a table. */
 
 import { drawBarPicture } from "../../../chart/bars/bar_picture.js";
-import { cssColour, inkOn, rampColour, rgb } from "../../../chart/colour.js";
+import { cssColour } from "../../../chart/colour.js";
 import { tokenName } from "../../../model/labels.js";
 import { h, keepingFocus, perRoot, replace, update } from "../../../ui/dom.js";
 import { integer, percent } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { segment } from "../../../ui/segment.js";
-import { namedToken, tokenText } from "../../../ui/token_text.js";
+import { namedToken } from "../../../ui/token_text.js";
 import { depthLabels } from "../../depths.js";
 import { own } from "../own.js";
+import { tableOf } from "./followed_table.js";
 
 const partsOf = perRoot((root) => {
   const axis = segment(t("next.axis"), ["linear", "log"], "lens", (name) => t(`next.axis_${name}`));
@@ -96,59 +94,4 @@ function barsOf(found, at, series, { final, next, log, vocab }) {
     onChoose: () => {},
     filename: `chumoku-lens-${found.rows[at]}`,
   };
-}
-
-/** Probability and rank of the answer, and the list after each layer. */
-function tableOf(found, at, state, actions) {
-  const labels = depthLabels(found.top.length);
-  const columns = [t("lens.column_depth"), t("lens.column_p"), t("lens.column_rank")];
-  const head = h(
-    "tr",
-    null,
-    columns.map((name) => h("th", { scope: "col" }, name)),
-    h(
-      "th",
-      { scope: "col", colspan: found.top[0][at].length, class: "left" },
-      t("lens.column_top", { n: found.top[0][at].length }),
-    ),
-  );
-  const rows = found.top.map((answers, depth) => {
-    const [p, rank] = [found.final.probability[depth][at], found.final.rank[depth][at] + 1];
-    const data = { testid: "lens-row", depth, p, rank };
-    const chips = answers[at].map((id, i) =>
-      h("td", { class: "chip-cell" }, chip(found, depth, at, id, i, state, actions)),
-    );
-    return h(
-      "tr",
-      { dataset: data },
-      h("th", { scope: "row" }, labels[depth]),
-      h("td", null, percent(p, 2)),
-      h("td", { class: rank === 1 ? "leads" : null }, integer(rank)),
-      chips,
-    );
-  });
-  return h("table", { class: "lens-top" }, h("thead", null, head), h("tbody", null, rows));
-}
-
-/** A candidate: a click has the inspector explain its logit. */
-function chip(found, depth, at, id, i, state, actions) {
-  const p = found.probability[depth][at][i];
-  const colour = rampColour("weights", p);
-  const final = found.final.ids[at];
-  const label = t("lens.chip", { token: tokenName(found.tokens[id]), p: percent(p, 2), id });
-  return h(
-    "button",
-    {
-      class: `lens-chip${id === final ? " final" : ""}`,
-      type: "button",
-      title: label,
-      "aria-label": label,
-      "aria-pressed": (state.answer ?? final) === id,
-      style: { background: rgb(colour), color: inkOn(colour) },
-      dataset: { id, p, focus: `chip-${depth}-${i}` },
-      on: { click: () => actions.set({ answer: id === final ? null : id }) },
-    },
-    h("span", { class: "tokname" }, tokenText(found.tokens[id])),
-    h("small", null, percent(p, p < 0.0995 ? 1 : 0)),
-  );
 }

@@ -1,0 +1,81 @@
+/** The start of the residual stream: embeddings and positions. */
+
+import { cellIn } from "../../model/matrix.js";
+import { math, mi, mo, mtext, row, sqrt, sub } from "../../ui/mathml.js";
+import { isScaled, scalingWords } from "../embedding/scaling.js";
+import { mapped } from "./matrices.js";
+import { stacked } from "./product.js";
+import { mat } from "./stream.js";
+import { firstOf } from "./taps.js";
+
+/** √d_model, if the model scales its embeddings by it. */
+const factor = ({ embedding }) => embedding.scale ?? 1;
+
+export const embed = {
+  note: ({ stack }) => scalingWords(stack),
+  formula({ stack }) {
+    const scaled = isScaled(stack) ? [sqrt(sub(mi("d"), mi("model"))), mo("·")] : [];
+    return math(
+      mi("X"),
+      mo("="),
+      ...scaled,
+      mi("E"),
+      row(mtext("["), mi("id"), mtext("]")),
+      ...(stack.embedding.roles.positional ? [mo("+"), mi("P"), row(mtext("["), mi("pos"), mtext("]"))] : []),
+    );
+  },
+  picture({ trace, step: { stack }, queries }) {
+    const times = factor(stack);
+    const { embedding, positional } = stack.embedding.roles;
+    const rows = mapped(trace.tensor(embedding.tap), "unscaled", (value) => value / times);
+    const scaled =
+      times === 1
+        ? []
+        : [
+            mat(
+              "scaled",
+              "·√d =",
+              () => row(sqrt(sub(mi("d"), mi("model"))), mi("E"), mtext("["), mi("id"), mtext("]")),
+              trace.tensor(embedding.tap),
+              queries,
+            ),
+          ];
+    const positions = positional && [
+      mat("p", "+", () => row(mi("P"), mtext("["), mi("pos"), mtext("]")), trace.tensor(positional.tap), queries, {
+        learned: stack.embedding.positions === "learned",
+      }),
+    ];
+    return stacked([
+      mat("e", "", () => row(mi("E"), mtext("["), mi("id"), mtext("]")), rows, queries, { learned: true }),
+      ...scaled,
+      ...(positions ?? []),
+      mat("x", "=", () => mi("X"), trace.tensor(firstOf(stack)), queries),
+    ]);
+  },
+  /** @returns {import("./product.js").Arithmetic} */
+  explain({ trace, model, step: { stack } }, { mats, result }, query, col) {
+    const { positional } = stack.embedding.roles;
+    const e = cellIn(mats[0].matrix, query, col);
+    const p = positional ? cellIn(trace.tensor(positional.tap), query, col) : 0;
+    const { tokens, positionIds } = trace.queries;
+    /** @type {import("./product.js").Arithmetic["lines"]} */
+    const scaled = isScaled(stack)
+      ? [["computation.line.scaled", { d: model.description.d_model }, e * factor(stack)]]
+      : [];
+    /** @type {import("./product.js").Arithmetic["lines"]} */
+    const position = positional ? [["computation.line.position", { pos: positionIds[query], col }, p]] : [];
+    /** @type {import("./product.js").Arithmetic["lines"]} */
+    const lines = [
+      [isScaled(stack) ? "computation.line.unscaled" : "computation.line.embedding", { id: tokens[query].id, col }, e],
+      ...scaled,
+      ...position,
+    ];
+    return {
+      terms: null,
+      lines,
+      total: e * factor(stack) + p,
+      own: cellIn(result.matrix, query, col),
+      tap: firstOf(stack),
+    };
+  },
+};
