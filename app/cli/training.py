@@ -13,7 +13,42 @@ from app.cli.console import clear_errors, need_training
 training = typer.Typer()
 
 
-@training.command()
+TRAIN_HELP = """Train a model. After Ctrl+C or a crash, the same command resumes.
+
+Presets, and the files each one reads (UTF-8). The files are not in the repository: the README and the models'
+cards name their sources.
+
+`stories-gpt` writes stories. `tinystories.txt`, `fables.txt`, `storybooks_pb.txt`, `storybooks_asp.txt`,
+`fairytaleqa.txt`, `gutenberg_children.txt`: documents, separated by lines of `<|endoftext|>`.
+
+`translate-enja` translates English to Japanese. `pairs.tsv`: lines of `English<TAB>Japanese`.
+
+`sentiment-encoder` classifies sentences. `train.tsv`, `dev.tsv`: a header line, then `sentence<TAB>label`; 1 is
+positive, 0 negative.
+
+`masked-lm` fills gaps, and a classifier can start from its weights. The files of the three above, in folders
+`stories/`, `enja/` and `sst2/`.
+
+`mini-softmax` and its kin differ in one thing each: `mini-post-norm`, `mini-res-post`, `mini-sinusoidal`,
+`mini-no-position`, `mini-relative`, `mini-rotary`, `mini-single-head`, `mini-aft-full`, `mini-aft-local`,
+`mini-aft-simple`, `mini-aft-conv`, `mini-wkv`. They read what `stories-gpt` reads and share its tokenizer; 3,000
+steps are 12 million tokens.
+
+    chumoku train stories-gpt --data data/stories --minutes 120
+
+    chumoku train translate-enja --data data/enja --minutes 100
+
+    chumoku train sentiment-encoder --data data/sst2 --minutes 10
+
+    chumoku train masked-lm --data data --steps 3000
+
+    chumoku train sentiment-encoder --data data/sst2 --steps 600 --warm-start runs/masked-lm/masked-lm
+
+    chumoku train stories-gpt --data data/stories --steps 200 --warm-start model/zoo/stories-gpt
+"""
+
+
+@training.command(help=TRAIN_HELP)
 def train(
     preset: opt.Preset,
     data: Annotated[Path, typer.Option(help="The folder with the files named above.", show_default=False)],
@@ -26,39 +61,6 @@ def train(
     precision: opt.Precision = None,
     rate_scale: Annotated[float, typer.Option(help="Multiplies the preset's learning rates.")] = 1.0,
 ) -> None:
-    """Train a model. After Ctrl+C or a crash, the same command resumes.
-
-    Presets, and the files each one reads (UTF-8). The files are not in the repository: the README and the models'
-    cards name their sources.
-
-    `stories-gpt` writes stories. `tinystories.txt`, `fables.txt`, `storybooks_pb.txt`, `storybooks_asp.txt`,
-    `fairytaleqa.txt`, `gutenberg_children.txt`: documents, separated by lines of `<|endoftext|>`.
-
-    `translate-enja` translates English to Japanese. `pairs.tsv`: lines of `English<TAB>Japanese`.
-
-    `sentiment-encoder` classifies sentences. `train.tsv`, `dev.tsv`: a header line, then `sentence<TAB>label`; 1 is
-    positive, 0 negative.
-
-    `masked-lm` fills gaps, and a classifier can start from its weights. The files of the three above, in folders
-    `stories/`, `enja/` and `sst2/`.
-
-    `mini-softmax` and its kin differ in one thing each: `mini-post-norm`, `mini-res-post`, `mini-sinusoidal`,
-    `mini-no-position`, `mini-relative`, `mini-rotary`, `mini-single-head`, `mini-aft-full`, `mini-aft-local`,
-    `mini-aft-simple`, `mini-aft-conv`, `mini-wkv`. They read what `stories-gpt` reads and share its tokenizer; 3,000
-    steps are 12 million tokens.
-
-        chumoku train stories-gpt --data data/stories --minutes 120
-
-        chumoku train translate-enja --data data/enja --minutes 100
-
-        chumoku train sentiment-encoder --data data/sst2 --minutes 10
-
-        chumoku train masked-lm --data data --steps 3000
-
-        chumoku train sentiment-encoder --data data/sst2 --steps 600 --warm-start runs/masked-lm/masked-lm
-
-        chumoku train stories-gpt --data data/stories --steps 200 --warm-start model/zoo/stories-gpt
-    """
     with clear_errors():
         need_training().run_training(
             preset=preset,
