@@ -9,7 +9,7 @@ import { foldsOf, labelledRows, rowIndex, rowsOf } from "./rows.js";
  */
 
 /** From one row to the next: room for a label, unless there are many rows. */
-const [LEAST_PITCH, LABELLED_PITCH, MOST_PITCH] = [5, 16.5, 25];
+const [LEAST_PITCH, LABELLED_PITCH, MOST_PITCH] = [5, 15, 25];
 
 /** All rows together need not be higher than this for their labels. */
 const ENOUGH = 560;
@@ -29,7 +29,7 @@ const [OPEN_SHARE, OPEN_WIDTH] = [0.52, 640];
  * @returns {Band[]} the answering one first
  */
 export function bandsOf(rolled, row, frame, above) {
-  const { room, type, fat, unfolded, width, right, only = null } = frame;
+  const { room, type, fat, unfolded, width, right, wrote = 0, only = null } = frame;
   const peaks = rolled.map(peaksOf);
   const folds = rolled.map((_, i) => foldsOf(peaks[i], i === 0 ? row : null, unfolded?.[i]));
   const count = folds.flat().length;
@@ -48,7 +48,7 @@ export function bandsOf(rolled, row, frame, above) {
     const bottom = last.y + last.height / 2;
     const band = { stack, side, rows, index: rowIndex(folds[i]), labelled, chosen, columns: columns[i], top, bottom };
     top = bottom + 12;
-    return { ...band, end: width - right };
+    return { ...band, wrote: i ? 0 : wrote, end: width - right };
   };
   const placed = new Map(inOrder(rolled).map((i) => [i, bandOf(rolled[i], i)]));
   return [...rolled.keys()].map((i) => /** @type {Band} */ (placed.get(i)));

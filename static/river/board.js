@@ -6,9 +6,10 @@ import { update } from "../ui/dom.js";
 import { layoutOf } from "./layout.js";
 import { showNotable } from "./lines.js";
 import { listen } from "./listen.js";
-import { createPainter, frameOf } from "./paint.js";
+import { createPainter } from "./paint.js";
 import { ghostsOf } from "./placed.js";
 import { inside } from "./pointer.js";
+import { frameOf } from "./room.js";
 import { createSliding } from "./sliding.js";
 import { showTip } from "./tip.js";
 

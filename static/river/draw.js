@@ -14,7 +14,7 @@ import { drawAnswers, drawLabels, write } from "./draw_words.js";
  * @property {Record<"ink"|"dim"|"line"|"hair"|"own"|"pale"|"deep"|"q"|"bar"|"accent"|"ground", string>} colours
  * @property {string} font  the family
  * @property {number} type  how much larger than usual letters are
- * @property {Name[][]} names  of each band's tokens
+ * @property {Name[][]} names  of each band's tokens @property {(string|null)[]} wrote  by the rows of the first
  * @property {(band: Band, layer: number, narrow: boolean) => string} title  of a layer
  * @property {(n: number) => string} folded  what a row of n tokens is called
  * @property {Bar[]} bars
@@ -45,7 +45,7 @@ export function drawStill(pen, scene, look) {
   drawHeads(pen, scene, look);
   drawHeadWords(pen, scene, look);
   drawLens(pen, scene, look);
-  scene.bands.forEach((band, i) => drawLabels(pen, band, look.names[i], look));
+  scene.bands.forEach((band, i) => drawLabels(pen, band, { names: look.names[i], wrote: i ? [] : look.wrote }, look));
 }
 
 /** @param {Pen} pen @param {Scene} scene @param {Look} look */

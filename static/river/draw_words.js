@@ -2,36 +2,41 @@
 
 import { cutToWidth } from "../model/labels.js";
 import { LABEL_GAP } from "./bands.js";
+import { wroteText } from "./wrote.js";
 
 /** @typedef {import("./draw.js").Pen} Pen  @typedef {import("./draw.js").Look} Look  @typedef {import("./layout.js").Scene} Scene  @typedef {import("./layout.js").Band} Band  @typedef {import("./words.js").Name} Name */
 
 /** Narrower layers have a number for a title, and name what comes next only where it changes. */
 export const NARROW = 62;
 
-/** @param {Pen} pen @param {Band} band @param {Name[]} names @param {Look} look */
-export function drawLabels(pen, { rows, labelled, columns, chosen }, names, look) {
-  const x = columns[0].x0 - LABEL_GAP;
+/** @param {Pen} pen @param {Band} band @param {{names: Name[], wrote: (string|null)[]}} words @param {Look} look */
+export function drawLabels(pen, { rows, labelled, wrote: aside, columns, chosen }, { names, wrote }, look) {
+  const right = columns[0].x0 - LABEL_GAP;
   for (const row of rows) {
     if (!labelled.has(row)) continue;
-    const { colours } = look;
-    const folded = row.to - row.from > 1;
-    const on = row.from === chosen && !folded;
-    const { word, nth } = folded ? { word: look.folded(row.to - row.from), nth: null } : names[row.from];
     const y = row.y + 5 * look.type;
-    let right = x;
-    if (nth !== null) {
-      write(pen, look, { size: 11, colour: on ? colours.q : colours.ink, align: "right", bold: on });
-      pen.fillText(String(nth), right, y + 3);
-      right -= pen.measureText(String(nth)).width;
+    if (row.to - row.from > 1) {
+      write(pen, look, { size: 13, colour: look.colours.dim, align: "right" });
+      pen.fillText(fitting(pen, look.folded(row.to - row.from), right - 2), right, y);
+      continue;
     }
-    write(pen, look, {
-      size: folded ? 13 : 15,
-      colour: on ? colours.q : folded ? colours.dim : colours.ink,
-      align: "right",
-      bold: on,
-    });
-    pen.fillText(fitting(pen, word, right - 2), right, y);
+    drawName(pen, names[row.from], { right: right - aside, y }, row.from === chosen, look);
+    write(pen, look, { size: 13, colour: look.colours.dim });
+    if (aside) pen.fillText(wroteText(wrote[row.from]), right - aside, y);
   }
+}
+
+/** A token, numbered where it comes again; red where it is the chosen one. @param {Pen} pen @param {Name} name @param {{right: number, y: number}} at @param {boolean} on @param {Look} look */
+function drawName(pen, { word, nth }, { right, y }, on, look) {
+  const style = { colour: on ? look.colours.q : look.colours.ink, align: /** @type {const} */ ("right"), bold: on };
+  let end = right;
+  if (nth !== null) {
+    write(pen, look, { size: 11, ...style });
+    pen.fillText(String(nth), end, y + 3);
+    end -= pen.measureText(String(nth)).width;
+  }
+  write(pen, look, { size: 15, ...style });
+  pen.fillText(fitting(pen, word, end - 2), end, y);
 }
 
 /** @param {Pen} pen @param {string} text @param {number} width */

@@ -8,8 +8,8 @@
  * @typedef {{x: number, y: number, width: number, height: number}} Area
  */
 
-/** Wide enough to read, where there is room for it. */
-const READABLE = 56;
+/** Wide enough to read: narrower, they are fewer and larger. */
+const READABLE = 36;
 /** Between two squares. */
 const GAP = 8;
 /** Wider than this, a square says no more. */

@@ -14,7 +14,7 @@ import { beadsOf, headsOf, streamsOf } from "./placed.js";
  * @typedef {Object} Band  one stack
  * @property {string} stack @property {import("../data/river.js").SideName} side
  * @property {Row[]} rows @property {number[]} index  of each token's row
- * @property {Set<Row>} labelled
+ * @property {Set<Row>} labelled @property {number} wrote  the width of what its rows wrote, beside their labels
  * @property {number|null} chosen  the token whose answer is drawn
  * @property {Column[]} columns
  * @property {number} top @property {number} bottom  of its rows
@@ -37,12 +37,14 @@ import { beadsOf, headsOf, streamsOf } from "./placed.js";
  * @property {number} room  the height of all rows
  * @property {number} right  the width of the answer's column
  * @property {number[]} labels  the widths of the labels of each stack, the answering one first
+ * @property {number} [wrote]  of the answering one's, what its rows wrote
  * @property {number} answers  how many bars there are
  * @property {number} type  how much larger than usual letters are
  * @property {number} fat  pixels of a share of 1
  * @property {number[][]} [unfolded]  of each stack
  * @property {HeadsOf[]} [heads]  whose heads are drawn
- * @property {number} [headRoom]  the height for them
+ * @property {number} [headRoom]  the height that they want
+ * @property {number} [fold]  where the first screen ends, in the picture
  * @property {import("./own.js").Open|null} [open]  a layer that is wider than the others, and whose heads alone are drawn
  * @property {import("./own.js").Open|null} [only]  the one layer that is drawn, at the whole width; null: all layers
  * @typedef {{scene: Scene, height: number}} Strip  a scene, drawn as high as this

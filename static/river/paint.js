@@ -1,4 +1,4 @@
-/** Puts a scene on its canvas, as sharp as the screen is, and says how much room there is. */
+/** Puts a scene on its canvas, as sharp as the screen is. */
 
 import { currentTheme } from "../chart/colour.js";
 import { sideOf } from "../model/sides.js";
@@ -8,16 +8,13 @@ import { drawMoving, drawScene } from "./draw.js";
 import { createPictures } from "./draw_heads.js";
 import { currentLook, toneOf } from "./look.js";
 import { nextSoFar } from "./next.js";
-import { headsOf } from "./shown_heads.js";
+import { lensTitleOf } from "./room.js";
 import { stageOf } from "./stages.js";
 import { createStill } from "./still.js";
 import { effectOf } from "./told.js";
-import { nameText } from "./words.js";
+import { wroteOf } from "./wrote.js";
 
 /** @typedef {import("./board.js").Board} Board  @typedef {import("./board.js").Shown} Shown  @typedef {import("./heads.js").Square} Square */
-
-/** Below this width the picture is drawn for a phone. */
-const PHONE = 700;
 
 /** @param {HTMLCanvasElement} canvas */
 const penOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
@@ -36,6 +33,7 @@ export function createPainter(canvas) {
     const measured = (told.measured?.effects.size ?? 0) > 0;
     return {
       ...{ ...look, ...headLook(shown, preview), names: told.names, bars: bars(), hovered, cursor },
+      wrote: wroteOf(told),
       tone: (line) => toneOf(look.colours, measured, effectOf(told, line)?.delta, stage?.dark),
       picture: (square) => pictures(trace, square, theme, dpr),
       lens: lensOf(shown),
@@ -93,48 +91,4 @@ function headLook({ told, trace }, preview) {
 function lensOf({ trace, told }) {
   const next = nextSoFar(trace, told.row);
   return next.map(({ answer, ...of }) => ({ ...of, name: answerName(answer), text: share(answer.p) }));
-}
-
-/** What the lens' line is called. @param {Shown["trace"]} trace */
-const lensTitleOf = ({ classes }) => t(classes ? "river.so_far" : "river.next");
-
-/** Of the rows, where a page is scrolled anyway. */
-const ROOM_ON_PHONE = 330;
-
-/** Titles above the rows, what comes next below them, and the row of Watch below the heads. */
-const BESIDES = 120;
-
-/** For the rows: what the first screen leaves them. @param {HTMLCanvasElement} canvas @param {number} heads  the height for these */
-function roomFor(canvas, heads) {
-  const above = canvas.getBoundingClientRect().top + scrollY;
-  return Math.min(440, Math.max(240, innerHeight - above - heads - BESIDES));
-}
-
-/** The room that a window has for the picture. @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Board} board @returns {import("./layout.js").Frame} */
-export function frameOf(canvas, { told, trace, bars, heads, open, head }, width, { unfolded }) {
-  const phone = width < PHONE;
-  const { type, font } = currentLook();
-  const pen = penOf(canvas);
-  pen.font = `700 ${15 * type}px ${font}`;
-  /** @param {import("./words.js").Name[]} some */
-  const widest = (some) => Math.max(...some.map((name) => pen.measureText(nameText(name)).width + 3));
-  const titled = (pen.measureText(lensTitleOf(trace)).width * 13) / 15; // written at 13 px
-  const labels = told.names.map((some, i) =>
-    Math.min((phone ? 60 : 130) * type, Math.max(i || phone ? 30 : titled, widest(some))),
-  );
-  const opened = told.rolled.map(({ river: { stack } }) =>
-    [...unfolded].filter((one) => one.startsWith(`${stack} `)).map((one) => Number(one.slice(stack.length + 1))),
-  );
-  const last = told.rolled[0].river.layers - 1;
-  const headRoom = phone ? 196 : Math.min(300, Math.max(256, innerHeight * 0.33));
-  return {
-    ...{ width, labels, type, answers: bars.length, unfolded: opened },
-    room: head ? innerHeight * 0.3 : phone ? ROOM_ON_PHONE : roomFor(canvas, headRoom),
-    right: (phone ? 96 : 190) * type,
-    fat: phone ? 36 : 44,
-    heads: head ? [] : headsOf(trace, told, heads),
-    headRoom,
-    open,
-    only: phone ? (open ?? { stack: told.rolled[0].river.stack, layer: last }) : null,
-  };
 }

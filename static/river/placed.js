@@ -9,23 +9,37 @@ import { squaresOf } from "./heads.js";
  * @typedef {import("./reach.js").Reach} Reach  @typedef {import("./rows.js").Row} Row  @typedef {import("./lines.js").Line} Line
  */
 
+/** Below the last head. */
+export const BELOW = 8;
+
 /** @type {ReturnType<typeof squaresOf>} */
 const NONE = { squares: [], more: [] };
 
+/** Less height than this shows no head that can be read. */
+const LEAST = 44;
+
+/** The height of heads that begin at `y`: what the first screen leaves, or, if that is too little, what they want. @param {number} y @param {Frame} frame */
+function heightFrom(y, { headRoom = 0, fold = 0 }) {
+  const left = fold - y - BELOW;
+  return left < LEAST ? headRoom : Math.min(left, headRoom);
+}
+
 /** The squares of all heads: below the rows of their stack, each layer's in its column. @param {Band[]} bands @param {Frame} frame @param {number} top */
-export function headsOf(bands, { heads = [], headRoom = 0, only = null, open = null, width }, top) {
+export function headsOf(bands, frame, top) {
+  const { heads = [], only = null, open = null, width } = frame;
   const parts = heads.flatMap(({ stack, order, ...head }) => {
     const band = /** @type {Band} */ (bands.find((one) => one.stack === stack));
     const y = band === bands[0] || only !== null ? top : band.bottom + 14;
+    const height = heightFrom(y, frame);
     if (only !== null) {
       const { layer } = only;
-      const area = { x: 2, y: y + 16, width: width - 4, height: headRoom };
+      const area = { x: 2, y: y + 16, width: width - 4, height };
       return band.stack === only.stack ? [squaresOf(area, { ...head, layer, order: order(layer) })] : [];
     }
     return band.columns.map(({ x0, x1 }, layer) =>
       open && !(open.stack === band.stack && open.layer === layer)
         ? NONE
-        : squaresOf({ x: x0 + 10, y, width: x1 - x0 - 20, height: headRoom }, { ...head, layer, order: order(layer) }),
+        : squaresOf({ x: x0 + 10, y, width: x1 - x0 - 20, height }, { ...head, layer, order: order(layer) }),
     );
   });
   return { squares: parts.flatMap(({ squares }) => squares), more: parts.flatMap(({ more }) => more) };

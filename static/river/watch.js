@@ -31,6 +31,7 @@ export function createWatch({ watch, scrub }, onTime) {
   function play() {
     const from = time >= 1 ? 0 : time;
     const start = performance.now();
+    scrub.classList.add("used"); // at Look it comes with the first play
     setText(watch, t("river.pause"));
     /** @param {number} now */
     const step = (now) => {

@@ -52,6 +52,17 @@ SKIPPED_TO = """() => {
   return [to.id, to.checkVisibility()];
 }"""
 
+HEADS = """async (canvas) => {
+  const { squares, bands: [{ wrote }] } = (await import('/static/river/board.js')).sceneOf(canvas);
+  const { top } = canvas.getBoundingClientRect();
+  return {
+    heads: Math.min(...squares.map(({ height }) => height)),
+    bottom: top + Math.max(...squares.map(({ y, height }) => y + height)),
+    watch: document.querySelector('[data-testid=river-watch]').getBoundingClientRect().bottom,
+    wrote: wrote > 0,
+  };
+}"""
+
 SMALLEST_TYPE = """() => Math.min(...[...document.querySelectorAll('body *')]
   .filter((one) => one.checkVisibility() && !one.closest('.sr-only, svg')
     && [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim()))
@@ -73,6 +84,12 @@ def test_look_has_few_words_and_controls_above_the_fold(open_page: "Callable[...
     words = page.evaluate(WORDS)
     assert len(words) <= 60, words
     assert page.evaluate(SMALLEST_TYPE) >= 13
+    # Sentence, river, heads and Watch are on the first screen.
+    drawn = page.get_by_test_id("river").evaluate(HEADS)
+    assert drawn["heads"] >= 25
+    assert drawn["bottom"] <= drawn["watch"]
+    assert drawn["watch"] <= LAPTOP["height"]
+    assert drawn["wrote"] == (family == "encoder-decoder")
 
 
 @pytest.mark.parametrize("family", TEXTS)

@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 
 from tests.conftest import served
 from tests.toys.mechanism import registered
-from tests.toys.models import write_toys
+from tests.toys.models import write_toy, write_toys
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -34,6 +34,7 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
     with registered():
         folder = write_toys(tmp_path_factory.mktemp("toys"))
+        write_toy(folder, "toy-tall", "softmax", n_layer=12, n_head=12, d_model=48, max_seq_len=256)
         with served(create_app(Settings(models_dir=(folder,)))) as url:
             yield url
 
@@ -134,3 +135,40 @@ def metadata(file: Path) -> dict:  # type: ignore[type-arg]
     content = file.read_bytes()
     (length,) = struct.unpack("<Q", content[:8])
     return json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["chumoku"])  # type: ignore[no-any-return]
+
+
+DRAWN = """async (canvas) => {
+  const { sceneOf } = await import('/static/river/board.js');
+  const { bands: [{ rows, labelled, columns }], squares, more, width, height } = sceneOf(canvas);
+  const start = performance.now();
+  document.querySelector('[data-testid=river-scrub]').value = 500;
+  document.querySelector('[data-testid=river-scrub]').dispatchEvent(new Event('input'));
+  const frame = performance.now() - start;
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  const labels = [...labelled].map(({ y }) => y).sort((a, b) => a - b);
+  return {
+    frame,
+    layers: columns.length,
+    tokens: rows.at(-1).to,
+    heads: squares.length,
+    left: more.map(({ n }) => n),
+    smallest: Math.min(...squares.map((one) => Math.min(one.width, one.height))),
+    outside: squares.filter((one) => one.x < 0 || one.x + one.width > width || one.y + one.height > height).length,
+    apart: Math.min(...labels.slice(1).map((y, i) => y - labels[i])),
+    ink: data.filter((part, i) => i % 4 === 3 && part > 0).length,
+  };
+}"""
+
+
+def test_a_river_of_twelve_layers_of_twelve_heads_and_256_tokens_is_readable(page: "Page") -> None:
+    page.goto(f"/?level=look&model=toy-tall&text={'abcdefgh' * 32}")
+    page.wait_for_selector('body[data-state="ready"]')
+    drawn = page.get_by_test_id("river").evaluate(DRAWN)
+    assert (drawn["layers"], drawn["tokens"]) == (12, 256)
+    assert drawn["heads"] == 12 * 3  # of each layer the three most decisive
+    assert drawn["left"] == [9] * 12
+    assert drawn["smallest"] >= 56
+    assert drawn["outside"] == 0
+    assert drawn["apart"] >= 14
+    assert drawn["ink"] > 20_000
+    assert drawn["frame"] < 1000  # one moment of Watch, on a busy machine; it takes about 20 ms

@@ -17,6 +17,7 @@ import { between } from "../../static/river/sliding.js";
 import { stageOf, swollen } from "../../static/river/stages.js";
 import { stepsOf } from "../../static/river/steps.js";
 import { namesOf, nameText } from "../../static/river/words.js";
+import { wroteOf, wroteText } from "../../static/river/wrote.js";
 
 /** float32 in base64. @param {number[]} values */
 const encoded = (values) => ({ data: btoa(String.fromCharCode(...new Uint8Array(new Float32Array(values).buffer))) });
@@ -312,6 +313,30 @@ test("of heads too small to read, the three most decisive are drawn, and how man
   );
   assert.equal(more[0].n, 5);
   assert.ok(squares[0].width >= 56);
+});
+
+test("heads take what the first screen leaves; where that is too little, what they want", () => {
+  const heads = [{ stack: "main", attention: "self", count: 4, ratio: 1, order: () => [0, 1, 2, 3] }];
+  /** @param {number} fold */
+  const bottom = (fold) => {
+    const scene = layoutOf(rollout(rivers(SMALL), "main", 1), 1, { ...FRAME, heads, headRoom: 300, fold });
+    assert.equal(scene.squares.length, 8);
+    return Math.max(...scene.squares.map(({ y, height }) => y + height));
+  };
+  const [rows] = layoutOf(rollout(rivers(SMALL), "main", 1), 1, FRAME).bands;
+  const fold = rows.bottom + 110;
+  assert.ok(bottom(fold) <= fold && bottom(fold) > fold - 20);
+  assert.equal(bottom(rows.bottom + 50), bottom(2000));
+});
+
+test("a decoder's rows have what they wrote beside them; the rows of a story have not", () => {
+  const names = [[{ word: "START", nth: null }, { word: "ナ", nth: 1 }, { word: "ナ", nth: 2 }]];
+  const rolled = (/** @type {string} */ side) => [{ river: { side } }];
+  assert.deepEqual(wroteOf({ rolled: rolled("target"), names }), ["ナ", "ナ", null]);
+  assert.deepEqual(wroteOf({ rolled: rolled("source"), names }), []);
+  assert.equal(wroteText("ナ"), "\u2009⇒ ナ");
+  const [decoder, encoder] = layoutOf(rollout(rivers(...PAIR), "decoder", 1), 1, { ...FRAME, wrote: 40 }).bands;
+  assert.deepEqual([decoder.wrote, encoder.wrote], [40, 0]);
 });
 
 test("a head's weights are lines as wide as they are large, stacked at its query", () => {

@@ -15,7 +15,7 @@ from tests.toys.mechanism import TOYS
 
 def write_toy(folder: Path, name: str, mechanism: str, family: Family = "decoder-only", **changes: Any) -> Path:
     """A model folder as `chumoku train` writes it. The mechanism must be registered."""
-    made = replace(tiny_checkpoint(family, mechanism=mechanism, max_seq_len=64, **changes), name=name)
+    made = replace(tiny_checkpoint(family, mechanism=mechanism, **{"max_seq_len": 64} | changes), name=name)
     path = save(folder, made)
     (path / "card.json").write_text(json.dumps({"languages": ["en"]}))
     return path

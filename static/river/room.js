@@ -1,0 +1,74 @@
+/** How much room a window has for the picture. */
+
+import { t } from "../ui/i18n.js";
+import { currentLook } from "./look.js";
+import { headsOf } from "./shown_heads.js";
+import { nameText } from "./words.js";
+import { wroteOf, wroteText } from "./wrote.js";
+
+/** @typedef {import("./board.js").Board} Board  @typedef {import("./board.js").Shown} Shown */
+
+/** Below this width the picture is drawn for a phone. */
+const PHONE = 700;
+
+/** Of the rows, where a page is scrolled anyway. */
+const ROOM_ON_PHONE = 330;
+
+/** Labels are no wider than this; with what a row wrote beside them, than `BOTH`. */
+const [LABEL, LABEL_ON_PHONE, BOTH] = [130, 60, 150];
+
+/** Titles above the rows, and what comes next below them. */
+const BESIDES = 74;
+
+/** The row of Watch, below the picture. */
+const WATCH = 46;
+
+/** @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Board} board @returns {import("./layout.js").Frame} */
+export function frameOf(canvas, { told, trace, bars, heads, open, head }, width, { unfolded }) {
+  const phone = width < PHONE;
+  const { type } = currentLook();
+  const opened = told.rolled.map(({ river: { stack } }) =>
+    [...unfolded].filter((one) => one.startsWith(`${stack} `)).map((one) => Number(one.slice(stack.length + 1))),
+  );
+  const last = told.rolled[0].river.layers - 1;
+  const headRoom = phone ? 196 : Math.min(300, Math.max(256, innerHeight * 0.33));
+  const fold = innerHeight - WATCH * type - canvas.getBoundingClientRect().top - scrollY;
+  const room = Math.min(440, Math.max(240, fold - headRoom - BESIDES));
+  return {
+    ...{ width, type, ...labelsOf(canvas, { told, trace }, phone), answers: bars.length, unfolded: opened },
+    room: head ? innerHeight * 0.3 : phone ? ROOM_ON_PHONE : room,
+    right: (phone ? 96 : 190) * type,
+    fat: phone ? 36 : 44,
+    heads: head ? [] : headsOf(trace, told, heads),
+    headRoom,
+    fold: phone ? 0 : fold,
+    open,
+    only: phone ? (open ?? { stack: told.rolled[0].river.stack, layer: last }) : null,
+  };
+}
+
+/**
+ * How wide each stack's labels are, and what the answering one's rows wrote: 0 where there is no room for it.
+ * @param {HTMLCanvasElement} canvas @param {Pick<Shown, "told"|"trace">} shown @param {boolean} phone
+ */
+function labelsOf(canvas, { told, trace }, phone) {
+  const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  const { type, font } = currentLook();
+  /** @param {string[]} texts @param {number} size */
+  const widest = (texts, size) => {
+    pen.font = `700 ${size * type}px ${font}`;
+    return Math.max(0, ...texts.map((text) => pen.measureText(text).width));
+  };
+  const titled = widest([lensTitleOf(trace)], 13);
+  const most = (phone ? LABEL_ON_PHONE : LABEL) * type;
+  const labels = told.names.map((names, i) =>
+    Math.min(most, Math.max(i || phone ? 30 : titled, widest(names.map(nameText), 15) + 3)),
+  );
+  const own = Math.min(most, widest(told.names[0].map(nameText), 15) + 3);
+  const aside = phone ? 0 : widest(wroteOf(told).map(wroteText), 13);
+  const wrote = own + aside <= BOTH * type ? aside : 0;
+  return { labels: wrote ? [Math.max(labels[0], own + wrote), ...labels.slice(1)] : labels, wrote };
+}
+
+/** What the lens' line is called. @param {Shown["trace"]} trace */
+export const lensTitleOf = ({ classes }) => t(classes ? "river.so_far" : "river.next");
