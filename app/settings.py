@@ -43,6 +43,15 @@ class Settings(BaseSettings):
         default=0, ge=0, description="CPU threads of one job; 0 divides the cores among the jobs."
     )
     body_limit: int = Field(default=1024**2, ge=1024, description="Largest accepted request body, in bytes.")
+    head_seconds: float = Field(default=10, gt=0, description="How long the head of a request may take to arrive.")
+    body_seconds: float = Field(default=30, gt=0, description="How long the body of a request may take to arrive.")
+    idle_seconds: float = Field(default=5, gt=0, description="How long a connection stays open between two requests.")
+    stalled_seconds: float = Field(
+        default=30, gt=0, description="How long a client may take nothing of an answer that waits for it."
+    )
+    connections: int = Field(
+        default=0, ge=0, description="Connections that may be open at once; 0: as many as the file limit allows."
+    )
     log_level: Literal["critical", "error", "warning", "info", "debug"] = Field(
         default="info",
         description="What is logged: critical, error, warning, info (requests) or debug (files and health checks).",

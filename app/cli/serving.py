@@ -6,12 +6,19 @@ import errno
 import socket
 import sys
 from contextlib import suppress
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
+from app.cli.files import raise_file_limit
 from app.http import logs
+from app.http.door.keeper import SPARE_FILES, Doorkeeper, Limits
+from app.http.door.protocol import Door
 from app.settings import Settings
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 SECONDS_TO_FINISH = 3
 """How long open answers (generation streams) may continue after Ctrl+C."""
@@ -43,15 +50,30 @@ class Announcing(uvicorn.Server):
             print(self.message, flush=True)
 
 
-def config_of(app: Any, settings: Settings) -> uvicorn.Config:
-    """uvicorn's configuration, with our own log line for each request instead of its."""
+def config_of(app: FastAPI, settings: Settings) -> uvicorn.Config:
+    """uvicorn's configuration, with our own protocol, and our own log line for each request instead of its."""
+    keeper = Doorkeeper(limits_of(settings), lambda limit: app.state.metrics.dropped.labels(limit).inc())
+    protocol: Any = partial(Door, keeper)  # uvicorn calls it for each connection, as it would the class
     return uvicorn.Config(
         app,
+        http=protocol,
         log_config=logs.config(settings.log_level, settings.log_text, plain=sys.stderr.isatty()),
         access_log=False,
         server_header=False,
         ws="none",
         timeout_graceful_shutdown=SECONDS_TO_FINISH,
+    )
+
+
+def limits_of(settings: Settings) -> Limits:
+    """The limits of connections. Raises the process's limit of open files as far as it may go."""
+    files = raise_file_limit()
+    return Limits(
+        head=settings.head_seconds,
+        body=settings.body_seconds,
+        idle=settings.idle_seconds,
+        stalled=settings.stalled_seconds,
+        connections=settings.connections or max(files - SPARE_FILES, 1),
     )
 
 

@@ -10,6 +10,10 @@ Kind = Literal["trace", "explain", "open", "prompt", "step", "search"]
 """The kinds of jobs: a trace; an explanation, or weights; the check of a generation's request, its prompt, or one of
 its steps; the source of a beam search, or one of its steps."""
 
+Limit = Literal["head", "slow", "stalled", "crowded", "full"]
+"""Why the server closed a connection: a head that is too large or not valid, a request that came too slowly, an answer
+that nobody read, room for a new connection, or all connections at work."""
+
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
@@ -33,6 +37,11 @@ class Metrics:
         self.refused = Counter(
             "chumoku_refused", "Requests refused (503), by what was full.", ["full"], registry=registry
         )
+        self.dropped = Counter(
+            "chumoku_connections_dropped", "Connections closed by a limit, by limit.", ["limit"], registry=registry
+        )
+        for limit in get_args(Limit):
+            self.dropped.labels(limit)
         for kind in get_args(Kind):  # also show counts of 0
             self.work.labels(kind)
         for full in ("queue", "streams"):

@@ -1,0 +1,54 @@
+"""A connection's transport, as uvicorn sees it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any, Protocol
+
+try:
+    from fcntl import ioctl
+    from termios import TIOCOUTQ
+except ImportError:  # Windows
+    ioctl = None  # type: ignore[assignment]
+
+
+class Leaving(Protocol):
+    """What a transport asks of its connection."""
+
+    leaving: bool
+    written: int
+
+    def leave(self) -> None: ...
+
+
+class Exit:
+    """Counts what is written, and leaves instead of closing."""
+
+    def __init__(self, transport: asyncio.Transport, door: Leaving) -> None:
+        self._transport, self._door = transport, door
+
+    def write(self, data: bytes) -> None:
+        if not self._door.leaving:
+            self._door.written += len(data)
+            self._transport.write(data)
+
+    def close(self) -> None:
+        self._door.leave()
+
+    def is_closing(self) -> bool:
+        return self._door.leaving or self._transport.is_closing()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
+def system_buffer(transport: asyncio.Transport) -> int:
+    """Bytes in the system's buffer that the client's system has not confirmed. 0 where that cannot be asked."""
+    if ioctl is None:
+        return 0
+    try:
+        answer = ioctl(transport.get_extra_info("socket").fileno(), TIOCOUTQ, bytes(4))
+    except OSError:
+        return 0
+    return int.from_bytes(answer, sys.byteorder)

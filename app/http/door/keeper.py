@@ -1,0 +1,89 @@
+"""What the connections of one server share: limits, the sweep, and who goes if there are too many."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+SWEPT_AT_ONCE = 1000
+SPARE_FILES = 96
+"""File descriptors that are left for everything but connections."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds that a connection may take, and how many connections there may be."""
+
+    head: float = 10
+    body: float = 30
+    idle: float = 5
+    """Between two requests."""
+    stalled: float = 30
+    """While bytes of an answer wait and the client takes none."""
+    linger: float = 1
+    """How long a closing connection still reads, so that a client that is sending gets its answer."""
+    connections: int = 1000
+
+    @property
+    def sweep(self) -> float:
+        """Seconds between two looks at all connections. Deadlines are kept to half of it."""
+        return min(1.0, self.head, self.body, self.idle, self.stalled)
+
+
+class Connection(Protocol):
+    """What a doorkeeper asks of a connection."""
+
+    lost: bool
+    leaving: bool
+
+    @property
+    def at_work(self) -> bool: ...
+    def drop(self, why: str) -> None: ...
+    def check(self, now: float) -> None: ...
+
+
+class Doorkeeper:
+    """Counts the connections of one server and looks at all of them once a second: they have no timers of their own."""
+
+    def __init__(self, limits: Limits, count: Callable[[str], None] = lambda why: None) -> None:
+        self.limits, self.count = limits, count
+        self.open: set[Connection] = set()
+        self.resting: OrderedDict[Connection, None] = OrderedDict()
+        """Connections that are not at work, the one longest without a request first."""
+        self._sweeping: asyncio.Task[None] | None = None
+
+    def admit(self, new: Connection) -> bool:
+        """Make room for a new connection. Returns False if all others are at work."""
+        self.open.add(new)
+        while len(self.open) > self.limits.connections and self.resting:
+            next(iter(self.resting)).drop("crowded")
+        self.resting[new] = None
+        if self._sweeping is None or self._sweeping.done():
+            self._sweeping = asyncio.get_running_loop().create_task(self._sweep())
+        return len(self.open) <= self.limits.connections
+
+    def settle(self, one: Connection) -> None:
+        """Note whether a connection is at work. If it has just stopped, it is the last of those that rest."""
+        if one.at_work and not one.leaving:
+            self.resting.pop(one, None)
+        else:
+            self.resting.setdefault(one, None)
+
+    def forget(self, one: Connection) -> None:
+        self.open.discard(one)
+        self.resting.pop(one, None)
+
+    async def _sweep(self) -> None:
+        """Check every connection, in parts, so that other callbacks run in between. Ends with the last connection."""
+        while self.open:
+            await asyncio.sleep(self.limits.sweep)
+            there = list(self.open)
+            for start in range(0, len(there), SWEPT_AT_ONCE):
+                now = asyncio.get_running_loop().time()
+                for one in there[start : start + SWEPT_AT_ONCE]:
+                    if not one.lost:
+                        one.check(now)
+                await asyncio.sleep(0)

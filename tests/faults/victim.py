@@ -1,0 +1,148 @@
+"""A real server process that tests attack, and what is measured meanwhile."""
+
+import os
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPResponse
+from pathlib import Path
+
+import httpx
+
+ROOT = Path(__file__).parents[2]
+GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+HEALTH_SECONDS = 0.1
+"""The bound of the 99th percentile of /healthz while the server is attacked."""
+
+
+@dataclass
+class Victim:
+    """A server on a port of this machine."""
+
+    process: "subprocess.Popen[str]"
+    said: list[str] = field(default_factory=list)
+    """What it printed before it was ready."""
+
+    @property
+    def url(self) -> str:
+        line = next(line for line in self.said if "is ready" in line)
+        return next(word for word in line.split() if word.startswith("http"))
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return "127.0.0.1", httpx.URL(self.url).port or 80
+
+    def connect(self, timeout: float = 20) -> socket.socket:
+        return socket.create_connection(self.address, timeout=timeout)
+
+    def ask(self, data: bytes) -> bytes:
+        """Everything that comes back on a connection of its own, until the server closes it."""
+        with self.connect() as connection:
+            connection.sendall(data)
+            return read_all(connection)
+
+    def metric(self, name: str) -> float:
+        page = httpx.get(f"{self.url}/metrics").text
+        return float(next(line for line in page.splitlines() if line.startswith(name)).split()[-1])
+
+    def memory(self, field: str = "VmRSS") -> float:
+        """The process's memory in MB; `VmHWM`: the largest since the peak was last forgotten."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return float(status.split(f"{field}:")[1].split()[0]) / 1024
+
+    @contextmanager
+    def attacked(self, megabytes: float) -> Iterator[None]:
+        """Checks that in this block the server's memory grows by no more than `megabytes`, and that it stays quick."""
+        Path(f"/proc/{self.process.pid}/clear_refs").write_text("5")  # forget the peak
+        before, seconds, over = self.memory(), [], threading.Event()
+        prober = threading.Thread(target=self._probe, args=(seconds, over))
+        prober.start()
+        try:
+            yield
+        finally:
+            over.set()
+            prober.join()
+        assert self.process.poll() is None
+        p99 = statistics.quantiles(seconds, n=100, method="inclusive")[98]
+        grown = self.memory("VmHWM") - before
+        print(f"p99 of {len(seconds)} probes: {1000 * p99:.1f} ms; memory +{grown:.1f} MB")
+        assert p99 <= HEALTH_SECONDS
+        assert grown <= megabytes
+
+    def _probe(self, seconds: list[float], over: threading.Event) -> None:
+        """How long /healthz takes, each time on a new connection.
+
+        Time in which a process only waited for a core does not count: other tests run on this machine.
+        """
+        threads = (Path("/proc/thread-self/schedstat"), Path(f"/proc/{self.process.pid}/schedstat"))
+        while len(seconds) < 10 or not over.is_set():
+            waited, start = waits(*threads), time.perf_counter()
+            with self.connect() as connection:
+                connection.sendall(GET)
+                assert connection.recv(1000).startswith(b"HTTP/1.1 200 ")
+            took = time.perf_counter() - start
+            seconds.append(max(0.0, took - (waits(*threads) - waited)))
+            over.wait(0.02)
+
+
+def waits(*threads: Path) -> float:
+    """Seconds that these threads were ready to run and had no core."""
+    return sum(int(thread.read_text().split()[1]) for thread in threads) / 1e9
+
+
+@contextmanager
+def serving(*args: str, files: int | None = None, **settings: object) -> Iterator[Victim]:
+    """`chumoku serve` on a free port, with these settings, until the block ends."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CHUMOKU_")}
+    environment |= {f"CHUMOKU_{name.upper()}": str(value) for name, value in settings.items()}
+    environment |= {"CHUMOKU_DEVICE": "cpu", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "app.cli", "serve", "--port", "0", *args]
+    if files is not None:  # the soft limit is half of the hard one
+        limit = f'ulimit -Sn {files // 2} && ulimit -Hn {files} && exec "$@"'
+        command = ["sh", "-c", limit, "sh", *command]
+    # stderr goes nowhere: a pipe that nobody reads is an attack of its own
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        victim = Victim(process)
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                victim.said.append(line)
+                if "Ctrl+C" in line:
+                    break
+            assert process.poll() is None
+            yield victim
+        finally:
+            process.send_signal(signal.SIGKILL)
+
+
+def status_of(answer: bytes) -> int:
+    return int(answer[9:12])
+
+
+def status_after(connection: socket.socket, request: bytes) -> int:
+    """The status of the answer to a request. The answer is read to its end; the connection stays open."""
+    connection.sendall(request)
+    with HTTPResponse(connection) as response:
+        response.begin()
+        response.read()
+        return response.status
+
+
+def read_all(connection: socket.socket) -> bytes:
+    """What arrives until the server closes or resets the connection."""
+    parts = []
+    try:
+        while part := connection.recv(65_536):
+            parts.append(part)
+    except ConnectionError:
+        pass
+    return b"".join(parts)
