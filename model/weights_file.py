@@ -44,7 +44,7 @@ def read_header(path: Path) -> tuple[dict[str, Any], int]:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a safetensors file: its header is not JSON ({error})") from None
     if not isinstance(header, dict):
-        raise ValueError(f"{path} is not a safetensors file: its header is no JSON object")
+        raise ValueError(f"{path} is not a safetensors file: its header is not an object")
     return header, size - 8 - length
 
 

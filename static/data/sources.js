@@ -2,9 +2,9 @@
  * The sources of traces: the server, or an opened file, which `state.file` names. Callers do not see the difference.
  */
 
-import { createFileTraces } from "./file_traces.js";
-import { createNames } from "./token_names.js";
-import { readTraceFile } from "./trace_file.js";
+import { lazy } from "./lazily.js";
+
+const reading = lazy(() => import("./opened_file.js"));
 
 /**
  * @template {Object<string, any>} Live
@@ -14,7 +14,7 @@ import { readTraceFile } from "./trace_file.js";
  */
 export function createSources(live, api, models) {
   let count = 0;
-  /** @type {{key: string, traces: ReturnType<typeof createFileTraces>}|null} */
+  /** @type {ReturnType<typeof import("./opened_file.js").openedFile>|null} */
   let opened = null;
   /** @param {Pick<import("../state/store.js").State, "file">} state */
   const fileOf = (state) => (opened && state.file === opened.key ? opened.traces : null);
@@ -36,18 +36,14 @@ export function createSources(live, api, models) {
 
     /**
      * Reads a file and forgets the previous one.
-     * @param {ArrayBuffer} buffer @param {string} name @throws {import("./trace_file.js").FileError}
+     * @param {ArrayBuffer} buffer @param {string} name @throws {import("./file_error.js").FileError}
      */
-    open(buffer, name) {
-      const decoded = readTraceFile(buffer, models.known);
-      const { meta } = decoded;
-      const same = models.known(meta.model);
-      const { shape = [] } = decoded.tensors[meta.description.logits.tap] ?? {};
-      const known = same && same.vocab_size === (shape[1] ?? same.vocab_size) ? same : undefined;
+    async open(buffer, name) {
+      await reading.load();
       const key = JSON.stringify({ file: name, opened: ++count });
-      const traces = createFileTraces(decoded, { key, name, known, namesOf: createNames(api, meta, known) });
-      opened = { key, traces };
-      return { key, meta, model: traces.model };
+      const { openedFile } = /** @type {NonNullable<typeof reading.code>} */ (reading.code);
+      opened = openedFile(buffer, { key, name }, api, models);
+      return { key, meta: opened.meta, model: opened.traces.model };
     },
   };
 }

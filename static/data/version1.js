@@ -3,6 +3,8 @@
  * tensors. It knows the three families of that time. Only this file and model/description.js know names of tensors.
  */
 
+import { MOST } from "./trace_schema.js";
+
 /**
  * @typedef {import("../model/description.js").Description} Description  @typedef {import("../model/description.js").Stack} Stack
  * @typedef {import("../model/description.js").Sublayer} Sublayer
@@ -91,7 +93,7 @@ const at = (path, layer) => path.replace("{layer}", String(layer));
 function sizesOf(tensors, paths, config) {
   const [{ path }] = paths;
   const wide = (/** @type {string} */ name, /** @type {number} */ axis) => tensors[name]?.shape?.[axis];
-  const count = Object.keys(tensors).length;
+  const count = Math.min(Object.keys(tensors).length, MOST.layers + 1);
   const isThere = (/** @type {string} */ base) => Object.keys(HEADS).some((role) => tensors[`${base}.${role}`]);
   const layersOf = (/** @type {Path} */ one) =>
     numbers(count).findLastIndex((layer) => isThere(at(one.path, layer))) + 1;
@@ -109,7 +111,7 @@ function attentionOf({ id, path, queries, keys, causal }, { n_layer, n_head, d_h
   const letters = ["q", "k", "v", "o"];
   return {
     ...{ id, kind: "softmax", stack: idOf(prefixOf({ path })), queries, keys, causal: causal ?? true },
-    ...{ n_layer, n_head, n_kv_head: n_head, d_head, scale: 1 / Math.sqrt(d_head) },
+    ...{ n_layer, n_head, n_kv_head: n_head, d_head, scale: d_head ? 1 / Math.sqrt(d_head) : null },
     overview: "pattern",
     roles: Object.fromEntries(Object.entries(HEADS).map(([role, dims]) => [role, { dims, taps: each(role) }])),
     parameters: Object.fromEntries(

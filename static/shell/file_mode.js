@@ -3,10 +3,13 @@
  * live.
  */
 
-import { describedBy, FileError, LARGEST } from "../data/trace_file.js";
+import { FileError, LARGEST } from "../data/file_error.js";
+import { lazy } from "../data/lazily.js";
 import { sizesOf, trainedCausal } from "../model/description.js";
 import { stateOf } from "../state/run.js";
 import { DEFAULTS } from "../state/store.js";
+
+const reading = lazy(() => import("../data/trace_file.js"));
 
 /** What may change while a file is shown. */
 const VIEWING = [
@@ -34,7 +37,7 @@ const NO_LESSON = { lesson: null, lessonStep: 1 };
 
 /**
  * @param {ReturnType<typeof import("../state/store.js").createStore>} store
- * @param {{load: (name: string) => Promise<any>, open: (buffer: ArrayBuffer, name: string) => {key: string, meta: any, model: any}}} sources
+ * @param {{load: (name: string) => Promise<any>, open: (buffer: ArrayBuffer, name: string) => Promise<{key: string, meta: any, model: any}>}} sources
  */
 export function createFileMode(store, sources) {
   /** @type {Partial<import("../state/store.js").State>} what was shown live */
@@ -45,9 +48,10 @@ export function createFileMode(store, sources) {
     async open(file) {
       if (file.size > LARGEST) throw new FileError("too_large", { limit: LARGEST / 1e6 });
       const buffer = await file.arrayBuffer();
-      const name = describedBy(buffer);
+      await reading.load();
+      const name = reading.code?.describedBy(buffer) ?? null;
       if (name !== null) await sources.load(name).catch(() => {}); // reading it then reports what is missing
-      const { key, meta, model } = sources.open(buffer, file.name);
+      const { key, meta, model } = await sources.open(buffer, file.name);
       const state = store.get();
       if (state.file === null) before = { ...state, ...NO_LESSON };
       store.set({

@@ -20,4 +20,5 @@ declare module "node:assert/strict" {
 
 declare module "node:fs" {
   export function readFileSync(path: string | URL, encoding: "utf8"|"utf-8"): string;
+  export function readFileSync(path: string | URL): Uint8Array<ArrayBuffer>;
 }

@@ -16,6 +16,8 @@ const META = {
   description_id: description.id,
   tokens: [{ index: 0, id: 5, text: "x", bytes: "78" }],
   masks: { causal: true, padding: true },
+  dims: {},
+  seconds: 0.1,
   run: { model: "tiny", input: { text: "x" } },
 };
 
@@ -57,7 +59,7 @@ async function loadedFor(meta, answer) {
       loaded.push(name);
       return answer();
     },
-    open: () => ({ key: "opened", meta, model: decoder }),
+    open: async () => ({ key: "opened", meta, model: decoder }),
   });
   const buffer = fileOf(meta);
   const file = { size: buffer.byteLength, name: "x.safetensors", arrayBuffer: async () => buffer };
@@ -77,7 +79,10 @@ test("for a file that does not, only its own model is loaded, and reading report
 test("a file closes an open lesson, which needs the server; back to live does not open it again", async () => {
   const store = createStore({ ...DEFAULTS, text: "Hi", lesson: "attention", lessonStep: 3 });
   const meta = { ...META, description };
-  const files = createFileMode(store, { load: async () => {}, open: () => ({ key: "opened", meta, model: decoder }) });
+  const files = createFileMode(store, {
+    load: async () => {},
+    open: async () => ({ key: "opened", meta, model: decoder }),
+  });
   const buffer = fileOf(meta);
   const file = { size: buffer.byteLength, name: "x.safetensors", arrayBuffer: async () => buffer };
   await files.open(/** @type {any} */ (file));

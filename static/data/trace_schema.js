@@ -1,0 +1,137 @@
+/**
+ * The metadata of a saved trace: every part that the page reads, with its type and bounds. `trace_file.js` checks it
+ * before anything uses it.
+ */
+
+import { fitting, flag, list, number, object, oneOf, orNull, record, text, whole } from "./schema.js";
+
+/** @typedef {import("./schema.js").Check} Check */
+
+/** Far above what a page can draw, and what 100 MB can hold. */
+export const MOST = { layers: 512, heads: 4096, tokens: 8192, tensors: 20_000 };
+
+const NAME = text(300);
+const NAMES = list(NAME, { most: MOST.tensors });
+/** 0: an old file does not say. */
+const SIZE = whole(0, 2 ** 24);
+const INDEX = orNull(whole());
+const SIDE = oneOf("source", "target");
+
+/** Pairs of hexadecimal digits. @type {Check} */
+const bytes = (value, at) =>
+  typeof value === "string" && value.length % 2 === 0 && /^[0-9a-f]*$/.test(value) ? null : at;
+
+const WORD = { id: whole(), text: text(), bytes };
+const TOKEN = object({ index: whole(), ...WORD }, { start: whole(), end: whole(), partial: flag, special: flag });
+const TOKENS = list(TOKEN, { least: 1, most: MOST.tokens });
+const IDS = list(whole());
+
+const WHERE = object(
+  { layer: whole(0, MOST.layers) },
+  { role: NAME, attention: orNull(NAME), head: INDEX, query: INDEX, key: INDEX },
+);
+const INTERVENTIONS = list(object({ kind: NAME, where: WHERE }, { allow: flag }), { most: MOST.tokens });
+
+const TAP = object({ tap: NAME, dims: NAME });
+const NORM = object({
+  kind: NAME,
+  eps: number,
+  place: oneOf("pre", "post", "res-post"),
+  roles: object({ input: TAP, out: TAP }),
+  parameters: object({ gain: NAME, bias: orNull(NAME) }),
+});
+const STREAM = { reads: TAP, writes: TAP, leaves: TAP, input: TAP, norm: orNull(NORM) };
+const ATTENDS = object({ ...STREAM, attention: NAME, layer: whole() });
+const FFN = object({
+  ...STREAM,
+  roles: record(TAP, 100),
+  parameters: record(NAME, 100),
+  activation: NAME,
+  gate: orNull(NAME),
+  d_ff: whole(),
+});
+/** @type {Check} */
+const sublayer = (value, at) =>
+  oneOf("attention", "ffn")(value?.kind, `${at}.kind`) ?? (value.kind === "ffn" ? FFN : ATTENDS)(value, at);
+
+const STACK = object({
+  id: NAME,
+  side: SIDE,
+  embedding: object({
+    roles: object({ embedding: TAP }, { positional: TAP }),
+    scale: orNull(number),
+    positions: oneOf("learned", "sinusoidal", "none"),
+    parameters: record(orNull(NAME), 100),
+  }),
+  layers: list(object({ sublayers: list(sublayer, { least: 1, most: 16 }) }), { least: 1, most: MOST.layers }),
+  final_norm: orNull(NORM),
+  leaves: TAP,
+});
+const ATTENTION = object(
+  {
+    ...{ id: NAME, kind: NAME, stack: NAME, queries: SIDE, keys: SIDE, causal: flag },
+    n_layer: whole(1, MOST.layers),
+    ...{ n_head: whole(1, MOST.heads), n_kv_head: whole(1, MOST.heads), d_head: SIZE },
+    ...{ scale: orNull(number), overview: orNull(NAME) },
+    roles: record(object({ dims: NAME, taps: NAMES }), 100),
+    parameters: record(list(orNull(NAME), { most: MOST.layers }), 100),
+    parts: record(NAMES, 100),
+    identities: list(object({ op: NAME, of: NAMES, gives: NAME }), { most: 100 }),
+  },
+  { hands_over: NAMES },
+);
+export const DESCRIPTION = object({
+  ...{ id: NAME, family: NAME, predicts: oneOf("next", "same", "classes", "none"), writes: orNull(SIDE) },
+  sides: list(SIDE, { least: 1, most: 2 }),
+  classes: list(NAME, { most: 10_000 }),
+  ...{ d_model: SIZE, vocab_size: SIZE, max_seq_len: SIZE },
+  can: record(flag, 1000),
+  stacks: list(STACK, { least: 1, most: 16 }),
+  logits: object({ tap: NAME, dims: NAME, stack: NAME, parameters: record(orNull(NAME), 100) }),
+  attentions: list(ATTENTION, { least: 1, most: 16 }),
+});
+
+/** Before files described themselves. */
+const PATH = object(
+  {
+    id: NAME,
+    path: (value, at) => (/^[a-z.]*layers\.\{layer\}\.[a-z_]+$/.test(value) ? null : at),
+    queries: SIDE,
+    keys: SIDE,
+  },
+  { causal: flag },
+);
+export const META = object(
+  {
+    ...{ model: NAME, text: text(), tokens: TOKENS, seconds: number },
+    dims: record(NAME, MOST.tensors),
+    masks: object({ causal: flag }, { padding: flag }),
+  },
+  {
+    ...{ produced_by: NAME, read_text: text(), family: NAME, n_characters: whole(), description_id: NAME },
+    ...{ target_tokens: orNull(TOKENS), target_text: orNull(text()), target_from: orNull(oneOf("request", "greedy")) },
+    ...{ position_ids: IDS, target_position_ids: orNull(IDS), never_sampled: IDS, max_seq_len: SIZE },
+    heads: orNull(IDS),
+    pad: orNull(object({ count: whole(0, MOST.tokens), side: oneOf("left", "right") }, { follow: flag })),
+    interventions: INTERVENTIONS,
+    run: object({}, { interventions: INTERVENTIONS, pad: object({ count: whole(0, MOST.tokens) }) }),
+    scale: record(number, MOST.tensors),
+    predictions: orNull(list(object({ candidates: list(object(WORD)) }), { most: MOST.tokens })),
+    classes: orNull(list(object({ name: NAME, logit: number, probability: number }), { most: 10_000 })),
+    notes: list(object({ code: NAME, language: NAME, trained: NAMES, models: NAMES }), { most: 100 }),
+    special: object({}, { pad: INDEX, end: INDEX, first: INDEX, mask: INDEX }),
+    ...{ pad_id: INDEX, end_id: INDEX, first_id: INDEX },
+    attentions: list(PATH, { most: 16 }),
+  },
+);
+
+/** What the page reads of a model's config. Its author may write more there, and of any type. */
+const CONFIG = {
+  ...{ vocab_size: SIZE, n_layer: whole(1, MOST.layers), n_head: whole(1, MOST.heads), d_head: SIZE, d_model: SIZE },
+  ...{ d_ff: SIZE, max_seq_len: SIZE, family: NAME, position: oneOf("learned", "sinusoidal", "none") },
+  ...{ norm_order: oneOf("pre", "post", "res-post"), layer_norm_eps: number, text_form: NAME, mechanism: NAME },
+  ...{ tie_embeddings: flag, scale_embeddings: flag },
+};
+
+/** The part of a config that the page reads. @param {unknown} config */
+export const configOf = (config) => fitting(CONFIG, config);
