@@ -38,8 +38,8 @@ window.typed = async (text) => {
   return (await painted()) - began;
 };
 window.redrawn = async (click) => {
-  const labels = document.querySelector('[data-testid="matrix"] .overlay'); // set anew whenever the cells are
-  const drawn = changed(labels, { childList: true });
+  const readout = document.querySelector('[data-testid="matrix"] ~ .readout'); // written when the cells are drawn
+  const drawn = changed(readout, { attributes: true });
   const began = performance.now();
   click.click();
   await drawn;

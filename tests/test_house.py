@@ -198,6 +198,13 @@ def test_no_module_looks_for_elements_in_the_whole_document() -> None:
     assert {hit for hit in found if not hit.startswith(own)} == set()
 
 
+def test_no_style_depends_on_a_test_id() -> None:
+    """One such rule makes every element with a test id restyle whenever the page begins or ends to load."""
+    sheets = {sheet.name: sheet.read_text("utf-8") for sheet in (ROOT / "static/css").glob("*.css")}
+    assert len(sheets) > 20
+    assert [name for name, text in sheets.items() if "data-testid" in text] == []
+
+
 def test_views_never_fetch() -> None:
     assert mentions("static/stations", r"\b(?:fetch\s*\(|XMLHttpRequest\b|EventSource\b|WebSocket\b)") == set()
 

@@ -86,7 +86,7 @@ function tourButton(dialog, tour) {
   };
   return h(
     "button",
-    { class: "btn", type: "button", dataset: { testid: "help-tour" }, on: { click } },
+    { class: "btn help-tour", type: "button", dataset: { testid: "help-tour" }, on: { click } },
     t("tour.button"),
   );
 }

@@ -8,9 +8,13 @@ import { errorText } from "../ui/error_text.js";
 import { duration } from "../ui/format.js";
 import { hasString, t } from "../ui/i18n.js";
 
+/** Milliseconds after which pictures that are still old look so. */
+const SOON = 200;
+
 /** @param {{root: HTMLElement, voice: HTMLElement, banner: HTMLElement}} parts  of a page */
 export function createStatus({ root, voice, banner }) {
   let countdown = 0;
+  let slow = 0;
 
   const notice = (text) => {
     banner.hidden = !text;
@@ -22,7 +26,11 @@ export function createStatus({ root, voice, banner }) {
     now: () => root.dataset.state,
     /** @param {"loading"|"ready"|"error"|"empty"} state */
     show(state) {
+      if (root.dataset.state === state) return;
       root.dataset.state = state;
+      clearTimeout(slow);
+      root.toggleAttribute("data-slow", false);
+      if (state === "loading") slow = setTimeout(() => root.toggleAttribute("data-slow", true), SOON);
     },
     /** Announces a text to screen readers. @param {string} text */
     say: (text) => setText(voice, text),

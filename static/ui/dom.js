@@ -128,11 +128,17 @@ function setAttribute(element, name, value) {
     for (const [key, item] of Object.entries(value)) element.dataset[key] = String(item);
   } else if (name === "style") {
     for (const [key, item] of Object.entries(value)) element.style.setProperty(key, String(item));
-  } else if (name.startsWith("aria-") && typeof value === "boolean") {
-    element.setAttribute(name, String(value));
-  } else if (value === null || value === undefined || value === false) {
-    element.removeAttribute(name);
   } else {
-    element.setAttribute(name, value === true ? "" : String(value));
+    const text = textOf(name, value);
+    if (text === element.getAttribute(name)) return; // the browser would look for rules that depend on it
+    if (text === null) element.removeAttribute(name);
+    else element.setAttribute(name, text);
   }
+}
+
+/** An attribute as text; null: it is not there. @param {string} name @param {any} value @returns {string|null} */
+function textOf(name, value) {
+  if (name.startsWith("aria-") && typeof value === "boolean") return String(value);
+  if (value === null || value === undefined || value === false) return null;
+  return value === true ? "" : String(value);
 }

@@ -20,7 +20,7 @@ export function switchRow(name, label, change) {
   });
   const text = h("div", { class: "t", on: { click: () => toggle.click() } }, label, about, now);
   return {
-    row: h("div", { class: "sw" }, toggle, text),
+    row: h("div", { class: "sw", dataset: { switch: name } }, toggle, text),
     set(on, aboutText, nowText) {
       toggle.setAttribute("aria-checked", String(on));
       setText(about, aboutText);

@@ -29,7 +29,7 @@ def serious(page: "Page", part: str | None = None, rules: list[str] | None = Non
     violations = page.evaluate(
         """async ([part, rules]) => {
           if (part && !document.querySelector(part)?.checkVisibility()) throw new Error(`${part} cannot be seen`);
-          const options = { resultTypes: ['violations'], ...(rules && { runOnly: rules }) };
+          const options = { resultTypes: ['violations'], preload: false, ...(rules && { runOnly: rules }) };
           return (await axe.run(part ?? document, options)).violations;
         }""",
         [part, rules],

@@ -3,7 +3,7 @@
  * canvas, with SVG for what is around and over them. It is drawn at once, without loading anything.
  */
 
-import { h, newId, perRoot, replace, svg, update } from "../../ui/dom.js";
+import { h, newId, perRoot, svg, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { announce } from "../pictures.js";
 import { drawTable } from "../table.js";
@@ -11,7 +11,7 @@ import { typeScale } from "../type.js";
 import { buttonsOf } from "./buttons.js";
 import { followKeys, followPointer, followZoom } from "./input.js";
 import { measure } from "./layout.js";
-import { pageNodes } from "./nodes.js";
+import { showShapes } from "./nodes.js";
 import { showReadout } from "./readout.js";
 import { drawSheet } from "./sheet.js";
 import { overlayShapes } from "./svg.js";
@@ -131,7 +131,7 @@ function paint(parts) {
   const { box } = size;
   update(sheet, { style: { left: `${box.x}px`, top: `${box.y}px`, width: `${box.w}px`, height: `${box.h}px` } });
   update(plot, { style: { height: `${size.height}px` } });
-  replace(overlay, pageNodes(overlayShapes(matrix, size)));
+  showShapes(overlay, overlayShapes(matrix, size));
   showTip(parts.tip, parts.hovered, parts); // at the cells' new places
 }
 

@@ -9,8 +9,26 @@ import { fileShape } from "./svg.js";
 
 /** @typedef {import("./svg.js").Shape} Shape */
 
-/** For the page. @param {Shape[]} shapes @returns {SVGElement[]} */
-export const pageNodes = (shapes) => shapes.map((shape) => nodeOf(shape, (name) => `var(${name})`));
+/** What is shown where. @type {WeakMap<Element, Map<string, SVGElement>>} */
+const shown = new WeakMap();
+
+/**
+ * Shows shapes on the page. One that was shown before keeps its element, because a browser takes long to lay out text.
+ * @param {Element} root @param {Shape[]} shapes
+ */
+export function showShapes(root, shapes) {
+  const before = shown.get(root) ?? new Map();
+  const pageNode = (shape) => nodeOf(shape, (name) => `var(${name})`);
+  const now = new Map(shapes.map((shape) => [JSON.stringify(shape), shape]));
+  const nodes = new Map([...now].map(([key, shape]) => [key, before.get(key) ?? pageNode(shape)]));
+  for (const [key, node] of before) if (!nodes.has(key)) node.remove();
+  let next = root.firstChild;
+  for (const node of nodes.values()) {
+    if (node === next) next = next?.nextSibling ?? null;
+    else root.insertBefore(node, next);
+  }
+  shown.set(root, nodes);
+}
 
 /**
  * A whole picture for a file. `id` is unique in that file.

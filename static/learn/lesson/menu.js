@@ -97,7 +97,7 @@ export function createMenu(context, enter) {
 
 /** @param {string} testid @param {() => void} click */
 const not = (testid, click) =>
-  h("button", { class: "btn quiet", type: "button", dataset: { testid }, on: { click } }, t("tour.not_now"));
+  h("button", { class: "btn quiet not-now", type: "button", dataset: { testid }, on: { click } }, t("tour.not_now"));
 
 /** @param {string} title @param {string} about @param {Object<string, string>} dataset @param {() => void} click */
 const item = (title, about, dataset, click) =>

@@ -11,7 +11,7 @@ const partsOf = perRoot((root) => {
   const about = h("span", { class: "dim" }, t("classes.about"));
   const list = h("ol", { class: "class-bars" });
   const rows = h("div", null);
-  const open = h("p", { class: "dim hint", "aria-live": "polite", dataset: { testid: "cls-open" } });
+  const open = h("p", { class: "dim hint cls-open", "aria-live": "polite", dataset: { testid: "cls-open" } });
   const read = h("p", { class: "dim rest", dataset: { testid: "class-read" } });
   const title = h("h2", null, h("span", { class: "nowrap" }, t("classes.title")), about);
   const looks = h("div", null, h("h3", null, t("classes.rows")), rows, open);

@@ -26,7 +26,7 @@ export function createButtons(session, player) {
       setText(node, t(`generation.${name}`));
       update(node, { "aria-disabled": reason === null ? null : "true" });
       node.title = reason ?? t(`generation.${name}_about`);
-      node.dataset.testid = `gen-${name}`;
+      Object.assign(node.dataset, { act: name, testid: `gen-${name}` });
       if (other) keepWidth(node, t(`generation.${other()}`));
     });
     return node;

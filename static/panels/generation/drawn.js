@@ -16,7 +16,7 @@ const CHARACTER = 7.5;
 export function createDrawn(session) {
   const how = h("p", { class: "how", role: "status", dataset: { testid: "gen-drawn" } });
   const line = h("div", { class: "shares", "aria-hidden": true, title: t("generation.shares_about") });
-  const looks = h("p", { class: "dim", dataset: { testid: "gen-looks" } });
+  const looks = h("p", { class: "dim looks-said", dataset: { testid: "gen-looks" } });
   const cache = h("p", { class: "dim", dataset: { testid: "gen-cache" } });
   const node = h("div", { class: "drawn" }, how, line, looks, cache);
 
