@@ -56,7 +56,7 @@ def test_who_sends_slowly_is_cut(victim: Victim, start: bytes, piece: bytes, lim
 
 @pytest.mark.parametrize("piece", [b"", b"\r\n"])
 def test_an_idle_connection_is_closed(victim: Victim, piece: bytes) -> None:
-    """Line ends are no request: they do not keep it open."""
+    """Blank lines are not a request: they do not keep it open."""
     with victim.connect() as connection:
         assert status_after(connection, GET) == 200
         began = time.monotonic()

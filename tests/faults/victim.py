@@ -107,7 +107,7 @@ def serving(*args: str, files: int | None = None, **settings: object) -> Iterato
     if files is not None:  # the soft limit is half of the hard one
         limit = f'ulimit -Sn {files // 2} && ulimit -Hn {files} && exec "$@"'
         command = ["sh", "-c", limit, "sh", *command]
-    # stderr goes nowhere: a pipe that nobody reads is an attack of its own
+    # stderr goes nowhere: a pipe without a reader is an attack of its own
     with subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
