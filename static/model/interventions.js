@@ -64,6 +64,20 @@ function movedOne(one, { run, pad, attentions, move }) {
   return { ...one, where, from: { ...one.from, pad: there.pad, interventions: there.interventions } };
 }
 
+/**
+ * Those whose tokens are still there when a side has only its first `lengths[side]` tokens: none of another sentence.
+ * @param {Intervention[]} interventions @param {Attention[]} attentions  of the model
+ * @param {Record<"source"|"target", number>} lengths  Infinity: as it was
+ */
+export function within(interventions, attentions, lengths) {
+  return interventions.filter((one) => {
+    const attention = attentionNamed(one, attentions);
+    if (!attention) return true; // the server says what is wrong
+    const { query, key } = one.where;
+    return (query ?? -1) < lengths[attention.queries] && (key ?? -1) < lengths[attention.keys];
+  });
+}
+
 /** Whether it allows every key, whatever that is. @param {Intervention} one */
 const allowsAny = ({ kind, where, allow }) => kind === "mask" && allow === true && (where.key ?? null) === null;
 

@@ -22,7 +22,10 @@ function away(state) {
 export default {
   id: "river",
   level: "look",
-  frame: { place: "home", className: "panel river", title: "river.title" },
+  frame: {
+    ...{ place: "home", className: "panel river", title: "river.title" },
+    ...{ waits: "river.waits", fails: "river.fails", lacks: "river.lacks" },
+  },
   has: (model) => can(model, "route"),
   own,
   needs(state, model) {

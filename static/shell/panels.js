@@ -6,11 +6,11 @@ import { h, replace, setText } from "../ui/dom.js";
 import { errorText } from "../ui/error_text.js";
 import { t } from "../ui/i18n.js";
 
-/** @typedef {import("../stations/index.js").View} View */
+/** @typedef {import("../stations/index.js").View} View  @typedef {import("../stations/index.js").Panel} Panel */
 
 /**
  * @param {View[]} views
- * @param {View[]} sidePanels
+ * @param {Panel[]} sidePanels
  * @param {import("../stations/index.js").Actions} actions
  * @param {(state: import("../state/store.js").State) => any} modelOf
  * @param {import("./frame.js").Frame} frame
@@ -36,7 +36,7 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
       return is;
     });
     opened.hidden = !view || !hasView(view, model, state);
-    return opened.hidden ? beside : [{ view, panel: opened, root: open(view) }, ...beside];
+    return opened.hidden ? beside : [{ view, panel: opened, root: open(view), lacks: undefined }, ...beside];
   };
 
   /** Show one station and hide the others. @param {View} view */
@@ -89,9 +89,10 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
     /** Draws what can be drawn; the other panels keep their last picture and show that they are busy. `have` grows while one
      * state is being loaded. */
     draw(trace, state, have) {
-      for (const { view, panel, root } of visible(state)) {
+      for (const { view, panel, root, lacks } of visible(state)) {
         const { needs, complete, also, due } = progress(view, root, trace, state, have);
-        if (sayWhatLacks(root, whatLacks(trace, needs))) {
+        const why = whatLacks(trace, needs);
+        if (sayWhatLacks(root, why && lacks ? t(lacks, { why }) : why)) {
           panel.setAttribute("aria-busy", "false");
           continue;
         }
@@ -160,10 +161,12 @@ function needsOf(view, state, model) {
 
 /**
  * A separate panel: the view's root is inside it, so that an error has a place beside it.
- * @param {View} view @param {HTMLElement} panel
+ * @param {Panel} view @param {HTMLElement} panel
  */
 function sideOf(view, panel) {
-  const root = h("div", { class: "station", dataset: { station: view.id } });
+  const { waits, fails, lacks } = view.frame;
+  const said = waits && fails ? { waits: t(waits), fails: t(fails) } : {}; // css/river.css shows them in a place that is still empty
+  const root = h("div", { class: "station", dataset: { station: view.id, ...said } });
   replace(panel, root);
-  return { view, panel, root };
+  return { view, panel, root, lacks };
 }

@@ -1,6 +1,7 @@
 /** The first state of the page: from the address, otherwise the defaults, kept within what the model has. */
 
 import { attentionOf, attentionsOf, trainedCausal, writesTarget } from "../model/description.js";
+import { within } from "../model/interventions.js";
 import { atLeast, impliedLevel, levelFrom } from "../state/levels.js";
 import { readLink } from "../state/link.js";
 import { anotherSentence, mergedOwn, sameValue as same } from "../state/own.js";
@@ -91,7 +92,18 @@ export function fitted(before, patch, modelOf, declared) {
     head: Math.min(state.head, open.n_head - 1),
     causal: state.causal === trainedCausal(model) ? null : state.causal,
     view: offered(state.view, model, state),
+    ...(another && !("interventions" in asked) ? { interventions: keptEdits(before, state, model) } : {}),
   };
+}
+
+/** The interventions of a sentence that goes on, or ends earlier; of another one, those that name no token. @param {State} before @param {State} state @param {any} model */
+function keptEdits(before, { text, target, ids, targetIds, nPrompt, padCount }, model) {
+  const goesOn = text === before.text;
+  const tokens = ids?.length ?? (goesOn ? before.nPrompt : null) ?? 0;
+  const read = ids === before.ids && goesOn ? Infinity : tokens && tokens + padCount;
+  const wrote = target === before.target && targetIds === before.targetIds ? Infinity : (targetIds?.length ?? 0);
+  const lengths = { source: read, target: read === Infinity ? wrote : 0 };
+  return within(before.interventions, attentionsOf(model), lengths);
 }
 
 /**

@@ -35,7 +35,9 @@
  *   state: import("../state/store.js").State, actions: Actions) => void} draw  called again at every change: updates in place
  * @property {(state?: import("../state/store.js").State, model?: any) => Promise<unknown>} [load]  brings the code of `draw`, before it
  *   is called with this state, or with any (../data/lazily.js); code that is here already costs nothing
- * @typedef {View & {frame: {place: string, className: string, title?: string}}} Panel  a view with its
+ * @typedef {{place: string, className: string, title?: string, waits?: string, fails?: string, lacks?: string}} Frame  `waits`, `fails`: what is
+ *   said in its place before it is first drawn; `lacks`: around why it cannot be drawn
+ * @typedef {View & {frame: Frame}} Panel  a view with its
  *   own place on the page ("side", "home", "top", "right", "below" or "foot"), the classes of its element and, as a key of the catalogue, what it is called; with `shown` it starts hidden
  */
 

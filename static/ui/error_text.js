@@ -9,8 +9,8 @@ import { hasString, t } from "./i18n.js";
  */
 export function errorText(error) {
   const { code, limit, got, hint, message } = /** @type {import("../data/api.js").ApiError} */ (error);
-  const key = `error.${code}`;
-  if (code && hasString(key)) return t(key, { limit: written(limit), got: written(got) });
+  const key = [`error.${code}.once`, `error.${code}`].find(hasString); // once: nobody tries again by itself
+  if (code && key) return t(key, { limit: written(limit), got: written(got) });
   return [message, hint].filter(Boolean).join(" ");
 }
 

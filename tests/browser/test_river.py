@@ -364,11 +364,24 @@ def test_a_cut_holds_while_it_writes_on(page: "Page") -> None:
     page.mouse.click(*point_of(page, LOOK))
     wait_for_run(page, "run.interventions?.length === 1")
     expect(page.get_by_test_id("river-says")).to_contain_text("falls from")
-    page.get_by_test_id("river-next").click()
-    run = wait_for_run(page, "run.input?.token_ids?.length === 15")
+    page.get_by_test_id("river-write").click()
+    run = wait_for_run(page, "run.input?.token_ids?.length >= 16")
+    page.get_by_test_id("river-write").click()
     assert run["interventions"] == without([LOOK])
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut in layer 5: red₂ no longer looks at ball.")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut in layer 5: red₂ no longer looks at ball₁.")
     expect(page.get_by_test_id("river-restore")).to_be_visible()
+    asked = {"model": "stories-gpt", "text": TEXT, "interventions": without([LOOK]), "temperature": 0}
+    answer = page.request.post("/api/generate", data={**asked, "max_new_tokens": 2}).text()
+    steps = [json.loads(line.removeprefix("data: ")) for line in answer.splitlines() if line.startswith("data: ")]
+    assert run["input"]["token_ids"][14:16] == [step["token"]["id"] for step in steps if "token" in step]
+    # From a word before the cut on, it is another sentence: nothing of it is cut.
+    page.get_by_test_id("token").nth(5).click()
+    page.wait_for_function("() => location.search.includes('query=5')")
+    page.wait_for_selector('body[data-state="ready"]')
+    page.get_by_test_id("river-next").click()
+    run = wait_for_run(page, "run.input?.token_ids?.length === 7")
+    assert "interventions" not in run
+    page.wait_for_selector('body[data-state="ready"]')
 
 
 # --- what it cannot show ----------------------------------------------------------------------------------------------
@@ -391,13 +404,27 @@ def test_a_long_text_folds_what_hardly_counts_and_unfolds_it(page: "Page") -> No
     assert picture.evaluate(state)[1] == rows + inside - 1
 
 
+SAID_IN_ITS_PLACE = """() => getComputedStyle(
+  document.querySelector('[data-panel=river] > .station'), '::before').content"""
+
+
 @pytest.mark.cold
-def test_a_river_that_the_server_refuses_says_so_in_its_place(page: "Page", page_errors: list[str]) -> None:
+def test_a_river_that_waits_or_is_refused_says_so_in_its_place(page: "Page", page_errors: list[str]) -> None:
     error = {"code": "too_long", "message": "too long", "limit": 1, "what_to_do": "Shorten it."}
-    page.route("**/api/explain/route", lambda route: route.fulfill(status=422, json={"error": error}))
-    page.goto("/?river.shown=on&text=" + TEXT)
+    held: list[Route] = []
+
+    def hold(route: "Route") -> None:
+        held.append(route)
+
+    page.route("**/api/explain/route", hold)
+    with page.expect_request("**/api/explain/route"):
+        page.goto("/?river.shown=on&text=" + TEXT)
+    assert "Every word passes through all layers" in page.evaluate(SAID_IN_ITS_PLACE)
+    held[0].fulfill(status=422, json={"error": error})
     page.wait_for_selector('body[data-state="ready"]')
-    expect(page.locator('[data-panel="river"] .panel-lacks')).to_contain_text("Shorten the sentence.")
+    lacks = page.locator('[data-panel="river"] .panel-lacks')
+    expect(lacks).to_contain_text("There is no picture of this sentence.")
+    expect(lacks).to_contain_text("Shorten the sentence.")
     expect(page.get_by_test_id("token")).to_have_count(14)
     assert all("422" in error for error in page_errors)
     page_errors.clear()  # the browser's own report of the answer

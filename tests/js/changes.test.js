@@ -89,6 +89,24 @@ test("a head of the encoder leaves the chosen row of the translation chosen", ()
   assert.deepEqual([decoder.query, decoder.row], [3, null]);
 });
 
+test("a cut holds while the sentence goes on, and is gone with its tokens", () => {
+  const model = { ...line(decoder, "a"), vocab_size: 10, never_sampled: [] };
+  /** @param {number} query */
+  const cut = (query) => ({
+    ...{ kind: "mask", where: { attention: "self", layer: 0, role: "mask", query, key: 1 }, allow: false },
+  });
+  const whole = { kind: "mask", where: { attention: "self", layer: 0, role: "mask" }, allow: true };
+  const interventions = [cut(2), cut(4), whole];
+  const before = { ...DEFAULTS, model: "a", text: "a b c d e", interventions };
+  /** @param {object} patch */
+  const after = (patch) => fitted(before, patch, () => model, []).interventions ?? interventions;
+  assert.deepEqual(after({ ids: [1, 2, 3, 4, 5, 6], nPrompt: 5 }), interventions);
+  assert.deepEqual(after({ ids: [1, 2, 3], nPrompt: 3 }), [cut(2), whole]);
+  assert.deepEqual(after({ text: "another" }), [whole]);
+  assert.deepEqual(after({ text: "b", interventions: [cut(0)] }), [cut(0)]);
+  assert.deepEqual(after({ layer: 1 }), interventions);
+});
+
 test("after Back to a model that never loaded, another can be chosen", () => {
   const model = line(translator, "b");
   const before = { ...DEFAULTS, model: "gone", attention: "decoder", layer: 9, query: 3 };
