@@ -11,13 +11,14 @@ from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
+from safetensors.torch import save as serialize
 from torch import Tensor, nn
 
 from model import tokenizer as tokenizers
 from model.config import ModelConfig
 from model.describe import Description, describe
-from model.files import read_json
+from model.files import read_json, write_whole
 from model.layout import lay_out_for_reading
 from model.tokenizer import Tokenizer
 from model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, Transformer, build
@@ -138,15 +139,12 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 
 
 def save(folder: Path, model: Transformer, ranks_file: Path) -> None:
-    """Write weights (float16), config and tokenizer of `model` into `folder`."""
+    """Write weights (float16), config and tokenizer of `model` into `folder`. Raises `OSError` on a full disk."""
     folder.mkdir(parents=True, exist_ok=True)
-    weights_file = folder / "weights.safetensors"
-    save_file({name: x.half() for name, x in weights(model).items()}, weights_file)
-    weights_file.chmod(0o644)  # safetensors makes it readable by its owner only
-    (folder / "config.json").write_text(json.dumps(model.config.to_json(), indent=2) + "\n")
-    target = folder / "tokenizer.tiktoken"
-    if ranks_file.resolve() != target.resolve():
-        target.write_bytes(ranks_file.read_bytes())
+    ranks = ranks_file.read_bytes()
+    write_whole(folder / "weights.safetensors", serialize({name: x.half() for name, x in weights(model).items()}))
+    write_whole(folder / "config.json", (json.dumps(model.config.to_json(), indent=2) + "\n").encode())
+    write_whole(folder / "tokenizer.tiktoken", ranks)
 
 
 def weights(model: nn.Module) -> dict[str, Tensor]:

@@ -1,13 +1,17 @@
-"""Files that others wrote: read within bounds, and refused in one sentence that names the file."""
+"""Files that others wrote are read within bounds and refused in one sentence; ours are written whole or not at all."""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 LARGEST = 64 * 2**20
 """Bytes of the largest file that is read whole: a config, a card, a tokenizer, the header of weights."""
+
+SCRATCH = ".part"
+"""The ending of a file that is being written."""
 
 
 def read_bytes(path: Path, most: int = LARGEST) -> bytes:
@@ -46,3 +50,44 @@ def read_json(path: Path) -> dict[str, Any]:
 def said_of(path: Path, what: str, error: ValueError) -> str:
     """An error that names its file already is enough."""
     return str(error) if str(error).startswith(str(path)) else f"{path} {what}: {error}"
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that a kill, a power cut or a full disk leaves the old one or the new one. Raises `OSError`."""
+    os.replace(write_beside(path, content), path)
+    sync(path.parent)
+
+
+def write_beside(path: Path, content: bytes) -> Path:
+    """A file beside `path` whose bytes are on the disk, to be renamed. If they do not fit, it is gone again."""
+    scratch = path.with_name(path.name + SCRATCH)
+    try:
+        with scratch.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:  # a failed write does not say of which file
+        scratch.unlink(missing_ok=True)
+        raise type(error)(error.errno, error.strerror, str(path)) from None
+    except BaseException:
+        scratch.unlink(missing_ok=True)
+        raise
+    return scratch
+
+
+def sync(folder: Path) -> None:
+    """Make renames in a folder last; where folders cannot be opened (Windows), they do without."""
+    if os.name == "posix":
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+
+
+def remove_scratch(folder: Path) -> None:
+    """Remove what a kill left of files that were being written, by us or by safetensors (`.tmpXXXXXX`)."""
+    for pattern in (f"*{SCRATCH}", ".tmp??????"):
+        for path in folder.glob(pattern):
+            if path.is_file():
+                path.unlink()

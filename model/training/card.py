@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from model import checkpoint
+from model.files import write_whole
 from model.training.corpus_units import corpus_units
 from model.training.curve import read_metrics
 from model.training.presets import Preset
@@ -57,7 +58,7 @@ def write_card(file: Path, card: dict[str, Any]) -> None:
     text = json.dumps(card, indent=2, ensure_ascii=False)
     # JSON escapes line ends in strings, so a match here is always a list.
     joined = re.sub(r"\[\n\s*(-?\d[^\[\]{}\"]*?)\s*\]", lambda found: f"[{' '.join(found[1].split())}]", text)
-    file.write_text(joined + "\n", encoding="utf-8")
+    write_whole(file, f"{joined}\n".encode())
 
 
 def hardware(device: torch.device) -> str:

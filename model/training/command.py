@@ -47,6 +47,9 @@ def run_training(
     seed_everything(run)
     console.print(f"[bold]{preset}[/] on {run.device}, run in {folder}: reading the data, learning the tokens …")
     trainer = Trainer(chosen, run, prepare(chosen, folder, data, warm_start))
+    trainer.tell = console.print
+    if trainer.fallback is not None:
+        console.print(trainer.fallback)
     if trainer.progress.step:
         console.print(f"going on from step {trainer.progress.step:,}, {trainer.progress.seconds / 60:.1f} minutes in")
     elif warm_start is not None:

@@ -1,4 +1,4 @@
-"""What a training run needs to resume after a kill, in one file that is replaced atomically."""
+"""What a training run needs to resume after a kill: one file, and the one before it in case it is damaged."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import safe_open
-from safetensors.torch import save_file
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
 from torch import Tensor, nn
 
+from model.files import SCRATCH, sync, write_beside
 from model.training.average import Average
 from model.training.precision import Precision
 
@@ -28,6 +29,11 @@ class Progress:
     precision: Precision | None = None
 
 
+def before(path: Path) -> Path:
+    """The file of the state before the one in `path`."""
+    return path.with_name(f"{path.stem}.before{path.suffix}")
+
+
 def save_state(
     path: Path,
     model: nn.Module,
@@ -36,25 +42,68 @@ def save_state(
     rng: np.random.Generator,
     progress: Progress,
 ) -> None:
-    """Write to a file beside `path`, then rename it: a kill at any moment leaves the old state or the new one."""
+    """Write to a file beside `path`, sync it, then rename: a kill at any moment leaves a whole state. The last one is
+    kept as `before(path)`. Raises `OSError` if there is no room, and then nothing has changed."""
     tensors = {f"model.{name}": p.detach() for name, p in model.named_parameters()}
     tensors |= {f"average.{name}": x for name, x in average.state().items()}
     for index, moments in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{key}": x for key, x in moments.items()}
     tensors["torch_rng"] = torch.get_rng_state()  # what dropout draws from
     metadata = {"progress": json.dumps(asdict(progress)), "rng": json.dumps(rng.bit_generator.state)}
-    scratch = path.with_suffix(".part")
-    save_file({name: x.cpu().contiguous().clone() for name, x in tensors.items()}, scratch, metadata)
+    scratch = write_beside(path, save({name: x.cpu().contiguous().clone() for name, x in tensors.items()}, metadata))
+    if path.exists():
+        keep(path)
     os.replace(scratch, path)
+    sync(path.parent)
+
+
+def keep(path: Path) -> None:
+    """Give a file the name `before(path)` too, so that there is a state under `path` at any moment."""
+    kept = before(path)
+    scratch = kept.with_name(kept.name + SCRATCH)
+    scratch.unlink(missing_ok=True)
+    try:
+        os.link(path, scratch)
+    except OSError:  # a file system without hard links
+        os.replace(path, kept)
+    else:
+        os.replace(scratch, kept)
+        scratch.unlink(missing_ok=True)  # renaming does nothing if both are one file already
+
+
+class DamagedState(ValueError):
+    """No file of a run's state can be read. The message names them and says what to do."""
 
 
 def load_state(
     path: Path, model: nn.Module, average: Average, optimizer: torch.optim.Optimizer, rng: np.random.Generator
+) -> tuple[Progress, str | None]:
+    """Restore what `save_state` saved, from the file before if the newest is damaged. Returns the progress and, in that
+    case, a sentence about it. Raises `DamagedState` if neither can be read."""
+    found: list[str] = []
+    for file in (path, before(path)):
+        try:
+            progress = restore(file, model, average, optimizer, rng)
+        except FileNotFoundError:
+            continue  # a kill between two renames
+        except (SafetensorError, OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+            found.append(f"{file} cannot be read ({' '.join(str(error).split())})")
+        else:
+            return progress, f"{found[0]}: going on from the state before, {file}" if found else None
+    raise DamagedState(
+        f"{'; '.join(found)}. Restore the file from a copy; or delete it, and the run begins again at step 0"
+    )
+
+
+def restore(
+    path: Path, model: nn.Module, average: Average, optimizer: torch.optim.Optimizer, rng: np.random.Generator
 ) -> Progress:
-    """Restore what `save_state` saved."""
+    """Restore one file."""
+    path.stat()  # a missing file is a `FileNotFoundError`
     with safe_open(path, framework="pt") as file:
         metadata: dict[str, str] = file.metadata()
         tensors: dict[str, Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    progress, state = Progress(**json.loads(metadata["progress"])), json.loads(metadata["rng"])
     moments: dict[int, dict[str, Any]] = {}
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -67,5 +116,5 @@ def load_state(
     optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
     if "torch_rng" in tensors:
         torch.set_rng_state(tensors["torch_rng"])
-    rng.bit_generator.state = json.loads(metadata["rng"])
-    return Progress(**json.loads(metadata["progress"]))
+    rng.bit_generator.state = state
+    return progress

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import signal
 import time
 from collections.abc import Callable
@@ -16,13 +17,15 @@ import torch
 from torch import Tensor, nn
 
 from model import checkpoint
+from model.files import remove_scratch
 from model.mechanisms import fuse_attention, mixers
 from model.training.average import LastCheckpoints, MovingAverage
 from model.training.loss import cross_entropy
 from model.training.precision import PRECISIONS, Precision, faster, products_in
 from model.training.prepare import prepare
 from model.training.presets import Preset
-from model.training.run_state import Progress, load_state, save_state
+from model.training.room import unwritten, when_there_is_room
+from model.training.run_state import Progress, before, load_state, save_state
 from model.training.task import Batch, Task
 from model.training.warm_start import begin_with, keep_vocabulary
 from model.transformer import Transformer, build
@@ -62,6 +65,7 @@ class Run:
 
 
 Report = Callable[[dict[str, Any]], None]
+log = logging.getLogger("chumoku")
 
 
 def train(preset: Preset, run: Run, report: Report = lambda metrics: None) -> Transformer:
@@ -109,8 +113,14 @@ class Trainer:
         self.rng = np.random.default_rng(run.seed)
         self.progress = Progress()
         self.state_file = run.folder / "state.safetensors"
-        if self.state_file.exists():
-            self.progress = load_state(self.state_file, self.model, self.average, self.optimizer, self.rng)
+        self.tell: Callable[[str], None] = log.warning
+        """Tells the person what they should know while the run goes on."""
+        remove_scratch(run.folder)
+        self.fallback: str | None = None
+        if self.state_file.exists() or before(self.state_file).exists():
+            self.progress, self.fallback = load_state(
+                self.state_file, self.model, self.average, self.optimizer, self.rng
+            )
         self.progress.precision = self.precision = self.pick_precision()
         self.stopped = False
 
@@ -141,9 +151,11 @@ class Trainer:
                 report(metrics)
                 self.log(metrics)
         finally:
-            self.save()
-            for s, handler in zip((signal.SIGTERM, signal.SIGINT), previous, strict=True):
-                signal.signal(s, handler)
+            try:
+                self.save()
+            finally:
+                for s, handler in zip((signal.SIGTERM, signal.SIGINT), previous, strict=True):
+                    signal.signal(s, handler)
 
     def _stop(self, signum: int, frame: FrameType | None) -> None:
         self.stopped = True
@@ -183,10 +195,19 @@ class Trainer:
         return model
 
     def save(self) -> None:
-        save_state(self.state_file, self.model, self.average, self.optimizer, self.rng, self.progress)
+        """Save the state. Without room for it the run waits, so that nothing is lost; a run that was asked to stop
+        raises `OSError`, and the state before is kept."""
+        state = (self.model, self.average, self.optimizer, self.rng, self.progress)
+        when_there_is_room(
+            lambda: save_state(self.state_file, *state), self.state_file, lambda: self.stopped, self.tell
+        )
 
     def log(self, metrics: dict[str, Any]) -> None:
-        """A line of JSON every 50 steps and at every validation."""
+        """A line of JSON every 50 steps and at every validation. Without room for it, the curve lacks a point."""
         if metrics["step"] % 50 == 0 or self.task.metric in metrics:
-            with (self.run.folder / "metrics.jsonl").open("a") as file:
-                file.write(json.dumps(metrics) + "\n")
+            path = self.run.folder / "metrics.jsonl"
+            try:
+                with path.open("a") as file:
+                    file.write(json.dumps(metrics) + "\n")
+            except OSError as error:
+                self.tell(unwritten(path, error))

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 import torch
+from typer.testing import CliRunner
 
+from app.cli.program import cli
 from model import checkpoint
 from model import translate as search
 from model.checkpoint import Checkpoint
@@ -151,6 +153,18 @@ def test_the_same_command_resumes(data: Path, tmp_path: Path) -> None:
     for steps in (10, 20):
         folder = run_training(preset="tiny", data=data, device="cpu", steps=steps, out=tmp_path)
     assert json.loads((folder / "card.json").read_text())["steps"] == 20
+
+
+def test_a_cut_state_is_said_without_a_traceback(data: Path, tmp_path: Path) -> None:
+    run_training(preset="tiny", data=data, device="cpu", steps=2, out=tmp_path)
+    for name in ("state.safetensors", "state.before.safetensors"):
+        path = tmp_path / name
+        if path.exists():
+            path.write_bytes(path.read_bytes()[:1000])
+    result = CliRunner().invoke(cli, ["train", "tiny", "--data", str(data), "--out", str(tmp_path), "--steps", "4"])
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1].startswith(f"chumoku: {tmp_path}/state.safetensors cannot be read")
+    assert "Traceback" not in result.stderr
 
 
 def test_an_unknown_preset_lists_the_known_ones(data: Path, tmp_path: Path) -> None:

@@ -1,6 +1,9 @@
 """A run's state is restored completely, and a kill never leaves half of it."""
 
-from collections.abc import Callable
+import os
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +11,10 @@ import pytest
 import torch
 from torch import nn
 
-from model.training import run_state
+from model.files import remove_scratch
+from model.training import room
 from model.training.average import Average, LastCheckpoints, MovingAverage
-from model.training.run_state import Progress, load_state, save_state
+from model.training.run_state import DamagedState, Progress, before, load_state, save_state
 
 Everything = tuple[nn.Module, Average, torch.optim.Optimizer, np.random.Generator]
 AVERAGES: dict[str, Callable[[nn.Module], Average]] = {
@@ -42,7 +46,7 @@ def test_a_run_resumes_as_if_it_had_never_stopped(average: str, steps: int, tmp_
     for step in range(steps):
         train_a_step(ours, step)
     save_state(tmp_path / "state.safetensors", *ours, Progress(steps, 800, 1.5))
-    assert load_state(tmp_path / "state.safetensors", *theirs) == Progress(steps, 800, 1.5)
+    assert load_state(tmp_path / "state.safetensors", *theirs) == (Progress(steps, 800, 1.5), None)
     for step in range(steps, steps + 4):
         for name, tensor in ours[1].tensors.items():
             assert torch.equal(tensor, theirs[1].tensors[name])
@@ -53,22 +57,127 @@ def test_a_run_resumes_as_if_it_had_never_stopped(average: str, steps: int, tmp_
     assert ours[3].random() == theirs[3].random()
 
 
-@pytest.mark.parametrize("moment", ["save_file", "replace"])
-def test_a_kill_while_saving_leaves_the_old_state(tmp_path: Path, moment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("moment", ["fsync", "link", "replace"])
+@pytest.mark.parametrize("saved", [1, 2])
+def test_a_kill_while_saving_leaves_a_whole_state(
+    tmp_path: Path, moment: str, saved: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, state = tmp_path / "state.safetensors", everything(1)
-    save_state(path, *state, Progress(1))
+    for step in range(1, saved + 1):
+        save_state(path, *state, Progress(step))
 
     def killed(*args: object) -> None:
-        path.with_suffix(".part").write_bytes(b"half a st")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_state if moment == "save_file" else run_state.os, moment, killed)
+    monkeypatch.setattr(os, moment, killed)
     with pytest.raises(KeyboardInterrupt):
-        save_state(path, *state, Progress(2))
+        save_state(path, *state, Progress(8))
     monkeypatch.undo()
-    assert load_state(path, *everything(2)).step == 1
-    save_state(path, *state, Progress(3))
-    assert load_state(path, *everything(2)).step == 3
+    assert load_state(path, *everything(2)) == (Progress(saved), None)
+    save_state(path, *state, Progress(9))
+    assert load_state(path, *everything(2)) == (Progress(9), None)
+
+
+def test_without_hard_links_a_state_is_saved_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unsupported(*args: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", unsupported)
+    path, state = tmp_path / "state.safetensors", everything(1)
+    for step in (1, 2):
+        save_state(path, *state, Progress(step))
+    path.unlink()  # a kill between the two renames
+    assert load_state(path, *everything(2)) == (Progress(1), None)
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda whole: b"",
+    "cut in the header": lambda whole: whole[:100],
+    "cut in the numbers": lambda whole: whole[:-100],
+    "zeros": lambda whole: bytes(len(whole)),
+    "a header of terabytes": lambda whole: (2**42).to_bytes(8, "little") + whole[8:],
+    "without its progress": lambda whole: whole.replace(b"progress", b"regress_"),
+    "of another model": lambda whole: whole.replace(b"model.0", b"model.7"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_state_falls_back_to_the_one_before(tmp_path: Path, damage: str) -> None:
+    path, ours = tmp_path / "state.safetensors", everything(1)
+    for step in (1, 2):
+        train_a_step(ours, step)
+        save_state(path, *ours, Progress(step))
+    path.write_bytes(DAMAGE[damage](path.read_bytes()))
+    theirs = everything(2)
+    progress, said = load_state(path, *theirs)
+    assert progress.step == 1
+    assert said is not None
+    assert said.startswith(f"{path} cannot be read (")
+    assert said.endswith(f"going on from the state before, {before(path)}")
+    train_a_step(theirs, 2)
+    for a, b in zip(ours[0].parameters(), theirs[0].parameters(), strict=True):
+        assert torch.equal(a, b), "it goes on exactly as the run did"
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_without_a_state_before_the_error_says_which_file_and_what_to_do(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "state.safetensors"
+    save_state(path, *everything(1), Progress(1))
+    path.write_bytes(DAMAGE[damage](path.read_bytes()))
+    with pytest.raises(DamagedState, match=r"cannot be read .*Restore the file .* or delete it") as said:
+        load_state(path, *everything(2))
+    assert str(said.value).startswith(f"{path} cannot be read (")
+    assert "\n" not in str(said.value)
+
+
+@contextmanager
+def room_for(size: int) -> Iterator[None]:
+    """No file may be larger: what a full disk does to a write, in this process alone."""
+    was = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, was[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, was)
+
+
+def test_a_full_disk_loses_no_saved_state(tmp_path: Path) -> None:
+    path, state = tmp_path / "state.safetensors", everything(1)
+    for step in (1, 2):
+        save_state(path, *state, Progress(step))
+    files = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    with room_for(1000), pytest.raises(OSError, match="File too large"):
+        save_state(path, *state, Progress(3))
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == files
+
+
+def test_a_run_waits_for_room_and_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, state, told, waited = tmp_path / "state.safetensors", everything(1), list[str](), list[int]()
+
+    def make_room() -> None:
+        waited.append(1)
+        if len(waited) == 3:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+    monkeypatch.setattr(room, "pause", make_room)
+    with room_for(1000):
+        room.when_there_is_room(lambda: save_state(path, *state, Progress(5)), path, lambda: False, told.append)
+    assert told == [f"{path} cannot be written (File too large): the run waits for room; Ctrl+C ends it"]
+    assert (len(waited), load_state(path, *everything(2))[0].step) == (3, 5)
+
+
+def test_a_run_that_is_asked_to_stop_does_not_wait(tmp_path: Path) -> None:
+    path = tmp_path / "state.safetensors"
+    with room_for(1000), pytest.raises(OSError, match="File too large") as said:
+        room.when_there_is_room(lambda: save_state(path, *everything(1), Progress(5)), path, lambda: True, print)
+    assert said.value.filename == str(path), "the command line names it"
+
+
+def test_what_a_kill_left_goes_and_nothing_else(tmp_path: Path) -> None:
+    for name in ("state.safetensors.part", ".tmpAbC123", "state.safetensors", "notes.tmp", ".tmp"):
+        (tmp_path / name).write_text("x")
+    remove_scratch(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".tmp", "notes.tmp", "state.safetensors"]
 
 
 def test_the_average_is_exponential_with_a_shorter_memory_at_first() -> None:

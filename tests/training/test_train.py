@@ -101,7 +101,7 @@ def saved_progress(folder: Path) -> Progress:
 def test_a_killed_run_resumes(data: Path, tmp_path: Path) -> None:
     """After SIGKILL during a save, the next start resumes from the last saved step and reaches the same weights."""
     process = subprocess.Popen([sys.executable, "-m", "tests.training.helpers", tmp_path / "run", data], cwd=ROOT)
-    state, part = tmp_path / "run" / "state.safetensors", tmp_path / "run" / "state.part"
+    state, part = tmp_path / "run" / "state.safetensors", tmp_path / "run" / "state.safetensors.part"
     deadline = time.monotonic() + 300  # on a busy machine, importing torch alone takes a minute
     while not (state.exists() and part.exists()):
         time.sleep(0.0001 if state.exists() else 0.05)  # a save is short; importing torch before it is not
