@@ -42,6 +42,17 @@ def serious(page: "Page", part: str | None = None, rules: list[str] | None = Non
     ]
 
 
+def serious_in_both_themes(page: "Page", part: str | None = None) -> list[str]:
+    """By all rules in light, then by those about colours in dark. The page follows the system's theme."""
+    found = serious(page, part)
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")  # no colour is on its way to another
+    page.wait_for_selector('html[data-theme="dark"] body:not([data-state="loading"])')
+    found += serious(page, part, ["color-contrast"])
+    page.emulate_media(color_scheme="light", reduced_motion="no-preference")
+    page.wait_for_selector('html[data-theme="light"] body:not([data-state="loading"])')
+    return found
+
+
 def drawn(page: "Page") -> None:
     """Wait until the page is ready, has a matrix, and every matrix on it is drawn."""
     page.wait_for_selector('body[data-state="ready"]')

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.browser.helpers import serious
+from tests.browser.helpers import serious, serious_in_both_themes
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -17,7 +17,7 @@ LONG = "text=" + " ".join([TEXT] * 14)
 
 
 def show(page: "Page", query: str = "text=" + TEXT) -> None:
-    page.goto("/?river.shown=on&" + query)
+    page.goto("/?" + query)
     drawn(page)
 
 
@@ -27,18 +27,13 @@ def drawn(page: "Page") -> None:
     page.wait_for_function("() => !document.querySelector('.station:not([hidden]) .matrix[aria-busy=true]')")
 
 
-COLOURS = ["color-contrast"]
-"""The rules of axe whose result depends on the theme."""
-
-
 # --- axe on every state ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.warm
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_on_every_station(page: "Page", theme: str) -> None:
-    show(page, f"theme={theme}&text={TEXT}")
-    rules = COLOURS if theme == "dark" else None
+@pytest.mark.parametrize(("theme", "rules"), [("light", None), ("dark", ["color-contrast"])])
+def test_axe_on_every_station(page: "Page", theme: str, rules: list[str] | None) -> None:
+    show(page, f"river.shown=on&theme={theme}&text={TEXT}")
     found = {"page": serious(page, rules=rules)}
     for view in STATIONS:
         page.locator(f"#tab-{view}").click()
@@ -56,7 +51,7 @@ def test_axe_on_the_empty_page_and_its_menus(page: "Page", lang: str) -> None:
     page.goto(f"/?lang={lang}")
     page.wait_for_selector('body[data-state="empty"]')
     found = {"empty": serious(page)}
-    show(page, f"lang={lang}&text={TEXT}")
+    show(page, f"river.shown=on&lang={lang}&text={TEXT}")
     for name, part in {"model": "[data-part=model]", "export": "[data-part=export]", "help": "dialog.help"}.items():
         page.locator(f"[data-part={name}]").locator("button").or_(
             page.locator(f"button[data-part={name}]")
@@ -67,34 +62,31 @@ def test_axe_on_the_empty_page_and_its_menus(page: "Page", lang: str) -> None:
 
 
 @pytest.mark.warm
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_on_masks_and_errors(page: "Page", page_errors: list[str], theme: str) -> None:
-    show(page, f"theme={theme}&compare=on&pad=3&padding=off&causal=off&text={TEXT}")
-    rules = COLOURS if theme == "dark" else None
-    found = {"compare": serious(page, rules=rules)}
+def test_axe_on_masks_and_errors(page: "Page", page_errors: list[str]) -> None:
+    show(page, f"compare=on&pad=3&padding=off&causal=off&text={TEXT}")
+    found = {"compare": serious_in_both_themes(page)}
     page.get_by_test_id("sentence").fill("word " * 600)
     page.wait_for_selector('body[data-state="error"]')
-    found["error"] = serious(page, rules=rules)
+    found["error"] = serious_in_both_themes(page, ".sentence")
     page_errors.clear()  # the browser reports the 4xx
     assert {state: what for state, what in found.items() if what} == {}
 
 
 @pytest.mark.warm
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_on_generated_tokens(page: "Page", theme: str) -> None:
-    show(page, f"theme={theme}&text={TEXT}")
+def test_axe_on_generated_tokens(page: "Page") -> None:
+    show(page, f"river.shown=on&text={TEXT}")
     count = page.get_by_test_id("token").count()
     page.get_by_test_id("gen-step").click()
     page.wait_for_function("count => document.querySelectorAll('[data-testid=token]').length > count", arg=count)
     drawn(page)
     page.get_by_test_id("token").last.click()
     drawn(page)
-    assert serious(page) == []
+    assert serious_in_both_themes(page) == []
 
 
 def test_axe_on_a_phone_and_with_large_type(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport={"width": 390, "height": 800})
-    show(page)
+    show(page, f"river.shown=on&text={TEXT}")
     assert serious(page) == []
     page.get_by_test_id("more").click()
     page.get_by_test_id("type").click()
@@ -277,7 +269,7 @@ def switch_type(page: "Page") -> None:
 
 def test_nothing_moves_where_nothing_should(open_page: "Callable[..., Page]") -> None:
     page = open_page(reduced_motion="reduce")
-    show(page)
+    show(page, f"river.shown=on&text={TEXT}")
     page.get_by_test_id("switch-causal").click()
     page.get_by_test_id("gen-step").hover()
     assert page.evaluate("document.getAnimations().filter((one) => one.playState === 'running').length") == 0

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from model import checkpoint
 from model.trace import trace
-from tests.browser.helpers import loaded, matrix_shown
+from tests.browser.helpers import loaded, matrix_shown, serious
 from tests.test_colours import MACHADO, contrast, linear, palette, seen
 
 if TYPE_CHECKING:
@@ -180,8 +180,6 @@ def test_cross_attention_has_the_source_above(page: "Page") -> None:
 
 
 def test_a_long_sentence_scrolls_in_its_own_box(open_page: "Callable[..., Page]") -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
     page = open_page(viewport={"width": 360, "height": 760}, color_scheme="dark")
     open_lines(page, (TEXT + " ") * 6, heads="1.2")
     assert page.evaluate("document.documentElement.scrollWidth") == 360
@@ -190,8 +188,7 @@ def test_a_long_sentence_scrolls_in_its_own_box(open_page: "Callable[..., Page]"
     last = page.locator(".node.q").bounding_box()
     assert last
     assert 0 <= last["x"] <= 360, "the chosen query is in view"
-    found = Axe().run(page).response["violations"]
-    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+    assert serious(page) == []
 
 
 def test_lines_can_be_taken_away(page: "Page", model: checkpoint.Checkpoint) -> None:
