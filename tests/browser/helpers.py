@@ -53,6 +53,17 @@ def serious_in_both_themes(page: "Page", part: str | None = None) -> list[str]:
     return found
 
 
+def overflows(page: "Page", widths: tuple[int, ...]) -> list[int]:
+    """The widths at which the page is wider than its window."""
+    found = []
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": 800})
+        page.evaluate("new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)))")
+        if page.evaluate("document.documentElement.scrollWidth") > width:
+            found.append(width)
+    return found
+
+
 def drawn(page: "Page") -> None:
     """Wait until the page is ready, has a matrix, and every matrix on it is drawn."""
     page.wait_for_selector('body[data-state="ready"]')

@@ -19,7 +19,7 @@ def open_page(page: "Page", query: str = TEXT) -> list[str]:
     """Open a page; returns the paths of the modules that it loads from now on."""
     loaded: list[str] = []
     page.on("request", lambda request: loaded.append(request.url.split("/static/")[-1]))
-    page.goto(f"/?river.shown=on&{query}")
+    page.goto(f"/?{query}")
     ready(page)
     return loaded
 

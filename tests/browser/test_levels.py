@@ -76,7 +76,7 @@ def opened(page: "Page", level: str, family: str = "decoder-only", **more: Any) 
 
 
 @pytest.mark.parametrize("family", TEXTS)
-def test_look_has_few_words_and_controls_above_the_fold(open_page: "Callable[..., Page]", family: str) -> None:
+def test_look_has_few_words_and_controls_and_is_short(open_page: "Callable[..., Page]", family: str) -> None:
     page = open_page(viewport=LAPTOP)
     opened(page, "look", family)
     controls = page.evaluate(CONTROLS)
@@ -91,11 +91,9 @@ def test_look_has_few_words_and_controls_above_the_fold(open_page: "Callable[...
     assert drawn["watch"] <= LAPTOP["height"]
     assert drawn["wrote"] == (family == "encoder-decoder")
 
-
-@pytest.mark.parametrize("family", TEXTS)
-def test_look_is_short_on_a_phone_and_begins_with_the_river(open_page: "Callable[..., Page]", family: str) -> None:
-    page = open_page(viewport=PHONE)
-    opened(page, "look", family)
+    # On a phone it is short, and begins with the river.
+    page.set_viewport_size(PHONE)
+    page.evaluate("new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)))")
     assert page.evaluate("() => document.documentElement.scrollHeight") <= 2000
     assert page.evaluate("() => document.documentElement.scrollWidth") == 390
     box = page.get_by_test_id("river").bounding_box()

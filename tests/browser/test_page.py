@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import wait_for_run
+from tests.browser.helpers import overflows, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
@@ -350,6 +350,7 @@ SWITCHES = {
 }
 
 
+@pytest.mark.warm
 def test_every_switch_of_a_view_is_in_the_link(page: "Page") -> None:
     show(page, "text=" + TEXT)
     for view, switches in SWITCHES.items():
@@ -360,7 +361,10 @@ def test_every_switch_of_a_view_is_in_the_link(page: "Page") -> None:
     page.get_by_test_id("gen-length").fill("7")
     page.get_by_test_id("gen-pace").select_option("fast")
     page.wait_for_url("**generation.length=7&generation.pace=fast**")
-    page.goto(page.url)
+    link = page.url
+    show(page, "text=" + TEXT)
+    expect(page.get_by_test_id("gen-length")).not_to_have_value("7")
+    page.goto(link)
     ready(page)
     expect(page.get_by_test_id("gen-length")).to_have_value("7")
     expect(page.get_by_test_id("gen-pace")).to_have_value("fast")
@@ -528,14 +532,3 @@ def test_nothing_overflows(open_page: "Callable[..., Page]", lang: str, widths: 
     assert overflows(page, widths) == []
     type_text(page, "The 猫 named Lily saw a very unbelievably-long-compound-word")
     assert overflows(page, widths) == []
-
-
-def overflows(page: "Page", widths: tuple[int, ...]) -> list[int]:
-    """The widths at which the page is wider than its window."""
-    found = []
-    for width in widths:
-        page.set_viewport_size({"width": width, "height": 800})
-        page.evaluate("new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)))")
-        if page.evaluate("document.documentElement.scrollWidth") > width:
-            found.append(width)
-    return found

@@ -254,7 +254,7 @@ def test_guesses_are_answered_with_the_models_numbers(page: "Page", model: check
     assert said.startswith("Right." if cooler.after[top] > now.after[top] + 5e-4 else "Not this time.")
     assert f"From {percent(float(now.after[top]))} at 0.8 to {percent(float(cooler.after[top]))} at 0.4" in said
     assert page.get_by_test_id("quiz-score").inner_text() == "3 of 4 right"
-    assert serious(page) == []
+    assert serious(page, ".quiz-card") == []
 
     page.get_by_test_id("quiz-more").first.click()
     page.wait_for_url(re.compile("compare=on"))
