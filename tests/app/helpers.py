@@ -10,6 +10,16 @@ from httpx import AsyncClient, Response
 TEXT = "Once upon a time there was a little dog."
 
 
+def cell(**where: Any) -> dict[str, Any]:
+    """An intervention that forbids a cell of the first head's mask."""
+    return {"kind": "mask", "where": {"layer": 0, "head": 0, "query": 0, "key": 0} | where, "allow": False}
+
+
+def head(**where: Any) -> dict[str, Any]:
+    """An intervention that switches the first head off."""
+    return {"kind": "ablate", "where": {"layer": 0, "head": 0} | where}
+
+
 def decode(body: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """A safetensors body: its tensors, and the JSON in its metadata under `chumoku`."""
     length = int.from_bytes(body[:8], "little")

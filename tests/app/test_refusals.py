@@ -8,16 +8,7 @@ from httpx import AsyncClient
 from app.settings import Settings
 from model.checkpoint import Checkpoint
 from tests.app.conftest import Open
-from tests.app.helpers import error_of, refused
-
-
-def cell(**where: Any) -> dict[str, Any]:
-    return {"kind": "mask", "where": {"layer": 0, "head": 0, "query": 0, "key": 0} | where, "allow": False}
-
-
-def head(**where: Any) -> dict[str, Any]:
-    return {"kind": "ablate", "where": {"layer": 0, "head": 0} | where}
-
+from tests.app.helpers import cell, error_of, head, refused
 
 JSON = {"content-type": "application/json"}
 
