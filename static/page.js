@@ -121,6 +121,7 @@ export function mount(root, store, { models, examples, address, early = null }) 
     openModel: changes.openModel,
     get: store.get,
     page: root,
+    steps: frame.sentence.steps,
     isLoading: () => status.now() === "loading",
     learn: traces.learn,
     predict: traces.prediction,

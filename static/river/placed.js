@@ -18,10 +18,13 @@ const NONE = { squares: [], more: [] };
 /** Less height than this shows no head that can be read. */
 const LEAST = 44;
 
-/** The height of heads that begin at `y`: what the first screen leaves, or, if that is too little, what they want. @param {number} y @param {Frame} frame */
-function heightFrom(y, { headRoom = 0, fold = 0 }) {
-  const left = fold - y - BELOW;
-  return left < LEAST ? headRoom : Math.min(left, headRoom);
+/**
+ * The height of heads that begin at `y`: what the first screen leaves. If that is too little for the answering stack's,
+ * which begin at `top`, all are as high as they want.
+ * @param {number} y @param {number} top @param {Frame} frame
+ */
+function heightFrom(y, top, { headRoom = 0, fold = 0 }) {
+  return fold - top - BELOW < LEAST ? headRoom : Math.min(fold - y - BELOW, headRoom);
 }
 
 /** The squares of all heads: below the rows of their stack, each layer's in its column. @param {Band[]} bands @param {Frame} frame @param {number} top */
@@ -30,7 +33,7 @@ export function headsOf(bands, frame, top) {
   const parts = heads.flatMap(({ stack, order, ...head }) => {
     const band = /** @type {Band} */ (bands.find((one) => one.stack === stack));
     const y = band === bands[0] || only !== null ? top : band.bottom + 14;
-    const height = heightFrom(y, frame);
+    const height = heightFrom(y, top, frame);
     if (only !== null) {
       const { layer } = only;
       const area = { x: 2, y: y + 16, width: width - 4, height };

@@ -7,11 +7,11 @@
  *   open layer, "tensor:<tap>", "weight:<parameter>", "explain:<question>": what `trace.role(role, layer)`, `trace.tensor(name)`,
  *   `trace.weight(name)` and `trace.explained` then have
  * @typedef {{set: (patch: import("../state/store.js").Patch) => void,
- *   get: () => import("../state/store.js").State, page: HTMLElement, isLoading: () => boolean,
+ *   get: () => import("../state/store.js").State, page: HTMLElement, steps: HTMLElement, isLoading: () => boolean,
  *   openModel: (name: string) => void, t: typeof import("../ui/i18n.js").t,
  *   learn: ReturnType<typeof import("../data/traces.js").createTraces>["learn"],
  *   predict: ReturnType<typeof import("../data/traces.js").createTraces>["prediction"],
- *   soon: (patches: Partial<import("../state/store.js").State>[]) => Promise<void>}} Actions  `soon`: fetch what the page
+ *   soon: (patches: Partial<import("../state/store.js").State>[]) => Promise<void>}} Actions  `steps`: where Step and Play stand; `soon`: fetch what the page
  *   will need after any of these changes
  * @typedef {string} Given  "attention": where the open head looks; "end": what comes out; "units": which units fire
  * @typedef {Object} View

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.helpers import drawn, loaded, serious_in_both_themes
 
@@ -170,6 +171,21 @@ def test_the_level_is_chosen_by_keyboard_remembered_and_in_the_link(open_page: "
     page.wait_for_selector('body[data-level="understand"][data-state="ready"]')
     type(page).goto(page, "/?text=The cat&view=ffn&river.shown=off")
     page.wait_for_selector('body[data-level="everything"][data-state="ready"]')
+
+
+def test_what_writes_on_stands_once_under_the_sentence(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport=LAPTOP)
+    for family, side in (("decoder-only", "strip"), ("encoder-decoder", "target-strip")):
+        opened(page, "everything", family, **{"river.shown": "on"})
+        expect(page.get_by_test_id("gen-step")).to_have_count(1)
+        step, tokens = (page.locator(one).bounding_box() for one in ("[data-testid=gen-step]", f".{side} >> nth=0"))
+        assert step is not None
+        assert tokens is not None
+        assert tokens["y"] - 2 <= step["y"] <= tokens["y"] + tokens["height"] + 30
+        expect(page.get_by_test_id("river-next")).to_be_hidden()
+        page.get_by_test_id("level-look").click()
+        expect(page.get_by_test_id("gen-step")).to_be_hidden()
+        expect(page.get_by_test_id("river-next")).to_be_visible()
 
 
 def test_look_asks_only_for_what_it_shows(open_page: "Callable[..., Page]") -> None:

@@ -359,7 +359,7 @@ def test_a_quiz_covers_what_it_would_tell(page: "Page") -> None:
 
 
 def test_a_cut_holds_while_it_writes_on(page: "Page") -> None:
-    show(page)
+    show(page, f"level=look&text={TEXT}")
     measured(page)
     page.mouse.click(*point_of(page, LOOK))
     wait_for_run(page, "run.interventions?.length === 1")
@@ -375,7 +375,12 @@ def test_a_cut_holds_while_it_writes_on(page: "Page") -> None:
     steps = [json.loads(line.removeprefix("data: ")) for line in answer.splitlines() if line.startswith("data: ")]
     assert run["input"]["token_ids"][14:16] == [step["token"]["id"] for step in steps if "token" in step]
     # From a word before the cut on, it is another sentence: nothing of it is cut.
-    page.get_by_test_id("token").nth(5).click()
+    label = """async (canvas) => {
+      const { bands: [{ rows, columns }] } = (await import('/static/river/board.js')).sceneOf(canvas);
+      const { left, top } = canvas.getBoundingClientRect();
+      return [left + columns[0].x0 - 30, top + rows[5].y];
+    }"""
+    page.mouse.click(*page.get_by_test_id("river").evaluate(label))
     page.wait_for_function("() => location.search.includes('query=5')")
     page.wait_for_selector('body[data-state="ready"]')
     page.get_by_test_id("river-next").click()
@@ -567,7 +572,7 @@ def test_a_decoder_shows_one_of_its_attentions_at_a_time(page: "Page") -> None:
 
 
 def test_the_answer_becomes_a_row(page: "Page") -> None:
-    show(page)
+    show(page, f"level=look&text={TEXT}")
     page.get_by_test_id("river-next").click()
     expect(page.get_by_test_id("river-says").locator(".q")).to_have_text("ball₂")
     assert page.get_by_test_id("token").count() == 15
@@ -580,7 +585,7 @@ def test_the_answer_becomes_a_row(page: "Page") -> None:
 
 
 def test_it_writes_on_until_it_is_stopped(page: "Page") -> None:
-    show(page)
+    show(page, f"level=look&text={TEXT}")
     write = page.get_by_test_id("river-write")
     write.click()
     page.wait_for_function("() => document.querySelectorAll('[data-testid=token]').length >= 16")

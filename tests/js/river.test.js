@@ -330,7 +330,13 @@ test("heads take what the first screen leaves; where that is too little, what th
 });
 
 test("a decoder's rows have what they wrote beside them; the rows of a story have not", () => {
-  const names = [[{ word: "START", nth: null }, { word: "ナ", nth: 1 }, { word: "ナ", nth: 2 }]];
+  const names = [
+    [
+      { word: "START", nth: null },
+      { word: "ナ", nth: 1 },
+      { word: "ナ", nth: 2 },
+    ],
+  ];
   const rolled = (/** @type {string} */ side) => [{ river: { side } }];
   assert.deepEqual(wroteOf({ rolled: rolled("target"), names }), ["ナ", "ナ", null]);
   assert.deepEqual(wroteOf({ rolled: rolled("source"), names }), []);

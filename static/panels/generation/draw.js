@@ -47,11 +47,14 @@ function createPanel(root, actions) {
     t("generation.settings"),
     h("div", { class: "ctl" }, parts.sampling.nodes, parts.reach.nodes),
   );
-  replace(root, layout({ ...parts, settings }));
+  const ctl = h("div", { class: "ctl" });
+  replace(root, layout({ ...parts, ctl, settings }));
 
   function draw() {
     const state = actions.get();
     followLevel(settings, state);
+    const place = state.lesson ? ctl : actions.steps; // a lesson shows this panel without the sentence
+    if (parts.buttons.node.parentElement !== place) replace(place, parts.buttons.node);
     const path = session.path();
     const translates = writesTarget(trace?.model);
     setText(parts.title, t(translates ? "generation.title_target" : "generation.title"));
@@ -71,10 +74,10 @@ function createPanel(root, actions) {
   };
 }
 
-function layout({ title, buttons, settings, path, cross, drawn, beams, count, notes, problem }) {
+function layout({ title, ctl, settings, path, cross, drawn, beams, count, notes, problem }) {
   return [
     h("h2", null, title, count),
-    h("div", { class: "ctl" }, buttons.node),
+    ctl,
     settings,
     problem.node,
     path.strip,

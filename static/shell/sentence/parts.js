@@ -24,18 +24,21 @@ export function buildSentence() {
     ),
     targetProblem,
     targetStrip: h("div", { class: "strip target-strip", hidden: true }),
+    steps: h("div", { class: "steps", dataset: { testid: "steps" } }),
     status: h("p", { class: "sr-only", role: "status", "aria-live": "polite" }),
     banner: h("p", { class: "banner", role: "alert", hidden: true, dataset: { testid: "banner" } }),
   };
   const row = h("div", { class: "row" }, parts.input, parts.took);
   const targetRow = h("div", { class: "row target", hidden: true }, parts.target, about, parts.targetOwn);
+  const under = h("div", { class: "under" }, parts.strip, parts.steps);
+  const targetUnder = h("div", { class: "under target-under" }, parts.targetStrip);
   const element = h(
     "section",
     { class: "sentence", "aria-label": t("sentence.label") },
-    ...[row, problem, parts.notes, parts.strip],
-    ...[targetRow, targetProblem, parts.targetStrip, parts.status, parts.banner],
+    ...[row, problem, parts.notes, under],
+    ...[targetRow, targetProblem, targetUnder, parts.status, parts.banner],
   );
-  return { element, targetRow, ...parts };
+  return { element, targetRow, under, targetUnder, ...parts };
 }
 
 /** @param {"sentence"|"target"} name @param {object} attrs @returns {HTMLTextAreaElement} */

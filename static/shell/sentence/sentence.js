@@ -1,7 +1,8 @@
 /** The sentence bar: text is traced as it is typed; errors are shown right below it. */
 
 import { keyOf } from "../../data/request.js";
-import { attentionsOf } from "../../model/description.js";
+import { attentionsOf, predictsTokens, writesTarget } from "../../model/description.js";
+import { atLeast } from "../../state/levels.js";
 import { setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { createNotes } from "../notes.js";
@@ -12,7 +13,7 @@ import { createGrowing, createTyping } from "./typing.js";
 
 /** @param {import("../../page.js").Context} context @returns {import("../../page.js").Draw} */
 export function createSentence(context) {
-  const { actions, status, frame, early } = context;
+  const { actions, status, frame, early, modelOf } = context;
   const parts = frame.sentence;
   const { input, took } = parts;
   const drawStrip = createStrip(parts.strip, actions, "source");
@@ -33,6 +34,7 @@ export function createSentence(context) {
     drawStrip(trace, state);
     drawTarget(trace, state, isTarget ? error : null);
     drawNotes(trace, error);
+    placeSteps(parts, state, modelOf(state));
     parts.element.classList.toggle("stale", error !== null || trace?.key !== keyOf(state));
     const shown = trace && !error;
     setText(took, shown ? tookText(trace) : "");
@@ -42,6 +44,16 @@ export function createSentence(context) {
       frame.root.dataset.traced = trace.key;
     }
   };
+}
+
+/**
+ * Step and Play stand below what they continue. At Look the river has its own.
+ * @param {import("./parts.js").SentenceParts} parts @param {import("../../state/store.js").State} state @param {any} model
+ */
+function placeSteps({ steps, under, targetUnder }, state, model) {
+  steps.hidden = !model || !predictsTokens(model) || !atLeast(state, "understand") || state.file !== null;
+  const place = model && writesTarget(model) ? targetUnder : under;
+  if (steps.parentElement !== place) place.append(steps);
 }
 
 /** "7 tokens, 48 heads drawn". @param {import("../../data/model_trace.js").ModelTrace} trace */
