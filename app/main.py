@@ -14,9 +14,11 @@ from starlette.types import Lifespan
 from app import VERSION
 from app.api.routes import ROUTERS
 from app.http import handlers
+from app.http.access import Access
 from app.http.assets import STATIC, FreshFiles
 from app.http.body_limit import BodyLimit
 from app.http.deps import State
+from app.http.hosts import Hosts, known_names
 from app.http.middleware import Failures, HeadAsGet, SecurityHeaders
 from app.http.observe import Observe
 from app.services import discovery
@@ -40,6 +42,8 @@ def create_app(settings: Settings | None = None, loaded: Library | None = None) 
         Middleware(Failures),
         Middleware(HeadAsGet),
         Middleware(BodyLimit, limit=settings.body_limit),
+        Middleware(Hosts, names=known_names((settings.host, *settings.hosts))),
+        Middleware(Access, token=settings.token),
     ]
     app = FastAPI(title="Chumoku", version=VERSION, description=DESCRIPTION, docs_url=None, redoc_url=None,
                   redirect_slashes=False, middleware=around, lifespan=lifespan_of(settings, loaded))  # fmt: skip

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, StringConstraints, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
@@ -17,6 +17,13 @@ class Settings(BaseSettings):
 
     host: str = Field(default="127.0.0.1", description="Address to listen on; 0.0.0.0 lets other machines in.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Names that the server answers to, besides localhost and its own; joined by ','; * for any.",
+    )
+    token: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.~-]+$")] | None = Field(
+        default=None, description="A word that clients must know; the link that is printed has it."
+    )
     device: Literal["auto", "cpu", "cuda", "mps"] = Field(
         default="auto", description="Where the models run: auto, cpu, cuda or mps. auto uses a GPU if there is one."
     )
@@ -64,6 +71,12 @@ class Settings(BaseSettings):
         """`a:b` → (a, b), as in PATH."""
         return tuple(part for part in value.split(os.pathsep) if part) if isinstance(value, str) else value
 
+    @field_validator("hosts", mode="before")
+    @classmethod
+    def split_names(cls, value: object) -> object:
+        """`a, b` → (a, b)."""
+        return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
+
     @field_validator("log_level", mode="before")
     @classmethod
     def lower(cls, value: object) -> object:
@@ -84,4 +97,5 @@ def from_environment(**overrides: object) -> Settings:
         first = error.errors()[0]
         name = str(first["loc"][0])
         where = f"--{name}" if name in given else f"CHUMOKU_{name.upper()}"
-        raise ValueError(f"{where}={first['input']!r}: {first['msg']}") from None
+        shown = "" if name == "token" else f"={first['input']!r}"
+        raise ValueError(f"{where}{shown}: {first['msg']}") from None

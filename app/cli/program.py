@@ -30,6 +30,7 @@ def serve(
     host: opt.Host = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on.", show_default="8000")] = None,
     device: opt.Device = None,
+    token: Annotated[bool, typer.Option("--token", help="Only those who have the printed link may use it.")] = False,
 ) -> None:
     """Serve the page and the API.
 
@@ -38,12 +39,15 @@ def serve(
         chumoku serve
 
         chumoku serve --host 0.0.0.0 --port 9000
+
+        chumoku serve --host 0.0.0.0 --token
     """
     with clear_errors():
         from app.cli import serving
         from app.settings import from_environment
 
-        serving.serve(from_environment(host=host, port=port, device=device))
+        settings = from_environment(host=host, port=port, device=device)
+        serving.serve(serving.with_token(settings) if token else settings)
 
 
 @cli.command()

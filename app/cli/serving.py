@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import secrets
 import socket
 import sys
 from contextlib import suppress
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from app.cli.files import raise_file_limit
+from app.cli.links import announcement
 from app.http import logs
 from app.http.door.keeper import SPARE_FILES, Doorkeeper, Limits
 from app.http.door.protocol import Door
@@ -32,9 +34,15 @@ def serve(settings: Settings) -> None:
         from app.services import discovery
 
         found = discovery.discover(settings)
-        ready = f"Chumoku is ready: {address(listener)}  ({', '.join(found.names)} on {found.device}; Ctrl+C stops it)"
+        models = f"{', '.join(found.names)} on {found.device}"
+        ready = announcement(listener, settings.token, models)
         with suppress(KeyboardInterrupt):  # uvicorn raises it again after an orderly stop
             Announcing(config_of(create_app(settings, found), settings), ready).run(sockets=[listener])
+
+
+def with_token(settings: Settings) -> Settings:
+    """The settings with their token, or with a new one if they have none."""
+    return settings if settings.token else settings.model_copy(update={"token": secrets.token_urlsafe(16)})
 
 
 class Announcing(uvicorn.Server):
@@ -47,7 +55,13 @@ class Announcing(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            print(self.message, flush=True)
+            show(self.message)
+
+
+def show(message: str) -> None:
+    """Print what the terminal can write: an old one has no blocks for a QR code."""
+    encoding = sys.stdout.encoding or "ascii"
+    print(message.encode(encoding, "replace").decode(encoding), flush=True)
 
 
 def config_of(app: FastAPI, settings: Settings) -> uvicorn.Config:
@@ -90,10 +104,3 @@ def listen(host: str, port: int) -> socket.socket:
                 f"chumoku serve --port {other}, or make run PORT={other}"
             ) from None
         raise ValueError(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
-
-
-def address(listener: socket.socket) -> str:
-    """The URL of the server for a browser on this machine."""
-    host, port = listener.getsockname()[:2]
-    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
-    return f"http://{host}:{port}"

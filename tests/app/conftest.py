@@ -42,7 +42,10 @@ def opener(models: Library) -> Open:
     async def opened(settings: Settings) -> AsyncIterator[AsyncClient]:
         app = create_app(settings, models)
         transport = ASGITransport(app=app)
-        async with app.router.lifespan_context(app), AsyncClient(transport=transport, base_url="http://app") as client:
+        async with (
+            app.router.lifespan_context(app),
+            AsyncClient(transport=transport, base_url="http://localhost") as client,
+        ):
             yield client
 
     return opened

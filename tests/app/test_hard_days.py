@@ -84,7 +84,8 @@ OTHERS: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("GET", "/static/%00", {}, 404, "not_found"),
     ("GET", "/static/..%2fapp%2fmain.py", {}, 404, "not_found"),
     ("GET", "/" + "a" * 30_000, {}, 404, "not_found"),
-    ("GET", "/%ff%ed%a0%80", {"headers": {"host": "["}}, 404, "not_found"),
+    ("GET", "/%ff%ed%a0%80", {}, 404, "not_found"),
+    ("GET", "/%ff%ed%a0%80", {"headers": {"host": "["}}, 421, "unknown_host"),
 ]  # fmt: skip
 
 

@@ -144,7 +144,7 @@ async def test_docs_list_every_route_with_its_fields(client: AsyncClient) -> Non
     assert set(openapi["paths"]) == routes
     for path in openapi["paths"]:
         assert (
-            f"http://app{path.replace('{name}', 'stories-gpt').replace('{function}', 'attend')}" in html
+            f"http://localhost{path.replace('{name}', 'stories-gpt').replace('{function}', 'attend')}" in html
         )  # in a command that works unchanged
     for name, schema in openapi["components"]["schemas"].items():
         assert f'id="schema-{name}"' in html

@@ -18,7 +18,10 @@ TEXT = "attention"
 async def client(toy_models: Path) -> AsyncIterator[AsyncClient]:
     app = create_app(Settings(device="cpu", models_dir=(toy_models,), default_model="toy-gated-mean"))
     transport = ASGITransport(app=app)
-    async with app.router.lifespan_context(app), AsyncClient(transport=transport, base_url="http://app") as client:
+    async with (
+        app.router.lifespan_context(app),
+        AsyncClient(transport=transport, base_url="http://localhost") as client,
+    ):
         yield client
 
 

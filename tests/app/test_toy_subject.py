@@ -42,7 +42,7 @@ async def client(tmp_path: Path, source: BigramFolders) -> AsyncIterator[AsyncCl
     app = create_app(settings, discovery.discover(settings))
     async with (
         app.router.lifespan_context(app),
-        AsyncClient(transport=ASGITransport(app=app), base_url="http://app") as client,
+        AsyncClient(transport=ASGITransport(app=app), base_url="http://localhost") as client,
     ):
         yield client
 

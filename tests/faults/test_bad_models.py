@@ -120,7 +120,7 @@ async def test_the_server_starts_lists_and_traces_beside_every_damage(
     app = create_app(lone, found)
     async with (
         app.router.lifespan_context(app),
-        AsyncClient(transport=ASGITransport(app=app), base_url="http://app") as client,
+        AsyncClient(transport=ASGITransport(app=app), base_url="http://localhost") as client,
     ):
         for name in found.names:
             if name != "good":

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPResponse
 from pathlib import Path
+from typing import IO
 
 import httpx
 
@@ -32,6 +33,11 @@ class Victim:
 
     @property
     def url(self) -> str:
+        return self.link.partition("/?")[0]
+
+    @property
+    def link(self) -> str:
+        """The address that it printed, with its token if it has one."""
         line = next(line for line in self.said if "is ready" in line)
         return next(word for word in line.split() if word.startswith("http"))
 
@@ -98,8 +104,10 @@ def waits(*threads: Path) -> float:
 
 
 @contextmanager
-def serving(*args: str, files: int | None = None, **settings: object) -> Iterator[Victim]:
-    """`chumoku serve` on a free port, with these settings, until the block ends."""
+def serving(
+    *args: str, files: int | None = None, log: int | IO[str] = subprocess.DEVNULL, **settings: object
+) -> Iterator[Victim]:
+    """`chumoku serve` on a free port, with these settings, until the block ends. Its stderr goes to `log`."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CHUMOKU_")}
     environment |= {f"CHUMOKU_{name.upper()}": str(value) for name, value in settings.items()}
     environment |= {"CHUMOKU_DEVICE": "cpu", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
@@ -107,16 +115,15 @@ def serving(*args: str, files: int | None = None, **settings: object) -> Iterato
     if files is not None:  # the soft limit is half of the hard one
         limit = f'ulimit -Sn {files // 2} && ulimit -Hn {files} && exec "$@"'
         command = ["sh", "-c", limit, "sh", *command]
-    # stderr goes nowhere: a pipe without a reader is an attack of its own
-    with subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log, text=True) as process:
         victim = Victim(process)
         assert process.stdout is not None
         try:
             for line in process.stdout:
                 victim.said.append(line)
-                if "Ctrl+C" in line:
+                if "Ctrl+C" in line and "--host" not in args:
+                    break
+                if "can use this server" in line:
                     break
             assert process.poll() is None
             yield victim

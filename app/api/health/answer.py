@@ -6,6 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from app.api.answer import ErrorResponse
+
 
 class Health(BaseModel):
     status: str = Field(examples=["ok"])
@@ -24,3 +26,4 @@ METRICS_ANSWER: dict[str, Any] = {
     "description": "The text format of Prometheus.",
     "content": {"text/plain": {"schema": {"type": "string"}}},
 }
+ONLY_LOCAL: dict[str, Any] = {"model": ErrorResponse, "description": "`only_local`: asked from another machine."}

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from app.api.health.answer import METRICS_ANSWER, Health, Readiness
+from app.api.health.answer import METRICS_ANSWER, ONLY_LOCAL, Health, Readiness
 from app.http.deps import LibraryDep, MetricsDep, WorkDep
 
 router = APIRouter(tags=["health"])
@@ -32,7 +32,7 @@ async def readyz(library: LibraryDep, work: WorkDep) -> dict[str, Any]:
     }
 
 
-@router.get("/metrics", response_class=Response, responses={200: METRICS_ANSWER})
+@router.get("/metrics", response_class=Response, responses={200: METRICS_ANSWER, 403: ONLY_LOCAL})
 async def metrics(metrics: MetricsDep) -> Response:
     """Requests, model work, queue, streams and tokens as numbers, for Prometheus. No text and no names."""
     return Response(metrics.page(), media_type=CONTENT_TYPE_LATEST)

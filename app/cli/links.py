@@ -1,0 +1,67 @@
+"""Where the server can be opened: the links that it prints when it is ready."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from io import StringIO
+
+ANYWHERE = {"0.0.0.0", "::"}
+ELSEWHERE = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
+"""Addresses kept for documentation: a route to them says which address of ours the network sees. Nothing is sent."""
+
+
+def announcement(listener: socket.socket, token: str | None, models: str) -> str:
+    """What is printed when the server answers: its link and, if others can reach it, theirs, with a QR code."""
+    query = f"/?token={token}" if token else ""
+    lines = [f"Chumoku is ready: {address(listener)}{query}  ({models}; Ctrl+C stops it)"]
+    if is_open(listener):
+        link = class_link(listener) + query
+        lines += ["", f"For a class: {link}", "", code_of(link), warning(token)]
+    return "\n".join(lines)
+
+
+def warning(token: str | None) -> str:
+    if token:
+        return "Everybody on the network who has this link can use this server."
+    return "Everybody on the network can use this server. With --token, only those who have the link can."
+
+
+def is_open(listener: socket.socket) -> bool:
+    """Whether other machines can reach this socket."""
+    return not ipaddress.ip_address(listener.getsockname()[0].partition("%")[0]).is_loopback
+
+
+def address(listener: socket.socket) -> str:
+    """The URL of the server for a browser on this machine."""
+    host, port = listener.getsockname()[:2]
+    return url({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port)
+
+
+def class_link(listener: socket.socket) -> str:
+    """The URL of the server for a browser on another machine of the network."""
+    host, port = listener.getsockname()[:2]
+    return url(network_address(listener.family) if host in ANYWHERE else host, port)
+
+
+def network_address(family: int) -> str:
+    """This machine's address on its network, or its name with .local if it has none."""
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((ELSEWHERE[socket.AddressFamily(family)], 9))
+            return str(probe.getsockname()[0])
+        except OSError:
+            return f"{socket.gethostname().partition('.')[0]}.local"
+
+
+def url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def code_of(link: str) -> str:
+    """A QR code for a terminal, light on dark: each line has two rows of it."""
+    import segno
+
+    drawn = StringIO()
+    segno.make(link, micro=False).terminal(out=drawn, compact=True, border=2)
+    return drawn.getvalue()

@@ -1,0 +1,102 @@
+"""Who may use the server: everybody who reaches it, or those who have its token."""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+from hmac import compare_digest
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.errors import AppError
+from app.http.handlers import respond
+from app.http.pages import page
+
+MONTH = 30 * 24 * 3600
+OPEN = ("/healthz", "/static/")
+"""What needs no token: whether the process is up, and our own files."""
+
+
+class Access:
+    """Asks for `token`, if there is one, and shows /metrics only to this machine or with the token.
+
+    The token comes in the link, as a cookie, or as `Authorization: Bearer <token>`. A page that is opened by the link
+    gets the cookie, and an address without the token.
+    """
+
+    def __init__(self, app: ASGIApp, token: str | None) -> None:
+        self.app, self.token = app, token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = self.app if scope["type"] != "http" else self.answer_to(Request(scope)) or self.app
+        await answer(scope, receive, send)
+
+    def answer_to(self, request: Request) -> Response | None:
+        """What is answered instead of the app, or None."""
+        path, token = request.url.path, self.token
+        if path == "/metrics" and is_loopback(request):
+            return None
+        if path == "/metrics" and token is None:
+            return respond(request.scope, only_local())
+        if token is None or path.startswith(OPEN):
+            return None
+        if is_same(request.query_params.get("token", ""), token):
+            return welcome(request, token) if wants_page(request) else None
+        if is_same(request.cookies.get(cookie_name(token), ""), token) or is_same(bearer(request), token):
+            return None
+        refusal = respond(request.scope, no_token(), {"WWW-Authenticate": "Bearer"})
+        return page(request, "token.html", {}, status=401) if wants_page(request) else refusal
+
+
+def is_same(given: str, token: str) -> bool:
+    """Compares in constant time."""
+    return compare_digest(given.encode(), token.encode())
+
+
+def bearer(request: Request) -> str:
+    """The token of `Authorization: Bearer …`, or of `Authorization: token …` as Jupyter has it."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() in ("bearer", "token") else ""
+
+
+def cookie_name(token: str) -> str:
+    """Cookies do not know ports: servers with different tokens on one machine need different names."""
+    return f"chumoku-{hashlib.sha256(token.encode()).hexdigest()[:8]}"
+
+
+def wants_page(request: Request) -> bool:
+    return request.method in ("GET", "HEAD") and "text/html" in request.headers.get("accept", "")
+
+
+def welcome(request: Request, token: str) -> Response:
+    """To the same address without the token, with the cookie: the token stays out of history and of copied links."""
+    query = [(name, value) for name, value in parse_qsl(request.url.query, keep_blank_values=True) if name != "token"]
+    response = RedirectResponse("/" + request.url.path.lstrip("/") + ("?" + urlencode(query) if query else ""), 303)
+    response.set_cookie(cookie_name(token), token, max_age=MONTH, httponly=True, samesite="lax")
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def is_loopback(request: Request) -> bool:
+    """Whether the client is this machine. Behind a proxy on this machine, uvicorn puts the proxy's client here."""
+    try:
+        address = ipaddress.ip_address(request.client.host if request.client else "")
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback
+
+
+def no_token() -> AppError:
+    message = "This server asks for its token."
+    hint = "Open the link that it printed, or send the header Authorization: Bearer <token>."
+    return AppError("no_token", message, hint, status=401)
+
+
+def only_local() -> AppError:
+    message = "/metrics can be read only on the server's own machine."
+    hint = "Read it there, or start the server with --token and send the token."
+    return AppError("only_local", message, hint, status=403)
