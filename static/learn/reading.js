@@ -33,7 +33,8 @@ const card = lazy(() => import("./glossary/card.js"));
 
 /** Adds the notes of parts that are not panels, and the glossary's card. @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
 export function createReading(context) {
-  const { root, side } = context.frame;
+  const { frame } = context;
+  const { root, side } = frame;
   let asked = false;
   setReading(root, readingIsOn());
   const titled = Object.entries({ heads: side.headsTitle, masks: side.masksTitle }).map(([id, title]) => {
@@ -44,10 +45,20 @@ export function createReading(context) {
   return (trace, state) => {
     if (!trace) return;
     titled.forEach((note) => note.show(trace.model));
-    if (asked || root.dataset.state !== "ready" || !atLeast(state, "understand")) return;
+    markCaption();
+    // Look's only text with words of the glossary is the caption of a card.
+    if (asked || root.dataset.state !== "ready" || !(atLeast(state, "understand") || captioned())) return;
     asked = true;
-    bringWords(context);
+    bringWords(context).then(markCaption);
   };
+
+  function captioned() {
+    return frame.caption?.checkVisibility() ?? false;
+  }
+
+  function markCaption() {
+    if (frame.caption && captioned()) replaceMarked(frame.caption, frame.caption.textContent ?? "");
+  }
 }
 
 /** Without the words, or the code for them, the texts stay as they are. @param {import("../page.js").Context} context */
@@ -69,8 +80,18 @@ const withCard = new WeakSet();
 function setMarked(root, text) {
   if (root.dataset.text === text) return;
   const looks = /** @type {HTMLElement|null} */ (root.closest(".page"))?.dataset.level === "look";
-  const nodes = looks ? [text] : (glossary.code?.mark(text) ?? [text]);
-  if (nodes.length === 1) return setText(root, text);
+  if (looks) return setText(root, text);
+  replaceMarked(root, text);
+}
+
+/** @param {HTMLElement} root @param {string} text */
+function replaceMarked(root, text) {
+  if (root.dataset.text === text) return;
+  const nodes = glossary.code?.mark(text) ?? [text];
+  if (nodes.length === 1) {
+    delete root.dataset.text;
+    return setText(root, text);
+  }
   root.dataset.text = text;
   replace(root, nodes);
 }

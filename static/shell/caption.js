@@ -47,6 +47,7 @@ export function createCaption({ actions, examples, models, frame, declared }) {
   before.tabIndex = -1;
   close.tabIndex = -1;
   frame.panels.fold.before(element);
+  frame.caption = words;
 
   /** @param {KeyboardEvent} event */
   function keydown(event) {

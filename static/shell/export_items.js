@@ -10,8 +10,8 @@ import { h, setText } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { copy } from "./share.js";
 
-/** The files that can be saved now, in sections. */
-export function sectionsOf([trace, state, error], { run, views, address, station, home }) {
+/** The files that can be saved now, in sections. `alone`: the river is all that is shown, so it is "this picture". */
+export function sectionsOf([trace, state, error], { run, views, address, station, home, alone }) {
   if (!trace || error) return [h("p", { class: "dim" }, t(error ? "export.after_error" : "export.nothing"))];
   const view = views.find(({ id }) => id === state.view) ?? views[0];
   const pictures = station ? picturesIn(station) : [];
@@ -24,13 +24,14 @@ export function sectionsOf([trace, state, error], { run, views, address, station
   const none = !pictures.length && view.id !== "tokens";
   return [
     river &&
-      section("river.title", null, [
+      section(alone ? "export.picture" : "river.title", null, [
         [item("river-png", save.riverPng, "png"), item("river-svg", save.riverSvg, "svg")],
       ]),
-    section("export.picture", none && t("export.no_picture"), [
-      [item("png", save.png), item("svg", save.svg), item("html", save.html)].filter(() => !none),
-      tables,
-    ]),
+    !(alone && river) &&
+      section("export.picture", none && t("export.no_picture"), [
+        [item("png", save.png), item("svg", save.svg), item("html", save.html)].filter(() => !none),
+        tables,
+      ]),
     trace.attentions.some(overviewOf) &&
       section("export.heads", null, [
         [item("heads-png", save.headsPng, "png"), item("heads-svg", save.headsSvg, "svg")],
@@ -92,5 +93,7 @@ function traceItems(item, save, { attention, layer, head }) {
 }
 
 /** Whether what is open can be saved as a picture by now. */
-export const isDrawn = (state, station) =>
-  state?.view === "tokens" || (station !== undefined && picturesIn(station).length > 0);
+export const isDrawn = (state, { station, home, alone }) =>
+  alone
+    ? drawingIn(home) !== null
+    : state?.view === "tokens" || (station !== undefined && picturesIn(station).length > 0);

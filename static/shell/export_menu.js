@@ -48,10 +48,10 @@ export function createExport(root, { chooseFile, views, address, status, openSta
 
   /** The items of the menu; looks again for a picture that is still being drawn. @param {number} looks */
   function list(looks) {
-    const station = openStation();
+    const places = { station: openStation(), home: frame.panels.river, alone: frame.body.hidden };
     const { sectionsOf, isDrawn } = /** @type {typeof import("./export_items.js")} */ (making.code);
-    replace(items, ...sectionsOf(shown, { run, views, address, station, home: frame.panels.river }));
-    if (!isDrawn(shown[1], station) && looks > 0)
+    replace(items, ...sectionsOf(shown, { run, views, address, ...places }));
+    if (!isDrawn(shown[1], places) && looks > 0)
       setTimeout(() => panel.hidden || items.contains(document.activeElement) || list(looks - 1), LOOK_MS);
   }
 

@@ -43,7 +43,10 @@ export function createFileMode(store, sources) {
   /** @type {Partial<import("../state/store.js").State>} what was shown live */
   let before = {};
 
-  return {
+  const files = {
+    /** What an open lesson covers; learn/lesson/control.js says. @returns {Partial<import("../state/store.js").State>} */
+    outsideLesson: () => ({}),
+
     /** @param {File} file @throws {FileError} and then nothing has changed */
     async open(file) {
       if (file.size > LARGEST) throw new FileError("too_large", { limit: LARGEST / 1e6 });
@@ -53,7 +56,7 @@ export function createFileMode(store, sources) {
       if (name !== null) await sources.load(name).catch(() => {}); // reading it then reports what is missing
       const { key, meta, model } = await sources.open(buffer, file.name);
       const state = store.get();
-      if (state.file === null) before = { ...state, ...NO_LESSON };
+      if (state.file === null) before = { ...state, ...files.outsideLesson(), ...NO_LESSON };
       store.set({
         ...{
           text: "",
@@ -90,6 +93,7 @@ export function createFileMode(store, sources) {
       return Object.fromEntries(Object.entries(patch).filter(([name]) => VIEWING.includes(name)));
     },
   };
+  return files;
 }
 
 /** The switches as saved in the file. */

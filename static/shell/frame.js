@@ -19,7 +19,16 @@ export function buildFrame(root, { panels, owner }) {
   const { byId, at } = placed(panels, panelElement);
   const side = buildSide(at.side);
   const files = h("section", { class: "files", "aria-label": t("open.title") });
-  const welcome = h("section", { class: "welcome", role: "main", "aria-label": t("welcome.label"), hidden: true });
+  const welcome = h("section", {
+    ...{
+      class: "welcome",
+      id: newId("welcome"),
+      role: "main",
+      tabindex: -1,
+      "aria-label": t("welcome.label"),
+      hidden: true,
+    },
+  });
   const offer = h("div", { class: "tour-offer", dataset: { testid: "tour-offer" } });
   const ribbon = h("nav", { class: "ribbon", "aria-label": t("ribbon.label") });
   const opened = h("section", {
@@ -34,5 +43,6 @@ export function buildFrame(root, { panels, owner }) {
   const main = h("main", { id: newId("main"), tabindex: -1 }, at.home, ribbon, at.top, body);
   replace(root, skip, header.element, files, sentence.element, welcome, main, foot, help);
   const parts = { root, skip, header, files, sentence, welcome, offer, main, ribbon, body, right, foot, opened, side };
-  return { ...parts, panels: byId, help };
+  const caption = /** @type {HTMLElement|null} */ (null); // the words over the picture: shell/caption.js
+  return { ...parts, panels: byId, help, caption };
 }

@@ -1,6 +1,7 @@
 /** Look · Understand · Everything: how much of the page is shown. One tab stop; the arrow keys choose, as in any radio group. */
 
 import { can } from "../model/description.js";
+import { isEmpty } from "../model/selection.js";
 import { atLeast, LEVELS } from "../state/levels.js";
 import { h, update } from "../ui/dom.js";
 import { followLevel } from "../ui/fold.js";
@@ -55,7 +56,7 @@ export function createLevels({ actions, modelOf, frame }) {
     // A model without a river is looked at through its heads and the open station.
     frame.body.hidden = looks && can(modelOf(state), "route");
     frame.root.classList.toggle("river-only", frame.body.hidden); // whose rows are the tokens
-    update(frame.skip, { href: `#${subjectOf(frame).id}` });
+    update(frame.skip, { href: `#${(isEmpty(state) ? frame.welcome : subjectOf(frame)).id}` });
     frame.side.masksFold.hidden = looks;
     followLevel(frame.side.masksFold, state);
     // Candidates belong beside the picture; where the whole arithmetic is open, below it.

@@ -430,6 +430,13 @@ def test_an_opened_file_shows_what_the_server_shows(page: "Page", file: Path) ->
     assert page.get_by_test_id("file-banner").is_hidden()
     assert page.get_by_test_id("sentence").input_value() == "Another sentence"
     assert page.get_by_test_id("sentence").is_editable()
+    # A file that is opened in a lesson leads back to what the lesson covered.
+    page.get_by_test_id("lessons-button").click()
+    page.locator('[data-testid="lesson-item"][data-lesson="attention"]').click()
+    page.wait_for_function("() => (document.body.dataset.traced ?? '').includes('Tom lost')")
+    open_file(page, file)
+    page.get_by_test_id("back-to-live").click()
+    page.wait_for_function("() => JSON.parse(document.body.dataset.traced).text === 'Another sentence'")
 
 
 def test_a_file_of_version_1_shows_the_same(page: "Page", file: Path, tmp_path: Path) -> None:

@@ -120,6 +120,11 @@ def test_a_matrix_of_twelve_tokens_is_whole_on_a_laptop(open_page: "Callable[...
       return picturesIn(document.querySelector('[data-panel=opened]'))[0].size.cell.h;
     }""")
     assert cell >= 13  # its number can be read
+    opened(page, "understand", text=TWELVE, lang=lang, **{"attention.as": "lines"})
+    for name in ("lines", "lines-readout"):
+        box = page.locator(f'[data-panel="opened"] [data-testid="{name}"]').first.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= LAPTOP["height"], name
 
 
 def test_a_picture_fills_the_screen_and_escape_leaves(open_page: "Callable[..., Page]") -> None:
@@ -153,6 +158,13 @@ def test_the_level_is_chosen_by_keyboard_remembered_and_in_the_link(open_page: "
     page = open_page(viewport=LAPTOP)
     opened(page, "look")
     assert page.evaluate(SKIPPED_TO) == ["main", True]
+    page.get_by_test_id("more").click()
+    page.get_by_test_id("export").click()
+    expect(page.locator(".export-items section").first).to_contain_text("This picture")
+    expect(page.get_by_test_id("export-river-png")).to_be_visible()
+    expect(page.get_by_test_id("export-panel")).not_to_contain_text("not drawn yet")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
     page.get_by_test_id("level-look").focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_function("() => location.search.includes('level=understand')")
@@ -160,8 +172,17 @@ def test_the_level_is_chosen_by_keyboard_remembered_and_in_the_link(open_page: "
     drawn(page)
     assert page.evaluate(SKIPPED_TO) == ["opened", True]
     assert page.get_by_test_id("river").is_hidden()
+    # The station has the candidates: they are not beside it, too.
+    candidates = page.locator("[data-panel=next_token]")
+    expect(candidates).to_be_visible()
+    page.locator('[data-testid="station"][data-view="prediction"]').click()
+    expect(candidates).to_be_hidden()
+    page.locator('[data-testid="station"][data-view="attention"]').click()
+    expect(candidates).to_be_visible()
     # Back on the page without a sentence, whose link says no level.
     type(page).goto(page, "/")
+    page.wait_for_selector('body[data-state="empty"]')
+    assert page.evaluate(SKIPPED_TO)[1]
     page.get_by_test_id("level-everything").click()
     page.go_back()
     page.wait_for_selector('body[data-level="understand"][data-state="empty"]')

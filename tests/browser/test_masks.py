@@ -331,7 +331,9 @@ def test_the_mask_is_a_picture_of_its_reasons(page: "Page", model: checkpoint.Ch
     page.get_by_test_id("attention-step").press("ArrowRight")
     page.wait_for_selector("[data-matrix=weights]")
     drawn(page)
-    assert "e^−∞ = 0" in page.get_by_test_id("attention-says").inner_text()
+    says = page.get_by_test_id("attention-says")
+    assert says.locator("math").text_content() == "e−∞"  # set as a formula
+    assert "= 0, so a forbidden key gets no weight" in says.inner_text()
     assert cells(page, "weights")[:2] == [[None] * (len(ids) + 2)] * 2
     assert "zeros" in page.get_by_test_id("blind").inner_text()
 

@@ -673,6 +673,16 @@ def test_a_card_stays_as_a_caption_with_the_ones_beside_it(page: "Page") -> None
     page.get_by_test_id("caption-after").click()
     expect(page.get_by_test_id("sentence")).to_have_value("The little bird had a broken wing. Lily helped the little")
     expect(caption).to_contain_text("Who does Lily help?")
+    for _ in range(3):
+        page.get_by_test_id("caption-after").click()
+    expect(caption).to_contain_text("induction heads")
+    page.get_by_test_id("level-look").click()
+    caption.locator("[data-word=head]").click()  # the glossary's
+    expect(page.locator(".word-card")).to_contain_text("One attention with W_Q")
+    page.keyboard.press("Escape")
+    page.get_by_test_id("level-everything").click()
+    for _ in range(3):
+        page.get_by_test_id("caption-before").click()
     page.keyboard.press("ArrowLeft")
     expect(caption).to_contain_text("Why “ball”?")
     expect(page.get_by_test_id("caption-after")).to_be_visible()

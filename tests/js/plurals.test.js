@@ -3,9 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tokenName } from "../../static/model/labels.js";
+import { errorText } from "../../static/ui/error_text.js";
 import { loadCatalogue, phrase, t } from "../../static/ui/i18n.js";
 
-const words = { tokens: "{n} tokens", "tokens.one": "1 token", keys: "{n} keys" };
+const words = {
+  ...{ tokens: "{n} tokens", "tokens.one": "1 token", keys: "{n} keys" },
+  ...{ "error.away": "Retrying in {seconds} s.", "error.away.once": "Try again.", "error.long": "At most {limit}." },
+};
 Object.assign(globalThis, {
   document: { documentElement: { lang: "en" } },
   Node: class {},
@@ -19,6 +23,12 @@ test("one is one, as a number and as the page writes it", () => {
   assert.equal(phrase("tokens", { n: 1 }).join(""), "1 token");
   assert.equal(t("tokens", { n: 11 }), "11 tokens");
   assert.equal(t("keys", { n: 1 }), "1 keys", "where the catalogue has no string of its own");
+});
+
+test("an error that nobody retries promises no retry", () => {
+  assert.equal(errorText({ code: "away", message: "" }), "Try again.");
+  assert.equal(errorText({ code: "long", limit: 7, message: "" }), "At most 7.");
+  assert.equal(errorText({ code: "else", message: "Gone.", hint: "Reload." }), "Gone. Reload.");
 });
 
 for (const [text, name] of [

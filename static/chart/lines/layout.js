@@ -2,8 +2,13 @@
 
 import { shortLabel } from "../../model/labels.js";
 
-const GAP = 8;
-const PAD = 7;
+/** Between two tokens, and within one on both sides: as there is room, or tight. */
+const SPACES = [
+  { gap: 8, pad: 7 },
+  { gap: 3, pad: 3 },
+];
+/** From one row of tokens to the other. */
+const [NEAREST, FARTHEST] = [110, 340];
 const EDGE = 8;
 const BOX = 26;
 const TITLE = 20;
@@ -19,18 +24,18 @@ const BESIDE = 3;
  */
 
 /**
- * Both rows, each as wide as its words; the shorter one is centred on the other.
+ * Both rows, each as wide as its words; the shorter one is centred on the other. All of it is as high as one of `heights`.
  * @param {{above: string[], below: string[], spelled: boolean}} labels  spelled: with room for the characters of groups
- * @param {number} room  width of the page's column
+ * @param {{width: number, heights: number[]}} room  of the page's column; the heights that it may have, the best first
  * @param {{measure: (text: string) => number, type: number}} font @returns {Layout}
  */
 export function layoutOf({ above, below, spelled }, room, { measure, type }) {
-  const widths = [above, below].map((row) => row.map((label) => Math.max(BOX, measure(shortLabel(label)) + 2 * PAD)));
-  const needed = widths.map((row) => row.reduce((sum, width) => sum + width + GAP, -GAP));
-  const width = Math.max(room, Math.max(...needed) + 2 * EDGE);
+  const all = SPACES.map((space) => rowsOf([above, below], space, measure));
+  const { widths, needed, gap } = all.find(({ needed }) => Math.max(...needed) + 2 * EDGE <= room.width) ?? all[0];
+  const width = Math.max(room.width, Math.max(...needed) + 2 * EDGE);
   const box = BOX * type;
-  const between = Math.round(Math.min(340, Math.max(170, width * 0.34)));
   const margin = (TITLE + (spelled ? SPELLED : 0)) * type;
+  const between = betweenFor(width, room.heights, 2 * (margin + box + 5));
   const [top, bottom] = [margin + box + 5, margin + box + 5 + between];
   const place = (labels, i, y) => {
     // A row with spare width spreads, so that lines do not overlap.
@@ -39,7 +44,7 @@ export function layoutOf({ above, below, spelled }, room, { measure, type }) {
     return labels.map((label, index) => {
       const own = widths[i][index];
       const middle = x + own / 2;
-      x += own + GAP + spread;
+      x += own + gap + spread;
       return { x: middle, y, width: own, label: shortLabel(label), index };
     });
   };
@@ -53,6 +58,19 @@ export function layoutOf({ above, below, spelled }, room, { measure, type }) {
     box,
     type,
   };
+}
+
+/** @param {string[][]} rows @param {{gap: number, pad: number}} space @param {(text: string) => number} measure */
+function rowsOf(rows, { gap, pad }, measure) {
+  const widths = rows.map((row) => row.map((label) => Math.max(BOX, measure(shortLabel(label)) + 2 * pad)));
+  return { gap, widths, needed: widths.map((row) => row.reduce((sum, width) => sum + width + gap, -gap)) };
+}
+
+/** How far apart the rows are: as their width suggests, within the first height that is enough. @param {number} width @param {number[]} heights @param {number} rest  what else is in them */
+function betweenFor(width, heights, rest) {
+  const wish = Math.min(FARTHEST, Math.max(170, width * 0.34));
+  const left = heights.map((height) => height - rest).find((room) => room >= NEAREST) ?? wish;
+  return Math.round(Math.min(wish, left));
 }
 
 /**

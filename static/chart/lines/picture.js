@@ -5,6 +5,7 @@
 
 import { h, keepingFocus, perRoot, replace, svg, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { heightsFor } from "../heights.js";
 import { announce } from "../pictures.js";
 import { drawTable } from "../table.js";
 import { typeScale, widthOf } from "../type.js";
@@ -12,6 +13,9 @@ import { linesOf } from "./data.js";
 import { bringIntoSight, followTokens, keepTitles } from "./input.js";
 import { layoutOf } from "./layout.js";
 import { groupFrames, linePaths, rowTitle, tokenRow } from "./svg.js";
+
+/** The height of the line that says what is left out, in pixels. */
+const NOTE = 26;
 
 /**
  * @typedef {Object} Row
@@ -72,7 +76,11 @@ function paint(parts) {
   const font = { type: typeScale(), measure: (text) => widthOf(text, 13 * typeScale()) };
   const [above, below] = picture.above === "q" ? [picture.q, picture.k] : [picture.k, picture.q];
   const spelled = [above, below].some(({ groups }) => groups.length > 0);
-  const layout = layoutOf({ above: above.labels, below: below.labels, spelled }, parts.width, font);
+  const layout = layoutOf(
+    { above: above.labels, below: below.labels, spelled },
+    { width: parts.width, heights: heightsFor(box).map((height) => height - NOTE) },
+    font,
+  );
   parts.layout = layout;
   keepingFocus(root, () => {
     const scrolled = box.scrollLeft;

@@ -5,6 +5,7 @@
 
 import { h, newId, perRoot, svg, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { heightsFor } from "../heights.js";
 import { announce } from "../pictures.js";
 import { drawTable } from "../table.js";
 import { typeScale } from "../type.js";
@@ -124,7 +125,7 @@ function paint(parts) {
   parts.drawn = matrix;
   const view = parts.view ?? wholeOf(matrix.shape);
   const touch = matchMedia("(hover: none)").matches;
-  const heights = matrix.square ? heightsFor(parts) : [];
+  const heights = matrix.square ? heightsFor(parts.frame) : [];
   const size = measure(matrix, { width, heights, view, touch, type: typeScale(), dpr: devicePixelRatio });
   parts.size = size;
   drawSheet(sheet, matrix, size);
@@ -133,21 +134,6 @@ function paint(parts) {
   update(plot, { style: { height: `${size.height}px` } });
   showShapes(overlay, overlayShapes(matrix, size));
   showTip(parts.tip, parts.hovered, parts); // at the cells' new places
-}
-
-/** Below it: the readout and the panel's edge. */
-const BELOW = 52;
-
-/**
- * The heights that the picture may have: what is left of the window under it before anyone scrolls, and what is left
- * with its panel at the top.
- * @param {Parts} parts
- */
-function heightsFor({ frame }) {
-  const { top } = frame.getBoundingClientRect();
-  const panel = frame.closest(".panel");
-  const inPanel = panel ? top - panel.getBoundingClientRect().top + panel.scrollTop : 0;
-  return [innerHeight - (top + scrollY) - BELOW, innerHeight - inPanel - BELOW];
 }
 
 function lookAt(parts, view) {

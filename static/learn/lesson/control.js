@@ -31,12 +31,20 @@ export function createLessons(context) {
     return { ...DEFAULTS, model, text, theme, type, lang, level: levelFrom(remembered("level")) };
   };
 
+  /** What the reader comes back to. */
+  function outside() {
+    const { theme, type, lang, file, ...was } = before ?? asShown();
+    return was;
+  }
+
   function leave() {
-    const { theme, type, lang, file, own, ...was } = before ?? asShown();
+    const { own, ...was } = outside();
     actions.set({ ...was, own: freshOwn(declared, own), lesson: null, lessonStep: 1 });
     before = null;
     menu.focus();
   }
+
+  context.files.outsideLesson = () => (actions.get().lesson === null ? {} : outside());
 
   /** @param {import("../../state/store.js").State} state */
   async function follow(state) {

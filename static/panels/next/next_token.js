@@ -5,11 +5,14 @@
 
 import { lazily } from "../../data/lazily.js";
 import { predictsTokens } from "../../model/description.js";
+import { atLeast } from "../../state/levels.js";
 
 export default {
   id: "next_token",
   frame: { place: "foot", className: "panel next", title: "next.title" },
   has: predictsTokens,
+  // The station has the same bars, and more of them.
+  shown: (state) => state.view !== "prediction" || atLeast(state, "everything") || state.lesson !== null,
   needs: ["prediction"],
   ...lazily(() => import("./draw.js")),
 };

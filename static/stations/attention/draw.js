@@ -6,6 +6,7 @@ import { atLeast } from "../../state/levels.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { headChip } from "../../ui/head_chip.js";
 import { headTitle } from "../../ui/head_names.js";
+import { setFormulas } from "../../ui/with_formulas.js";
 import { drawSquare } from "../query_key.js";
 import { buildForms } from "./forms.js";
 import { resultOf } from "./formulas.js";
@@ -52,7 +53,7 @@ export function draw(root, trace, state, actions) {
   setText(parts.title, headTitle(trace.model, state));
   drawStepper(parts.stepper, attention, state, actions);
   replace(parts.formula, resultOf(step, attention));
-  setText(parts.says, saysOf(step, attention, detail));
+  setFormulas(parts.says, saysOf(step, attention, detail));
   const blind = detail.mask && ["masked", "weights"].includes(step) ? blindRows(detail.mask) : [];
   parts.note.hidden = blind.length === 0;
   setText(parts.note, blind.length ? nothingWords(blind) : "");

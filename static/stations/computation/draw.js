@@ -8,6 +8,7 @@ import { headTitle } from "../../ui/head_names.js";
 import { t } from "../../ui/i18n.js";
 import { segment } from "../../ui/segment.js";
 import { drawSources } from "../../ui/source.js";
+import { setFormulas } from "../../ui/with_formulas.js";
 import { drawBoard } from "./board.js";
 import { followed } from "./choice.js";
 import { contextOf } from "./context.js";
@@ -99,7 +100,7 @@ function drawHeading(parts, context) {
   replace(parts.formula, name, h("span", { class: "formulas" }, kindOf(step).formula(step, context)));
   drawSources(parts.source, sourcesOf(step));
   const crossed = step.group === "cross_attn" && ["q", "k", "v"].includes(step.kind);
-  setText(
+  setFormulas(
     parts.about,
     [aboutStep(step.kind), crossed && t(`computation.about.cross_${step.kind}`), kindOf(step).note?.(step)]
       .filter(Boolean)

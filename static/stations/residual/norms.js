@@ -9,6 +9,7 @@ import { h, keepingFocus, replace } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { scrolling, tableHead } from "../../ui/table.js";
+import { withFormulas } from "../../ui/with_formulas.js";
 import { drawFolded, nameOfPart } from "../activation_parts.js";
 import { labelsOf } from "../query_key.js";
 
@@ -22,7 +23,7 @@ export function drawNorms(place, trace, { stack, stream, query, layer }, actions
   const rows = stream.norms.map((one) => rowOf(one, placeIn(trace.model, stack, one), { query, layer }, actions));
   const table = h("table", { class: "token-table norms", dataset: { testid: "norms" } }, head, h("tbody", null, rows));
   keepingFocus(place.place, () => drawFolded(place.place, scrolling(t("residual.norms_label"), table)));
-  replace(place.said, t("residual.norms_said", { root: significant(Math.sqrt(trace.model.d_model), 4) }));
+  replace(place.said, withFormulas(t("residual.norms_said", { root: significant(Math.sqrt(trace.model.d_model), 4) })));
 }
 
 /** The name of one of the stack's LayerNorms: its layer and its sublayer. */

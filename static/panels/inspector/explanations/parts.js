@@ -4,6 +4,7 @@ import { tokenLabel } from "../../../model/labels.js";
 import { atLeast } from "../../../state/levels.js";
 import { h, perRoot, replace } from "../../../ui/dom.js";
 import { phrase, t } from "../../../ui/i18n.js";
+import { withFormulas } from "../../../ui/with_formulas.js";
 
 /**
  * The fixed parts of an explanation: steps keep their elements, so that bars keep their place under the pointer.
@@ -49,7 +50,14 @@ export function drawSays(parts, { level }, words) {
 export function drawFigures(parts, rows) {
   replace(
     parts.figures,
-    rows.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", { class: "mono" }, value))),
+    rows.map(([name, value]) =>
+      h(
+        "div",
+        null,
+        h("dt", null, typeof name === "string" ? withFormulas(name) : name),
+        h("dd", { class: "mono" }, value),
+      ),
+    ),
   );
 }
 
@@ -57,7 +65,7 @@ export function drawFigures(parts, rows) {
 export function drawLine(step, key, vars, ...more) {
   replace(
     step.line,
-    phrase(key, vars),
+    withFormulas(phrase(key, vars)),
     more.map((one) => [" ", one]),
   );
 }

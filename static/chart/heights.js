@@ -1,0 +1,16 @@
+/** How high a picture may be, so that it is whole in its window. */
+
+/** Below it: the readout and the panel's edge. */
+const BELOW = 52;
+
+/**
+ * The heights that a picture may have, the best first: what is left of the window under it before anyone scrolls, and
+ * what is left with its panel at the top.
+ * @param {Element} frame  its place
+ */
+export function heightsFor(frame) {
+  const { top } = frame.getBoundingClientRect();
+  const panel = frame.closest(".panel");
+  const inPanel = panel ? top - panel.getBoundingClientRect().top + panel.scrollTop : 0;
+  return [innerHeight - (top + scrollY) - BELOW, innerHeight - inPanel - BELOW];
+}
