@@ -4,7 +4,7 @@ import * as api from "./data/api.js";
 import { createModels } from "./data/models.js";
 import { retrying } from "./data/retry.js";
 import { DECLARED, mount } from "./page.js";
-import { mirrorUrl } from "./shell/address.js";
+import { addressNow, mirrorUrl } from "./shell/address.js";
 import { fitted, initialState } from "./shell/start.js";
 import { createStatus } from "./shell/status.js";
 import { onSystemTheme } from "./shell/theme.js";
@@ -24,6 +24,7 @@ async function start() {
   // The language in a link is remembered, because the first change removes it from the address.
   if (new URLSearchParams(location.search).has("lang")) remember("lang", language());
 
+  const lost = addressNow() === null;
   const { state, replaced } = initialState(models, examples, DECLARED);
   const model = await models.load(state.model ?? models.first, waiting.waiting);
   const store = createStore(state);
@@ -31,6 +32,9 @@ async function start() {
   const early = document.activeElement === field ? field.value : null;
   const page = mount(root, store, { models, examples, address: mirrorUrl(store, DECLARED), early });
   if (replaced) page.status.notice(replacedText(replaced, state.model ?? "", models.problems));
+  const sayLost = () => page.status.notice(t("error.lost_text"));
+  if (lost) sayLost();
+  addEventListener("popstate", () => addressNow() === null && sayLost());
   onSystemTheme(page.redraw); // the same pictures in other colours
   await page.drawn;
 }

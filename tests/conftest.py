@@ -307,10 +307,13 @@ def folded(url: str) -> str:
     """An address of the app at the level *everything* with the river folded, unless it names one of both: a test of
     something else need not measure 64 cuts for each sentence. Tests of the river, of the layout and of accessibility
     say `river.shown=on`, tests of the levels `level=…`."""
+    url, _, text = url.partition("#")
     path, _, query = url.partition("?")
     is_app = path in ("/", "") or re.fullmatch(r"http://[^/]+/", path)
     says = "river.shown" in query or "level=" in query
-    return f"{path}?{query}{'&' if query else ''}level=everything&river.shown=off" if is_app and not says else url
+    if is_app and not says:
+        url = f"{path}?{query}{'&' if query else ''}level=everything&river.shown=off"
+    return f"{url}#{text}" if text else url
 
 
 def load(page: "Page") -> None:

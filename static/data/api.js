@@ -1,5 +1,6 @@
 /** The server's routes as functions. No DOM, no cache, no retry: a failure is an `ApiError`. */
 
+import { answered } from "./deadline.js";
 import { decode } from "./wire.js";
 
 /** The server's error, or `code: "unreachable"` when there is no answer. */
@@ -21,30 +22,31 @@ export class ApiError extends Error {
 }
 
 /** @returns {Promise<{default: string, models: any[]}>} */
-export const models = async (options = {}) => (await send("GET", "/api/models", undefined, options)).json();
+export const models = (options = {}) => read("json", send("GET", "/api/models", undefined, options), options);
 
 /** The full entry of one model. @param {string} name @returns {Promise<any>} */
-export const model = async (name, options = {}) =>
-  (await send("GET", `/api/models/${encodeURIComponent(name)}`, undefined, options)).json();
+export const model = (name, options = {}) =>
+  read("json", send("GET", `/api/models/${encodeURIComponent(name)}`, undefined, options), options);
 
 /** @param {{model?: string, text: string}} request */
-export const tokenize = async (request, options = {}) => (await send("POST", "/api/tokenize", request, options)).json();
+export const tokenize = (request, options = {}) =>
+  read("json", send("POST", "/api/tokenize", request, options), options);
 
 /** @param {object} request @returns {Promise<import("./wire.js").Decoded>} */
 export const trace = async (request, options = {}) =>
-  decode(await (await send("POST", "/api/trace", request, options)).arrayBuffer());
+  decode(await read("arrayBuffer", send("POST", "/api/trace", request, options), options));
 
 /** The answer's bytes, as a file to save. @param {object} request @returns {Promise<Blob>} */
-export const download = async (request, options = {}) => (await send("POST", "/api/trace", request, options)).blob();
+export const download = (request, options = {}) => read("blob", send("POST", "/api/trace", request, options), options);
 
 /** Parameters of a model by name. @param {object} request @returns {Promise<import("./wire.js").Decoded>} */
 export const weights = async (request, options = {}) =>
-  decode(await (await send("POST", "/api/weights", request, options)).arrayBuffer());
+  decode(await read("arrayBuffer", send("POST", "/api/weights", request, options), options));
 
 /** One of the explanations, as JSON; the table of positions as tensors. @param {string} what @param {object} request */
 export async function explain(what, request, options = {}) {
-  const answer = await send("POST", `/api/explain/${what}`, request, options);
-  return what === "positions" ? decode(await answer.arrayBuffer()) : answer.json();
+  const answer = send("POST", `/api/explain/${what}`, request, options);
+  return what === "positions" ? decode(await read("arrayBuffer", answer, options)) : read("json", answer, options);
 }
 
 /** The answer of a generation, a stream of events. @param {object} request @returns {Promise<Response>} */
@@ -54,28 +56,51 @@ export const generate = (request, options = {}) => send("POST", "/api/generate",
 export const effects = (request, options = {}) => send("POST", "/api/explain/effects", request, options);
 
 /** A function of the model's code. @param {string} name @returns {Promise<{name: string, object: string, file: string, line: number, code: string}>} */
-export const source = async (name, options = {}) =>
-  (await send("GET", `/api/source/${encodeURIComponent(name)}`, undefined, options)).json();
+export const source = (name, options = {}) =>
+  read("json", send("GET", `/api/source/${encodeURIComponent(name)}`, undefined, options), options);
 
 /** The results of a beam search, best first. @param {object} request */
-export const translate = async (request, options = {}) =>
-  (await send("POST", "/api/translate", request, options)).json();
+export const translate = (request, options = {}) =>
+  read("json", send("POST", "/api/translate", request, options), options);
 
 /**
  * @param {string} method @param {string} path @param {object|undefined} body
  * @param {{signal?: AbortSignal}} options
  */
 async function send(method, path, body, { signal } = {}) {
-  let answer;
-  try {
-    const headers = body === undefined ? undefined : { "content-type": "application/json" };
-    answer = await fetch(path, { method, headers, body: body && JSON.stringify(body), signal });
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    throw new ApiError({ code: "unreachable", message: String(error) });
-  }
+  const own = new AbortController(); // a request that is given up is cancelled too
+  const abort = () => own.abort(signal?.reason);
+  if (signal?.aborted) abort();
+  signal?.addEventListener("abort", abort, { once: true });
+  const headers = body === undefined ? undefined : { "content-type": "application/json" };
+  const sent = fetch(path, { method, headers, body: body && JSON.stringify(body), signal: own.signal });
+  const answer = await arrived(sent, signal, () => own.abort());
   if (!answer.ok) throw await errorOf(answer);
   return answer;
+}
+
+/**
+ * The whole of an answer.
+ * @param {"json"|"arrayBuffer"|"blob"} how @param {Promise<Response>} sent @param {{signal?: AbortSignal}} options @returns {Promise<any>}
+ */
+async function read(how, sent, { signal }) {
+  const answer = await sent;
+  return arrived(answer[how](), signal);
+}
+
+/**
+ * What comes from the server; a connection that broke or hangs is "unreachable".
+ * @template T
+ * @param {Promise<T>} coming @param {AbortSignal|undefined} signal @param {() => void} [giveUp] @returns {Promise<T>}
+ */
+async function arrived(coming, signal, giveUp = () => {}) {
+  try {
+    return await answered(coming);
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    giveUp();
+    throw new ApiError({ code: "unreachable", message: String(error) });
+  }
 }
 
 /** @param {Response} answer */

@@ -1,6 +1,7 @@
 /** Server-sent events from a fetch body, because EventSource cannot POST. */
 
 import { ApiError } from "./api.js";
+import { answered } from "./deadline.js";
 
 /**
  * The events of an answer, each with JSON. The server's own error and a broken connection are thrown as an `ApiError`.
@@ -32,7 +33,7 @@ async function* events(body) {
   let message = emptyMessage();
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await answered(reader.read());
       if (done) return; // an event without its blank line is incomplete and dropped, as the standard says
       const lines = (rest + value).split(/\r\n|\n|\r(?!$)/);
       rest = lines.pop() ?? "";

@@ -2,8 +2,10 @@
 
 import { isEmpty } from "../model/selection.js";
 import { impliedLevel } from "../state/levels.js";
-import { linkOf, readLink } from "../state/link.js";
+import { linkOf, readLink, tidied } from "../state/link.js";
+import { createLongText } from "../state/long_text.js";
 import { sameValue } from "../state/own.js";
+import { isAnchor } from "../state/params.js";
 import { DEFAULTS } from "../state/store.js";
 
 /** Changes that open something: each is a step for Back. All others only rewrite the address. */
@@ -28,6 +30,15 @@ const ONE_STEP_MS = 700;
 /** Browsers refuse more than about 100 rewrites in 30 seconds: typing writes when it pauses. */
 const WRITE_AFTER_MS = 250;
 
+const long = createLongText(() => sessionStorage);
+const shown = () => location.pathname + location.search + location.hash;
+
+/** The document's address with its text; null: the text is too long for an address, and not in this tab. */
+export const addressNow = () => long.restored(location.search + location.hash);
+
+/** The address without its text, if it cannot be found. */
+export const knownAddress = () => addressNow() ?? location.search;
+
 /**
  * @param {ReturnType<typeof import("../state/store.js").createStore>} store
  * @param {import("../state/own.js").Declared[]} declared  by the views
@@ -38,7 +49,7 @@ export function mirrorUrl(store, declared) {
   let following = false; // the store is being set from the address, so it is not written back
 
   /** @param {"pushState"|"replaceState"} how @param {import("../state/store.js").State} state  of the empty page, the link does not say the level */
-  const put = (how, state) => history[how]({ level: state.level }, "", linkOf(state, declared));
+  const put = (how, state) => history[how]({ level: state.level }, "", long.shortened(linkOf(state, declared)));
 
   const write = () => {
     clearTimeout(timer);
@@ -74,12 +85,16 @@ export function mirrorUrl(store, declared) {
     lastStep = now;
   });
 
+  if (location.pathname === "/")
+    history.replaceState(history.state, "", long.shortened(tidied(knownAddress(), declared)));
   addEventListener("popstate", ({ state: kept }) => {
     clearTimeout(timer);
+    if (isAnchor(location.hash.slice(1))) return write(); // a link within the page
+    const address = knownAddress();
     const { model, theme, type, lang, level } = store.get();
     following = true;
-    const reader = { model, theme, type, lang, level: kept?.level ?? impliedLevel(location.search, level) };
-    store.replace({ ...DEFAULTS, ...reader, ...readLink(location.search, declared) });
+    const reader = { model, theme, type, lang, level: kept?.level ?? impliedLevel(address, level) };
+    store.replace({ ...DEFAULTS, ...reader, ...readLink(address, declared) });
     following = false;
   });
   addEventListener("pagehide", () => timer && write());
@@ -89,7 +104,7 @@ export function mirrorUrl(store, declared) {
     /** A link to what is shown. */
     link() {
       write();
-      return location.href;
+      return new URL(long.restored(shown()) ?? shown(), location.href).href;
     },
   };
 }

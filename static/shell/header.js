@@ -1,6 +1,8 @@
 /** The header: model menu, share link, export menu, language, type, theme. */
 
+import { lazy } from "../data/lazily.js";
 import { linkOf } from "../state/link.js";
+import { withParam } from "../state/params.js";
 import { remember } from "../ui/cookies.js";
 import { createExport } from "./export_menu.js";
 import { createLargeType } from "./large_type.js";
@@ -9,13 +11,22 @@ import { createMore } from "./more_menu.js";
 import { createShare } from "./share.js";
 import { switchTheme } from "./theme.js";
 
+const exporting = lazy(() => import("../export/exporter.js"));
+
 /** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
 export function createHeader(context) {
   const { actions, models, problems, address, status, declared, frame } = context;
   const { header } = frame;
   const drawMenu = createModelMenu(header.model, { models, problems, choose: actions.openModel });
   const drawMore = createMore(header.more);
-  createShare(header.share, { address, status });
+  /** @type {Parameters<import("../page.js").Draw>} */
+  let shown = [null, actions.get(), null];
+  createShare(header.share, {
+    address,
+    status,
+    canSave: () => shown[0] !== null && shown[2] === null,
+    save: () => saved(...shown),
+  });
   const drawExport = createExport(header.export, context);
   if (header.type) createLargeType(header.type, (type) => actions.set({ type }));
   header.theme?.addEventListener("click", () => actions.set({ theme: switchTheme() }));
@@ -24,17 +35,26 @@ export function createHeader(context) {
   }
 
   return (trace, state, error) => {
+    shown = [trace, state, error];
     drawMenu(state.model, error);
     drawMore(state);
     drawExport(trace, state, error);
     for (const link of header.languages) {
       if (link.dataset.lang === state.lang) continue;
-      link.href = withLanguage(linkOf(state, declared), /** @type {string} */ (link.dataset.lang));
+      link.href = withParam(linkOf(state, declared), "lang", /** @type {string} */ (link.dataset.lang));
     }
   };
 }
 
-/** The same state in another language. @param {string} path @param {string} code */
-function withLanguage(path, code) {
-  return `${path}${path.includes("?") ? "&" : "?"}lang=${code}`;
+/** Saves what is shown as a trace file; the file's name. @type {(...shown: Parameters<import("../page.js").Draw>) => Promise<string>} */
+async function saved(trace, state) {
+  await exporting.load();
+  const { exporterOf } = /** @type {NonNullable<typeof exporting.code>} */ (exporting.code);
+  const nothing = { pictures: [], river: null, link: "", station: /** @type {any} */ (null) };
+  return exporterOf({
+    ...nothing,
+    trace: /** @type {any} */ (trace),
+    state,
+    view: /** @type {any} */ ({ id: state.view }),
+  }).trace("safetensors");
 }

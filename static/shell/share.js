@@ -1,20 +1,45 @@
-/** The share button: the address bar already holds the link; this copies it and says so. */
+/** The share button: the address bar already holds the link; this copies it and says so. A text too long for one is offered as a file. */
 
+import { LONGEST } from "../state/long_text.js";
+import { split } from "../state/params.js";
 import { t } from "../ui/i18n.js";
 
 const SAID_FOR_MS = 2200;
+const OFFERED_FOR_MS = 12_000;
 
-/** @param {HTMLButtonElement} button @param {Pick<import("../page.js").Context, "address"|"status">} context */
-export function createShare(button, { address, status }) {
+/**
+ * @param {HTMLButtonElement} button
+ * @param {Pick<import("../page.js").Context, "address"|"status"> & {canSave: () => boolean, save: () => Promise<string>}} context  `save`
+ *   makes a file of what is shown, and returns its name
+ */
+export function createShare(button, { address, status, canSave, save }) {
   const label = button.textContent;
   let timer = 0;
-  button.addEventListener("click", async () => {
-    const said = t((await copy(address.link())) ? "header.shared" : "header.share_failed");
+  let offers = false;
+
+  /** @param {string} words @param {number} [ms] */
+  function say(words, ms = SAID_FOR_MS) {
     button.style.minWidth = `${button.offsetWidth}px`; // so that the other buttons do not move
-    button.textContent = said;
-    status.say(said);
+    button.textContent = words;
+    status.say(words);
     clearTimeout(timer);
-    timer = setTimeout(() => (button.textContent = label), SAID_FOR_MS);
+    timer = setTimeout(() => {
+      offers = false;
+      button.textContent = label;
+    }, ms);
+  }
+
+  button.addEventListener("click", async () => {
+    const link = address.link();
+    if (split(link)[1].length <= LONGEST) return say(t((await copy(link)) ? "header.shared" : "header.share_failed"));
+    if (!canSave()) return say(t("header.share_long"));
+    if (!offers) {
+      offers = true;
+      return say(t("header.share_file"), OFFERED_FOR_MS);
+    }
+    const name = await save().catch(() => null);
+    offers = false;
+    say(name === null ? t("header.share_not_saved") : t("export.saved", { name }));
   });
 }
 

@@ -9,6 +9,7 @@ import { DEFAULTS } from "../state/store.js";
 import { hasView, VIEWS } from "../stations/index.js";
 import { language } from "../ui/i18n.js";
 import { remembered } from "../ui/remembered.js";
+import { knownAddress } from "./address.js";
 import { chosenType } from "./large_type.js";
 import { chosenTheme } from "./theme.js";
 
@@ -26,10 +27,11 @@ const UNCHOSEN = { cell: null, ffnUnit: null, answer: null };
  * have
  */
 export function initialState(models, examples, declared) {
-  const asked = readLink(location.search, declared);
+  const address = knownAddress();
+  const asked = readLink(address, declared);
   const missing = asked.model !== undefined && !models.list.some(({ name }) => name === asked.model);
   const model = missing || !asked.model ? models.first : asked.model;
-  const level = impliedLevel(location.search, levelFrom(remembered("level")));
+  const level = impliedLevel(address, levelFrom(remembered("level")));
   const reader = { theme: chosenTheme(), type: chosenType(), lang: language() };
   const start = model === models.first ? examples.start : {}; // that model's head to open first
   const state = { ...DEFAULTS, level, ...start, ...asked, model, ...reader };

@@ -6,6 +6,7 @@
  * @property {T} initial  left out of a link
  * @property {(text: string) => T|undefined} read
  * @property {(value: any) => string} write
+ * @property {true} [typed]  a person's own words: they stand behind `#` (params.js)
  * @property {"sentence"} [until]  back to `initial` when another sentence or model is opened
  */
 
@@ -26,6 +27,9 @@ const joined = (ids) => ids.join(".");
 
 /** @template {string|null} [T=string|null] @param {T} initial @returns {Field<T|string>} */
 export const text = (initial) => ({ initial, read: String, write: String });
+
+/** What a person typed. @param {string} initial @returns {Field<string>} */
+export const typed = (initial) => ({ ...text(initial), typed: true });
 
 /** A whole number from 0 on. @template {number|null} T @param {T} initial @returns {Field<T|number>} */
 export const index = (initial) => ({ initial, read: readIndex, write: String });

@@ -1,5 +1,7 @@
 /** Three levels of depth: how much of the page is shown. Each level shows what the one before it shows, and more. */
 
+import { paramsIn } from "./params.js";
+
 /** @typedef {"look"|"understand"|"everything"} Level */
 
 /** From the newcomer's level to the whole page. @type {Level[]} */
@@ -20,10 +22,10 @@ export const isBare = (params) => [...params.keys()].every((name) => PLAIN.inclu
 /**
  * The level that a link opens at if it names none. A bare one opens at the reader's; any other was made to show
  * something that only the whole page has for certain.
- * @param {string} search  of the address @param {Level} usual  the reader's
+ * @param {string} address  its query, and what stands behind `#` @param {Level} usual  the reader's
  * @returns {Level}
  */
-export const impliedLevel = (search, usual) => (isBare(new URLSearchParams(search)) ? usual : "everything");
+export const impliedLevel = (address, usual) => (isBare(paramsIn(address)) ? usual : "everything");
 
 /** A level from text that may be anything. @param {string|null} text @returns {Level} */
 export const levelFrom = (text) => LEVELS.find((level) => level === text) ?? "look";

@@ -1,30 +1,31 @@
 /**
  * A link reproduces the picture. `model` and `text` are written as they are; a run with more than these is one JSON
- * (`run`). What it is compared with is a patch of that run (`against`). The rest is the selection, and each view's own state as `view.name`.
+ * (`run`), and both stand behind `#`, with whatever else a person typed (params.js). What it is compared with is a patch of that run (`against`). The rest is the selection, and each view's own state as `view.name`.
  */
 
 import { isBare } from "./levels.js";
-import { fromOldLink } from "./old_links.js";
+import { fromOldLink, OLD_TEXTS } from "./old_links.js";
 import { sameValue } from "./own.js";
 import { PAGE_FIELDS } from "./page_fields.js";
+import { addressOf, paramsIn } from "./params.js";
 import { isPlain, RUN_DEFAULTS, runOf, shortRun, stateOf } from "./run.js";
 
 /** @typedef {import("./store.js").State} State  @typedef {import("./own.js").Declared} Declared */
 
 /**
  * The state that a link has. Missing and invalid values are left out.
- * @param {string} search  of the address @param {Declared[]} declared  by the views
+ * @param {string} address  its query, and what stands behind `#` @param {Declared[]} declared  by the views
  * @returns {Partial<State>}
  */
-export function readLink(search, declared) {
-  const params = fromOldLink(new URLSearchParams(search));
+export function readLink(address, declared) {
+  const params = fromOldLink(paramsIn(address));
   const own = ownIn(params, declared);
   const page = pageIn(params);
   if (page.against) page.compare = true; // the patch implies it
   return { ...runIn(params), ...page, ...(Object.keys(own).length ? { own } : {}) };
 }
 
-/** The path and query that reproduce `state`. Language and theme stay with the reader. @param {State} state @param {Declared[]} declared */
+/** The path, query and text that reproduce `state`. Language and theme stay with the reader. @param {State} state @param {Declared[]} declared */
 export function linkOf(state, declared) {
   if (state.lesson !== null) return linkOfLesson(state);
   const params = new URLSearchParams();
@@ -41,8 +42,23 @@ export function linkOf(state, declared) {
   }
   // A link that names only a sentence opens at its reader's level, so this one says its own.
   if (params.size && isBare(params)) params.set("level", state.level);
-  const query = params.toString();
-  return query ? `/?${query}` : "/";
+  return addressOf(params, typedIn(declared));
+}
+
+/** A link whose text may still stand in its query, with it behind `#`. @param {string} address @param {Declared[]} declared */
+export const tidied = (address, declared) => addressOf(paramsIn(address), typedIn(declared));
+
+/** Which parameters a person typed, today's and older ones. @param {Declared[]} declared */
+function typedIn(declared) {
+  const fields = [
+    ...Object.values(PAGE_FIELDS).map(([param, field]) => ({ param, field })),
+    ...declared.flatMap(({ view, fields: own }) =>
+      Object.entries(own).map(([name, field]) => ({ param: `${view}.${name}`, field })),
+    ),
+  ];
+  const own = fields.filter(({ field }) => "typed" in field && field.typed).map(({ param }) => param);
+  const typed = new Set(["text", "run", ...OLD_TEXTS, ...own]);
+  return (/** @type {string} */ name) => typed.has(name);
 }
 
 /** A step of a lesson says itself what is open. @param {State} state */

@@ -20,6 +20,9 @@ const RENAMED = {
   swap: "embedding.swap",
 };
 
+/** What a person typed, by its old names. */
+export const OLD_TEXTS = ["target", "ids", "target_ids", "text2"];
+
 /** Views that are a part of another now. @type {Object<string, {view: string, own: Object<string, string>}>} */
 const JOINED = {
   lens: { view: "prediction", own: { "prediction.tab": "layers" } },

@@ -25,7 +25,7 @@ export const PAGE_FIELDS = {
   answer: /** @type {const} */ (["answer", index(null)]),
   quiz: /** @type {const} */ (["quiz", onOff(false)]),
   compare: /** @type {const} */ (["compare", onOff(false)]),
-  against: /** @type {const} */ (["against", object()]),
+  against: /** @type {const} */ (["against", { ...object(), typed: true }]),
   temperature: /** @type {const} */ (["temperature", number(0.8, 0, 10)]),
   topK: /** @type {const} */ (["top_k", index(20)]),
   topP: /** @type {const} */ (["top_p", number(0.95, 0.01, 1)]),

@@ -75,7 +75,7 @@ def drawn(page: "Page") -> None:
 
 def wait_for_run(page: "Page", condition: str) -> dict[str, Any]:
     """Wait until the run in the address satisfies a JavaScript condition on `run`; returns the run."""
-    run = "JSON.parse(new URL(location).searchParams.get('run') ?? '{}')"
+    run = "JSON.parse(new URLSearchParams(location.hash.slice(1)).get('run') ?? '{}')"
     page.wait_for_function(f"() => {{ const run = {run}; return {condition}; }}")
     return page.evaluate(f"() => {run}")
 

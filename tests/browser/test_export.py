@@ -423,7 +423,7 @@ def test_an_opened_file_shows_what_the_server_shows(page: "Page", file: Path) ->
     np.testing.assert_allclose(np.concatenate(again.pop("numbers")), np.concatenate(live.pop("numbers")), atol=1e-5)
     np.testing.assert_allclose(again.pop("heads"), live.pop("heads"), rtol=0, atol=4)  # one step of 256
     assert again == live
-    assert page.evaluate("Object.fromEntries(new URLSearchParams(location.search)).text") == "Another sentence"
+    assert page.evaluate("new URLSearchParams(location.hash.slice(1)).get('text')") == "Another sentence"
     page.get_by_test_id("back-to-live").click()
     page.wait_for_function("() => JSON.parse(document.body.dataset.traced).text === 'Another sentence'")
     settled(page)

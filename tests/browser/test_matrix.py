@@ -300,7 +300,7 @@ def test_queries_keys_and_values_are_the_traces(page: "Page", model: checkpoint.
     assert "dimension 1" in readout(page, "q").inner_text()
     assert float(readout(page, "q").get_attribute("data-value") or "nan") == pytest.approx(first[2, 1].item(), abs=1e-5)
     page.keyboard.press("ArrowUp")
-    page.wait_for_url(re.compile("query=1(&|$)"))
+    page.wait_for_url(re.compile("query=1(&|#|$)"))
 
 
 @pytest.mark.parametrize(("view", "names"), [("qkv", ["q", "k", "v"]), ("av", ["z", "av-v"])])
@@ -410,7 +410,7 @@ def test_arrow_keys_move_the_choice(page: "Page", model: checkpoint.Checkpoint) 
     for key, query_key in [("ArrowDown", (3, 1)), ("ArrowRight", (3, 2)), ("ArrowUp", (2, 2)), ("Home", (2, 0))]:
         page.keyboard.press(key)
         row, col = query_key
-        page.wait_for_url(re.compile(f"query={row}&key={col}(&|$)"))
+        page.wait_for_url(re.compile(f"query={row}&key={col}(&|#|$)"))
         drawn(page)
         assert readout(page).inner_text().endswith(f"weight {written(pattern[row, col])}")
         assert readout(page).get_attribute("aria-live") == "polite"

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 import pytest
@@ -532,3 +533,42 @@ def test_nothing_overflows(open_page: "Callable[..., Page]", lang: str, widths: 
     assert overflows(page, widths) == []
     type_text(page, "The 猫 named Lily saw a very unbelievably-long-compound-word")
     assert overflows(page, widths) == []
+
+
+def test_what_is_typed_reaches_no_address_and_survives_a_reload(page: "Page", page_errors: list[str]) -> None:
+    """An old link has its text in the query; then a text that is too long for any link."""
+    asked: list[str] = []
+    show(page, "text=Old+links+open.&head=2")
+    page.on("request", lambda request: asked.append(request.url))
+    page.wait_for_function("() => location.hash === '#text=Old+links+open.' && !location.search.includes('text')")
+    type_text(page, TEXT)
+    page.wait_for_function("() => location.hash === '#text=The+cat+sat+on+the+mat.'")
+    assert "head=2" in page.url
+    page.reload()
+    ready(page)
+    expect(page.get_by_test_id("sentence")).to_have_value(TEXT)
+    assert not [url for url in asked if "cat" in url.partition("#")[0]]
+
+    long = "長い文。" * 600  # 22 kB in an address, and more tokens than the model reads
+    page.get_by_test_id("sentence").fill(long)
+    page.wait_for_function("() => location.hash.startsWith('#kept=') && location.href.length < 200")
+    page.reload()
+    expect(page.get_by_test_id("sentence")).to_have_value(long)
+    page.get_by_test_id("share").click()
+    expect(page.get_by_test_id("share")).to_have_text("Too long for a link")
+    page.goto(page.url.replace("kept=", "kept=x"))
+    expect(page.locator(".banner")).to_contain_text("kept in the tab that it was typed in")
+    page_errors.clear()  # the browser reports each 422
+
+
+def test_a_long_link_is_offered_as_a_file(page: "Page") -> None:
+    """A short sentence with many edits."""
+    cells = [{"layer": layer, "role": "mask", "query": 4, "key": key} for key in range(4) for layer in range(6)]
+    edits = [{"kind": "mask", "where": cell, "allow": allow} for cell in cells for allow in (False, True)] * 4
+    run = json.dumps({"model": "stories-gpt", "input": {"text": TEXT}, "interventions": edits})
+    show(page, "layer=1#" + urlencode({"run": run}))
+    page.get_by_test_id("share").click()
+    expect(page.get_by_test_id("share")).to_have_text("Too long for a link: save it as a file?")
+    with page.expect_download() as saving:
+        page.get_by_test_id("share").click()
+    assert saving.value.suggested_filename.endswith(".safetensors")

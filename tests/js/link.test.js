@@ -2,9 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { choice, index, indices, pair, text } from "../../static/state/fields.js";
-import { linkOf, readLink } from "../../static/state/link.js";
+import { choice, index, indices, pair, text, typed } from "../../static/state/fields.js";
+import { impliedLevel } from "../../static/state/levels.js";
+import { linkOf, readLink, tidied } from "../../static/state/link.js";
 import { anotherSentence, mergedOwn, ownState } from "../../static/state/own.js";
+import { withParam } from "../../static/state/params.js";
 import { createStore, DEFAULTS } from "../../static/state/store.js";
 
 const attention = ownState("attention", {
@@ -25,7 +27,7 @@ const prediction = ownState("prediction", {
   tab: choice("token", "layers"),
   layers_axis: choice("linear", "log"),
 });
-const DECLARED = [attention, embedding, computation, ownState("batch", { text: text("") }), prediction, inspector];
+const DECLARED = [attention, embedding, computation, ownState("batch", { text: typed("") }), prediction, inspector];
 
 /** @param {string} search */
 const read = (search) => readLink(search, DECLARED);
@@ -33,18 +35,19 @@ const read = (search) => readLink(search, DECLARED);
 const write = (state) => linkOf({ ...DEFAULTS, ...state }, DECLARED);
 
 test("a model and a text are written as they are", () => {
-  assert.equal(write({ model: "tiny", text: "The cat", layer: 2 }), "/?model=tiny&text=The+cat&layer=2");
+  assert.equal(write({ model: "tiny", text: "The cat", layer: 2 }), "/?model=tiny&layer=2#text=The+cat");
   assert.equal(write({}), "/");
 });
 
 test("any other run is one JSON", () => {
-  const params = new URL(write({ model: "tiny", text: "Hi", causal: false, query: 3 }), "http://x").searchParams;
+  const { search, hash } = new URL(write({ model: "tiny", text: "Hi", causal: false, query: 3 }), "http://x");
+  const params = new URLSearchParams(hash.slice(1));
   assert.deepEqual(JSON.parse(params.get("run") ?? ""), {
     model: "tiny",
     input: { text: "Hi" },
     masks: { causal: false },
   });
-  assert.deepEqual([...params.keys()], ["run", "query"]);
+  assert.deepEqual([search, ...params.keys()], ["?query=3", "run"]);
 });
 
 test("every part of the state comes back from its link", () => {
@@ -65,7 +68,44 @@ test("every part of the state comes back from its link", () => {
     own: { attention: { as: "lines", heads: [0, 3] }, computation: { step: "attn.q" }, batch: { text: "so & so" } },
   };
   const link = linkOf(state, DECLARED);
-  assert.deepEqual({ ...DEFAULTS, ...read(new URL(link, "http://x").search) }, state);
+  assert.deepEqual({ ...DEFAULTS, ...read(link.slice(1)) }, state);
+});
+
+test("what a person typed stands behind #, whatever kind of link it is", () => {
+  const words = ["Secret & so?", "Geheim", "秘密"];
+  const run = { input: { text: words[1] }, masks: { causal: false } };
+  for (const state of [
+    { model: "tiny", text: words[0], layer: 1 },
+    { model: "tiny", text: words[0], target: words[1], head: 1 },
+    { model: "tiny", text: words[0], compare: true, against: run },
+    { model: "tiny", own: { batch: { text: words[2] }, attention: { as: "lines" } }, view: "ffn" },
+  ]) {
+    const link = write(/** @type {any} */ (state));
+    const [sent, kept] = link.split("#").map((part) => decodeURIComponent(part.replaceAll("+", " ")));
+    assert.ok(
+      words.some((word) => kept.includes(word)),
+      link,
+    );
+    assert.ok(!words.some((word) => sent.includes(word)), link);
+  }
+});
+
+test("an old link with its text in the query opens, and its text then stands behind #", () => {
+  const old = "?model=tiny&text=Hi+%26+so&target=Bye&layer=2&text2=Two&run={}";
+  assert.deepEqual(read(tidied(old, DECLARED).slice(1)), read(old));
+  assert.equal(tidied(old, DECLARED), "/?model=tiny&layer=2#text=Hi+%26+so&target=Bye&text2=Two&run=%7B%7D");
+  assert.equal(tidied("?lesson=attention&step=4", DECLARED), "/?lesson=attention&step=4");
+});
+
+test("behind # wins; the name of an element is no parameter", () => {
+  assert.deepEqual(read("?text=old#text=new"), { text: "new" });
+  assert.deepEqual(read("?text=old#main-1"), { text: "old" });
+  assert.equal(impliedLevel("?text=Hi#main-1", "look"), "look");
+});
+
+test("a parameter is added before what stands behind #", () => {
+  assert.equal(withParam("/#text=Hi", "lang", "ja"), "/?lang=ja#text=Hi");
+  assert.equal(withParam("/?head=1#text=Hi", "lang", "ja"), "/?head=1&lang=ja#text=Hi");
 });
 
 test("unreadable values are left out", () => {

@@ -1,6 +1,6 @@
 /** The second sentence of the batch. */
 
-import { text } from "../../state/fields.js";
+import { typed } from "../../state/fields.js";
 import { ownState } from "../../state/own.js";
 
-export const own = ownState("batch", { text: text("") });
+export const own = ownState("batch", { text: typed("") });
