@@ -65,8 +65,18 @@ function sameDescription({ model, description_id: id }, known) {
   return description;
 }
 
+/** @type {WeakMap<ArrayBuffer, {header: any, start: number}>} a header is long: it is parsed once */
+const headers = new WeakMap();
+
 /** @param {ArrayBuffer} buffer */
 function headerOf(buffer) {
+  const found = headers.get(buffer) ?? readHeader(buffer);
+  headers.set(buffer, found);
+  return found;
+}
+
+/** @param {ArrayBuffer} buffer */
+function readHeader(buffer) {
   if (buffer.byteLength > LARGEST) throw new FileError("too_large", { limit: LARGEST / 1e6 });
   const [p, k] = new Uint8Array(buffer, 0, Math.min(2, buffer.byteLength));
   if (p === 0x50 && k === 0x4b) throw new FileError("npz"); // a zip: an .npz file

@@ -64,9 +64,15 @@ async function opened(buffer) {
   return decoded;
 }
 
+/** Microseconds of work, which other programs on the machine do not lengthen. */
+function cpu() {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+}
+
 /** How a file ends: "opens", or the sentence it is refused with. @param {ArrayBuffer} buffer */
 async function outcome(buffer) {
-  const began = performance.now();
+  const began = cpu();
   try {
     await opened(buffer);
     return "opens";
@@ -82,7 +88,7 @@ async function outcome(buffer) {
     assert.ok(sentence.length < 300, sentence);
     return sentence;
   } finally {
-    assert.ok(performance.now() - began < 1000, "it took over a second");
+    assert.ok(cpu() - began < 1e6, "it took over a second");
   }
 }
 

@@ -22,3 +22,5 @@ declare module "node:fs" {
   export function readFileSync(path: string | URL, encoding: "utf8"|"utf-8"): string;
   export function readFileSync(path: string | URL): Uint8Array<ArrayBuffer>;
 }
+
+declare const process: { cpuUsage(): { user: number; system: number } };
