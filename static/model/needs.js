@@ -4,6 +4,12 @@ import { attentionOf, has, tapOf } from "./description.js";
 
 /** @typedef {Pick<import("../state/store.js").State, "attention"|"layer">} Open */
 
+/** The needs of taps of the run. @param {...string} taps */
+export const tensors = (...taps) => taps.map((tap) => `tensor:${tap}`);
+
+/** The needs of parameters; null: the model has none. @param {...(string|null)} names */
+export const weights = (...names) => names.filter(Boolean).map((name) => `weight:${name}`);
+
 /** Whether the open attention has all of these roles. @param {string[]} roles @param {import("./description.js").Model} model @param {Open} state */
 export function hasRoles(roles, model, { attention }) {
   const open = attentionOf(model, attention);

@@ -3,7 +3,7 @@
  * highlight and choose a token, and the same numbers as a table.
  */
 
-import { h, keepingFocus, perRoot, replace, svg, update } from "../../ui/dom.js";
+import { h, keepingFocus, newId, perRoot, replace, svg, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { heightsFor } from "../heights.js";
 import { announce } from "../pictures.js";
@@ -41,7 +41,7 @@ const NOTE = 26;
  */
 
 const partsOf = perRoot((root) => {
-  const id = `lines-readout-${counted++}`;
+  const id = newId("lines-readout");
   const box = h("div", { class: "lines-box" });
   const note = h("p", { class: "lines-note dim", dataset: { testid: "lines-note" } });
   const readout = h("p", { class: "readout", id, "aria-live": "polite", dataset: { testid: "lines-readout" } });
@@ -57,8 +57,6 @@ const partsOf = perRoot((root) => {
   new ResizeObserver(() => parts.picture && root.clientWidth !== parts.width && paint(parts)).observe(root);
   return parts;
 });
-
-let counted = 0;
 
 /** Draw `picture` into `root`, or change what is there. @param {HTMLElement} root @param {LinesPicture} picture */
 export function drawLines(root, picture) {

@@ -27,7 +27,7 @@ const OWN = {
   },
 };
 
-/** Weights: always from 0 to 1. @returns {Scale} */
+/** From 0 to 1: of weights, and of `rowTones`. @returns {Scale} */
 export function weightScale() {
   return { stops: rampStops("weights"), min: 0, max: 1, seen: [0, 1] };
 }
@@ -42,11 +42,6 @@ export function signedScale(values, ramp = "signed", least = 0) {
   const reach = Math.max(Math.abs(seen[0]), Math.abs(seen[1]), least) || 1; // all zeros: any range will do
   const stops = ramp === "signed" ? rampStops("signed") : OWN[currentTheme()][ramp];
   return { stops, min: -reach, max: reach, seen };
-}
-
-/** Each row by itself, from its lowest to its highest value: see `rowTones`. @returns {Scale} */
-export function rowScale() {
-  return { stops: rampStops("weights"), min: 0, max: 1, seen: [0, 1] };
 }
 
 /**

@@ -1,7 +1,7 @@
 /** What the matrix shows at each step: QKᵀ, the scores, the scores under the mask. The weights have ../query_key.js. */
 
 import { cssColour } from "../../chart/colour.js";
-import { rowScale, rowTones } from "../../chart/matrix/scale.js";
+import { rowTones, weightScale } from "../../chart/matrix/scale.js";
 import { number, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { dots, once } from "../computation/matrices.js";
@@ -12,7 +12,10 @@ import { tints } from "./tints.js";
 
 /** Scores compare within their row only: so do their colours. @param {Matrix} scores @param {Matrix["data"]|null} forbidden */
 const relative = (scores, forbidden) => ({
-  scale: { ...rowScale(), ends: /** @type {[string, string]} */ ([t("attention.row_low"), t("attention.row_high")]) },
+  scale: {
+    ...weightScale(),
+    ends: /** @type {[string, string]} */ ([t("attention.row_low"), t("attention.row_high")]),
+  },
   tones: once(forbidden ? { data: forbidden } : scores, "tones", () => rowTones(scores.data, scores.shape, forbidden)),
 });
 

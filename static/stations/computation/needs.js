@@ -1,6 +1,7 @@
 /** What each kind of step needs, and what the inspector explains meanwhile: known before its picture is loaded. No DOM. */
 
 import { answersTokens } from "../../model/description.js";
+import { tensors, weights } from "../../model/needs.js";
 import { answerOf, firstOf, LINEAR, NORMS, namesOf, SKIPPED, sumOf, tapIn } from "./taps.js";
 
 /**
@@ -9,9 +10,6 @@ import { answerOf, firstOf, LINEAR, NORMS, namesOf, SKIPPED, sumOf, tapIn } from
  * @property {import("../index.js").Given} [gives]  as a view's
  * @property {(step: import("./steps.js").Step, model: any) => string[]} needs
  */
-
-const tensors = (...taps) => taps.map((tap) => `tensor:${tap}`);
-const weights = (...names) => names.filter(Boolean).map((name) => `weight:${name}`);
 
 /** @param {keyof typeof LINEAR} kind @param {string|null} why @returns {Known} */
 const linear = (kind, why) => ({

@@ -2,10 +2,11 @@
 
 import { own } from "../../data/embedding.js";
 import { attentionOf, can, stackOf } from "../../model/description.js";
+import { tensors } from "../../model/needs.js";
 
 /** What each of its tabs needs, of the stack that is shown. @type {Object<string, (stack: import("../../model/description.js").Stack) => string[]>} */
 export const TABS = {
-  sum: (stack) => summandsOf(stack).map(({ tap }) => `tensor:${tap}`),
+  sum: (stack) => tensors(...summandsOf(stack).map(({ tap }) => tap)),
   positions: () => ["explain:positions"],
   swap: () => ["explain:swap"],
   neighbours: () => ["explain:neighbours"],

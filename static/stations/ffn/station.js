@@ -2,6 +2,7 @@
 
 import { lazily } from "../../data/lazily.js";
 import { can } from "../../model/description.js";
+import { tensors } from "../../model/needs.js";
 import { ffnOf } from "./data.js";
 import { own } from "./own.js";
 
@@ -13,7 +14,7 @@ export default {
   why: "unit",
   needs(state, model) {
     const { pre, post } = ffnOf(state, model);
-    return [`tensor:${pre}`, `tensor:${post}`, "explain:units"];
+    return [...tensors(pre, post), "explain:units"];
   },
   ...lazily(() => import("./draw.js")),
 };

@@ -12,7 +12,7 @@ import {
   stacksOf,
   sumsValues,
 } from "../../../model/description.js";
-import { hasRoles } from "../../../model/needs.js";
+import { hasRoles, tensors, weights } from "../../../model/needs.js";
 import { normsOf as normsIn } from "../../../model/places.js";
 import { normsOf, outputOf, roleNames, unitNames } from "./taps.js";
 
@@ -20,9 +20,6 @@ import { normsOf, outputOf, roleNames, unitNames } from "./taps.js";
  * @typedef {Pick<import("../../../stations/index.js").View, "needs"|"draw"|"load"|"roles"> & {gives?: import("../../../stations/index.js").Given,
  *   has?: (model: any, state: import("../../../state/store.js").State) => boolean}} Explanation  `has`: whether it is true of this model
  */
-
-const tensors = (...taps) => taps.map((tap) => `tensor:${tap}`);
-const weights = (...names) => names.filter(Boolean).map((name) => `weight:${name}`);
 
 /** @type {Object<string, Explanation>} */
 export const EXPLANATIONS = {
