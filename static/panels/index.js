@@ -7,7 +7,7 @@ import gap from "./gap/panel.js";
 import generation from "./generation/panel.js";
 import labels from "./heads/labels.js";
 import why from "./inspector/inspector.js";
-import nextToken from "./next/next_token.js";
+import nextToken from "./next/panel.js";
 
 /** In this order within each place of the page. @type {import("../stations/index.js").Panel[]} */
 export const PANELS = [labels, classes, gap, why, change, batch, generation, nextToken];

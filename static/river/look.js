@@ -1,6 +1,6 @@
 /** Colours, letters and words of the picture, for this moment's theme and language. */
 
-import { cssColour } from "../chart/colour.js";
+import { cssColour, rgb, rgbaAt } from "../chart/colour.js";
 import { typeScale } from "../chart/type.js";
 import { t } from "../ui/i18n.js";
 
@@ -44,15 +44,6 @@ function readLook() {
   };
 }
 
-/** Between two colours in hex. @param {string} from @param {string} to @param {number} part  0 to 1 */
-function mixed(from, to, part) {
-  const channels = [1, 3, 5].map((at) => {
-    const [a, b] = [from, to].map((colour) => parseInt(colour.slice(at, at + 2), 16));
-    return Math.round(a + (b - a) * part);
-  });
-  return `rgb(${channels.join(",")})`;
-}
-
 /** A fall of the answer to a half is as dark as it gets; below that, small effects still differ from none. */
 const darkness = (/** @type {number} */ delta) => Math.sqrt(Math.min(1, Math.abs(delta) / Math.LN2));
 
@@ -67,7 +58,8 @@ const UNMEASURED = 0.3;
  */
 export function toneOf({ pale, deep }, measured, delta, part = 1) {
   const dark = measured ? UNMEASURED + (darkness(delta ?? 0) - UNMEASURED) * part : UNMEASURED;
-  return mixed(pale, deep, dark);
+  const [red, green, blue] = rgbaAt([pale, deep], dark);
+  return rgb([red, green, blue]);
 }
 
 /** @param {{stack: string}} band @param {number} layer @param {boolean} narrow */

@@ -50,9 +50,9 @@ import computation from "./computation/station.js";
 import embedding from "./embedding/station.js";
 import ffn from "./ffn/station.js";
 import prediction from "./prediction/station.js";
-import qkv from "./qkv/qkv.js";
+import qkv from "./qkv/station.js";
 import residual from "./residual/station.js";
-import tokens from "./tokens/tokens.js";
+import tokens from "./tokens/station.js";
 
 /** @type {View[]} */
 export const VIEWS = [tokens, embedding, qkv, attention, av, ffn, residual, prediction, computation];

@@ -64,6 +64,26 @@ def overflows(page: "Page", widths: tuple[int, ...]) -> list[int]:
     return found
 
 
+def settled(page: "Page") -> None:
+    """Wait until the page is ready and all that can be seen is drawn, without an error in its place."""
+    page.wait_for_selector('body[data-state="ready"]')
+    page.wait_for_function("""() => {
+      const busy = [...document.querySelectorAll(':is(.panel, .matrix)[aria-busy="true"]')];
+      return document.body.dataset.state === 'ready' && !busy.some((one) => one.checkVisibility());
+    }""")
+    assert page.locator(".panel-error:visible, .matrix-error:visible").count() == 0
+
+
+def offered(page: "Page") -> set[str]:
+    """The stations of the ribbon that can be seen."""
+    return {tab.get_attribute("data-view") or "" for tab in page.get_by_test_id("station").all() if tab.is_visible()}
+
+
+def flaws(page: "Page") -> list[str]:
+    """What the page says that it lacks or cannot draw, and recomputed numbers that differ from the model's."""
+    return page.locator(".panel-error:visible, .panel-lacks:visible, .check.bad:visible").all_inner_texts()
+
+
 def drawn(page: "Page") -> None:
     """Wait until the page is ready, has a matrix, and every matrix on it is drawn."""
     page.wait_for_selector('body[data-state="ready"]')

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.browser.helpers import serious, serious_in_both_themes
+from tests.browser.helpers import serious, serious_in_both_themes, settled
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -18,13 +18,7 @@ LONG = "text=" + " ".join([TEXT] * 14)
 
 def show(page: "Page", query: str = "text=" + TEXT) -> None:
     page.goto("/?" + query)
-    drawn(page)
-
-
-def drawn(page: "Page") -> None:
-    """Wait until the page is loaded and every pending picture has been painted."""
-    page.wait_for_selector('body[data-state="ready"]')
-    page.wait_for_function("() => !document.querySelector('.station:not([hidden]) .matrix[aria-busy=true]')")
+    settled(page)
 
 
 # --- axe on every state ----------------------------------------------------------------------------------------------
@@ -38,7 +32,7 @@ def test_axe_on_every_station(page: "Page", theme: str, rules: list[str] | None)
     for view in STATIONS:
         page.locator(f"#tab-{view}").click()
         page.locator(f"[data-station={view}]").wait_for()
-        drawn(page)
+        settled(page)
         found[view] = serious(page, "#opened", rules)
         inspector = page.locator("[data-panel=inspector]")
         if inspector.is_visible():  # a station that has nothing to explain has none
@@ -78,9 +72,9 @@ def test_axe_on_generated_tokens(page: "Page") -> None:
     count = page.get_by_test_id("token").count()
     page.get_by_test_id("gen-step").click()
     page.wait_for_function("count => document.querySelectorAll('[data-testid=token]').length > count", arg=count)
-    drawn(page)
+    settled(page)
     page.get_by_test_id("token").last.click()
-    drawn(page)
+    settled(page)
     assert serious_in_both_themes(page) == []
 
 
@@ -90,7 +84,7 @@ def test_axe_on_a_phone_and_with_large_type(open_page: "Callable[..., Page]") ->
     assert serious(page) == []
     page.get_by_test_id("more").click()
     page.get_by_test_id("type").click()
-    drawn(page)
+    settled(page)
     page.locator("[data-testid=matrix-table] summary").first.click()
     assert serious(page) == []
 
@@ -198,7 +192,7 @@ def test_a_chosen_cell_is_read_out(page: "Page", lang: str, words: str) -> None:
     matrix = page.get_by_test_id("matrix").first
     matrix.focus()
     page.keyboard.press("ArrowUp")
-    drawn(page)
+    settled(page)
     readout = page.get_by_test_id("readout").first
     assert readout.get_attribute("aria-live") == "polite"
     assert matrix.get_attribute("aria-describedby") == readout.get_attribute("id")
@@ -233,7 +227,7 @@ def test_large_type_is_remembered(page: "Page") -> None:
     button.click()
     assert button.get_attribute("aria-pressed") == "true"
     page.reload()
-    drawn(page)
+    settled(page)
     assert page.locator("html").get_attribute("data-type") == "large"
     assert page.evaluate(TYPE_SIZE) > 1.2 * before
     button.click()
@@ -247,13 +241,13 @@ def test_large_type_fits(open_page: "Callable[..., Page]") -> None:
     show(page)
     for width in (390, 1024, 1440):
         page.set_viewport_size({"width": width, "height": 900})
-        drawn(page)
+        settled(page)
         before = page.evaluate(TYPE_SIZE)
         switch_type(page)
         assert page.evaluate(TYPE_SIZE) > (1.1 if width < 900 else 1.2) * before
         for view in STATIONS:
             page.locator(f"#tab-{view}").click()
-            drawn(page)
+            settled(page)
             assert page.evaluate("document.documentElement.scrollWidth") <= width, (width, view)
         switch_type(page)
 

@@ -18,7 +18,7 @@ import pytest
 import safetensors.numpy
 from playwright.sync_api import expect
 
-from tests.browser.helpers import serious_in_both_themes
+from tests.browser.helpers import serious_in_both_themes, settled
 from tests.conftest import PATIENCE_MS
 
 if TYPE_CHECKING:
@@ -62,12 +62,6 @@ def numbers(traced: "Trace", name: str) -> np.ndarray:
 def show(page: "Page", text: str = TEXT, **query: object) -> None:
     page.goto("/?" + urlencode({"text": text, "layer": LAYER, "head": HEAD, **query}))
     settled(page)
-
-
-def settled(page: "Page") -> None:
-    page.wait_for_selector('body[data-state="ready"]')
-    page.wait_for_function("""() => document.querySelector('[data-panel=opened]').ariaBusy === 'false'
-      && !document.querySelector('.station:not([hidden]) .matrix[aria-busy=true]')""")
 
 
 def save(page: "Page", item: str, folder: Path) -> Path:

@@ -13,7 +13,7 @@ from app.services.tokens import text_of
 from model import checkpoint
 from model.trace import Masks, Padding, Trace, trace
 from model.translate import beam_search
-from tests.browser.helpers import loaded, matrix_shown, serious, wait_for_run
+from tests.browser.helpers import loaded, matrix_shown, serious, settled, wait_for_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -40,17 +40,6 @@ def open_at(page: "Page", model: checkpoint.Checkpoint, **state: Any) -> None:
     start = {"model": model.name, "text": TEXT, "layer": LAYER, "head": HEAD, "temperature": 0}
     page.goto("/?" + urlencode(start | state))
     settled(page)
-
-
-def settled(page: "Page") -> None:
-    """Wait until everything visible is drawn."""
-    page.wait_for_selector('body[data-state="ready"]')
-    page.wait_for_function("""() => {
-      const busy = document.querySelector('.panel[aria-busy="true"]');
-      const frames = [...document.querySelectorAll('[data-testid=matrix]')].filter((f) => f.clientWidth > 0);
-      return document.body.dataset.state === 'ready' && !busy && frames.every((f) => f.ariaBusy === 'false');
-    }""")
-    assert page.locator(".panel-error:visible, .matrix-error:visible").count() == 0
 
 
 def traced(model: checkpoint.Checkpoint, names: list[str], target: list[int] | None = None, **how: Any) -> Trace:

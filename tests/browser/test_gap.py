@@ -13,7 +13,7 @@ from model import checkpoint
 from model.checkpoint import Checkpoint
 from model.trace import trace
 from tests.app.families import save
-from tests.browser.helpers import serious, wait_for_run
+from tests.browser.helpers import flaws, offered, serious, settled, wait_for_run
 from tests.conftest import served
 from tests.model.helpers import tiny_gap_filler
 
@@ -46,14 +46,13 @@ def app_url(filler: Checkpoint, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 def show(page: "Page", view: str = "weights", **more: object) -> None:
     page.goto(f"/?text={TEXT}&model=filler&view={view}" + "".join(f"&{name}={value}" for name, value in more.items()))
+    filled(page)
+
+
+def filled(page: "Page") -> None:
     settled(page)
-
-
-def settled(page: "Page") -> None:
-    page.wait_for_selector('body[data-state="ready"]')
-    expect(page.locator('[data-panel="opened"]')).to_have_attribute("aria-busy", "false")
     page.get_by_test_id("gap-candidate").first.wait_for()
-    assert page.locator(".panel-error:visible, .panel-lacks:visible, .check.bad:visible").all_inner_texts() == []
+    assert flaws(page) == []
 
 
 def likeliest(filler: Checkpoint, ids: list[int], row: int) -> list[tuple[int, float]]:
@@ -85,7 +84,7 @@ def test_a_token_is_hidden_and_the_gap_filled(page: "Page", filler: Checkpoint) 
     run = wait_for_run(page, "run.input?.token_ids")
     assert run["input"]["token_ids"] == ids, "[CLS] is at position 0"
     expect(page.get_by_test_id("gap-hide")).to_be_hidden()
-    settled(page)
+    filled(page)
     expected = likeliest(filler, ids, 3)
     assert_close(shown(page), expected)
     assert page.get_by_test_id("gap-stands").inner_text() == ""
@@ -98,7 +97,7 @@ def test_a_token_is_hidden_and_the_gap_filled(page: "Page", filler: Checkpoint) 
 def test_a_link_opens_at_its_gap(page: "Page", filler: Checkpoint) -> None:
     ids = [*b"a c", MASK, *b"t sat"]
     page.goto(f'/?model=filler&view=weights&run={{"input":{{"token_ids":{ids}}}}}')
-    settled(page)
+    filled(page)
     assert_close(shown(page), likeliest(filler, ids, 4))
 
 
@@ -112,15 +111,14 @@ def test_cls_is_no_gap(page: "Page") -> None:
 
 def test_every_view_that_is_offered_opens(page: "Page") -> None:
     show(page, "tokens")
-    tabs = [tab for tab in page.get_by_test_id("station").all() if tab.is_visible()]
-    assert {tab.get_attribute("data-view") for tab in tabs} >= STATIONS
-    for tab in tabs:
-        tab.click()
-        settled(page)
+    assert offered(page) >= STATIONS
+    for view in offered(page):
+        page.locator(f'[data-testid="station"][data-view="{view}"]').click()
+        filled(page)
     steps = page.get_by_test_id("walk-step")
     show(page, "computation")
     for step in [step.get_attribute("data-step") for step in steps.all()]:
         page.locator(f'[data-testid="walk-step"][data-step="{step}"]').click()
         page.wait_for_selector(f'[data-step="{step}"][aria-current="step"]')
-        settled(page)
+        filled(page)
     assert serious(page, "[data-panel='gap']") == []

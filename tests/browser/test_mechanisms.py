@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.helpers import flaws, offered, settled
 from tests.conftest import served
 from tests.toys.mechanism import registered
 from tests.toys.models import write_toy, write_toys
@@ -44,15 +45,6 @@ def show(page: "Page", model: str, view: str, **more: object) -> None:
     settled(page)
 
 
-def settled(page: "Page") -> None:
-    page.wait_for_selector('body[data-state="ready"]')
-    expect(page.locator('[data-panel="opened"]')).to_have_attribute("aria-busy", "false")
-
-
-def offered(page: "Page") -> set[str]:
-    return {tab.get_attribute("data-view") or "" for tab in page.get_by_test_id("station").all() if tab.is_visible()}
-
-
 @pytest.mark.parametrize("model", STATIONS)
 def test_stations_are_offered_where_their_roles_are(page: "Page", model: str) -> None:
     show(page, model, "tokens")
@@ -61,7 +53,7 @@ def test_stations_are_offered_where_their_roles_are(page: "Page", model: str) ->
         page.locator(f'[data-testid="station"][data-view="{view}"]').click()
         settled(page)
         expect(page.locator(f'[data-station="{view}"]')).to_be_visible()
-        assert page.locator(".panel-error:visible, .panel-lacks:visible, .check.bad:visible").count() == 0
+        assert flaws(page) == []
 
 
 def test_heads_are_drawn_from_the_overview_or_the_panel_says_that_there_is_none(page: "Page") -> None:

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from model.subjects import SOURCES
+from tests.browser.helpers import flaws, offered, settled
 from tests.conftest import served
 from tests.toys.subject import BigramFolders
 
@@ -38,17 +39,12 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def show(page: "Page", view: str, **more: object) -> None:
     page.goto(f"/?text={TEXT}&model=toy&view={view}" + "".join(f"&{name}={value}" for name, value in more.items()))
+    whole(page)
+
+
+def whole(page: "Page") -> None:
     settled(page)
-
-
-def settled(page: "Page") -> None:
-    page.wait_for_selector('body[data-state="ready"]')
-    expect(page.locator('[data-panel="opened"]')).to_have_attribute("aria-busy", "false")
-    assert page.locator(".panel-error:visible, .panel-lacks:visible, .check.bad:visible").all_inner_texts() == []
-
-
-def offered(page: "Page") -> set[str]:
-    return {tab.get_attribute("data-view") or "" for tab in page.get_by_test_id("station").all() if tab.is_visible()}
+    assert flaws(page) == []
 
 
 def walk(page: "Page") -> None:
@@ -56,7 +52,7 @@ def walk(page: "Page") -> None:
     assert offered(page) == STATIONS
     for view in STATIONS:
         page.locator(f'[data-testid="station"][data-view="{view}"]').click()
-        settled(page)
+        whole(page)
         expect(page.locator(f'[data-station="{view}"]')).to_be_visible()
 
 
@@ -72,7 +68,7 @@ def test_every_step_of_the_walk_opens(page: "Page") -> None:
     for step in STEPS:
         page.locator(f'[data-testid="walk-step"][data-step="{step}"]').click()
         page.wait_for_selector(f'[data-step="{step}"][aria-current="step"]')
-        settled(page)
+        whole(page)
 
 
 def test_what_is_saved_opens_again(page: "Page", tmp_path: Path) -> None:
@@ -88,7 +84,7 @@ def test_what_is_saved_opens_again(page: "Page", tmp_path: Path) -> None:
     saved.value.save_as(file)
     page.get_by_test_id("file-input").set_input_files(file)
     expect(page.get_by_test_id("file-banner")).to_contain_text("toy")
-    settled(page)
+    whole(page)
     walk(page)
 
 
@@ -105,7 +101,7 @@ def test_a_link_opens_the_same(page: "Page") -> None:
 
 def test_look_without_a_river_has_the_heads_and_the_open_station(page: "Page") -> None:
     page.goto(f"/?text={TEXT}&model=toy&view=tokens&level=look")
-    settled(page)
+    whole(page)
     expect(page.locator('[data-station="tokens"]')).to_be_visible()
     expect(page.get_by_test_id("head").first).to_be_visible()
     assert offered(page) == set()
