@@ -337,6 +337,33 @@ def test_ids_in_the_address_are_replayed(page: "Page", server_url: str) -> None:
     wait_for_run(page, "!run.input?.token_ids")
 
 
+@pytest.mark.warm
+def test_back_closes_the_head(page: "Page") -> None:
+    show(page, "layer=1&head=1&text=" + TEXT)
+    open_head = page.locator("[data-testid=head].on")
+    page.locator("[data-testid=head][data-layer='4'][data-head='2']").click()
+    assert open_head.get_attribute("data-layer") == "4"
+    page.go_back()
+    ready(page)
+    assert open_head.get_attribute("data-layer") == "1"
+    assert page.get_by_test_id("sentence").input_value() == TEXT
+
+
+@pytest.mark.warm
+def test_example_opens_and_back_returns(page: "Page") -> None:
+    page.goto("/")
+    page.wait_for_selector('body[data-state="empty"]')
+    cards = page.get_by_test_id("example")
+    assert cards.count() >= 4  # of stories-gpt; test_families.py opens those of other models
+    text = cards.first.locator(".text").inner_text()
+    cards.first.click()
+    ready(page)
+    assert page.get_by_test_id("sentence").input_value() == text
+    page.go_back()
+    page.wait_for_selector('body[data-state="empty"]')
+    assert page.get_by_test_id("sentence").input_value() == ""
+
+
 SWITCHES = {
     "embedding": {"embedding-neighbours": "embedding.tab=neighbours"},
     "attention": {"lines-lines": "attention.as=lines"},
@@ -375,33 +402,6 @@ def test_every_switch_of_a_view_is_in_the_link(page: "Page") -> None:
             if testid == "axis-log":
                 page.get_by_test_id("prediction-token").click()
             expect(page.get_by_test_id(testid)).to_have_attribute("aria-pressed", "true")
-
-
-@pytest.mark.warm
-def test_back_closes_the_head(page: "Page") -> None:
-    show(page, "layer=1&head=1&text=" + TEXT)
-    open_head = page.locator("[data-testid=head].on")
-    page.locator("[data-testid=head][data-layer='4'][data-head='2']").click()
-    assert open_head.get_attribute("data-layer") == "4"
-    page.go_back()
-    ready(page)
-    assert open_head.get_attribute("data-layer") == "1"
-    assert page.get_by_test_id("sentence").input_value() == TEXT
-
-
-@pytest.mark.warm
-def test_example_opens_and_back_returns(page: "Page") -> None:
-    page.goto("/")
-    page.wait_for_selector('body[data-state="empty"]')
-    cards = page.get_by_test_id("example")
-    assert cards.count() >= 4  # of stories-gpt; test_families.py opens those of other models
-    text = cards.first.locator(".text").inner_text()
-    cards.first.click()
-    ready(page)
-    assert page.get_by_test_id("sentence").input_value() == text
-    page.go_back()
-    page.wait_for_selector('body[data-state="empty"]')
-    assert page.get_by_test_id("sentence").input_value() == ""
 
 
 def test_a_link_outside_the_model_is_fitted(page: "Page") -> None:
