@@ -37,21 +37,25 @@ class PreNormResidual(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
-        return x + self.dropout(sublayer(self.norm(x)))  # type: ignore[no-any-return]
+        return x + self.dropped(sublayer(self.norm(x)))
+
+    def dropped(self, x: Tensor) -> Tensor:
+        """Dropout(x) while training; outside it nothing, not even a call of the module: there are 13 for each token."""
+        return self.dropout(x) if self.training else x
 
 
 class PostNormResidual(PreNormResidual):
     """LayerNorm(x + Dropout(Sublayer(x))): the order of Vaswani et al. 2017, section 3.1."""
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
-        return self.norm(x + self.dropout(sublayer(x)))  # type: ignore[no-any-return]
+        return self.norm(x + self.dropped(sublayer(x)))  # type: ignore[no-any-return]
 
 
 class ResPostNormResidual(PreNormResidual):
     """x + Dropout(LayerNorm(Sublayer(x))): normalises what is added, not the stream (Liu et al. 2022)."""
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
-        return x + self.dropout(self.norm(sublayer(x)))  # type: ignore[no-any-return]
+        return x + self.dropped(self.norm(sublayer(x)))
 
 
 RESIDUALS = {"pre": PreNormResidual, "post": PostNormResidual, "res-post": ResPostNormResidual}
