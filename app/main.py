@@ -24,6 +24,7 @@ from app.http.observe import Observe
 from app.services import discovery
 from app.services.library import Library
 from app.services.metrics import Metrics
+from app.services.room import Room
 from app.services.work import Work
 from app.settings import Settings
 
@@ -62,7 +63,8 @@ def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         there = await to_thread.run_sync(discovery.discover, settings) if loaded is None else loaded
-        work = Work(settings.model_threads, settings.queue, settings.streams, app.state.metrics)
+        room = Room(settings.answer_room, settings.answer_limit)
+        work = Work(settings.model_threads, settings.queue, settings.streams, app.state.metrics, room)
         app.state.chumoku = State(settings, there, work)
         yield
 

@@ -50,6 +50,10 @@ class Settings(BaseSettings):
         default=0, ge=0, description="CPU threads of one job; 0 divides the cores among the jobs."
     )
     body_limit: int = Field(default=1024**2, ge=1024, description="Largest accepted request body, in bytes.")
+    answer_limit: int = Field(default=64 * 1024**2, ge=1024, description="Largest answer, in bytes.")
+    answer_room: int = Field(
+        default=256 * 1024**2, ge=1024, description="Bytes of all answers at once; a request waits for room."
+    )
     head_seconds: float = Field(default=10, gt=0, description="How long the head of a request may take to arrive.")
     body_seconds: float = Field(default=30, gt=0, description="How long the body of a request may take to arrive.")
     idle_seconds: float = Field(default=5, gt=0, description="How long a connection stays open between two requests.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, cast
 
@@ -11,6 +11,7 @@ from fastapi import Depends, Request
 from app.http.observe import Seen, seen
 from app.services.library import Library
 from app.services.metrics import Metrics
+from app.services.room import Claim
 from app.services.work import Work
 from app.settings import Settings
 
@@ -42,6 +43,12 @@ def get_work(request: Request) -> Work:
     return get_state(request).work
 
 
+async def get_claim(request: Request) -> AsyncIterator[Claim]:
+    """Room for the answer, given back when it is sent or dropped."""
+    with get_work(request).room.claim() as claim:
+        yield claim
+
+
 def get_metrics(request: Request) -> Metrics:
     return cast(Metrics, request.app.state.metrics)
 
@@ -62,6 +69,7 @@ def get_wanted(request: Request) -> Wanted:
 SettingsDep = Annotated[Settings, Depends(get_settings)]
 LibraryDep = Annotated[Library, Depends(get_library)]
 WorkDep = Annotated[Work, Depends(get_work)]
+ClaimDep = Annotated[Claim, Depends(get_claim)]
 MetricsDep = Annotated[Metrics, Depends(get_metrics)]
 SeenDep = Annotated[Seen, Depends(get_seen)]
 WantedDep = Annotated[Wanted, Depends(get_wanted)]

@@ -9,12 +9,15 @@ from fastapi import Depends, Response
 
 from app.api.run import Run
 from app.api.schema import ModelRequest
-from app.http.deps import SeenDep, State, Wanted, WantedDep, get_state
+from app.http.deps import ClaimDep, SeenDep, State, Wanted, WantedDep, get_state
 from app.http.observe import Seen
+from app.http.paced import Paced
+from app.services import sizes
 from app.services.capabilities import check_can
 from app.services.explain.shared import Json, to_json
 from app.services.library import Entry
 from app.services.plan import RunPlan, plan_run
+from app.services.room import Claim, Reserve
 from app.services.work import Done
 from model.subjects import Subject
 
@@ -25,8 +28,8 @@ Model = TypeVar("Model", bound=ModelRequest)
 class Desk:
     """For routes of explanations: each only names its service."""
 
-    def __init__(self, state: State, seen: Seen, wanted: Wanted) -> None:
-        self.state, self.seen, self.wanted = state, seen, wanted
+    def __init__(self, state: State, claim: Claim, seen: Seen, wanted: Wanted) -> None:
+        self.state, self.claim, self.seen, self.wanted = state, claim, seen, wanted
 
     async def explain_run(
         self, request: Asked, service: Callable[[RunPlan, Asked], Json], can: str | None = None
@@ -41,6 +44,7 @@ class Desk:
                     check_can(subject, can)
                 plan = plan_run(subject, request, self.state.settings.max_text_chars)
                 self.seen.n_tokens = len(plan.padded)
+                self.claim.take(sizes.of_explanation(plan, request))
                 return to_json(service(plan, request))
 
         return await self._run(job, "application/json")
@@ -52,10 +56,14 @@ class Desk:
         return await self._about(request, lambda subject: to_json(service(subject, request)), can, "application/json")
 
     async def tensors(
-        self, request: Model, service: Callable[[Subject, Model], bytes], can: str | None = None
+        self, request: Model, service: Callable[[Subject, Model, Reserve], bytes], can: str | None = None
     ) -> Response:
-        """Answer with a safetensors body about the model."""
-        return await self._about(request, lambda subject: service(subject, request), can, "application/octet-stream")
+        """Answer with a safetensors body about the model, whose size the service reserves."""
+
+        def tensors(subject: Subject) -> bytes:
+            return service(subject, request, self.claim.take)
+
+        return await self._about(request, tensors, can, "application/octet-stream")
 
     async def _about(
         self, request: ModelRequest, service: Callable[[Subject], bytes], can: str | None, media_type: str
@@ -77,7 +85,8 @@ class Desk:
 
     async def _run(self, job: Callable[[], bytes], media_type: str) -> Response:
         done = await self.state.work.run(job, kind="explain", wanted=self.wanted)
-        return Response(done.value, media_type=media_type, headers={"Server-Timing": timing(done)})
+        self.claim.settle(len(done.value))
+        return Paced(done.value, media_type=media_type, headers={"Server-Timing": timing(done)})
 
 
 def timing(done: Done[bytes]) -> str:
@@ -85,8 +94,8 @@ def timing(done: Done[bytes]) -> str:
     return f"queue;dur={1000 * done.waited:.2f}, model;dur={1000 * done.ran:.2f}"
 
 
-def get_desk(state: Annotated[State, Depends(get_state)], seen: SeenDep, wanted: WantedDep) -> Desk:
-    return Desk(state, seen, wanted)
+def get_desk(state: Annotated[State, Depends(get_state)], claim: ClaimDep, seen: SeenDep, wanted: WantedDep) -> Desk:
+    return Desk(state, claim, seen, wanted)
 
 
 DeskDep = Annotated[Desk, Depends(get_desk)]

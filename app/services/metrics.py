@@ -33,6 +33,7 @@ class Metrics:
         self.waiting = Gauge("chumoku_queue_waiting", "Jobs waiting for their turn.", registry=registry)
         self.places = Gauge("chumoku_queue_places", "Jobs that may run or wait at once.", registry=registry)
         self.streams = Gauge("chumoku_streams_open", "Open generations and measurements of effects.", registry=registry)
+        self.answers = Gauge("chumoku_answer_bytes", "Bytes reserved for answers.", registry=registry)
         self.tokens = Counter("chumoku_generated_tokens", "Tokens generated.", registry=registry)
         self.refused = Counter(
             "chumoku_refused", "Requests refused (503), by what was full.", ["full"], registry=registry

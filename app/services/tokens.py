@@ -8,10 +8,13 @@ from typing import Any
 
 from app.api.run import Run
 from app.errors import AppError
+from app.services.room import Reserve, Size, unlimited
 from model.subjects import Subject, Tokenizer
 from model.tokenizer import Token, check_encodable
 from model.trace import with_first
 
+TOKEN_BYTES = 400
+"""Bytes of JSON that one token takes at most."""
 INVALID_BYTE = re.compile("[\udc80-\udcff]")
 
 
@@ -154,10 +157,11 @@ def tokens_json(tokenizer: Tokenizer, ids: Sequence[int]) -> list[dict[str, Any]
     return [token_json(token) for token in tokenizer.tokens(list(ids))]
 
 
-def tokenize(subject: Subject, text: str, max_chars: int) -> dict[str, Any]:
+def tokenize(subject: Subject, text: str, max_chars: int, reserve: Reserve = unlimited) -> dict[str, Any]:
     """The answer of `/api/tokenize`. An empty text has no tokens; a text beyond the window is counted, not refused."""
     ids = encode(subject.tokenizer, text, max_chars)
     ids = as_read(subject, ids) if ids else ids
+    reserve(Size(TOKEN_BYTES * len(ids), "Send a shorter text.", "text"))
     return {
         "model": subject.name,
         "text": text,

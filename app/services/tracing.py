@@ -11,11 +11,12 @@ from torch import Tensor
 
 from app.api.traces.schema import TraceRequest
 from app.errors import AppError, check_index, unknown_name
-from app.services import wire
+from app.services import sizes, wire
 from app.services.capabilities import check_tokens
 from app.services.languages import Languages, notes
 from app.services.plan import RunPlan, plan_run
 from app.services.predictions import check_positions, classes, predict
+from app.services.room import Reserve, unlimited
 from app.services.trace_metadata import metadata
 from model.describe import Description, TapPlace
 from model.subjects import Subject
@@ -35,12 +36,15 @@ class Encoded:
     encode_seconds: float
 
 
-def answer(subject: Subject, request: TraceRequest, max_chars: int, loaded: Languages = NONE) -> Encoded:
+def answer(
+    subject: Subject, request: TraceRequest, max_chars: int, loaded: Languages = NONE, reserve: Reserve = unlimited
+) -> Encoded:
     """Run the request. Raises `AppError` if it is invalid. `loaded`: models that a note may point to."""
     start = perf_counter()
     names = prepare(subject, request)
     plan = plan_run(subject, request, max_chars)
     check_positions(request.predict, plan.lengths["target" if plan.target else "source"])
+    reserve(sizes.of_trace(plan, request, names))
     traced = run(plan, request, names)
     seconds = perf_counter() - start
     arrays = {name: wire.convert(name, chosen_heads(traced, name, request, subject), request.dtype) for name in names}

@@ -10,14 +10,14 @@ from torch import Tensor
 from app.api.weights.schema import WeightsRequest
 from app.errors import AppError, unknown_name
 from app.services import wire
+from app.services.room import Reserve, Size
 from model.subjects import Subject
 from model.taps import match_names
 
-MAX_BYTES = 64 * 2**20
 FLOAT32 = 4
 
 
-def answer(subject: Subject, request: WeightsRequest) -> bytes:
+def answer(subject: Subject, request: WeightsRequest, reserve: Reserve) -> bytes:
     """The parameters that `want` names, in the model's order, a tied one under each of its names.
 
     Raises `unknown_weight` listing the known ones, `bad_row`, and `too_large`.
@@ -25,7 +25,7 @@ def answer(subject: Subject, request: WeightsRequest) -> bytes:
     there = subject.about.weights
     chosen = subject.weights(wanted(request.want, list(there)))
     check_rows(chosen, request.rows)
-    check_size(chosen, request.rows)
+    reserve(size_of(chosen, request.rows))
     arrays = {name: wire.convert(name, rows_of(x, request.rows), "float32") for name, x in chosen.items()}
     dims = {name: there[name].dims for name in chosen}
     return wire.encode(arrays, {"model": subject.name, "dims": dims})
@@ -51,13 +51,9 @@ def check_rows(chosen: Mapping[str, Tensor], rows: list[int] | None) -> None:
                            limit=last)  # fmt: skip
 
 
-def check_size(chosen: Mapping[str, Tensor], rows: list[int] | None) -> None:
-    """Raise `too_large` for more than one answer can hold."""
-    n_bytes = FLOAT32 * sum(x.numel() if rows is None else x.numel() // len(x) * len(rows) for x in chosen.values())
-    if n_bytes > MAX_BYTES:
-        message = f"These parameters have {n_bytes / 2**20:.1f} MB, more than the limit of {MAX_BYTES // 2**20} MB."
-        hint = "Ask for fewer names at once, or for some rows."
-        raise AppError("too_large", message, hint, where="want", got=n_bytes, limit=MAX_BYTES)
+def size_of(chosen: Mapping[str, Tensor], rows: list[int] | None) -> Size:
+    numbers = sum(x.numel() if rows is None else x.numel() // len(x) * len(rows) for x in chosen.values())
+    return Size(FLOAT32 * numbers + 300 * len(chosen), "Ask for fewer names at once, or for some rows.", "want")
 
 
 def rows_of(x: Tensor, rows: list[int] | None) -> Tensor:

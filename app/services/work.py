@@ -13,6 +13,7 @@ from anyio import CapacityLimiter, to_thread
 
 from app.errors import AppError
 from app.services.metrics import Kind, Metrics
+from app.services.room import Crowded, Room
 
 T = TypeVar("T")
 Wanted = Callable[[], Awaitable[bool]]
@@ -36,7 +37,10 @@ class Gone(Exception):
 class Work:
     """At most `threads` jobs at once, `queue` more waiting, `streams` open generations. Belongs to one event loop."""
 
-    def __init__(self, threads: int, queue: int, streams: int, metrics: Metrics | None = None) -> None:
+    def __init__(
+        self, threads: int, queue: int, streams: int, metrics: Metrics | None = None, room: Room | None = None
+    ) -> None:
+        self.room = room or Room(256 * 2**20, 64 * 2**20)
         self.places = threads + queue
         self.taken = self.running = 0
         self.streams = streams
@@ -54,8 +58,17 @@ class Work:
 
         `wanted` is called when the turn comes: raises `Gone` if nobody waits for the answer any more. A `patient` job
         (a step of an open generation) waits however long the queue is; any other is refused (`full`, 503) if the queue
-        is full. Cancelling drops a waiting job, and waits for a running one.
+        is full. A job that finds no room for its answer waits for it without a place in the queue, and starts again.
+        Cancelling drops a waiting job, and waits for a running one.
         """
+        while True:
+            try:
+                return await self._placed(job, kind, wanted, patient)
+            except Crowded as crowded:
+                await crowded.claim.wait()
+                patient = True
+
+    async def _placed(self, job: Callable[[], T], kind: Kind, wanted: Wanted | None, patient: bool) -> Done[T]:
         if not patient and self.taken >= self.places:
             self.metrics.refused.labels("queue").inc()
             raise full(self.places)
@@ -81,8 +94,12 @@ class Work:
         return Done(value, began - start, perf_counter() - began)
 
     async def aside(self, job: Callable[[], T]) -> T:
-        """Run a job that needs no model: it waits only for other jobs of this kind."""
-        return await to_thread.run_sync(job, limiter=self._aside)
+        """Run a job that needs no model: it waits only for other jobs of this kind, and for room for its answer."""
+        while True:
+            try:
+                return await to_thread.run_sync(job, limiter=self._aside)
+            except Crowded as crowded:
+                await crowded.claim.wait()
 
     @contextmanager
     def stream(self) -> Iterator[None]:
@@ -102,6 +119,7 @@ class Work:
         self.metrics.taken.set_function(lambda: self.taken)
         self.metrics.waiting.set_function(lambda: self.taken - self.running)
         self.metrics.streams.set_function(lambda: self.streaming)
+        self.metrics.answers.set_function(lambda: self.room.taken)
 
 
 def full(limit: int) -> AppError:

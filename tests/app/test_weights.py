@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from httpx import AsyncClient
 
-from app.services import weights
 from app.services.library import Library
 from app.services.models import detailed
+from app.settings import Settings
+from tests.app.conftest import Open
 from tests.app.families import opened
 from tests.app.helpers import decode, refused
 
@@ -71,9 +72,11 @@ async def test_bad_row(families: AsyncClient) -> None:
     await refused(families, "/api/weights", 422, "invalid_request", want=[])
 
 
-async def test_too_large(families: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weights, "MAX_BYTES", 4 * 15 * 21)
+async def test_too_large(open_three: Open) -> None:
+    matrix = 4 * 15 * 22
     want = ["layers.0.ffn.w_1.weight"]
-    error = await refused(families, "/api/weights", 422, "too_large", want=want)
-    assert (error["where"], error["got"], error["limit"]) == ("want", 4 * 15 * 22, 4 * 15 * 21)
-    assert (await ask(families, want=want, rows=list(range(21))))[0]["layers.0.ffn.w_1.weight"].shape == (21, 15)
+    async with open_three(Settings(device="cpu", answer_limit=matrix)) as client:
+        error = await refused(client, "/api/weights", 422, "too_large", want=want)
+        assert (error["where"], error["limit"]) == ("want", matrix)
+        assert matrix < error["got"] < matrix + 1000
+        assert (await ask(client, want=want, rows=list(range(10))))[0]["layers.0.ffn.w_1.weight"].shape == (10, 15)

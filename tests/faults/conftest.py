@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import httpx
 import pytest
 
 from tests.app.families import save
@@ -9,6 +10,7 @@ from tests.faults.victim import Victim, serving
 from tests.model.helpers import tiny_checkpoint
 
 FILES = 256
+ANSWER_LIMIT, ANSWER_ROOM = 4 * 2**20, 16 * 2**20
 HEAD, BODY, IDLE, STALLED = 1.0, 1.0, 1.0, 1.5
 
 
@@ -17,5 +19,9 @@ def victim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Victim]:
     folder = tmp_path_factory.mktemp("models")
     save(folder, tiny_checkpoint(max_seq_len=1024))
     seconds = {"head_seconds": HEAD, "body_seconds": BODY, "idle_seconds": IDLE, "stalled_seconds": STALLED}
-    with serving(files=FILES, models_dir=folder, default_model="tiny", **seconds) as victim:
+    answers = {"answer_limit": ANSWER_LIMIT, "answer_room": ANSWER_ROOM}
+    with serving(files=FILES, models_dir=folder, default_model="tiny", **seconds, **answers) as victim:
+        assert (
+            httpx.post(f"{victim.url}/api/trace", json={"text": "a"}, timeout=60).status_code == 200
+        )  # loads the model
         yield victim

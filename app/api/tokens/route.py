@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-from fastapi.responses import JSONResponse
+from fastapi import APIRouter, Response
 
 from app.api.answer import REFUSALS
 from app.api.tokens.answer import TokenizeResponse
 from app.api.tokens.schema import TokenizeRequest
-from app.http.deps import LibraryDep, SeenDep, SettingsDep, WorkDep
+from app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WorkDep
+from app.http.paced import Paced
 from app.services import encodings, tokens
+from app.services.explain.shared import to_json
 
 router = APIRouter(prefix="/api", tags=["tokens"])
 
 
 @router.post("/tokenize", response_model=TokenizeResponse, responses=REFUSALS)
 async def tokenize(
-    request: TokenizeRequest, library: LibraryDep, settings: SettingsDep, work: WorkDep, seen: SeenDep
-) -> JSONResponse:
+    request: TokenizeRequest,
+    library: LibraryDep,
+    settings: SettingsDep,
+    work: WorkDep,
+    claim: ClaimDep,
+    seen: SeenDep,
+) -> Response:
     """The tokens of a text: id, bytes, text, and which characters they stand for.
 
     A text longer than the model's window is counted, not refused. With `compare`, `encodings` has the number of
@@ -28,10 +34,12 @@ async def tokenize(
 
     # The answer is serialised in the thread too: for a long text it has megabytes, which FastAPI would validate and
     # serialise on the event loop.
-    def count() -> JSONResponse:
+    def count() -> bytes:
         with library.use(entry) as subject:
-            found = tokens.tokenize(subject, request.text, settings.max_text_chars)
+            found = tokens.tokenize(subject, request.text, settings.max_text_chars, claim.take)
         seen.n_tokens = found["n_tokens"]
-        return JSONResponse(found | {"encodings": encodings.compare(request.text) if request.compare else []})
+        return to_json(found | {"encodings": encodings.compare(request.text) if request.compare else []})
 
-    return await work.aside(count)
+    body = await work.aside(count)
+    claim.settle(len(body))
+    return Paced(body, media_type="application/json")

@@ -9,7 +9,8 @@ from fastapi import APIRouter, Response
 from app.api.answer import BUSY, REFUSALS, Answers
 from app.api.traces.answer import TRACE_ANSWER
 from app.api.traces.schema import TraceRequest
-from app.http.deps import LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
+from app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
+from app.http.paced import Paced
 from app.services.tracing import Encoded, answer
 from app.services.work import Done
 
@@ -20,7 +21,13 @@ RESPONSES: Answers = {200: TRACE_ANSWER, **REFUSALS, **BUSY}
 
 @router.post("/trace", response_class=Response, responses=RESPONSES)
 async def trace(
-    request: TraceRequest, library: LibraryDep, settings: SettingsDep, work: WorkDep, seen: SeenDep, wanted: WantedDep
+    request: TraceRequest,
+    library: LibraryDep,
+    settings: SettingsDep,
+    work: WorkDep,
+    claim: ClaimDep,
+    seen: SeenDep,
+    wanted: WantedDep,
 ) -> Response:
     """Run a sentence through a model and return the tensors that `want` names, as a safetensors body.
 
@@ -34,14 +41,15 @@ async def trace(
 
     def job() -> Encoded:
         with library.use(entry) as subject:
-            return answer(subject, request, settings.max_text_chars, library.languages)
+            return answer(subject, request, settings.max_text_chars, library.languages, claim.take)
 
     entry = library.find(request.model)
     seen.model, seen.text = entry.name, request.sentence.text
     done = await work.run(job, wanted=wanted)
     seen.n_tokens = done.value.n_tokens
     headers = {"Server-Timing": timing(done), "Content-Disposition": attachment(entry.name, request.format)}
-    return Response(done.value.body, media_type=BYTES, headers=headers)
+    claim.settle(len(done.value.body))
+    return Paced(done.value.body, media_type=BYTES, headers=headers)
 
 
 def attachment(model: str, suffix: str) -> str:

@@ -7,6 +7,7 @@ from app.errors import AppError
 from app.services import wire
 from app.services.capabilities import explained
 from app.services.explain.shared import Json, looks, plain, refusing, stack_of
+from app.services.room import Reserve, Size
 from model.checkpoint import Checkpoint
 from model.config import PositionKind
 from model.explain.neighbours import neighbours as neighbours_of
@@ -35,7 +36,7 @@ def parameters(subject: Subject, request: ParametersRequest) -> Json:
     return plain(found) | {"counts": counts}
 
 
-def positions(subject: Subject, request: PositionsRequest) -> bytes:
+def positions(subject: Subject, request: PositionsRequest, reserve: Reserve) -> bytes:
     checkpoint = explained(subject)
     stack = stack_of(checkpoint, request.prefix, "prefix")
     window, limit = checkpoint.config.max_seq_len, longest(checkpoint)
@@ -44,6 +45,7 @@ def positions(subject: Subject, request: PositionsRequest) -> bytes:
     if length > MAX_LENGTH:
         message = f"A table of {length} positions is too large to send."
         raise AppError("too_long", message, hint, where="length", got=length, limit=limit)
+    reserve(Size(4 * length * (length + checkpoint.config.d_model) + 1024, "Ask for fewer positions.", "length"))
     with refusing("too_long", hint, where="length", got=length, limit=limit):
         found = position_table(checkpoint, length, stack=stack.id)
     arrays = {"table": found.table.numpy(), "similarity": found.similarity.float().numpy()}

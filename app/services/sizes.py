@@ -1,0 +1,94 @@
+"""How many bytes an answer will have, from shapes alone: known before the model runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import prod
+
+from app.api.explain.schema import RouteRequest
+from app.api.run import Run
+from app.api.traces.schema import TraceRequest
+from app.services.plan import RunPlan
+from app.services.room import Size
+from app.services.tokens import TOKEN_BYTES
+from model.describe import Attention, Description, FfnSublayer, Stack, TapPlace
+
+ITEM = {"float32": 4, "float16": 2, "uint8": 1}
+BASE64 = 4 / 3
+NPZ_CHARACTER = 4
+"""numpy's strings are UTF-32."""
+FIXED = 16_384
+"""The rest of an answer: names, shapes, the run."""
+CANDIDATE, NUMBER, LISTED = 320, 24, 32
+"""Bytes of JSON that a candidate, a number, and an id with its number take at most."""
+
+
+def of_trace(plan: RunPlan, request: TraceRequest, names: list[str]) -> Size:
+    """The tensors that `names` lists (patterns are positions²), and the predictions (positions × candidates)."""
+    description, taps = plan.subject.description, plan.subject.description.taps
+    tensors = Counter({name: tensor_bytes(plan, request, taps[name]) for name in names})
+    listed = len(request.predict.positions) * request.predict.n * CANDIDATE if request.predict else 0
+    described = 400 * len(taps) if request.describe else 0
+    text = listed + described + TOKEN_BYTES * sum(plan.lengths.values()) + FIXED
+    total = tensors.total() + 300 * len(names) + (NPZ_CHARACTER if request.format == "npz" else 1) * text
+    if listed > tensors.total():
+        return Size(total, "List fewer positions or fewer candidates.", "predict")
+    return Size(total, leave_out(tensors, description), "want")
+
+
+def leave_out(tensors: Counter[str], description: Description) -> str:
+    """What takes most: the role of the largest tensors, in all layers."""
+    roles: Counter[str] = Counter()
+    for name, n_bytes in tensors.items():
+        roles[description.taps[name].role] += n_bytes
+    named = " and ".join(f"{role!r}" for role, _ in roles.most_common(2))
+    return f"Most of it is {named}: leave that out of `want`, or ask for fewer layers or heads, or for float16."
+
+
+def tensor_bytes(plan: RunPlan, request: TraceRequest, place: TapPlace) -> int:
+    shape = shape_of(plan, place)
+    if request.heads is not None:
+        shape = {dim: min(n, len(request.heads)) if dim in ("head", "kv_head") else n for dim, n in shape.items()}
+    item = ITEM[request.dtype]
+    if place.dims == "query key":
+        item = 8  # distances: integers, sent as they are
+    elif place.tap in plan.subject.description.masks:
+        item = 1
+    return item * prod(shape.values())
+
+
+def shape_of(plan: RunPlan, place: TapPlace) -> dict[str, int]:
+    """A tensor's dimensions by name. One that is not known is as wide as the stream."""
+    description, lengths = plan.subject.description, plan.lengths
+    stack = description.stack(place.stack) if place.stack else description.readout
+    attention = description.attention(place.attention) if place.attention else None
+    known = {"vocab": description.vocab_size, "class": len(description.classes), "position": lengths[stack.side]}
+    known["d_ff"] = max(widths(stack), default=0)
+    if attention is not None:
+        known |= {"head": attention.n_head, "kv_head": attention.n_kv_head, "d_head": attention.d_head}
+        known |= {"query": lengths[attention.queries], "key": lengths[attention.keys]}
+        known["position"] = lengths[attention.keys if "kv_head" in place.dims else attention.queries]
+    return {dim: known.get(dim, description.d_model) for dim in place.dims.split()}
+
+
+def of_explanation(plan: RunPlan, request: Run) -> Size:
+    """At most: numbers for each position and sublayer, and for each listed candidate; a route's shares."""
+    description = plan.subject.description
+    depth = sum(1 + len(stack.sublayers) for stack in description.stacks)
+    places, k = depth * sum(plan.lengths.values()), getattr(request, "k", 0)
+    numbers = 8 * places + sum(one.n_layer * one.n_head * 64 for one in description.attentions)
+    units = sum(sum(widths(stack)) for stack in description.stacks)
+    shares = sum(pairs(plan, one) for one in description.attentions) if isinstance(request, RouteRequest) else 0
+    listed = places * k * LISTED + min(description.vocab_size, places * k) * TOKEN_BYTES
+    total = NUMBER * (numbers + units) + int(4 * BASE64 * shares) + listed + FIXED
+    return Size(total, "Use a shorter sentence, or list fewer candidates (`k`).")
+
+
+def widths(stack: Stack) -> list[int]:
+    """The number of units of each FFN."""
+    return [part.d_ff for part in stack.sublayers if isinstance(part, FfnSublayer)]
+
+
+def pairs(plan: RunPlan, attention: Attention) -> int:
+    """[layer query key]"""
+    return attention.n_layer * plan.lengths[attention.queries] * plan.lengths[attention.keys]

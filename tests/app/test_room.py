@@ -1,0 +1,196 @@
+"""The bytes of answers: known before the work begins, bounded for one and for all, and given back."""
+
+from collections.abc import AsyncIterator
+from contextlib import ExitStack
+from typing import Any
+
+import anyio
+import pytest
+from anyio import to_thread
+from httpx import AsyncClient
+
+from app.errors import AppError
+from app.services.metrics import Metrics
+from app.services.room import MEGABYTE, Crowded, Room, Size
+from app.services.work import Work
+from app.settings import Settings
+from tests.app.conftest import Open
+from tests.app.helpers import error_of, metrics
+
+TAKEN = "chumoku_answer_bytes"
+
+
+def size(megabytes: float) -> Size:
+    return Size(int(megabytes * MEGABYTE), "Ask for less.")
+
+
+def test_one_answer_has_a_limit() -> None:
+    with Room(256 * MEGABYTE, 64 * MEGABYTE).claim() as claim:
+        claim.take(size(64))
+        with pytest.raises(AppError, match=r"65 MB, more than the limit of 64 MB") as refusal:
+            claim.take(size(65))
+        assert (refusal.value.got, refusal.value.limit) == (65 * MEGABYTE, 64 * MEGABYTE)
+
+
+def test_all_answers_have_one_too_and_a_quarter_is_for_small_ones() -> None:
+    room = Room(256 * MEGABYTE, 64 * MEGABYTE)
+    with ExitStack() as stack:
+        for _ in range(3):
+            stack.enter_context(room.claim()).take(size(64))
+        with pytest.raises(Crowded):
+            stack.enter_context(room.claim()).take(size(2))
+        for _ in range(64):
+            stack.enter_context(room.claim()).take(size(1))
+        with pytest.raises(Crowded):
+            stack.enter_context(room.claim()).take(size(1))
+    assert room.taken == 0
+
+
+def test_what_an_answer_did_not_need_is_free_at_once() -> None:
+    room = Room(10 * MEGABYTE, 10 * MEGABYTE)
+    with room.claim() as claim:
+        claim.take(size(8))
+        claim.settle(3 * MEGABYTE)
+        assert room.taken == 3 * MEGABYTE
+        claim.settle(5 * MEGABYTE)  # it cannot grow
+        assert room.taken == 3 * MEGABYTE
+    assert room.taken == 0
+
+
+async def test_a_job_waits_for_room_in_order_and_without_a_place_in_the_queue() -> None:
+    room = Room(8 * MEGABYTE, 4 * MEGABYTE)
+    work = Work(1, 0, 1, Metrics(), room)
+    done: list[str] = []
+
+    async def ask(name: str, megabytes: float) -> None:
+        with room.claim() as claim:
+            await work.run(lambda: claim.take(size(megabytes)))
+            done.append(name)
+
+    async with anyio.create_task_group() as group:
+        with room.claim() as first:
+            first.take(size(4))
+            for name, megabytes in (("large", 4.0), ("larger", 3.5)):
+                group.start_soon(ask, name, megabytes)
+                await anyio.wait_all_tasks_blocked()
+                await wait_for(room, len(room.waiting) or 1)
+            await ask("small", 0.5)
+            assert done == ["small"]
+            assert work.taken == 0
+    assert done == ["small", "large", "larger"]
+    assert room.taken == 0
+
+
+async def wait_for(room: Room, n: int) -> None:
+    with anyio.fail_after(10):
+        while len(room.waiting) < n:
+            await to_thread.run_sync(lambda: None)
+
+
+async def test_who_gives_up_waiting_leaves_nothing_behind() -> None:
+    room = Room(8 * MEGABYTE, 8 * MEGABYTE)
+    with room.claim() as first, room.claim() as second:
+        first.take(size(8))
+        with pytest.raises(Crowded):
+            second.take(size(8))
+        with anyio.move_on_after(0.01):
+            await second.wait()
+        assert not room.waiting
+    assert room.taken == 0
+
+
+# --- Sizes from shapes ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def tight(open_three: Open) -> AsyncIterator[AsyncClient]:
+    """Nothing fits: each answer's size can be read from its refusal."""
+    async with open_three(Settings(device="cpu", answer_limit=1024)) as client:
+        yield client
+
+
+WANTS: list[dict[str, Any]] = [
+    {"want": ["*"]},
+    {"want": ["*"], "dtype": "float16"},
+    {"want": ["*"], "heads": [1]},
+    {"want": ["*"], "layers": [1], "format": "npz"},
+    {"want": ["*"], "pad": {"count": 3}, "describe": True},
+    {"dtype": "uint8"},
+]
+LONG = "a text that is fifty bytes long, as many as it has."
+
+
+@pytest.mark.parametrize("model", ["gpt", "classifier", "translator"])
+@pytest.mark.parametrize("want", WANTS, ids=str)
+async def test_a_traces_size_is_known_before(
+    tight: AsyncClient, families: AsyncClient, model: str, want: dict[str, Any]
+) -> None:
+    request = {"model": model, "text": LONG} | want
+    whole = await families.post("/api/trace", json=request)
+    error = error_of(await tight.post("/api/trace", json=request), 422, "too_large")
+    assert error["limit"] == 1024
+    assert len(whole.content) <= error["got"] <= 1.3 * len(whole.content) + 100_000
+    assert error["where"] == "want"
+    assert "leave that out" in error["hint"]
+
+
+async def test_predictions_count(tight: AsyncClient, families: AsyncClient) -> None:
+    predict = {"positions": list(range(50)), "n": 257}
+    request = {"model": "gpt", "text": LONG, "want": [], "predict": predict}
+    whole = await families.post("/api/trace", json=request)
+    error = error_of(await tight.post("/api/trace", json=request), 422, "too_large")
+    assert len(whole.content) <= error["got"] <= 3 * len(whole.content)
+    assert error["where"] == "predict"
+
+
+EXPLAINED: list[tuple[str, dict[str, Any]]] = [
+    ("lens", {"k": 100}),
+    ("contributions", {}),
+    ("gradients", {}),
+    ("heads", {}),
+    ("units", {"k": 22, "unit": 1, "layer": 0}),
+    ("swap", {"i": 1, "j": 3}),
+    ("residual", {}),
+    ("route", {}),
+]
+
+
+@pytest.mark.parametrize("model", ["gpt", "classifier", "translator"])
+@pytest.mark.parametrize(("name", "more"), EXPLAINED, ids=[name for name, _ in EXPLAINED])
+async def test_an_explanation_is_never_larger_than_was_reserved(
+    tight: AsyncClient, families: AsyncClient, model: str, name: str, more: dict[str, Any]
+) -> None:
+    request = {"model": model, "text": LONG, **more}
+    if name == "units" and model == "translator":
+        request["stack"] = "decoder"
+    whole = await families.post(f"/api/explain/{name}", json=request)
+    assert whole.status_code == 200, whole.text
+    error = error_of(await tight.post(f"/api/explain/{name}", json=request), 422, "too_large")
+    assert len(whole.content) <= error["got"]
+    if model == "gpt":  # the others explain fewer rows than they have
+        assert error["got"] <= 10 * len(whole.content) + 100_000
+
+
+@pytest.mark.parametrize(
+    ("path", "request_"),
+    [
+        ("/api/weights", {"want": ["*"]}),
+        ("/api/explain/positions", {}),
+        ("/api/tokenize", {"text": LONG * 20}),
+    ],
+)
+async def test_other_answers_sizes_are_known_before(
+    tight: AsyncClient, families: AsyncClient, path: str, request_: dict[str, Any]
+) -> None:
+    whole = await families.post(path, json=request_)
+    assert whole.status_code == 200, whole.text
+    error = error_of(await tight.post(path, json=request_), 422, "too_large")
+    assert len(whole.content) <= error["got"] + 4096
+    assert error["got"] <= 4 * len(whole.content)
+
+
+async def test_room_is_free_when_an_answer_is_sent_or_refused(families: AsyncClient) -> None:
+    for request in ({"text": LONG}, {"text": ""}, {"text": LONG, "want": ["nothing"]}):
+        await families.post("/api/trace", json=request)
+    await families.post("/api/explain/lens", json={"text": LONG})
+    assert (await metrics(families))[TAKEN] == 0
