@@ -1,4 +1,4 @@
-"""Large answers that nobody reads, and answers that would be too large."""
+"""Large answers without a reader, and answers that would be too large."""
 
 import socket
 import threading
