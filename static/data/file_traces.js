@@ -3,7 +3,7 @@
 import { answersTokens, attentionOf, attentionsOf, fillsGaps, overviewOf, tapOf } from "../model/description.js";
 import { partOf } from "../model/places.js";
 import { distribution, entropyBits } from "../model/sampling.js";
-import { detailNames, detailOf } from "./model_trace.js";
+import { detailNames, detailOf } from "./detail.js";
 import { N_CANDIDATES } from "./traces.js";
 
 /**

@@ -5,10 +5,10 @@ import { attentionOf, attentionsOf, has, overviewOf, tapOf } from "../model/desc
 import { maskEdited } from "../model/interventions.js";
 import { createAsker } from "./ask.js";
 import { fill } from "./bags.js";
+import { detailNames, detailOf } from "./detail.js";
 import { QUESTIONS } from "./explain.js";
 import { grow } from "./grow.js";
 import { createLru } from "./lru.js";
-import { detailNames, detailOf } from "./model_trace.js";
 import { keyOf, requestOf } from "./request.js";
 
 /** How many candidates a prediction lists. */

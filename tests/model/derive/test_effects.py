@@ -12,19 +12,11 @@ from model.derive.effects import Effects
 from model.derive.rollout import Edge
 from model.masks import EDITED
 from model.taps import Edit
-from model.trace import Masks, Padding, trace
-from tests.model.explain.helpers import EVERY_KIND, SOURCE, a_model, options, sampled
+from model.trace import trace
+from tests.model.explain.helpers import EVERY_KIND, SOURCE, a_model, every_run, options, sampled
 from tests.model.helpers import close
 
 ANSWER = 1
-RUNS: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "left": {"pad": Padding(2, "left")},
-    "right": {"pad": Padding(2, "right")},
-    "pads count": {"pad": Padding(2, "left", follow=False), "use": Masks(padding=False)},
-    "both ways": {"use": Masks(causal=False)},
-}
-every_run = pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
 
 
 def forbidding(edge: Edge, before: Edit | None = None) -> Edit:

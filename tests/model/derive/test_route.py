@@ -9,19 +9,10 @@ from model.derive.route import Flow, norms, route
 from model.describe import AttentionSublayer
 from model.explain.anatomy import parameter
 from model.mechanisms import MECHANISMS
-from model.trace import Masks, Padding, trace
-from tests.model.explain.helpers import EVERY_KIND, SOURCE, a_model, options
+from model.trace import trace
+from tests.model.explain.helpers import EVERY_KIND, RUNS, SOURCE, a_model, every_run, options
 from tests.model.helpers import close
 from tests.toys.mechanism import registered
-
-RUNS = {
-    "plain": {},
-    "left": {"pad": Padding(2, "left")},
-    "right": {"pad": Padding(2, "right")},
-    "pads count": {"pad": Padding(2, "left", follow=False), "use": Masks(padding=False)},
-    "both ways": {"use": Masks(causal=False)},
-}
-every_run = pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
 
 
 def flows(checkpoint: Checkpoint, **asked: object) -> dict[str, Flow]:

@@ -1,4 +1,5 @@
-"""Shared by the tests of this folder: sentences for a model of any family, and every family in every norm order."""
+"""Shared by the tests of explain/ and derive/: sentences for a model of any family, every family in every norm order,
+and runs under every mask."""
 
 from __future__ import annotations
 
@@ -9,11 +10,21 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
+from model.trace import Masks, Padding
 from tests.model.helpers import FAMILIES, NORM_ORDERS, tiny_checkpoint
 
 SOURCE = list(b"attention")
 TARGET = list(b"looks")
 EVERY_KIND = [pytest.param(family, order, id=f"{family}-{order}") for family in FAMILIES for order in NORM_ORDERS]
+
+RUNS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "left": {"pad": Padding(2, "left")},
+    "right": {"pad": Padding(2, "right")},
+    "pads count": {"pad": Padding(2, "left", follow=False), "use": Masks(padding=False)},
+    "both ways": {"use": Masks(causal=False)},
+}
+every_run = pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
 
 
 def a_model(family: str, order: str, **changes: Any) -> Checkpoint:
