@@ -97,7 +97,7 @@ def load(folder: Path, device: torch.device | str = "cpu") -> Checkpoint:
 def check_vocabulary(folder: Path, config: ModelConfig, n_ids: int) -> None:
     """Raise `ValueError` if a tokenizer with so many ids is not this model's."""
     if n_ids != config.vocab_size:
-        raise ValueError(f"{folder}: the tokenizer has {n_ids} ids, the model {config.vocab_size}")
+        raise ValueError(f"{folder / 'tokenizer.tiktoken'} has {n_ids} ids, the model {config.vocab_size}")
 
 
 def read_config(folder: Path) -> ModelConfig:

@@ -43,7 +43,7 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         json.dumps(data, allow_nan=False, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
-        raise ValueError(f"{path} holds NaN, infinity, or half a character, which JSON has not") from None
+        raise ValueError(f"{path} holds NaN, infinity, or half a character, which JSON cannot hold") from None
     return data
 
 

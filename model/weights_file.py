@@ -37,7 +37,9 @@ def read_header(path: Path) -> tuple[dict[str, Any], int]:
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         if size < 8 or length > size - 8 or length > LARGEST:
-            raise ValueError(f"{path} is cut, or no safetensors file: {size:,} bytes, its header alone {length:,}")
+            raise ValueError(
+                f"{path} is cut, or not a safetensors file: it has {size:,} bytes, and claims a header of {length:,}"
+            )
         text = file.read(length)
     try:
         header = json.loads(text)

@@ -91,7 +91,7 @@ class Library:
     @property
     def languages(self) -> dict[str, list[str]]:
         """The languages of each model."""
-        return {name: languages_of(entry.about) for name, entry in self.entries.items()}
+        return {entry.name: languages_of(entry.about) for entry in self.usable}
 
     def find(self, name: str | None) -> Entry:
         """The model with this name (None: the default). Raises `unknown_model` (404), listing the known ones, and

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import struct
 from collections.abc import Callable
 from functools import partial
@@ -211,3 +212,13 @@ HARMLESS: dict[str, Damage] = {
     "another file beside": partial(write, name="notes.txt", content=b"\xff"),
 }
 """What a model may have: it traces."""
+
+
+def write_damaged(folder: Path, whole: Path) -> None:
+    """A copy of a model with each damage in `folder`: `bad-start-0` …, `bad-load-0` …; and links in a circle."""
+    (whole / CARD).write_text("{}")
+    for when, damages in (("start", AT_START), ("load", AT_LOAD)):
+        for number, damage in enumerate(damages.values()):
+            damage(Path(shutil.copytree(whole, folder / f"bad-{when}-{number}")))
+    for name in ("circle", os.fsdecode(b"bytes \xff")):
+        (folder / name).symlink_to(folder / name)

@@ -1,4 +1,4 @@
-"""One small server for all attacks: random models, short deadlines, few files."""
+"""One small server for all attacks: a random model among damaged ones, short deadlines, few files."""
 
 from collections.abc import Iterator
 
@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from tests.app.families import save
+from tests.faults.bad_models import write_damaged
 from tests.faults.victim import Victim, serving
 from tests.model.helpers import tiny_checkpoint
 
@@ -17,7 +18,7 @@ HEAD, BODY, IDLE, STALLED = 1.0, 1.0, 1.0, 1.5
 @pytest.fixture(scope="session")
 def victim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Victim]:
     folder = tmp_path_factory.mktemp("models")
-    save(folder, tiny_checkpoint(max_seq_len=1024))
+    write_damaged(folder, save(folder, tiny_checkpoint(max_seq_len=1024)))
     seconds = {"head_seconds": HEAD, "body_seconds": BODY, "idle_seconds": IDLE, "stalled_seconds": STALLED}
     answers = {"answer_limit": ANSWER_LIMIT, "answer_room": ANSWER_ROOM}
     with serving(files=FILES, models_dir=folder, default_model="tiny", **seconds, **answers) as victim:

@@ -9,14 +9,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import httpx
 import pytest
 import torch
-from httpx import ASGITransport, AsyncClient
 from typer.testing import CliRunner
 
 from app.cli.program import cli
 from app.errors import AppError
-from app.main import create_app
 from app.services import discovery
 from app.services.library import Entry, Library
 from app.services.problems import Problem
@@ -24,8 +23,8 @@ from app.settings import Settings
 from model.run import Run
 from model.subjects import source_of
 from tests.app.families import save
-from tests.app.helpers import refused
 from tests.faults.bad_models import AT_LOAD, AT_START, HARMLESS, Damage
+from tests.faults.victim import Victim
 from tests.model.helpers import tiny_checkpoint
 
 NOBODY = 65534
@@ -107,31 +106,24 @@ def lone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     return Settings(device="cpu", models_dir=(tmp_path / "models",))
 
 
-async def test_the_server_starts_lists_and_traces_beside_every_damage(
-    copy: Callable[[str, Damage], Path], lone: Settings
-) -> None:
-    """All at once: the list is JSON, what is set aside is in it, and the whole model answers."""
-    for number, damage in enumerate((*AT_START.values(), *AT_LOAD.values())):
-        copy(f"bad {number}", damage)
-    copy("good", lambda folder: None)
-    for name in ("circle", os.fsdecode(b"bytes \xff")):
-        (lone.models_dir[0] / name).symlink_to(lone.models_dir[0] / name)
-    found = discovery.discover(lone)
-    app = create_app(lone, found)
-    async with (
-        app.router.lifespan_context(app),
-        AsyncClient(transport=ASGITransport(app=app), base_url="http://localhost") as client,
-    ):
-        for name in found.names:
-            if name != "good":
-                error = await refused(client, "/api/trace", 500, "broken_model", model=name, text="Hi")
-                assert error["got"] in error["message"]
-        listed = (await client.get("/api/models")).json()
-        assert [model["name"] for model in listed["models"]] == [listed["default"]] == ["good"]
-        assert len(listed["problems"]) == len(AT_START) + len(AT_LOAD) + 2
-        assert (await client.post("/api/trace", json={"text": "Hi"})).status_code == 200
-        error = await refused(client, "/api/trace", 500, "broken_model", model="bad 0", text="Hi")
-        assert error["got"] == next(one["reason"] for one in listed["problems"] if one["name"] == "bad 0")
+def test_a_server_beside_every_damage_starts_lists_and_traces(victim: Victim) -> None:
+    """Also while it is asked for each of those that only loading shows, it stays quick and small."""
+    with httpx.Client(base_url=victim.url) as client:
+
+        def listed(kind: str) -> list[str]:
+            return [one["name"] for one in client.get("/api/models").json()[kind]]
+
+        assert len(listed("problems")) >= len(AT_START) + 2
+        assert {"tiny", "stories-gpt"} <= set(listed("models"))
+        with victim.attacked(megabytes=60):
+            for name in [*listed("models"), *listed("problems")]:
+                if name.startswith("bad-"):
+                    error = client.post("/api/trace", json={"model": name, "text": "Hi"}).json()["error"]
+                    assert error["code"] == "broken_model"
+                    assert error["got"] in error["message"]
+        assert len(listed("problems")) == len(AT_START) + len(AT_LOAD) + 2
+        assert not [name for name in listed("models") if name.startswith("bad-")]
+        assert client.post("/api/trace", json={"model": "tiny", "text": "Hi"}).status_code == 200
 
 
 def test_a_good_model_answers_for_a_bad_one_of_the_same_name(
