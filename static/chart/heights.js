@@ -11,6 +11,8 @@ const BELOW = 52;
 export function heightsFor(frame) {
   const { top } = frame.getBoundingClientRect();
   const panel = frame.closest(".panel");
+  const page = frame.closest(".in-lesson"); // its bar covers the end of the window
+  const bottom = innerHeight - (page ? parseFloat(getComputedStyle(page).paddingBottom) : 0);
   const inPanel = panel ? top - panel.getBoundingClientRect().top + panel.scrollTop : 0;
-  return [innerHeight - (top + scrollY) - BELOW, innerHeight - inPanel - BELOW];
+  return [bottom - (top + scrollY) - BELOW, bottom - inPanel - BELOW];
 }

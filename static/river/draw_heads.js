@@ -103,7 +103,8 @@ export function drawLens(pen, { bands: [band], lens, only }, look) {
   const narrow = widest < NARROW * look.type;
   write(pen, look, { size: 13, colour: colours.dim, align: only ? "left" : "right" });
   if (!narrow) pen.fillText(look.lensTitle, only ? 2 : band.columns[0].x0 - LABEL_GAP, lens);
-  look.lens.forEach(({ name, text, fresh, final }, layer) => {
+  let end = Infinity; // where the word to the right begins
+  [...look.lens.entries()].reverse().forEach(([layer, { name, text, fresh, final }]) => {
     if (narrow && !fresh && layer < look.lens.length - 1) return;
     const { x0, x1 } = band.columns[layer];
     if (x0 === x1) return;
@@ -113,6 +114,9 @@ export function drawLens(pen, { bands: [band], lens, only }, look) {
     const words = [`${name} ${text}`, name].find(
       (one, i) => !(narrow && i === 0) && pen.measureText(one).width <= room,
     );
-    if (words) pen.fillText(words, x1 - (narrow ? 0 : 6), lens);
+    const right = x1 - (narrow ? 0 : 6);
+    if (!words || right > end) return;
+    pen.fillText(words, right, lens);
+    end = right - pen.measureText(words).width - 4;
   });
 }

@@ -21,13 +21,17 @@ const COLOURS = {
 
 /** @typedef {Pick<import("./draw.js").Look, "colours"|"font"|"type"|"title"|"folded">} Basics */
 
+/** Its letters are larger than other pictures' to begin with. */
+const MOST = 1.25;
+
 /** The newest, and of what: asking for a style costs as much as drawing a river. */
 let known = /** @type {{of: string, look: Basics}|null} */ (null);
 
 /** @returns {Basics} */
 export function currentLook() {
   const { theme, type } = document.documentElement.dataset;
-  const of = `${theme} ${type}`;
+  const lesson = document.querySelector(".in-lesson") !== null; // css/lesson.css: larger letters
+  const of = `${theme} ${type} ${lesson}`;
   if (known?.of !== of) known = { of, look: readLook() };
   return known.look;
 }
@@ -38,7 +42,7 @@ function readLook() {
   return {
     colours: /** @type {any} */ (colours),
     font: cssColour("--font"),
-    type: typeScale(),
+    type: Math.min(MOST, typeScale()),
     title: layerTitle,
     folded: (n) => t("river.folded", { n }),
   };

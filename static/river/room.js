@@ -8,8 +8,14 @@ import { wroteOf, wroteText } from "./wrote.js";
 
 /** @typedef {import("./board.js").Board} Board  @typedef {import("./board.js").Shown} Shown */
 
-/** Below this width the picture is drawn for a phone. */
-const PHONE = 700;
+/** Below this width the picture is drawn for a phone; below the other, as in a lesson, the answer's column is narrower. */
+const [PHONE, NARROW] = [700, 1000];
+
+/** The width of the answer's column: on a phone, in a narrow picture, in any other. */
+const RIGHT = [96, 140, 190];
+
+/** Labels that say what a row wrote leave a layer at least this width. */
+const LAYER = 66;
 
 /** Of the rows, where a page is scrolled anyway. */
 const ROOM_ON_PHONE = 330;
@@ -34,10 +40,12 @@ export function frameOf(canvas, { told, trace, bars, heads, open, head }, width,
   const headRoom = phone ? 196 : Math.min(300, Math.max(256, innerHeight * 0.33));
   const fold = innerHeight - WATCH * type - canvas.getBoundingClientRect().top - scrollY;
   const room = Math.min(440, Math.max(240, fold - headRoom - BESIDES));
+  const right = RIGHT[phone ? 0 : width < NARROW ? 1 : 2] * type;
+  const labels = labelsOf(canvas, { told, trace }, { phone, room: width - right });
   return {
-    ...{ width, type, ...labelsOf(canvas, { told, trace }, phone), answers: bars.length, unfolded: opened },
+    ...{ width, type, ...labels, answers: bars.length, unfolded: opened },
     room: head ? innerHeight * 0.3 : phone ? ROOM_ON_PHONE : room,
-    right: (phone ? 96 : 190) * type,
+    right,
     fat: phone ? 36 : 44,
     heads: head ? [] : headsOf(trace, told, heads),
     headRoom,
@@ -49,9 +57,10 @@ export function frameOf(canvas, { told, trace, bars, heads, open, head }, width,
 
 /**
  * How wide each stack's labels are, and what the answering one's rows wrote: 0 where there is no room for it.
- * @param {HTMLCanvasElement} canvas @param {Pick<Shown, "told"|"trace">} shown @param {boolean} phone
+ * @param {HTMLCanvasElement} canvas @param {Pick<Shown, "told"|"trace">} shown
+ * @param {{phone: boolean, room: number}} frame  `room`: the width of labels and layers
  */
-function labelsOf(canvas, { told, trace }, phone) {
+function labelsOf(canvas, { told, trace }, { phone, room }) {
   const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   const { type, font } = currentLook();
   /** @param {string[]} texts @param {number} size */
@@ -66,7 +75,9 @@ function labelsOf(canvas, { told, trace }, phone) {
   );
   const own = Math.min(most, widest(told.names[0].map(nameText), 15) + 3);
   const aside = phone ? 0 : widest(wroteOf(told).map(wroteText), 13);
-  const wrote = own + aside <= BOTH * type ? aside : 0;
+  const layers = told.rolled.reduce((sum, { river }) => sum + river.layers, 0);
+  const left = room - labels.reduce((sum, label) => sum + label, 0) - aside;
+  const wrote = own + aside <= BOTH * type && left / layers >= LAYER * type ? aside : 0;
   return { labels: wrote ? [Math.max(labels[0], own + wrote), ...labels.slice(1)] : labels, wrote };
 }
 

@@ -3,7 +3,7 @@
 import { replace } from "./dom.js";
 import { math, mi, mtext, sub, sup } from "./mathml.js";
 
-const NAMES = /((?:[A-Za-z]_[A-Za-z]+|[A-Za-z]\^−∞))/;
+const NAMES = /(W_[QKVO12]|d_(?:model|head|ff|k)|e\^−∞)/;
 
 /** @param {string|(Node|string)[]} text @returns {(Node|string)[]} */
 export function withFormulas(text) {

@@ -42,11 +42,14 @@ def in_view(page: "Page", step: dict[str, Any]) -> None:
       const seen = (selector) => [...document.querySelectorAll(selector)].filter((one) => one.checkVisibility());
       const { bottom } = document.querySelector('.lesson-question').getBoundingClientRect();
       const type = seen('.lesson p:not(.sr-only, .lesson-notes p), .lesson-options button');
-      const sizes = type.map((one) => parseFloat(getComputedStyle(one).fontSize));
-      return [bottom <= innerHeight, seen('header').length, Math.min(...sizes)];
+      const size = (one) => parseFloat(getComputedStyle(one).fontSize);
+      const sizes = type.map(size);
+      const labels = seen('.opened .overlay text:not(.number)').map(size);
+      return [bottom <= innerHeight, seen('header').length, Math.min(...sizes), Math.min(16, ...labels)];
     }""")
     assert seen[:2] == [True, 0], step["id"]
     assert seen[2] >= 22, step["id"]
+    assert seen[3] == 16 or page.viewport_size["width"] < 900, step["id"]  # from the back of a class
 
 
 def test_twelve_steps_with_the_arrow_keys(open_page: "Callable[..., Page]") -> None:

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import drawn, loaded, serious_in_both_themes
+from tests.browser.helpers import drawn, loaded, serious, serious_in_both_themes
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -152,6 +152,17 @@ def test_axe_finds_nothing(open_page: "Callable[..., Page]", level: str, lang: s
     assert serious_in_both_themes(page) == []
     page.get_by_test_id("more").click()
     assert serious_in_both_themes(page, ".more") == []
+
+
+@pytest.mark.parametrize("family", ["encoder-only", "encoder-decoder"])
+def test_axe_finds_nothing_in_another_family(open_page: "Callable[..., Page]", family: str) -> None:
+    page = open_page(viewport=LAPTOP)
+    opened(page, "look", family)
+    assert serious(page) == []
+    for level in ("understand", "everything"):
+        page.get_by_test_id(f"level-{level}").click()
+        drawn(page)
+        assert serious(page) == [], level
 
 
 def test_the_level_is_chosen_by_keyboard_remembered_and_in_the_link(open_page: "Callable[..., Page]") -> None:

@@ -2,6 +2,7 @@
 
 import { h } from "../../ui/dom.js";
 import { language } from "../../ui/i18n.js";
+import { withFormulas } from "../../ui/with_formulas.js";
 
 /** @template T @param {{en: T, ja: T}} words @returns {T} */
 export const said = (words) => words[language()];
@@ -17,5 +18,8 @@ export const filled = (text, vars = {}) =>
  */
 export function nodesOf(text, mark = (piece) => [piece]) {
   const pieces = text.split(/\*([^*]+)\*/);
-  return pieces.flatMap((piece, i) => (i % 2 ? [h("b", null, mark(piece))] : mark(piece)));
+  return pieces.flatMap((piece, i) => {
+    const nodes = withFormulas(mark(piece));
+    return i % 2 ? [h("b", null, nodes)] : nodes;
+  });
 }
