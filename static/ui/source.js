@@ -22,9 +22,28 @@ export function drawSources(root, names) {
     "details",
     { class: "source", open, dataset: { testid: "source" }, on: { toggle: fillOpen } },
     h("summary", null, t("source.title")),
+    h("p", { class: "source-shapes mono", dataset: { testid: "source-shapes" } }),
     body,
   );
   replace(root, names.length ? details : null);
+}
+
+/**
+ * What the lines work on in this run: "Q [12 tokens × 32]".
+ * @param {HTMLElement} root  of `drawSources` @param {{name: () => Node, matrix: {shape: number[]}, rows?: string[]|null}[]} mats
+ */
+export function drawShapes(root, mats) {
+  const line = /** @type {HTMLElement|null} */ (root.querySelector(".source-shapes"));
+  if (!line) return;
+  line.hidden = mats.length === 0;
+  /** @param {typeof mats[number]} mat */
+  const shapeOf = ({ matrix: { shape }, rows }) =>
+    ` [${[rows ? t("sentence.tokens", { n: shape[0] }) : shape[0], ...shape.slice(1)].join(" × ")}]`;
+  replace(
+    line,
+    h("span", { class: "dim" }, t("source.shapes")),
+    mats.map((mat) => h("span", { class: "source-shape" }, mat.name(), shapeOf(mat))),
+  );
 }
 
 /** @param {HTMLElement} body @param {string[]} names */

@@ -165,3 +165,4 @@ def test_a_formula_of_the_walk_shows_its_source(page: "Page") -> None:
     code.wait_for()
     assert code.inner_text().strip() == source("masked_softmax").code.strip()
     assert "model/mechanisms/softmax.py" in page.get_by_test_id("source").inner_text()
+    assert "[4 tokens × 4]" in (page.get_by_test_id("source-shapes").text_content() or "")  # The cat sat.

@@ -7,7 +7,7 @@ import { h, keepingFocus, newId, perRoot, replace, setText } from "../../ui/dom.
 import { headTitle } from "../../ui/head_names.js";
 import { t } from "../../ui/i18n.js";
 import { segment } from "../../ui/segment.js";
-import { drawSources } from "../../ui/source.js";
+import { drawShapes, drawSources } from "../../ui/source.js";
 import { setFormulas } from "../../ui/with_formulas.js";
 import { drawBoard } from "./board.js";
 import { followed } from "./choice.js";
@@ -69,6 +69,7 @@ export function draw(root, trace, state, actions) {
   drawHeading(parts, context);
   drawChoices(parts, context, state, actions);
   drawBody(parts, context, state, actions);
+  drawShapes(parts.source, parts.picture.hidden ? [] : parts.board.picture.mats);
   bringResult(parts);
   parts.walk.player.drawn();
   prefetch(steps, step, actions);
