@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+log = logging.getLogger("chumoku")
+
+PREFIX = "CHUMOKU_"
+
 
 class Settings(BaseSettings):
     """The app's settings. Raises pydantic's `ValidationError` for a value out of range."""
 
-    model_config = SettingsConfigDict(env_prefix="CHUMOKU_", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True)
 
     host: str = Field(default="127.0.0.1", description="Address to listen on; 0.0.0.0 lets other machines in.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
@@ -93,13 +100,41 @@ class Settings(BaseSettings):
 
 
 def from_environment(**overrides: object) -> Settings:
-    """Settings from the environment; `overrides` win if not None. Raises `ValueError` naming the first bad one."""
+    """Settings from the environment; `overrides` win if not None. Raises `ValueError` naming the first bad one.
+
+    A variable `CHUMOKU_…` that is not a setting is named in the log, with the nearest that is.
+    """
+    for name in unknown_variables(os.environ):
+        log.warning("%s", name)
     given = {name: value for name, value in overrides.items() if value is not None}
     try:
-        return Settings(**given)  # type: ignore[arg-type]
+        settings = Settings(**given)  # type: ignore[arg-type]
+        for folder in settings.models_dir:
+            check_folder(folder)
+        return settings
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
         where = f"--{name}" if name in given else f"CHUMOKU_{name.upper()}"
         shown = "" if name == "token" else f"={first['input']!r}"
         raise ValueError(f"{where}{shown}: {first['msg']}") from None
+
+
+def unknown_variables(names: Iterable[str]) -> Iterator[str]:
+    """A sentence for each variable that looks like a setting and is not."""
+    known = [PREFIX + name.upper() for name in Settings.model_fields]
+    for name in names:
+        if name.startswith(PREFIX) and name not in known:
+            yield f"{name} is not a setting.{nearest(name, known)}"
+
+
+def check_folder(folder: Path) -> None:
+    """Raises `ValueError` for a folder of models that does not exist, with the nearest beside it."""
+    if not folder.exists():
+        beside = list(map(str, folder.parent.iterdir())) if folder.parent.is_dir() else []
+        raise ValueError(f"CHUMOKU_MODELS_DIR: there is no folder {folder}.{nearest(str(folder), beside)}")
+
+
+def nearest(name: str, known: list[str]) -> str:
+    close = get_close_matches(name, known, n=1, cutoff=0.7)
+    return f" Did you mean {close[0]}?" if close else ""

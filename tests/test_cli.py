@@ -16,6 +16,7 @@ import pytest
 import safetensors.numpy
 from typer.testing import CliRunner, Result
 
+from app import VERSION
 from app.cli import cli
 
 ROOT = Path(__file__).parent.parent
@@ -265,6 +266,10 @@ def test_help_has_examples(run: Run, command: str) -> None:
     result = run(command, "--help")
     assert result.exit_code == 0
     assert result.stdout.count(f"chumoku {command}") >= 2
+
+
+def test_version(run: Run) -> None:
+    assert run("--version").stdout == f"chumoku {VERSION}\n"
 
 
 def test_help_is_quick() -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from app import VERSION
 from app.cli import options as opt
 from app.cli.console import clear_errors
 from app.cli.training import training
@@ -23,6 +24,21 @@ cli = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 cli.add_typer(training)
+
+
+def show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"chumoku {VERSION}")
+        raise typer.Exit
+
+
+@cli.callback()
+def chumoku(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
 
 
 @cli.command()

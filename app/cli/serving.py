@@ -37,7 +37,8 @@ def serve(settings: Settings) -> None:
         models = f"{', '.join(found.names)} on {found.device}"
         ready = announcement(listener, settings.token, models)
         with suppress(KeyboardInterrupt):  # uvicorn raises it again after an orderly stop
-            Announcing(config_of(create_app(settings, found), settings), ready).run(sockets=[listener])
+            app = create_app(settings, found)
+            Announcing(app, config_of(app, settings), ready).run(sockets=[listener])
 
 
 def with_token(settings: Settings) -> Settings:
@@ -46,16 +47,20 @@ def with_token(settings: Settings) -> Settings:
 
 
 class Announcing(uvicorn.Server):
-    """A server that prints its address once it answers."""
+    """A server that prints its address once it answers, and tells open streams when it stops."""
 
-    def __init__(self, config: uvicorn.Config, message: str) -> None:
+    def __init__(self, app: FastAPI, config: uvicorn.Config, message: str) -> None:
         super().__init__(config)
-        self.message = message
+        self.app, self.message = app, message
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
             show(self.message)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.app.state.chumoku.work.stopping = True
+        await super().shutdown(sockets)
 
 
 def show(message: str) -> None:

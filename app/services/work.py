@@ -41,6 +41,8 @@ class Work:
         self, threads: int, queue: int, streams: int, metrics: Metrics | None = None, room: Room | None = None
     ) -> None:
         self.room = room or Room(256 * 2**20, 64 * 2**20)
+        self.stopping = False
+        """Whether the server stops: no job begins any more, and open generations end with an error."""
         self.places = threads + queue
         self.taken = self.running = 0
         self.streams = streams
@@ -69,6 +71,8 @@ class Work:
                 patient = True
 
     async def _placed(self, job: Callable[[], T], kind: Kind, wanted: Wanted | None, patient: bool) -> Done[T]:
+        if self.stopping:
+            raise stopping()
         if not patient and self.taken >= self.places:
             self.metrics.refused.labels("queue").inc()
             raise full(self.places)
@@ -126,3 +130,8 @@ def full(limit: int) -> AppError:
     """Too many at once: 503, to be retried in a second."""
     message = f"The server is busy: it is working on {limit} requests, which is the limit."
     return AppError("full", message, "Try again in a second.", status=503, limit=limit, retry_after=1)
+
+
+def stopping() -> AppError:
+    message = "The server is being stopped."
+    return AppError("stopping", message, "Try again when it is back.", status=503, retry_after=5)

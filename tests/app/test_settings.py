@@ -28,12 +28,15 @@ def test_the_version_is_the_projects() -> None:
     assert tomllib.loads((README.parents[1] / "pyproject.toml").read_text())["project"]["version"] == VERSION
 
 
-def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CHUMOKU_MODELS_DIR", "/a:/b c")
+def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folders = (tmp_path / "a", tmp_path / "b c")
+    for folder in folders:
+        folder.mkdir()
+    monkeypatch.setenv("CHUMOKU_MODELS_DIR", ":".join(map(str, folders)))
     monkeypatch.setenv("CHUMOKU_LOG_LEVEL", "INFO")
     monkeypatch.setenv("CHUMOKU_PORT", "9000")
     settings = from_environment(port=None, host="::1")
-    assert settings.models_dir == (Path("/a"), Path("/b c"))
+    assert settings.models_dir == folders
     assert (settings.log_level, settings.port, settings.host) == ("info", 9000, "::1")
     assert from_environment(port=1234).port == 1234
 
@@ -45,6 +48,24 @@ def test_a_bad_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CHUMOKU_QUEUE")
     with pytest.raises(ValueError, match="--device='tpu'"):
         from_environment(device="tpu")
+
+
+def test_a_folder_that_is_not_there_is_named_with_the_nearest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    monkeypatch.setenv("CHUMOKU_MODELS_DIR", str(tmp_path / "model"))
+    with pytest.raises(ValueError, match=rf"no folder {tmp_path}/model\. Did you mean {tmp_path}/models\?"):
+        from_environment()
+
+
+def test_a_variable_that_is_not_a_setting_is_named_with_the_nearest(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("os.environ", {"CHUMOKU_QUEU": "3", "CHUMOKU_XYZ": "3", "OTHER": "3", "CHUMOKU_QUEUE": "3"})
+    assert from_environment().queue == 3
+    assert [record.getMessage() for record in caplog.records] == [
+        "CHUMOKU_QUEU is not a setting. Did you mean CHUMOKU_QUEUE?",
+        "CHUMOKU_XYZ is not a setting.",
+    ]
 
 
 def test_jobs_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:

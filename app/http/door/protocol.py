@@ -15,6 +15,7 @@ from app.errors import AppError
 from app.http.door import refusals
 from app.http.door.exit import Exit, system_buffer
 from app.http.door.keeper import Doorkeeper
+from app.http.door.unframed import unframed
 
 SLICE = 16 * 1024
 """Bytes fed to the parser at once: it concatenates a long field from its parts, which takes quadratic time."""
@@ -171,7 +172,7 @@ class Door(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self.active = cycle
-        super()._start_asgi_task(cycle, app)
+        super()._start_asgi_task(cycle, unframed(app, cycle) if cycle.scope["http_version"] == "1.0" else app)
 
     def _expect(self, reading: Reading) -> None:
         self.reading, self.since = reading, self.loop.time()

@@ -1,0 +1,69 @@
+"""Log lines to stderr, which nobody has to read."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+from queue import Empty, Full, Queue
+
+WAITING = 10_000
+"""Lines that may wait for a reader; more are counted and left out."""
+SECONDS_TO_FLUSH = 1.0
+
+
+class Stderr(logging.Handler):
+    """Writes from a thread of its own: if stderr is a pipe that is full, only that thread waits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: Queue[str] = Queue(WAITING)
+        self.left_out = 0
+        self._thread: threading.Thread | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            line = self.format(record)
+        except Exception:
+            self.handleError(record)
+            return
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._write_all, name="stderr", daemon=True)
+            self._thread.start()
+        try:
+            self.lines.put_nowait(line)
+        except Full:
+            self.left_out += 1
+
+    def flush(self) -> None:
+        """Wait until everything is written, but not for long."""
+        with self.lines.all_tasks_done:
+            self.lines.all_tasks_done.wait_for(lambda: not self.lines.unfinished_tasks, SECONDS_TO_FLUSH)
+
+    def _write_all(self) -> None:
+        while True:
+            lines = [self.lines.get()]
+            try:
+                while len(lines) < 100:
+                    lines.append(self.lines.get_nowait())
+            except Empty:
+                pass
+            write("".join(f"{line}\n" for line in lines))
+            for _ in lines:
+                self.lines.task_done()
+
+
+def write(text: str) -> None:
+    """To the file itself: a thread that waits in `sys.stderr` holds its lock, and Python could not exit."""
+    try:
+        number = sys.stderr.fileno()
+    except (OSError, ValueError, AttributeError):  # replaced by something in memory, or closed
+        print(text, end="", file=sys.stderr)
+        return
+    data = text.encode("utf-8", "backslashreplace")
+    try:
+        while data:
+            data = data[os.write(number, data) :]
+    except OSError:
+        pass  # nobody can read it any more
