@@ -30,7 +30,7 @@ let known = /** @type {{of: string, look: Basics}|null} */ (null);
 /** @returns {Basics} */
 export function currentLook() {
   const { theme, type } = document.documentElement.dataset;
-  const lesson = document.querySelector(".in-lesson") !== null; // css/lesson.css: larger letters
+  const lesson = document.body.classList.contains("in-lesson"); // css/lesson.css: larger letters
   const of = `${theme} ${type} ${lesson}`;
   if (known?.of !== of) known = { of, look: readLook() };
   return known.look;
