@@ -127,6 +127,20 @@ def test_a_matrix_of_twelve_tokens_is_whole_on_a_laptop(open_page: "Callable[...
         assert box["y"] + box["height"] <= LAPTOP["height"], name
 
 
+def test_a_step_of_the_walk_is_whole_on_a_laptop_with_its_sum(open_page: "Callable[..., Page]") -> None:
+    """With the panel at the top of the window."""
+    page = open_page(viewport=LAPTOP)
+    opened(page, "understand", text=TWELVE, view="computation", **{"computation.step": "attn.scores"})
+    result = page.locator("[data-station=computation] .mat").last
+    result.wait_for()
+    top = page.locator('[data-panel="opened"]').bounding_box()
+    assert top is not None
+    for part in (result, page.get_by_test_id("computation-sum")):
+        box = part.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] - top["y"] <= LAPTOP["height"]
+
+
 def test_a_picture_fills_the_screen_and_escape_leaves(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport=LAPTOP)
     opened(page, "understand")

@@ -1,6 +1,7 @@
 /** The matrices of the open step, and the chosen element of the result. */
 
 import { currentTheme } from "../../chart/colour.js";
+import { heightsFor } from "../../chart/heights.js";
 import { typeScale } from "../../chart/type.js";
 import { setText } from "../../ui/dom.js";
 import { number } from "../../ui/format.js";
@@ -29,6 +30,7 @@ export function drawBoard(parts, context, state, actions) {
     context.layer,
     context.head,
     parts.width,
+    innerHeight,
     currentTheme(),
     typeScale(),
     one?.query,
@@ -46,7 +48,9 @@ export function drawBoard(parts, context, state, actions) {
 }
 
 function drawAnew(parts, picture, one) {
-  const layout = layoutOf(picture, { width: parts.width, one, type: typeScale() });
+  const [, height] = heightsFor(parts.mats);
+  const layout = layoutOf(picture, { width: parts.width, height, one, type: typeScale() });
+  parts.picture.classList.toggle("beside", layout.beside);
   const focused = parts.mats.contains(document.activeElement);
   const { drawn, pooled } = drawMats(parts.mats, picture, layout);
   if (layout.room)

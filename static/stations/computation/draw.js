@@ -47,11 +47,11 @@ const partsOf = perRoot((root) => {
     parts.place,
     parts.formula,
     parts.about,
-    parts.source,
     parts.leads,
     parts.lacks,
     parts.list,
     parts.picture,
+    parts.source,
   );
   new ResizeObserver(() => root.clientWidth && root.clientWidth !== parts.width && parts.again()).observe(root);
   return parts;

@@ -5,6 +5,10 @@ const NARROW = 560;
 /** The height of a row in one token's view. */
 const ROW = 22;
 const [GAP, VECTOR, LARGEST, HIGHEST] = [18, 10, 30, 400];
+/** The width of the sum beside matrices, and the height of a matrix's caption. */
+const [SUM, CAPTIONED] = [264, 44];
+/** Elements of this size can be told apart: smaller, the matrices have the whole width, and the sum is below them. */
+const CLEAR = 4;
 /** The least width, which leaves room for a caption. */
 const CAPTION = 150;
 /** The space on the left of a product is used for the sum if it is at least this wide. */
@@ -13,15 +17,16 @@ const ROOM = { width: 250, height: 150 };
 /**
  * @typedef {{from: number, count: number, width: number, height: number, step: number}} Box  of one matrix: the rows that
  *   are shown, its size on the screen, and the height of a row
- * @typedef {{scale: number, boxes: Box[], arrangement: "cross"|"column"|"row"|"pairs", room: boolean, labels: number}} Layout
+ * @typedef {{scale: number, boxes: Box[], arrangement: "cross"|"column"|"row"|"pairs", room: boolean, beside: boolean, labels: number}} Layout  `room`, `beside`: where the sum
+ *   is: in the free corner of a product, or to the right of everything
  */
 
 /**
  * @param {import("./product.js").Picture} picture
- * @param {{width: number, one: {query: number, key: number}|null, type: number}} options  `one`: one token's view
+ * @param {{width: number, height: number, one: {query: number, key: number}|null, type: number}} options  `one`: one token's view
  * @returns {Layout}
  */
-export function layoutOf(picture, { width, one, type }) {
+export function layoutOf(picture, { width, height, one, type }) {
   const { mats } = picture;
   const labels = labelRoom(mats, type, width);
   const shown = mats.map((mat) => rowsOf(mat, one));
@@ -31,10 +36,13 @@ export function layoutOf(picture, { width, one, type }) {
     flat: isFlat(shown[i]),
   }));
   const arrangement = arrangementOf(picture, sizes, width - labels);
-  const scale = scaleFor(arrangement, sizes, width - labels, labels);
+  const highest = Math.min(HIGHEST, Math.max(HIGHEST / 3, height - CAPTIONED * sizes.length));
+  const narrow = scaleFor(arrangement, sizes, { width: width - SUM - GAP - labels, labels, highest });
+  const beside = arrangement === "column" && width >= NARROW && narrow >= CLEAR;
+  const scale = beside ? narrow : scaleFor(arrangement, sizes, { width: width - labels, labels });
   const boxes = mats.map((mat, i) => boxOf(shown[i], sizes[i], scale));
   const room = arrangement === "cross" && boxes[0].width + labels >= ROOM.width && boxes[1].height >= ROOM.height;
-  return { scale, boxes, arrangement, room, labels };
+  return { scale, boxes, arrangement, room, beside, labels };
 }
 
 /** The rows that are drawn: all, or one token's. @param {import("./product.js").Mat} mat @param {{query: number, key: number}|null} one */
@@ -52,14 +60,14 @@ function arrangementOf({ layout, mats }, sizes, width) {
   if (layout === "product") return width < NARROW ? "column" : "cross";
   const row = (width - GAP * 3 * mats.length) / total(sizes.map(({ cols }) => cols));
   const fits = sizes.every(({ flat }) => !flat) && width >= NARROW;
-  return fits && row > scaleFor("column", sizes, width) ? "row" : "column";
+  return fits && row > scaleFor("column", sizes, { width }) ? "row" : "column";
 }
 
-function scaleFor(arrangement, sizes, width, labels = 0) {
+function scaleFor(arrangement, sizes, { width, labels = 0, highest = 1.2 * HIGHEST }) {
   const [cols, rows] = [sizes.map((one) => one.cols), sizes.map((one) => (one.flat ? 0 : one.rows))];
   const limits = {
     cross: () => [beside(width - GAP, cols[0], cols.at(-1), labels), HIGHEST / (rows[1] + rows.at(-1))],
-    column: () => [width / Math.max(...cols), (1.2 * HIGHEST) / total(rows)],
+    column: () => [width / Math.max(...cols), highest / total(rows)],
     row: () => [(width - 3 * GAP * sizes.length) / total(cols), HIGHEST / Math.max(...rows)],
     pairs: () => [
       beside(width - GAP, cols[0], cols[1], labels),
