@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from model import tokenizer as tokenizers
 from model.config import ModelConfig
 from model.describe import Description, describe
-from model.files import read_json, write_whole
+from model.files import read_json, remove_scratch, write_whole
 from model.layout import lay_out_for_reading
 from model.tokenizer import Tokenizer
 from model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, Transformer, build
@@ -141,6 +141,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 def save(folder: Path, model: Transformer, ranks_file: Path) -> None:
     """Write weights (float16), config and tokenizer of `model` into `folder`. Raises `OSError` on a full disk."""
     folder.mkdir(parents=True, exist_ok=True)
+    remove_scratch(folder)
     ranks = ranks_file.read_bytes()
     write_whole(folder / "weights.safetensors", serialize({name: x.half() for name, x in weights(model).items()}))
     write_whole(folder / "config.json", (json.dumps(model.config.to_json(), indent=2) + "\n").encode())

@@ -12,6 +12,8 @@ LARGEST = 64 * 2**20
 
 SCRATCH = ".part"
 """The ending of a file that is being written."""
+OURS = ("safetensors", "tiktoken", "json")
+"""The endings of files that we write whole; a run's folder may hold other people's files."""
 
 
 def read_bytes(path: Path, most: int = LARGEST) -> bytes:
@@ -87,7 +89,7 @@ def sync(folder: Path) -> None:
 
 def remove_scratch(folder: Path) -> None:
     """Remove what a kill left of files that were being written, by us or by safetensors (`.tmpXXXXXX`)."""
-    for pattern in (f"*{SCRATCH}", ".tmp??????"):
+    for pattern in (*(f"*.{ending}{SCRATCH}" for ending in OURS), ".tmp??????"):
         for path in folder.glob(pattern):
             if path.is_file():
                 path.unlink()

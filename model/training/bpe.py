@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
+from model.files import write_whole
 from model.tokenizer import SPLIT
 
 
@@ -42,6 +42,5 @@ def byte_of_symbol() -> dict[str, int]:
 
 def save_ranks(ranks: dict[bytes, int], path: Path) -> None:
     """Write tiktoken's format: one `base64 rank` per line."""
-    scratch = path.with_suffix(".part")
-    scratch.write_text("".join(f"{base64.b64encode(piece).decode()} {rank}\n" for piece, rank in ranks.items()))
-    os.replace(scratch, path)
+    lines = (f"{base64.b64encode(piece).decode()} {rank}\n" for piece, rank in ranks.items())
+    write_whole(path, "".join(lines).encode())

@@ -7,6 +7,7 @@ from pathlib import Path
 from model import tokenizer as tokenizers
 from model.checkpoint import ZOO
 from model.config import ModelConfig
+from model.files import write_whole
 from model.special_tokens import special_names
 from model.tokenizer import Tokenizer
 from model.training import bpe
@@ -41,7 +42,7 @@ def prepare_tokenizer(preset: Preset, folder: Path, data: Path, warm_start: Path
     if not ranks_file.exists():
         taken = ZOO / preset.tokenizer if warm_start is None and preset.tokenizer else warm_start
         if taken is not None:
-            ranks_file.write_bytes((taken / "tokenizer.tiktoken").read_bytes())
+            write_whole(ranks_file, (taken / "tokenizer.tiktoken").read_bytes())
         else:
             n_ranks = config.vocab_size - len(special_names(config.family, config.mask_token))
             bpe.save_ranks(bpe.learn_ranks(task_of(config).texts(preset, data), n_ranks), ranks_file)

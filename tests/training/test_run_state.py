@@ -174,10 +174,10 @@ def test_a_run_that_is_asked_to_stop_does_not_wait(tmp_path: Path) -> None:
 
 
 def test_what_a_kill_left_goes_and_nothing_else(tmp_path: Path) -> None:
-    for name in ("state.safetensors.part", ".tmpAbC123", "state.safetensors", "notes.tmp", ".tmp"):
+    for name in ("state.safetensors.part", ".tmpAbC123", "state.safetensors", "notes.tmp", ".tmp", "film.part"):
         (tmp_path / name).write_text("x")
     remove_scratch(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".tmp", "notes.tmp", "state.safetensors"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".tmp", "film.part", "notes.tmp", "state.safetensors"]
 
 
 def test_the_average_is_exponential_with_a_shorter_memory_at_first() -> None:
