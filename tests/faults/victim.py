@@ -1,13 +1,12 @@
 """A real server process that tests attack, and what is measured meanwhile."""
 
+import json
 import os
 import signal
 import socket
 import statistics
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ import httpx
 
 ROOT = Path(__file__).parents[2]
 GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+PROBE = Path(__file__).with_name("probe.py")
 HEALTH_SECONDS = 0.1
 """The bound of the 99th percentile of /healthz while the server is attacked."""
 
@@ -67,40 +67,19 @@ class Victim:
     def attacked(self, megabytes: float) -> Iterator[None]:
         """Checks that in this block the server's memory grows by no more than `megabytes`, and that it stays quick."""
         Path(f"/proc/{self.process.pid}/clear_refs").write_text("5")  # forget the peak
-        before, seconds, over = self.memory(), [], threading.Event()
-        prober = threading.Thread(target=self._probe, args=(seconds, over))
-        prober.start()
-        try:
-            yield
-        finally:
-            over.set()
-            prober.join()
+        before = self.memory()
+        probing = [sys.executable, "-S", "-E", str(PROBE), str(self.address[1]), str(self.process.pid)]
+        with subprocess.Popen(probing, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as prober:
+            try:
+                yield
+            finally:
+                seconds = json.loads(prober.communicate()[0])
         assert self.process.poll() is None
         p99 = statistics.quantiles(seconds, n=100, method="inclusive")[98]
         grown = self.memory("VmHWM") - before
         print(f"p99 of {len(seconds)} probes: {1000 * p99:.1f} ms; memory +{grown:.1f} MB")
         assert p99 <= HEALTH_SECONDS
         assert grown <= megabytes
-
-    def _probe(self, seconds: list[float], over: threading.Event) -> None:
-        """How long /healthz takes, each time on a new connection.
-
-        Time in which a process only waited for a core does not count: other tests run on this machine.
-        """
-        threads = (Path("/proc/thread-self/schedstat"), Path(f"/proc/{self.process.pid}/schedstat"))
-        while len(seconds) < 10 or not over.is_set():
-            waited, start = waits(*threads), time.perf_counter()
-            with self.connect() as connection:
-                connection.sendall(GET)
-                assert connection.recv(1000).startswith(b"HTTP/1.1 200 ")
-            took = time.perf_counter() - start
-            seconds.append(max(0.0, took - (waits(*threads) - waited)))
-            over.wait(0.02)
-
-
-def waits(*threads: Path) -> float:
-    """Seconds that these threads were ready to run and had no core."""
-    return sum(int(thread.read_text().split()[1]) for thread in threads) / 1e9
 
 
 @contextmanager
