@@ -96,7 +96,7 @@ def test_the_keyboard_reads_out_a_token_in_a_layer(page: "Page") -> None:
 
 def test_what_changes_nothing_here_draws_nothing(page: "Page") -> None:
     show(page)
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut its look")  # nothing more will arrive
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut all its looks")  # nothing more will arrive
     page.get_by_test_id("river").evaluate("""(canvas) => {
       const pen = canvas.getContext('2d');
       window.cleared = 0;
@@ -114,7 +114,7 @@ def test_what_changes_nothing_here_draws_nothing(page: "Page") -> None:
 @pytest.mark.cold
 def test_the_table_says_the_same(page: "Page") -> None:
     show(page)
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut its look")  # nothing more will arrive
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut all its looks")  # nothing more will arrive
     details = page.locator('[data-panel="river"] details')
     assert details.locator("tbody tr").count() == 0, "nothing is built before it is opened"
     details.locator("summary").click()
@@ -191,7 +191,7 @@ def without(edges: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def test_the_sentence_says_what_decides(page: "Page") -> None:
     show(page)
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut its look at")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut all its looks at")
     start, *effects, _ = events(page, {"text": TEXT, "row": 13})
     most = min((one for one in effects if one["query"] == 13), key=lambda one: one["delta"])
     assert most["key"] == 4
@@ -199,7 +199,7 @@ def test_the_sentence_says_what_decides(page: "Page") -> None:
     left, *_ = events(
         page, {"text": TEXT, "row": 13, "answer": start["answer"], "edges": [], "interventions": without(looks)}
     )
-    expected = f"After red₂ the model says ball ({whole(start['p'])}). Cut its look at ball: {whole(left['p'])}."
+    expected = f"After red₂ the model says ball ({whole(start['p'])}). Cut all its looks at ball: {whole(left['p'])}."
     assert says(page) == expected
 
 
@@ -669,7 +669,7 @@ def test_a_card_stays_as_a_caption_with_the_ones_beside_it(page: "Page") -> None
     page.get_by_test_id("example").first.click()
     caption = page.get_by_test_id("caption")
     expect(caption).to_contain_text("Why “ball”?")
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut its look at ball: 12")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut all its looks at ball: 12")
     page.get_by_test_id("caption-after").click()
     expect(page.get_by_test_id("sentence")).to_have_value("The little bird had a broken wing. Lily helped the little")
     expect(caption).to_contain_text("Who does Lily help?")
@@ -726,7 +726,7 @@ def swipe(page: "Page", by: int) -> None:
 def test_on_a_phone_layers_are_swiped_below_a_strip_of_all(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     show(page, f"level=look&text={TEXT}")
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut its look")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut all its looks")
     bars, fits = page.get_by_test_id("river").evaluate(
         """async (canvas) => {
           const { answers, only } = (await import('/static/river/board.js')).sceneOf(canvas);
