@@ -13,7 +13,7 @@ const drawing = lazily(() => import("./draw_panel.js"));
  * the answer that it says.
  * @param {import("../state/store.js").State} state
  */
-function away(state) {
+export function away(state) {
   if (!atLeast(state, "understand")) return false;
   return !atLeast(state, "everything") || !own.of(state).shown || state.quiz;
 }

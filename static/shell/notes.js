@@ -1,24 +1,34 @@
-/** Remarks about an answer that are not errors: a language that the model was not trained on. */
+/** Remarks about an answer that are not errors: a language that the model was not trained on, lines that are cut. */
 
+import { cutsOf, uncut } from "../model/cuts.js";
+import { attentionsOf } from "../model/description.js";
+import { away } from "../river/panel.js";
 import { h, replace } from "../ui/dom.js";
 import { language, phrase, t } from "../ui/i18n.js";
 
 /** @param {HTMLElement} root @param {import("../page.js").Context} context */
 export function createNotes(root, { actions }) {
   let drawn = "";
-  /** @param {import("../data/model_trace.js").ModelTrace|null} trace @param {Error|null} error */
-  return (trace, error) => {
+  const restore = () => actions.set({ interventions: uncut(actions.get().interventions) });
+  /** @param {import("../data/model_trace.js").ModelTrace|null} trace @param {import("../state/store.js").State} state @param {Error|null} error */
+  return (trace, state, error) => {
     const notes = (!error && trace?.notes) || [];
-    const content = JSON.stringify([trace?.model.name, notes]);
-    root.hidden = notes.length === 0;
+    const n = trace && away(state) ? cutsOf(state.interventions, attentionsOf(trace.model)).length : 0;
+    const content = JSON.stringify([trace?.model.name, notes, n]);
+    root.hidden = notes.length === 0 && n === 0;
     if (content === drawn) return;
     drawn = content;
     replace(
       root,
       notes.map((note) => h("p", null, wordsOf(note, trace, actions.openModel))),
+      n > 0 && h("p", null, t("river.cut_many", { n }), button("note-restore", t("river.restore", { n }), restore)),
     );
   };
 }
+
+/** @param {string} testid @param {string} text @param {() => void} click */
+const button = (testid, text, click) =>
+  h("button", { class: "link", type: "button", dataset: { testid }, on: { click } }, text);
 
 function wordsOf({ language: code, trained, models }, trace, open) {
   const vars = {

@@ -1,8 +1,9 @@
 """Look, Understand, Everything: what each level shows, in all families, both languages, light and dark."""
 
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 import pytest
 from playwright.sync_api import expect
@@ -101,6 +102,19 @@ def test_look_has_few_words_and_controls_and_is_short(open_page: "Callable[..., 
     box = page.get_by_test_id("river").bounding_box()
     assert box is not None
     assert box["y"] < 844 - 200  # at least its first rows
+
+
+def test_a_cut_is_said_where_the_river_is_away(page: "Page") -> None:
+    cut = {"kind": "mask", "where": {"attention": "self", "layer": 5, "role": "mask", "query": 13, "key": 4}}
+    opened(page, "understand", run=json.dumps({"interventions": [cut | {"allow": False}]}))
+    notes = page.get_by_test_id("notes")
+    expect(notes).to_contain_text("1 look is cut.")
+    page.get_by_test_id("level-look").click()
+    expect(notes).to_be_hidden()  # its river says so
+    page.get_by_test_id("level-understand").click()
+    page.get_by_test_id("note-restore").click()
+    expect(notes).to_be_hidden()
+    assert "interventions" not in unquote(page.url)
 
 
 TWELVE = "Tom lost his red ball. Tom was sad. Mom found"

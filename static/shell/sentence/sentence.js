@@ -33,7 +33,7 @@ export function createSentence(context) {
     showProblem(parts.problem, input, isTarget ? null : error);
     drawStrip(trace, state);
     drawTarget(trace, state, isTarget ? error : null);
-    drawNotes(trace, error);
+    drawNotes(trace, state, error);
     placeSteps(parts, state, modelOf(state));
     parts.element.classList.toggle("stale", error !== null || trace?.key !== keyOf(state));
     const shown = trace && !error;
