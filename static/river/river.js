@@ -1,6 +1,6 @@
 /** The river of one page: shows what is told of the newest trace, and again whenever more is measured. */
 
-import { uncut } from "../model/cuts.js";
+import { toggled, uncut } from "../model/cuts.js";
 import { h, hide, keepingFocus, plainText, replace, setText, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { actionsOf } from "./actions.js";
@@ -42,6 +42,13 @@ export function createRiver(parts) {
     if (now && last) playWords(parts.previewed, last, now.trace.model.description.predicts, time);
   });
 
+  parts.says.addEventListener("click", ({ target }) => {
+    const edges = last?.measured?.look?.edges;
+    if (!now || !edges || !(/** @type {Element} */ (target).closest("button"))) return;
+    const { interventions } = now.state;
+    parts.board.canvas.focus({ preventScroll: true }); // the button goes
+    now.actions.set({ interventions: toggled(interventions, edges, now.trace.model.description.attentions) });
+  });
   // The button is below the picture, which may have left the screen.
   parts.watch.addEventListener("click", () => {
     if (parts.board.box.getBoundingClientRect().top < 0) parts.about.scrollIntoView({ block: "start" });

@@ -39,7 +39,10 @@ function lookWords(told) {
   const { look, start } = told.measured ?? {};
   if (!look || !start) return [];
   if (share(look.p) === share(start.p)) return [t("river.without_none")];
-  return phrase("river.without", { key: key(keyName(told, look.edges[0])), p: share(look.p) });
+  const words = phrase("river.without_cut", { key: key(keyName(told, look.edges[0])) });
+  const attrs = { class: "link", type: "button", tabindex: -1 }; // for the pointer: in the picture, Delete does the same
+  const cut = h("button", { ...attrs, dataset: { testid: "cut-looks" } }, words);
+  return phrase("river.without", { cut, p: share(look.p) });
 }
 
 /** @param {Told} told @returns {Words} */

@@ -1,6 +1,7 @@
 """Look, Understand, Everything: what each level shows, in all families, both languages, light and dark."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlencode
@@ -82,6 +83,7 @@ def opened(page: "Page", level: str, family: str = "decoder-only", **more: Any) 
 def test_look_has_few_words_and_controls_and_is_short(open_page: "Callable[..., Page]", family: str) -> None:
     page = open_page(viewport=LAPTOP)
     opened(page, "look", family)
+    expect(page.get_by_test_id("river-says")).to_contain_text(re.compile("Cut every|Cutting"))  # it is measured
     controls = page.evaluate(CONTROLS)
     assert len(controls) <= 12, controls
     words = page.evaluate(WORDS)

@@ -96,7 +96,7 @@ def test_the_keyboard_reads_out_a_token_in_a_layer(page: "Page") -> None:
 
 def test_what_changes_nothing_here_draws_nothing(page: "Page") -> None:
     show(page)
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut all its looks")  # nothing more will arrive
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut every look")  # nothing more will arrive
     page.get_by_test_id("river").evaluate("""(canvas) => {
       const pen = canvas.getContext('2d');
       window.cleared = 0;
@@ -114,7 +114,7 @@ def test_what_changes_nothing_here_draws_nothing(page: "Page") -> None:
 @pytest.mark.cold
 def test_the_table_says_the_same(page: "Page") -> None:
     show(page)
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut all its looks")  # nothing more will arrive
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut every look")  # nothing more will arrive
     details = page.locator('[data-panel="river"] details')
     assert details.locator("tbody tr").count() == 0, "nothing is built before it is opened"
     details.locator("summary").click()
@@ -191,7 +191,7 @@ def without(edges: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def test_the_sentence_says_what_decides(page: "Page") -> None:
     show(page)
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut all its looks at")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut every look at")
     start, *effects, _ = events(page, {"text": TEXT, "row": 13})
     most = min((one for one in effects if one["query"] == 13), key=lambda one: one["delta"])
     assert most["key"] == 4
@@ -199,7 +199,7 @@ def test_the_sentence_says_what_decides(page: "Page") -> None:
     left, *_ = events(
         page, {"text": TEXT, "row": 13, "answer": start["answer"], "edges": [], "interventions": without(looks)}
     )
-    expected = f"After red₂ the model says ball ({whole(start['p'])}). Cut all its looks at ball: {whole(left['p'])}."
+    expected = f"After red₂ the model says ball ({whole(start['p'])}). Cut every look at ball: {whole(left['p'])}."
     assert says(page) == expected
 
 
@@ -275,6 +275,16 @@ def test_what_an_ffn_adds_is_a_number_under_the_pointer_and_in_the_table(page: "
     for _ in range(3):
         picture.press("ArrowLeft")
     expect(page.get_by_test_id("river-readout")).to_contain_text(f"layer 3, FFN: what it adds to red₂ is {ratio:.2f}")
+
+
+@pytest.mark.warm
+def test_the_sentence_cuts_what_it_tells_of(page: "Page") -> None:
+    show(page)
+    page.get_by_test_id("cut-looks").click()
+    says = page.get_by_test_id("river-says")
+    expect(says).to_contain_text("Cut in 6 layers: red₂ no longer looks at ball. ball falls from 98")
+    expect(says).to_contain_text("to 12")
+    assert page.evaluate("document.activeElement.dataset.testid") == "river"
 
 
 def test_back_takes_a_cut_back(page: "Page") -> None:
@@ -668,8 +678,8 @@ def test_a_card_stays_as_a_caption_with_the_ones_beside_it(page: "Page") -> None
     page.goto("/?river.shown=on")
     page.get_by_test_id("example").first.click()
     caption = page.get_by_test_id("caption")
-    expect(caption).to_contain_text("Why “ball”?")
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut all its looks at ball: 12")
+    expect(caption).to_contain_text("“ball” followed “red” before")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut every look at ball: 12")
     page.get_by_test_id("caption-after").click()
     expect(page.get_by_test_id("sentence")).to_have_value("The little bird had a broken wing. Lily helped the little")
     expect(caption).to_contain_text("Who does Lily help?")
@@ -684,7 +694,7 @@ def test_a_card_stays_as_a_caption_with_the_ones_beside_it(page: "Page") -> None
     for _ in range(3):
         page.get_by_test_id("caption-before").click()
     page.keyboard.press("ArrowLeft")
-    expect(caption).to_contain_text("Why “ball”?")
+    expect(caption).to_contain_text("“ball” followed “red” before")
     expect(page.get_by_test_id("caption-after")).to_be_visible()
     assert serious(page, ".caption") == []
     page.keyboard.press("Escape")
@@ -726,7 +736,7 @@ def swipe(page: "Page", by: int) -> None:
 def test_on_a_phone_layers_are_swiped_below_a_strip_of_all(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     show(page, f"level=look&text={TEXT}")
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cut all its looks")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut every look")
     bars, fits = page.get_by_test_id("river").evaluate(
         """async (canvas) => {
           const { answers, only } = (await import('/static/river/board.js')).sceneOf(canvas);

@@ -26,7 +26,7 @@ const partsOf = perRoot((root) => {
   const legend = h("div", null);
   const change = h("p", { class: "change", "aria-live": "polite", dataset: { testid: "change" } });
   const only = h("button", { class: "link", type: "button", dataset: { testid: "layer-only" } });
-  const words = h("section", { class: "side" }, legend, change, only);
+  const words = h("section", { class: "side" }, legend, h("div", null, change, only));
   root.append(h("div", { class: "pair" }, before.element, after.element, changed.element, words));
   return { before, after, changed, legend, change, only };
 });
