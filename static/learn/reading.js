@@ -53,7 +53,7 @@ export function createReading(context) {
   };
 
   function captioned() {
-    return frame.caption?.checkVisibility() ?? false;
+    return frame.caption?.parentElement?.hidden === false; // asking for its style would hold up the page
   }
 
   function markCaption() {
