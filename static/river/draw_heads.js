@@ -72,12 +72,12 @@ export function drawHeadWords(pen, { bands: [band], squares, only }, look) {
   );
 }
 
-/** Lines no wider than `width`, broken between words; where a language writes none, between characters. @param {Pen} pen @param {string} text @param {number} width */
+/** Lines no wider than `width`, broken between words; where a language writes none, between characters, but never before 、 or 。 @param {Pen} pen @param {string} text @param {number} width */
 function wrapped(pen, text, width) {
   const spaced = !/[\u3040-\u30ff\u4e00-\u9fff]/.test(text);
   /** @type {string[]} */
   const lines = [];
-  for (const piece of spaced ? text.split(" ") : [...text]) {
+  for (const piece of spaced ? text.split(" ") : (text.match(/.[、。]*/gu) ?? [])) {
     const longer = lines.length ? `${lines[lines.length - 1]}${spaced ? " " : ""}${piece}` : piece;
     if (lines.length && pen.measureText(longer).width <= width) lines[lines.length - 1] = longer;
     else lines.push(piece);

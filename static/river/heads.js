@@ -9,7 +9,7 @@
  */
 
 /** Wide enough to read: narrower, they are fewer and larger. */
-const READABLE = 36;
+const READABLE = 56;
 /** Between two squares. */
 const GAP = 8;
 /** Wider than this, a square says no more. */
