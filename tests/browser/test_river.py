@@ -277,16 +277,6 @@ def test_what_an_ffn_adds_is_a_number_under_the_pointer_and_in_the_table(page: "
     expect(page.get_by_test_id("river-readout")).to_contain_text(f"layer 3, FFN: what it adds to red₂ is {ratio:.2f}")
 
 
-@pytest.mark.warm
-def test_the_sentence_cuts_what_it_tells_of(page: "Page") -> None:
-    show(page)
-    page.get_by_test_id("cut-looks").click()
-    says = page.get_by_test_id("river-says")
-    expect(says).to_contain_text("Cut in 6 layers: red₂ no longer looks at ball. ball falls from 98")
-    expect(says).to_contain_text("to 12")
-    assert page.evaluate("document.activeElement.dataset.testid") == "river"
-
-
 def test_back_takes_a_cut_back(page: "Page") -> None:
     show(page)
     measured(page)
@@ -310,6 +300,15 @@ def test_the_keyboard_cuts_every_look_at_a_token(page: "Page") -> None:
     expect(page.get_by_test_id("river-says")).to_contain_text("Cut in 6 layers: red₂ no longer looks at ball.")
     page.get_by_test_id("river-restore").click()
     expect(page.get_by_test_id("river-says")).to_contain_text("After red₂ the model says")
+
+
+def test_the_sentence_cuts_what_it_tells_of(page: "Page") -> None:
+    show(page)
+    page.get_by_test_id("cut-looks").click()
+    says = page.get_by_test_id("river-says")
+    expect(says).to_contain_text("Cut in 6 layers: red₂ no longer looks at ball. ball falls from 98")
+    expect(says).to_contain_text("to 12")
+    assert page.evaluate("document.activeElement.dataset.testid") == "river"
 
 
 def test_a_classifiers_line_is_cut(page: "Page") -> None:
