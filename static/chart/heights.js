@@ -2,12 +2,10 @@
 
 /** Below it: the readout and the panel's edge. */
 const BELOW = 52;
-/** A picture as low as this would be a stamp. */
-const LEAST = 240;
 
 /**
  * The heights that a picture may have, the best first: what is left of the window under it before anyone scrolls, and
- * what is left with its panel at the top. Far down in a long panel, as on a phone, neither is enough: then the window's.
+ * what is left with its panel at the top, and the window's: far down in a long panel, as on a phone, nothing else is enough.
  * @param {Element} frame  its place
  */
 export function heightsFor(frame) {
@@ -16,7 +14,5 @@ export function heightsFor(frame) {
   const page = frame.closest(".in-lesson"); // its bar covers the end of the window
   const bottom = innerHeight - (page ? parseFloat(getComputedStyle(page).paddingBottom) : 0);
   const inPanel = panel ? top - panel.getBoundingClientRect().top + panel.scrollTop : 0;
-  const orElse = (height, other) => (height - BELOW < LEAST ? other : height - BELOW);
-  const scrolled = orElse(bottom - inPanel, bottom - BELOW);
-  return [orElse(bottom - (top + scrollY), scrolled), scrolled];
+  return [bottom - (top + scrollY), bottom - inPanel, bottom].map((height) => height - BELOW);
 }

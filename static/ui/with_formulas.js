@@ -4,13 +4,17 @@ import { replace } from "./dom.js";
 import { math, mi, mtext, sub, sup } from "./mathml.js";
 
 const NAMES = /(W_[QKVO12]|d_(?:model|head|ff|k)|e\^−∞)/;
+const AFTER = new RegExp(`${NAMES.source}(?=[、。，,.;:)）」])`, "g");
 
 /** @param {string|(Node|string)[]} text @returns {(Node|string)[]} */
 export function withFormulas(text) {
   return [text]
     .flat()
-    .flatMap((piece) => (typeof piece === "string" ? piece.split(NAMES).filter(Boolean).map(set) : [piece]));
+    .flatMap((piece) => (typeof piece === "string" ? joined(piece).split(NAMES).filter(Boolean).map(set) : [piece]));
 }
+
+/** No line begins with the comma after a formula. @param {string} text */
+const joined = (text) => text.replace(AFTER, "$1\u2060");
 
 /** @param {string} piece */
 function set(piece) {

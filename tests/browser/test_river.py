@@ -765,3 +765,11 @@ def test_two_fingers_lead_out_of_a_layer(open_page: "Callable[..., Page]") -> No
         touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points if apart else []})
     page.wait_for_function("() => !location.search.includes('river.layer')")
     assert page.evaluate("visualViewport.scale") == 1
+
+
+def test_a_head_opened_far_down_on_a_phone_can_be_read(open_page: "Callable[..., Page]") -> None:
+    page = open_page(viewport={"width": 390, "height": 844})
+    show(page, f"level=look&layer=5&head=5&river.depth=head&text={TEXT}")
+    frame = page.get_by_test_id("river-zoom").get_by_test_id("matrix")
+    expect(frame).to_have_attribute("aria-busy", "false")
+    assert frame.locator(".sheet").evaluate("(sheet) => sheet.clientWidth / 14") >= 12
