@@ -45,7 +45,7 @@ class Metrics:
             self.dropped.labels(limit)
         for kind in get_args(Kind):  # also show counts of 0
             self.work.labels(kind)
-        for full in ("queue", "streams"):
+        for full in ("queue", "streams", "room"):
             self.refused.labels(full)
 
     def page(self) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,17 +14,19 @@ from anyio import CapacityLimiter, to_thread
 
 from app.errors import AppError
 from app.services.metrics import Kind, Metrics
-from app.services.room import Crowded, Room
+from app.services.room import Claim, Crowded, Room
 
 T = TypeVar("T")
 Wanted = Callable[[], Awaitable[bool]]
+SECONDS_FOR_ROOM = 30.0
+"""How long a job waits for room for its answer. A client that reads nothing is cut after as long, by default."""
 ASIDE = 2
 """How many jobs without a model run at once: they hold Python's lock, so more would only slow the event loop."""
 
 
 @dataclass(frozen=True)
 class Done(Generic[T]):
-    """The result of a job, and the seconds it waited and ran."""
+    """The result of a job, the seconds it waited (for room and for its turn), and those it ran."""
 
     value: T
     waited: float
@@ -40,7 +43,7 @@ class Work:
     def __init__(
         self, threads: int, queue: int, streams: int, metrics: Metrics | None = None, room: Room | None = None
     ) -> None:
-        self.room = room or Room(256 * 2**20, 64 * 2**20)
+        self.room = room or Room(sys.maxsize, sys.maxsize)
         self.stopping = False
         """Whether the server stops: no job begins any more, and open generations end with an error."""
         self.places = threads + queue
@@ -63,29 +66,39 @@ class Work:
         is full. A job that finds no room for its answer waits for it without a place in the queue, and starts again.
         Cancelling drops a waiting job, and waits for a running one.
         """
+        asked = perf_counter()
         while True:
             try:
-                return await self._placed(job, kind, wanted, patient)
+                value, ran = await self._placed(job, kind, wanted, patient)
             except Crowded as crowded:
-                await crowded.claim.wait()
+                await self._wait_for_room(crowded.claim)
                 patient = True
+            else:
+                return Done(value, perf_counter() - asked - ran, ran)
 
-    async def _placed(self, job: Callable[[], T], kind: Kind, wanted: Wanted | None, patient: bool) -> Done[T]:
+    async def _wait_for_room(self, claim: Claim) -> None:
+        """Raises `full` if as many wait for room as there are places, and for a job that has waited for long."""
+        if len(self.room.waiting) >= self.places:
+            raise self._full("room", self.places)
+        with anyio.move_on_after(SECONDS_FOR_ROOM):
+            return await claim.wait()
+        raise self._full("room", self.places)
+
+    async def _placed(self, job: Callable[[], T], kind: Kind, wanted: Wanted | None, patient: bool) -> tuple[T, float]:
         if self.stopping:
             raise stopping()
         if not patient and self.taken >= self.places:
-            self.metrics.refused.labels("queue").inc()
-            raise full(self.places)
+            raise self._full("queue", self.places)
         self.taken += 1
         try:
-            done = await self._run(job, wanted)
+            value, ran = await self._run(job, wanted)
         finally:
             self.taken -= 1
-        self.metrics.work.labels(kind).observe(done.ran)
-        return done
+        self.metrics.work.labels(kind).observe(ran)
+        return value, ran
 
-    async def _run(self, job: Callable[[], T], wanted: Wanted | None) -> Done[T]:
-        start = perf_counter()
+    async def _run(self, job: Callable[[], T], wanted: Wanted | None) -> tuple[T, float]:
+        """The result of the job, and the seconds it ran."""
         async with self._turn:
             if wanted is not None and not await wanted():
                 raise Gone
@@ -95,7 +108,7 @@ class Work:
                 value = await to_thread.run_sync(job, limiter=self._threads)
             finally:
                 self.running -= 1
-        return Done(value, began - start, perf_counter() - began)
+        return value, perf_counter() - began
 
     async def aside(self, job: Callable[[], T]) -> T:
         """Run a job that needs no model: it waits only for other jobs of this kind, and for room for its answer."""
@@ -103,19 +116,22 @@ class Work:
             try:
                 return await to_thread.run_sync(job, limiter=self._aside)
             except Crowded as crowded:
-                await crowded.claim.wait()
+                await self._wait_for_room(crowded.claim)
 
     @contextmanager
     def stream(self) -> Iterator[None]:
         """Hold one of the places for generations. Raises `full` if none is free."""
         if self.streaming >= self.streams:
-            self.metrics.refused.labels("streams").inc()
-            raise full(self.streams)
+            raise self._full("streams", self.streams)
         self.streaming += 1
         try:
             yield
         finally:
             self.streaming -= 1
+
+    def _full(self, what: str, limit: int) -> AppError:
+        self.metrics.refused.labels(what).inc()
+        return full(limit)
 
     def _show(self) -> None:
         """Let the gauges read their values from here."""

@@ -59,7 +59,7 @@ def test_what_an_answer_did_not_need_is_free_at_once() -> None:
 
 async def test_a_job_waits_for_room_in_order_and_without_a_place_in_the_queue() -> None:
     room = Room(8 * MEGABYTE, 4 * MEGABYTE)
-    work = Work(1, 0, 1, Metrics(), room)
+    work = Work(1, 1, 1, Metrics(), room)
     done: list[str] = []
 
     async def ask(name: str, megabytes: float) -> None:
@@ -70,10 +70,9 @@ async def test_a_job_waits_for_room_in_order_and_without_a_place_in_the_queue() 
     async with anyio.create_task_group() as group:
         with room.claim() as first:
             first.take(size(4))
-            for name, megabytes in (("large", 4.0), ("larger", 3.5)):
+            for n, (name, megabytes) in enumerate([("large", 4.0), ("larger", 3.5)], 1):
                 group.start_soon(ask, name, megabytes)
-                await anyio.wait_all_tasks_blocked()
-                await wait_for(room, len(room.waiting) or 1)
+                await until_waiting(room, n)
             await ask("small", 0.5)
             assert done == ["small"]
             assert work.taken == 0
@@ -81,10 +80,61 @@ async def test_a_job_waits_for_room_in_order_and_without_a_place_in_the_queue() 
     assert room.taken == 0
 
 
-async def wait_for(room: Room, n: int) -> None:
+async def until_waiting(room: Room, n: int) -> None:
     with anyio.fail_after(10):
         while len(room.waiting) < n:
             await to_thread.run_sync(lambda: None)
+
+
+async def test_no_more_wait_for_room_than_there_are_places() -> None:
+    room = Room(4 * MEGABYTE, 4 * MEGABYTE)
+    work = Work(1, 1, 1, Metrics(), room)
+
+    async def ask() -> None:
+        with room.claim() as claim:
+            await work.run(lambda: claim.take(size(2)))
+
+    async with anyio.create_task_group() as group:
+        with room.claim() as first:
+            first.take(size(4))
+            for n in (1, 2):
+                group.start_soon(ask)
+                await until_waiting(room, n)
+            for run in (work.run, work.aside):
+                with pytest.raises(AppError) as refusal, room.claim() as claim:
+                    await run(lambda: claim.take(size(2)))
+                assert (refusal.value.code, refusal.value.status, refusal.value.limit) == ("full", 503, 2)
+    assert room.taken == 0
+
+
+async def test_nobody_waits_for_room_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.services.work.SECONDS_FOR_ROOM", 0.01)
+    room = Room(4 * MEGABYTE, 4 * MEGABYTE)
+    with room.claim() as first, room.claim() as second:
+        first.take(size(4))
+        with pytest.raises(AppError, match="busy"), anyio.fail_after(10):
+            await Work(1, 0, 1, Metrics(), room).run(lambda: second.take(size(2)))
+        assert not room.waiting
+
+
+async def test_a_jobs_wait_includes_its_wait_for_room() -> None:
+    room = Room(4 * MEGABYTE, 4 * MEGABYTE)
+    work = Work(1, 0, 1, Metrics(), room)
+    waited = []
+
+    async def ask() -> None:
+        with room.claim() as claim:
+            waited.append((await work.run(lambda: claim.take(size(2)))).waited)
+
+    async with anyio.create_task_group() as group:
+        with room.claim() as first:
+            first.take(size(4))
+            group.start_soon(ask)
+            await until_waiting(room, 1)
+            since = anyio.current_time()
+            await anyio.sleep(0.02)
+            held = anyio.current_time() - since
+    assert waited[0] >= held
 
 
 async def test_who_gives_up_waiting_leaves_nothing_behind() -> None:
