@@ -40,7 +40,7 @@ class PreNormResidual(nn.Module):
         return x + self.dropped(sublayer(self.norm(x)))
 
     def dropped(self, x: Tensor) -> Tensor:
-        """Dropout(x) while training; outside it nothing, not even a call of the module: there are 13 for each token."""
+        """Dropout(x) while training. Skips the call of the module otherwise: 13 of them for each token."""
         return self.dropout(x) if self.training else x
 
 

@@ -205,6 +205,11 @@ def test_no_style_depends_on_a_test_id() -> None:
     assert [name for name, text in sheets.items() if "data-testid" in text] == []
 
 
+def test_a_box_that_may_scroll_is_made_in_one_place() -> None:
+    """There it can be reached by keyboard. Whether a table fits depends on a machine's fonts and its numbers."""
+    assert {hit.split(":")[0] for hit in mentions("static", r'class: "scroll"')} == {"static/ui/table.js"}
+
+
 def test_views_never_fetch() -> None:
     assert mentions("static/stations", r"\b(?:fetch\s*\(|XMLHttpRequest\b|EventSource\b|WebSocket\b)") == set()
 

@@ -17,7 +17,7 @@ class PositionalAttention(MultiHeadAttention):
     def attend_at(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, query_positions: Tensor, key_positions: Tensor
     ) -> Tensor:
-        """`attend` for position ids int64 [1|batch query] and [batch key]: [batch head query d_head]."""
+        """`attend` for position ids int64 [1|batch query] and [1|batch key]: [batch head query d_head]."""
 
     def forward(  # type: ignore[override]
         self,
@@ -30,8 +30,8 @@ class PositionalAttention(MultiHeadAttention):
         cache: History | None = None,
     ) -> Tensor:
         q, k, v = (self.split_heads(x) for x in self.project(x_query, x_key_value))
-        places = key_positions.expand(len(k), -1)[..., None]  # batch key 1
+        places = key_positions[..., None]  # 1|batch key 1
         if cache is not None:
-            k, v, places = cache.append(k, v, places)
+            k, v, places = cache.append(k, v, places.expand(len(k), -1, -1))
         q, k, v = self.q(q), self.k(k), self.v(v)  # batch head query|key d_head
         return self.write(self.z(self.attend_at(q, k, v, mask, query_positions, places[..., 0])))

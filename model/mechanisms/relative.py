@@ -102,8 +102,8 @@ class RelativeAttention(PositionalAttention):
     def attend_at(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, query_positions: Tensor, key_positions: Tensor
     ) -> Tensor:
-        rows = apart(query_positions, key_positions).clamp(-self.n, self.n) + self.n  # batch query key
-        rows, places = self.distance(rows), (query_positions, key_positions)
+        rows = apart(query_positions, key_positions).clamp(-self.n, self.n) + self.n  # 1|batch query key
+        rows, places = self.distance(rows.expand(len(q), -1, -1)), (query_positions, key_positions)
         by_skew = all(map(are_consecutive, places)) and not self.distance.edited
         content = self.content_scores(q @ k.mT / math.sqrt(q.shape[-1]))  # batch head query key
         relative = self.skewed_scores(q, *places) if by_skew else self.scores_by_row(q, rows)

@@ -85,13 +85,19 @@ def load_state(
         try:
             progress = restore(file, model, average, optimizer, rng)
         except FileNotFoundError:
-            continue  # a kill between two renames
+            found.append(f"{file} is missing")
+        except (PermissionError, torch.OutOfMemoryError):
+            raise  # the file is whole
         except (SafetensorError, OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             found.append(f"{file} cannot be read ({' '.join(str(error).split())})")
         else:
-            return progress, f"{found[0]}: going on from the state before, {file}" if found else None
+            if not found:
+                return progress, None
+            os.replace(file, path)  # else the next save would keep the damaged one, and lose this
+            sync(path.parent)
+            return progress, f"{found[0]}: going on from the state before"
     raise DamagedState(
-        f"{'; '.join(found)}. Restore the file from a copy; or delete it, and the run begins again at step 0"
+        f"{'; '.join(found)}. Restore one from a copy; or delete both, and the run begins again at step 0"
     )
 
 

@@ -68,16 +68,18 @@ export const translate = (request, options = {}) =>
  * @param {{signal?: AbortSignal}} options
  */
 async function send(method, path, body, { signal } = {}) {
-  const own = new AbortController(); // a request that is given up is cancelled too
-  const abort = () => own.abort(signal?.reason);
-  if (signal?.aborted) abort();
-  signal?.addEventListener("abort", abort, { once: true });
+  const own = new AbortController(); // a request that is given up is cancelled too, while its body comes as well
+  const either = signal ? AbortSignal.any([signal, own.signal]) : own.signal;
   const headers = body === undefined ? undefined : { "content-type": "application/json" };
-  const sent = fetch(path, { method, headers, body: body && JSON.stringify(body), signal: own.signal });
+  const sent = fetch(path, { method, headers, body: body && JSON.stringify(body), signal: either });
   const answer = await arrived(sent, signal, () => own.abort());
-  if (!answer.ok) throw await errorOf(answer);
+  givingUp.set(answer, () => own.abort());
+  if (!answer.ok) throw await arrived(errorOf(answer), signal, givingUp.get(answer));
   return answer;
 }
+
+/** How to cancel what is still coming of an answer. @type {WeakMap<Response, () => void>} */
+const givingUp = new WeakMap();
 
 /**
  * The whole of an answer.
@@ -85,7 +87,7 @@ async function send(method, path, body, { signal } = {}) {
  */
 async function read(how, sent, { signal }) {
   const answer = await sent;
-  return arrived(answer[how](), signal);
+  return arrived(answer[how](), signal, givingUp.get(answer));
 }
 
 /**

@@ -45,9 +45,9 @@ export function createRiver(parts) {
   parts.says.addEventListener("click", ({ target }) => {
     const edges = last?.measured?.look?.edges;
     if (!now || !edges || !(/** @type {Element} */ (target).closest("button"))) return;
-    const { interventions } = now.state;
     parts.board.canvas.focus({ preventScroll: true }); // the button goes
-    now.actions.set({ interventions: toggled(interventions, edges, now.trace.model.description.attentions) });
+    const { trace, actions } = now; // the newest cuts are the page's, not those of the trace that is shown
+    actions.set({ interventions: toggled(actions.get().interventions, edges, trace.attentions) });
   });
   // The button is below the picture, which may have left the screen.
   parts.watch.addEventListener("click", () => {

@@ -56,6 +56,7 @@ export function createStatus({ root, voice, banner }) {
     },
     /** The page could not start. @param {Error} error */
     failed(error) {
+      clearTimeout(slow);
       root.dataset.state = "error";
       const known = hasString("error.no_start");
       notice(known ? t("error.no_start", { message: error.message }) : `Chumoku could not start: ${error.message}`);

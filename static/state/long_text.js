@@ -5,7 +5,7 @@
 
 import { split } from "./params.js";
 
-/** Characters behind `#` that an address may have: chat programs and QR codes cut longer ones. */
+/** Characters behind `#` that an address may have: many programs cut longer links. */
 export const LONGEST = 16 * 1024;
 /** Characters in storage, of which browsers give a tab 5 million; the oldest texts go. */
 const KEPT = 2_000_000;

@@ -14,7 +14,7 @@ export const tableHead = (names) =>
     ),
   );
 
-/** A table that may be wider than a phone: it scrolls by itself, by keyboard too. @param {string} label @param {Node} table */
+/** A table that may be wider than a phone: it scrolls by itself, by keyboard too. @param {string} label @param {Node} [table] */
 export const scrolling = (label, table) =>
   h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, table);
 

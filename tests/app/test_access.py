@@ -94,7 +94,7 @@ async def test_without_the_token_there_is_nothing(open_three: Open, given: str) 
         error_of(answer, 401, "no_token")
 
 
-@pytest.mark.parametrize(("lang", "said"), [("en", "asks for its token"), ("ja", "トークンを入力")])
+@pytest.mark.parametrize(("lang", "said"), [("en", "needs an access token"), ("ja", "アクセストークンを入力")])
 async def test_a_browser_is_asked_for_the_token(open_three: Open, lang: str, said: str) -> None:
     async with open_three(WITH_TOKEN) as client:
         answer = await client.get("/", headers=PAGE | {"accept-language": lang})

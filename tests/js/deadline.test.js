@@ -39,8 +39,13 @@ test("a server that works on something long is waited for", async () => {
 
 test("a broken connection in the middle of an answer is a server that does not answer", async () => {
   const broken = new ReadableStream({ start: (controller) => controller.error(new TypeError("cut off")) });
-  globalThis.fetch = async () => new Response(broken, { status: 200 });
+  let cancelled = /** @type {AbortSignal|undefined} */ (undefined);
+  globalThis.fetch = async (_, options) => {
+    cancelled = options?.signal ?? undefined;
+    return new Response(broken, { status: 200 });
+  };
   await assert.rejects(trace({}), { code: "unreachable" });
+  assert.equal(cancelled?.aborted, true, "nothing more of it is received");
 });
 
 test("what is cancelled is not reported as a server that does not answer", async () => {

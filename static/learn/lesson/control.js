@@ -33,13 +33,12 @@ export function createLessons(context) {
 
   /** What the reader comes back to. */
   function outside() {
-    const { theme, type, lang, file, ...was } = before ?? asShown();
-    return was;
+    const { theme, type, lang, file, own, ...was } = before ?? asShown();
+    return { ...was, own: freshOwn(declared, own) };
   }
 
   function leave() {
-    const { own, ...was } = outside();
-    actions.set({ ...was, own: freshOwn(declared, own), lesson: null, lessonStep: 1 });
+    actions.set({ ...outside(), lesson: null, lessonStep: 1 });
     before = null;
     menu.focus();
   }

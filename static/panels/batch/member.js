@@ -6,7 +6,7 @@ import { className } from "../../ui/class_name.js";
 import { h, replace } from "../../ui/dom.js";
 import { percent, power } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { tableHead } from "../../ui/table.js";
+import { scrolling, tableHead } from "../../ui/table.js";
 import { tokenText } from "../../ui/token_text.js";
 
 /** 0 is written as 0: no bit differs. */
@@ -26,9 +26,8 @@ export function drawMember(root, member, index) {
     root,
     h("h3", null, title, h("span", { class: "dim" }, pads ? t("batch.padded", { own, n: pads }) : own)),
     h("div", { class: "tokens", role: "group", "aria-label": title, tabindex: 0 }, tokens.map(chip)),
-    h(
-      "div",
-      { class: "scroll" },
+    scrolling(
+      title,
       h(
         "table",
         { class: "token-table" },

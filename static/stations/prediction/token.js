@@ -12,6 +12,7 @@ import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, row, sub, transposed } from "../../ui/mathml.js";
 import { actualOf, restOf, unsureOf, whereOf } from "../../ui/next_words.js";
 import { segment } from "../../ui/segment.js";
+import { scrolling } from "../../ui/table.js";
 import { namedToken, tokenText } from "../../ui/token_text.js";
 import { own } from "./own.js";
 
@@ -23,7 +24,7 @@ const partsOf = perRoot((place) => {
     said: h("p", { class: "dim said" }),
     body: h("tbody"),
   };
-  replace(place, parts.formula, parts.picture, parts.said, h("div", { class: "scroll" }, tableOf(parts.body)));
+  replace(place, parts.formula, parts.picture, parts.said, scrolling(t("next.title"), tableOf(parts.body)));
   return parts;
 });
 

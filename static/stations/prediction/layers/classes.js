@@ -6,10 +6,11 @@ import { className } from "../../../ui/class_name.js";
 import { h, perRoot, replace } from "../../../ui/dom.js";
 import { percent } from "../../../ui/format.js";
 import { t } from "../../../ui/i18n.js";
+import { scrolling } from "../../../ui/table.js";
 import { depthLabels } from "../../depths.js";
 
 const partsOf = perRoot((root) => {
-  const [legend, bars, table] = [h("p", { class: "legend" }), h("div", null), h("div", { class: "scroll" })];
+  const [legend, bars, table] = [h("p", { class: "legend" }), h("div", null), scrolling(t("lens.classes_label"))];
   root.append(legend, bars, table);
   return { legend, bars, table };
 });

@@ -7,6 +7,7 @@ import { h, keepingFocus, perRoot, replace, update } from "../../../ui/dom.js";
 import { integer, percent } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { segment } from "../../../ui/segment.js";
+import { scrolling } from "../../../ui/table.js";
 import { namedToken } from "../../../ui/token_text.js";
 import { depthLabels } from "../../depths.js";
 import { own } from "../own.js";
@@ -14,12 +15,7 @@ import { tableOf } from "./followed_table.js";
 
 const partsOf = perRoot((root) => {
   const axis = segment(t("next.axis"), ["linear", "log"], "lens", (name) => t(`next.axis_${name}`));
-  const [title, legend, bars, table] = [
-    h("h2", null),
-    h("span", { class: "legend" }),
-    h("div", null),
-    h("div", { class: "scroll", tabindex: 0, role: "region" }),
-  ];
+  const [title, legend, bars, table] = [h("h2", null), h("span", { class: "legend" }), h("div", null), scrolling("")];
   const hint = h("p", { class: "dim hint" }, t("lens.hint"));
   root.append(
     h("div", { class: "lens-head" }, title, h("span", { class: "grow" }), legend, axis.box),
