@@ -14,7 +14,7 @@ from torch import nn
 from model.files import remove_scratch
 from model.training import room
 from model.training.average import Average, LastCheckpoints, MovingAverage
-from model.training.run_state import DamagedState, Progress, before, load_state, save_state
+from model.training.run_state import DamagedState, Progress, load_state, save_state
 
 Everything = tuple[nn.Module, Average, torch.optim.Optimizer, np.random.Generator]
 AVERAGES: dict[str, Callable[[nn.Module], Average]] = {
