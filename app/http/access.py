@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 from hmac import compare_digest
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -36,7 +36,7 @@ class Access:
 
     def answer_to(self, request: Request) -> Response | None:
         """What is answered instead of the app, or None."""
-        path, token = request.url.path, self.token
+        path, token = request.scope["path"], self.token  # request.url is made from the Host header too
         if path == "/metrics" and is_loopback(request):
             return None
         if path == "/metrics" and token is None:
@@ -73,8 +73,9 @@ def wants_page(request: Request) -> bool:
 
 def welcome(request: Request, token: str) -> Response:
     """To the same address without the token, with the cookie: the token stays out of history and of copied links."""
-    query = [(name, value) for name, value in parse_qsl(request.url.query, keep_blank_values=True) if name != "token"]
-    response = RedirectResponse("/" + request.url.path.lstrip("/") + ("?" + urlencode(query) if query else ""), 303)
+    query = [(name, value) for name, value in request.query_params.multi_items() if name != "token"]
+    path = "/" + quote(request.scope["path"].lstrip("/"))
+    response = RedirectResponse(path + ("?" + urlencode(query) if query else ""), 303)
     response.set_cookie(cookie_name(token), token, max_age=MONTH, httponly=True, samesite="lax")
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -7,6 +7,7 @@ cannot do so under an IP address, or under a name that only this machine and its
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 from collections.abc import Collection
 
@@ -17,6 +18,8 @@ from app.errors import AppError
 from app.http.handlers import respond
 
 ANY = "*"
+HOST = re.compile(r"(?:\[([\da-f:.]+)\]|([\w.-]+))(?::\d*)?", re.ASCII | re.IGNORECASE)
+"""An IPv6 address in brackets, or a name; then a port."""
 
 
 class Hosts:
@@ -30,12 +33,12 @@ class Hosts:
         if scope["type"] == "http":
             wrong = next((host for host in Headers(scope=scope).getlist("host") if not self.knows(host)), None)
             if wrong is not None:
-                answer = respond(scope, unknown_host(name_of(wrong)))
+                answer = respond(scope, unknown_host(name_of(wrong) or wrong))
         await answer(scope, receive, send)
 
     def knows(self, host: str) -> bool:
         name = name_of(host)
-        return ANY in self.names or name in self.names or is_address(name)
+        return name is not None and (ANY in self.names or name in self.names or is_address(name))
 
 
 def known_names(extra: Collection[str]) -> frozenset[str]:
@@ -46,11 +49,10 @@ def known_names(extra: Collection[str]) -> frozenset[str]:
     return frozenset(name.lower().rstrip(".") for name in names if name)
 
 
-def name_of(host: str) -> str:
-    """A `Host` without its port and brackets, in lower case: `[::1]:8000` → `::1`."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return host.partition(":")[0].lower().rstrip(".")
+def name_of(host: str) -> str | None:
+    """A `Host` without its port and brackets, in lower case: `[::1]:8000` → `::1`. None if it is not a valid one."""
+    match = HOST.fullmatch(host)
+    return match and (match[1] or match[2]).lower().rstrip(".")
 
 
 def is_address(name: str) -> bool:

@@ -5,9 +5,11 @@ import socket
 
 import pytest
 from httpx import ASGITransport, AsyncClient, Response
+from starlette.requests import Request
 
-from app.http.access import is_same
+from app.http.access import Access, is_same
 from app.http.hosts import known_names
+from app.http.observe import Seen
 from app.main import create_app
 from app.services.library import Library
 from app.settings import Settings, from_environment
@@ -32,14 +34,16 @@ async def test_the_server_answers_to_addresses_and_its_own_names(open_three: Ope
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "1", "0x7f000001", "[", "[evil]", "a b"],
-)
-@pytest.mark.parametrize("path", ["/", "/api/models", "/metrics", "/static/main.js", "/healthz"])
-async def test_a_strangers_name_is_refused(open_three: Open, host: str, path: str) -> None:
+    ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "1", "0x7f000001", "[", "[evil]", "a b",
+     "localhost:8000/static/?", "localhost:evil", "localhost@evil.example", "[::1].evil", "[::1]evil:80",
+     "[localhost]", ""],
+)  # fmt: skip
+async def test_a_strangers_name_is_refused(open_three: Open, host: str) -> None:
     """A page of evil.example whose name is made to point here (DNS rebinding) reads nothing."""
     async with open_three(Settings(device="cpu")) as client:
-        error = error_of(await client.get(path, headers={"host": host}), 421, "unknown_host")
-        assert "CHUMOKU_HOSTS" in error["hint"]
+        for path in ("/", "/api/models", "/metrics", "/static/main.js", "/healthz"):
+            error = error_of(await client.get(path, headers={"host": host}), 421, "unknown_host")
+            assert "CHUMOKU_HOSTS" in error["hint"]
 
 
 def test_names_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,6 +76,18 @@ async def test_a_link_with_a_token_never_leads_elsewhere(open_three: Open) -> No
     async with open_three(WITH_TOKEN) as client:
         opened = await client.get(f"http://localhost//evil.example/?token={TOKEN}", headers=PAGE)
         assert opened.headers["location"] == "/evil.example/"
+        opened = await client.get(f"/a%3Fb%23c?token={TOKEN}", headers=PAGE)
+        assert opened.headers["location"] == "/a%3Fb%23c"
+
+
+@pytest.mark.parametrize("path", ["/api/models", "/metrics"])
+def test_a_host_header_does_not_bend_the_path(path: str) -> None:
+    """Glued together, they are http://localhost/static/?/api/models; /static/ needs no token."""
+    scope = {"type": "http", "method": "GET", "scheme": "http", "path": path, "query_string": b""}
+    scope |= {"headers": [(b"host", b"localhost/static/?")], "state": {"seen": Seen("an id")}}
+    refusal = Access(lambda *_: None, TOKEN).answer_to(Request(scope))  # type: ignore[arg-type,return-value]
+    assert refusal is not None
+    assert refusal.status_code == 401
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "token"])
