@@ -121,17 +121,17 @@ def from_environment(**overrides: object) -> Settings:
 
 
 def unknown_variables(names: Iterable[str]) -> Iterator[str]:
-    """A sentence for each variable that looks like a setting and is not."""
+    """A sentence for each variable that looks like a setting and is not. Their case does not matter."""
     known = [PREFIX + name.upper() for name in Settings.model_fields]
     for name in names:
-        if name.startswith(PREFIX) and name not in known:
-            yield f"{name} is not a setting.{nearest(name, known)}"
+        if name.upper().startswith(PREFIX) and name.upper() not in known:
+            yield f"{name} is not a setting.{nearest(name.upper(), known)}"
 
 
 def check_folder(folder: Path) -> None:
     """Raises `ValueError` for a folder of models that does not exist, with the nearest beside it."""
-    if not folder.exists():
-        beside = list(map(str, folder.parent.iterdir())) if folder.parent.is_dir() else []
+    if not folder.is_dir():
+        beside = [str(path) for path in folder.parent.glob("*") if path.is_dir()]
         raise ValueError(f"CHUMOKU_MODELS_DIR: there is no folder {folder}.{nearest(str(folder), beside)}")
 
 

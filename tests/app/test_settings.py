@@ -52,6 +52,7 @@ def test_a_bad_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_folder_that_is_not_there_is_named_with_the_nearest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
+    (tmp_path / "model").touch()  # a file is not a folder
     monkeypatch.setenv("CHUMOKU_MODELS_DIR", str(tmp_path / "model"))
     with pytest.raises(ValueError, match=rf"no folder {tmp_path}/model\. Did you mean {tmp_path}/models\?"):
         from_environment()
@@ -60,11 +61,14 @@ def test_a_folder_that_is_not_there_is_named_with_the_nearest(monkeypatch: pytes
 def test_a_variable_that_is_not_a_setting_is_named_with_the_nearest(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("os.environ", {"CHUMOKU_QUEU": "3", "CHUMOKU_XYZ": "3", "OTHER": "3", "CHUMOKU_QUEUE": "3"})
-    assert from_environment().queue == 3
+    given = ("CHUMOKU_QUEU", "CHUMOKU_XYZ", "OTHER", "CHUMOKU_QUEUE", "Chumoku_Ports", "chumoku_streams")
+    monkeypatch.setattr("os.environ", dict.fromkeys(given, "3"))
+    settings = from_environment()
+    assert (settings.queue, settings.streams) == (3, 3)
     assert [record.getMessage() for record in caplog.records] == [
         "CHUMOKU_QUEU is not a setting. Did you mean CHUMOKU_QUEUE?",
         "CHUMOKU_XYZ is not a setting.",
+        "Chumoku_Ports is not a setting. Did you mean CHUMOKU_PORT?",
     ]
 
 
