@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import logging
 import secrets
 import socket
 import sys
 from contextlib import suppress
 from functools import partial
+from logging.config import dictConfig
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -33,12 +35,12 @@ def serve(settings: Settings) -> None:
         from app.main import create_app
         from app.services import discovery
 
+        dictConfig(logs.config(settings.log_level, settings.log_text, plain=sys.stderr.isatty()))
         found = discovery.discover(settings)
         models = f"{', '.join(found.names)} on {found.device}"
         ready = announcement(listener, settings.token, models)
         with suppress(KeyboardInterrupt):  # uvicorn raises it again after an orderly stop
-            app = create_app(settings, found)
-            Announcing(app, config_of(app, settings), ready).run(sockets=[listener])
+            server_of(create_app(settings, found), settings, raise_file_limit(), ready).run(sockets=[listener])
 
 
 def with_token(settings: Settings) -> Settings:
@@ -47,7 +49,7 @@ def with_token(settings: Settings) -> Settings:
 
 
 class Announcing(uvicorn.Server):
-    """A server that prints its address once it answers, and tells open streams when it stops."""
+    """A server that prints its address once it answers. When it stops, it tells open streams and flushes its log."""
 
     def __init__(self, app: FastAPI, config: uvicorn.Config, message: str) -> None:
         super().__init__(config)
@@ -61,6 +63,8 @@ class Announcing(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.app.state.chumoku.work.stopping = True
         await super().shutdown(sockets)
+        for handler in logging.getLogger().handlers:
+            handler.flush()  # here, because uvicorn then ends the process by the signal that stopped it
 
 
 def show(message: str) -> None:
@@ -69,24 +73,24 @@ def show(message: str) -> None:
     print(message.encode(encoding, "replace").decode(encoding), flush=True)
 
 
-def config_of(app: FastAPI, settings: Settings) -> uvicorn.Config:
-    """uvicorn's configuration, with our own protocol, and our own log line for each request instead of its."""
-    keeper = Doorkeeper(limits_of(settings), lambda limit: app.state.metrics.dropped.labels(limit).inc())
+def server_of(app: FastAPI, settings: Settings, files: int, message: str) -> Announcing:
+    """uvicorn's server with our own protocol, and our own log line for each request instead of its."""
+    keeper = Doorkeeper(limits_of(settings, files), lambda limit: app.state.metrics.dropped.labels(limit).inc())
     protocol: Any = partial(Door, keeper)  # uvicorn calls it for each connection, as it would the class
-    return uvicorn.Config(
+    config = uvicorn.Config(
         app,
         http=protocol,
-        log_config=logs.config(settings.log_level, settings.log_text, plain=sys.stderr.isatty()),
+        log_config=None,
         access_log=False,
         server_header=False,
         ws="none",
         timeout_graceful_shutdown=SECONDS_TO_FINISH,
     )
+    return Announcing(app, config, message)
 
 
-def limits_of(settings: Settings) -> Limits:
-    """The limits of connections. Raises the process's limit of open files as far as it may go."""
-    files = raise_file_limit()
+def limits_of(settings: Settings, files: int) -> Limits:
+    """The limits of connections in a process that may open so many files."""
     return Limits(
         head=settings.head_seconds,
         body=settings.body_seconds,

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import anyio
 from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.handlers import body_too_large, respond
-
-LINGER_SECONDS = 1.0
-"""How long a connection stays open for a client that is still sending, so that it can read the answer."""
 
 
 class BodyLimit:
@@ -38,13 +34,12 @@ class Body:
     """The body of a request as it arrives.
 
     If the request is answered before the whole body has arrived, and the rest may be large or endless, the rest is not
-    read: the connection closes after the answer. A little more is read and dropped first, because closing on a client
-    that is still sending can destroy the answer.
+    read: the connection closes after the answer. The door reads on for a moment, so that the client gets the answer.
     """
 
     def __init__(self, receive: Receive, send: Send, limit: int, endless: bool) -> None:
         self._receive, self._send, self.limit, self.endless = receive, send, limit, endless
-        self.got, self.whole, self.answered, self.closing = 0, False, False, False
+        self.got, self.whole, self.answered = 0, False, False
 
     async def receive(self) -> Message:
         message = await self._receive()
@@ -56,18 +51,7 @@ class Body:
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.answered, self.closing = True, self.endless and not self.whole
-            if self.closing:
+            self.answered = True
+            if self.endless and not self.whole:
                 MutableHeaders(scope=message)["Connection"] = "close"
-        elif self.closing and not message.get("more_body", False):
-            await self._send({**message, "more_body": True})
-            await self.linger()
-            message = {"type": "http.response.body", "body": b""}
         await self._send(message)
-
-    async def linger(self) -> None:
-        """Drop what still arrives: up to the limit, and not for long."""
-        enough = self.got + self.limit
-        with anyio.move_on_after(LINGER_SECONDS):
-            while not self.whole and self.got < enough:
-                await self.receive()

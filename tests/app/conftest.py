@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
 
 import pytest
-import uvicorn
 from httpx import ASGITransport, AsyncClient
 
+from app.cli.serving import server_of
 from app.main import create_app
 from app.services import discovery
 from app.services.library import Library
@@ -76,14 +76,13 @@ async def client(open_app: Open) -> AsyncIterator[AsyncClient]:
         yield client
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def serve(loaded: Library) -> Serve:
-    """`with serve(settings) as url`: a separate app served by a real uvicorn in a thread."""
+    """`with serve(settings) as url`: a separate app, served in a thread as `chumoku serve` does."""
 
     @contextmanager
     def served(settings: Settings) -> Iterator[str]:
-        config = uvicorn.Config(create_app(settings, loaded), log_config=None, access_log=False, ws="none")
-        server = uvicorn.Server(config)
+        server = server_of(create_app(settings, loaded), settings, files=1024, message="")
         with socket.create_server(("127.0.0.1", 0)) as listener:
             thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
             thread.start()

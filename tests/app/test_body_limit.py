@@ -15,6 +15,12 @@ JSON = {"content-type": "application/json"}
 SETTINGS = Settings(device="cpu", log_level="critical")
 
 
+@pytest.fixture(scope="module")
+def url(serve: Serve) -> Iterator[str]:
+    with serve(SETTINGS) as url:
+        yield url
+
+
 @pytest.mark.parametrize(
     "garbage",
     [
@@ -28,11 +34,10 @@ SETTINGS = Settings(device="cpu", log_level="critical")
         b"",
     ],
 )
-def test_what_is_no_http(serve: Serve, garbage: bytes) -> None:
-    with serve(SETTINGS) as url:
-        with connect(url) as connection:
-            connection.sendall(garbage)
-        assert httpx.get(f"{url}/healthz").status_code == 200
+def test_what_is_no_http(url: str, garbage: bytes) -> None:
+    with connect(url) as connection:
+        connection.sendall(garbage)
+    assert httpx.get(f"{url}/healthz").status_code == 200
 
 
 def connect(url: str) -> socket.socket:
@@ -40,8 +45,8 @@ def connect(url: str) -> socket.socket:
 
 
 @pytest.mark.parametrize("declared", [True, False])
-@pytest.mark.parametrize("path", ["/api/trace", "/api/tokenize", "/nowhere", "/"])
-def test_fifty_megabytes(serve: Serve, path: str, declared: bool) -> None:
+@pytest.mark.parametrize("path", ["/api/trace", "/nowhere"])
+def test_fifty_megabytes(url: str, path: str, declared: bool) -> None:
     """They are refused before they are read to the end; the client gets the answer although it is still sending."""
     piece, sent = b"a" * 65_536, 0
 
@@ -52,32 +57,28 @@ def test_fifty_megabytes(serve: Serve, path: str, declared: bool) -> None:
             yield piece
 
     headers = JSON | ({"content-length": str(800 * len(piece))} if declared else {})
-    with serve(SETTINGS) as url:
-        response = httpx.post(url + path, content=body(), headers=headers)
-        read = declared or path.startswith("/api")
-        status, code = (
-            (413, "body_too_large") if read else (405, "method_not_allowed") if path == "/" else (404, "not_found")
-        )
-        error = error_of(response, status, code)
-        assert response.headers["connection"] == "close"
-        assert sent < 30_000_000  # only what the sockets' buffers took
-        if read:
-            assert error["limit"] == SETTINGS.body_limit
-        assert httpx.post(f"{url}/api/trace", json={"text": "a"}).status_code == 200
+    response = httpx.post(url + path, content=body(), headers=headers)
+    read = declared or path == "/api/trace"
+    error = error_of(response, *((413, "body_too_large") if read else (404, "not_found")))
+    assert response.headers["connection"] == "close"
+    assert sent < 30_000_000  # only what the sockets' buffers took
+    if read:
+        assert error["limit"] == SETTINGS.body_limit
+    assert httpx.get(f"{url}/healthz").status_code == 200
 
 
-def test_a_body_that_never_ends_is_cut(serve: Serve) -> None:
+def test_a_body_that_never_ends_is_cut(url: str) -> None:
     """A client that keeps sending after its answer loses the connection."""
-    head = b"POST /nowhere HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+    head = b"POST /nowhere HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
     piece = b"10000\r\n" + b"a" * 0x10000 + b"\r\n"
-    with serve(SETTINGS) as url, connect(url) as connection:
+    with connect(url) as connection:
         connection.sendall(head)
         with pytest.raises(ConnectionError):
             connection.sendall(piece * 1000)
 
 
-def test_a_client_that_waits_to_be_asked_sends_nothing(serve: Serve) -> None:
+def test_a_client_that_waits_to_be_asked_sends_nothing(url: str) -> None:
     head = b"POST /api/trace HTTP/1.1\r\nHost: a\r\nContent-Length: 50000000\r\nExpect: 100-continue\r\n\r\n"
-    with serve(SETTINGS) as url, connect(url) as connection:
+    with connect(url) as connection:
         connection.sendall(head)
         assert connection.recv(1000).startswith(b"HTTP/1.1 413 ")

@@ -1,11 +1,23 @@
 """Which connection goes when there are too many, without a network."""
 
+import asyncio
+import socket
 from dataclasses import dataclass, field
+from errno import ENOTCONN
 
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
-from app.cli.files import raise_file_limit
-from app.http.door.keeper import Doorkeeper, Limits
+from app.cli.files import MOST, raise_file_limit
+from app.cli.serving import limits_of
+from app.http.door.keeper import SPARE_FILES, Doorkeeper, Limits
+from app.http.door.protocol import Door
+from app.settings import Settings
+
+
+def limits(connections: int) -> Limits:
+    return limits_of(Settings(connections=connections), files=1024)
 
 
 @dataclass(eq=False)
@@ -31,7 +43,7 @@ class Fake:
 
 
 async def test_the_one_longest_without_a_request_goes() -> None:
-    keeper = Doorkeeper(Limits(connections=3))
+    keeper = Doorkeeper(limits(connections=3))
     old, used, working, new = (Fake(keeper) for _ in range(4))
     assert all(map(keeper.admit, (used, old, working)))
     used.works(True)
@@ -42,7 +54,7 @@ async def test_the_one_longest_without_a_request_goes() -> None:
 
 
 async def test_a_new_one_is_refused_only_when_all_are_at_work() -> None:
-    keeper = Doorkeeper(Limits(connections=2))
+    keeper = Doorkeeper(limits(connections=2))
     workers = [Fake(keeper), Fake(keeper)]
     for worker in workers:
         assert keeper.admit(worker)
@@ -56,7 +68,7 @@ async def test_a_new_one_is_refused_only_when_all_are_at_work() -> None:
 
 
 async def test_a_refused_connection_does_not_stay() -> None:
-    keeper = Doorkeeper(Limits(connections=1))
+    keeper = Doorkeeper(limits(connections=1))
     worker = Fake(keeper)
     assert keeper.admit(worker)
     worker.works(True)
@@ -66,12 +78,81 @@ async def test_a_refused_connection_does_not_stay() -> None:
     assert worker.dropped == []
 
 
-def test_the_soft_file_limit_is_raised_to_the_hard_one() -> None:
+class Reset(asyncio.Transport):
+    """A connection that the client has reset, before the server knows it."""
+
+    def __init__(self, end: socket.socket) -> None:
+        super().__init__({"socket": end})
+        self.aborted = False
+
+    def write(self, data: object) -> None: ...
+    def resume_reading(self) -> None: ...
+    def is_closing(self) -> bool:
+        return self.aborted
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def write_eof(self) -> None:
+        raise OSError(ENOTCONN, "not connected")
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+async def test_a_connection_that_was_reset_does_not_end_the_sweep() -> None:
+    keeper = Doorkeeper(limits(connections=3))
+    end, other = socket.socketpair()
+    with end, other:
+        config = uvicorn.Config(lambda: None, log_config=None)  # type: ignore[arg-type]
+        door, transport = Door(keeper, config=config, server_state=ServerState(), app_state={}), Reset(end)
+        door.connection_made(transport)
+        door.check(door.since + keeper.limits.head + 1)  # too slow: it is answered, and half closed
+        assert door.leaving
+        assert not transport.aborted
+        door.check(door.since + keeper.limits.linger + 1)
+        assert transport.aborted
+        door.connection_lost(None)
+    assert not keeper.open
+
+
+def test_as_many_connections_as_files_without_a_spare_few() -> None:
+    assert limits_of(Settings(), files=1024).connections == 1024 - SPARE_FILES
+    assert limits_of(Settings(), files=SPARE_FILES).connections == 1
+    assert limits_of(Settings(connections=7), files=1024).connections == 7
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "expected"),
+    [
+        (1024, 4096, 4096),
+        (4096, 4096, 4096),
+        (1024, 2**30, MOST),
+        (1024, -1, MOST),
+        (2**20, 2**20, MOST),
+        (-1, -1, MOST),
+    ],
+)
+def test_the_soft_file_limit_is_raised_to_the_hard_one(
+    monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, expected: int
+) -> None:
     resource = pytest.importorskip("resource")
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (before[1] // 2, before[1]))
-        assert raise_file_limit() == before[1]
-        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (before[1], before[1])
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    raised = []
+    monkeypatch.setattr(resource, "RLIM_INFINITY", -1)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limit: raised.append(limit))
+    assert raise_file_limit() == expected
+    assert raised == ([(expected, hard)] if -1 < soft < expected else [])
+
+
+def test_a_system_that_refuses_the_hard_limit_gets_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """macOS."""
+    resource = pytest.importorskip("resource")
+
+    def refuse(_: int, limit: tuple[int, int]) -> None:
+        if limit[0] > 10_240:
+            raise ValueError
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, resource.RLIM_INFINITY))
+    monkeypatch.setattr(resource, "setrlimit", refuse)
+    assert raise_file_limit() == 10_240

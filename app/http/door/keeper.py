@@ -17,15 +17,15 @@ SPARE_FILES = 96
 class Limits:
     """Seconds that a connection may take, and how many connections there may be."""
 
-    head: float = 10
-    body: float = 30
-    idle: float = 5
+    head: float
+    body: float
+    idle: float
     """Between two requests."""
-    stalled: float = 30
+    stalled: float
     """While bytes of an answer wait and the client takes none."""
+    connections: int
     linger: float = 1
     """How long a closing connection still reads, so that a client that is sending gets its answer."""
-    connections: int = 1000
 
     @property
     def sweep(self) -> float:

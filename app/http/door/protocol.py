@@ -6,6 +6,7 @@ Middleware sees a request only after its head, so these limits are kept here.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any, Literal, cast
 
 import httptools
@@ -23,6 +24,8 @@ HEAD_BYTES = 64 * 1024
 """Most bytes of a request that are not its body: line ends before it, the head, the framing of chunks, trailers."""
 FIELDS = 100
 PIPELINED = 8
+DISCARDED = 1024 * 1024
+"""Most bytes that a closing connection still reads."""
 
 Reading = Literal["idle", "head", "body"]
 
@@ -50,7 +53,7 @@ class Door(HttpToolsProtocol):
         self.active: RequestResponseCycle | None = None
         self.refused: AppError | None = None
         self.leaving = self.lost = False
-        self.overhead = self.fields = self.body_bytes = 0
+        self.overhead = self.fields = self.body_bytes = self.discarded = 0
         self.written = self.taken = 0
 
     # The connection
@@ -70,10 +73,11 @@ class Door(HttpToolsProtocol):
         """Close: send what waits, then read on for a moment, because a reset can destroy an answer on its way."""
         if self.lost or self.transport.is_closing():
             return
+        self.leaving, self.since = True, self.loop.time()
         self._disconnect()
         self.flow.resume_reading()
-        self.transport.write_eof()
-        self.leaving, self.since = True, self.loop.time()
+        with suppress(OSError):  # the client may have reset the connection just now
+            self.transport.write_eof()
         self.keeper.settle(self)
 
     def drop(self, why: str) -> None:
@@ -111,10 +115,17 @@ class Door(HttpToolsProtocol):
         return self.busy and not (self.reading == "body" and self.active is self.cycle)
 
     def data_received(self, data: bytes) -> None:
+        if self.leaving:
+            return self._discard(data)
         while data and self.refused is None and not self.leaving:
             size = min(SLICE, HEAD_BYTES - self.overhead) if self.reading == "head" else SLICE
             self._feed(data[:size])
             data = data[size:]
+
+    def _discard(self, data: bytes) -> None:
+        self.discarded += len(data)
+        if self.discarded > DISCARDED:
+            self.flow.pause_reading()
 
     def _feed(self, piece: bytes) -> None:
         self.overhead, self.body_bytes = self.overhead + len(piece), 0
