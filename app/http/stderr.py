@@ -9,7 +9,7 @@ import threading
 from queue import Empty, Full, Queue
 
 WAITING = 10_000
-"""Lines that may wait for a reader; more are counted and left out."""
+"""Lines that may wait for a reader. Others are left out, and a line says how many."""
 SECONDS_TO_FLUSH = 1.0
 
 
@@ -42,6 +42,7 @@ class Stderr(logging.Handler):
             self.lines.all_tasks_done.wait_for(lambda: not self.lines.unfinished_tasks, SECONDS_TO_FLUSH)
 
     def _write_all(self) -> None:
+        told = 0
         while True:
             lines = [self.lines.get()]
             try:
@@ -50,8 +51,17 @@ class Stderr(logging.Handler):
             except Empty:
                 pass
             write("".join(f"{line}\n" for line in lines))
+            left_out = self.left_out
+            if left_out > told:
+                write(f"{self.format(gap(left_out - told))}\n")
+                told = left_out
             for _ in lines:
                 self.lines.task_done()
+
+
+def gap(n: int) -> logging.LogRecord:
+    message = "%d lines of the log are missing: nobody read it"
+    return logging.LogRecord("chumoku", logging.WARNING, __file__, 0, message, (n,), None)
 
 
 def write(text: str) -> None:

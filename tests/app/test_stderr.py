@@ -1,0 +1,57 @@
+"""The log's handler, whose thread waits instead of the server."""
+
+import logging
+import threading
+
+import pytest
+
+from app.cli.serving import server_of
+from app.http import stderr
+from app.main import create_app
+from app.services.library import Library
+from app.settings import Settings
+
+
+def test_lines_that_nobody_reads_are_counted_and_the_reader_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, waits, written = threading.Event(), threading.Semaphore(0), []
+
+    def write(text: str) -> None:
+        waits.release()
+        assert read.wait(10)
+        written.append(text)
+
+    monkeypatch.setattr(stderr, "WAITING", 2)
+    monkeypatch.setattr(stderr, "write", write)
+    log = stderr.Stderr()
+    log.emit(line("first"))
+    assert waits.acquire(timeout=10)
+    for text in ("second", "third", "lost", "lost too"):
+        log.emit(line(text))
+    read.set()
+    log.flush()
+    told = "2 lines of the log are missing: nobody read it"
+    assert sorted("".join(written).splitlines()) == sorted(["first", "second", "third", told])
+
+
+def line(text: str) -> logging.LogRecord:
+    return logging.LogRecord("chumoku", logging.INFO, "", 0, text, (), None)
+
+
+class Kept(logging.Handler):
+    flushed = 0
+
+    def flush(self) -> None:
+        self.flushed += 1
+
+
+async def test_a_stopping_server_writes_its_whole_log(monkeypatch: pytest.MonkeyPatch, three: Library) -> None:
+    settings, kept = Settings(device="cpu"), Kept()
+    monkeypatch.setattr(logging.getLogger(), "handlers", [kept])
+    app = create_app(settings, three)
+    server = server_of(app, settings, files=256, message="")
+    async with app.router.lifespan_context(app):
+        server.config.load()
+        server.lifespan = server.config.lifespan_class(server.config)
+        await server.startup(sockets=[])
+        await server.shutdown(sockets=[])
+    assert kept.flushed == 1
