@@ -18,9 +18,11 @@ from torch import Tensor, nn
 from model import tokenizer as tokenizers
 from model.config import ModelConfig
 from model.describe import Description, describe
-from model.files import read_json, remove_scratch, write_whole
+from model.files import read_json, write_whole
 from model.layout import lay_out_for_reading
-from model.tokenizer import Tokenizer
+from model.skeleton import stored_shapes
+from model.special_tokens import special_names
+from model.tokenizer import Tokenizer, read_ranks
 from model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, Transformer, build
 from model.weights_file import check_shapes, shapes_in
 
@@ -85,13 +87,24 @@ def pick_device(name: str) -> torch.device:
 def load(folder: Path, device: torch.device | str = "cpu") -> Checkpoint:
     """Read a model folder. Raises `FileNotFoundError` or `ValueError` saying which file is missing or does not fit."""
     config = read_config(folder)
+    check_files(folder, config)
     model = build(config)
     load_weights(model, read_weights(folder / "weights.safetensors"))
     model.requires_grad_(False).eval().to(device)
     lay_out_for_reading(model)
     tokenizer = tokenizers.load(folder / "tokenizer.tiktoken", config.family, config.text_form, config.mask_token)
-    check_vocabulary(folder, config, tokenizer.vocab_size)
     return Checkpoint(folder.name, model, tokenizer, read_card(folder))
+
+
+def check_files(folder: Path, config: ModelConfig) -> None:
+    """Raise `OSError` or `ValueError` if weights or tokenizer do not fit the config; reads no weights."""
+    path = folder / "weights.safetensors"
+    found = shapes_in(path)
+    if config.n_layer > len(found):  # before a model of so many layers is built
+        raise ValueError(f"{path} has {len(found)} tensors, the config {config.n_layer:,} layers")
+    check_shapes(stored_shapes(config), found)
+    ranks, special = read_ranks(folder / "tokenizer.tiktoken"), special_names(config.family, config.mask_token)
+    check_vocabulary(folder, config, len(ranks) + len(special))
 
 
 def check_vocabulary(folder: Path, config: ModelConfig, n_ids: int) -> None:
@@ -126,8 +139,7 @@ def read_card(folder: Path) -> dict[str, Any]:
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file, whole and finite. Raises `OSError` or `ValueError`."""
-    shapes_in(path)
+    """The tensors of a file that `check_files` let pass. Raises `OSError`, and `ValueError` for NaN and infinity."""
     try:
         tensors = load_file(path)
     except SafetensorError as error:
@@ -141,7 +153,6 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 def save(folder: Path, model: Transformer, ranks_file: Path) -> None:
     """Write weights (float16), config and tokenizer of `model` into `folder`. Raises `OSError` on a full disk."""
     folder.mkdir(parents=True, exist_ok=True)
-    remove_scratch(folder)
     ranks = ranks_file.read_bytes()
     write_whole(folder / "weights.safetensors", serialize({name: x.half() for name, x in weights(model).items()}))
     write_whole(folder / "config.json", (json.dumps(model.config.to_json(), indent=2) + "\n").encode())

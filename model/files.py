@@ -12,8 +12,6 @@ LARGEST = 64 * 2**20
 
 SCRATCH = ".part"
 """The ending of a file that is being written."""
-OURS = ("safetensors", "tiktoken", "json")
-"""The endings of files that we write whole; a run's folder may hold other people's files."""
 
 
 def read_bytes(path: Path, most: int = LARGEST) -> bytes:
@@ -34,12 +32,13 @@ def size_of(path: Path) -> int:
 
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object that can be sent on as JSON. Raises `ValueError` naming the file that is not, and why."""
+    content = read_bytes(path)
     try:
-        data = json.loads(read_bytes(path).decode())
+        data = json.loads(content.decode())
     except RecursionError:
         raise ValueError(f"{path} is nested too deeply") from None
     except ValueError as error:
-        raise ValueError(said_of(path, "is not JSON", error)) from None
+        raise ValueError(f"{path} is not JSON: {error}") from None
     if not isinstance(data, dict):
         raise ValueError(f"{path} is not a JSON object but a {type(data).__name__}")
     try:
@@ -49,11 +48,6 @@ def read_json(path: Path) -> dict[str, Any]:
     return data
 
 
-def said_of(path: Path, what: str, error: ValueError) -> str:
-    """An error that names its file already is enough."""
-    return str(error) if str(error).startswith(str(path)) else f"{path} {what}: {error}"
-
-
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file so that a kill, a power cut or a full disk leaves the old one or the new one. Raises `OSError`."""
     os.replace(write_beside(path, content), path)
@@ -61,7 +55,8 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def write_beside(path: Path, content: bytes) -> Path:
-    """A file beside `path` whose bytes are on the disk, to be renamed. If they do not fit, it is gone again."""
+    """A file beside `path` whose bytes are on the disk, to be renamed. If they do not fit, it is gone again; what a
+    kill leaves of it, the next write replaces."""
     scratch = path.with_name(path.name + SCRATCH)
     try:
         with scratch.open("wb") as file:
@@ -85,11 +80,3 @@ def sync(folder: Path) -> None:
             os.fsync(opened)
         finally:
             os.close(opened)
-
-
-def remove_scratch(folder: Path) -> None:
-    """Remove what a kill left of files that were being written, by us or by safetensors (`.tmpXXXXXX`)."""
-    for pattern in (*(f"*.{ending}{SCRATCH}" for ending in OURS), ".tmp??????"):
-        for path in folder.glob(pattern):
-            if path.is_file():
-                path.unlink()

@@ -14,7 +14,7 @@ from pathlib import Path
 import tiktoken
 
 from model.config import Family, TextForm
-from model.files import read_bytes, said_of
+from model.files import read_bytes
 from model.special_tokens import CLS, END, MASK, PAD, START, Special, special_names
 from model.text_form import TEXT_FORMS
 
@@ -171,11 +171,11 @@ def load(
 
 def read_ranks(path: Path) -> dict[bytes, int]:
     """A piece of text → its rank. Raises `ValueError` for ranks that cannot encode every text."""
+    lines = [line.split() for line in read_bytes(path).splitlines() if line]
     try:
-        lines = [line.split() for line in read_bytes(path).splitlines() if line]
         ranks = {base64.b64decode(piece, validate=True): int(rank) for piece, rank in lines}
     except ValueError as error:
-        raise ValueError(said_of(path, "is not a file of `base64 rank` lines", error)) from None
+        raise ValueError(f"{path} is not a file of `base64 rank` lines: {error}") from None
     if sorted(ranks.values()) != list(range(len(lines))) or b"" in ranks:
         raise ValueError(f"{path}: its ranks are not 0 to {len(lines) - 1}, each of another piece")
     lacking = [byte for byte in range(256) if bytes([byte]) not in ranks]

@@ -24,10 +24,13 @@ Shapes = Mapping[str, tuple[int, ...]]
 def shapes_in(path: Path) -> dict[str, tuple[int, ...]]:
     """Each tensor's shape. Raises `OSError` or `ValueError`, if a tensor is not whole or no weight."""
     header, n_bytes = read_header(path)
-    shapes = {}
-    for name, entry in header.items():
-        if name != "__metadata__":
-            shapes[name] = checked(path, name, entry, n_bytes)
+    entries = {name: entry for name, entry in header.items() if name != "__metadata__"}
+    shapes = {name: checked(path, name, entry, n_bytes) for name, entry in entries.items()}
+    end = 0
+    for begin, after in sorted(entry["data_offsets"] for entry in entries.values()):
+        if begin != end:
+            raise ValueError(f"{path} is not a safetensors file: its tensors overlap, or leave a gap, at byte {end:,}")
+        end = after
     return shapes
 
 

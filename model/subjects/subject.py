@@ -128,7 +128,8 @@ class Source(Protocol):
         ...
 
     def about(self, folder: Path) -> About:
-        """From configs alone. Raises `OSError` or `ValueError` naming what is missing or invalid."""
+        """From the config and the headers of its files, without reading weights. Raises `OSError` or `ValueError`
+        naming what is missing or invalid."""
         ...
 
     def open(self, folder: Path, device: torch.device) -> Subject:

@@ -6,11 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
 from model import checkpoint
 from model.checkpoint import Checkpoint
@@ -19,13 +17,12 @@ from model.describe import describe, parameters
 from model.explain import anatomy
 from model.run import Run
 from model.session import DecoderSession, Session, TargetSession
-from model.special_tokens import special_names, special_of
+from model.skeleton import skeleton
+from model.special_tokens import special_of
 from model.subjects.subject import About, Subject, Weight
-from model.tokenizer import Tokenizer, read_ranks
+from model.tokenizer import Tokenizer
 from model.trace import Trace, trace
-from model.transformer import build
 from model.translate import BeamSearch
-from model.weights_file import check_shapes, shapes_in
 
 FILES = ("config.json", "weights.safetensors")
 """Each of them says that a folder is meant to be a model."""
@@ -39,24 +36,13 @@ class ZooFolders:
 
     def about(self, folder: Path) -> About:
         config, card = checkpoint.read_config(folder), checkpoint.read_card(folder)
-        check_files(folder, config)
+        checkpoint.check_files(folder, config)
         return about_config(folder.name, config, card)
 
     def open(self, folder: Path, device: torch.device) -> ZooSubject:
         subject = ZooSubject(checkpoint.load(folder, device))
         check_runs(subject)
         return subject
-
-
-def check_files(folder: Path, config: ModelConfig) -> None:
-    """Raise `OSError` or `ValueError` if weights or tokenizer do not fit the config; reads no weights."""
-    path = folder / "weights.safetensors"
-    found = shapes_in(path)
-    if config.n_layer > len(found):  # before a model of so many layers is built
-        raise ValueError(f"{path} has {len(found)} tensors, the config {config.n_layer:,} layers")
-    check_shapes(stored(config), found)
-    ranks, special = read_ranks(folder / "tokenizer.tiktoken"), special_names(config.family, config.mask_token)
-    checkpoint.check_vocabulary(folder, config, len(ranks) + len(special))
 
 
 def check_runs(subject: ZooSubject) -> None:
@@ -74,34 +60,10 @@ def about_config(name: str, config: ModelConfig, card: Mapping[str, object]) -> 
     return About(name, describe(config), special, special.never_sampled, card, config.to_json(), weights, n_parameters)
 
 
-class ShapesOnly(TorchFunctionMode):
-    """Parameters are made without memory and without random numbers.
-
-    Not `torch.device("meta")`: that also moves buffers (tables of sines, say), and makes torch import its compiler.
-    """
-
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        kwargs = kwargs or {}
-        if func.__name__ in ("normal_", "uniform_"):
-            return kwargs["tensor"] if "tensor" in kwargs else args[0]
-        return func(*args, **kwargs | ({"device": "meta"} if func is torch.empty else {}))
-
-
-@lru_cache
-def stored(config: ModelConfig) -> dict[str, tuple[int, ...]]:
-    """The shapes in `weights.safetensors`, where a tied matrix has one name."""
-    with ShapesOnly():
-        return {name: tuple(x.shape) for name, x in build(config).named_parameters()}
-
-
-@lru_cache
+@lru_cache(maxsize=32)
 def shapes(config: ModelConfig) -> tuple[dict[str, Weight], int]:
     """The parameters, and their total size, with a tied matrix counted once."""
-    with ShapesOnly():
-        model = build(config)
-    described = parameters(config)
+    model, described = skeleton(config), parameters(config)
     weights = {name: Weight(list(x.shape), described[name].dims) for name, x in model.state_dict().items()}
     return weights, sum(x.numel() for x in model.parameters())
 

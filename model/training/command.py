@@ -46,10 +46,7 @@ def run_training(
     run = Run(folder, data, checkpoint.pick_device(device), minutes, steps, seed, warm_start, precision, rate_scale)
     seed_everything(run)
     console.print(f"[bold]{preset}[/] on {run.device}, run in {folder}: reading the data, learning the tokens …")
-    trainer = Trainer(chosen, run, prepare(chosen, folder, data, warm_start))
-    trainer.tell = console.print
-    if trainer.fallback is not None:
-        console.print(trainer.fallback)
+    trainer = Trainer(chosen, run, prepare(chosen, folder, data, warm_start), tell=console.print)
     if trainer.progress.step:
         console.print(f"going on from step {trainer.progress.step:,}, {trainer.progress.seconds / 60:.1f} minutes in")
     elif warm_start is not None:

@@ -25,12 +25,14 @@ def when_there_is_room(
             if not told:
                 tell(f"{unwritten(path, error)}: the run waits for room; Ctrl+C ends it")
             told = True
-        pause()
+        pause(gives_up)
 
 
-def pause() -> None:
-    """A second: a signal does not shorten it, but is seen after it."""
-    time.sleep(1)
+def pause(gives_up: Callable[[], bool], seconds: int = 10) -> None:
+    """Before the next try, which writes the whole state. A signal does not shorten a sleep, but is seen after it."""
+    for _ in range(seconds):
+        if not gives_up():
+            time.sleep(1)
 
 
 def unwritten(path: Path, error: OSError) -> str:

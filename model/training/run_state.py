@@ -78,8 +78,8 @@ class DamagedState(ValueError):
 def load_state(
     path: Path, model: nn.Module, average: Average, optimizer: torch.optim.Optimizer, rng: np.random.Generator
 ) -> tuple[Progress, str | None]:
-    """Restore what `save_state` saved, from the file before if the newest is damaged. Returns the progress and, in that
-    case, a sentence about it. Raises `DamagedState` if neither can be read."""
+    """Restore what `save_state` saved; from the file before, which then takes its place, if the newest is damaged.
+    Returns the progress and, in that case, a sentence about it. Raises `DamagedState` if neither can be read."""
     found: list[str] = []
     for file in (path, before(path)):
         try:

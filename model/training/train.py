@@ -17,7 +17,6 @@ import torch
 from torch import Tensor, nn
 
 from model import checkpoint
-from model.files import remove_scratch
 from model.mechanisms import fuse_attention, mixers
 from model.training.average import LastCheckpoints, MovingAverage
 from model.training.loss import cross_entropy
@@ -95,10 +94,11 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, An
 
 
 class Trainer:
-    """The state of one run and the loop over it. `fresh` names the parameters that a warm start left random."""
+    """The state of one run and the loop over it. `fresh` names the parameters that a warm start left random; `tell`
+    says what a person should know while the run goes on."""
 
-    def __init__(self, preset: Preset, run: Run, task: Task) -> None:
-        self.preset, self.run, self.task = preset, run, task
+    def __init__(self, preset: Preset, run: Run, task: Task, tell: Callable[[str], None] = log.warning) -> None:
+        self.preset, self.run, self.task, self.tell = preset, run, task, tell
         self.model = build(preset.config).to(run.device)
         self.fresh = [] if run.warm_start is None else begin_with(self.model, run.warm_start)
         fuse_attention(self.model, preset.config.max_seq_len)
@@ -113,14 +113,10 @@ class Trainer:
         self.rng = np.random.default_rng(run.seed)
         self.progress = Progress()
         self.state_file = run.folder / "state.safetensors"
-        self.tell: Callable[[str], None] = log.warning
-        """Tells the person what they should know while the run goes on."""
-        remove_scratch(run.folder)
-        self.fallback: str | None = None
         if self.state_file.exists() or before(self.state_file).exists():
-            self.progress, self.fallback = load_state(
-                self.state_file, self.model, self.average, self.optimizer, self.rng
-            )
+            self.progress, said = load_state(self.state_file, self.model, self.average, self.optimizer, self.rng)
+            if said:
+                tell(said)
         self.progress.precision = self.precision = self.pick_precision()
         self.stopped = False
 

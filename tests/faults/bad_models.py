@@ -182,6 +182,7 @@ AT_START: dict[str, Damage] = {
     "header shape of terabytes": partial(entry, shape=[2**42]),
     "header shape negative": partial(entry, shape=[-1]),
     "header offsets behind the end": partial(entry, data_offsets=[2**40, 2**40 + 30]),
+    "header of overlapping tensors": partial(entry, data_offsets=[30, 60]),
     "header of an unknown type": partial(entry, dtype="F7"),
     "header type a list": partial(entry, dtype=["F16"]),
     "tokenizer with a rank more": partial(ranks, change=lambda lines: [*lines, b"YWI= 256"]),
@@ -198,7 +199,6 @@ AT_LOAD: dict[str, Damage] = {
     "NaN": partial(tensor, name=MATRIX, change=filled(float("nan"))),
     "infinity": partial(tensor, name=NORM, change=filled(float("inf"))),
     "overflow": partial(tensor, name="token_embedding.weight", change=lambda x: x.float().fill_(3e38)),
-    "overlapping tensors": partial(entry, data_offsets=[30, 60]),
 }  # fmt: skip
 """Known from the numbers alone: set aside when the model is first loaded."""
 

@@ -156,15 +156,30 @@ def test_the_same_command_resumes(data: Path, tmp_path: Path) -> None:
 
 
 def test_a_cut_state_is_said_without_a_traceback(data: Path, tmp_path: Path) -> None:
-    run_training(preset="tiny", data=data, device="cpu", steps=2, out=tmp_path)
-    for name in ("state.safetensors", "state.before.safetensors"):
-        path = tmp_path / name
-        if path.exists():
-            path.write_bytes(path.read_bytes()[:1000])
-    result = CliRunner().invoke(cli, ["train", "tiny", "--data", str(data), "--out", str(tmp_path), "--steps", "4"])
+    for steps in (2, 4):
+        run_training(preset="tiny", data=data, device="cpu", steps=steps, out=tmp_path)
+    files = [tmp_path / "state.safetensors", tmp_path / "state.before.safetensors"]
+    for path in files:
+        path.write_bytes(path.read_bytes()[:1000])
+    result = CliRunner().invoke(cli, ["train", "tiny", "--data", str(data), "--out", str(tmp_path), "--steps", "6"])
     assert result.exit_code == 2
-    assert result.stderr.splitlines()[-1].startswith(f"chumoku: {tmp_path}/state.safetensors cannot be read")
+    assert result.stderr.splitlines()[-1].startswith(f"chumoku: {files[0]} cannot be read")
+    assert f"; {files[1]} cannot be read" in result.stderr.splitlines()[-1]
     assert "Traceback" not in result.stderr
+
+
+def test_a_run_goes_on_from_the_state_before_and_says_so(
+    data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for steps in (2, 4):
+        run_training(preset="tiny", data=data, device="cpu", steps=steps, out=tmp_path)
+    path = tmp_path / "state.safetensors"
+    path.write_bytes(path.read_bytes()[:1000])
+    capfd.readouterr()
+    run_training(preset="tiny", data=data, device="cpu", steps=6, out=tmp_path)
+    said = " ".join(capfd.readouterr().err.split())  # folded at the width of a terminal
+    assert f"{path.name} cannot be read (" in said
+    assert "going on from the state before going on from step 2, " in said
 
 
 def test_an_unknown_preset_lists_the_known_ones(data: Path, tmp_path: Path) -> None:

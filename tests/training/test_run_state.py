@@ -11,7 +11,6 @@ import pytest
 import torch
 from torch import nn
 
-from model.files import remove_scratch
 from model.training import room
 from model.training.average import Average, LastCheckpoints, MovingAverage
 from model.training.run_state import DamagedState, Progress, load_state, save_state
@@ -156,7 +155,7 @@ def test_a_full_disk_loses_no_saved_state(tmp_path: Path) -> None:
 def test_a_run_waits_for_room_and_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, state, told, waited = tmp_path / "state.safetensors", everything(1), list[str](), list[int]()
 
-    def make_room() -> None:
+    def make_room(gives_up: Callable[[], bool]) -> None:
         waited.append(1)
         if len(waited) == 3:
             resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
@@ -175,11 +174,15 @@ def test_a_run_that_is_asked_to_stop_does_not_wait(tmp_path: Path) -> None:
     assert said.value.filename == str(path), "the command line names it"
 
 
-def test_what_a_kill_left_goes_and_nothing_else(tmp_path: Path) -> None:
-    for name in ("state.safetensors.part", ".tmpAbC123", "state.safetensors", "notes.tmp", ".tmp", "film.part"):
+def test_what_a_kill_left_goes_with_the_next_save_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "state.safetensors"
+    for name in ("state.safetensors.part", "state.before.safetensors.part", "film.part", ".tmpabcdef"):
         (tmp_path / name).write_text("x")
-    remove_scratch(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".tmp", "film.part", "notes.tmp", "state.safetensors"]
+    for step in (1, 2):
+        save_state(path, *everything(1), Progress(step))
+    assert sorted(one.name for one in tmp_path.iterdir()) == [
+        ".tmpabcdef", "film.part", "state.before.safetensors", "state.safetensors",
+    ]  # fmt: skip
 
 
 def test_the_average_is_exponential_with_a_shorter_memory_at_first() -> None:

@@ -1,0 +1,39 @@
+"""A model's parameters by name and shape, without their numbers: what a config needs, before any weights are read."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from model.config import ModelConfig
+from model.transformer import Transformer, build
+
+
+class ShapesOnly(TorchFunctionMode):
+    """Parameters are made without memory and without random numbers.
+
+    Not `torch.device("meta")`: that also moves buffers (tables of sines, say), and makes torch import its compiler.
+    """
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func.__name__ in ("normal_", "uniform_"):
+            return kwargs["tensor"] if "tensor" in kwargs else args[0]
+        return func(*args, **kwargs | ({"device": "meta"} if func is torch.empty else {}))
+
+
+@lru_cache(maxsize=32)
+def skeleton(config: ModelConfig) -> Transformer:
+    """The model of a config; its parameters have shapes and no numbers. For looking at only: it is shared."""
+    with ShapesOnly():
+        return build(config)
+
+
+def stored_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
+    """The shapes in `weights.safetensors`, where a tied matrix has one name."""
+    return {name: tuple(x.shape) for name, x in skeleton(config).named_parameters()}
