@@ -24,6 +24,7 @@ from app.http.observe import Observe
 from app.services import discovery
 from app.services.library import Library
 from app.services.metrics import Metrics
+from app.services.prefixes import Prefixes
 from app.services.room import Room
 from app.services.work import Work
 from app.settings import Settings
@@ -65,7 +66,8 @@ def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]
         there = await to_thread.run_sync(discovery.discover, settings) if loaded is None else loaded
         room = Room(settings.answer_room, settings.answer_limit)
         work = Work(settings.model_threads, settings.queue, settings.streams, app.state.metrics, room)
-        app.state.chumoku = State(settings, there, work)
+        prefixes = Prefixes(settings.prefix_cache, app.state.metrics)
+        app.state.chumoku = State(settings, there, work, prefixes)
         yield
 
     return lifespan

@@ -44,6 +44,11 @@ class Settings(BaseSettings):
     model_cache: int = Field(
         default=2 * 1024**3, ge=0, description="Bytes that loaded models may take; above it, unused models are dropped."
     )
+    prefix_cache: int = Field(
+        default=128 * 1024**2,
+        ge=0,
+        description="Bytes of what generations have read, kept so that the next step reads only what is new; 0: none.",
+    )
     max_text_chars: int = Field(default=20_000, ge=1, description="Longest accepted text, in characters.")
     max_new_tokens: int = Field(default=256, ge=1, description="Most tokens that one generation may write.")
     model_threads: int = Field(default=2, ge=1, le=256, description="Jobs (traces, generation steps) that run at once.")

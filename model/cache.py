@@ -24,6 +24,10 @@ class Cache:
     def nbytes(self) -> int:
         return sum(layer.nbytes for layer in self.layers)
 
+    @property
+    def tensors(self) -> list[Tensor]:
+        return [x for layer in self.layers for x in layer.tensors]
+
     def select(self, rows: Tensor) -> None:
         """Keep these rows of the batch, in this order, as beam search does with its beams."""
         for layer in self.layers:
@@ -43,6 +47,10 @@ class DecoderCache(Cache):
     @property
     def nbytes(self) -> int:
         return super().nbytes + self.cross.nbytes
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        return super().tensors + self.cross.tensors
 
     def select(self, rows: Tensor) -> None:
         super().select(rows)

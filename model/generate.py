@@ -48,8 +48,8 @@ class Generator:
         return len(self.ids) >= self.session.window
 
     def prefill(self) -> Step:
-        """Read the prompt."""
-        return self._took(self.session.step(self.session.prompt), None, None)
+        """Read the prompt, after the part of it that the session has resumed."""
+        return self._took(self.session.step(self.session.prompt[len(self.ids) :]), None, None)
 
     def step(self) -> Step:
         """Draw the next token and read it. Raises `ValueError` if the window is full."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -31,6 +31,26 @@ class Forward:
     cache_bytes: int
 
 
+@dataclass(frozen=True)
+class Prefix:
+    """What a session has after reading `ids`: other sessions under the same run may continue from it.
+
+    Nothing in it ever changes; sessions grow copies of `cache`, which share its memory. `logits` [vocab] are the last;
+    `memory` is what a target's decoder reads of its source.
+    """
+
+    ids: tuple[int, ...]
+    cache: Cache
+    logits: Tensor
+    memory: tuple[Memory, Tensor] | None = None
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        """All that it holds."""
+        of_memory = [] if self.memory is None else [self.memory[0].x]
+        return [self.logits, *of_memory, *self.cache.tensors]
+
+
 class Session(Protocol):
     """A text that grows."""
 
@@ -41,7 +61,21 @@ class Session(Protocol):
     window: int
 
     def step(self, ids: Sequence[int]) -> Forward:
-        """Read these ids after the earlier ones."""
+        """Read these ids after the earlier ones. With none, the last logits again."""
+        ...
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """What a session can also do whose prefixes can be kept."""
+
+    @property
+    def prefix(self) -> Prefix | None:
+        """What it has read so far; None if nothing could continue from it."""
+        ...
+
+    def resume(self, prefix: Prefix) -> None:
+        """Begin after `prefix`, which a session under the same run and the same `names` has read."""
         ...
 
 
@@ -59,6 +93,7 @@ class DecoderSession:
         self.ids: list[int] = []
         self.causal = run.use.causal is not False
         self.cache = self.new_cache() if self.causal and not run.looks_ahead else None
+        self.last: Tensor | None = None  # logits, vocab
 
     def begin(self) -> list[int]:
         """Raises `ValueError` if the prompt is empty or longer than the window."""
@@ -70,14 +105,26 @@ class DecoderSession:
     def new_cache(self) -> Cache:
         return self.checkpoint.decoder_only.new_cache()
 
+    @property
+    def prefix(self) -> Prefix | None:
+        if self.cache is None or self.last is None:
+            return None
+        return Prefix(tuple(self.ids), self.cache.copy(), self.last)
+
+    def resume(self, prefix: Prefix) -> None:
+        self.ids, self.cache, self.last = list(prefix.ids), prefix.cache.copy(), prefix.logits
+
     @torch.inference_mode()
     def step(self, ids: Sequence[int]) -> Forward:
+        if not ids and self.last is not None:
+            return Forward(self.last, {}, 0, 0 if self.cache is None else self.cache.nbytes)
         self.ids = [*self.ids, *ids]
         new = self.ids if self.cache is None else ids
         with record(self.names, self.run.edit) as recording:
-            logits = self.read(torch.tensor([list(new)], device=self.checkpoint.device))[0, -1]  # vocab
+            logits = self.read(torch.tensor([list(new)], device=self.checkpoint.device))  # 1 query vocab
+        self.last = logits[0, -1].clone() if logits.shape[1] > 1 else logits[0, -1]  # without those of other rows
         tensors = {name: recording.tensors[name][0].cpu() for name in self.names}
-        return Forward(logits, tensors, len(new), 0 if self.cache is None else self.cache.nbytes)
+        return Forward(self.last, tensors, len(new), 0 if self.cache is None else self.cache.nbytes)
 
     def read(self, new: Tensor) -> Tensor:
         """The newest of `self.ids`, int64 [1 query] → logits [1 query vocab]."""
@@ -102,7 +149,8 @@ class TargetSession(DecoderSession):
 
     def begin(self) -> list[int]:
         self.model = self.checkpoint.encoder_decoder
-        self.memory, self.source_is_pad = read_source(self.checkpoint, self.run)
+        padded_source(self.checkpoint, self.run)
+        self.source: tuple[Memory, Tensor] | None = None
         prompt = with_first(self.run.target or [], self.checkpoint.tokenizer.first_id)
         check_length(len(prompt), self.window, "target tokens, START included,")
         return prompt
@@ -110,11 +158,29 @@ class TargetSession(DecoderSession):
     def new_cache(self) -> DecoderCache:
         return self.model.new_cache()
 
+    @property
+    def prefix(self) -> Prefix | None:
+        found = super().prefix
+        return found and replace(found, memory=self.source)
+
+    def resume(self, prefix: Prefix) -> None:
+        super().resume(prefix)
+        self.source = prefix.memory
+
     def read(self, new: Tensor) -> Tensor:
+        self.source = self.source or read_source(self.checkpoint, self.run)
+        memory, source_is_pad = self.source
         nothing = torch.zeros(1, len(self.ids), dtype=torch.bool, device=new.device)
         mask = masks.decoder_mask(nothing, use_causal=self.causal, query_len=new.shape[1])  # 1 1 query key
-        cross = masks.cross_mask(self.source_is_pad, new.shape[1], use_padding=self.run.use.padding)
-        return self.model.decode(new, mask, self.memory.under(cross), cache=self.cache)
+        cross = masks.cross_mask(source_is_pad, new.shape[1], use_padding=self.run.use.padding)
+        return self.model.decode(new, mask, memory.under(cross), cache=self.cache)
+
+
+def padded_source(checkpoint: Checkpoint, run: Run) -> list[int]:
+    """A run's source with its PADs. Raises `ValueError` if it is empty or longer than the window."""
+    padded = pad_ids(run.ids, run.pad, checkpoint.tokenizer.pad_id)
+    check_length(len(run.ids) and len(padded), checkpoint.config.max_seq_len, "source tokens")
+    return padded
 
 
 @torch.inference_mode()
@@ -123,8 +189,7 @@ def read_source(checkpoint: Checkpoint, run: Run) -> tuple[Memory, Tensor]:
 
     Raises `ValueError` if the source is empty or longer than the window.
     """
-    padded = pad_ids(run.ids, run.pad, checkpoint.tokenizer.pad_id)
-    check_length(len(run.ids) and len(padded), checkpoint.config.max_seq_len, "source tokens")
+    padded = padded_source(checkpoint, run)
     is_pad = torch.tensor([run.is_pad], device=checkpoint.device)
     mask = masks.encoder_mask(is_pad, use_padding=run.use.padding)
     positions = masks.position_ids(is_pad if run.pads_take_no_position else torch.zeros_like(is_pad))

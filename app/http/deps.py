@@ -11,6 +11,7 @@ from fastapi import Depends, Request
 from app.http.observe import Seen, seen
 from app.services.library import Library
 from app.services.metrics import Metrics
+from app.services.prefixes import Prefixes
 from app.services.room import Claim
 from app.services.work import Work
 from app.settings import Settings
@@ -25,6 +26,7 @@ class State:
     settings: Settings
     library: Library
     work: Work
+    prefixes: Prefixes
 
 
 def get_state(request: Request) -> State:
@@ -41,6 +43,10 @@ def get_library(request: Request) -> Library:
 
 def get_work(request: Request) -> Work:
     return get_state(request).work
+
+
+def get_prefixes(request: Request) -> Prefixes:
+    return get_state(request).prefixes
 
 
 async def get_claim(request: Request) -> AsyncIterator[Claim]:
@@ -69,6 +75,7 @@ def get_wanted(request: Request) -> Wanted:
 SettingsDep = Annotated[Settings, Depends(get_settings)]
 LibraryDep = Annotated[Library, Depends(get_library)]
 WorkDep = Annotated[Work, Depends(get_work)]
+PrefixesDep = Annotated[Prefixes, Depends(get_prefixes)]
 ClaimDep = Annotated[Claim, Depends(get_claim)]
 MetricsDep = Annotated[Metrics, Depends(get_metrics)]
 SeenDep = Annotated[Seen, Depends(get_seen)]

@@ -15,6 +15,7 @@ from app.services.capabilities import CLASSIFIES, check_can
 from app.services.events import Event
 from app.services.plan import plan_writing
 from app.services.predictions import prediction_json
+from app.services.prefixes import Prefixes
 from app.services.wire import in_json
 from model.describe import Description
 from model.generate import Generator, Step
@@ -25,8 +26,10 @@ from model.subjects import Subject
 class Session:
     """A generation that advances on request, from one thread at a time."""
 
-    def __init__(self, subject: Subject, request: GenerateRequest, max_chars: int, max_new: int) -> None:
-        """Raises `AppError` for an invalid request."""
+    def __init__(
+        self, subject: Subject, request: GenerateRequest, max_chars: int, max_new: int, prefixes: Prefixes | None = None
+    ) -> None:
+        """Raises `AppError` for an invalid request. `prefixes`: what earlier generations have read."""
         check_can(subject, "generate", CLASSIFIES)
         check_max_new(request.max_new_tokens, max_new)
         self.subject, self.request = subject, request
@@ -35,6 +38,8 @@ class Session:
         names = [name for taps in self.taps.values() for name in taps]
         settings = Settings(request.temperature, request.top_k, request.top_p, request.seed)
         self.generator = Generator(subject.start(self.plan.run, names), settings, subject.tokenizer.never_sampled)
+        self.prefixes = prefixes or Prefixes(0)
+        self.key = self.prefixes.key(self.plan, request, names)
 
     @property
     def prompt(self) -> list[int]:
@@ -57,7 +62,9 @@ class Session:
 
     def start(self) -> Event:
         """Read the prompt: its tokens, and the prediction after them."""
+        self.prefixes.resume(self.key, self.generator.session)
         step = self.generator.prefill()
+        self.prefixes.keep(self.key, self.generator.session)
         tokenizer, writes_target = self.subject.tokenizer, self.plan.target is not None
         data = {
             "model": self.subject.name,
@@ -73,6 +80,7 @@ class Session:
         """Draw the next token and read it."""
         start = perf_counter()
         step = self.generator.step()
+        self.prefixes.keep(self.key, self.generator.session)
         token = self.subject.tokenizer.tokens(step.ids)[-1]
         assert step.drawn is not None
         data = {

@@ -34,6 +34,13 @@ class Metrics:
         self.places = Gauge("chumoku_queue_places", "Jobs that may run or wait at once.", registry=registry)
         self.streams = Gauge("chumoku_streams_open", "Open generations and measurements of effects.", registry=registry)
         self.answers = Gauge("chumoku_answer_bytes", "Bytes reserved for answers.", registry=registry)
+        self.prefixes = Counter(
+            "chumoku_prefix_lookups",
+            "Prompts, by how much of each was kept from an earlier generation: whole, part or none.",
+            ["found"],
+            registry=registry,
+        )
+        self.prefix_bytes = Gauge("chumoku_prefix_bytes", "Bytes of kept prefixes.", registry=registry)
         self.tokens = Counter("chumoku_generated_tokens", "Tokens generated.", registry=registry)
         self.refused = Counter(
             "chumoku_refused", "Requests refused (503), by what was full.", ["full"], registry=registry
@@ -45,6 +52,8 @@ class Metrics:
             self.dropped.labels(limit)
         for kind in get_args(Kind):  # also show counts of 0
             self.work.labels(kind)
+        for found in ("whole", "part", "none"):
+            self.prefixes.labels(found)
         for full in ("queue", "streams", "room"):
             self.refused.labels(full)
 

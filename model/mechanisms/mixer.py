@@ -66,6 +66,10 @@ class MixerCache(Protocol):
     @property
     def nbytes(self) -> int: ...
 
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """All that it holds, to count memory that copies share only once."""
+
     def select(self, rows: Tensor) -> None:
         """Keep these rows of the batch, in this order."""
 

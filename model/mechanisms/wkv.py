@@ -46,6 +46,10 @@ class Shifted(Folded):
     def nbytes(self) -> int:
         return super().nbytes + (0 if self.last is None else self.last.nbytes)
 
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        return super().tensors + (() if self.last is None else (self.last,))
+
 
 class Wkv(AttentionFree):
     """r, k, v are projections of a mix of a token's input and the previous one's (token shift); σ(r) gates the mean.

@@ -10,7 +10,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.api.answer import BUSY, REFUSALS, as_json
 from app.api.generation.schema import GenerateRequest
-from app.http.deps import LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
+from app.http.deps import LibraryDep, PrefixesDep, SeenDep, SettingsDep, WantedDep, WorkDep
 from app.http.stream import server_sent
 from app.services.events import Event
 from app.services.generation import Session
@@ -24,6 +24,7 @@ async def opened(
     library: LibraryDep,
     settings: SettingsDep,
     work: WorkDep,
+    prefixes: PrefixesDep,
     seen: SeenDep,
     wanted: WantedDep,
 ) -> AsyncIterator[Session]:
@@ -36,7 +37,7 @@ async def opened(
     with work.stream(), library.lease(entry) as lease:
 
         def job() -> Session:
-            return Session(lease.subject, request, settings.max_text_chars, settings.max_new_tokens)
+            return Session(lease.subject, request, settings.max_text_chars, settings.max_new_tokens, prefixes)
 
         session = (await work.run(job, kind="open", wanted=wanted)).value
         seen.n_tokens = len(session.prompt)

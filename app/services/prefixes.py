@@ -1,0 +1,113 @@
+"""What generations have read, kept so that the next one reads only what is new.
+
+A prefix belongs to a run of one loaded model: to its masks, PADs and interventions, and in a translation to its source.
+A generation continues from the longest that begins its prompt, or from none: then it reads everything, which gives the
+same numbers up to rounding (one row at a time or all at once).
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter, OrderedDict
+from threading import Lock
+from weakref import WeakKeyDictionary
+
+from torch import Tensor
+
+from app.api.run import Run
+from app.services.metrics import Metrics
+from app.services.plan import RunPlan
+from model.session import Prefix, Resumable, Session
+from model.subjects import Subject
+
+RunKey = tuple[int, str]
+"""A loaded model, and everything of a run that changes what is kept, except the ids that are read."""
+
+
+class Prefixes:
+    """At most `limit` bytes of them (0: none); the least recently used go first. Memory that several share counts
+    once. May be used from many threads."""
+
+    def __init__(self, limit: int, metrics: Metrics | None = None) -> None:
+        self.limit, self.metrics = limit, metrics or Metrics()
+        self._kept: OrderedDict[tuple[RunKey, tuple[int, ...]], Prefix] = OrderedDict()
+        self._memory = Memory()
+        self._serials: WeakKeyDictionary[Subject, int] = WeakKeyDictionary()
+        self._numbers = itertools.count()
+        self._lock = Lock()
+        self.metrics.prefix_bytes.set_function(lambda: self.nbytes)
+
+    @property
+    def nbytes(self) -> int:
+        return self._memory.total
+
+    def key(self, plan: RunPlan, request: Run, names: list[str]) -> RunKey:
+        """`names` are the taps that the session records: some caches keep more for them.
+
+        A model that was dropped and loaded again is another one: its weights may have changed.
+        """
+        attentions = plan.subject.description.attentions
+        run = request.to_json(next((one.id for one in attentions), None))
+        source = plan.ids if plan.target is not None else None
+        about = [plan.use.causal, plan.use.padding, run["pad"], run["interventions"], names, source]
+        with self._lock:
+            serial = self._serials.setdefault(plan.subject, next(self._numbers))
+        return serial, json.dumps(about)
+
+    def resume(self, key: RunKey, session: Session) -> None:
+        """Let `session`, which has read nothing, begin after the longest prefix of its prompt that is kept."""
+        if not self.limit or not isinstance(session, Resumable):
+            return
+        found = self._longest(key, tuple(session.prompt))
+        how = "none" if found is None else "whole" if len(found.ids) == len(session.prompt) else "part"
+        self.metrics.prefixes.labels(how).inc()
+        if found is not None:
+            session.resume(found)
+
+    def _longest(self, key: RunKey, prompt: tuple[int, ...]) -> Prefix | None:
+        """The longest beginning of `prompt` that is kept."""
+        with self._lock:
+            for length in range(len(prompt), 0, -1):
+                place = key, prompt[:length]
+                if place in self._kept:
+                    self._kept.move_to_end(place)
+                    return self._kept[place]
+        return None
+
+    def keep(self, key: RunKey, session: Session) -> None:
+        """Keep what `session` has read so far, if others can continue from it."""
+        if not self.limit or not isinstance(session, Resumable):
+            return
+        prefix = session.prefix
+        if prefix is None:
+            return
+        place = key, prefix.ids
+        with self._lock:
+            if place not in self._kept:
+                self._kept[place] = prefix
+                self._memory.add(prefix.tensors)
+            self._kept.move_to_end(place)
+            while self.nbytes > self.limit:
+                self._memory.remove(self._kept.popitem(last=False)[1].tensors)
+
+
+class Memory:
+    """The bytes behind some tensors, each storage counted once."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._users: Counter[int] = Counter()
+
+    def add(self, tensors: list[Tensor]) -> None:
+        for storage in (x.untyped_storage() for x in tensors):
+            self._users[storage.data_ptr()] += 1
+            if self._users[storage.data_ptr()] == 1:
+                self.total += storage.nbytes()
+
+    def remove(self, tensors: list[Tensor]) -> None:
+        for storage in (x.untyped_storage() for x in tensors):
+            self._users[storage.data_ptr()] -= 1
+            if self._users[storage.data_ptr()] == 0:
+                del self._users[storage.data_ptr()]
+                self.total -= storage.nbytes()

@@ -1,0 +1,153 @@
+"""A generation continues from what an earlier one has read: it costs less, and says the same."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from httpx import AsyncClient
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.api.generation.schema import GenerateRequest
+from app.services.generation import Session
+from app.services.library import Entry, Library
+from app.services.prefixes import Prefixes
+from model.session import DecoderSession
+from model.subjects import Subject, ZooFolders, ZooSubject
+from tests.app.families import opened, save, tiny
+from tests.app.helpers import cell, head, metrics, parse_events
+
+BORDER, LOGITS = 1e-5, 1e-4
+"""How near to a border u may lie for another token to be drawn, and how far logits may be apart."""
+IDS = st.lists(st.integers(0, 255), min_size=1, max_size=20)
+
+
+def generation(subject: Subject, prefixes: Prefixes, **request: Any) -> Session:
+    asked = GenerateRequest.model_validate({"max_new_tokens": 1, "n": 1} | request)
+    return Session(subject, asked, 1000, 256, prefixes)
+
+
+def step_of(subject: Subject, prefixes: Prefixes, **request: Any) -> tuple[torch.Tensor, dict[str, Any]]:
+    """The logits after the prompt, and the step that follows."""
+    session = generation(subject, prefixes, **request)
+    session.start()
+    last = session.generator.session.step([]).logits.clone()
+    return last, session.step().data
+
+
+def near_a_border(step: dict[str, Any], after: torch.Tensor) -> bool:
+    """Whether u lies at a border between two tokens' shares of [0, 1), side by side, the most likely first."""
+    borders = after.sort(descending=True, stable=True).values.cumsum(-1)
+    return bool((borders - step["u"]).abs().min() < BORDER)
+
+
+def same(subject: Subject, known: Prefixes, **request: Any) -> list[int]:
+    """With and without what is known: the same logits, the same token. Returns the ids with the new token."""
+    hit, told = step_of(subject, known, **request)
+    fresh = generation(subject, Prefixes(0), **request)
+    fresh.start()
+    after = fresh.generator.next.after
+    miss = fresh.generator.session.step([]).logits
+    expected = fresh.step().data
+    assert (hit - miss).abs().max() < LOGITS
+    assert told["u"] == expected["u"]
+    assert told["token"]["id"] == expected["token"]["id"] or near_a_border(expected, after)
+    return [*fresh.generator.ids]
+
+
+@settings(max_examples=15, deadline=None)
+@given(ids=IDS, seed=st.integers(0, 999), cuts=st.lists(st.integers(1, 20), max_size=4))
+def test_a_hit_and_a_miss_say_the_same(ids: list[int], seed: int, cuts: list[int], three: Library) -> None:
+    subject, known = ZooSubject(opened(three, "gpt")), Prefixes(2**20)
+    for cut in [*sorted(cuts), len(ids)]:
+        grown = same(subject, known, token_ids=ids[:cut], seed=seed)
+        if grown[-1] < 256:  # not END
+            same(subject, known, token_ids=grown, seed=seed)
+
+
+def test_a_trained_model_says_the_same_for_forty_steps(loaded: Library) -> None:
+    subject, known = ZooSubject(opened(loaded, "stories-gpt")), Prefixes(2**26)
+    ids = subject.tokenizer.encode("Once upon a time there was a little girl. She had a red")
+    for _ in range(40):
+        ids = same(subject, known, token_ids=ids, seed=3)
+    assert known.metrics.prefixes.labels("whole")._value.get() == 39
+
+
+RUNS: list[dict[str, Any]] = [
+    {},
+    {"masks": {"causal": None, "padding": False}, "pad": {"count": 2, "side": "left", "follow": True}},
+    {"pad": {"count": 2, "side": "left", "follow": True}},
+    {"pad": {"count": 2, "side": "left", "follow": False}},
+    {"pad": {"count": 3, "side": "left", "follow": True}},
+    {"interventions": [head(head=1)]},
+    {"interventions": [head(head=2)]},
+    {"interventions": [cell(query=3, key=1)]},
+    {"masks": {"causal": False, "padding": True}},
+    {"rows": False},
+]
+
+
+def test_a_run_never_takes_what_another_has_read(three: Library) -> None:
+    subject, known = ZooSubject(opened(three, "gpt")), Prefixes(2**24)
+    for _ in range(2):
+        for run in RUNS:
+            same(subject, known, text="attend", temperature=0, **run)
+
+
+def test_a_source_never_takes_anothers_target(three: Library) -> None:
+    subject, known = ZooSubject(opened(three, "translator")), Prefixes(2**24)
+    for _ in range(2):
+        for text in ("I like", "I like cats", "cats"):
+            for target in ([], [65], [65, 66]):
+                same(subject, known, text=text, target_ids=target, seed=1)
+    assert known.metrics.prefixes.labels("whole")._value.get() == 9
+
+
+def test_a_model_whose_weights_were_replaced_forgets(tmp_path: Path) -> None:
+    folder, source = save(tmp_path, tiny("gpt", "decoder-only")), ZooFolders()
+    entry = Entry(source.about(folder), folder, source)
+    models, known = Library([entry], "gpt", torch.device("cpu"), limit=0), Prefixes(2**24)
+    for seed in (0, 1):
+        save(tmp_path, tiny("gpt", "decoder-only", seed=seed))
+        with models.use(entry) as subject:  # dropped after each use: there is no room for it
+            same(subject, known, text="attend", temperature=0)
+            same(subject, known, text="attend", temperature=0)
+    found = known.metrics.prefixes
+    assert (found.labels("none")._value.get(), found.labels("whole")._value.get()) == (2, 2)
+
+
+def test_they_are_bounded_and_the_least_recently_used_go_first(three: Library) -> None:
+    subject, room = ZooSubject(opened(three, "gpt")), 2**17
+    known = Prefixes(room)
+    for n in range(30):
+        same(subject, known, token_ids=[1, 2, 3], seed=1)  # used again and again
+        same(subject, known, token_ids=[n, *range(20)], seed=n)
+        assert 0 < known.nbytes <= room
+    assert known.metrics.prefixes.labels("whole")._value.get() >= 29
+
+
+async def test_a_step_after_a_step_reads_one_token(families: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the page asks: each step is a request of its own with all ids so far."""
+    read, really = [], DecoderSession.read
+
+    def counted(session: DecoderSession, new: torch.Tensor) -> torch.Tensor:
+        read.append(new.shape[1])
+        return really(session, new)
+
+    monkeypatch.setattr(DecoderSession, "read", counted)
+    before, ids = await metrics(families), list(b"Once upon a")
+    for _ in range(5):
+        answer = await families.post("/api/generate", json={"token_ids": ids, "max_new_tokens": 1, "temperature": 0})
+        events = parse_events(answer.text)
+        (start, step) = (dict(events)[name] for name in ("start", "step"))
+        assert [token["id"] for token in start["tokens"]] == ids
+        ids.append(step["token"]["id"])
+    assert read == [11, 1, 1, 1, 1, 1]
+    after = await metrics(families)
+    found = {how: f'chumoku_prefix_lookups_total{{found="{how}"}}' for how in ("whole", "none")}
+    assert {how: after[name] - before[name] for how, name in found.items()} == {"whole": 4, "none": 1}
+    assert all(b >= a for a, b in pairwise((before["chumoku_prefix_bytes"], after["chumoku_prefix_bytes"], 2**27)))
