@@ -300,9 +300,12 @@ def test_serve_says_where_it_is_and_stops_when_asked() -> None:
         with urlopen(f"{url}/readyz", timeout=60) as response:
             assert "stories-gpt" in json.load(response)["models"]
         for path in ("/api/tokenize", "/api/trace", "/api/generate"):
-            body = json.dumps({"text": "Xyzzy"}).encode()
-            urlopen(Request(f"{url}{path}?q=Xyzzy", body, {"Content-Type": "application/json"}), timeout=60).close()
-        server.send_signal(signal.SIGINT)
+            body = json.dumps({"text": "Xyzzy"} | ({"max_new_tokens": 250} if "gen" in path else {})).encode()
+            request = Request(f"{url}{path}?q=Xyzzy", body, {"Content-Type": "application/json"})
+            answer = urlopen(request, timeout=60)
+        server.send_signal(signal.SIGINT)  # while it generates
+        with answer:
+            assert b'"code": "stopping"' in answer.read().rpartition(b"event: error")[2]
         assert server.wait(timeout=60) == 0
         said = server.stderr.read()
         assert [json.loads(line)["route"] for line in said.splitlines()] == [  # only JSON, one object per line
