@@ -38,7 +38,7 @@ export function checkTokens(meta) {
  */
 export function checkEntries(entries, length) {
   const all = Object.entries(entries);
-  if (all.length > MOST.tensors) throw new FileError("too_many", { what: "tensors", limit: MOST.tensors });
+  if (all.length > MOST.tensors) throw new FileError("tensors", { limit: MOST.tensors });
   let sum = 0;
   for (const [name, entry] of all) sum += checkEntry(name, entry, length);
   must(sum <= length, "data_offsets");
@@ -69,7 +69,7 @@ function isCounts(value) {
 /** A description whose parts name each other, of a size that can be drawn, about the tokens that are there. @param {any} meta */
 export function checkDescription({ description, target_tokens: written }) {
   fit(DESCRIPTION, description, "description");
-  const { attentions, stacks, sides, writes } = description;
+  const { attentions, logits, stacks, sides, writes } = description;
   /** @param {{id: string}[]} named @param {string} id */
   const knows = (named, id) => named.some((one) => one.id === id);
   const used = [
@@ -78,16 +78,18 @@ export function checkDescription({ description, target_tokens: written }) {
     ...attentions.flatMap((/** @type {any} */ one) => [one.queries, one.keys]),
   ];
   must(!used.includes("target") || Boolean(written), "target_tokens");
+  must(knows(stacks, logits.stack), "description.logits.stack");
   for (const [i, one] of attentions.entries()) {
     const at = `description.attentions[${i}]`;
     const { n_layer: n, n_head: heads, roles, overview } = one;
-    if (n * heads > MOST.heads) throw new FileError("too_many", { what: "heads", limit: MOST.heads });
+    if (n * heads > MOST.heads) throw new FileError("heads", { limit: MOST.heads });
     must(knows(stacks, one.stack), `${at}.stack`);
     must(overview === null || Object.hasOwn(roles, overview), `${at}.overview`);
     for (const [role, { taps }] of Object.entries(/** @type {Record<string, any>} */ (roles)))
       must(taps.length === n, `${at}.roles.${role}`);
   }
-  for (const { id, layers } of stacksOf({ description })) {
+  for (const { id, layers, side } of stacksOf({ description })) {
+    must(sides.includes(side), `description.stacks.${id}.side`);
     const attending = layers.flatMap(({ sublayers }) => sublayers.filter(({ kind }) => kind === "attention"));
     for (const { attention, layer } of /** @type {any[]} */ (attending)) {
       const found = attentions.find((/** @type {any} */ one) => one.id === attention);

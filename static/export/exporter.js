@@ -54,7 +54,6 @@ function picturesOf({ trace, state, view, station, pictures, link, river }, name
 }
 
 function numbersOf({ trace, state }, name, ofHead) {
-  const traceName = (format) => fileName([trace.model.name, "trace"], format);
   return {
     /** @param {import("../chart/pictures.js").Picture} picture */
     async csv({ kind, content }) {
@@ -62,25 +61,33 @@ function numbersOf({ trace, state }, name, ofHead) {
       return saveText(matrixCsv(content), "text/csv", ofHead(content.id, "csv"));
     },
     tokens: async () => saveText(tokensCsv(tokensOf(trace), labelsOf(trace)), "text/csv", name("csv")),
-    traceName,
-    async trace(format) {
-      const { temperature, topK: top_k, topP: top_p } = state;
-      // With the texts of the most likely tokens, so that the file shows its predictions without a server.
-      const { written, sides } = trace;
-      const all = written && { positions: [...written.tokens.keys()], n: N_CANDIDATES, temperature, top_k, top_p };
-      const target = sides.target && { target: undefined, target_ids: sides.target.tokens.map(({ id }) => id) };
-      const request = {
-        ...requestOf(state),
-        ...target,
-        want: ["*"],
-        dtype: "float32",
-        format,
-        describe: true, // so that the file describes its own tensors
-        ...(all && { predict: all }),
-      };
-      return saveBlob(await download(request), traceName(format));
-    },
+    traceName: (format) => traceName(trace, format),
+    trace: (format) => saveTrace(trace, state, format),
   };
+}
+
+const traceName = (trace, format) => fileName([trace.model.name, "trace"], format);
+
+/**
+ * @param {import("../data/model_trace.js").ModelTrace} trace @param {import("../state/store.js").State} state
+ * @param {string} format @returns {Promise<string>} the file's name
+ */
+export async function saveTrace(trace, state, format) {
+  const { temperature, topK: top_k, topP: top_p } = state;
+  // With the texts of the most likely tokens, so that the file shows its predictions without a server.
+  const { written, sides } = trace;
+  const all = written && { positions: [...written.tokens.keys()], n: N_CANDIDATES, temperature, top_k, top_p };
+  const target = sides.target && { target: undefined, target_ids: sides.target.tokens.map(({ id }) => id) };
+  const request = {
+    ...requestOf(state),
+    ...target,
+    want: ["*"],
+    dtype: "float32",
+    format,
+    describe: true, // so that the file describes its own tensors
+    ...(all && { predict: all }),
+  };
+  return saveBlob(await download(request), traceName(trace, format));
 }
 
 /** Both sides, one after the other. @param {import("../data/model_trace.js").ModelTrace} trace */

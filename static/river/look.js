@@ -27,10 +27,10 @@ const MOST = 1.25;
 /** The newest, and of what: asking for a style costs as much as drawing a river. */
 let known = /** @type {{of: string, look: Basics}|null} */ (null);
 
-/** @returns {Basics} */
-export function currentLook() {
+/** @param {HTMLCanvasElement} canvas @returns {Basics} */
+export function currentLook(canvas) {
   const { theme, type } = document.documentElement.dataset;
-  const lesson = document.body.classList.contains("in-lesson"); // css/lesson.css: larger letters
+  const lesson = canvas.closest(".in-lesson") !== null; // css/lesson.css: larger letters
   const of = `${theme} ${type} ${lesson}`;
   if (known?.of !== of) known = { of, look: readLook() };
   return known.look;

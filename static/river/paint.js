@@ -8,10 +8,10 @@ import { drawMoving, drawScene } from "./draw.js";
 import { createPictures } from "./draw_heads.js";
 import { currentLook, toneOf } from "./look.js";
 import { nextSoFar } from "./next.js";
-import { lensTitleOf } from "./room.js";
 import { stageOf } from "./stages.js";
 import { createStill } from "./still.js";
 import { effectOf } from "./told.js";
+import { lensTitleOf } from "./words.js";
 import { wroteOf } from "./wrote.js";
 
 /** @typedef {import("./board.js").Board} Board  @typedef {import("./board.js").Shown} Shown  @typedef {import("./heads.js").Square} Square */
@@ -26,7 +26,7 @@ export function createPainter(canvas) {
   /** @param {Board} board @param {number} dpr @returns {import("./draw.js").Look|null} */
   const lookOf = ({ shown, hovered, cursor, preview, time, bars }, dpr) => {
     if (!shown) return null;
-    const look = currentLook();
+    const look = currentLook(canvas);
     const { told, trace } = shown;
     const theme = currentTheme();
     const stage = stageOf(time);

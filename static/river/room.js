@@ -1,9 +1,8 @@
 /** How much room a window has for the picture. */
 
-import { t } from "../ui/i18n.js";
 import { currentLook } from "./look.js";
 import { headsOf } from "./shown_heads.js";
-import { nameText } from "./words.js";
+import { lensTitleOf, nameText } from "./words.js";
 import { wroteOf, wroteText } from "./wrote.js";
 
 /** @typedef {import("./board.js").Board} Board  @typedef {import("./board.js").Shown} Shown */
@@ -32,7 +31,7 @@ const WATCH = 46;
 /** @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Board} board @returns {import("./layout.js").Frame} */
 export function frameOf(canvas, { told, trace, bars, heads, open, head }, width, { unfolded }) {
   const phone = width < PHONE;
-  const { type } = currentLook();
+  const { type } = currentLook(canvas);
   const opened = told.rolled.map(({ river: { stack } }) =>
     [...unfolded].filter((one) => one.startsWith(`${stack} `)).map((one) => Number(one.slice(stack.length + 1))),
   );
@@ -62,7 +61,7 @@ export function frameOf(canvas, { told, trace, bars, heads, open, head }, width,
  */
 function labelsOf(canvas, { told, trace }, { phone, room }) {
   const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
-  const { type, font } = currentLook();
+  const { type, font } = currentLook(canvas);
   /** @param {string[]} texts @param {number} size */
   const widest = (texts, size) => {
     pen.font = `700 ${size * type}px ${font}`;
@@ -80,6 +79,3 @@ function labelsOf(canvas, { told, trace }, { phone, room }) {
   const wrote = own + aside <= BOTH * type && left / layers >= LAYER * type ? aside : 0;
   return { labels: wrote ? [Math.max(labels[0], own + wrote), ...labels.slice(1)] : labels, wrote };
 }
-
-/** What the lens' line is called. @param {Shown["trace"]} trace */
-export const lensTitleOf = ({ classes }) => t(classes ? "river.so_far" : "river.next");

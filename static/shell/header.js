@@ -25,7 +25,7 @@ export function createHeader(context) {
     address,
     status,
     canSave: () => shown[0] !== null && shown[2] === null,
-    save: () => saved(...shown),
+    save: () => saved(/** @type {any} */ (shown[0]), shown[1]),
   });
   const drawExport = createExport(header.export, context);
   if (header.type) createLargeType(header.type, (type) => actions.set({ type }));
@@ -46,15 +46,8 @@ export function createHeader(context) {
   };
 }
 
-/** Saves what is shown as a trace file; the file's name. @type {(...shown: Parameters<import("../page.js").Draw>) => Promise<string>} */
+/** Saves what is shown as a trace file; the file's name. @param {import("../data/model_trace.js").ModelTrace} trace @param {import("../state/store.js").State} state */
 async function saved(trace, state) {
   await exporting.load();
-  const { exporterOf } = /** @type {NonNullable<typeof exporting.code>} */ (exporting.code);
-  const nothing = { pictures: [], river: null, link: "", station: /** @type {any} */ (null) };
-  return exporterOf({
-    ...nothing,
-    trace: /** @type {any} */ (trace),
-    state,
-    view: /** @type {any} */ ({ id: state.view }),
-  }).trace("safetensors");
+  return /** @type {NonNullable<typeof exporting.code>} */ (exporting.code).saveTrace(trace, state, "safetensors");
 }

@@ -2,6 +2,7 @@
 
 import { attentionOf, attentionsOf, trainedCausal, writesTarget } from "../model/description.js";
 import { within } from "../model/interventions.js";
+import { sharedLength } from "../model/written.js";
 import { atLeast, impliedLevel, levelFrom } from "../state/levels.js";
 import { readLink } from "../state/link.js";
 import { anotherSentence, mergedOwn, sameValue as same } from "../state/own.js";
@@ -99,14 +100,22 @@ export function fitted(before, patch, modelOf, declared) {
 }
 
 /** The interventions of a sentence that goes on, or ends earlier; of another one, those that name no token. @param {State} before @param {State} state @param {any} model */
-function keptEdits(before, { text, target, ids, targetIds, nPrompt, padCount }, model) {
+function keptEdits(before, { text, target, ids, targetIds, padCount }, model) {
   const goesOn = text === before.text;
-  const tokens = ids?.length ?? (goesOn ? before.nPrompt : null) ?? 0;
-  const read = ids === before.ids && goesOn ? Infinity : tokens && tokens + padCount;
-  const wrote = target === before.target && targetIds === before.targetIds ? Infinity : (targetIds?.length ?? 0);
+  const tokens = (ids ? sharedBy(before.ids, ids) : goesOn ? before.nPrompt : 0) ?? 0;
+  const added = padCount + (model.special?.first && !writesTarget(model) ? 1 : 0);
+  const read = ids === before.ids && goesOn ? Infinity : tokens && tokens + added;
+  const sameTarget = target === before.target && targetIds === before.targetIds;
+  const wrote = sameTarget ? Infinity : targetIds ? sharedBy(before.targetIds, targetIds) : 0;
   const lengths = { source: read, target: read === Infinity ? wrote : 0 };
   return within(before.interventions, attentionsOf(model), lengths);
 }
+
+/**
+ * How many ids are the same as before. Those of a typed text are not known here: it is taken to go on.
+ * @param {number[]|null} before @param {number[]} ids
+ */
+const sharedBy = (before, ids) => (before ? sharedLength(before, ids) : ids.length);
 
 /**
  * Look has no place for a question, and its river tells the answers: a quiz opens the stations, and Look ends it.

@@ -103,6 +103,11 @@ test("a cut holds while the sentence goes on, and is gone with its tokens", () =
   assert.deepEqual(after({ ids: [1, 2, 3, 4, 5, 6], nPrompt: 5 }), interventions);
   assert.deepEqual(after({ ids: [1, 2, 3], nPrompt: 3 }), [cut(2), whole]);
   assert.deepEqual(after({ text: "another" }), [whole]);
+  const written = { ...before, ids: [1, 2, 3, 4, 5], nPrompt: 3 };
+  /** @param {object} patch */
+  const then = (patch) => fitted(written, patch, () => model, []).interventions ?? interventions;
+  assert.deepEqual(then({ ids: [1, 2, 3, 4, 5, 6] }), interventions);
+  assert.deepEqual(then({ ids: [1, 2, 3, 9, 5] }), [cut(2), whole], "another token was taken before the cut one");
   assert.deepEqual(after({ text: "b", interventions: [cut(0)] }), [cut(0)]);
   assert.deepEqual(after({ layer: 1 }), interventions);
 });

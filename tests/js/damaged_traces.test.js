@@ -154,7 +154,7 @@ const layered = (/** @type {number} */ n) => {
   const [one] = meta.description.attentions;
   one.n_layer = n;
   for (const role of Object.values(/** @type {any} */ (one.roles)))
-    role.taps = Array.from({ length: n }, (_, i) => `${i}`);
+    role.taps = Array.from({ length: n }, (_, i) => role.taps[i] ?? `${i}`);
   meta.description.stacks[0].layers = Array.from({ length: n }, () => meta.description.stacks[0].layers[0]);
   return meta;
 };
@@ -166,52 +166,98 @@ const overlapping = () => {
 };
 const [FIRST] = Object.keys(HEADER).filter((name) => name !== "__metadata__");
 
-for (const [what, file] of Object.entries({
-  "seconds as text": () => withMeta({ ...META, seconds: "x" }),
-  "a shape of nothing times terabytes": () =>
-    withMeta(META, { ...HEADER, [FIRST]: { dtype: "F32", shape: [0, 2 ** 40], data_offsets: [0, 0] } }),
-  "a shape whose product overflows": () =>
-    withMeta(META, { ...HEADER, [FIRST]: { ...HEADER[FIRST], shape: Array(99).fill(2 ** 50) } }),
-  "5,000 made-up layers": () => withMeta(layered(5000)),
-  "500 made-up layers": () => withMeta(layered(500)),
-  "5,000 made-up layers of version 1": () =>
-    withMeta(
-      { ...META, version: 1, config: { n_layer: 5000 } },
-      Object.fromEntries(
-        Array.from({ length: 5000 }, (_, i) => [
-          `layers.${i}.attn.pattern`,
-          { dtype: "F32", shape: [1, 1, 1], data_offsets: [4 * i, 4 * i + 4] },
-        ]),
+/** Each with a part of the sentence that refuses it. @type {Record<string, [string, () => ArrayBuffer]>} */
+const DAMAGED = {
+  "seconds as text": ["seconds cannot be read", () => withMeta({ ...META, seconds: "x" })],
+  "a shape of nothing times terabytes": [
+    "shapes do not match: embedding is 0 × 1099511627776",
+    () => withMeta(META, { ...HEADER, [FIRST]: { dtype: "F32", shape: [0, 2 ** 40], data_offsets: [0, 0] } }),
+  ],
+  "a shape whose product overflows": [
+    "shapes do not match: embedding is 1125899906842624",
+    () => withMeta(META, { ...HEADER, [FIRST]: { ...HEADER[FIRST], shape: Array(99).fill(2 ** 50) } }),
+  ],
+  "5,000 made-up layers": ["header is larger than 8 MB", () => withMeta(layered(5000))],
+  "500 made-up layers": ["only some of the layers", () => withMeta(layered(500))],
+  "5,000 made-up layers of version 1": [
+    "layers cannot be read",
+    () =>
+      withMeta(
+        { ...META, version: 1, config: { n_layer: 5000 } },
+        Object.fromEntries(
+          Array.from({ length: 5000 }, (_, i) => [
+            `layers.${i}.attn.pattern`,
+            { dtype: "F32", shape: [1, 1, 1], data_offsets: [4 * i, 4 * i + 4] },
+          ]),
+        ),
       ),
-    ),
-  "a million heads": () => {
-    const meta = structuredClone(META);
-    meta.description.attentions[0].n_head = 1e6;
-    return withMeta(meta);
-  },
-  "a million tokens": () =>
-    withMeta({ ...META, tokens: Array.from({ length: 50_000 }, (_, index) => ({ ...META.tokens[0], index })) }),
-  "numbers for another side": () => {
-    const meta = structuredClone(META);
-    meta.description.attentions[0].queries = "target";
-    return withMeta(meta);
-  },
-  "entries that overlap": () => withMeta(META, { ...HEADER, ...overlapping() }),
-  "100,000 entries": () =>
-    withMeta(
-      META,
-      Object.fromEntries(
-        Array.from({ length: 70_000 }, (_, i) => [`x${i}`, { dtype: "F32", shape: [1], data_offsets: [0, 4] }]),
+  ],
+  "a million heads": [
+    "n_head cannot be read",
+    () => {
+      const meta = structuredClone(META);
+      meta.description.attentions[0].n_head = 1e6;
+      return withMeta(meta);
+    },
+  ],
+  "a million tokens": [
+    "tokens cannot be read",
+    () => withMeta({ ...META, tokens: Array.from({ length: 50_000 }, (_, index) => ({ ...META.tokens[0], index })) }),
+  ],
+  "numbers for another side": [
+    "target_tokens cannot be read",
+    () => {
+      const meta = structuredClone(META);
+      meta.description.attentions[0].queries = "target";
+      return withMeta(meta);
+    },
+  ],
+  "entries that overlap": ["data_offsets cannot be read", () => withMeta(META, { ...HEADER, ...overlapping() })],
+  "100,000 entries": [
+    "too many tensors",
+    () =>
+      withMeta(
+        META,
+        Object.fromEntries(
+          Array.from({ length: 70_000 }, (_, i) => [`x${i}`, { dtype: "F32", shape: [1], data_offsets: [0, 4] }]),
+        ),
       ),
-    ),
-  "a name that every object has": () =>
-    withMeta(META, JSON.parse(JSON.stringify(HEADER).replace(JSON.stringify(FIRST), '"__proto__"'))),
-  "nested without end": () => fileOf(`${'{"a":'.repeat(500_000)}1${"}".repeat(500_000)}`),
-  "a header of the whole file": () => fileOf(" ".repeat(LARGEST - 100), new Uint8Array(0)),
-  "a number beyond all": () =>
-    fileOf(JSON.stringify(HEADER).replace('\\"seconds\\":', '\\"seconds\\":1e999,\\"was\\":')),
-})) {
-  test(`refused in under a second: ${what}`, async () => assert.notEqual(await outcome(file()), "opens"));
+  ],
+  "a name that every object has": [
+    "__proto__ cannot be read",
+    () => withMeta(META, JSON.parse(JSON.stringify(HEADER).replace(JSON.stringify(FIRST), '"__proto__"'))),
+  ],
+  "nested without end": ["not a trace of Chumoku", () => fileOf(`${'{"a":'.repeat(500_000)}1${"}".repeat(500_000)}`)],
+  "a header of the whole file": [
+    "header is larger than 8 MB",
+    () => fileOf(" ".repeat(LARGEST - 100), new Uint8Array(0)),
+  ],
+  "a number beyond all": [
+    "seconds cannot be read",
+    () => fileOf(JSON.stringify(HEADER).replace('\\"seconds\\":', '\\"seconds\\":1e999,\\"was\\":')),
+  ],
+  "an answer from a stack that is not there": [
+    "description.logits.stack cannot be read",
+    () => {
+      const meta = structuredClone(META);
+      meta.description.logits.stack = "x";
+      return withMeta(meta);
+    },
+  ],
+  "a stack of a side that is not there": [
+    "side cannot be read",
+    () => {
+      const meta = structuredClone(META);
+      meta.description.stacks[0].side = "target";
+      return withMeta(meta);
+    },
+  ],
+};
+for (const [what, [said, file]] of Object.entries(DAMAGED)) {
+  test(`refused in under a second: ${what}`, async () => {
+    const sentence = await outcome(file());
+    assert.ok(sentence.includes(said), sentence);
+  });
 }
 
 test("the limits leave room for what we make", () => {

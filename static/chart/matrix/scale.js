@@ -44,6 +44,12 @@ export function signedScale(values, ramp = "signed", least = 0) {
   return { stops, min: -reach, max: reach, seen };
 }
 
+/** Sizes, from 0 to `most`; without it, to the largest. @param {Float32Array} values @param {number} [most] @returns {Scale} */
+export function sizeScale(values, most) {
+  const seen = extremes(values);
+  return { ...weightScale(), max: most ?? (seen[1] || 1), seen };
+}
+
 /**
  * The place of each value between the lowest (0) and the highest (1) of its row, forbidden cells aside: what a softmax
  * sees, which only knows differences within a row. A row of equal values is all highest.

@@ -1,12 +1,11 @@
 /** The path so far (prompt, generated and undone tokens) and the abandoned branches. */
 
 import { tokenLabel, tokenName } from "../../model/labels.js";
-import { followsQuery, queryAt } from "../../model/written.js";
+import { followsQuery, queryAt, sharedLength } from "../../model/written.js";
 import { h, replace, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { walkList } from "../../ui/list_keys.js";
 import { tokenText } from "../../ui/token_text.js";
-import { sharedLength } from "./paths.js";
 
 /** The number of tokens on a branch's button. */
 const SHOWN = 6;

@@ -1,10 +1,13 @@
 /**
  * The paths that a sentence has taken. Pure: `visit` gets every path that is shown and returns what to remember.
  *
- * @typedef {{model: string|null, text: string, ids: number[], nPrompt: number, given?: boolean, typed?: boolean}} Path  * `text`: the typed sentence; `given`: no token was taken yet; `typed`: the reader wrote all of it
+ * @typedef {{model: string|null, text: string, ids: number[], nPrompt: number, given?: boolean, typed?: boolean}} Path
+ * `text`: the typed sentence; `given`: no token was taken yet; `typed`: the reader wrote all of it
  * @typedef {{tip: Path|null, left: Path[]}} Paths  `tip`: the shown path with its undone tokens; `left`: the paths
  * abandoned by taking another token, newest first
  */
+
+import { sharedLength } from "../../model/written.js";
 
 /** @type {Paths} */
 export const NO_PATHS = { tip: null, left: [] };
@@ -37,13 +40,6 @@ export function undone({ tip }, path) {
 /** The branches of the sentence that `path` belongs to. @param {Paths} paths @param {Path} path */
 export function branchesOf({ left }, path) {
   return left.filter((branch) => sameSentence(branch, path) && !covers(path, branch));
-}
-
-/** The length of the common beginning of two paths. @param {number[]} a @param {number[]} b */
-export function sharedLength(a, b) {
-  let n = 0;
-  while (n < a.length && n < b.length && a[n] === b[n]) n++;
-  return n;
 }
 
 /** Whether `long` begins with all of `short`. @param {number[]} long @param {number[]} short */

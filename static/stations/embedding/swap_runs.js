@@ -1,7 +1,7 @@
 /** The runs of a swap, with positions and without: how far each state moved, a picture for each stack. */
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
-import { legendOf, weightScale } from "../../chart/matrix/scale.js";
+import { legendOf, sizeScale } from "../../chart/matrix/scale.js";
 import { inside } from "../../model/compare/measure.js";
 import { stacksOf } from "../../model/description.js";
 import { stackWith } from "../../model/places.js";
@@ -97,11 +97,7 @@ function drawStack({ legend, matrix }, trace, { positions }, { prefix, change },
   const { id, side: name } = stackWith(trace.model, prefix);
   const side = sideOf(trace.sides, name);
   const [depths, tokens] = [depthLabels(change.length), labelsOf(side.tokens)];
-  const scale = {
-    ...weightScale(),
-    max: most,
-    seen: /** @type {[number, number]} */ ([Math.min(...values), Math.max(...values)]),
-  };
+  const scale = sizeScale(values, most);
   const said = (row, col) => [
     t("embedding.change_cell", {
       token: tokens[col],

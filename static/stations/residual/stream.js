@@ -1,8 +1,7 @@
 /** The length of the stream at each depth and token, and what each kind of sublayer adds: one matrix at a time. */
 
-import { rampStops } from "../../chart/colour.js";
 import { drawMatrix } from "../../chart/matrix/matrix.js";
-import { legendOf, signedScale } from "../../chart/matrix/scale.js";
+import { legendOf, signedScale, sizeScale } from "../../chart/matrix/scale.js";
 import { inside } from "../../model/compare/measure.js";
 import { placeOf } from "../../model/description.js";
 import { h, perRoot } from "../../ui/dom.js";
@@ -79,9 +78,7 @@ function tableOf({ norm, written }, { what, measure }) {
 
 /** Lengths start at 0; a cosine is always between −1 and 1. */
 function scaleOf(values, measure) {
-  const { seen } = signedScale(values);
-  if (measure === "cosine") return { stops: rampStops("signed"), min: -1, max: 1, seen };
-  return { stops: rampStops("weights"), min: 0, max: seen[1] || 1, seen };
+  return measure === "cosine" ? { ...signedScale(values), min: -1, max: 1 } : sizeScale(values);
 }
 
 function drawTable(place, trace, at, parts, table, actions) {
