@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,8 +14,10 @@ import torch
 
 from app.errors import AppError, unknown_name
 from app.services.languages import languages_of
-from app.services.problems import Aside, Problem, set_aside, stamp_of
+from app.services.problems import Aside, Problem, sentence, set_aside, stamp_of
 from model.subjects import About, Source, Subject
+
+log = logging.getLogger("chumoku")
 
 
 @dataclass(eq=False)
@@ -127,7 +130,7 @@ class Library:
                 self.release(entry)
 
     def take(self, entry: Entry) -> Subject:
-        """The loaded model, to be released later. Raises `broken_model` if it does not load."""
+        """The loaded model, to be released later. Raises `broken_model` for bad files, and `not_loaded`."""
         with entry.loading:
             with self._lock:
                 subject = entry.subject
@@ -157,11 +160,13 @@ class Library:
             raise broken(Problem(entry.name, entry.aside.reason), self.names)
         try:
             subject = entry.source.open(entry.folder, self.device)
-        except Exception as error:
+        except ValueError as error:
             problem = set_aside(entry.folder, error)
-            # Whatever is not about the files (no memory, no file handle) may be gone at the next try.
-            entry.aside = Aside(problem.reason, stamp if isinstance(error, ValueError) else None)
+            entry.aside = Aside(problem.reason, stamp)
             raise broken(problem, self.names) from error
+        except Exception as error:  # no memory, no file handle: the next request may have more luck
+            log.exception("model %s did not load", entry.name)
+            raise not_loaded(Problem(entry.name, sentence(entry.folder, error)), self.names) from error
         entry.aside = None
         return subject
 
@@ -180,6 +185,13 @@ def broken(problem: Problem, others: list[str]) -> AppError:
     message = f"The model {problem.name!r} is set aside. {problem.reason}"
     hint = "Use another model, or repair its files."
     return AppError("broken_model", message, hint, status=500, where="model", got=problem.reason, known=others)
+
+
+def not_loaded(problem: Problem, others: list[str]) -> AppError:
+    """A model that did not load this time. The next request tries again."""
+    message = f"The model {problem.name!r} did not load. {problem.reason}"
+    hint = "Try again, or use another model."
+    return AppError("not_loaded", message, hint, status=500, where="model", got=problem.reason, known=others)
 
 
 def of(subjects: Iterable[Subject], default: str) -> Library:

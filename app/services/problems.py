@@ -22,7 +22,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Aside:
-    """Why a model did not load. While its folder has the same `stamp`, it is not tried again; None: it is."""
+    """What is wrong with a model's files. It is opened again once its folder has another `stamp`; None: at any time."""
 
     reason: str
     stamp: tuple[object, ...] | None

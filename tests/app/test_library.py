@@ -138,3 +138,24 @@ def test_a_model_with_bad_files_is_not_opened_again_until_they_change(tmp_path: 
             use(models, "a")
     assert source.opened == ["a"]
     assert models.default == "b", "requests without a name get a model that works"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [MemoryError(), torch.OutOfMemoryError("no memory"), PermissionError(13, "Permission denied"), OSError(24, "?")],
+)
+def test_a_model_that_did_not_load_this_time_is_not_set_aside(
+    tmp_path: Path, source: Gate, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(folder: Path, device: torch.device) -> Subject:
+        raise error
+
+    models = library(tmp_path, source, "ab", N_BYTES)
+    with monkeypatch.context() as patch:
+        patch.setattr(source, "open", fail)
+        with pytest.raises(AppError) as refusal:
+            use(models, "a")
+    assert (refusal.value.code, refusal.value.known) == ("not_loaded", ["a", "b"])
+    assert (models.default, models.problems) == ("a", [])
+    use(models, "a")
+    assert models.loaded == ["a"]
