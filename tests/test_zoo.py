@@ -14,11 +14,11 @@ from app.services.tokens import as_read
 from model import checkpoint
 from model.checkpoint import ZOO, Checkpoint
 from model.describe import Attention
-from model.subjects import ZooSubject, find_folders
+from model.subjects import ZooSubject, every_folder
 from model.trace import Trace, trace
 
 EXAMPLES = json.loads((Path(__file__).parents[1] / "static" / "examples.json").read_text(encoding="utf-8"))["examples"]
-MODELS = list(find_folders(ZOO))
+MODELS = [folder.name for folder, _ in every_folder(ZOO)]
 SAID = {
     "name", "data", "command", "seed", "hardware", "minutes", "steps", "tokens_seen", "recipe", "n_parameters",
     "evaluation", "curve", "samples", "units",

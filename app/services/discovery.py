@@ -9,10 +9,10 @@ import torch
 
 from app.errors import unknown_name
 from app.services.library import Entry, Library
-from app.services.problems import Problem, set_aside
+from app.services.problems import Problem, log_aside, problem_of
 from app.settings import Settings
 from model.checkpoint import ZOO, pick_device
-from model.subjects import Source, Subject, every_folder, find_folders, source_of
+from model.subjects import Source, Subject, every_folder, source_of
 
 PREFERRED = "stories-gpt"
 
@@ -25,24 +25,32 @@ def discover(settings: Settings) -> Library:
     """
     device = pick_device(settings.device)
     torch.set_num_threads(settings.threads_per_job)
-    found: dict[str, Entry] = {}
-    bad: list[Problem] = []
-    for folder, source in every_folder(*settings.models_dir, ZOO):
-        if folder.name not in found:
-            match look(folder, source):
-                case Entry() as entry:
-                    found[entry.name] = entry
-                case problem:
-                    bad.append(problem)
+    found, bad = survey(settings)
+    for folder, problem in bad.items():
+        log_aside(folder, problem)
+    problems = list(bad.values())
     if not found:
-        raise no_model(settings, bad)
-    default = pick_default(settings.default_model, sorted(found), [one.name for one in bad])
-    return Library([found[name] for name in sorted(found)], default, device, settings.model_cache, bad)
+        raise no_model(settings, problems)
+    default = pick_default(settings.default_model, sorted(found), [one.name for one in problems])
+    return Library([found[name] for name in sorted(found)], default, device, settings.model_cache, problems)
 
 
-def folders(settings: Settings) -> dict[str, tuple[Path, Source]]:
-    """The model folders by name: the configured folders, then the zoo."""
-    return find_folders(*settings.models_dir, ZOO)
+def survey(settings: Settings, only: str | None = None) -> tuple[dict[str, Entry], dict[Path, Problem]]:
+    """The models by name, and what is wrong with the folders that cannot be used. `only`: those of one name.
+
+    The configured folders come before the zoo. Of two models with one name, the first that can be used is taken.
+    """
+    found: dict[str, Entry] = {}
+    bad: dict[Path, Problem] = {}
+    for folder, source in every_folder(*settings.models_dir, ZOO):
+        if folder.name in found or only not in (None, folder.name):
+            continue
+        match look(folder, source):
+            case Entry() as entry:
+                found[entry.name] = entry
+            case problem:
+                bad[folder] = problem
+    return found, bad
 
 
 def look(folder: Path, source: Source) -> Entry | Problem:
@@ -51,7 +59,7 @@ def look(folder: Path, source: Source) -> Entry | Problem:
         folder.name.encode()
         return Entry(source.about(folder), folder, source)
     except Exception as error:
-        return set_aside(folder, error)
+        return problem_of(folder, error)
 
 
 def open_subject(name: str | None, settings: Settings) -> Subject:
@@ -65,18 +73,23 @@ def open_subject(name: str | None, settings: Settings) -> Subject:
 def locate(name: str | None, settings: Settings) -> Path:
     """The folder of one model: by name, by its own path, or the default's (None).
 
-    Raises `unknown_model`, listing the known names, and `ValueError` if there are no models.
+    Raises `unknown_model`, listing the known names, and `ValueError` for a model that cannot be used, or without any.
     """
     if name is not None and source_of(Path(name)) is not None:
         return Path(name)
-    there = folders(settings)
-    if not there:
-        raise no_model(settings)
-    if name is None:
-        name = pick_default(settings.default_model, list(there))
-    if name not in there:
-        raise unknown_name("unknown_model", "model", name, list(there))
-    return there[name][0]
+    found, bad = survey(settings, only=name)
+    problems = list(bad.values())
+    if name is None and found:
+        name = pick_default(settings.default_model, sorted(found), [one.name for one in problems])
+    if name in found:
+        return found[name].folder
+    for problem in problems:
+        if problem.name == name:
+            raise ValueError(f"the model {name!r} cannot be used: {problem.reason}")
+    known, bad = survey(settings)
+    if name is None or not known:
+        raise no_model(settings, list(bad.values()))
+    raise unknown_name("unknown_model", "model", name, sorted(known))
 
 
 def no_model(settings: Settings, bad: Sequence[Problem] = ()) -> ValueError:

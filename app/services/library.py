@@ -14,7 +14,7 @@ import torch
 
 from app.errors import AppError, unknown_name
 from app.services.languages import languages_of
-from app.services.problems import Aside, Problem, sentence, set_aside, stamp_of
+from app.services.problems import Aside, Problem, log_aside, problem_of, stamp_of
 from model.subjects import About, Source, Subject
 
 log = logging.getLogger("chumoku")
@@ -161,12 +161,13 @@ class Library:
         try:
             subject = entry.source.open(entry.folder, self.device)
         except ValueError as error:
-            problem = set_aside(entry.folder, error)
+            problem = problem_of(entry.folder, error)
+            log_aside(entry.folder, problem)
             entry.aside = Aside(problem.reason, stamp)
             raise broken(problem, self.names) from error
         except Exception as error:  # no memory, no file handle: the next request may have more luck
             log.exception("model %s did not load", entry.name)
-            raise not_loaded(Problem(entry.name, sentence(entry.folder, error)), self.names) from error
+            raise not_loaded(problem_of(entry.folder, error), self.names) from error
         entry.aside = None
         return subject
 

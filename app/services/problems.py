@@ -28,11 +28,13 @@ class Aside:
     stamp: tuple[object, ...] | None
 
 
-def set_aside(folder: Path, error: Exception) -> Problem:
-    """The problem that an error of a model's folder is, after a line in the log."""
-    problem = Problem(written(folder.name), sentence(folder, error))
+def problem_of(folder: Path, error: Exception) -> Problem:
+    """The problem that an error of a model's folder is."""
+    return Problem(written(folder.name), sentence(folder, error))
+
+
+def log_aside(folder: Path, problem: Problem) -> None:
     log.error("model %s set aside: %s", written(str(folder)), problem.reason)
-    return problem
 
 
 def sentence(folder: Path, error: Exception) -> str:

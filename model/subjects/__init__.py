@@ -13,7 +13,7 @@ from model.subjects.zoo import ZooFolders, ZooSubject
 
 __all__ = [
     "SOURCES", "About", "Session", "Source", "Special", "Subject", "Tokenizer", "Weight", "ZooSubject", "every_folder",
-    "find_folders", "source_of",
+    "source_of",
 ]  # fmt: skip
 
 SOURCES: list[Source] = [ZooFolders()]
@@ -34,14 +34,6 @@ def source_of(folder: Path) -> Source | None:
         return None
     except OSError as error:
         return Unreadable(error)
-
-
-def find_folders(*folders: Path) -> dict[str, tuple[Path, Source]]:
-    """The models in `folders` by name, sorted. If two have the same name, the first folder wins."""
-    found: dict[str, tuple[Path, Source]] = {}
-    for folder, source in every_folder(*folders):
-        found.setdefault(folder.name, (folder, source))
-    return dict(sorted(found.items()))
 
 
 def every_folder(*folders: Path) -> Iterator[tuple[Path, Source]]:

@@ -8,7 +8,6 @@ from app.services import tokens
 from app.settings import Settings
 from model.checkpoint import ZOO, Checkpoint
 from model.special_tokens import Special
-from model.subjects import find_folders
 from model.tokenizer import load
 from tests.app.conftest import Open
 from tests.app.helpers import error_of, refused
@@ -88,10 +87,6 @@ async def test_unknown_model(client: AsyncClient) -> None:
     error = await refused(client, "/api/tokenize", 404, "unknown_model", text="a", model="storys-gpt")
     assert "stories-gpt" in error["known"]
     assert "stories-gpt" in error["hint"]
-
-
-def test_the_zoo_is_found() -> None:
-    assert "stories-gpt" in find_folders(ZOO)
 
 
 class Shared(Letters):

@@ -14,10 +14,10 @@ def loaded(family: str) -> "Checkpoint":
     """The model that the page's server has for a family, on the CPU. Tests do not change it."""
     from app.settings import Settings
     from model import checkpoint
-    from model.subjects import find_folders
+    from model.subjects import every_folder
 
-    folders = find_folders(*Settings().models_dir, checkpoint.ZOO)
-    return next(one for f, _ in folders.values() if (one := checkpoint.load(f, "cpu")).config.family == family)
+    folders = every_folder(*Settings().models_dir, checkpoint.ZOO)
+    return next(one for f, _ in folders if (one := checkpoint.load(f, "cpu")).config.family == family)
 
 
 def serious(page: "Page", part: str | None = None, rules: list[str] | None = None) -> list[str]:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from app.settings import Settings
 from model import checkpoint
-from model.subjects import find_folders
+from model.subjects import every_folder
 from model.trace import trace
 from tests.browser.helpers import serious
 
@@ -76,9 +76,8 @@ class Case:
 
 @pytest.fixture(scope="module")
 def cases() -> dict[str, Case]:
-    folders = find_folders(*Settings().models_dir, checkpoint.ZOO)
     made = {}
-    for folder, _ in folders.values():
+    for folder, _ in every_folder(*Settings().models_dir, checkpoint.ZOO):
         model = checkpoint.load(folder, "cpu")
         family = model.config.family
         if family in made:

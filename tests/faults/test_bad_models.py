@@ -65,15 +65,12 @@ def check_sentence(reason: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("what", AT_START)
-def test_damage_that_the_files_show_is_found_without_loading(
-    what: str, copy: Callable[[str, Damage], Path], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_damage_that_the_files_show_is_found_without_loading(what: str, copy: Callable[[str, Damage], Path]) -> None:
     folder = copy("bad", AT_START[what])
     problem = looked(folder)
     assert isinstance(problem, Problem)
     assert problem.name == "bad"
     check_sentence(problem.reason, folder)
-    assert caplog.messages == [f"model {folder} set aside: {problem.reason}"]
 
 
 @pytest.mark.parametrize("what", AT_LOAD)
@@ -127,11 +124,21 @@ def test_a_server_beside_every_damage_starts_lists_and_traces(victim: Victim) ->
 
 
 def test_a_good_model_answers_for_a_bad_one_of_the_same_name(
-    copy: Callable[[str, Damage], Path], whole: Path, lone: Settings, tmp_path: Path
+    copy: Callable[[str, Damage], Path], whole: Path, lone: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
-    copy("whole", AT_START["config.json cut"])
-    found = discovery.discover(lone.model_copy(update={"models_dir": (*lone.models_dir, whole.parent)}))
+    """For the server and on the command line."""
+    bad = copy("whole", AT_START["config.json cut"])
+    settings = lone.model_copy(update={"models_dir": (*lone.models_dir, whole.parent)})
+    found = discovery.discover(settings)
     assert (found.names, [one.name for one in found.problems]) == (["whole"], ["whole"])
+    assert discovery.locate("whole", settings) == discovery.locate(None, settings) == whole
+    assert caplog.messages == [f"model {bad} set aside: {found.problems[0].reason}"]
+
+
+def test_the_command_line_says_why_a_model_cannot_be_used(copy: Callable[[str, Damage], Path], lone: Settings) -> None:
+    copy("bad", AT_START["weights.safetensors missing"])
+    with pytest.raises(ValueError, match=r"'bad' cannot be used: weights.safetensors: No such file"):
+        discovery.locate("bad", lone)
 
 
 def test_a_default_that_is_set_aside_is_replaced(copy: Callable[[str, Damage], Path], lone: Settings) -> None:

@@ -10,11 +10,11 @@ import torch
 from model import checkpoint
 from model.checkpoint import ZOO, Checkpoint
 from model.config import ModelConfig
-from model.subjects import find_folders
+from model.subjects import every_folder
 from tests.model.helpers import FAMILIES, tiny_checkpoint
 
 load = cache(checkpoint.load)
-TRAINED = [folder for folder, _ in find_folders(ZOO).values()]
+TRAINED = [folder for folder, _ in every_folder(ZOO)]
 
 
 def family_of(folder: Path) -> str:

@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from model import checkpoint
 from model.checkpoint import Checkpoint, load, pick_device, save
 from model.config import ModelConfig
-from model.subjects import find_folders
+from model.subjects import every_folder
 from model.training.bpe import save_ranks
 from tests.model.helpers import (
     BYTES,
@@ -184,20 +184,19 @@ def test_a_broken_file_is_named(folder: Path, name: str) -> None:
         load(folder)
 
 
-def test_of_two_models_with_one_name_the_first_folder_wins(folder: Path, tmp_path: Path) -> None:
+def test_folders_are_searched_in_their_order(folder: Path, tmp_path: Path) -> None:
     for name in ("b/tiny", "b/another", "b/no-model"):
         (tmp_path / name).mkdir(parents=True)
     for name in ("tiny", "another"):
         (tmp_path / "b" / name / "config.json").write_text("{}")
-    found = find_folders(tmp_path, tmp_path / "b", tmp_path / "nowhere")
-    places = [(name, path) for name, (path, _) in found.items()]
-    assert places == [("another", tmp_path / "b" / "another"), ("tiny", folder)]
+    found = [path for path, _ in every_folder(tmp_path, tmp_path / "b", tmp_path / "nowhere")]
+    assert found == [folder, tmp_path / "b" / "another", tmp_path / "b" / "tiny"]
 
 
 def test_the_zoo_ships_stories_gpt_within_24_mb_a_file() -> None:
-    models = find_folders(checkpoint.ZOO)
-    assert "stories-gpt" in models
-    for model, _ in models.values():
+    models = [folder for folder, _ in every_folder(checkpoint.ZOO)]
+    assert "stories-gpt" in [model.name for model in models]
+    for model in models:
         assert all(path.stat().st_size <= 24_000_000 for path in model.iterdir())
 
 
