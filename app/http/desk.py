@@ -50,10 +50,14 @@ class Desk:
         return await self._run(job, "application/json")
 
     async def explain_model(
-        self, request: Model, service: Callable[[Subject, Model], Json], can: str | None = None
+        self, request: Model, service: Callable[[Subject, Model, Reserve], Json], can: str | None = None
     ) -> Response:
-        """Answer with the result of `service` for the model. Checks that it `can`."""
-        return await self._about(request, lambda subject: to_json(service(subject, request)), can, "application/json")
+        """Answer with the result of `service` for the model, whose size the service reserves. Checks that it `can`."""
+
+        def json(subject: Subject) -> bytes:
+            return to_json(service(subject, request, self.claim.take))
+
+        return await self._about(request, json, can, "application/json")
 
     async def tensors(
         self, request: Model, service: Callable[[Subject, Model, Reserve], bytes], can: str | None = None

@@ -6,12 +6,15 @@ from collections import Counter
 from math import prod
 
 from app.api.explain.schema import RouteRequest
+from app.api.generation.schema import GenerateRequest
 from app.api.run import Run
 from app.api.traces.schema import TraceRequest
+from app.api.translation.schema import TranslateRequest
 from app.services.plan import RunPlan
 from app.services.room import Size
 from app.services.tokens import TOKEN_BYTES
 from model.describe import Attention, Description, FfnSublayer, Stack, TapPlace
+from model.translate import LONGER
 
 ITEM = {"float32": 4, "float16": 2, "uint8": 1}
 BASE64 = 4 / 3
@@ -21,6 +24,10 @@ FIXED = 16_384
 """The rest of an answer: names, shapes, the run."""
 CANDIDATE, NUMBER, LISTED = 320, 24, 32
 """Bytes of JSON that a candidate, a number, and an id with its number take at most."""
+EFFECT = 200
+"""Bytes of an effect's event."""
+WAITING = 65_536
+"""Bytes of a stream that uvicorn lets wait before the next event is made."""
 
 
 def of_trace(plan: RunPlan, request: TraceRequest, names: list[str]) -> Size:
@@ -82,6 +89,28 @@ def of_explanation(plan: RunPlan, request: Run) -> Size:
     listed = places * k * LISTED + min(description.vocab_size, places * k) * TOKEN_BYTES
     total = NUMBER * (numbers + units) + int(4 * BASE64 * shares) + listed + FIXED
     return Size(total, "Use a shorter sentence, or list fewer candidates (`k`).")
+
+
+def of_generation(plan: RunPlan, request: GenerateRequest) -> Size:
+    """The largest event of the stream, and what waits before it."""
+    description, lengths = plan.subject.description, plan.lengths
+    written = {side: description.max_seq_len if side == description.writes else n for side, n in lengths.items()}
+    looking = [one for one in description.attentions if one.stack == description.logits.stack]
+    rows = sum(one.n_layer * one.n_head * written[one.keys] for one in looking) if request.rows else 0
+    largest = max(TOKEN_BYTES * sum(lengths.values()), int(BASE64 * rows)) + request.n * CANDIDATE
+    return Size(largest + FIXED + WAITING, "List fewer candidates (`n`), or leave out `rows`.")
+
+
+def of_effects(n_edges: int) -> Size:
+    """All events at once: they are small."""
+    return Size(n_edges * EFFECT + FIXED + WAITING, "Ask for fewer `edges`.", "edges")
+
+
+def of_translation(plan: RunPlan, request: TranslateRequest) -> Size:
+    """The source, and a target of the greatest length for each beam."""
+    longest = min(plan.lengths["source"] + LONGER, plan.subject.description.max_seq_len)
+    n_tokens = plan.lengths["source"] + request.beams * longest
+    return Size(n_tokens * TOKEN_BYTES + FIXED, "Use a shorter sentence, or fewer `beams`.", "beams")
 
 
 def widths(stack: Stack) -> list[int]:

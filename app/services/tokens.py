@@ -15,6 +15,9 @@ from model.trace import with_first
 
 TOKEN_BYTES = 400
 """Bytes of JSON that one token takes at most."""
+TOKEN, BYTE, FIXED = 160, 20, 4_096
+"""The same without its bytes; a byte, at most 6 in each of three texts (\\u0000) and 2 in hexadecimal; the rest of an
+answer of `/api/tokenize`."""
 INVALID_BYTE = re.compile("[\udc80-\udcff]")
 
 
@@ -157,11 +160,16 @@ def tokens_json(tokenizer: Tokenizer, ids: Sequence[int]) -> list[dict[str, Any]
     return [token_json(token) for token in tokenizer.tokens(list(ids))]
 
 
+def size_of(text: str, n_tokens: int) -> Size:
+    """Each byte of the text is part of one token (in hexadecimal and as text), and the text itself is there twice."""
+    return Size(TOKEN * n_tokens + BYTE * len(text.encode()) + FIXED, "Send a shorter text.", "text")
+
+
 def tokenize(subject: Subject, text: str, max_chars: int, reserve: Reserve = unlimited) -> dict[str, Any]:
     """The answer of `/api/tokenize`. An empty text has no tokens; a text beyond the window is counted, not refused."""
     ids = encode(subject.tokenizer, text, max_chars)
     ids = as_read(subject, ids) if ids else ids
-    reserve(Size(TOKEN_BYTES * len(ids), "Send a shorter text.", "text"))
+    reserve(size_of(text, len(ids)))
     return {
         "model": subject.name,
         "text": text,

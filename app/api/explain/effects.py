@@ -10,8 +10,9 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.api.answer import BUSY, REFUSALS, as_json
 from app.api.explain.schema import EffectsRequest
-from app.http.deps import LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
+from app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
 from app.http.stream import server_sent
+from app.services import sizes
 from app.services.events import Event
 from app.services.explain.effects import EffectsSession
 from app.services.work import Work
@@ -20,7 +21,13 @@ router = APIRouter(prefix="/api/explain", tags=["explain"])
 
 
 async def opened(
-    request: EffectsRequest, library: LibraryDep, settings: SettingsDep, work: WorkDep, seen: SeenDep, wanted: WantedDep
+    request: EffectsRequest,
+    library: LibraryDep,
+    settings: SettingsDep,
+    work: WorkDep,
+    seen: SeenDep,
+    wanted: WantedDep,
+    claim: ClaimDep,
 ) -> AsyncIterator[EffectsSession]:
     """The requested effects, which hold a place among the streams until the last.
 
@@ -31,6 +38,7 @@ async def opened(
     with work.stream(), library.lease(entry) as lease:
 
         def job() -> EffectsSession:
+            claim.take(sizes.of_effects(request.n if request.edges is None else len(request.edges)))
             return EffectsSession(lease.subject, request, settings.max_text_chars)
 
         session = (await work.run(job, kind="explain", wanted=wanted)).value

@@ -10,8 +10,9 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.api.answer import BUSY, REFUSALS, as_json
 from app.api.generation.schema import GenerateRequest
-from app.http.deps import LibraryDep, PrefixesDep, SeenDep, SettingsDep, WantedDep, WorkDep
+from app.http.deps import ClaimDep, LibraryDep, PrefixesDep, SeenDep, SettingsDep, WantedDep, WorkDep
 from app.http.stream import server_sent
+from app.services import sizes
 from app.services.events import Event
 from app.services.generation import Session
 from app.services.work import Work
@@ -27,6 +28,7 @@ async def opened(
     prefixes: PrefixesDep,
     seen: SeenDep,
     wanted: WantedDep,
+    claim: ClaimDep,
 ) -> AsyncIterator[Session]:
     """The requested generation, which holds its place until the stream ends.
 
@@ -37,7 +39,9 @@ async def opened(
     with work.stream(), library.lease(entry) as lease:
 
         def job() -> Session:
-            return Session(lease.subject, request, settings.max_text_chars, settings.max_new_tokens, prefixes)
+            session = Session(lease.subject, request, settings.max_text_chars, settings.max_new_tokens, prefixes)
+            claim.take(sizes.of_generation(session.plan, request))
+            return session
 
         session = (await work.run(job, kind="open", wanted=wanted)).value
         seen.n_tokens = len(session.prompt)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 
 from app.api.answer import BUSY, REFUSALS
 from app.api.translation.answer import TranslateResponse
 from app.api.translation.schema import TranslateRequest
-from app.http.deps import LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
+from app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
+from app.http.paced import Paced
+from app.services import sizes
+from app.services.explain.shared import to_json
 from app.services.translation import Translation
 
 router = APIRouter(prefix="/api", tags=["translation"])
@@ -23,7 +24,8 @@ async def translate(
     work: WorkDep,
     seen: SeenDep,
     wanted: WantedDep,
-) -> dict[str, Any]:
+    claim: ClaimDep,
+) -> Response:
     """Translate a sentence with an encoder-decoder by beam search; `hypotheses` are its results, best first.
 
     Without `model`, uses the first encoder-decoder. The search takes turns with other work, and closing the connection
@@ -34,12 +36,15 @@ async def translate(
     with work.stream(), library.lease(entry) as lease:
 
         def job() -> Translation:
-            return Translation(lease.subject, request, settings.max_text_chars)
+            translation = Translation(lease.subject, request, settings.max_text_chars)
+            claim.take(sizes.of_translation(translation.plan, request))
+            return translation
 
         translation = (await work.run(job, kind="search", wanted=wanted)).value
         seen.n_tokens = len(translation.source)
         while (await work.run(translation.step, kind="search", wanted=wanted, patient=True)).value:
             pass
-    answer = translation.answer(library.languages)
-    seen.n_new = len(answer["hypotheses"][0]["tokens"])
-    return answer
+    seen.n_new = len(translation.search.best[0].ids)
+    body = to_json(translation.answer(library.languages))
+    claim.settle(len(body))
+    return Paced(body, media_type="application/json")

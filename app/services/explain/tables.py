@@ -8,6 +8,8 @@ from app.services import wire
 from app.services.capabilities import explained
 from app.services.explain.shared import Json, looks, plain, refusing, stack_of
 from app.services.room import Reserve, Size
+from app.services.sizes import NUMBER
+from app.services.tokens import TOKEN_BYTES
 from model.checkpoint import Checkpoint
 from model.config import PositionKind
 from model.explain.neighbours import neighbours as neighbours_of
@@ -15,12 +17,15 @@ from model.explain.parameters import count_parameters
 from model.explain.positions import MAX_TIMES, position_table
 from model.subjects import Subject
 
+COUNT = 300
+"""Bytes of JSON that the count of one parameter takes at most."""
 MAX_LENGTH = 4096
 """The similarity matrix of this many positions takes 64 MB."""
 
 
-def neighbours(subject: Subject, request: NeighboursRequest) -> Json:
+def neighbours(subject: Subject, request: NeighboursRequest, reserve: Reserve) -> Json:
     checkpoint = explained(subject)
+    reserve(Size((request.k + 1) * (3 * NUMBER + TOKEN_BYTES) + 1024, "Ask for fewer (`k`).", "k"))
     last = checkpoint.config.vocab_size - 1
     hint = f"Ids run from 0 to {last}."
     with refusing("bad_token", hint, where="token_id", got=request.token_id, limit=last):
@@ -28,8 +33,9 @@ def neighbours(subject: Subject, request: NeighboursRequest) -> Json:
     return plain(found) | {"tokens": looks(checkpoint, [found.id, *found.ids.tolist()])}
 
 
-def parameters(subject: Subject, request: ParametersRequest) -> Json:
+def parameters(subject: Subject, request: ParametersRequest, reserve: Reserve) -> Json:
     checkpoint = explained(subject)
+    reserve(Size(COUNT * len(subject.about.weights) + 1024, "This model has too many parts."))
     found = count_parameters(checkpoint.model)
     stacks = {stack.id: stack.prefix.removesuffix(".") for stack in checkpoint.description.stacks}
     counts = [vars(count) | {"stack": stacks.get(count.stack or "", "")} for count in found.counts]
