@@ -11,6 +11,7 @@ from model.config import ModelConfig
 from model.feedforward import FeedForward
 from model.mechanisms import MECHANISMS, MixerCache
 from model.positions import positions_from
+from model.stopping import check
 from model.taps import Tap
 
 Sublayer = Callable[[Tensor], Tensor]
@@ -85,6 +86,7 @@ class Block(nn.Module):
     ) -> Tensor:
         """x [batch position d_model], mask of reasons [batch 1|head query key], positions int64 [1|batch position],
         is_pad bool [batch position] → [batch position d_model]"""
+        check()
         x = self.resid_mid(self.attend(self.resid_pre(x), mask, positions, is_pad, cache))
         return self.resid_post(self.ffn_residual(x, self.ffn))  # type: ignore[no-any-return]
 
@@ -140,6 +142,7 @@ class CrossBlock(Block):
         cross: MixerCache | None = None,
     ) -> Tensor:
         """x [batch position d_model] → the same shape; `cross` is the cache for the memory."""
+        check()
         x = self.resid_mid(self.attend(self.resid_pre(x), mask, positions, is_pad, cache))
         keys = positions_from(memory.x) if memory.positions is None else memory.positions
         x = self.cross_attn_residual(

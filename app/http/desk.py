@@ -16,6 +16,7 @@ from app.services import sizes
 from app.services.capabilities import check_can
 from app.services.explain.shared import Json, to_json
 from app.services.library import Entry
+from app.services.metrics import Kind
 from app.services.plan import RunPlan, plan_run
 from app.services.room import Claim, Reserve
 from app.services.work import Done
@@ -32,7 +33,11 @@ class Desk:
         self.state, self.claim, self.seen, self.wanted = state, claim, seen, wanted
 
     async def explain_run(
-        self, request: Asked, service: Callable[[RunPlan, Asked], Json], can: str | None = None
+        self,
+        request: Asked,
+        service: Callable[[RunPlan, Asked], Json],
+        can: str | None = None,
+        kind: Kind = "explain",
     ) -> Response:
         """Plan the request's run and answer with the result of `service`. Checks that the model `can`."""
         entry = self._find(request.model)
@@ -47,7 +52,7 @@ class Desk:
                 self.claim.take(sizes.of_explanation(plan, request))
                 return to_json(service(plan, request))
 
-        return await self._run(job, "application/json")
+        return await self._run(job, "application/json", kind)
 
     async def explain_model(
         self, request: Model, service: Callable[[Subject, Model, Reserve], Json], can: str | None = None
@@ -87,15 +92,15 @@ class Desk:
         self.seen.model = entry.name
         return entry
 
-    async def _run(self, job: Callable[[], bytes], media_type: str) -> Response:
-        done = await self.state.work.run(job, kind="explain", wanted=self.wanted)
+    async def _run(self, job: Callable[[], bytes], media_type: str, kind: Kind = "explain") -> Response:
+        done = await self.state.work.run(job, kind=kind, wanted=self.wanted)
         self.claim.settle(len(done.value))
         return Paced(done.value, media_type=media_type, headers={"Server-Timing": timing(done)})
 
 
 def timing(done: Done[bytes]) -> str:
-    """`Server-Timing`, in milliseconds: waiting for a thread, the work."""
-    return f"queue;dur={1000 * done.waited:.2f}, model;dur={1000 * done.ran:.2f}"
+    """`Server-Timing`, in milliseconds: waiting for a thread (behind so many others), the work."""
+    return f'queue;dur={1000 * done.waited:.2f};desc="{done.ahead} ahead", model;dur={1000 * done.ran:.2f}'
 
 
 def get_desk(state: Annotated[State, Depends(get_state)], claim: ClaimDep, seen: SeenDep, wanted: WantedDep) -> Desk:

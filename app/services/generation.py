@@ -40,6 +40,7 @@ class Session:
         self.generator = Generator(subject.start(self.plan.run, names), settings, subject.tokenizer.never_sampled)
         self.prefixes = prefixes or Prefixes(0)
         self.key = self.prefixes.key(self.plan, request, names)
+        self.known = False
 
     @property
     def prompt(self) -> list[int]:
@@ -60,9 +61,15 @@ class Session:
             return "max_new_tokens"
         return "window_full" if self.generator.full else None
 
+    def begin(self) -> list[Event]:
+        """`start`; and the first step, if the prompt was known: then it costs less than another turn."""
+        start = self.start()
+        return [start, self.step()] if self.known and self.ended is None else [start]
+
     def start(self) -> Event:
-        """Read the prompt: its tokens, and the prediction after them."""
+        """Read the prompt, unless it is known: its tokens, and the prediction after them."""
         self.prefixes.resume(self.key, self.generator.session)
+        self.known = len(self.generator.ids) == len(self.prompt)
         step = self.generator.prefill()
         self.prefixes.keep(self.key, self.generator.session)
         tokenizer, writes_target = self.subject.tokenizer, self.plan.target is not None

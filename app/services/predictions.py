@@ -11,6 +11,7 @@ from app.api.traces.schema import Predict
 from app.errors import check_index
 from app.services import tokens
 from model.sampling import Distribution, Settings, distribution, likeliest
+from model.stopping import check
 from model.subjects import Subject, Tokenizer
 
 
@@ -19,11 +20,12 @@ def predict(subject: Subject, logits: Tensor, request: Predict) -> list[dict[str
     own (`predicts: "same"`)."""
     settings = Settings(request.temperature, request.top_k, request.top_p)
     banned, ahead = subject.tokenizer.never_sampled, int(subject.description.predicts == "next")
-    return [
-        {"position": t, "next_index": t + ahead}
-        | prediction_json(subject.tokenizer, distribution(logits[t], settings, banned), request.n, request)
-        for t in request.positions
-    ]
+    found = []
+    for t in request.positions:
+        check()
+        row = prediction_json(subject.tokenizer, distribution(logits[t], settings, banned), request.n, request)
+        found.append({"position": t, "next_index": t + ahead} | row)
+    return found
 
 
 def classes(subject: Subject, logits: Tensor) -> list[dict[str, Any]]:
@@ -49,9 +51,8 @@ def check_positions(request: Predict | None, seq_len: int) -> None:
 def prediction_json(tokenizer: Tokenizer, dist: Distribution, n: int, settings: Sampling) -> dict[str, Any]:
     """The `n` most likely tokens, before the sampling settings, in order; ties by the lower id."""
     n = min(n, int((dist.before > 0).sum()))  # what is never sampled is no candidate
-    ids: list[int] = likeliest(dist.before, n).tolist()
     return {
-        "candidates": [candidate_json(tokenizer, dist, i) for i in ids],
+        "candidates": candidates_json(tokenizer, dist, likeliest(dist.before, n)),
         "n_kept": dist.n_kept,
         "mass_cut": dist.mass_cut,
         "entropy_bits": dist.entropy_bits,
@@ -59,11 +60,11 @@ def prediction_json(tokenizer: Tokenizer, dist: Distribution, n: int, settings: 
     }
 
 
-def candidate_json(tokenizer: Tokenizer, dist: Distribution, token_id: int) -> dict[str, Any]:
-    """One candidate: `before` is the model's own probability, `after` what is sampled from (0: cut)."""
-    return {
-        **tokens.look(tokenizer, token_id),
-        "before": float(dist.before[token_id]),
-        "after": float(dist.after[token_id]),
-        "kept": bool(dist.kept[token_id]),
-    }
+def candidates_json(tokenizer: Tokenizer, dist: Distribution, ids: Tensor) -> list[dict[str, Any]]:
+    """`before` is the model's own probability, `after` what is sampled from (0: cut)."""
+    columns = (column[ids].tolist() for column in (dist.before, dist.after, dist.kept))
+    looks = tokens.looks(tokenizer, ids.tolist())
+    return [
+        {**look, "before": before, "after": after, "kept": kept}
+        for look, before, after, kept in zip(looks, *columns, strict=True)
+    ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from app.api.run import Run
 from app.errors import AppError
@@ -141,6 +142,19 @@ def token_json(token: Token) -> dict[str, Any]:
         "partial": token.partial,
         "special": token.special,
     }
+
+
+_looks: WeakKeyDictionary[Tokenizer, dict[int, dict[str, Any]]] = WeakKeyDictionary()
+"""Made when first asked for, at most one for each id: a page asks for the same few thousand again and again."""
+
+
+def looks(tokenizer: Tokenizer, ids: Iterable[int]) -> Iterator[dict[str, Any]]:
+    """Tokens outside a sentence."""
+    known = _looks.setdefault(tokenizer, {})
+    for token_id in ids:
+        if token_id not in known:
+            known[token_id] = look(tokenizer, token_id)
+        yield known[token_id]
 
 
 def look(tokenizer: Tokenizer, token_id: int) -> dict[str, Any]:

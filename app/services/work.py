@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import ceil
 from time import perf_counter
 from typing import Generic, TypeVar
 
@@ -15,9 +17,17 @@ from anyio import CapacityLimiter, to_thread
 from app.errors import AppError
 from app.services.metrics import Kind, Metrics
 from app.services.room import Claim, Crowded, Room
+from app.services.threads import Threads, Wanted
+from app.services.turns import Lane, Turns
+from model.stopping import Stopped
 
 T = TypeVar("T")
-Wanted = Callable[[], Awaitable[bool]]
+LANES: dict[Kind, Lane] = {
+    "trace": "asked", "explain": "asked", "prompt": "asked", "step": "steps", "search": "steps",
+    "predictions": "dear", "gradients": "dear", "effects": "dear",
+}  # fmt: skip
+LONGEST_WAIT = 10
+"""The most seconds after which a refused request is asked to try again."""
 SECONDS_FOR_ROOM = 30.0
 """How long a job waits for room for its answer. A client that reads nothing is cut after as long, by default."""
 ASIDE = 2
@@ -26,19 +36,22 @@ ASIDE = 2
 
 @dataclass(frozen=True)
 class Done(Generic[T]):
-    """The result of a job, the seconds it waited (for room and for its turn), and those it ran."""
+    """The result of a job, the seconds it waited (for room and for its turn), and those it ran. `ahead`: how many jobs
+    waited when it came."""
 
     value: T
     waited: float
     ran: float
+    ahead: int = 0
 
 
 class Gone(Exception):
-    """The answer is no longer wanted: the client left while the job waited."""
+    """The answer is no longer wanted: the client left while the job waited or ran."""
 
 
 class Work:
-    """At most `threads` jobs at once, `queue` more waiting, `streams` open generations. Belongs to one event loop."""
+    """At most `threads` jobs at once, `queue` more waiting in each lane, `streams` open generations. Belongs to one
+    event loop."""
 
     def __init__(
         self, threads: int, queue: int, streams: int, metrics: Metrics | None = None, room: Room | None = None
@@ -47,26 +60,34 @@ class Work:
         self.stopping = False
         """Whether the server stops: no job begins any more, and open generations end with an error."""
         self.places = threads + queue
-        self.taken = self.running = 0
+        self.running = 0
         self.streams = streams
         self.streaming = 0
         self.metrics = metrics or Metrics()
-        self._turn = anyio.Semaphore(threads)
-        self._threads = CapacityLimiter(threads)
+        self.seconds = 0.02  # that a job takes: a moving average
+        self._taken: Counter[Lane] = Counter()
+        self._turns = Turns(threads)
+        self._threads = Threads(threads)
         self._aside = CapacityLimiter(ASIDE)
         self._show()
+
+    @property
+    def taken(self) -> int:
+        """Jobs that run or wait."""
+        return self._turns.waiting + self.running
 
     async def run(
         self, job: Callable[[], T], *, kind: Kind = "trace", wanted: Wanted | None = None, patient: bool = False
     ) -> Done[T]:
         """Run `job` in a worker thread when its turn comes.
 
-        `wanted` is called when the turn comes: raises `Gone` if nobody waits for the answer any more. A `patient` job
-        (a step of an open generation) waits however long the queue is; any other is refused (`full`, 503) if the queue
+        `wanted` is called when the turn comes, and now and then while the job runs: raises `Gone` if nobody waits for
+        the answer any more, and stops the job between two layers. A `patient` job (a step of an open generation) waits
+        however long the queue is and takes no place in it; any other is refused (`full`, 503) if the queue of its lane
         is full. A job that finds no room for its answer waits for it without a place in the queue, and starts again.
-        Cancelling drops a waiting job, and waits for a running one.
+        Cancelling drops a waiting job, and stops a running one between two layers.
         """
-        asked = perf_counter()
+        asked, ahead = perf_counter(), self._turns.waiting
         while True:
             try:
                 value, ran = await self._placed(job, kind, wanted, patient)
@@ -74,7 +95,7 @@ class Work:
                 await self._wait_for_room(crowded.claim)
                 patient = True
             else:
-                return Done(value, perf_counter() - asked - ran, ran)
+                return Done(value, perf_counter() - asked - ran, ran, ahead)
 
     async def _wait_for_room(self, claim: Claim) -> None:
         """Raises `full` if as many wait for room as there are places, and for a job that has waited for long."""
@@ -87,25 +108,38 @@ class Work:
     async def _placed(self, job: Callable[[], T], kind: Kind, wanted: Wanted | None, patient: bool) -> tuple[T, float]:
         if self.stopping:
             raise stopping()
-        if not patient and self.taken >= self.places:
-            raise self._full("queue", self.places)
-        self.taken += 1
-        try:
-            value, ran = await self._run(job, wanted)
-        finally:
-            self.taken -= 1
+        lane = LANES[kind]
+        if patient:
+            value, ran = await self._run(job, lane, wanted)
+        else:
+            with self._place(lane):
+                value, ran = await self._run(job, lane, wanted)
         self.metrics.work.labels(kind).observe(ran)
+        self.seconds += 0.05 * (ran - self.seconds)
         return value, ran
 
-    async def _run(self, job: Callable[[], T], wanted: Wanted | None) -> tuple[T, float]:
+    @contextmanager
+    def _place(self, lane: Lane) -> Iterator[None]:
+        """One of the places of a lane. Raises `full` if none is free."""
+        if self._taken[lane] >= self.places:
+            raise self._full("queue", self.places, ahead=self._turns.waiting)
+        self._taken[lane] += 1
+        try:
+            yield
+        finally:
+            self._taken[lane] -= 1
+
+    async def _run(self, job: Callable[[], T], lane: Lane, wanted: Wanted | None) -> tuple[T, float]:
         """The result of the job, and the seconds it ran."""
-        async with self._turn:
+        async with self._turns.turn(lane):
             if wanted is not None and not await wanted():
                 raise Gone
             self.running += 1
             began = perf_counter()
             try:
-                value = await to_thread.run_sync(job, limiter=self._threads)
+                value = await self._threads.run(job, wanted)
+            except Stopped:
+                raise Gone from None
             finally:
                 self.running -= 1
         return value, perf_counter() - began
@@ -129,23 +163,25 @@ class Work:
         finally:
             self.streaming -= 1
 
-    def _full(self, what: str, limit: int) -> AppError:
+    def _full(self, what: str, limit: int, ahead: int | None = None) -> AppError:
         self.metrics.refused.labels(what).inc()
-        return full(limit)
+        seconds = (ahead or 0) * self.seconds / self._turns.threads
+        return full(limit, ahead, max(1, min(LONGEST_WAIT, ceil(seconds))))
 
     def _show(self) -> None:
         """Let the gauges read their values from here."""
         self.metrics.places.set(self.places)
         self.metrics.taken.set_function(lambda: self.taken)
-        self.metrics.waiting.set_function(lambda: self.taken - self.running)
+        self.metrics.waiting.set_function(lambda: self._turns.waiting)
         self.metrics.streams.set_function(lambda: self.streaming)
         self.metrics.answers.set_function(lambda: self.room.taken)
 
 
-def full(limit: int) -> AppError:
-    """Too many at once: 503, to be retried in a second."""
+def full(limit: int, ahead: int | None = None, seconds: int = 1) -> AppError:
+    """Too many at once: 503, to be retried in some seconds. `got` is how many are ahead in the queue."""
     message = f"The server is busy: it is working on {limit} requests, which is the limit."
-    return AppError("full", message, "Try again in a second.", status=503, limit=limit, retry_after=1)
+    hint = "Try again in a second." if seconds == 1 else f"Try again in {seconds} seconds."
+    return AppError("full", message, hint, status=503, got=ahead, limit=limit, retry_after=seconds)
 
 
 def stopping() -> AppError:

@@ -1,14 +1,21 @@
 import threading
 import time
+from functools import partial
 
 import anyio
 import pytest
+from torch import Tensor
 
 from app.errors import AppError
 from app.services.work import Gone, Work
 from app.settings import Settings
+from model.config import Family
+from model.stopping import Stop, Stopped, check, stoppable
+from model.taps import tap_dims
+from model.trace import trace
 from tests.app.conftest import Open
 from tests.app.helpers import error_of
+from tests.model.helpers import target_of, tiny_checkpoint
 
 
 async def test_a_job_runs_in_another_thread() -> None:
@@ -101,3 +108,83 @@ async def test_a_full_queue_is_503(open_app: Open, monkeypatch: pytest.MonkeyPat
             assert response.headers["retry-after"] == "1"
         release.set()
     assert statuses == [200]
+
+
+def layers(left: threading.Event) -> None:
+    """A forward pass of many layers."""
+    for _ in range(2000):
+        try:
+            check()
+        except Stopped:
+            left.set()
+            raise
+        time.sleep(0.005)
+
+
+async def test_work_that_is_cancelled_stops_at_its_next_layer() -> None:
+    work, left = Work(1, 0, 1), threading.Event()
+    began = time.perf_counter()
+    with anyio.move_on_after(0.02):
+        await work.run(lambda: layers(left))
+    assert left.is_set()
+    assert time.perf_counter() - began < 5
+    assert work.taken == 0
+
+
+async def test_work_whose_client_leaves_stops_at_its_next_layer() -> None:
+    work, left, answers = Work(1, 0, 1), threading.Event(), iter([True, True])
+
+    async def wanted() -> bool:
+        return next(answers, False)
+
+    with pytest.raises(Gone):
+        await work.run(lambda: layers(left), wanted=wanted)
+    assert left.is_set()
+
+
+@pytest.mark.parametrize("family", ["decoder-only", "encoder-only", "encoder-decoder"])
+def test_a_trace_stops_between_two_layers(family: Family) -> None:
+    checkpoint, stop, seen = tiny_checkpoint(family), Stop(), []
+    first = next(name for name in tap_dims(checkpoint.model) if name.endswith("layers.0.resid_post"))
+
+    def leave(x: Tensor, first_query: int) -> Tensor:
+        stop.asked = True
+        seen.append(x)
+        return x
+
+    later = {name: leave for name in tap_dims(checkpoint.model) if name.endswith("resid_post")}
+    with stoppable(stop), pytest.raises(Stopped):
+        trace(checkpoint, [1, 2], [first], edit=later, **target_of(checkpoint, [3]))
+    assert len(seen) == 1
+
+
+async def test_a_full_queue_says_how_many_are_ahead_and_when_to_come_back() -> None:
+    work, release = Work(1, 2, 1), threading.Event()
+    async with anyio.create_task_group() as group:
+        for _ in range(3):
+            group.start_soon(work.run, lambda: release.wait(60))
+            await anyio.wait_all_tasks_blocked()
+        with pytest.raises(AppError) as refusal:
+            await work.run(time.perf_counter)
+        assert (refusal.value.got, refusal.value.limit) == (2, 3)
+        assert 1 <= (refusal.value.retry_after or 0) <= 10
+        release.set()
+    assert (await work.run(time.perf_counter)).ahead == 0
+
+
+async def test_a_full_lane_leaves_the_others_open() -> None:
+    """Streams and dear jobs fill no places of those who type."""
+    work, release = Work(2, 0, 1), threading.Event()
+    async with anyio.create_task_group() as group:
+        for _ in range(20):
+            group.start_soon(partial(work.run, lambda: release.wait(60), kind="step", patient=True))
+        group.start_soon(partial(work.run, time.perf_counter, kind="gradients"))
+        await anyio.wait_all_tasks_blocked()
+        assert work.taken == 21
+        group.start_soon(work.run, time.perf_counter)
+        group.start_soon(work.run, time.perf_counter)
+        await anyio.wait_all_tasks_blocked()
+        with pytest.raises(AppError):
+            await work.run(time.perf_counter)
+        release.set()
+    assert work.taken == 0

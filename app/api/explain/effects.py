@@ -41,7 +41,7 @@ async def opened(
             claim.take(sizes.of_effects(request.n if request.edges is None else len(request.edges)))
             return EffectsSession(lease.subject, request, settings.max_text_chars)
 
-        session = (await work.run(job, kind="explain", wanted=wanted)).value
+        session = (await work.run(job, kind="effects", wanted=wanted)).value
         seen.n_tokens = len(session.plan.padded)
         yield session
 
@@ -61,7 +61,7 @@ async def effects(session: Annotated[EffectsSession, Depends(opened)], work: Wor
 async def events(session: EffectsSession, work: Work) -> AsyncIterator[Event]:
     """Each batch is one job, so that measurements take turns with other work."""
     yield session.start()
-    while batch := (await work.run(session.step, kind="explain", patient=True)).value:
+    while batch := (await work.run(session.step, kind="effects", patient=True)).value:
         for event in batch:
             yield event
     yield Event("done", {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
@@ -20,6 +21,14 @@ from app.services.work import Work
 router = APIRouter(prefix="/api", tags=["generation"])
 
 
+@dataclass(frozen=True)
+class Begun:
+    """A generation, and its first events."""
+
+    session: Session
+    events: list[Event]
+
+
 async def opened(
     request: GenerateRequest,
     library: LibraryDep,
@@ -29,7 +38,7 @@ async def opened(
     seen: SeenDep,
     wanted: WantedDep,
     claim: ClaimDep,
-) -> AsyncIterator[Session]:
+) -> AsyncIterator[Begun]:
     """The requested generation, which holds its place until the stream ends.
 
     A dependency, so that an error in the request is a normal answer: the stream has not started yet.
@@ -38,21 +47,22 @@ async def opened(
     seen.model, seen.text = entry.name, request.sentence.text
     with work.stream(), library.lease(entry) as lease:
 
-        def job() -> Session:
+        def job() -> Begun:
             session = Session(lease.subject, request, settings.max_text_chars, settings.max_new_tokens, prefixes)
             claim.take(sizes.of_generation(session.plan, request))
-            return session
+            return Begun(session, session.begin())
 
-        session = (await work.run(job, kind="open", wanted=wanted)).value
+        begun = (await work.run(job, kind="prompt", wanted=wanted)).value
+        session = begun.session
         seen.n_tokens = len(session.prompt)
         try:
-            yield session
+            yield begun
         finally:
             seen.n_new = session.n_new
 
 
 @router.post("/generate", response_class=EventSourceResponse, responses=as_json(REFUSALS | BUSY))
-async def generate(session: Annotated[Session, Depends(opened)], work: WorkDep) -> AsyncIterator[ServerSentEvent]:
+async def generate(begun: Annotated[Begun, Depends(opened)], work: WorkDep) -> AsyncIterator[ServerSentEvent]:
     """Let the model continue, one server-sent event per token, under the run's masks, PADs and interventions.
 
     Without the causal mask, a new token changes earlier rows, so each step recomputes all of them.
@@ -63,13 +73,16 @@ async def generate(session: Annotated[Session, Depends(opened)], work: WorkDep) 
     key]: round(255·w) as bytes in base64. It is null if `rows` is off. `error` has the usual error shape. Closing the
     connection stops the work.
     """
-    async for event in server_sent(events(session, work), "a generation"):
+    async for event in server_sent(events(begun, work), "a generation"):
         yield event
 
 
-async def events(session: Session, work: Work) -> AsyncIterator[Event]:
+async def events(begun: Begun, work: Work) -> AsyncIterator[Event]:
     """Each step is one call into a worker thread, so that generations take turns with other work."""
-    yield (await work.run(session.start, kind="prompt", patient=True)).value
+    session = begun.session
+    for event in begun.events:
+        work.metrics.tokens.inc(event.name == "step")
+        yield event
     while session.ended is None:
         step = await work.run(session.step, kind="step", patient=True)
         work.metrics.tokens.inc()

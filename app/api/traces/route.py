@@ -11,11 +11,14 @@ from app.api.traces.answer import TRACE_ANSWER
 from app.api.traces.schema import TraceRequest
 from app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
 from app.http.paced import Paced
+from app.services.metrics import Kind
 from app.services.tracing import Encoded, answer
 from app.services.work import Done
 
 router = APIRouter(prefix="/api", tags=["traces"])
 BYTES = "application/octet-stream"
+MANY = 1024
+"""Candidates: a request that lists more gives way to others."""
 RESPONSES: Answers = {200: TRACE_ANSWER, **REFUSALS, **BUSY}
 
 
@@ -45,11 +48,16 @@ async def trace(
 
     entry = library.find(request.model)
     seen.model, seen.text = entry.name, request.sentence.text
-    done = await work.run(job, wanted=wanted)
+    done = await work.run(job, kind=kind_of(request), wanted=wanted)
     seen.n_tokens = done.value.n_tokens
     headers = {"Server-Timing": timing(done), "Content-Disposition": attachment(entry.name, request.format)}
     claim.settle(len(done.value.body))
     return Paced(done.value.body, media_type=BYTES, headers=headers)
+
+
+def kind_of(request: TraceRequest) -> Kind:
+    """Many listed predictions take longer than the run."""
+    return "predictions" if request.predict and len(request.predict.positions) * request.predict.n > MANY else "trace"
 
 
 def attachment(model: str, suffix: str) -> str:
@@ -59,6 +67,7 @@ def attachment(model: str, suffix: str) -> str:
 
 
 def timing(done: Done[Encoded]) -> str:
-    """`Server-Timing`, in milliseconds: waiting for a thread, the model, the encoding."""
-    parts = {"queue": done.waited, "model": done.value.model_seconds, "encode": done.value.encode_seconds}
-    return ", ".join(f"{name};dur={1000 * seconds:.2f}" for name, seconds in parts.items())
+    """`Server-Timing`, in milliseconds: waiting for a thread (behind so many others), the model, the encoding."""
+    queue = f'queue;dur={1000 * done.waited:.2f};desc="{done.ahead} ahead"'
+    model, encode = 1000 * done.value.model_seconds, 1000 * done.value.encode_seconds
+    return f"{queue}, model;dur={model:.2f}, encode;dur={encode:.2f}"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from app.api.run import Run
 from app.api.sampling import Candidates, Sampling
 from app.api.schema import Indices
+
+MAX_CANDIDATES = 2**15
+"""Listed in one answer: positions × n."""
 
 
 class Predict(Sampling):
@@ -20,6 +23,13 @@ class Predict(Sampling):
         examples=[[3]],
     )
     n: Candidates = 12
+
+    @model_validator(mode="after")
+    def not_too_many(self) -> Self:
+        asked = len(self.positions) * self.n
+        if asked > MAX_CANDIDATES:
+            raise ValueError(f"positions × n is {asked}, more than {MAX_CANDIDATES}: list fewer of either")
+        return self
 
 
 class TraceRequest(Run):

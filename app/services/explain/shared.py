@@ -85,7 +85,8 @@ def answers(checkpoint: Checkpoint, ids: Iterable[int | None]) -> Json:
 
 def looks(checkpoint: Checkpoint, ids: Iterable[int | None]) -> Json:
     """Each of these ids once, as a token outside a sentence."""
-    return {str(i): tokens.look(checkpoint.tokenizer, i) for i in sorted({i for i in ids if i is not None})}
+    named = sorted({i for i in ids if i is not None})
+    return {str(look["id"]): look for look in tokens.looks(checkpoint.tokenizer, named)}
 
 
 def plain(fields: Any) -> Json:

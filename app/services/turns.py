@@ -1,0 +1,100 @@
+"""Whose turn it is: the order of jobs, without any thread."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Literal
+
+import anyio
+
+Lane = Literal["asked", "steps", "dear"]
+"""What somebody waits for after typing or clicking; steps of what is under way; what takes long."""
+
+CHEAP: tuple[Lane, Lane] = ("asked", "steps")
+PATIENCE = 0.25
+"""Seconds after which a dear job takes a turn although cheap ones wait."""
+
+
+@dataclass(eq=False)
+class Ticket:
+    """A job that waits. `dear_before`: how many dear jobs had ended or passed when it came."""
+
+    lane: Lane
+    came: float
+    dear_before: int
+    called: anyio.Event = field(default_factory=anyio.Event)
+
+
+class Turns:
+    """At most `threads` turns at once. Belongs to one event loop.
+
+    The cheap lanes alternate, each first come, first served: however many steps are under way, every second turn is for
+    those who ask. Dear jobs leave a thread to the cheap ones if there are several. One that has waited for `PATIENCE`
+    goes before cheap ones, but only `threads` of them go before any one cheap job, those that ran when it came counted.
+    So nothing starves, and a cheap job waits behind at most one dear job a thread.
+    """
+
+    def __init__(self, threads: int, now: Callable[[], float] = monotonic) -> None:
+        self.threads, self.free, self.now = threads, threads, now
+        self.lanes: dict[Lane, deque[Ticket]] = {"asked": deque(), "steps": deque(), "dear": deque()}
+        self.dear_running = self.dear_begun = 0
+        self.preferred: Lane = "asked"
+
+    @property
+    def waiting(self) -> int:
+        return sum(map(len, self.lanes.values()))
+
+    @asynccontextmanager
+    async def turn(self, lane: Lane) -> AsyncIterator[None]:
+        """Wait for a turn in a lane, and hold it."""
+        ticket = Ticket(lane, self.now(), self.dear_begun - self.dear_running)
+        self.lanes[lane].append(ticket)
+        self._call()
+        try:
+            if not ticket.called.is_set():
+                await ticket.called.wait()
+            yield
+        finally:
+            if ticket.called.is_set():
+                self._end(lane)
+            else:
+                self.lanes[lane].remove(ticket)
+
+    def _end(self, lane: Lane) -> None:
+        self.free += 1
+        self.dear_running -= lane == "dear"
+        self._call()
+
+    def _call(self) -> None:
+        """Call those whose turn it is, as long as a thread is free."""
+        while self.free and (lane := self._next()) is not None:
+            ticket = self.lanes[lane].popleft()
+            self.free -= 1
+            if lane == "dear":
+                self.dear_running, self.dear_begun = self.dear_running + 1, self.dear_begun + 1
+            else:
+                self.preferred = CHEAP[1 - CHEAP.index(lane)]
+            ticket.called.set()
+
+    def _next(self) -> Lane | None:
+        """The lane whose first job is next; None if all that wait have to."""
+        cheap, dear = self._next_cheap(), self.lanes["dear"]
+        if not dear or self.dear_running >= max(1, self.threads - 1):
+            return cheap
+        return "dear" if cheap is None or (self._is_due(dear[0]) and self._may_pass()) else cheap
+
+    def _next_cheap(self) -> Lane | None:
+        other = CHEAP[1 - CHEAP.index(self.preferred)]
+        return next((lane for lane in (self.preferred, other) if self.lanes[lane]), None)
+
+    def _is_due(self, dear: Ticket) -> bool:
+        return self.now() - dear.came >= PATIENCE
+
+    def _may_pass(self) -> bool:
+        """Whether one more dear job may go before the cheap ones: the first of a lane has seen the most."""
+        firsts = [self.lanes[lane][0] for lane in CHEAP if self.lanes[lane]]
+        return all(self.dear_begun - first.dear_before < self.threads for first in firsts)

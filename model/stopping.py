@@ -1,0 +1,43 @@
+"""Stops a forward pass between two layers, when nobody waits for its result any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+import torch
+
+
+class Stopped(Exception):
+    """The result is no longer wanted."""
+
+
+@dataclass
+class Stop:
+    """Set `asked` from any thread."""
+
+    asked: bool = False
+
+
+_stop: ContextVar[Stop | None] = ContextVar("chumoku_stop", default=None)
+
+
+def check() -> None:
+    """Called before each layer, and in other loops that take long. Raises `Stopped`."""
+    if torch.compiler.is_compiling():
+        return
+    stop = _stop.get()
+    if stop is not None and stop.asked:
+        raise Stopped
+
+
+@contextmanager
+def stoppable(stop: Stop) -> Iterator[None]:
+    """What runs in this block raises `Stopped` soon after `stop` is asked for."""
+    token = _stop.set(stop)
+    try:
+        yield
+    finally:
+        _stop.reset(token)

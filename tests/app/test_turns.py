@@ -1,0 +1,116 @@
+"""Whose turn it is, with a clock that the test moves and jobs that only take turns."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.services.turns import PATIENCE, Lane, Turns
+
+
+class Hall:
+    """Jobs by name: which wait, which run, and in which order they began."""
+
+    def __init__(self, threads: int) -> None:
+        self.time, self.began, self.ends = 0.0, list[str](), dict[str, anyio.Event]()
+        self.turns = Turns(threads, now=lambda: self.time)
+
+    @property
+    def running(self) -> list[str]:
+        return [name for name in self.began if name in self.ends]
+
+    async def job(self, name: str, lane: Lane) -> None:
+        async with self.turns.turn(lane):
+            self.began.append(name)
+            self.ends[name] = anyio.Event()
+            await self.ends[name].wait()
+            del self.ends[name]
+
+    async def end(self, name: str) -> None:
+        self.ends[name].set()
+        await anyio.wait_all_tasks_blocked()
+
+
+@asynccontextmanager
+async def hall(threads: int, *arrivals: tuple[str, Lane]) -> AsyncIterator[Hall]:
+    """All of `arrivals` came in this order, before anything ended."""
+    found = Hall(threads)
+    async with anyio.create_task_group() as group:
+        for name, lane in arrivals:
+            group.start_soon(found.job, name, lane)
+            await anyio.wait_all_tasks_blocked()
+        yield found
+        group.cancel_scope.cancel()
+
+
+async def test_steps_under_way_take_every_second_turn() -> None:
+    steps: list[tuple[str, Lane]] = [(f"step {n}", "steps") for n in range(4)]
+    async with hall(1, *steps, ("typed 0", "asked"), ("typed 1", "asked")) as now:
+        for _ in range(5):
+            await now.end(now.running[0])
+        assert now.began == ["step 0", "typed 0", "step 1", "typed 1", "step 2", "step 3"]
+
+
+async def test_dear_jobs_leave_a_thread_to_the_cheap_ones() -> None:
+    async with hall(2, ("a", "dear"), ("b", "dear"), ("typed", "asked")) as now:
+        assert now.running == ["a", "typed"]
+        await now.end("typed")
+        assert now.running == ["a"]
+        await now.end("a")
+        assert now.running == ["b"]
+
+
+async def test_a_dear_job_waits_for_cheap_ones_but_not_for_ever() -> None:
+    cheap: list[tuple[str, Lane]] = [(f"typed {n}", "asked") for n in range(4)]
+    async with hall(1, cheap[0], ("dear", "dear"), *cheap[1:]) as now:
+        await now.end("typed 0")
+        now.time = PATIENCE
+        await now.end("typed 1")
+        assert now.began == ["typed 0", "typed 1", "dear"]
+
+
+async def test_cancelling_a_waiting_job_leaves_its_place() -> None:
+    turns = Turns(1)
+    async with turns.turn("asked"):
+        with anyio.move_on_after(0.001):
+            async with turns.turn("steps"):
+                raise AssertionError("no thread is free")
+        assert turns.waiting == 0
+    async with turns.turn("dear"):
+        assert turns.free == 0
+    assert turns.free == 1
+
+
+LANES = st.sampled_from(["asked", "steps", "dear"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(threads=st.integers(1, 3), moves=st.lists(st.one_of(LANES, st.integers(0, 2)), max_size=40))
+def test_a_cheap_job_waits_behind_at_most_one_dear_job_a_thread(threads: int, moves: list[Lane | int]) -> None:
+    """Whatever comes (a lane) and ends (a number: one that runs), half a second later each; and all have their turn."""
+
+    async def play() -> None:
+        now, lanes, came, ran = Hall(threads), dict[str, Lane](), dict[str, int](), dict[str, int]()
+        async with anyio.create_task_group() as group:
+            for n, move in enumerate([*moves, *[0] * len(moves)]):
+                now.time += 0.5
+                if not isinstance(move, int):
+                    name = f"{move} {n}"
+                    lanes[name], came[name] = move, len(now.began)
+                    ran[name] = sum(lanes[one] == "dear" for one in now.running)
+                    group.start_soon(now.job, name, move)
+                elif now.running:
+                    now.ends[now.running[move % len(now.running)]].set()
+                await anyio.wait_all_tasks_blocked()
+            group.cancel_scope.cancel()
+        assert sorted(now.began) == sorted(lanes)
+        for name in lanes:
+            meanwhile = now.began[came[name] : now.began.index(name)]
+            if lanes[name] != "dear":
+                assert ran[name] + sum(lanes[one] == "dear" for one in meanwhile) <= threads
+
+    anyio.run(play)
