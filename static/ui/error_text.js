@@ -10,9 +10,13 @@ import { hasString, t } from "./i18n.js";
 export function errorText(error) {
   const { code, limit, got, hint, message } = /** @type {import("../data/api.js").ApiError} */ (error);
   const key = [`error.${code}.once`, `error.${code}`].find(hasString); // once: nobody tries again by itself
-  if (code && key) return t(key, { limit: written(limit), got: written(got) });
+  const megabytes = { limit_mb: inMegabytes(limit), got_mb: inMegabytes(got) };
+  if (code && key) return t(key, { limit: written(limit), got: written(got), ...megabytes });
   return [message, hint].filter(Boolean).join(" ");
 }
+
+/** @param {unknown} value  bytes; as the server writes them */
+const inMegabytes = (value) => Number((Number(value) / 2 ** 20).toPrecision(3));
 
 /** @param {unknown} value  a count, or a name */
 function written(value) {

@@ -8,7 +8,7 @@ import { loadCatalogue, phrase, t } from "../../static/ui/i18n.js";
 
 const words = {
   ...{ tokens: "{n} tokens", "tokens.one": "1 token", keys: "{n} keys" },
-  ...{ "error.away": "Retrying in {seconds} s.", "error.away.once": "Try again.", "error.long": "At most {limit}." },
+  ...{ "error.away": "Retrying in {seconds} s.", "error.away.once": "Try again.", "error.long": "At most {limit}.", "error.too_large": "{got_mb} of {limit_mb} MB" },
 };
 Object.assign(globalThis, {
   document: { documentElement: { lang: "en" } },
@@ -28,6 +28,7 @@ test("one is one, as a number and as the page writes it", () => {
 test("an error that nobody retries promises no retry", () => {
   assert.equal(errorText({ code: "away", message: "" }), "Try again.");
   assert.equal(errorText({ code: "long", limit: 7, message: "" }), "At most 7.");
+  assert.equal(errorText({ code: "too_large", got: 81007972, limit: 2 ** 26, message: "" }), "77.3 of 64 MB");
   assert.equal(errorText({ code: "else", message: "Gone.", hint: "Reload." }), "Gone. Reload.");
 });
 
