@@ -1,4 +1,4 @@
-"""A day of a server for a class: its link, a log that nobody reads, all connections at work, and the end."""
+"""A day of a server for a class: its link, a log that is not read, all connections at work, and the stop."""
 
 import signal
 import socket
