@@ -1,6 +1,7 @@
 /** The panels beside the opened one: views that name their place. To add one: a folder and a line here. See ../README.md. */
 
 import batch from "./batch/panel.js";
+import candidates from "./candidates/panel.js";
 import classes from "./classes/panel.js";
 import change from "./compare/panel.js";
 import gap from "./gap/panel.js";
@@ -10,4 +11,4 @@ import why from "./inspector/inspector.js";
 import nextToken from "./next/panel.js";
 
 /** In this order within each place of the page. @type {import("../stations/index.js").Panel[]} */
-export const PANELS = [labels, classes, gap, why, change, batch, generation, nextToken];
+export const PANELS = [candidates, labels, classes, gap, why, change, batch, generation, nextToken];

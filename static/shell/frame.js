@@ -15,8 +15,8 @@ import { buildSentence } from "./sentence/parts.js";
  */
 export function buildFrame(root, { panels, owner }) {
   const header = buildHeader(owner);
-  const sentence = buildSentence();
   const { byId, at } = placed(panels, panelElement);
+  const sentence = buildSentence(at.sentence);
   const side = buildSide(at.side);
   const files = h("section", { class: "files", "aria-label": t("open.title") });
   const welcome = h("section", {

@@ -59,8 +59,5 @@ export function createLevels({ actions, modelOf, frame }) {
     update(frame.skip, { href: `#${(isEmpty(state) ? frame.welcome : subjectOf(frame)).id}` });
     frame.side.masksFold.hidden = looks;
     followLevel(frame.side.masksFold, state);
-    // Candidates belong beside the picture; where the whole arithmetic is open, below it.
-    const place = atLeast(state, "everything") ? frame.foot : frame.right;
-    if (frame.panels.next_token.parentElement !== place) place.append(frame.panels.next_token);
   };
 }

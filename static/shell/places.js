@@ -9,7 +9,7 @@ import { t } from "../ui/i18n.js";
  * An element for each panel: by its id, and the panels of each place in their order.
  * @template T
  * @param {Panel[]} panels @param {(panel: Panel) => T} build
- * @returns {{byId: Object<string, T>, at: Record<"side"|"home"|"top"|"right"|"below"|"foot", T[]>}}
+ * @returns {{byId: Object<string, T>, at: Record<"sentence"|"side"|"home"|"top"|"right"|"below"|"foot", T[]>}}
  */
 export function placed(panels, build) {
   /** @type {Object<string, T>} */
@@ -19,6 +19,7 @@ export function placed(panels, build) {
   return {
     byId,
     at: {
+      sentence: at("sentence"),
       side: at("side"),
       home: at("home"),
       top: at("top"),

@@ -213,13 +213,9 @@ def test_the_level_is_chosen_by_keyboard_remembered_and_in_the_link(open_page: "
     drawn(page)
     assert page.evaluate(SKIPPED_TO) == ["opened", True]
     assert page.get_by_test_id("river").is_hidden()
-    # The station has the candidates: they are not beside it, too.
-    candidates = page.locator("[data-panel=next_token]")
-    expect(candidates).to_be_visible()
-    page.locator('[data-testid="station"][data-view="prediction"]').click()
-    expect(candidates).to_be_hidden()
-    page.locator('[data-testid="station"][data-view="attention"]').click()
-    expect(candidates).to_be_visible()
+    # The candidates stand beside Step. The panel that has more of them comes with everything.
+    expect(page.locator("[data-panel=candidates]")).to_be_visible()
+    expect(page.locator("[data-panel=next_token]")).to_be_hidden()
     # Back on the page without a sentence, whose link says no level.
     type(page).goto(page, "/")
     page.wait_for_selector('body[data-state="empty"]')
@@ -248,6 +244,15 @@ def test_what_writes_on_stands_once_under_the_sentence(open_page: "Callable[...,
         page.get_by_test_id("level-look").click()
         expect(page.get_by_test_id("gen-step")).to_be_hidden()
         expect(page.get_by_test_id("river-next")).to_be_visible()
+        # Beside Step, the likeliest can be taken by hand.
+        page.get_by_test_id("level-understand").click()
+        likely = page.get_by_test_id("likely")
+        expect(likely).to_have_count(5)
+        token = page.locator(f".{side} button.tok")
+        n, taken = token.count(), likely.nth(1).get_attribute("data-id")
+        likely.nth(1).click()
+        expect(token).to_have_count(n + 1)
+        expect(token.last).to_have_attribute("data-id", taken or "")
 
 
 def test_look_asks_only_for_what_it_shows(open_page: "Callable[..., Page]") -> None:

@@ -44,8 +44,8 @@ test("a new panel is placed by its frame, after earlier ones", () => {
   assert.equal(byId.mine, "mine");
   assert.deepEqual(at.below, ["change", "batch", "mine"]);
   assert.deepEqual(
-    [at.side, at.top, at.right, at.foot],
-    [["labels"], [], ["classes", "gap", "inspector"], ["generation", "next_token"]],
+    [at.sentence, at.side, at.top, at.right, at.foot],
+    [["candidates"], ["labels"], [], ["classes", "gap", "inspector"], ["generation", "next_token"]],
   );
 });
 

@@ -11,8 +11,8 @@ export default {
   id: "next_token",
   frame: { place: "foot", className: "panel next", title: "next.title" },
   has: predictsTokens,
-  // The station has the same bars, and more of them.
-  shown: (state) => state.view !== "prediction" || atLeast(state, "everything") || state.lesson !== null,
+  // Before that the likeliest are under the sentence, and the station has more of them.
+  shown: (state) => atLeast(state, "everything") || state.lesson !== null || state.quiz,
   needs: ["prediction"],
   ...lazily(() => import("./draw.js")),
 };

@@ -5,7 +5,8 @@ import { t } from "../../ui/i18n.js";
 
 /** @typedef {ReturnType<typeof buildSentence>} SentenceParts */
 
-export function buildSentence() {
+/** @param {HTMLElement[]} panels  beside Step */
+export function buildSentence(panels) {
   const problem = problemLine("sentence-problem", "problem");
   const targetProblem = problemLine("target-problem", "target-problem");
   const about = h("span", { class: "dim about", id: newId("target-about"), dataset: { testid: "target-about" } });
@@ -28,9 +29,10 @@ export function buildSentence() {
     status: h("p", { class: "sr-only", role: "status", "aria-live": "polite" }),
     banner: h("p", { class: "banner", role: "alert", hidden: true, dataset: { testid: "banner" } }),
   };
+  const ends = h("div", { class: "ends" }, panels, parts.steps);
   const row = h("div", { class: "row" }, parts.input, parts.took);
   const targetRow = h("div", { class: "row target", hidden: true }, parts.target, about, parts.targetOwn);
-  const under = h("div", { class: "under" }, parts.strip, parts.steps);
+  const under = h("div", { class: "under" }, parts.strip, ends);
   const targetUnder = h("div", { class: "under target-under" }, parts.targetStrip);
   const element = h(
     "section",
@@ -38,7 +40,7 @@ export function buildSentence() {
     ...[row, problem, parts.notes, under],
     ...[targetRow, targetProblem, targetUnder, parts.status, parts.banner],
   );
-  return { element, targetRow, under, targetUnder, ...parts };
+  return { element, targetRow, under, targetUnder, ends, ...parts };
 }
 
 /** @param {"sentence"|"target"} name @param {object} attrs @returns {HTMLTextAreaElement} */

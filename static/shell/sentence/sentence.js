@@ -47,13 +47,13 @@ export function createSentence(context) {
 }
 
 /**
- * Step and Play stand below what they continue. At Look the river has its own.
+ * Step, Play and the candidates stand below what they continue. At Look the river has its own.
  * @param {import("./parts.js").SentenceParts} parts @param {import("../../state/store.js").State} state @param {any} model
  */
-function placeSteps({ steps, under, targetUnder }, state, model) {
+function placeSteps({ steps, ends, under, targetUnder }, state, model) {
   steps.hidden = !model || !predictsTokens(model) || !atLeast(state, "understand") || state.file !== null;
   const place = model && writesTarget(model) ? targetUnder : under;
-  if (steps.parentElement !== place) place.append(steps);
+  if (ends.parentElement !== place) place.append(ends);
 }
 
 /** "7 tokens, 48 heads drawn". @param {import("../../data/model_trace.js").ModelTrace} trace */
