@@ -26,10 +26,10 @@ class Settings(BaseSettings):
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
     hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Names that the server answers to, besides localhost and its own; joined by ','; * for any.",
+        description="Host names that the server accepts besides localhost and its own, joined by ','; * accepts any.",
     )
     token: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.~-]+$")] | None = Field(
-        default=None, description="A word that clients must know; the link that is printed has it."
+        default=None, description="The token that clients must send; the printed link contains it."
     )
     device: Literal["auto", "cpu", "cuda", "mps"] = Field(
         default="auto", description="Where the models run: auto, cpu, cuda or mps. auto uses a GPU if there is one."
@@ -71,9 +71,7 @@ class Settings(BaseSettings):
     head_seconds: float = Field(default=10, gt=0, description="How long the head of a request may take to arrive.")
     body_seconds: float = Field(default=30, gt=0, description="How long the body of a request may take to arrive.")
     idle_seconds: float = Field(default=5, gt=0, description="How long a connection stays open between two requests.")
-    stalled_seconds: float = Field(
-        default=30, gt=0, description="How long a client may take nothing of an answer that waits for it."
-    )
+    stalled_seconds: float = Field(default=30, gt=0, description="How long a client may read nothing of its answer.")
     connections: int = Field(
         default=0, ge=0, description="Connections that may be open at once; 0: as many as the file limit allows."
     )

@@ -1,4 +1,4 @@
-"""Who may use the server: everybody who reaches it, or those who have its token."""
+"""Who may use the server: every client, or only those with its token."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.http.pages import page
 
 MONTH = 30 * 24 * 3600
 OPEN = ("/healthz", "/static/")
-"""What needs no token: whether the process is up, and our own files."""
+"""Paths that need no token: the health check and our own files."""
 
 
 class Access:
@@ -35,7 +35,7 @@ class Access:
         await answer(scope, receive, send)
 
     def answer_to(self, request: Request) -> Response | None:
-        """What is answered instead of the app, or None."""
+        """The answer to a request that the app must not see; None for all others."""
         path, token = request.scope["path"], self.token  # request.url is made from the Host header too
         if path == "/metrics" and is_loopback(request):
             return None

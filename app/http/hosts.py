@@ -1,7 +1,7 @@
-"""Which names the server answers to: protection against DNS rebinding.
+"""Which host names the server accepts: protection against DNS rebinding.
 
-A page of a stranger can make a browser ask this server under a name of the stranger's own, and read the answers. It
-cannot do so under an IP address, or under a name that only this machine and its network know.
+A malicious page can point its own domain at this server's address; the visitor's browser then lets it read the answers.
+It cannot do that with an IP address, or with a name that only this machine and its network know.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Log lines to stderr, which nobody has to read."""
+"""Log lines to stderr. The server does not wait if stderr is a pipe that is not read."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Stderr(logging.Handler):
 
 
 def gap(n: int) -> logging.LogRecord:
-    message = "%d lines of the log are missing: nobody read it"
+    message = "%d lines of the log were dropped, because it was not read"
     return logging.LogRecord("chumoku", logging.WARNING, __file__, 0, message, (n,), None)
 
 

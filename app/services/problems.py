@@ -1,4 +1,4 @@
-"""Models that cannot be used: each is set aside with one sentence, and takes no other model with it."""
+"""Models that cannot be used. Each is set aside with one sentence; the others are unaffected."""
 
 from __future__ import annotations
 

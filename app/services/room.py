@@ -17,7 +17,7 @@ from app.errors import AppError
 
 MEGABYTE = 2**20
 SMALL = MEGABYTE
-"""Answers up to this size have a quarter of the room to themselves: four readers of large ones do not stop them."""
+"""A quarter of the room is kept for answers up to this size, so that a few large ones do not block them."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Claim:
             room.taken, self.held = room.taken + more, size.n_bytes
 
     async def wait(self) -> None:
-        """Until the wanted bytes are reserved."""
+        """Wait until the wanted bytes are reserved."""
         with self.room.lock:
             self.granted = anyio.Event()
             self.room.waiting.append(self)

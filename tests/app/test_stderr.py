@@ -29,7 +29,7 @@ def test_lines_that_nobody_reads_are_counted_and_the_reader_is_told(monkeypatch:
         log.emit(line(text))
     read.set()
     log.flush()
-    told = "2 lines of the log are missing: nobody read it"
+    told = "2 lines of the log were dropped, because it was not read"
     assert sorted("".join(written).splitlines()) == sorted(["first", "second", "third", told])
 
 

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import socket
-import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,8 +18,8 @@ import httpx
 ROOT = Path(__file__).parents[2]
 GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 PROBE = Path(__file__).with_name("probe.py")
-HEALTH_SECONDS = 0.1
-"""The bound of the 99th percentile of /healthz while the server is attacked."""
+HEALTH_SECONDS, LONGEST_SECONDS = 0.1, 0.5
+"""The bounds of /healthz during an attack: of 99 in 100 probes (of few, all but one), and of every probe."""
 
 
 @dataclass
@@ -75,10 +74,11 @@ class Victim:
             finally:
                 seconds = json.loads(prober.communicate()[0])
         assert self.process.poll() is None
-        p99 = statistics.quantiles(seconds, n=100, method="inclusive")[98]
+        p99 = sorted(seconds)[99 * (len(seconds) - 1) // 100]
         grown = self.memory("VmHWM") - before
         print(f"p99 of {len(seconds)} probes: {1000 * p99:.1f} ms; memory +{grown:.1f} MB")
         assert p99 <= HEALTH_SECONDS
+        assert max(seconds) <= LONGEST_SECONDS
         assert grown <= megabytes
 
 

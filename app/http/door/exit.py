@@ -23,7 +23,7 @@ class Leaving(Protocol):
 
 
 class Exit:
-    """Counts what is written, and leaves instead of closing."""
+    """A transport that counts the bytes written. Closing it lets the connection `leave`, which sends all of them."""
 
     def __init__(self, transport: asyncio.Transport, door: Leaving) -> None:
         self._transport, self._door = transport, door

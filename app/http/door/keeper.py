@@ -1,4 +1,4 @@
-"""What the connections of one server share: limits, the sweep, and who goes if there are too many."""
+"""The limits of a server's connections, the sweep that enforces them, and which is closed when there are too many."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Limits:
     idle: float
     """Between two requests."""
     stalled: float
-    """While bytes of an answer wait and the client takes none."""
+    """While bytes of an answer wait and the client reads none."""
     connections: int
     linger: float = 1
     """How long a closing connection still reads, so that a client that is sending gets its answer."""
 
     @property
     def sweep(self) -> float:
-        """Seconds between two looks at all connections. Deadlines are kept to half of it."""
+        """Seconds between two checks of all connections. Deadlines are accurate to half of it."""
         return min(1.0, self.head, self.body, self.idle, self.stalled)
 
 
@@ -46,13 +46,13 @@ class Connection(Protocol):
 
 
 class Doorkeeper:
-    """Counts the connections of one server and looks at all of them once a second: they have no timers of their own."""
+    """Counts the connections of a server and checks all of them once a second, so that none needs its own timer."""
 
     def __init__(self, limits: Limits, count: Callable[[str], None] = lambda why: None) -> None:
         self.limits, self.count = limits, count
         self.open: set[Connection] = set()
         self.resting: OrderedDict[Connection, None] = OrderedDict()
-        """Connections that are not at work, the one longest without a request first."""
+        """Connections that are not being answered; first the one that has been without a request for longest."""
         self._sweeping: asyncio.Task[None] | None = None
 
     def admit(self, new: Connection) -> bool:

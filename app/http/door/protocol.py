@@ -70,7 +70,7 @@ class Door(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def leave(self) -> None:
-        """Close: send what waits, then read on for a moment, because a reset can destroy an answer on its way."""
+        """Close: send what is left, and read on for a moment. A reset would destroy an answer that is on its way."""
         if self.lost or self.transport.is_closing():
             return
         self.leaving, self.since = True, self.loop.time()
@@ -205,7 +205,7 @@ class Door(HttpToolsProtocol):
         self.leave()
 
     def check(self, now: float) -> None:
-        """Called by the sweep: part with a connection that takes too long."""
+        """Called by the sweep: close a connection that takes too long."""
         waiting = self._unread() if self.busy or self.transport.is_closing() else 0
         if not waiting or self.written - waiting > self.taken:
             self.moved, self.taken = now, self.written - waiting

@@ -1,4 +1,4 @@
-"""What a connection is told when its request is refused before the app sees it, as bytes."""
+"""Answers, as bytes, to requests that are refused before the app sees them."""
 
 from __future__ import annotations
 
