@@ -80,13 +80,14 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** @type {Map<string, number>} how often each name was used */
-const ids = new Map();
+/** @type {WeakMap<HTMLElement, Map<string, number>>} of each body, how often each name was used: another body begins anew */
+const ids = new WeakMap();
 
 /** An id that is unique in the document: `name`, with a number if it is taken. @param {string} name */
 export function newId(name) {
-  const count = (ids.get(name) ?? 0) + 1;
-  ids.set(name, count);
+  const used = ids.get(document.body) ?? new Map();
+  const count = (used.get(name) ?? 0) + 1;
+  ids.set(document.body, used.set(name, count));
   return count === 1 ? name : `${name}-${count}`;
 }
 

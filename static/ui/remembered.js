@@ -6,7 +6,7 @@ const here = new Map();
 /** @param {string} name @returns {string|null} */
 export function remembered(name) {
   try {
-    return localStorage.getItem(`chumoku.${name}`) ?? here.get(name) ?? null;
+    return here.get(name) ?? localStorage.getItem(`chumoku.${name}`);
   } catch {
     return here.get(name) ?? null;
   }
@@ -14,10 +14,9 @@ export function remembered(name) {
 
 /** @param {string} name @param {string} value */
 export function keepInMind(name, value) {
-  here.set(name, value);
   try {
     localStorage.setItem(`chumoku.${name}`, value);
   } catch {
-    // in a private window it is remembered as long as the page is open
+    here.set(name, value);
   }
 }

@@ -198,7 +198,7 @@ def test_pads_do_not_count_and_a_classifier_has_classes(page: "Page") -> None:
     assert [one.split(" · ")[0] for one in options] == list(loaded.config.classes)
 
 
-@pytest.mark.cold
+@pytest.mark.fresh
 def test_a_phone_scrolls_down_only(open_page: Any) -> None:
     page = open_page(viewport={"width": 390, "height": 844})
     show(page, "av", layer=LAYER, head=HEAD)

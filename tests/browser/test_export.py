@@ -19,7 +19,7 @@ import safetensors.numpy
 from playwright.sync_api import expect
 
 from tests.browser.helpers import serious_in_both_themes, settled
-from tests.conftest import PATIENCE_MS
+from tests.browser.shared_page import PATIENCE_MS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -465,7 +465,7 @@ def test_an_exported_file_opens_again(page: "Page", tmp_path: Path) -> None:
     assert page.locator('[data-testid="readout"]:visible').first.get_attribute("data-value") == live
 
 
-@pytest.mark.cold  # for Back, and to hear every request
+@pytest.mark.fresh  # for Back, and to hear every request
 def test_a_file_is_read_only(page: "Page", file: Path) -> None:
     show(page, "Another sentence")
     asked: list[str] = []
@@ -625,7 +625,7 @@ def test_without_a_sentence_there_is_only_opening(page: "Page") -> None:
         page.get_by_test_id("open-file").click()
 
 
-@pytest.mark.cold  # it makes the server unreachable
+@pytest.mark.fresh  # it makes the server unreachable
 def test_a_failure_is_shown_in_the_menu(page: "Page", page_errors: list[str]) -> None:
     show(page)
     page.route("**/api/trace", lambda route: route.abort())

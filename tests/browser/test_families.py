@@ -140,7 +140,7 @@ def test_arrow_keys_go_through_all_groups_of_heads(page: "Page", translator: che
     page.wait_for_function("() => !new URL(location).searchParams.has('attention')")  # the model's last one
 
 
-@pytest.mark.cold  # a page remembers undone tokens as long as it is open
+@pytest.mark.fresh  # a page remembers undone tokens as long as it is open
 def test_a_translation_is_stepped(page: "Page", translator: checkpoint.Checkpoint) -> None:
     written = greedy(translator)
     open_at(page, translator)

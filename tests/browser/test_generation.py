@@ -375,7 +375,7 @@ def test_another_seed_leaves_a_branch(page: "Page", text: str, checkpoint: "Chec
     assert ids_of(page) == first
 
 
-@pytest.mark.cold
+@pytest.mark.fresh
 def test_a_link_replays_and_draws_nothing(page: "Page", text: str, prompt: list[int]) -> None:
     show(page, text)
     press(page, "step", len(prompt) + 1)

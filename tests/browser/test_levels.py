@@ -158,6 +158,7 @@ def test_a_step_of_the_walk_is_whole_on_a_laptop_with_its_sum(open_page: "Callab
         assert box["y"] + box["height"] - top["y"] <= LAPTOP["height"]
 
 
+@pytest.mark.cold  # it changes the browser
 def test_a_picture_fills_the_screen_and_escape_leaves(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport=LAPTOP)
     opened(page, "understand")

@@ -357,7 +357,7 @@ def test_a_token_that_occurs_twice_has_two_rows(page: "Page", model: checkpoint.
     assert labels(page, "weights", "col") == tokens
 
 
-@pytest.mark.cold  # it changes the page
+@pytest.mark.fresh  # it changes the page
 def test_labels_are_never_markup(page: "Page") -> None:
     hostile = ["<b>x</b>", "&amp;", "<br>", "$x$", "%{x}", "<a href='https://example.org'>a</a>", "&#60;"]
     open_head(page)
@@ -546,7 +546,7 @@ def is_in_order(some: list[str], of: list[str]) -> bool:
     return all(one in rest for one in some)
 
 
-@pytest.mark.cold  # another test may leave a zoom
+@pytest.mark.fresh  # another test may leave a zoom
 def test_a_drag_comes_closer_and_a_double_click_shows_the_whole(page: "Page") -> None:
     open_head(page, STORY, query=2, key=1)
     n = len(picture(page, "weights")["z"])
@@ -564,7 +564,7 @@ def test_a_drag_comes_closer_and_a_double_click_shows_the_whole(page: "Page") ->
     assert picture(page, "weights")["view"] == {"row": 0, "col": 0, "rows": n, "cols": n}
 
 
-@pytest.mark.cold  # another test may leave a zoom
+@pytest.mark.fresh  # another test may leave a zoom
 def test_the_wheel_comes_closer_with_ctrl_and_scrolls_without(page: "Page") -> None:
     open_head(page, STORY)
     n = len(picture(page, "weights")["z"])
@@ -613,7 +613,7 @@ def test_on_a_phone(open_page: "Callable[..., Page]", model: checkpoint.Checkpoi
     assert readout(page, "after").inner_text().endswith(f"weight {written(after[5, 3])}")
 
 
-@pytest.mark.cold  # the language is chosen while the page loads
+@pytest.mark.fresh  # the language is chosen while the page loads
 def test_japanese(page: "Page", model: checkpoint.Checkpoint) -> None:
     pattern, tokens = head_of(model, TEXT, "pattern"), labels_of(model, TEXT)
     open_head(page, query=2, key=1, lang="ja")

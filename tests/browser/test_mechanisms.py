@@ -75,7 +75,7 @@ def test_a_role_of_its_own_is_a_step_of_the_walk_with_the_equation_that_is_state
     assert ours != 0
 
 
-@pytest.mark.cold  # only while the page loads is a link kept inside what its model has
+@pytest.mark.fresh  # only while the page loads is a link kept inside what its model has
 def test_a_link_to_a_station_that_a_mechanism_lacks_opens_another(page: "Page") -> None:
     show(page, "toy-hidden-mean", "scores", layer=1, head=1)
     tab = page.locator('[role="tab"][aria-selected="true"]')

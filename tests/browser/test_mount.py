@@ -85,6 +85,23 @@ def test_two_pages_in_one_document_leave_each_other_alone(page: "Page") -> None:
     assert page.evaluate(LOST) == []
 
 
+def test_a_page_opened_anew_is_alone(page: "Page") -> None:
+    """What all tests rely on that share a page: of the one before, no element, listener or timer is left."""
+    listeners = []
+    for text in ("The cat sat.", "A dog ran."):
+        page.goto(f"/?view=tokens&text={text}")
+        page.wait_for_selector('body[data-state="ready"]')
+        assert page.evaluate("() => JSON.parse(document.body.dataset.traced).text") == text
+        assert page.get_by_test_id("sentence").input_value() == text
+        assert page.evaluate(TWICE) == []
+        listeners.append(page.evaluate("() => window.watched.listeners.length"))
+        page.get_by_test_id("sentence").fill("Not yet in the address.")
+        page.evaluate("() => localStorage.setItem('chumoku.kept', 'yes')")
+    assert listeners[0] == listeners[1] > 10
+    assert page.evaluate("() => localStorage.getItem('chumoku.kept')") == "yes", "only another test is another reader"
+
+
+@pytest.mark.cold
 def test_reading_a_module_does_nothing(page: "Page") -> None:
     modules = sorted(str(path.relative_to(STATIC)) for path in STATIC.rglob("*.js"))
     type(page).goto(page, "/healthz")  # a document without any element of the page

@@ -111,7 +111,7 @@ def test_what_changes_nothing_here_draws_nothing(page: "Page") -> None:
     page.wait_for_function("() => window.cleared > 0")
 
 
-@pytest.mark.cold
+@pytest.mark.fresh
 def test_the_table_says_the_same(page: "Page") -> None:
     show(page)
     expect(page.get_by_test_id("river-says")).to_contain_text("Cut every look")  # nothing more will arrive
@@ -132,7 +132,7 @@ def test_a_token_alone_is_drawn_and_said(page: "Page") -> None:
     expect(page.get_by_test_id("river-legend")).to_contain_text("single token")
 
 
-@pytest.mark.cold
+@pytest.mark.fresh
 @pytest.mark.parametrize("query", [f"text={TEXT}", f"lang=ja&theme=dark&text={TEXT}"])
 def test_axe_finds_nothing(page: "Page", query: str) -> None:
     show(page, query)
@@ -203,7 +203,7 @@ def test_the_sentence_says_what_decides(page: "Page") -> None:
     assert says(page) == expected
 
 
-@pytest.mark.cold
+@pytest.mark.fresh
 def test_a_click_cuts_a_line_and_another_restores_it(page: "Page") -> None:
     show(page)
     measured(page)
@@ -422,7 +422,7 @@ SAID_IN_ITS_PLACE = """() => getComputedStyle(
   document.querySelector('[data-panel=river] > .station'), '::before').content"""
 
 
-@pytest.mark.cold
+@pytest.mark.fresh
 def test_a_river_that_waits_or_is_refused_says_so_in_its_place(page: "Page", page_errors: list[str]) -> None:
     error = {"code": "too_long", "message": "too long", "limit": 1, "what_to_do": "Shorten it."}
     held: list[Route] = []
@@ -444,7 +444,7 @@ def test_a_river_that_waits_or_is_refused_says_so_in_its_place(page: "Page", pag
     page_errors.clear()  # the browser's own report of the answer
 
 
-@pytest.mark.cold
+@pytest.mark.fresh
 def test_a_model_that_cannot_be_cut_says_so(page: "Page") -> None:
     def uncuttable(route: "Route") -> None:
         answer = route.fetch()
@@ -505,7 +505,7 @@ def test_a_head_is_shown_while_the_pointer_rests_on_it(page: "Page") -> None:
     expect(page.get_by_test_id("river-head")).to_be_hidden()
 
 
-@pytest.mark.cold
+@pytest.mark.fresh
 def test_a_head_opens_in_place_down_to_the_arithmetic_of_a_cell_and_back(page: "Page") -> None:
     show(page, f"view=tokens&text={TEXT}")
     page.mouse.click(*square_of(page, {"layer": 5, "head": 5}))
@@ -673,7 +673,7 @@ def test_where_no_single_look_decides_it_says_so(page: "Page") -> None:
 # --- cards ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.cold
+@pytest.mark.fresh
 def test_a_card_stays_as_a_caption_with_the_ones_beside_it(page: "Page") -> None:
     page.goto("/?river.shown=on")
     page.get_by_test_id("example").first.click()

@@ -2,22 +2,29 @@
 
 const NAME = "chumoku.quiz";
 
-/** @type {{right: number, n: number}|null} null: not read yet */
-let score = null;
+/** If the tab stores nothing, it lasts as long as the page. @type {string|null} */
+let here = null;
 /** @type {(() => void)[]} */
 const listeners = [];
 
 /** @returns {{right: number, n: number}} */
-export const scoreNow = () => (score ??= read());
+export function scoreNow() {
+  try {
+    const { right, n } = JSON.parse(stored() ?? "{}");
+    return Number.isInteger(right) && Number.isInteger(n) ? { right, n } : { right: 0, n: 0 };
+  } catch {
+    return { right: 0, n: 0 };
+  }
+}
 
 /** @param {boolean} right */
 export function addGuess(right) {
   const before = scoreNow();
-  score = { right: before.right + (right ? 1 : 0), n: before.n + 1 };
+  const score = JSON.stringify({ right: before.right + (right ? 1 : 0), n: before.n + 1 });
   try {
-    sessionStorage.setItem(NAME, JSON.stringify(score));
+    sessionStorage.setItem(NAME, score);
   } catch {
-    // the score then lasts as long as the page
+    here = score;
   }
   for (const listener of listeners) listener();
 }
@@ -25,11 +32,10 @@ export function addGuess(right) {
 /** @param {() => void} listener */
 export const onScore = (listener) => listeners.push(listener);
 
-function read() {
+function stored() {
   try {
-    const { right, n } = JSON.parse(sessionStorage.getItem(NAME) ?? "{}");
-    return Number.isInteger(right) && Number.isInteger(n) ? { right, n } : { right: 0, n: 0 };
+    return here ?? sessionStorage.getItem(NAME);
   } catch {
-    return { right: 0, n: 0 };
+    return here;
   }
 }

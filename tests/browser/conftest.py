@@ -1,0 +1,145 @@
+"""Fixtures of the browser: a real Chromium, and pages that tolerate no error."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.browser.shared_page import DEFAULTS, MEDIA, PATIENCE_MS, WATCHED, SharedPage, forget, goto
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+# The headless shell first: the same engine without a browser's windows, for 3/4 of the CPU time.
+CHROMIUMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+QUIET = ("gpu", "quic", "background-networking", "component-update", "sync")
+
+
+@pytest.fixture(scope="session")
+def browser() -> "Iterator[Browser]":
+    """The headless shell, a Chromium, or the browser that CHROMIUM names. Without one, tests fail; they never skip."""
+    chromium = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUMS)), None)
+    if chromium is None:
+        packages = "chromium-headless-shell fonts-noto-cjk"
+        pytest.fail(f"Browser tests need Chromium: apt-get install {packages}", pytrace=False)
+    from playwright.sync_api import expect, sync_playwright
+
+    # One process draws all pages of a context, so plotly.js is compiled once, not once per test.
+    args = ["--no-first-run", "--process-per-site", *(f"--disable-{feature}" for feature in QUIET)]
+    if os.geteuid() == 0:
+        args.append("--no-sandbox")  # Chromium's sandbox does not run as root
+    expect.set_options(timeout=PATIENCE_MS)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=args)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def app_url(server_url: str) -> str:
+    """The app that a module's pages open. A module with models of its own overrides this with a server of its own."""
+    return server_url
+
+
+@pytest.fixture(scope="session")
+def context_of(browser: "Browser") -> "Callable[..., BrowserContext]":
+    """The context of every page of one app and of some options: files stay in its cache, compiled scripts in memory.
+
+    An idle page keeps its process alive between tests.
+    """
+
+    @cache
+    def context_of(url: str, **options: Any) -> "BrowserContext":
+        context = browser.new_context(**DEFAULTS | {"base_url": url} | options)
+        context.add_init_script(WATCHED)
+        context.new_page().goto("/static/icon.svg")
+        return context
+
+    return context_of
+
+
+@pytest.fixture(scope="session")
+def shared_page_of(context_of: "Callable[[str], BrowserContext]") -> "Callable[[str], SharedPage]":
+    return cache(lambda url: SharedPage(context_of(url)))
+
+
+@pytest.fixture(scope="module")
+def shared_page(shared_page_of: "Callable[[str], SharedPage]", app_url: str) -> "Iterator[SharedPage]":
+    shared = shared_page_of(app_url)
+    yield shared
+    shared.followed_by = None
+
+
+@pytest.fixture
+def page_errors() -> list[str]:
+    """Errors on the pages of this test. A test that provokes one on purpose clears the list."""
+    return []
+
+
+@pytest.fixture
+def open_page(
+    request: pytest.FixtureRequest,
+    context_of: "Callable[..., BrowserContext]",
+    shared_page: SharedPage,
+    app_url: str,
+    page_errors: list[str],
+) -> "Iterator[Callable[..., Page]]":
+    """Open a page as a new reader finds it: `open_page(viewport=..., color_scheme="dark", permissions=[...])`.
+
+    The first of a test is the shared page, opened anew, except with `pytest.mark.cold`. `locale="ja-JP"` and
+    `is_mobile=True` are options of a context of their own. Afterwards the test fails if any page raised an exception or
+    wrote an error to its console.
+    """
+    opened: list[Page] = []
+    lent: list[Page] = []
+    contexts = [shared_page.context]
+    failed = request.session.testsfailed
+    cold = request.node.get_closest_marker("cold")
+    forget(shared_page.context)
+
+    def open_page(*, permissions: list[str] | None = None, follower: object = None, **options: Any) -> "Page":
+        ours = options.keys() <= {"viewport", *MEDIA}
+        if ours and not cold and not lent:
+            page = shared_page.lend(follower=follower, **options)
+            lent.append(page)
+        else:
+            page = new_page(**{name: value for name, value in options.items() if name not in ("viewport", *MEDIA)})
+            page.set_viewport_size(options.get("viewport", DEFAULTS["viewport"]))
+            page.emulate_media(**{name: options[name] for name in MEDIA if name in options})
+        if permissions:
+            shared_page.context.grant_permissions(permissions, origin=app_url)
+        page.on("pageerror", lambda error: page_errors.append(str(error)))
+        page.on("console", lambda message: message.type == "error" and page_errors.append(message.text))
+        return page
+
+    def new_page(**options: Any) -> "Page":
+        context = context_of(app_url, **options)
+        contexts.append(context)
+        forget(context)
+        page = context.new_page()
+        opened.append(page)
+        page.set_default_timeout(PATIENCE_MS)
+        page.goto = partial(goto, page)  # type: ignore[method-assign]
+        return page
+
+    yield open_page
+    for page in opened:
+        page.close()
+    for context in contexts:
+        context.set_offline(False)
+        forget(context)
+        context.clear_permissions()
+    if lent:
+        shared_page.take_back(whole=not page_errors and request.session.testsfailed == failed)
+    assert not page_errors, "the page reported: " + "\n".join(page_errors)
+
+
+@pytest.fixture
+def page(request: pytest.FixtureRequest, open_page: "Callable[..., Page]") -> "Page":
+    """A page of 1440 × 1000; `page.goto("/")` opens the app: anew, with `pytest.mark.warm` as after Back, with
+    `pytest.mark.cold` on a page that the browser has just loaded."""
+    follows = request.node.get_closest_marker("warm") and not request.node.get_closest_marker("fresh")
+    return open_page(follower=request.module if follows else None)
