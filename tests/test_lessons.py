@@ -119,17 +119,29 @@ def test_the_chosen_head_looks_from_red_at_ball(name: str) -> None:
     row = pattern_row(one)
     assert words_of(one)[asked(one)["query"]] == "red"
     assert words_of(one)[int(row.argmax())] == "ball"
-    assert float(row.max()) > 0.8, "“nearly all its weight”"
+    assert float(row.max()) > 0.8, "“most of the weight”"
 
 
 def test_the_best_key_is_an_option() -> None:
     assert right(step("toy"), "ball") == "ball"
 
 
+def test_twice_the_score_is_far_more_than_twice_the_weight() -> None:
+    one = step("softmax")
+    at = asked(one)
+    assert [words_of(one)[at[name]] for name in "ab"] == ["ball", "red"]
+    (scores,) = tensors(one, f"layers.{at['layer']}.attn.scores")
+    row = scores[at["head"], at["query"]]
+    assert 1.8 < float(row[at["a"]] / row[at["b"]]) < 2.2, "“about twice the score”"
+    weights = pattern_row(one)
+    assert right(one, float(weights[at["a"]] / weights[at["b"]])) == "more than ten times"
+
+
 def test_the_variance_of_scores_grows_faster_than_d() -> None:
     """Within a row, over the keys that it may see: softmax sees nothing else."""
     one = step("scale")
     config = model_of(one).config
+    assert config.d_head == 32, "“here d is 32”"
     grown = []
     for size in (1, config.d_head):
         within = []
@@ -143,13 +155,13 @@ def test_the_variance_of_scores_grows_faster_than_d() -> None:
 
 
 def test_without_the_root_the_slope_is_gone() -> None:
-    one = step("softmax")
-    at = asked(one)
+    one = step("scale")
+    at = one["more"]["with"]
     (scores,) = tensors(one, f"layers.{at['layer']}.attn.scores")
     row = scores[at["head"], at["query"], : at["query"] + 1].double()
     root = math.sqrt(model_of(one).config.d_head)
     kept, gone = ((row * by).softmax(0).max() * (1 - (row * by).softmax(0).max()) for by in (1, root))
-    assert right(one, float(gone / kept)) == "less than a thousandth"
+    assert float(gone / kept) < 0.001, "“nothing could be learned from it”"
 
 
 def test_without_the_causal_mask_the_answer_is_copied() -> None:
@@ -161,10 +173,31 @@ def test_without_the_causal_mask_the_answer_is_copied() -> None:
     assert right(one, float(probabilities(one, row, use=Masks(causal=False))[ball])) == "above 50 %"
 
 
-def test_heads_of_a_layer_look_at_different_tokens() -> None:
+@pytest.mark.parametrize("one", [step("softmax"), step("heads")], ids=["red", "green"])
+def test_the_induction_head_looks_at_what_came_after_the_same_word(one: dict[str, Any]) -> None:
+    at = asked(one)
+    ids = model_of(one).tokenizer.encode(at.get("text", one["open"]["text"]))
+    assert at["query"] == len(ids) - 1, "the last token"
+    (pattern,) = tensors(one, f"layers.{at['layer']}.attn.pattern", ids=ids)
+    key = int(pattern[at["head"], -1].argmax())
+    assert ids[key - 1] == ids[-1], "the token before it is the same word"
+    if "is" in one["question"]["options"][0]:
+        name = model_of(one).tokenizer.tokens([ids[key]])[0].text.strip()
+        assert right(one, name) == name == "frog"
+
+
+def test_heads_look_at_different_tokens() -> None:
     one = step("heads")
-    (pattern,) = tensors(one, f"layers.{asked(one)['layer']}.attn.pattern")
-    assert right(one, len(set(pattern[:, asked(one)["query"]].argmax(-1).tolist()))) == "four or more"
+    config = model_of(one).config
+    assert [config.n_layer, config.n_head] == [6, 8], "“6 layers with 8 heads each”"
+    query, heads = one["figure"]["query"], one["figure"]["heads"]
+    assert [asked(one)["layer"], asked(one)["head"]] == heads[0]
+    patterns = [tensors(one, f"layers.{layer}.attn.pattern")[0][head, query] for layer, head in heads]
+    looked = [int(row.argmax()) for row in patterns]
+    assert [words_of(one)[key] for key in looked] == ["ball", "the", ".", "Tom"]
+    assert looked[1] == query - 1, "“the token before”"
+    assert looked[2] == max(i for i, word in enumerate(words_of(one)) if word == "."), "“the last full stop”"
+    assert looked[3] == 0, "“on the first token”"
 
 
 def test_what_a_head_passes_on_is_the_value_of_its_key() -> None:
@@ -353,7 +386,26 @@ def test_a_lesson_is_complete_in_both_languages(name: str) -> None:
         assert "'" not in english, f"{path}: an apostrophe is typographic"
     for one in lesson(name)["steps"]:
         assert {"id", "title", "words", "open", "show", "question", "notes"} <= one.keys()
+        assert not {"try", "then"} <= one.keys(), "one thing to try: before the guess, or after it"
         assert len(" ".join(one["words"]["en"]).split()) <= 45, one["id"]
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_the_end_of_a_lesson_sums_up_and_leads_on(name: str) -> None:
+    end = lesson(name)["closing"]
+    assert {"id", "title", "words", "open", "show", "next", "notes"} <= end.keys()
+    assert len(" ".join(end["words"]["en"]).split()) <= 60
+    onward = [one.get("lesson") for one in end["next"]]
+    assert onward[0] is None, "first a sentence of the reader’s own"
+    assert set(onward[1:]) == set(LESSONS) - {name}
+
+
+def test_the_end_names_what_the_lesson_taught() -> None:
+    said = " ".join(lesson("attention")["closing"]["words"]["en"])
+    for word in ("query", "key", "head", "causal mask", "induction head"):
+        assert f"*{word}*" in said
+        first = next(one for one in lesson("attention")["steps"] if f"*{word}*" in " ".join(one["words"]["en"]))
+        assert first, f"{word} is said in a step"
 
 
 @pytest.mark.parametrize("name", LESSONS)
@@ -371,23 +423,24 @@ def test_a_lesson_names_only_what_there_is(name: str) -> None:
     assert len(ids) == len(set(ids))
     stations, anchors = names_in("../stations.js"), names_in("anchors.js")
     measures, figures = names_in("measures/index.js"), names_in("figures/index.js")
-    for one in lesson(name)["steps"]:
+    for one in [*lesson(name)["steps"], lesson(name)["closing"]]:
         assert one["open"].get("station", "tokens") in stations
         assert (ZOO / one["open"]["model"]).is_dir()
         for place in one["show"]:
             kind, _, figure = place.partition(":")
             assert figure in figures if kind == "figure" else place in anchors, place
-        assert one["question"]["measure"] in measures
+        assert "next" in one or one["question"]["measure"] in measures
+        assert one.get("more", {}).get("measure") in {None, *measures}
         assert set(one.get("source", [])) <= SOURCES.keys()
 
 
 @pytest.mark.parametrize("name", LESSONS)
 def test_no_answer_is_written_in_a_lesson(name: str) -> None:
-    """Answers are measured: the words of an answer have no number of their own, except 1 for the same direction."""
+    """Answers are measured: the words of an answer have no number of their own, except the 1 and 0 of a cosine."""
     for one in lesson(name)["steps"]:
         for language in ("en", "ja"):
             said = re.sub(r"\{\w+\}", "", one["question"]["says"][language])
-            assert re.findall(r"\d+(?:\.\d+)?", said) in ([], ["1"], ["2"], ["1", "2"]), one["id"]
+            assert re.findall(r"\d+(?:\.\d+)?", said) in ([], ["1"], ["2"], ["1", "2"], ["1", "0"]), one["id"]
 
 
 def test_the_list_of_lessons_has_every_lesson() -> None:

@@ -19,15 +19,17 @@ import { ApiError } from "./api.js";
  * @typedef {Object} Step
  * @property {string} id @property {Words} title  its one claim
  * @property {{en: string[], ja: string[]}} words  paragraphs
- * @property {Words} [try]  the interaction
+ * @property {Words} [try]  the interaction @property {Words} [then]  instead: one that would give the answer away, offered after the guess
  * @property {Object<string, any>} open  fields of the state, and `station`: a name of learn/stations.js
  * @property {string[]} show  names of learn/lesson/anchors.js, or one `figure:<name>`
  * @property {boolean} [tools]  whether an open station keeps its controls
  * @property {Object<string, any>} [figure]  what the figure needs
- * @property {Question} question @property {Words} notes  for the speaker
+ * @property {Question} [question]  a lesson's end has none @property {Next[]} [next]  what to do after its end
+ * @property {Words} notes  for the speaker
  * @property {Words & {measure?: string, with?: Object<string, any>}} [more]  for those who read papers; folded away
  * @property {string[]} [source]  the functions of the model that do this: names of /api/source
- * @typedef {{id: string, minutes: number, title: Words, about: Words, steps: Step[]}} Lesson
+ * @typedef {Words & {lesson?: string}} Next  another lesson; without one, a sentence of the reader's own
+ * @typedef {{id: string, minutes: number, title: Words, about: Words, steps: Step[], closing?: Step}} Lesson
  */
 
 /** @param {string} name @returns {Promise<any>} */

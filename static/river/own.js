@@ -5,7 +5,7 @@ import { ownState } from "../state/own.js";
 
 /**
  * `shown`: folded away, it asks for nothing and measures nothing. `heads`: whose heads are drawn, where a stack has several
- * attentions; `layer`: the open one, as stack.layer; `depth`: whether the page's open head is opened in the picture, and
+ * attentions, or "none"; `layer`: the open one, as stack.layer; `depth`: whether the page's open head is opened in the picture, and
  * its chosen cell, too.
  */
 export const own = ownState("river", {

@@ -16,6 +16,9 @@ const RIGHT = [96, 140, 190];
 /** Labels that say what a row wrote leave a layer at least this width. */
 const LAYER = 66;
 
+/** In place of an attention: no heads are drawn. */
+const NONE = "none";
+
 /** Of the rows, where a page is scrolled anyway. */
 const ROOM_ON_PHONE = 330;
 
@@ -36,7 +39,8 @@ export function frameOf(canvas, { told, trace, bars, heads, open, head }, width,
     [...unfolded].filter((one) => one.startsWith(`${stack} `)).map((one) => Number(one.slice(stack.length + 1))),
   );
   const last = told.rolled[0].river.layers - 1;
-  const headRoom = phone ? 196 : Math.min(300, Math.max(256, innerHeight * 0.33));
+  const bare = heads === NONE;
+  const headRoom = bare ? 0 : phone ? 196 : Math.min(300, Math.max(256, innerHeight * 0.33));
   const fold = innerHeight - WATCH * type - canvas.getBoundingClientRect().top - scrollY;
   const room = Math.min(440, Math.max(240, fold - headRoom - BESIDES));
   const right = RIGHT[phone ? 0 : width < NARROW ? 1 : 2] * type;
@@ -46,7 +50,7 @@ export function frameOf(canvas, { told, trace, bars, heads, open, head }, width,
     room: head ? innerHeight * 0.3 : phone ? ROOM_ON_PHONE : room,
     right,
     fat: phone ? 36 : 44,
-    heads: head ? [] : headsOf(trace, told, heads),
+    heads: head || bare ? [] : headsOf(trace, told, heads),
     headRoom,
     fold: phone ? 0 : fold,
     open,

@@ -19,7 +19,7 @@ const said = (answer) => h("b", { class: "said" }, answerName(answer));
 
 /** @param {Told} told @param {string} predicts  what a row is about @returns {Words} */
 export const sentenceOf = (told, predicts) =>
-  told.fall ? cutWords(told) : [...saysWords(told, predicts), ...lookWords(told)];
+  told.fall ? cutWords(told) : [...saysWords(told, predicts), h("span", { class: "tells" }, lookWords(told))];
 
 /** @type {Record<string, string>} */
 const SAYS = { classes: "river.says_class", same: "river.says_gap" };

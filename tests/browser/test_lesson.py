@@ -48,8 +48,29 @@ def in_view(page: "Page", step: dict[str, Any]) -> None:
       return [bottom <= innerHeight, seen('header').length, Math.min(...sizes), Math.min(16, ...labels)];
     }""")
     assert seen[:2] == [True, 0], step["id"]
+    assert try_is_in_view(page), step["id"]
     assert seen[2] >= 22, step["id"]
     assert seen[3] == 16 or page.viewport_size["width"] < 900, step["id"]  # from the back of a class
+
+
+def try_is_in_view(page: "Page") -> bool:
+    """What there is to try is not below the question."""
+    found: bool = page.evaluate("""() => {
+      const [tried, told] = ['.lesson-try', '.lesson-told'].map((one) => document.querySelector(one));
+      return tried.hidden || tried.getBoundingClientRect().bottom <= told.getBoundingClientRect().bottom + 0.5;
+    }""")
+    return found
+
+
+def told(page: "Page") -> int:
+    """How many things that would answer the question can be seen."""
+    found: int = page.evaluate("""() => [...document.querySelectorAll('.in-lesson .tells')]
+      .filter((one) => one.checkVisibility({ visibilityProperty: true })).length""")
+    return found
+
+
+#: Their pictures show the answer.
+KEPT = {"river", "vectors", "softmax", "values", "scale", "mixing", "cls"}
 
 
 def test_twelve_steps_with_the_arrow_keys(open_page: "Callable[..., Page]") -> None:
@@ -57,22 +78,27 @@ def test_twelve_steps_with_the_arrow_keys(open_page: "Callable[..., Page]") -> N
     page.goto("/?lesson=attention")
     for n, step in enumerate(steps("attention"), 1):
         arrive(page, step["id"])
-        assert f"{n} / 12" in page.locator(".lesson-count").inner_text()
+        assert f"Step {n} of 12" in page.locator(".lesson-count").inner_text()
         in_view(page, step)
+        if "figure" in step:
+            page.locator(".lesson-figure h2").wait_for()
+        assert told(page) == 0, step["id"]
         said = answer(page)
+        assert (told(page) > 0) == (step["id"] in KEPT), step["id"]
+        assert try_is_in_view(page), f"{step['id']}: the answer covers it"
         assert said, step["id"]
         assert "{" not in said, step["id"]
         assert page.locator("[data-verdict=right]").count() == 1, step["id"]
-        if "figure" in step:
-            page.locator(".lesson-figure h2").wait_for()
-        if n in (2, 4):
+        if n in (2, 4, 8):
             assert serious(page) == [], step["id"]
-        if n < 12:
-            page.locator(".lesson h1").focus()
-            page.keyboard.press("PageDown" if n % 2 else "ArrowRight")
+        page.locator(".lesson h1").focus()
+        page.keyboard.press("PageDown" if n % 2 else "ArrowRight")
+    arrive(page, "closing")
+    assert page.locator(".lesson-count").inner_text().endswith("In short")
+    assert page.get_by_test_id("lesson-onward").count() == 3
     page.keyboard.press("ArrowLeft")
-    arrive(page, steps("attention")[10]["id"])
-    page.wait_for_url("**/?lesson=attention&step=11")
+    arrive(page, "writing")
+    page.wait_for_url("**/?lesson=attention&step=12")
     page.evaluate("window.same = true")
     page.locator(".lesson-dots a").nth(2).click()
     arrive(page, steps("attention")[2]["id"])
@@ -126,6 +152,19 @@ def test_a_lesson_on_a_phone_in_japanese(open_page: "Callable[..., Page]") -> No
     arrive(page, "toy")
 
 
+def test_the_end_of_a_lesson_leads_on(page: "Page") -> None:
+    page.goto("/?lesson=attention&step=13")
+    arrive(page, "closing")
+    page.get_by_test_id("lesson-onward").nth(1).click()
+    page.wait_for_url("**/?lesson=masks&step=1")
+    arrive(page, steps("masks")[0]["id"])
+    page.goto("/?lesson=attention&step=13")
+    arrive(page, "closing")
+    page.get_by_test_id("lesson-onward").first.click()
+    page.wait_for_selector(".lesson", state="detached")
+    assert page.evaluate("document.activeElement.dataset.testid") == "sentence"
+
+
 def test_the_shorter_lessons(page: "Page") -> None:
     for name in ("masks", "translator"):
         page.goto(f"/?lesson={name}")
@@ -136,6 +175,8 @@ def test_the_shorter_lessons(page: "Page") -> None:
             assert page.locator("[data-verdict=right]").count() == 1, step["id"]
             page.locator(".lesson h1").focus()
             page.keyboard.press("PageDown")
+        arrive(page, "closing")
+        page.keyboard.press("PageDown")
         page.wait_for_selector(".lesson", state="detached")
 
 

@@ -284,6 +284,13 @@ test("few cells have numbers, except forbidden ones", () => {
     ["#ffffff"],
     "on black",
   );
+  const { size } = numbersOf(few, sizeOf(few));
+  const wide = { ...sizeOf(few), cell: { w: 99, h: 99 } };
+  assert.deepEqual(
+    [1, 1.5].map((type) => numbersOf(few, { ...wide, type }).size),
+    [size, 1.5 * size],
+    "large type",
+  );
   const many = matrixOf(21, 21);
   assert.deepEqual(numbersOf(many, sizeOf(many)).numbers, []);
 });

@@ -1,6 +1,7 @@
 /** A link to each step of a lesson, as a dot. */
 
 import { h, replace } from "../../ui/dom.js";
+import { stepsOf } from "./steps.js";
 import { said } from "./words.js";
 
 /**
@@ -10,14 +11,15 @@ import { said } from "./words.js";
 export function drawDots(root, lesson, n, go) {
   replace(
     root,
-    lesson.steps.map((step, i) => {
-      const title = `${i + 1}. ${said(step.title).replaceAll("*", "")}`;
+    stepsOf(lesson).map((step, i) => {
+      const number = step === lesson.closing ? "" : `${i + 1}. `;
+      const title = number + said(step.title).replaceAll("*", "");
       return h("a", {
         href: `/?lesson=${lesson.id}&step=${i + 1}`,
         "aria-label": title,
         title,
         "aria-current": i + 1 === n ? "step" : null,
-        class: i + 1 < n ? "seen" : null,
+        class: [i + 1 < n && "seen", step === lesson.closing && "closing"].filter(Boolean).join(" ") || null,
         on: { click: (/** @type {MouseEvent} */ event) => follow(event, () => go(i + 1 - n)) },
       });
     }),

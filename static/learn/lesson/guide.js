@@ -8,6 +8,7 @@ import { retrying } from "../../data/retry.js";
 import { isEmpty } from "../../model/selection.js";
 import { h, replace } from "../../ui/dom.js";
 import { errorText } from "../../ui/error_text.js";
+import { t } from "../../ui/i18n.js";
 import { bringWords } from "../reading.js";
 import { ANCHORS, showOnly } from "./anchors.js";
 import { FIGURES } from "./figures/index.js";
@@ -16,7 +17,7 @@ import { liveOf } from "./live.js";
 import { buildParts } from "./parts.js";
 import { drawPaper } from "./print.js";
 import { drawStep } from "./step.js";
-import { patchOf } from "./steps.js";
+import { patchOf, stepsOf } from "./steps.js";
 
 /** @typedef {import("../../data/lessons.js").Lesson} Lesson  @typedef {import("../../data/lessons.js").Step} Step */
 
@@ -33,7 +34,10 @@ export function createGuide(context, leave) {
     n: 0,
     figure: "",
   };
-  const on = { go, leave, notes: toggleNotes, print: () => open.lesson && print(open.lesson) };
+  const on = {
+    ...{ go, leave, notes: () => toggle("notes"), extra: () => toggle("extra") },
+    print: () => open.lesson && print(open.lesson),
+  };
   const parts = buildParts(on);
   const own = [parts.figure, parts.text, parts.bar, parts.paper];
   onKeys(ground, () => open.lesson !== null && !frame.help.open, on);
@@ -63,14 +67,16 @@ export function createGuide(context, leave) {
 
   /** @param {Lesson} lesson @param {import("../../state/store.js").State} state */
   function show(lesson, state) {
-    const n = Math.min(state.lessonStep, lesson.steps.length);
-    const step = lesson.steps[n - 1];
+    const steps = stepsOf(lesson);
+    const n = Math.min(state.lessonStep, steps.length);
+    const step = steps[n - 1];
     if (open.n !== n || isEmpty(state)) {
       open.n = n;
       root.append(...own.filter(({ isConnected }) => !isConnected));
       root.classList.add("in-lesson");
       root.classList.toggle("with-tools", step.tools === true);
-      drawStep(parts, lesson, n, { live: () => liveFor(step), go });
+      guessed(!step.question);
+      drawStep(parts, lesson, n, { live: () => liveFor(step), go, follow: leadOn, answered: () => guessed(true) });
       root.scrollTop = 0;
       parts.title.focus({ preventScroll: true });
       // After this change has been drawn: it is inside the page's own redrawing.
@@ -89,7 +95,7 @@ export function createGuide(context, leave) {
     const key = `${open.name} ${open.n}`;
     if (open.figure === key) return;
     const drawing = h("div"); // its own: that of the step before may still be awaited
-    replace(parts.figure, drawing);
+    replace(parts.figure, drawing, h("p", { class: "lesson-waits" }, t("lesson.waits")));
     if (!live) return;
     open.figure = key;
     Promise.resolve(FIGURES[name]?.(drawing, live, step.figure ?? {})).catch((error) => {
@@ -109,14 +115,30 @@ export function createGuide(context, leave) {
   function go(by) {
     const to = open.n + by;
     if (!open.lesson || to < 1) return;
-    if (to > open.lesson.steps.length) return leave();
+    if (to > stepsOf(open.lesson).length) return leave();
     actions.set({ lessonStep: to });
   }
 
-  function toggleNotes() {
-    parts.notes.hidden = !parts.notes.hidden;
-    parts.speaker.setAttribute("aria-pressed", String(!parts.notes.hidden));
-    if (!parts.notes.hidden) parts.notes.scrollIntoView({ block: "nearest" });
+  /** Whether what gives the answer away may be seen: css/lesson.css hides it until then. @param {boolean} made */
+  function guessed(made) {
+    root.dataset.guess = made ? "made" : "open";
+  }
+
+  /** Where the end of a lesson leads: to another lesson, or to a sentence of the reader's own. @param {string|null} lesson */
+  function leadOn(lesson) {
+    if (lesson !== null) return actions.set({ lesson, lessonStep: 1 });
+    leave();
+    frame.sentence.input.focus();
+  }
+
+  /** @param {"notes"|"extra"} name */
+  function toggle(name) {
+    const [aside, button] = [parts[name], parts.toggles[name]];
+    if (button.disabled) return;
+    aside.hidden = !aside.hidden;
+    button.setAttribute("aria-pressed", String(!aside.hidden));
+    for (const details of aside.querySelectorAll("details")) details.open = !aside.hidden;
+    if (!aside.hidden) aside.scrollIntoView({ block: "nearest" });
   }
 
   /** @param {Lesson} lesson */
@@ -129,6 +151,7 @@ export function createGuide(context, leave) {
     if (!open.name) return;
     Object.assign(open, { lesson: null, name: null, n: 0, figure: "" });
     root.classList.remove("in-lesson", "with-tools");
+    delete root.dataset.guess;
     showOnly(root, []);
     for (const part of own) part.remove();
     dispatchEvent(new Event("resize")); // pictures have another width again

@@ -5,8 +5,8 @@ import { t } from "../../ui/i18n.js";
 
 /** @typedef {ReturnType<typeof buildParts>} Parts */
 
-/** @param {{go: (by: number) => void, leave: () => void, notes: () => void, print: () => void}} on */
-export function buildParts({ go, leave, notes: toggleNotes, print }) {
+/** @param {{go: (by: number) => void, leave: () => void, notes: () => void, extra: () => void, print: () => void}} on */
+export function buildParts({ go, leave, notes: toggleNotes, extra: toggleExtra, print }) {
   const button = (/** @type {string} */ name, /** @type {string} */ kind, /** @type {() => void} */ click) =>
     h(
       "button",
@@ -25,6 +25,7 @@ export function buildParts({ go, leave, notes: toggleNotes, print }) {
   const question = h("section", { class: "lesson-question", "aria-label": t("lesson.question") });
   const more = h("div", { class: "lesson-more" });
   const source = h("div", { class: "lesson-source" });
+  const extra = h("aside", { class: "lesson-extra", hidden: true, "aria-label": t("lesson.extra") }, more, source);
   const notes = h("aside", {
     class: "lesson-notes",
     hidden: true,
@@ -39,8 +40,7 @@ export function buildParts({ go, leave, notes: toggleNotes, print }) {
     title,
     words,
     trying,
-    more,
-    source,
+    extra,
     notes,
   );
   const attrs = { class: "lesson", "aria-labelledby": title.id, dataset: { testid: "lesson" } };
@@ -48,7 +48,10 @@ export function buildParts({ go, leave, notes: toggleNotes, print }) {
   const dots = h("nav", { class: "lesson-dots", "aria-label": t("lesson.steps") });
   const back = button("back", "btn", () => go(-1));
   const next = button("next", "btn primary", () => go(1));
-  const speaker = button("notes", "btn quiet", toggleNotes);
+  const toggles = {
+    extra: button("extra", "btn quiet", toggleExtra),
+    notes: button("notes", "btn quiet", toggleNotes),
+  };
   const bar = h(
     "div",
     { class: "lesson-bar" },
@@ -56,7 +59,8 @@ export function buildParts({ go, leave, notes: toggleNotes, print }) {
     dots,
     next,
     h("span", { class: "grow" }),
-    speaker,
+    toggles.extra,
+    toggles.notes,
     button("print", "btn quiet", print),
   );
   const figure = h("section", {
@@ -74,6 +78,7 @@ export function buildParts({ go, leave, notes: toggleNotes, print }) {
     told,
     trying,
     question,
+    extra,
     more,
     source,
     notes,
@@ -82,7 +87,7 @@ export function buildParts({ go, leave, notes: toggleNotes, print }) {
     dots,
     back,
     next,
-    speaker,
+    toggles,
     figure,
     paper,
   };

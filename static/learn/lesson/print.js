@@ -3,6 +3,7 @@
 import { h, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { optionWords } from "./question.js";
+import { stepsOf } from "./steps.js";
 import { nodesOf, said } from "./words.js";
 
 /** @param {HTMLElement} root @param {import("../../data/lessons.js").Lesson} lesson */
@@ -11,24 +12,30 @@ export function drawPaper(root, lesson) {
     root,
     h("h1", null, said(lesson.title)),
     h("p", null, said(lesson.about)),
-    lesson.steps.map((step, i) => stepOf(step, i + 1, `${location.origin}/?lesson=${lesson.id}&step=${i + 1}`)),
+    stepsOf(lesson).map((step, i) => {
+      const number = step === lesson.closing ? "" : `${i + 1}. `;
+      return stepOf(step, number, `${location.origin}/?lesson=${lesson.id}&step=${i + 1}`);
+    }),
   );
 }
 
-/** @param {import("../../data/lessons.js").Step} step @param {number} n @param {string} link */
-function stepOf({ title, words, try: trying, question, notes }, n, link) {
+/** @param {import("../../data/lessons.js").Step} step @param {string} number @param {string} link */
+function stepOf({ title, words, try: first, then, question, notes }, number, link) {
+  const trying = first ?? then;
   return h(
     "article",
     null,
-    h("h2", null, `${n}. ${said(title)}`),
+    h("h2", null, number + said(title)),
     said(words).map((text) => h("p", null, nodesOf(text))),
     trying && h("p", null, h("b", null, t("lesson.try")), " ", nodesOf(said(trying))),
-    h("p", null, h("b", null, t("lesson.question")), " ", nodesOf(said(question.ask))),
-    h(
-      "ul",
-      null,
-      question.options.map((option) => h("li", null, optionWords(option))),
-    ),
+    question && [
+      h("p", null, h("b", null, t("lesson.question")), " ", nodesOf(said(question.ask))),
+      h(
+        "ul",
+        null,
+        question.options.map((option) => h("li", null, optionWords(option))),
+      ),
+    ],
     h("p", { class: "lesson-paper-notes" }, h("b", null, t("lesson.notes_title")), " ", nodesOf(said(notes))),
     h("p", { class: "dim" }, link),
   );

@@ -13,10 +13,11 @@ import { filled, nodesOf, said } from "./words.js";
 export const optionWords = ({ en = "", ja = en, is = en }) => said({ en: en || is, ja: ja || is });
 
 /**
- * @param {HTMLElement} root @param {Question} question @param {() => import("./live.js").Live|null} live  null: its model is not here yet
- * @param {(text: string) => (Node|string)[]} mark
+ * @param {HTMLElement} root @param {Question} question
+ * @param {{live: () => import("./live.js").Live|null, mark: (text: string) => (Node|string)[], answered: () => void}} on
+ *   `live` is null while its model is not here yet
  */
-export function drawQuestion(root, question, live, mark) {
+export function drawQuestion(root, question, { live, mark, answered }) {
   const answer = h("p", { class: "lesson-answer", "aria-live": "polite", dataset: { testid: "lesson-answer" } });
   const buttons = question.options.map((option, i) =>
     h(
@@ -54,6 +55,7 @@ export function drawQuestion(root, question, live, mark) {
         choice === null ? [] : [h("b", null, t(choice === right ? "lesson.right" : "lesson.surprise")), " "];
       replace(answer, verdict, nodesOf(filled(said(question.says), found), mark));
       root.dataset.answered = String(right);
+      answered();
     } catch (error) {
       if (!answer.isConnected) return;
       for (const button of [...buttons, reveal]) button.disabled = false;
@@ -61,5 +63,29 @@ export function drawQuestion(root, question, live, mark) {
     }
     answer.scrollIntoView({ block: "nearest" });
   }
+  delete root.dataset.answered;
+}
+
+/**
+ * The end of a lesson: what to do next.
+ * @param {HTMLElement} root @param {import("../../data/lessons.js").Next[]} next @param {(lesson: string|null) => void} follow
+ */
+export function drawNext(root, next, follow) {
+  const button = (/** @type {import("../../data/lessons.js").Next} */ { lesson, ...words }) =>
+    h(
+      "button",
+      {
+        class: "btn",
+        type: "button",
+        dataset: { testid: "lesson-onward" },
+        on: { click: () => follow(lesson ?? null) },
+      },
+      said(words),
+    );
+  replace(
+    root,
+    h("p", { class: "lesson-ask" }, t("lesson.onward")),
+    h("div", { class: "lesson-options", role: "group" }, next.map(button)),
+  );
   delete root.dataset.answered;
 }

@@ -9,6 +9,9 @@ import { STATIONS } from "../stations.js";
  * @typedef {import("../../state/own.js").Declared} Declared
  */
 
+/** Its steps, and its end. @param {import("../../data/lessons.js").Lesson} lesson @returns {Step[]} */
+export const stepsOf = ({ steps, closing }) => (closing ? [...steps, closing] : steps);
+
 /** What a step leaves to the reader. */
 const READERS = ["theme", "type", "lang", "file"];
 

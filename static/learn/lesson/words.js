@@ -18,8 +18,17 @@ export const filled = (text, vars = {}) =>
  */
 export function nodesOf(text, mark = (piece) => [piece]) {
   const pieces = text.split(/\*([^*]+)\*/);
-  return pieces.flatMap((piece, i) => {
-    const nodes = withFormulas(mark(piece));
-    return i % 2 ? [h("b", null, nodes)] : nodes;
+  const nodes = pieces.flatMap((piece, i) => {
+    const own = withFormulas(mark(piece));
+    return i % 2 ? [h("b", null, own)] : own;
   });
+  return nodes.reduce(withStop, /** @type {(Node|string)[]} */ ([]));
+}
+
+/** A line may break after a button: its comma stays with it. @param {(Node|string)[]} before @param {Node|string} node */
+function withStop(before, node) {
+  const stop = typeof node === "string" && typeof before.at(-1) === "object" && /^[,.:;?!’]s?/.exec(node)?.[0];
+  if (!stop) return [...before, node];
+  const kept = h("span", { class: "kept" }, before.at(-1), stop);
+  return [...before.slice(0, -1), kept, node.slice(stop.length)];
 }

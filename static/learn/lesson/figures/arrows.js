@@ -1,12 +1,12 @@
 /** A toy: a query and three keys as arrows of two dimensions, which the reader drags. Its arithmetic is real. */
 
 import { h, replace, setText, svg, update } from "../../../ui/dom.js";
-import { number, percent } from "../../../ui/format.js";
+import { number } from "../../../ui/format.js";
 import { t } from "../../../ui/i18n.js";
-import { softmax } from "../live.js";
 
 const REACH = 4; // the plane shows −4 to 4
 const STEP = 0.25;
+const FULL = 20; // a score with a bar of full length
 /** @typedef {{name: string, role: "q"|"k", x: number, y: number}} Arrow */
 
 /** @returns {Arrow[]} */
@@ -31,26 +31,30 @@ export function draw(root) {
     for (const one of drawn) one.place();
     const [q, ...keys] = arrows;
     const scores = keys.map(({ x, y }) => q.x * x + q.y * y);
-    const weights = softmax(Float32Array.from(scores, (score) => score / Math.SQRT2));
+    const best = Math.max(...scores);
     replace(
       table,
-      keys.map((key, i) => line(q, key, scores[i], weights[i])),
+      keys.map((key, i) => line(q, key, scores[i], scores[i] === best)),
     );
   }
   show();
 }
 
-/** @param {Arrow} q @param {Arrow} key @param {number} score @param {number} weight */
-function line(q, key, score, weight) {
+/** @param {Arrow} q @param {Arrow} key @param {number} score @param {boolean} best */
+function line(q, key, score, best) {
   const sum = `${number(q.x, 2)}·${number(key.x, 2)} + ${number(q.y, 2)}·${number(key.y, 2)}`;
   return h(
     "div",
-    { class: "toy-line" },
+    { class: best ? "toy-line best" : "toy-line" },
     h("span", { class: "toy-name" }, h("b", { class: "q" }, "q"), "·", h("b", { class: "k" }, key.name)),
-    h("span", { class: "toy-sum mono" }, sum.replace(/·−/g, "·(−)").replace(/\(−\)([\d.]+)/g, "(−$1)")),
+    h("span", { class: "toy-sum mono" }, sum.replace(/·−([\d.]+)/g, "·(−$1)")),
     h("b", { class: "toy-score mono" }, `= ${number(score, 2)}`),
-    h("span", { class: "toy-bar" }, h("i", { style: { width: `${100 * weight}%` } })),
-    h("span", { class: "mono" }, percent(weight, 0)),
+    h(
+      "span",
+      { class: "toy-bar" },
+      h("i", { style: { width: `${Math.min(100, Math.max(0, (100 * score) / FULL))}%` } }),
+    ),
+    h("span", { class: "toy-best" }, best ? t("lesson.toy.best") : ""),
   );
 }
 

@@ -5,7 +5,7 @@ import { number } from "../../../ui/format.js";
 import { t } from "../../../ui/i18n.js";
 import { alikeByDepth } from "../measures/stream.js";
 
-const [WIDE, HIGH, TOP, FOOT, LEFT] = [640, 380, 20, 56, 60];
+const [WIDE, HIGH, TOP, FOOT, LEFT] = [640, 350, 20, 50, 70];
 
 /** @type {import("./index.js").Figure} */
 export async function draw(root, live, { others }) {
@@ -20,6 +20,11 @@ export async function draw(root, live, { others }) {
       svg("line", { class: "rule", x1: LEFT, x2: WIDE - 40, y1: y(alike), y2: y(alike) }),
       svg("text", { x: LEFT - 10, y: y(alike) + 5, "text-anchor": "end" }, number(alike, 0)),
     ]),
+    svg(
+      "text",
+      { x: -y(0), y: 18, transform: "rotate(-90)", "text-anchor": "middle", class: "dim" },
+      t("lesson.depth.y"),
+    ),
     lines[0].map((_, layer) =>
       svg(
         "text",
@@ -28,8 +33,10 @@ export async function draw(root, live, { others }) {
       ),
     ),
     lines.map((line, i) => [
-      svg("polyline", { class: `line-${i}`, points: line.map((alike, at) => `${x(at)},${y(alike)}`).join(" ") }),
-      line.map((alike, at) => svg("circle", { class: `line-${i}`, cx: x(at), cy: y(alike), r: 6 })),
+      svg("polyline", { class: `line-${i} tells`, points: line.map((alike, at) => `${x(at)},${y(alike)}`).join(" ") }),
+      line.map((alike, at) =>
+        svg("circle", { class: at ? `line-${i} tells` : `line-${i}`, cx: x(at), cy: y(alike), r: 6 }),
+      ),
     ]),
   );
   const legend = others.map((/** @type {string} */ text, /** @type {number} */ i) =>
@@ -38,7 +45,7 @@ export async function draw(root, live, { others }) {
       null,
       h("i", { class: `line-${i}` }),
       h("span", { lang: "en" }, text),
-      h("b", { class: "mono" }, number(lines[i][depth], 2)),
+      h("b", { class: "mono tells" }, number(lines[i][depth], 2)),
     ),
   );
   const open = h(

@@ -1,10 +1,9 @@
-/** One real row of scores, its softmax, and how far the weights could still move; a slider multiplies the scores. */
+/** One real row of scores and its softmax; a slider multiplies the scores. */
 
 import { attentionOf } from "../../../model/description.js";
 import { tokenLabel } from "../../../model/labels.js";
-import { indexOfMost } from "../../../model/matrix.js";
 import { h, replace, setText } from "../../../ui/dom.js";
-import { number, percent, power } from "../../../ui/format.js";
+import { number, percent } from "../../../ui/format.js";
 import { t } from "../../../ui/i18n.js";
 import { rowOf, softmax } from "../live.js";
 import { rolesOf } from "../measures/attention.js";
@@ -15,15 +14,19 @@ export async function draw(root, live, { head, query, ...at }) {
   const scores = rowOf(roles[0], query, head).slice(0, query + 1);
   const most = Math.sqrt(attentionOf(live.model).d_head);
   const rows = h("div", { class: "row-bars" });
-  const slope = h("p", { class: "lesson-figure-text", "aria-live": "polite" });
+  const names = h(
+    "div",
+    { class: "row-bar names dim" },
+    ["key", "score", "weight"].map((name) => h("span", null, t(`lesson.softmax.${name}`))),
+  );
   const times = h("output", { class: "mono" });
   const slider = h("input", {
     ...{ type: "range", min: 0, max: most, step: 0.05, value: 1, "aria-label": t("lesson.softmax.times") },
     dataset: { testid: "lesson-times" },
     on: { input: show },
   });
-  const label = h("label", { class: "lesson-slider" }, h("span", null, t("lesson.softmax.times")), slider, times);
-  replace(root, h("h2", { class: "lesson-caption" }, t("lesson.softmax.title")), rows, label, slope);
+  const label = h("label", { class: "lesson-slider tells" }, h("span", null, t("lesson.softmax.times")), slider, times);
+  replace(root, h("h2", { class: "lesson-caption" }, t("lesson.softmax.title")), names, rows, label);
 
   function show() {
     const by = Number(slider.value);
@@ -33,9 +36,7 @@ export async function draw(root, live, { head, query, ...at }) {
       rows,
       weights.map((weight, key) => bar(tokenLabel(keys[key]), scaled[key], weight)),
     );
-    const best = weights[indexOfMost(weights)];
     setText(times, `× ${number(by, 2)}`);
-    setText(slope, t("lesson.softmax.slope", { a: percent(best), slope: power(best * (1 - best)) }));
   }
   show();
 }
@@ -47,6 +48,6 @@ const bar = (name, score, weight) =>
     { class: "row-bar" },
     h("span", { class: "mono" }, name),
     h("span", { class: "mono score" }, number(score, 1)),
-    h("span", { class: "toy-bar" }, h("i", { style: { width: `${100 * weight}%` } })),
-    h("span", { class: "mono" }, percent(weight)),
+    h("span", { class: "toy-bar tells" }, h("i", { style: { width: `${100 * weight}%` } })),
+    h("span", { class: "mono tells" }, percent(weight)),
   );

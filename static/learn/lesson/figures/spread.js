@@ -31,8 +31,9 @@ export async function draw(root, live, { position, to }) {
     );
     if (mine !== newest) return;
     const title = h("h2", { class: "lesson-caption" }, t("lesson.spread.title", { to: to.trim() }));
+    const legend = h("p", { class: "dim" }, t("lesson.spread.legend"));
     replace(problem);
-    keepingFocus(root, () => replace(root, title, table(found, at, rows, choose), problem));
+    keepingFocus(root, () => replace(root, title, table(found, at, rows, choose), legend, problem));
   }
 
   /** What is drawn stays if the model does not answer. @param {number} at */
@@ -64,7 +65,12 @@ function table({ rows, tokens }, at, names, choose) {
     ),
   );
   const body = rows.map((moved, i) =>
-    h("tr", { class: names[i].kind }, h("th", { scope: "row" }, names[i].name), moved.map(cell)),
+    h(
+      "tr",
+      { class: names[i].kind },
+      h("th", { scope: "row" }, names[i].name),
+      moved.map((by) => cell(by, names[i].kind !== "in")),
+    ),
   );
   return h(
     "div",
@@ -73,10 +79,10 @@ function table({ rows, tokens }, at, names, choose) {
   );
 }
 
-/** Lit by how far it moved; √, so that a little is seen. @param {number} by */
-const cell = (by) =>
+/** Lit by how far it moved; √, so that a little is seen. @param {number} by @param {boolean} tells */
+const cell = (by, tells) =>
   h("td", {
-    class: by > STILL ? "lit" : null,
+    class: [by > STILL && "lit", tells && "tells"].filter(Boolean).join(" ") || null,
     style: { "--lit": by > STILL ? Math.min(1, 0.18 + Math.sqrt(by)).toFixed(2) : "0" },
     title: by > STILL ? power(by) : t("lesson.spread.still"),
     "aria-label": by > STILL ? power(by) : t("lesson.spread.still"),

@@ -1,6 +1,5 @@
 /** One word in two places: the vector that is looked up, that of the position, and their sum, number by number. */
 
-import { rampColour } from "../../../chart/colour.js";
 import { stackOf } from "../../../model/description.js";
 import { tokenLabel } from "../../../model/labels.js";
 import { h, replace } from "../../../ui/dom.js";
@@ -8,6 +7,7 @@ import { number } from "../../../ui/format.js";
 import { t } from "../../../ui/i18n.js";
 import { cosine, rowOf } from "../live.js";
 import { depthsOf } from "../measures/stream.js";
+import { strip } from "./strip.js";
 
 /** Values further from 0 than this have the last colour. */
 const MOST = 0.2;
@@ -34,7 +34,7 @@ export async function draw(root, live, { a, b }) {
           "div",
           { class: `vector ${name}` },
           h("span", null, t(`lesson.vectors.${name}`)),
-          strip(rowOf(tensors[tap], at)),
+          strip(rowOf(tensors[tap], at), MOST, name === "sum" ? "tells" : ""),
         ),
       ),
     );
@@ -45,21 +45,8 @@ export async function draw(root, live, { a, b }) {
     [a, b].map(block),
     h(
       "p",
-      { class: "lesson-figure-text", dataset: { testid: "lesson-alike" } },
+      { class: "lesson-figure-text tells", dataset: { testid: "lesson-alike" } },
       t("lesson.vectors.alike", { looked: alike(looked), sum: alike(sum) }),
     ),
   );
-}
-
-/** A number is a pixel wide, and the canvas as wide as there is room. @param {Float32Array} values */
-function strip(values) {
-  const canvas = h("canvas", { width: values.length, height: 1, "aria-hidden": "true" });
-  const pen = /** @type {HTMLCanvasElement} */ (canvas).getContext("2d");
-  const pixels = /** @type {CanvasRenderingContext2D} */ (pen).createImageData(values.length, 1);
-  values.forEach((value, i) => {
-    const share = 0.5 + Math.max(-1, Math.min(1, value / MOST)) / 2;
-    pixels.data.set([...rampColour("signed", share), 255], 4 * i);
-  });
-  pen?.putImageData(pixels, 0, 0);
-  return canvas;
 }

@@ -9,24 +9,36 @@ import { cosine, rowOf, softmax } from "../live.js";
 
 /**
  * Roles of an attention in one layer, in the order asked.
- * @param {Live} live @param {{attention?: string|null, layer: number}} at @param {string[]} roles
+ * @param {Live} live @param {{attention?: string|null, layer: number, text?: string}} at  `text`: another sentence than the step's
+ * @param {string[]} roles
  */
-export async function rolesOf(live, { attention = null, layer }, roles) {
+export async function rolesOf(live, { attention = null, layer, text }, roles) {
   const open = attentionOf(live.model, attention);
   const names = roles.map((role) => tapOf(open, layer, role));
-  const { meta, tensors } = await live.tensors(names);
+  const { meta, tensors } = await live.tensors(names, text === undefined ? {} : { input: { text } });
   const keys = open.keys === "source" ? meta.tokens : meta.target_tokens;
   return { open, keys, roles: names.map((name) => tensors[name]) };
 }
 
-/** The key with the largest weight in a row of a head. @type {Measure} */
+/** The key with the largest weight in a row of a head, and the one that comes next. @type {Measure} */
 export async function looks(live, { head, query, ...at }) {
-  const { open, keys, roles } = await rolesOf(live, at, ["pattern", "q", "k"]);
+  const { open, keys, roles } = await rolesOf(live, at, ["pattern", "scores"]);
   const row = rowOf(roles[0], query, head);
-  const key = indexOfMost(row);
-  const angle = cosine(rowOf(roles[1], query, head), rowOf(roles[2], key, head));
-  const name = keys[key].text.trim();
-  return { value: name, key: name, weight: percent(row[key]), cosine: number(angle, 2), d: open.d_head };
+  const order = [...row.keys()].sort((a, b) => row[b] - row[a]);
+  const [[name, score], [next, less]] = order.map((key) => [
+    keys[key].text.trim(),
+    number(rowOf(roles[1], query, head)[key], 1),
+  ]);
+  return { value: name, key: name, weight: percent(row[order[0]]), score, next, less, d: open.d_head };
+}
+
+/** How many times larger the weight of one key is than that of another. @type {Measure} */
+export async function ratio(live, { head, query, a, b, ...at }) {
+  const { keys, roles } = await rolesOf(live, at, ["pattern"]);
+  const row = rowOf(roles[0], query, head);
+  const [more, less] = [a, b].map((key) => percent(row[key]));
+  const times = row[a] / row[b];
+  return { value: times, times: number(times, 0), more, less, a: keys[a].text.trim(), b: keys[b].text.trim() };
 }
 
 /** How many different keys the heads of a layer look at most, from one row. @type {Measure} */

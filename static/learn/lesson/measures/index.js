@@ -6,7 +6,7 @@
  * @typedef {(live: Live, options: any) => Promise<{value: number|string} & Object<string, string|number>>} Measure
  */
 
-import { crossed, differing, handed, looks, products, unscaled } from "./attention.js";
+import { crossed, differing, handed, looks, products, ratio, unscaled } from "./attention.js";
 import { forbidden, later, padded, unmasked } from "./masks.js";
 import { moved, sentences, swallowed, twins } from "./stream.js";
 import { cut, next, pieces, wrote } from "./text.js";
@@ -25,6 +25,7 @@ export const MEASURES = {
   padded,
   pieces,
   products,
+  ratio,
   sentences,
   swallowed,
   twins,
