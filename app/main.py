@@ -54,7 +54,6 @@ def create_app(settings: Settings | None = None, loaded: Library | None = None) 
     for router in ROUTERS:
         app.include_router(router)
     app.mount("/static", FreshFiles(directory=STATIC), name="static")
-    logging.getLogger("chumoku").setLevel(settings.log_level.upper())
     return app
 
 
@@ -63,6 +62,7 @@ def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        logging.getLogger("chumoku").setLevel(settings.log_level.upper())
         there = await to_thread.run_sync(discovery.discover, settings) if loaded is None else loaded
         room = Room(settings.answer_room, settings.answer_limit)
         work = Work(settings.model_threads, settings.queue, settings.streams, app.state.metrics, room)

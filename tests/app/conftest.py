@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
 
 import pytest
+from fastapi import FastAPI
 from httpx import ASGITransport, AsyncClient
 
 from app.cli.serving import server_of
@@ -38,17 +39,18 @@ def open_app(loaded: Library) -> Open:
 
 
 def opener(models: Library) -> Open:
-    @asynccontextmanager
-    async def opened(settings: Settings) -> AsyncIterator[AsyncClient]:
-        app = create_app(settings, models)
-        transport = ASGITransport(app=app)
-        async with (
-            app.router.lifespan_context(app),
-            AsyncClient(transport=transport, base_url="http://localhost") as client,
-        ):
-            yield client
+    return lambda settings: client_of(create_app(settings, models))
 
-    return opened
+
+@asynccontextmanager
+async def client_of(app: FastAPI) -> AsyncIterator[AsyncClient]:
+    """A client of an app that is started and stopped."""
+    transport = ASGITransport(app=app)
+    async with (
+        app.router.lifespan_context(app),
+        AsyncClient(transport=transport, base_url="http://localhost") as client,
+    ):
+        yield client
 
 
 @pytest.fixture(scope="session")
@@ -63,16 +65,30 @@ def open_three(three: Library) -> Open:
     return opener(three)
 
 
+# An app builds its routes at its first request, which takes 0.05 s of CPU time. So tests with default settings share
+# one, and its metrics; each starts it anew.
+
+
+@pytest.fixture(scope="session")
+def app_of_three(three: Library) -> FastAPI:
+    return create_app(Settings(device="cpu"), three)
+
+
+@pytest.fixture(scope="session")
+def app_of_zoo(loaded: Library) -> FastAPI:
+    return create_app(Settings(device="cpu"), loaded)
+
+
 @pytest.fixture
-async def families(open_three: Open) -> AsyncIterator[AsyncClient]:
+async def families(app_of_three: FastAPI) -> AsyncIterator[AsyncClient]:
     """A client of an app with the three random models."""
-    async with open_three(Settings(device="cpu")) as client:
+    async with client_of(app_of_three) as client:
         yield client
 
 
 @pytest.fixture
-async def client(open_app: Open) -> AsyncIterator[AsyncClient]:
-    async with open_app(Settings(device="cpu")) as client:
+async def client(app_of_zoo: FastAPI) -> AsyncIterator[AsyncClient]:
+    async with client_of(app_of_zoo) as client:
         yield client
 
 

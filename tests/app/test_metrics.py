@@ -3,6 +3,7 @@
 import re
 import threading
 import time
+from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
@@ -17,6 +18,13 @@ from tests.app.conftest import Open, Serve
 from tests.app.helpers import TEXT, error_of, metrics
 
 STEPS = 'chumoku_work_seconds_count{kind="step"}'
+
+
+@pytest.fixture
+async def client(open_app: Open) -> AsyncIterator[AsyncClient]:
+    """Of an app whose metrics no other test changed."""
+    async with open_app(Settings(device="cpu")) as client:
+        yield client
 
 
 def requests_of(seen: dict[str, float]) -> dict[tuple[str, str], float]:
