@@ -1,15 +1,13 @@
 """A server that takes connections and answers nothing, and what the page says meanwhile."""
 
 import signal
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import pytest
-
+from tests.browser.conftest import browser  # noqa: F401  a fixture
 from tests.faults.victim import Victim
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser
 
 HURRY = """
   const wait = setTimeout, timeout = AbortSignal.timeout;
@@ -19,27 +17,19 @@ HURRY = """
 """The page's patience lasts a tenth."""
 
 
-@pytest.fixture(scope="module")
-def app_url(victim: Victim) -> str:
-    return victim.url
-
-
-def test_the_page_says_that_the_server_hangs_and_goes_on_when_it_answers(
-    victim: Victim, open_page: "Callable[..., Page]", page_errors: list[str]
-) -> None:
+def test_the_page_says_that_the_server_hangs_and_goes_on_when_it_answers(victim: Victim, browser: "Browser") -> None:  # noqa: F811
     from playwright.sync_api import expect
 
-    page = open_page()
-    page.add_init_script(HURRY)
-    page.goto("/?model=stories-gpt&view=tokens#text=Once")
-    page.wait_for_selector("body[data-state=ready]")
-    victim.process.send_signal(signal.SIGSTOP)
-    try:
-        page.get_by_test_id("sentence").fill("Once upon a time")
-        expect(page.get_by_test_id("banner")).to_contain_text("The server does not answer")
-    finally:
-        victim.process.send_signal(signal.SIGCONT)
-    expect(page.get_by_test_id("banner")).to_be_hidden()
-    expect(page.get_by_test_id("sentence")).to_have_value("Once upon a time")
-    page.wait_for_selector("body[data-state=ready]")
-    page_errors.clear()  # the browser's own words about the lost requests
+    with browser.new_page(base_url=victim.url, locale="en-US") as page:
+        page.add_init_script(HURRY)
+        page.goto("/?model=stories-gpt&view=tokens&level=everything&river.shown=off#text=Once")
+        page.wait_for_selector("body[data-state=ready]")
+        victim.process.send_signal(signal.SIGSTOP)
+        try:
+            page.get_by_test_id("sentence").fill("Once upon a time")
+            expect(page.get_by_test_id("banner")).to_contain_text("The server does not answer")
+        finally:
+            victim.process.send_signal(signal.SIGCONT)
+        expect(page.get_by_test_id("banner")).to_be_hidden()
+        expect(page.get_by_test_id("sentence")).to_have_value("Once upon a time")
+        page.wait_for_selector("body[data-state=ready]")
