@@ -19,7 +19,7 @@ const said = (answer) => h("b", { class: "said" }, answerName(answer));
 
 /** @param {Told} told @param {string} predicts  what a row is about @returns {Words} */
 export const sentenceOf = (told, predicts) =>
-  told.fall ? cutWords(told) : [...saysWords(told, predicts), h("span", { class: "tells" }, lookWords(told))];
+  told.fall ? cutWords(told, predicts) : [...saysWords(told, predicts), h("span", { class: "tells" }, lookWords(told))];
 
 /** @type {Record<string, string>} */
 const SAYS = { classes: "river.says_class", same: "river.says_gap" };
@@ -45,17 +45,19 @@ function lookWords(told) {
   return phrase("river.without", { cut, p: share(look.p) });
 }
 
-/** @param {Told} told @returns {Words} */
-function cutWords(told) {
-  const { fall, answers } = told;
+/** Of another token than the cut one, it says which. @param {Told} told @param {string} predicts @returns {Words} */
+function cutWords(told, predicts) {
+  const { fall, answers, names, row } = told;
   if (!fall) return [];
   const { answer, before, after } = fall;
-  const words = { answer: said(answer), before: share(before), after: after === null ? "…" : share(after) };
+  const at = predicts === "next" && told.cuts.some((cut) => queryName(told, cut) !== names[0][row]) ? "_at" : "";
+  const token = query(names[0][row]);
+  const words = { token, answer: said(answer), before: share(before), after: after === null ? "…" : share(after) };
   const change = after === null || share(after) === share(before) ? "stays" : after < before ? "falls" : "rises";
   const other = answers[0] && answers[0].id !== answer.id;
   return [
     ...whichWords(told),
-    ...phrase(`river.${after === null ? "falls" : change}`, words),
+    ...phrase(`river.${after === null ? "falls" : change}${at}`, words),
     ...(other ? phrase("river.now", { answer: said(answers[0]), p: share(answers[0].p) }) : []),
   ];
 }

@@ -309,6 +309,10 @@ def test_the_sentence_cuts_what_it_tells_of(page: "Page") -> None:
     expect(says).to_contain_text("Cut in 6 layers: red₂ no longer looks at ball. ball falls from 98")
     expect(says).to_contain_text("to 12")
     assert page.evaluate("document.activeElement.dataset.testid") == "river"
+    # Of another token it says which: the cut changes nothing there.
+    for press in ("ArrowUp", "ArrowUp", "Enter"):
+        page.get_by_test_id("river").press(press)
+    expect(says).to_contain_text("no longer looks at ball. After the the model still says")
 
 
 def test_a_classifiers_line_is_cut(page: "Page") -> None:
@@ -585,6 +589,7 @@ def test_the_answer_becomes_a_row(page: "Page") -> None:
     show(page, f"level=look&text={TEXT}")
     page.get_by_test_id("river-next").click()
     expect(page.get_by_test_id("river-says").locator(".q")).to_have_text("ball₂")
+    expect(page.get_by_test_id("written")).to_have_text("The model wrote: … ball")
     assert page.get_by_test_id("token").count() == 15
     assert (
         page.get_by_test_id("river").evaluate(

@@ -8,7 +8,12 @@ import { loadCatalogue, phrase, t } from "../../static/ui/i18n.js";
 
 const words = {
   ...{ tokens: "{n} tokens", "tokens.one": "1 token", keys: "{n} keys" },
-  ...{ "error.away": "Retrying in {seconds} s.", "error.away.once": "Try again.", "error.long": "At most {limit}.", "error.too_large": "{got_mb} of {limit_mb} MB" },
+  ...{
+    "error.away": "Retrying in {seconds} s.",
+    "error.away.once": "Try again.",
+    "error.long": "At most {limit}.",
+    "error.too_large": "{got_mb} of {limit_mb} MB",
+  },
 };
 Object.assign(globalThis, {
   document: { documentElement: { lang: "en" } },

@@ -15,6 +15,7 @@ export function buildSentence(panels) {
     took: h("span", { class: "dim took", dataset: { testid: "took" } }),
     problem,
     notes: h("div", { class: "notes", role: "status", hidden: true, dataset: { testid: "notes" } }),
+    written: h("p", { class: "written", hidden: true, dataset: { testid: "written" } }),
     strip: h("div", { class: "strip" }),
     target: field("target", { "aria-describedby": `${about.id} ${targetProblem.id}` }),
     targetAbout: about,
@@ -37,7 +38,7 @@ export function buildSentence(panels) {
   const element = h(
     "section",
     { class: "sentence", "aria-label": t("sentence.label") },
-    ...[row, problem, parts.notes, under],
+    ...[row, problem, parts.written, parts.notes, under],
     ...[targetRow, targetProblem, targetUnder, parts.status, parts.banner],
   );
   return { element, targetRow, under, targetUnder, ends, ...parts };

@@ -3,8 +3,8 @@
 import { keyOf } from "../../data/request.js";
 import { attentionsOf, predictsTokens, writesTarget } from "../../model/description.js";
 import { atLeast } from "../../state/levels.js";
-import { setText } from "../../ui/dom.js";
-import { t } from "../../ui/i18n.js";
+import { h, replace, setText } from "../../ui/dom.js";
+import { phrase, t } from "../../ui/i18n.js";
 import { createNotes } from "../notes.js";
 import { showProblem, tookText } from "../status.js";
 import { createStrip } from "./strip.js";
@@ -34,6 +34,7 @@ export function createSentence(context) {
     drawStrip(trace, state);
     drawTarget(trace, state, isTarget ? error : null);
     drawNotes(trace, state, error);
+    drawWritten(parts.written, trace, state);
     placeSteps(parts, state, modelOf(state));
     parts.element.classList.toggle("stale", error !== null || trace?.key !== keyOf(state));
     const shown = trace && !error;
@@ -44,6 +45,18 @@ export function createSentence(context) {
       frame.root.dataset.traced = trace.key;
     }
   };
+}
+
+/**
+ * What the model has written after the typed text, to be read as text: the strip has it by tokens.
+ * @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace|null} trace @param {import("../../state/store.js").State} state
+ */
+function drawWritten(root, trace, state) {
+  const { text, ids, file } = state;
+  const goesOn = trace && ids && text && file === null && trace.text.startsWith(text);
+  const words = goesOn ? trace.text.slice(text.length) : "";
+  root.hidden = words === "" || atLeast(state, "understand");
+  if (!root.hidden) replace(root, phrase("sentence.written", { text: h("b", null, `…${words}`) }));
 }
 
 /**
