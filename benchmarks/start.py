@@ -17,16 +17,23 @@ from benchmarks.measure import Row
 @contextmanager
 def serving() -> Iterator[str]:
     """A separate server process; yields its address, ready or not."""
+    with server() as (_, url):
+        yield url
+
+
+@contextmanager
+def server() -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """The process, too."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "app.cli", "serve", "--port", str(port)]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        yield f"http://127.0.0.1:{port}"
+        yield process, f"http://127.0.0.1:{port}"
     finally:
-        server.terminate()
-        server.wait()
+        process.terminate()
+        process.wait()
 
 
 def wait_for_trace(url: str, patience: float = 120.0) -> None:

@@ -6,10 +6,10 @@ from typing import Literal, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
-Kind = Literal["trace", "predictions", "explain", "gradients", "effects", "prompt", "step", "search"]
-"""The kinds of jobs: a trace; one that lists many predictions; an explanation, or weights; one with gradients or many
-passes; measured effects, a batch at a time; the prompt of a generation, or one of its steps; a beam search, or one of
-its steps."""
+Kind = Literal["trace", "predictions", "explain", "long", "effects", "prompt", "step", "search"]
+"""The kinds of jobs: a trace; one that lists many predictions; an explanation, or weights; one that takes long
+(gradients, lens, swaps, heads); measured effects, a batch at a time; the prompt of a generation, or one of its steps;
+a beam search, or one of its steps."""
 
 Limit = Literal["head", "slow", "stalled", "crowded", "full"]
 """Why the server closed a connection: a head that is too large or not valid, a request that came too slowly, an answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor
@@ -15,13 +16,14 @@ from model.stopping import check
 from model.subjects import Subject, Tokenizer
 
 
-def predict(subject: Subject, logits: Tensor, request: Predict) -> list[dict[str, Any]]:
-    """One prediction for each requested position; logits [position vocab]. A row is about the next token, or about its
-    own (`predicts: "same"`)."""
+def predict(subject: Subject, logits: Tensor, request: Predict, is_pad: Sequence[bool]) -> list[dict[str, Any]]:
+    """One prediction for each requested position, or for the last that is no PAD; logits [position vocab]. A row is
+    about the next token, or about its own (`predicts: "same"`)."""
     settings = Settings(request.temperature, request.top_k, request.top_p)
     banned, ahead = subject.tokenizer.never_sampled, int(subject.description.predicts == "next")
     found = []
-    for t in request.positions:
+    last = max(t for t, pad in enumerate(is_pad) if not pad)
+    for t in [last] if request.positions is None else request.positions:
         check()
         row = prediction_json(subject.tokenizer, distribution(logits[t], settings, banned), request.n, request)
         found.append({"position": t, "next_index": t + ahead} | row)
@@ -44,7 +46,7 @@ def first(subject: Subject, logits: Tensor) -> int:
 
 def check_positions(request: Predict | None, seq_len: int) -> None:
     """Raise `bad_position` for a row that the sentence (an encoder-decoder's target) does not have."""
-    for n, position in enumerate(request.positions if request else []):
+    for n, position in enumerate((request.positions if request else None) or []):
         check_index("position", position, seq_len, f"predict.positions[{n}]")
 
 

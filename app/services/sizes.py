@@ -34,7 +34,7 @@ def of_trace(plan: RunPlan, request: TraceRequest, names: list[str]) -> Size:
     """The tensors that `names` lists (patterns are positions²), and the predictions (positions × candidates)."""
     description, taps = plan.subject.description, plan.subject.description.taps
     tensors = Counter({name: tensor_bytes(plan, request, taps[name]) for name in names})
-    listed = len(request.predict.positions) * request.predict.n * CANDIDATE if request.predict else 0
+    listed = request.predict.listed * CANDIDATE if request.predict else 0
     described = 400 * len(taps) if request.describe else 0
     text = listed + described + TOKEN_BYTES * sum(plan.lengths.values()) + FIXED
     total = tensors.total() + 300 * len(names) + (NPZ_CHARACTER if request.format == "npz" else 1) * text

@@ -79,10 +79,13 @@ def run(plan: RunPlan, request: TraceRequest, names: list[str]) -> Trace:
 
 def outcome(subject: Subject, request: TraceRequest, traced: Trace) -> dict[str, Any]:
     """The requested predictions, or a classifier's classes."""
-    logits = traced.tensors.get(subject.description.logits.tap)
+    description, logits = subject.description, traced.tensors.get(subject.description.logits.tap)
+    if logits is None:
+        return {"predictions": [], "classes": None}
+    is_pad = traced.pads("source" if traced.target_ids is None else "target")
     return {
-        "predictions": predict(subject, logits, request.predict) if request.predict and logits is not None else [],
-        "classes": classes(subject, logits) if subject.description.classes and logits is not None else None,
+        "predictions": predict(subject, logits, request.predict, is_pad) if request.predict else [],
+        "classes": classes(subject, logits) if description.classes else None,
     }
 
 

@@ -4,7 +4,7 @@ from httpx import AsyncClient
 
 from model.checkpoint import Checkpoint
 from model.sampling import Settings, distribution
-from tests.app.helpers import trace
+from tests.app.helpers import refused, trace
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
@@ -59,3 +59,18 @@ async def test_greedy_keeps_one(client: AsyncClient) -> None:
     (prediction,) = meta["predictions"]
     assert prediction["n_kept"] == 1
     assert [candidate["after"] for candidate in prediction["candidates"][:2]] == [1.0, 0.0]
+
+
+async def test_without_positions_the_last_row_that_predicts(client: AsyncClient) -> None:
+    for pad in ({}, {"pad": {"count": 2, "side": "right", "follow": True}}):
+        _, meta = await trace(client, predict={"n": 3}, **pad)
+        last = len(meta["tokens"]) - 1 - pad.get("pad", {"count": 0})["count"]
+        _, asked = await trace(client, predict={"n": 3, "positions": [last]}, **pad)
+        assert meta["predictions"] == asked["predictions"]
+
+
+async def test_one_answer_lists_a_bounded_number(client: AsyncClient) -> None:
+    predict = {"positions": list(range(66)), "n": 500}
+    error = await refused(client, "/api/trace", 422, "invalid_request", text="a", predict=predict)
+    assert "33000" in error["message"]
+    assert "32768" in error["message"]

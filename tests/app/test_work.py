@@ -178,7 +178,7 @@ async def test_a_full_lane_leaves_the_others_open() -> None:
     async with anyio.create_task_group() as group:
         for _ in range(20):
             group.start_soon(partial(work.run, lambda: release.wait(60), kind="step", patient=True))
-        group.start_soon(partial(work.run, time.perf_counter, kind="gradients"))
+        group.start_soon(partial(work.run, time.perf_counter, kind="long"))
         await anyio.wait_all_tasks_blocked()
         assert work.taken == 21
         group.start_soon(work.run, time.perf_counter)

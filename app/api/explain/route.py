@@ -45,7 +45,7 @@ async def lens(request: LensRequest, desk: DeskDep) -> Response:
     `final` and `next` follow the model's final first choice and the actual next token through the layers. An
     encoder-only model has one row, that of [CLS], and its answers are classes.
     """
-    return await desk.explain_run(request, explain_answers.lens, "lens", kind="gradients")
+    return await desk.explain_run(request, explain_answers.lens, "lens", kind="long")
 
 
 @router.post("/contributions", response_model=ContributionsResponse, responses=OTHERS)
@@ -60,13 +60,13 @@ async def contributions(request: ContributionsRequest, desk: DeskDep) -> Respons
 @router.post("/gradients", response_model=GradientsResponse, responses=OTHERS)
 async def gradients(request: GradientsRequest, desk: DeskDep) -> Response:
     """How the gradient of ln p(answer) reaches each layer, with and without residual connections."""
-    return await desk.explain_run(request, explain_answers.gradients, "gradients", kind="gradients")
+    return await desk.explain_run(request, explain_answers.gradients, "gradients", kind="long")
 
 
 @router.post("/heads", response_model=HeadsResponse, responses=OTHERS)
 async def heads(request: HeadsRequest, desk: DeskDep) -> Response:
     """What each head looks at on this sentence: scores, and a label if one fits."""
-    return await desk.explain_run(request, explain_layers.heads, "heads")
+    return await desk.explain_run(request, explain_layers.heads, "heads", kind="long")
 
 
 @router.post("/units", response_model=UnitsResponse, responses=OTHERS)
@@ -81,7 +81,7 @@ async def units(request: UnitsRequest, desk: DeskDep) -> Response:
 @router.post("/swap", response_model=SwapResponse, responses=OTHERS)
 async def swap(request: SwapRequest, desk: DeskDep) -> Response:
     """What changes when two tokens of the source change places, with and without positions."""
-    return await desk.explain_run(request, explain_layers.swap, "swap", kind="gradients")
+    return await desk.explain_run(request, explain_layers.swap, "swap", kind="long")
 
 
 @router.post("/residual", response_model=ResidualResponse, responses=OTHERS)

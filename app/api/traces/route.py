@@ -57,7 +57,7 @@ async def trace(
 
 def kind_of(request: TraceRequest) -> Kind:
     """Many listed predictions take longer than the run."""
-    return "predictions" if request.predict and len(request.predict.positions) * request.predict.n > MANY else "trace"
+    return "predictions" if request.predict and request.predict.listed > MANY else "trace"
 
 
 def attachment(model: str, suffix: str) -> str:

@@ -17,19 +17,24 @@ MAX_CANDIDATES = 2**15
 class Predict(Sampling):
     """The positions whose predictions to list, and the sampling settings."""
 
-    positions: Indices = Field(
+    positions: Indices | None = Field(
+        default=None,
         description="Row t is about the token at t+1, or where the model `predicts` the `same` token, at t. In an "
-        "encoder-decoder, rows are those of the target.",
+        "encoder-decoder, rows are those of the target. Default: the last row that predicts.",
         examples=[[3]],
     )
     n: Candidates = 12
 
     @model_validator(mode="after")
     def not_too_many(self) -> Self:
-        asked = len(self.positions) * self.n
-        if asked > MAX_CANDIDATES:
-            raise ValueError(f"positions × n is {asked}, more than {MAX_CANDIDATES}: list fewer of either")
+        if self.listed > MAX_CANDIDATES:
+            raise ValueError(f"positions × n is {self.listed}, more than {MAX_CANDIDATES}: list fewer of either")
         return self
+
+    @property
+    def listed(self) -> int:
+        """How many candidates this lists, at most."""
+        return self.n * (1 if self.positions is None else len(self.positions))
 
 
 class TraceRequest(Run):

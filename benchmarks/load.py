@@ -1,0 +1,143 @@
+"""A class at work: clients in processes of their own, over real HTTP, made before the clock starts.
+
+They run on the server's machine and take part of its cores, and so does whatever else runs there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import time
+from typing import Any
+
+import httpx
+
+from benchmarks.measure import Row
+from benchmarks.start import server, wait_for_trace
+
+Json = dict[str, Any]
+PROCESSES = 4
+STORY = (
+    "once upon a time there was little girl named Lily she had red ball and went to the park with her mom dog cat "
+    "tree big small happy sad bird saw ran said he wanted play house day"
+)
+MASKS = {"causal": None, "padding": True}
+MODEL = {"model": "stories-gpt", "masks": MASKS}
+SETTINGS = {"temperature": 0.8, "top_k": 20, "top_p": 0.95}
+ROLES = [f"layers.2.attn.{role}" for role in ("q", "k", "v", "scores", "mask", "pattern")]
+PATTERNS = [*(f"layers.{n}.attn.pattern" for n in range(6)), "layers.0.attn.mask"]
+
+# What the page sends at *Understand*.
+OVERVIEW = {**MODEL, "want": PATTERNS, "dtype": "uint8", "predict": {"positions": None, "n": 20, **SETTINGS}}
+DETAIL = {"after": 0, "path": "/api/trace", "body": {**MODEL, "want": ROLES, "heads": [7], "dtype": "float32"}}
+HEADS = {"after": 0.15, "path": "/api/explain/heads", "body": MODEL}
+STEP = {**MODEL, **SETTINGS, "seed": 7, "max_new_tokens": 1, "n": 20, "rows": True}
+
+
+def measure() -> list[Row]:
+    with server() as (process, url):
+        wait_for_trace(url)
+        return [*cost(process.pid, url), *stepping(url), *typing(url), *streaming(url)]
+
+
+def cost(pid: int, url: str) -> list[Row]:
+    """The server's CPU time for a step of 13 tokens."""
+    with httpx.Client(base_url=url) as client:
+
+        def steps(fresh: bool) -> float:
+            began, n = cpu_of(pid), 60
+            for seed in range(n):
+                ids = prompt(seed if fresh else 0)
+                client.post("/api/generate", json=STEP | {"token_ids": ids, "seed": seed}).raise_for_status()
+            return 1000 * (cpu_of(pid) - began) / n
+
+        steps(False)
+        miss, hit = (statistics.median(steps(fresh) for _ in range(3)) for fresh in (True, False))
+    return [Row("a step of 13 tokens, CPU of the server", hit, "ms", 9, note=f"{miss:.1f} ms when nothing is kept")]
+
+
+def stepping(url: str) -> list[Row]:
+    """32 people, a step each second: at random times, then all within 50 ms."""
+    order = {"kind": "step", "step": STEP, "follow": [DETAIL, HEADS], "every": 1.0, "times": 12}
+    rows = []
+    for name, spread, bar in (("at random times", 1.0, 100), ("all within 50 ms", 0.05, 250)):
+        told = play(url, [order | {"ids": prompt(n), "after": spread * n / 32} for n in range(32)])
+        rows.append(row(f"32 people stepping once a second, {name}: p95", told, bar, skip=1))
+    return rows
+
+
+def typing(url: str) -> list[Row]:
+    """100 people, each with a new sentence of 20 words every 4 s."""
+    order = {"kind": "type", "overview": OVERVIEW, "follow": [DETAIL, HEADS], "every": 4.0}
+    texts = random.Random(3)
+    orders = [
+        order | {"texts": [" ".join(texts.choices(STORY.split(), k=20)) for _ in range(4)], "after": n / 25}
+        for n in range(100)
+    ]
+    return [row("100 people typing a sentence each 4 s, until it can be drawn: p95", play(url, orders), 300)]
+
+
+def streaming(url: str) -> list[Row]:
+    """300 open streams of 40 tokens, and one alone."""
+    order = {"kind": "stream", "stream": STEP | {"max_new_tokens": 40}, "after": 0.0}
+
+    def speed(n: int) -> tuple[float, float, int]:
+        told = play(url, [order | {"ids": prompt(1000 + n + i)} for i in range(n)])
+        seconds = max(second for one in told for second in one["seconds"])
+        ended = sum(not one["failed"] for one in told)
+        return sum(one["tokens"] for one in told) / seconds, seconds, ended
+
+    alone = statistics.median(speed(1)[0] for _ in range(3))
+    together, seconds, ended = speed(300)
+    note = f"{ended} of 300 ended in {seconds:.0f} s; {together:.0f} against {alone:.0f} tokens/s"
+    return [
+        Row("300 open streams ÷ one (tokens a second in all)", together / alone, "×", 0.8, at_most=False, note=note)
+    ]
+
+
+def play(url: str, orders: list[Json]) -> list[Json]:
+    """All clients' results. They are made first, and start at the same moment."""
+    port = int(url.rpartition(":")[2])
+    command = [sys.executable, "-m", "benchmarks.load_clients"]
+    n = min(PROCESSES, len(orders))
+    made = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(n)]
+    for i, process in enumerate(made):
+        assert process.stdin is not None
+        process.stdin.write(json.dumps([order | {"port": port} for order in orders[i::n]]) + "\n")
+        process.stdin.flush()
+    for process in made:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    start = time.time() + 0.3
+    answers = []
+    for process in made:
+        assert process.stdin is not None
+        process.stdin.write(f"{start}\n")
+        process.stdin.flush()
+    for process in made:
+        answers += json.loads(process.communicate()[0])
+    return answers
+
+
+def row(what: str, told: list[Json], bar: float, skip: int = 0) -> Row:
+    """The 95th percentile in milliseconds, without each client's first `skip`."""
+    seconds = sorted(second for one in told for second in one["seconds"][skip:])
+    refused, failed = (sum(one[name] for one in told) for name in ("refused", "failed"))
+    note = f"median {1000 * statistics.median(seconds):.0f} ms, {refused} refused, {failed} failed"
+    return Row(what, 1000 * seconds[int(0.95 * len(seconds))], "ms", bar, note=note)
+
+
+def prompt(n: int) -> list[int]:
+    """13 ids, other ones for each n."""
+    return random.Random(n).choices(range(300, 3900), k=13)
+
+
+def cpu_of(pid: int) -> float:
+    """Seconds of CPU that a process has taken."""
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
