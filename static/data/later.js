@@ -5,6 +5,30 @@ const LATER = new Set(["explain:heads"]);
 /** How long there must be no newer request before these are sent, so that nothing is requested between keystrokes. */
 const PAUSE_MS = 150;
 
+/** Between two texts that are typed sooner after one another, only the first picture is drawn. Milliseconds. */
+const TYPING_MS = 400;
+
+/** What is needed at once, also while someone types. @param {string} need */
+export const isSoon = (need) => need === "prediction" || need.startsWith("code:");
+
+/**
+ * Tells whether someone is typing: a new text soon after another one.
+ * @param {() => number} [now]  milliseconds
+ */
+export function createTypist(now = () => performance.now()) {
+  let [last, at] = [/** @type {string|null} */ (null), -Infinity];
+  /** @param {Pick<import("../state/store.js").State, "text"|"ids">} state */
+  return ({ text, ids }) => {
+    if (ids || text === last) return false;
+    const typing = now() - at < TYPING_MS;
+    [last, at] = [text, now()];
+    return typing;
+  };
+}
+
+/** Long enough to be sure that no other key follows at once. */
+export const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+
 /** @param {string} need */
 const questionOf = (need) => need.slice("explain:".length);
 

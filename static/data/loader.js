@@ -2,7 +2,7 @@
 
 import { asNeeds, byKind, createFetchers } from "./fetchers.js";
 import { createGathering } from "./gather.js";
-import { createLater } from "./later.js";
+import { createLater, createTypist, isSoon, pause } from "./later.js";
 import { modelTrace } from "./model_trace.js";
 import { keyOf } from "./request.js";
 
@@ -24,6 +24,7 @@ const AFTER = new Set(["explain:route", "explain:lens", "uncut", "change"]);
 export function createLoader(traces, { modelNamed, bring, onWait }) {
   let turn = 0;
   const later = createLater(traces);
+  const isTyped = createTypist();
   const fetchers = createFetchers(traces, bring, onWait);
 
   /**
@@ -36,6 +37,7 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
    */
   async function load(state, needs, onTrace) {
     const mine = ++turn;
+    const typing = isTyped(state);
     bring(state, codeAmong(needs)).catch(() => {}); // with the overview; what fails is asked for again below
     try {
       const overview = await traces.overview(state);
@@ -63,7 +65,8 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
         Promise.all(
           byKind(some).map(([kind, names]) => fetchers[kind](pinned, modelTrace(parts), arrive, names)),
         ).finally(shown.end);
-      await fetchAll(can.filter((need) => !AFTER.has(need)));
+      if (typing) await fetchAll(can.filter(isSoon)).then(pause);
+      if (mine === turn) await fetchAll(can.filter((need) => !AFTER.has(need) && !(typing && isSoon(need))));
       if (mine === turn) await fetchAll(can.filter((need) => AFTER.has(need) && need !== "change"));
       if (mine === turn && can.includes("change")) await fetchAll(["change"]); // the largest answer: the pictures come first
       later.soon(

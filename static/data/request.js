@@ -43,3 +43,27 @@ export const translationRequest = (state, model) =>
 
 /** The key of the trace that `state` shows. @param {import("../state/store.js").State} state */
 export const keyOf = (state) => state.file ?? JSON.stringify(requestOf(state));
+
+/** How many candidates a prediction lists. */
+export const N_CANDIDATES = 20;
+
+/** The request for the prediction after a position. @param {import("../state/store.js").State} state @param {number} position */
+export function predictionOf(state, position) {
+  return { ...requestOf(state), want: [], predict: listed(state, [position]) };
+}
+
+/** Which predictions a trace lists. @param {import("../state/store.js").State} state @param {number[]|null} positions  null: the last */
+export function listed({ temperature, topK: top_k, topP: top_p }, positions) {
+  return { positions, n: N_CANDIDATES, temperature, top_k, top_p };
+}
+
+/**
+ * The row whose next token is shown, as far as it is known before the tokens are: null for the last, undefined if it is
+ * not known.
+ * @param {import("../state/store.js").State} state @param {any} model @returns {number[]|null|undefined}
+ */
+export function rowsAhead({ query, row, ids, padCount }, model) {
+  if (model?.description.writes !== "source") return undefined;
+  if (query === null) return row === null ? null : undefined;
+  return ids && query < ids.length + padCount ? [query] : undefined;
+}

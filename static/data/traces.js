@@ -9,10 +9,9 @@ import { detailNames, detailOf } from "./detail.js";
 import { QUESTIONS } from "./explain.js";
 import { grow } from "./grow.js";
 import { createLru } from "./lru.js";
-import { keyOf, requestOf } from "./request.js";
+import { keyOf, listed, predictionOf, requestOf, rowsAhead } from "./request.js";
 
-/** How many candidates a prediction lists. */
-export const N_CANDIDATES = 20;
+export { N_CANDIDATES } from "./request.js";
 
 /** How many answers of each kind are kept. An overview of 256 tokens is 3 MB, a detail 0.6 MB. */
 const KEPT = {
@@ -77,8 +76,21 @@ export function createTraces(api, { modelNamed, onWait }) {
   };
 
   return {
-    /** Every head as a picture, and the masks. @param {import("../state/store.js").State} state */
-    overview: (state) => ask("overview", pictured(state), whole),
+    /** Every head as a picture, and the masks; with them, what comes after the text. @param {State} state */
+    overview(state) {
+      const rows = rowsAhead(state, modelNamed(state.model));
+      if (rows === undefined) return ask("overview", pictured(state), whole);
+      return ask("overview", pictured(state), withPrediction, (request, options) =>
+        api.trace({ ...request, predict: listed(state, rows) }, options),
+      );
+
+      /** @param {Decoded} answer */
+      function withPrediction(answer) {
+        for (const one of answer.meta.predictions ?? [])
+          caches.prediction.set(JSON.stringify(predictionOf(state, one.position)), Promise.resolve(one));
+        return answer;
+      }
+    },
 
     /** One head in float32. @param {import("../state/store.js").State} state @param {"detail"|"other"|"alone"} [kind] */
     detail(state, kind = "detail") {
@@ -168,11 +180,4 @@ export function createTraces(api, { modelNamed, onWait }) {
       grown.catch(() => caches.overview.drop(key, grown));
     },
   };
-}
-
-/** @param {State} state @param {number} position */
-function predictionOf(state, position) {
-  const { temperature, topK: top_k, topP: top_p } = state;
-  const predict = { positions: [position], n: N_CANDIDATES, temperature, top_k, top_p };
-  return { ...requestOf(state), want: [], predict };
 }

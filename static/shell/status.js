@@ -45,9 +45,10 @@ export function createStatus({ root, voice, banner }) {
         return;
       }
       banner.dataset.waiting = waiting.code;
-      const key = waiting.code === "unreachable" ? "error.unreachable" : "error.full";
+      const { ahead } = waiting;
+      const key = waiting.code === "unreachable" ? "error.unreachable" : ahead ? "error.full_ahead" : "error.full";
       let left = Math.ceil(waiting.seconds);
-      const tell = () => notice(left > 0 ? t(key, { seconds: left }) : t("error.trying"));
+      const tell = () => notice(left > 0 ? t(key, { seconds: left, n: ahead ?? 0 }) : t("error.trying"));
       tell();
       countdown = setInterval(() => {
         left = Math.max(0, left - 1);
