@@ -1,9 +1,11 @@
-"""Static files: our own modules, revalidated on every load, and plotly.js from its package."""
+"""Static files: our own modules and sheets, revalidated on every load, and plotly.js from its package."""
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import mimetypes
+import re
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +29,18 @@ class FreshFiles(StaticFiles):
         response = super().file_response(*args, **options)  # type: ignore[arg-type]
         response.headers["Cache-Control"] = "no-cache"
         return response
+
+
+def sheet_response(headers: Headers) -> Response:
+    """css/page.css with every sheet in the place of its `@import`: one request instead of thirty."""
+    folder = STATIC / "css"
+    sheets = (folder / "page.css").read_text("utf-8")
+    joined = re.sub(r'@import "([\w-]+\.css)";', lambda line: (folder / line[1]).read_text("utf-8"), sheets)
+    etag = f'"{hashlib.sha256(joined.encode()).hexdigest()[:16]}"'
+    answer = {"ETag": etag, "Cache-Control": "no-cache"}
+    if etag in headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=answer)
+    return Response(joined, headers=answer, media_type="text/css")
 
 
 def plotly_file() -> Path:

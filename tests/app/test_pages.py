@@ -162,6 +162,18 @@ async def test_commands_of_the_docs_work(families: AsyncClient) -> None:
         assert (await families.post(path, json=body)).status_code == 200, path
 
 
+async def test_the_page_has_one_sheet_with_all_rules_in_order(client: AsyncClient) -> None:
+    response = await client.get("/static/css/page.css")
+    assert response.headers["content-type"] == "text/css; charset=utf-8"
+    lines = re.findall(r'@import "(.+)";', (STATIC / "css/page.css").read_text("utf-8"))
+    assert (lines[0], lines[-1]) == ("tokens.css", "large_type.css")
+    assert {"docs.css", "offline.css", *lines, "page.css"} >= {sheet.name for sheet in (STATIC / "css").glob("*.css")}
+    rules = "\n".join((STATIC / "css" / name).read_text("utf-8") for name in lines)
+    assert response.text.partition("*/\n")[2] == rules + "\n"
+    again = {"if-none-match": response.headers["etag"]}
+    assert (await client.get("/static/css/page.css", headers=again)).status_code == 304
+
+
 async def test_plotly_comes_out_of_its_package(client: AsyncClient) -> None:
     path = "/static/vendor/plotly.min.js"
     response = await client.get(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from app.http.assets import plotly_response
+from app.http.assets import plotly_response, sheet_response
 from app.http.deps import LibraryDep
 from app.http.pages import page
 from app.services.api_page import endpoints, schemas
@@ -33,3 +33,8 @@ async def docs(request: Request) -> Response:
 @router.get("/static/vendor/plotly.min.js", include_in_schema=False)
 def plotly(request: Request) -> Response:
     return plotly_response(request.headers)
+
+
+@router.get("/static/css/page.css", include_in_schema=False)
+def sheet(request: Request) -> Response:
+    return sheet_response(request.headers)
