@@ -1,5 +1,6 @@
 """Code is loaded when it is first needed: late code draws the newest state, and a failed load is shown and repeated."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -118,14 +119,16 @@ def test_a_menu_waits_for_its_code_too(page: "Page", page_errors: list[str]) -> 
 
 def test_an_opened_file_needs_no_server(page: "Page", tmp_path: Path) -> None:
     """Not for a station that is opened later, either."""
-    open_page(page)
+    asked = open_page(page)
     page.get_by_test_id("export").click()
     with page.expect_download() as saved:
         page.get_by_test_id("export-safetensors").click()
     saved.value.save_as(file := tmp_path / "cat.safetensors")
     with page.expect_response("**/static/stations/computation/walk.js"), page.expect_response(CODE):
         page.get_by_test_id("file-input").set_input_files(file)
-    page.wait_for_load_state("networkidle")
+    expect(page.get_by_test_id("file-banner")).to_be_visible()
+    modules = [path for path in asked if re.fullmatch(r"(stations|panels|learn|river|chart)/.*\.js", path)]
+    page.evaluate("(paths) => Promise.all(paths.map((path) => import(`/static/${path}`))).then(() => null)", modules)
     page.context.set_offline(True)
     for view in ("qkv", "attention", "av", "computation", "tokens"):
         page.get_by_test_id("walk-through").click() if view == "computation" else tab(page, view)
