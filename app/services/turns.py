@@ -17,6 +17,8 @@ Lane = Literal["asked", "steps", "dear"]
 CHEAP: tuple[Lane, Lane] = ("asked", "steps")
 PATIENCE = 0.25
 """Seconds after which a dear job takes a turn although cheap ones wait."""
+BETWEEN = 16
+"""At least so many cheap turns lie between two dear ones that go before cheap ones: those are much shorter."""
 
 
 @dataclass(eq=False)
@@ -34,8 +36,8 @@ class Turns:
 
     The cheap lanes alternate, each first come, first served: however many steps are under way, every second turn is for
     those who ask. Dear jobs leave a thread to the cheap ones if there are several. One that has waited for `PATIENCE`
-    goes before cheap ones, but only `threads` of them go before any one cheap job, those that ran when it came counted.
-    So nothing starves, and a cheap job waits behind at most one dear job a thread.
+    goes before cheap ones, after `BETWEEN` of them, and only `threads` of them go before any one cheap job, those that
+    ran when it came counted. So nothing starves, and a cheap job waits behind at most one dear job a thread.
     """
 
     def __init__(self, threads: int, now: Callable[[], float] = monotonic) -> None:
@@ -43,6 +45,7 @@ class Turns:
         self.lanes: dict[Lane, deque[Ticket]] = {"asked": deque(), "steps": deque(), "dear": deque()}
         self.dear_running = self.dear_begun = 0
         self.preferred: Lane = "asked"
+        self.cheap_since = BETWEEN  # a dear job went before cheap ones
 
     @property
     def waiting(self) -> int:
@@ -76,8 +79,10 @@ class Turns:
             self.free -= 1
             if lane == "dear":
                 self.dear_running, self.dear_begun = self.dear_running + 1, self.dear_begun + 1
+                self.cheap_since = 0 if self._next_cheap() else self.cheap_since
             else:
                 self.preferred = CHEAP[1 - CHEAP.index(lane)]
+                self.cheap_since += 1
             ticket.called.set()
 
     def _next(self) -> Lane | None:
@@ -96,5 +101,7 @@ class Turns:
 
     def _may_pass(self) -> bool:
         """Whether one more dear job may go before the cheap ones: the first of a lane has seen the most."""
+        if self.cheap_since < BETWEEN:
+            return False
         firsts = [self.lanes[lane][0] for lane in CHEAP if self.lanes[lane]]
         return all(self.dear_begun - first.dear_before < self.threads for first in firsts)

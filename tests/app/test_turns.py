@@ -9,7 +9,7 @@ import anyio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.services.turns import PATIENCE, Lane, Turns
+from app.services.turns import BETWEEN, PATIENCE, Lane, Turns
 
 
 class Hall:
@@ -71,6 +71,23 @@ async def test_a_dear_job_waits_for_cheap_ones_but_not_for_ever() -> None:
         now.time = PATIENCE
         await now.end("typed 1")
         assert now.began == ["typed 0", "typed 1", "dear"]
+
+
+async def test_between_two_dear_jobs_many_cheap_ones_have_their_turn() -> None:
+    """While one cheap job runs and another always waits."""
+    now = Hall(1)
+    async with anyio.create_task_group() as group:
+        for name, lane in (("typed", "asked"), ("dear 0", "dear"), ("dear 1", "dear")):
+            group.start_soon(now.job, name, lane)
+            await anyio.wait_all_tasks_blocked()
+        for n in range(2 * BETWEEN):
+            now.time += PATIENCE
+            group.start_soon(now.job, f"typed {n}", "asked")
+            await anyio.wait_all_tasks_blocked()
+            await now.end(now.running[0])
+        group.cancel_scope.cancel()
+    places = [n for n, name in enumerate(now.began) if name.startswith("dear")]
+    assert places == [1, 2 + BETWEEN]
 
 
 async def test_cancelling_a_waiting_job_leaves_its_place() -> None:

@@ -33,6 +33,6 @@ async def readyz(library: LibraryDep, work: WorkDep) -> dict[str, Any]:
 
 
 @router.get("/metrics", response_class=Response, responses={200: METRICS_ANSWER, 403: ONLY_LOCAL})
-async def metrics(metrics: MetricsDep) -> Response:
+def metrics(metrics: MetricsDep) -> Response:
     """Requests, model work, queue, streams and tokens as numbers, for Prometheus. No text and no names."""
     return Response(metrics.page(), media_type=CONTENT_TYPE_LATEST)

@@ -19,8 +19,8 @@ async def index(request: Request, library: LibraryDep) -> Response:
 
 
 @router.get("/docs", include_in_schema=False)
-async def docs(request: Request) -> Response:
-    """The API on one page, rendered here: no CDN, no script."""
+def docs(request: Request) -> Response:
+    """The API on one page, rendered here: no CDN, no script. In a thread, because it takes tens of milliseconds."""
     openapi = request.app.openapi()
     content = {
         "openapi": openapi,
