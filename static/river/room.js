@@ -42,7 +42,7 @@ export function frameOf(canvas, { told, trace, bars, heads, open, head }, width,
   const bare = heads === NONE;
   const headRoom = bare ? 0 : phone ? 196 : Math.min(300, Math.max(256, innerHeight * 0.33));
   const fold = innerHeight - WATCH * type - canvas.getBoundingClientRect().top - scrollY;
-  const room = Math.min(440, Math.max(240, fold - headRoom - BESIDES));
+  const room = Math.min(bare ? 400 : 440, Math.max(240, fold - headRoom - BESIDES));
   const right = RIGHT[phone ? 0 : width < NARROW ? 1 : 2] * type;
   const labels = labelsOf(canvas, { told, trace }, { phone, room: width - right });
   return {

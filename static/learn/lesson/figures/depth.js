@@ -4,20 +4,22 @@ import { h, replace, svg } from "../../../ui/dom.js";
 import { number } from "../../../ui/format.js";
 import { t } from "../../../ui/i18n.js";
 import { alikeByDepth } from "../measures/stream.js";
+import { chartSize } from "./chart_size.js";
 
-const [WIDE, HIGH, TOP, FOOT, LEFT] = [640, 350, 20, 50, 70];
+const [TOP, FOOT, LEFT] = [20, 50, 70];
 
 /** @type {import("./index.js").Figure} */
 export async function draw(root, live, { others }) {
   const lines = await alikeByDepth(live, others);
   const depth = lines[0].length - 1;
-  const x = (/** @type {number} */ layer) => LEFT + (layer / depth) * (WIDE - LEFT - 40);
-  const y = (/** @type {number} */ alike) => TOP + ((1 - alike) / 2) * (HIGH - TOP - FOOT);
+  const [wide, high] = chartSize(root);
+  const x = (/** @type {number} */ layer) => LEFT + (layer / depth) * (wide - LEFT - 40);
+  const y = (/** @type {number} */ alike) => TOP + ((1 - alike) / 2) * (high - TOP - FOOT);
   const chart = svg(
     "svg",
-    { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "lesson-chart", role: "img", "aria-label": t("lesson.depth.label") },
+    { viewBox: `0 0 ${wide} ${high}`, class: "lesson-chart", role: "img", "aria-label": t("lesson.depth.label") },
     [1, 0, -1].map((alike) => [
-      svg("line", { class: "rule", x1: LEFT, x2: WIDE - 40, y1: y(alike), y2: y(alike) }),
+      svg("line", { class: "rule", x1: LEFT, x2: wide - 40, y1: y(alike), y2: y(alike) }),
       svg("text", { x: LEFT - 10, y: y(alike) + 5, "text-anchor": "end" }, number(alike, 0)),
     ]),
     svg(
@@ -28,7 +30,7 @@ export async function draw(root, live, { others }) {
     lines[0].map((_, layer) =>
       svg(
         "text",
-        { x: x(layer), y: HIGH - FOOT + 26, "text-anchor": "middle", class: "dim" },
+        { x: x(layer), y: high - FOOT + 26, "text-anchor": "middle", class: "dim" },
         layer ? t("lesson.depth.after", { layer: layer - 1 }) : t("lesson.depth.in"),
       ),
     ),
