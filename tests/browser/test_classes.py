@@ -140,7 +140,7 @@ def test_on_a_phone_and_for_everyone(open_page: "Callable[..., Page]", model: ch
     open_classes(page, model, TEXT, text2=SHORT, lang="ja")
     page.locator('[data-testid=batch-verdict][data-run="unmasked"]').wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") == 360
-    assert serious_in_both_themes(page) == []
+    assert serious_in_both_themes(page, "[data-panel=classes]", "[data-panel=batch]") == []
 
 
 def test_other_families_have_no_classes(page: "Page") -> None:
