@@ -103,7 +103,9 @@ def timing(done: Done[bytes]) -> str:
     return f'queue;dur={1000 * done.waited:.2f};desc="{done.ahead} ahead", model;dur={1000 * done.ran:.2f}'
 
 
-def get_desk(state: Annotated[State, Depends(get_state)], claim: ClaimDep, seen: SeenDep, wanted: WantedDep) -> Desk:
+async def get_desk(
+    state: Annotated[State, Depends(get_state)], claim: ClaimDep, seen: SeenDep, wanted: WantedDep
+) -> Desk:
     return Desk(state, claim, seen, wanted)
 
 
