@@ -138,7 +138,7 @@ export function createGuide(context, leave) {
     aside.hidden = !aside.hidden;
     button.setAttribute("aria-pressed", String(!aside.hidden));
     for (const details of aside.querySelectorAll("details")) details.open = !aside.hidden;
-    if (!aside.hidden) aside.scrollIntoView({ block: "nearest" });
+    if (!aside.hidden) aside.scrollIntoView({ block: "start" });
   }
 
   /** @param {Lesson} lesson */
