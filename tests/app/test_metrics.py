@@ -56,7 +56,7 @@ async def test_requests_and_work_are_counted(client: AsyncClient) -> None:
     assert grown['chumoku_work_seconds_sum{kind="trace"}'] > 0
     assert grown["chumoku_generated_tokens_total"] == 3
     assert after["chumoku_queue_taken"] == after["chumoku_queue_waiting"] == after["chumoku_streams_open"] == 0
-    assert after["chumoku_queue_places"] == 130
+    assert after["chumoku_queue_places"] == 322
     assert after["process_resident_memory_bytes"] > 0
 
 
