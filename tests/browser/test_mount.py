@@ -97,7 +97,7 @@ def test_a_page_opened_anew_is_alone(page: "Page") -> None:
         listeners.append(page.evaluate("() => window.watched.listeners.length"))
         page.get_by_test_id("sentence").fill("Not yet in the address.")
         page.evaluate("() => localStorage.setItem('chumoku.kept', 'yes')")
-    assert listeners[0] == listeners[1] > 10
+    assert listeners[0] >= listeners[1] > 10, "a first visit has an offer, too"
     assert page.evaluate("() => localStorage.getItem('chumoku.kept')") == "yes", "only another test is another reader"
 
 
