@@ -201,6 +201,7 @@ async function refresh(page, state) {
   }
   status.show("loading");
   controls(page.trace, state, null);
+  panels.arrange(state);
   if (page.trace?.key !== keyOf(state)) panels.busy(true);
   try {
     let first = true;

@@ -26,18 +26,27 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
   const drawnIn = new WeakMap();
 
   const openView = (state) => views.find((view) => view.id === state.view) ?? views[0];
-  const visible = (state) => {
-    const view = openView(state);
-    const model = modelOf(state);
+  const isShown = (view, state) => hasView(view, modelOf(state), state) && (view.shown?.(state) ?? true);
+  const opens = (state) => hasView(openView(state), modelOf(state), state);
+
+  /** The views of any state, also of one that the page may come to. @param {import("../state/store.js").State} state @returns {View[]} */
+  const viewsOf = (state) => [
+    ...(opens(state) ? [openView(state)] : []),
+    ...sides.flatMap(({ view }) => (isShown(view, state) ? [view] : [])),
+  ];
+
+  /** Shows the panels of a state, and hides the others. @param {import("../state/store.js").State} state */
+  function arranged(state) {
     const beside = sides.filter(({ view, panel }) => {
-      const is = hasView(view, model, state) && (view.shown?.(state) ?? true);
+      const is = isShown(view, state);
       if (!is || !view.shown) panel.hidden = !is; // one that comes and goes comes when it is drawn
       if (!is) panel.setAttribute("aria-busy", "false"); // nothing will arrive for it
       return is;
     });
-    opened.hidden = !view || !hasView(view, model, state);
+    opened.hidden = !opens(state);
+    const view = openView(state);
     return opened.hidden ? beside : [{ view, panel: opened, root: open(view), lacks: undefined }, ...beside];
-  };
+  }
 
   /** Show one station and hide the others. @param {View} view */
   function open(view) {
@@ -73,23 +82,26 @@ export function createPanels(views, sidePanels, actions, modelOf, frame, drawn) 
     /** Brings the code of every view: what is shown of a file must not need the server later. */
     loadAll: () => Promise.all([...views, ...sidePanels].map((view) => view.load?.())),
 
-    /** What the visible panels need. @returns {Set<string>} */
+    /** What the panels of a state need. @returns {Set<string>} */
     needs: (state) =>
       new Set(
-        visible(state).flatMap(({ view }) => [
+        viewsOf(state).flatMap((view) => [
           ...needsOf(view, state, modelOf(state)),
           ...alsoOf(view, state, modelOf(state)),
         ]),
       ),
 
+    /** Shows the panels of a state, as they are. @param {import("../state/store.js").State} state */
+    arrange: (state) => void arranged(state),
+
     /** Whether `draw` would draw anything now. */
     hasNews: (trace, state, have) =>
-      visible(state).some(({ view, root }) => progress(view, root, trace, state, have).due),
+      arranged(state).some(({ view, root }) => progress(view, root, trace, state, have).due),
 
     /** Draws what can be drawn; the other panels keep their last picture and show that they are busy. `have` grows while one
      * state is being loaded. */
     draw(trace, state, have) {
-      for (const { view, panel, root, lacks } of visible(state)) {
+      for (const { view, panel, root, lacks } of arranged(state)) {
         const { needs, complete, also, due } = progress(view, root, trace, state, have);
         const why = whatLacks(trace, needs);
         if (sayWhatLacks(root, why && lacks ? t(lacks, { why }) : why)) {

@@ -148,6 +148,18 @@ def test_a_step_of_the_walk_is_whole_on_a_laptop_with_its_sum(open_page: "Callab
     """With the panel at the top of the window."""
     page = open_page(viewport=LAPTOP)
     opened(page, "understand", text=TWELVE, view="computation", **{"computation.step": "attn.scores"})
+    whole_with_its_sum(page)
+    # What is fetched for the step after it shows and hides nothing.
+    inspector = page.locator("[data-panel=inspector]")
+    for step, explained in (("norm", True), ("q", False)):
+        page.locator(f'[data-testid="walk-step"][data-step="attn.{step}"]').click()
+        drawn(page)
+        page.wait_for_load_state("networkidle")
+        expect(inspector).to_be_visible(visible=explained)
+    whole_with_its_sum(page)
+
+
+def whole_with_its_sum(page: "Page") -> None:
     result = page.locator("[data-station=computation] .mat").last
     result.wait_for()
     top = page.locator('[data-panel="opened"]').bounding_box()

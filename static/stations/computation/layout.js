@@ -7,8 +7,10 @@ const ROW = 22;
 const [GAP, VECTOR, LARGEST, HIGHEST] = [18, 10, 30, 400];
 /** The width of the sum beside matrices, and the height of a matrix's caption. */
 const [SUM, CAPTIONED] = [264, 44];
-/** Elements of this size can be told apart: smaller, the matrices have the whole width, and the sum is below them. */
+/** Elements of this size can be told apart: smaller, the matrices have the whole width, and the sum is below them; */
 const CLEAR = 4;
+/** unless they would be higher than the window, and are no smaller than this beside it. */
+const LEAST = 0.5;
 /** The least width, which leaves room for a caption. */
 const CAPTION = 150;
 /** The space on the left of a product is used for the sum if it is at least this wide. */
@@ -36,10 +38,13 @@ export function layoutOf(picture, { width, height, one, type }) {
     flat: isFlat(shown[i]),
   }));
   const arrangement = arrangementOf(picture, sizes, width - labels);
-  const highest = Math.min(HIGHEST, Math.max(HIGHEST / 3, height - CAPTIONED * sizes.length));
+  const left = height - total(sizes.map(({ flat }) => CAPTIONED + (flat ? ROW : 0)));
+  const highest = Math.min(HIGHEST, Math.max(HIGHEST / 3, left));
   const narrow = scaleFor(arrangement, sizes, { width: width - SUM - GAP - labels, labels, highest });
-  const beside = arrangement === "column" && width >= NARROW && narrow >= CLEAR;
-  const scale = beside ? narrow : scaleFor(arrangement, sizes, { width: width - labels, labels });
+  const wide = scaleFor(arrangement, sizes, { width: width - labels, labels });
+  const isHigh = wide * total(sizes.map(({ rows, flat }) => (flat ? 0 : rows))) > left;
+  const beside = arrangement === "column" && width >= NARROW && narrow >= (isHigh ? LEAST : CLEAR);
+  const scale = beside ? narrow : wide;
   const boxes = mats.map((mat, i) => boxOf(shown[i], sizes[i], scale));
   const room = arrangement === "cross" && boxes[0].width + labels >= ROOM.width && boxes[1].height >= ROOM.height;
   return { scale, boxes, arrangement, room, beside, labels };
