@@ -153,7 +153,8 @@ def test_a_step_of_the_walk_is_whole_on_a_laptop_with_its_sum(open_page: "Callab
     inspector = page.locator("[data-panel=inspector]")
     for step, explained in (("norm", True), ("q", False)):
         page.locator(f'[data-testid="walk-step"][data-step="attn.{step}"]').click()
-        drawn(page)
+        expect(page.locator("[data-station=computation]")).to_contain_text("Queries" if step == "q" else "LayerNorm")
+        page.wait_for_selector('body[data-state="ready"]')
         page.wait_for_load_state("networkidle")
         expect(inspector).to_be_visible(visible=explained)
     whole_with_its_sum(page)
