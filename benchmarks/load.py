@@ -18,6 +18,8 @@ import httpx
 
 from benchmarks.measure import Row
 from benchmarks.start import server, wait_for_trace
+from model.checkpoint import ZOO, read_config
+from model.describe import describe
 
 Json = dict[str, Any]
 PROCESSES = 4
@@ -28,8 +30,9 @@ STORY = (
 MASKS = {"causal": None, "padding": True}
 MODEL = {"model": "stories-gpt", "masks": MASKS}
 SETTINGS = {"temperature": 0.8, "top_k": 20, "top_p": 0.95}
-ROLES = [f"layers.2.attn.{role}" for role in ("q", "k", "v", "scores", "mask", "pattern")]
-PATTERNS = [*(f"layers.{n}.attn.pattern" for n in range(6)), "layers.0.attn.mask"]
+TAPS = {role: named.taps for role, named in describe(read_config(ZOO / "stories-gpt")).attentions[0].roles.items()}
+ROLES = [TAPS[role][2] for role in ("q", "k", "v", "scores", "mask", "pattern")]
+PATTERNS = [*TAPS["pattern"], TAPS["mask"][0]]
 
 # What the page sends at *Understand*.
 OVERVIEW = {**MODEL, "want": PATTERNS, "dtype": "uint8", "predict": {"positions": None, "n": 20, **SETTINGS}}
