@@ -4,7 +4,7 @@ import { answersTokens, attentionOf, attentionsOf, fillsGaps, overviewOf, tapOf 
 import { partOf } from "../model/places.js";
 import { distribution, entropyBits } from "../model/sampling.js";
 import { detailNames, detailOf } from "./detail.js";
-import { N_CANDIDATES } from "./traces.js";
+import { N_CANDIDATES } from "./request.js";
 
 /**
  * @typedef {import("./wire.js").Tensor} Tensor

@@ -11,8 +11,6 @@ import { grow } from "./grow.js";
 import { createLru } from "./lru.js";
 import { keyOf, listed, predictionOf, requestOf, rowsAhead } from "./request.js";
 
-export { N_CANDIDATES } from "./request.js";
-
 /** How many answers of each kind are kept. An overview of 256 tokens is 3 MB, a detail 0.6 MB. */
 const KEPT = {
   overview: 8,

@@ -2,8 +2,7 @@
 
 import { pngOf } from "../chart/raster.js";
 import { download } from "../data/api.js";
-import { requestOf } from "../data/request.js";
-import { N_CANDIDATES } from "../data/traces.js";
+import { listed, requestOf } from "../data/request.js";
 import { tokenLabel } from "../model/labels.js";
 import { rowOf } from "../model/selection.js";
 import { headParts } from "../ui/head_names.js";
@@ -73,10 +72,9 @@ const traceName = (trace, format) => fileName([trace.model.name, "trace"], forma
  * @param {string} format @returns {Promise<string>} the file's name
  */
 export async function saveTrace(trace, state, format) {
-  const { temperature, topK: top_k, topP: top_p } = state;
   // With the texts of the most likely tokens, so that the file shows its predictions without a server.
   const { written, sides } = trace;
-  const all = written && { positions: [...written.tokens.keys()], n: N_CANDIDATES, temperature, top_k, top_p };
+  const all = written && listed(state, [...written.tokens.keys()]);
   const target = sides.target && { target: undefined, target_ids: sides.target.tokens.map(({ id }) => id) };
   const request = {
     ...requestOf(state),

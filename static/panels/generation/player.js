@@ -6,8 +6,7 @@
 
 import { ApiError } from "../../data/api.js";
 import { lazy } from "../../data/lazily.js";
-import { writingRequest } from "../../data/request.js";
-import { N_CANDIDATES } from "../../data/traces.js";
+import { N_CANDIDATES, writingRequest } from "../../data/request.js";
 import { followsQuery, queryAt } from "../../model/written.js";
 import { sameValue as same } from "../../state/own.js";
 import { own } from "./own.js";
