@@ -18,6 +18,7 @@ from model import checkpoint
 from model.training.card import make_card, write_card
 from model.training.corpus_units import corpus_units
 from model.training.curve import draw_curve
+from model.training.memory import keep_freed_memory
 from model.training.precision import Precision
 from model.training.prepare import prepare
 from model.training.presets import PRESETS
@@ -45,6 +46,7 @@ def run_training(
     folder = out or Path("runs") / preset
     run = Run(folder, data, checkpoint.pick_device(device), minutes, steps, seed, warm_start, precision, rate_scale)
     seed_everything(run)
+    keep_freed_memory()
     console.print(f"[bold]{preset}[/] on {run.device}, run in {folder}: reading the data, learning the tokens …")
     trainer = Trainer(chosen, run, prepare(chosen, folder, data, warm_start), tell=console.print)
     if trainer.progress.step:

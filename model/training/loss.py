@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from torch import Tensor
+from torch.nn import functional
 
 SmoothingForm = Literal["all", "others"]
 """Where the mass ε goes: ε/K to all K classes, the right one too (Szegedy et al., torch), or ε/(K−1) to the others."""
@@ -17,12 +18,11 @@ def cross_entropy(
 
     q(target) = 1 − ε + ε/K and q(k) = ε/K elsewhere ("all"), or 1 − ε and ε/(K−1) ("others").
     """
+    if form == "all" or not smoothing:
+        flat = logits.float().flatten(0, -2)  # position class
+        return functional.cross_entropy(flat, targets.flatten(), ignore_index=ignore_id, label_smoothing=smoothing)
     counted = targets != ignore_id
     log_p = logits[counted].float().log_softmax(-1)  # counted class
     right = log_p.gather(-1, targets[counted, None])[:, 0]
-    if not smoothing:
-        return -right.mean()
-    everything, n_class = log_p.sum(-1), log_p.shape[-1]
-    if form == "all":
-        return -((1 - smoothing) * right + smoothing / n_class * everything).mean()
-    return -((1 - smoothing) * right + smoothing / (n_class - 1) * (everything - right)).mean()
+    others = log_p.sum(-1) - right
+    return -((1 - smoothing) * right + smoothing / (log_p.shape[-1] - 1) * others).mean()
