@@ -27,8 +27,9 @@ class ModelConfig:
     The names are the usual ones: `d_ff` is the inner width of the FFN, `max_seq_len` the longest sequence in tokens
     (in an encoder-decoder: on either side), `n_layer` the layers of each stack. An encoder-only model classifies texts
     into `classes`, or without any it predicts the token at each position; `mask_token` says that its vocabulary has
-    [MASK], which hides one. `text_form` is how text is normalised before tokenizing (`text_form.py`); `mechanism` is
-    how its attentions attend (`mechanisms/`). Raises `ValueError` if the numbers do not make a model.
+    [MASK], which hides one. `causal_mask` says that a decoder was trained under it. `text_form` is how text is
+    normalised before tokenizing (`text_form.py`); `mechanism` is how its attentions attend (`mechanisms/`). Raises
+    `ValueError` if the numbers do not make a model.
     """
 
     vocab_size: int
@@ -48,6 +49,7 @@ class ModelConfig:
     text_form: TextForm = "natural"
     mechanism: str = "softmax"
     mask_token: bool = False
+    causal_mask: bool = True
     reach: int = 16
     rank: int = 32
 
@@ -90,7 +92,7 @@ class ModelConfig:
     @property
     def is_causal(self) -> bool:
         """Whether the model was trained with a causal mask (in an encoder-decoder: in the decoder)."""
-        return self.family != "encoder-only"
+        return self.causal_mask and self.family != "encoder-only"
 
     def to_json(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

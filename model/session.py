@@ -91,7 +91,7 @@ class DecoderSession:
         self.window = checkpoint.config.max_seq_len
         self.prompt = self.begin()
         self.ids: list[int] = []
-        self.causal = run.use.causal is not False
+        self.causal = checkpoint.config.is_causal if run.use.causal is None else run.use.causal
         self.cache = self.new_cache() if self.causal and not run.looks_ahead else None
         self.last: Tensor | None = None  # logits, vocab
 

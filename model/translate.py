@@ -74,7 +74,7 @@ class BeamSearch:
         )  # fmt: skip
         device, self.run = checkpoint.device, run
         self.memory, self.source_is_pad = read_source(checkpoint, run)
-        self.causal = run.use.causal is not False
+        self.causal = checkpoint.config.is_causal if run.use.causal is None else run.use.causal
         cached = self.causal and not run.looks_ahead
         self.cache = self.model.new_cache() if cached else None
         self.ids = torch.full((1, 1), self.tokenizer.first_id, device=device)  # beam position

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,18 @@ from app.cli.commands import BEAMS, open_model
 from app.settings import Settings
 from model.checkpoint import Checkpoint
 from model.describe import Description
-from model.evaluate import bits_per_byte
+from model.evaluate import text_figures
 from model.evaluate_classification import accuracy, read_labelled
 from model.training.data import read_documents
 from model.training.translation import read_pairs
 
-NAMES = {"bits_per_byte": "bits per byte", "accuracy": "accuracy", "chrf": "chrF", "bleu": "BLEU by character"}
+NAMES = {
+    "bits_per_byte": "bits per byte",
+    "bits_per_byte_whole_window": "with the whole window visible",
+    "accuracy": "accuracy",
+    "chrf": "chrF",
+    "bleu": "BLEU by character",
+}
 
 
 @dataclass(frozen=True)
@@ -51,9 +57,12 @@ def evaluate(model: str, data: Path, settings: Settings, beams: int | None = Non
 
 def language_model(loaded: Checkpoint, data: Path, _: int) -> Score:
     documents, console = read_documents(data), Console(stderr=True)
-    shown = track(documents, "evaluating", console=console, transient=True, disable=not console.is_terminal)
-    bits = bits_per_byte(loaded.decoder_only, loaded.tokenizer, shown)
-    return Score({"bits_per_byte": bits}, f"{len(documents)} documents")
+
+    def follow(texts: Sequence[str]) -> Iterable[str]:
+        return track(texts, "evaluating", console=console, transient=True, disable=not console.is_terminal)
+
+    figures = text_figures(loaded.decoder_only, loaded.tokenizer, documents, follow)
+    return Score(figures, f"{len(documents)} documents")
 
 
 def translator(loaded: Checkpoint, data: Path, beams: int) -> Score:

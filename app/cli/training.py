@@ -30,9 +30,9 @@ positive, 0 negative.
 `stories/`, `enja/` and `sst2/`.
 
 `mini-softmax` and its kin differ in one thing each: `mini-post-norm`, `mini-res-post`, `mini-sinusoidal`,
-`mini-no-position`, `mini-relative`, `mini-rotary`, `mini-single-head`, `mini-aft-full`, `mini-aft-local`,
-`mini-aft-simple`, `mini-aft-conv`, `mini-wkv`. They read what `stories-gpt` reads and share its tokenizer; 3,000
-steps are 12 million tokens.
+`mini-no-position`, `mini-relative`, `mini-rotary`, `mini-single-head`, `mini-no-mask`, `mini-aft-full`,
+`mini-aft-local`, `mini-aft-simple`, `mini-aft-conv`, `mini-wkv`. They read what `stories-gpt` reads and share its
+tokenizer; 3,000 steps are 12 million tokens.
 
     chumoku train stories-gpt --data data/stories --minutes 120
 

@@ -138,7 +138,7 @@ def attention(config: ModelConfig, plan: StackPlan, one: Attends) -> Attention:
         stack=plan.id,
         queries=plan.side,
         keys=one.keys,
-        causal=one.causal,
+        causal=one.causal and config.causal_mask,
         n_layer=config.n_layer,
         n_head=mixer.n_head,
         n_kv_head=mixer.n_kv_head,

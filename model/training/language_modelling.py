@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 from torch import Tensor
 
-from model import masks
 from model.checkpoint import Checkpoint
-from model.evaluate import bits_per_byte
+from model.evaluate import bits_per_byte, text_figures, trained_mask
 from model.generate import generate
 from model.sampling import Settings
 from model.tokenizer import Tokenizer
@@ -76,17 +75,18 @@ class LanguageModelling:
 
     def forward(self, model: Transformer, batch: Batch) -> Tensor:
         (inputs,) = batch.inputs  # batch position
-        return model(inputs, masks.causal(inputs.shape[1], inputs.shape[1], inputs.device)[None, None])  # type: ignore[no-any-return]
+        return model(inputs, trained_mask(self.preset.config, inputs.shape[1], inputs.device))  # type: ignore[no-any-return]
 
     def validate(self, model: Transformer) -> float:
         assert isinstance(model, DecoderOnly)
-        return bits_per_byte(model, self.tokenizer, self.held_out)
+        return bits_per_byte(model, self.tokenizer, self.held_out, whole_window=True)
 
     def evaluation(self, loaded: Checkpoint) -> dict[str, Any]:
+        figures = text_figures(loaded.decoder_only, self.tokenizer, self.held_out)
         return {
             "on": f"{len(self.held_out)} documents of {self.preset.validate_on} that it never saw ({CHOSEN})",
             "bytes": sum(len(d.encode()) for d in self.held_out),
-            "bits_per_byte": round(self.validate(loaded.model), 4),
+            **{name: round(figure, 4) for name, figure in figures.items()},
         }
 
     def samples(self, loaded: Checkpoint) -> list[dict[str, Any]]:

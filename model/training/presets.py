@@ -159,6 +159,7 @@ def minis() -> list[Preset]:
         "relative": {"mechanism": "relative", "position": "none"},
         "rotary": {"mechanism": "rotary", "position": "none"},
         "single-head": {"n_head": 1},
+        "no-mask": {"causal_mask": False},
         **{name: {"mechanism": name} for name in ("aft-full", "aft-local", "aft-simple", "aft-conv")},
         "wkv": {"mechanism": "wkv", "position": "none"},
     }

@@ -38,7 +38,8 @@ class EditMask(Kind):
             site.check_position(where.key, attention.keys, at, "key")
         tap = site.role(attention, "mask", at).taps[where.layer]
         behind = where.query is not None and where.key is not None and where.key <= where.query
-        ahead = self.allow and attention.causal and not behind
+        grows = attention.queries == attention.keys == site.description.writes
+        ahead = self.allow and grows and not behind
         return Change(tap, self.apply, looks_ahead=ahead)
 
     def apply(self, x: Tensor, first_query: int) -> Tensor:
