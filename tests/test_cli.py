@@ -228,6 +228,7 @@ def test_train_hands_on_its_options(run: Run, monkeypatch: pytest.MonkeyPatch) -
         "warm_start": None,
         "precision": None,
         "rate_scale": 1.0,
+        "snapshots": 0,
     }
 
 

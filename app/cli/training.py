@@ -45,6 +45,8 @@ tokenizer; 3,000 steps are 12 million tokens.
     chumoku train sentiment-encoder --data data/sst2 --steps 600 --warm-start runs/masked-lm/masked-lm
 
     chumoku train stories-gpt --data data/stories --steps 200 --warm-start model/zoo/stories-gpt
+
+    chumoku train mini-softmax --data data/stories --steps 3000 --snapshots 8
 """
 
 
@@ -60,6 +62,9 @@ def train(
     warm_start: opt.WarmStart = None,
     precision: opt.Precision = None,
     rate_scale: Annotated[float, typer.Option(help="Multiplies the preset's learning rates.")] = 1.0,
+    snapshots: Annotated[
+        int, typer.Option(help="Keep the model as it was at so many moments, step 0 and the end included.", min=0)
+    ] = 0,
 ) -> None:
     with clear_errors():
         need_training().run_training(
@@ -73,6 +78,7 @@ def train(
             warm_start=warm_start,
             precision=precision,
             rate_scale=rate_scale,
+            snapshots=snapshots,
         )
 
 

@@ -20,6 +20,9 @@ from model.training.presets import Preset
 from model.training.run_state import Progress
 from model.training.task import Task
 
+EARLY, LOGGED = 50, 100
+"""The steps of which each is on the card, and how many of the others."""
+
 
 def make_card(
     preset: Preset, folder: Path, run_folder: Path, progress: Progress, task: Task, how: dict[str, Any]
@@ -48,8 +51,22 @@ def make_card(
             for m in read_metrics(run_folder)
             if task.metric in m
         ],
+        "log": log_of(read_metrics(run_folder)),
         "samples": task.samples(loaded),
         "units": corpus_units(loaded, preset, how["data"]),
+    }
+
+
+def log_of(metrics: list[dict[str, Any]]) -> dict[str, list[float]]:
+    """The loss of a batch and the learning rate by step, as columns: all early steps, at most `LOGGED` later ones."""
+    early = [m for m in metrics if m["step"] < EARLY]
+    late = metrics[len(early) :]
+    every = -(-len(late) // LOGGED) or 1
+    chosen = early + late[::-every][::-1]  # the last one too
+    return {
+        "step": [m["step"] for m in chosen],
+        "loss": [round(m["loss"], 3) for m in chosen],
+        "rate": [float(f"{m['rate']:.4g}") for m in chosen],
     }
 
 

@@ -33,7 +33,7 @@ REPORT_SECONDS = 60.0
 def run_training(
     *, preset: str, data: Path, device: str = "auto", minutes: float = 120.0, steps: int = 0, seed: int = 0,
     out: Path | None = None, warm_start: Path | None = None, precision: Precision | None = None,
-    rate_scale: float = 1.0,
+    rate_scale: float = 1.0, snapshots: int = 0,
 ) -> Path:  # fmt: skip
     """Train `preset` on the files in `data`, resuming the run in `out`. Returns the model's folder, `out/NAME`.
 
@@ -44,7 +44,9 @@ def run_training(
     chosen = keep_vocabulary(PRESETS[preset], warm_start)
     chosen.check_data(data)
     folder = out or Path("runs") / preset
-    run = Run(folder, data, checkpoint.pick_device(device), minutes, steps, seed, warm_start, precision, rate_scale)
+    run = Run(
+        folder, data, checkpoint.pick_device(device), minutes, steps, seed, warm_start, precision, rate_scale, snapshots
+    )
     seed_everything(run)
     keep_freed_memory()
     console.print(f"[bold]{preset}[/] on {run.device}, run in {folder}: reading the data, learning the tokens …")
@@ -75,7 +77,8 @@ def command_line(preset: str, run: Run, precision: Precision) -> str:
     budget = ["--steps", str(run.steps)] if run.steps else ["--minutes", f"{run.minutes:g}"]
     warm_start = ["--warm-start", str(run.warm_start)] if run.warm_start is not None else []
     scale = ["--rate-scale", f"{run.rate_scale:g}"] if run.rate_scale != 1 else []
-    how = ["--seed", str(run.seed), "--precision", precision, *scale, *warm_start]
+    watched = ["--snapshots", str(run.snapshots)] if run.snapshots else []
+    how = ["--seed", str(run.seed), "--precision", precision, *scale, *warm_start, *watched]
     words = ["chumoku", "train", preset, "--data", str(run.data), *budget, *how]
     return shlex.join(words)
 
@@ -130,7 +133,10 @@ def export(trainer: Trainer, how: dict[str, Any]) -> Path:
     run_folder, preset = trainer.run.folder, trainer.preset
     folder = run_folder / preset.name
     checkpoint.save(folder, trainer.averaged_model(), run_folder / "tokenizer.tiktoken")
+    trainer.snapshots.copy_to(folder)
     card = make_card(preset, folder, run_folder, trainer.progress, trainer.task, how)
+    if trainer.snapshots.taken:
+        card["snapshots"] = trainer.snapshots.taken
     write_card(folder / "card.json", card)
     console.print(f"{folder}: {json.dumps(card['evaluation'], ensure_ascii=False)}")
     return folder

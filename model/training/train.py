@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from model import checkpoint
+from model.describe import describe
 from model.mechanisms import fuse_attention, mixers
 from model.training.average import LastCheckpoints, MovingAverage
 from model.training.loss import cross_entropy
@@ -25,6 +26,7 @@ from model.training.prepare import prepare
 from model.training.presets import Preset
 from model.training.room import unwritten, when_there_is_room
 from model.training.run_state import Progress, before, load_state, save_state
+from model.training.snapshots import Snapshots, gradient_norms, stored
 from model.training.task import Batch, Task
 from model.training.warm_start import begin_with, keep_vocabulary
 from model.transformer import Transformer, build
@@ -34,7 +36,8 @@ from model.transformer import Transformer, build
 class Run:
     """Where and how long to train. `steps` 0: as many as fit into `minutes`; `precision` None: the faster one.
 
-    `rate_scale` multiplies the preset's learning rates: a warm start needs lower ones than random weights.
+    `rate_scale` multiplies the preset's learning rates: a warm start needs lower ones than random weights. `snapshots`
+    counts the one of step 0 and the one of the end.
     """
 
     folder: Path
@@ -46,6 +49,7 @@ class Run:
     warm_start: Path | None = None
     precision: Precision | None = None
     rate_scale: float = 1.0
+    snapshots: int = 0
     validate_every: float = 240.0
     save_every: float = 60.0
 
@@ -56,6 +60,10 @@ class Run:
             raise ValueError(f"learning rates are scaled by a number above 0, got {self.rate_scale}")
         if self.precision not in (None, *PRECISIONS):
             raise ValueError(f"unknown precision {self.precision!r}; known are {', '.join(PRECISIONS)}")
+        if self.snapshots and not 2 <= self.snapshots <= (self.steps or self.snapshots) + 1:
+            raise ValueError(
+                f"snapshots are of step 0, of the end, and at most one a step between, got {self.snapshots}"
+            )
 
     def done(self, progress: Progress) -> float:
         """The fraction of the run that is done, from 0 to 1."""
@@ -117,6 +125,7 @@ class Trainer:
             self.progress, said = load_state(self.state_file, self.model, self.average, self.optimizer, self.rng)
             if said:
                 tell(said)
+        self.snapshots = Snapshots(run.folder, run.snapshots, self.progress.step)
         self.progress.precision = self.precision = self.pick_precision()
         self.stopped = False
 
@@ -135,8 +144,10 @@ class Trainer:
         previous = [signal.signal(s, self._stop) for s in (signal.SIGTERM, signal.SIGINT)]
         saved = validated = self.progress.seconds
         try:
+            self.snapshot()
             while self.run.done(self.progress) < 1.0 and not self.stopped:
                 metrics = self.step()
+                self.snapshot()
                 is_last = self.run.done(self.progress) >= 1.0
                 if is_last or self.progress.seconds - validated > self.run.validate_every:
                     validated = self.progress.seconds
@@ -185,10 +196,35 @@ class Trainer:
         return cross_entropy(logits, batch.targets, self.preset.label_smoothing, self.preset.smoothing_form)
 
     def averaged_model(self) -> Transformer:
+        return self.model_of(self.average.tensors)
+
+    def model_of(self, parameters: dict[str, Tensor]) -> Transformer:
         with torch.random.fork_rng(devices=[]):  # building the model uses the generator that dropout uses
             model = build(self.preset.config).to(self.run.device).eval()
-        checkpoint.load_weights(model, self.average.tensors)
+        checkpoint.load_weights(model, parameters)
         return model
+
+    def snapshot(self) -> None:
+        """Take a snapshot if one is due. Changes nothing in the run."""
+        if not self.snapshots.due(self.progress.step, self.run.done(self.progress)):
+            return
+        parameters = stored(self.model)
+        held_out = {self.task.metric: round(self.task.validate(self.model_of(parameters)), 4)}
+        figures = {"step": self.progress.step, "tokens": self.progress.tokens, **held_out, **self.gradients()}
+        when_there_is_room(
+            lambda: self.snapshots.take(parameters, figures), self.snapshots.list, lambda: self.stopped, self.tell
+        )
+
+    def gradients(self) -> dict[str, Any]:
+        """Loss and gradients on the run's first batch, the same for all snapshots, without updating anything."""
+        batch = self.task.batch(np.random.default_rng(self.run.seed)).to(self.run.device)
+        with torch.random.fork_rng(devices=[]):
+            loss = self.loss(batch)
+            loss.backward()
+        total = nn.utils.get_total_norm([p.grad for p in self.model.parameters() if p.grad is not None])
+        norms = gradient_norms(self.model, describe(self.preset.config))
+        self.optimizer.zero_grad()
+        return {"loss": round(loss.item(), 4), "gradient_norm": round(total.item(), 4), "gradients": norms}
 
     def save(self) -> None:
         """Save the state. Without room for it the run waits, so that nothing is lost; a run that was asked to stop
@@ -199,8 +235,9 @@ class Trainer:
         )
 
     def log(self, metrics: dict[str, Any]) -> None:
-        """A line of JSON every 50 steps and at every validation. Without room for it, the curve lacks a point."""
-        if metrics["step"] % 50 == 0 or self.task.metric in metrics:
+        """A line of JSON for each of the first 50 steps, every 50 steps, and at every validation. Without room for it,
+        the curve lacks a point."""
+        if metrics["step"] < 50 or metrics["step"] % 50 == 0 or self.task.metric in metrics:
             path = self.run.folder / "metrics.jsonl"
             try:
                 with path.open("a") as file:

@@ -1,0 +1,92 @@
+"""Snapshots: a run's own parameters at a few moments, from before its first step to its end, to watch a model learn.
+
+They are the parameters of one step, while the weights that ship are an average. `snapshots.json` in the run's folder
+lists them with what was measured at each; `snapshots/STEP.safetensors` has the numbers.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save as serialize
+from torch import Tensor, nn
+
+from model import checkpoint
+from model.describe import Description
+from model.files import read_json, write_whole
+
+FIRST = 0.01
+"""The part of a run after which the first snapshot is taken that is not of step 0."""
+
+
+def fractions(count: int) -> list[float]:
+    """The parts of a run after which its snapshots are taken: 0, then from `FIRST` to 1 by a constant factor."""
+    return [0.0, *(FIRST ** (1 - i / (count - 2)) for i in range(count - 2)), 1.0]
+
+
+class Snapshots:
+    """The snapshots of the run in a folder. Takes `count` of them, or none."""
+
+    def __init__(self, run_folder: Path, count: int, step: int) -> None:
+        """`step` is where the run resumes: later snapshots, which a kill left, are taken again.
+
+        Raises `ValueError` if the run began with another number of them.
+        """
+        self.folder, self.list, self.count = run_folder / "snapshots", run_folder / "snapshots.json", count
+        self.taken: list[dict[str, Any]] = []
+        begun: dict[str, Any] = read_json(self.list) if self.list.exists() else {"count": 0, "taken": []}
+        if step and begun["count"] != count:
+            raise ValueError(
+                f"the run in {run_folder} is at step {step:,} and takes {begun['count']} snapshots, not {count}: "
+                f"resume it with --snapshots {begun['count']}, or begin another with --out"
+            )
+        if step:
+            self.taken = [one for one in begun["taken"] if one["step"] <= step]
+
+    def due(self, step: int, done: float) -> bool:
+        """Whether to take one at `step`, when the part `done` of the run is done. A short run takes one each step."""
+        if not self.count or (self.taken and self.taken[-1]["step"] == step):
+            return False
+        return done >= fractions(self.count)[min(len(self.taken), self.count - 1)]
+
+    def take(self, parameters: dict[str, Tensor], figures: dict[str, Any]) -> None:
+        """Write one; `figures` says its step and what was measured. Raises `OSError` if there is no room."""
+        self.folder.mkdir(exist_ok=True)
+        write_whole(self.file(figures["step"]), serialize(parameters))
+        taken = [*self.taken, figures]
+        write_whole(self.list, (json.dumps({"count": self.count, "taken": taken}, indent=2) + "\n").encode())
+        self.taken = taken
+
+    def copy_to(self, model_folder: Path) -> None:
+        """Copy the files into a model's folder."""
+        if self.taken:
+            (model_folder / "snapshots").mkdir(exist_ok=True)
+        for one in self.taken:
+            file = self.file(one["step"])
+            write_whole(model_folder / "snapshots" / file.name, file.read_bytes())
+
+    def file(self, step: int) -> Path:
+        return self.folder / f"{step}.safetensors"
+
+
+def stored(model: nn.Module) -> dict[str, Tensor]:
+    """The parameters by name, in float16."""
+    return {name: x.half() for name, x in checkpoint.weights(model).items()}
+
+
+def gradient_norms(model: nn.Module, description: Description) -> dict[str, list[list[float]]]:
+    """The norm of the gradient of each sublayer's parameters (its norm's excluded), by stack: [layer][sublayer]."""
+    gradients = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
+    return {
+        stack.id: [[norm_below(f"{part.module}.", gradients) for part in layer.sublayers] for layer in stack.layers]
+        for stack in description.stacks
+    }
+
+
+def norm_below(prefix: str, gradients: dict[str, Tensor]) -> float:
+    """The norm of all gradients whose names begin with `prefix`, to four digits."""
+    norms = [x.float().norm() for name, x in gradients.items() if name.startswith(prefix)]
+    return float(f"{torch.stack(norms).norm().item():.4g}")
