@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -18,25 +19,53 @@ PREFIXES = 32
 """How many prefixes of a text are read at once."""
 
 
+@dataclass
+class Losses:
+    """Sums over texts: −ln p of their tokens, and of those among them that occur earlier in what is read."""
+
+    nats: float = 0.0
+    n: int = 0
+    nats_repeated: float = 0.0
+    n_repeated: int = 0
+    n_bytes: int = 0
+
+    @property
+    def bits_per_byte(self) -> float:
+        return self.nats / math.log(2) / self.n_bytes
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """For a card: a token's loss is in nats."""
+        per_token = {"loss": self.nats / self.n} if self.n else {}
+        repeated = {"loss_on_repeated_tokens": self.nats_repeated / self.n_repeated} if self.n_repeated else {}
+        return {"bits_per_byte": self.bits_per_byte} | per_token | repeated
+
+
 def text_figures(
     model: DecoderOnly,
     tokenizer: Tokenizer,
     documents: Sequence[str],
     follow: Callable[[Sequence[str]], Iterable[str]] = iter,
 ) -> dict[str, float]:
-    """Bits per byte; for a model trained without the causal mask also with the whole window visible, as in training.
-    `follow` shows how far the first has come."""
-    figures = {"bits_per_byte": bits_per_byte(model, tokenizer, follow(documents))}
+    """The figures of `losses`. A model trained without the causal mask has each of them twice: also with the whole
+    window visible, as in training. `follow` shows how far the first pass over the documents has come."""
+    figures = losses(model, tokenizer, follow(documents)).figures
     if not model.config.is_causal:
-        figures["bits_per_byte_whole_window"] = bits_per_byte(model, tokenizer, documents, whole_window=True)
+        whole = losses(model, tokenizer, documents, whole_window=True).figures
+        figures |= {f"{name}_whole_window": figure for name, figure in whole.items()}
     return figures
 
 
-@torch.inference_mode()
 def bits_per_byte(
     model: DecoderOnly, tokenizer: Tokenizer, documents: Iterable[str], *, whole_window: bool = False
 ) -> float:
-    """−log2 p(document) / bytes(document), over all documents together.
+    """−log2 p(document) / bytes(document), over all documents together; see `losses`."""
+    return losses(model, tokenizer, documents, whole_window=whole_window).bits_per_byte
+
+
+@torch.inference_mode()
+def losses(model: DecoderOnly, tokenizer: Tokenizer, documents: Iterable[str], *, whole_window: bool = False) -> Losses:
+    """−ln p of the documents' tokens.
 
     Each document is read from its start, after an END. A document longer than the model's window is read in windows
     that overlap by half, so that every token after the first window has at least half a window of context. Every
@@ -45,16 +74,27 @@ def bits_per_byte(
     as in training. Raises `ValueError` if there is no text.
     """
     one_pass = whole_window or model.config.is_causal
-    nats, n_bytes = 0.0, 0
+    sums = Losses()
     for document in documents:
-        n_bytes += len(document.encode())
+        sums.n_bytes += len(document.encode())
         ids = torch.tensor([tokenizer.end_id, *tokenizer.encode(document)], device=next(model.parameters()).device)
         for inputs, targets, fresh in windows(ids, model.config.max_seq_len):
             logits = rows_of_one_pass(model, inputs) if one_pass else last_rows(model, inputs)  # position vocab
-            nats += float(F.cross_entropy(logits[fresh:].float(), targets[fresh:], reduction="sum"))
-    if n_bytes == 0:
+            nats = F.cross_entropy(logits[fresh:].float(), targets[fresh:], reduction="none")  # fresh
+            repeated = occurs_before(inputs, targets)[fresh:]
+            sums.nats += float(nats.sum())
+            sums.n += len(nats)
+            sums.nats_repeated += float(nats[repeated].sum())
+            sums.n_repeated += int(repeated.sum())
+    if sums.n_bytes == 0:
         raise ValueError("there is no text to evaluate on")
-    return nats / math.log(2) / n_bytes
+    return sums
+
+
+def occurs_before(inputs: Tensor, targets: Tensor) -> Tensor:
+    """Which targets are among the inputs up to their own row: ids [position] twice → bool [position]."""
+    same = targets[:, None] == inputs[None, :]  # target input
+    return same.tril().any(-1)
 
 
 def windows(ids: Tensor, window: int) -> Iterator[tuple[Tensor, Tensor, int]]:

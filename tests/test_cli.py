@@ -193,15 +193,15 @@ def test_units_are_written_onto_a_card(run: Run, tmp_path: Path, monkeypatch: py
 
 def test_evaluate(run: Run, tmp_path: Path) -> None:
     from model import checkpoint
-    from model.evaluate import bits_per_byte
+    from model.evaluate import text_figures
 
     data = tmp_path / "texts.txt"
     data.write_text("Once upon a time there was a dog.\n<|endoftext|>\nThe cat sat.\nIt slept.\n<|endoftext|>\n")
     result = run("evaluate", "stories-gpt", "--data", data, "--json")
     assert result.exit_code == 0, result.output
     gpt = checkpoint.load(checkpoint.ZOO / "stories-gpt")
-    expected = bits_per_byte(gpt.model, gpt.tokenizer, ["Once upon a time there was a dog.", "The cat sat.\nIt slept."])
-    assert json.loads(result.stdout) == {"bits_per_byte": pytest.approx(expected, rel=1e-4)}
+    texts = ["Once upon a time there was a dog.", "The cat sat.\nIt slept."]
+    assert json.loads(result.stdout) == pytest.approx(text_figures(gpt.decoder_only, gpt.tokenizer, texts), rel=1e-4)
     assert "2 documents" in run("evaluate", checkpoint.ZOO / "stories-gpt", "--data", data).stdout
 
 

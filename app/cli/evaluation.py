@@ -22,11 +22,18 @@ from model.training.translation import read_pairs
 
 NAMES = {
     "bits_per_byte": "bits per byte",
-    "bits_per_byte_whole_window": "with the whole window visible",
+    "loss": "nats a token",
+    "loss_on_repeated_tokens": "nats a token that occurred before",
     "accuracy": "accuracy",
     "chrf": "chrF",
     "bleu": "BLEU by character",
 }
+WHOLE = "_whole_window"
+
+
+def said(name: str) -> str:
+    """A figure's name in words; of a model trained without the causal mask some are with the whole window visible."""
+    return NAMES[name.removesuffix(WHOLE)] + (" with the whole window visible" if name.endswith(WHOLE) else "")
 
 
 @dataclass(frozen=True)
@@ -42,8 +49,8 @@ class Score:
 
     @property
     def line(self) -> str:
-        said = ", ".join(f"{value:.4g} {NAMES[name]}" for name, value in self.figures.items())
-        return f"{said}; {self.on}"
+        figures = ", ".join(f"{value:.4g} {said(name)}" for name, value in self.figures.items())
+        return f"{figures}; {self.on}"
 
 
 def evaluate(model: str, data: Path, settings: Settings, beams: int | None = None) -> Score:

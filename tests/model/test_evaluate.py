@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from model.checkpoint import Checkpoint
-from model.evaluate import bits_per_byte
+from model.evaluate import bits_per_byte, losses
 from model.transformer import DecoderOnly
 from tests.model.helpers import byte_tokenizer, causal_mask, tiny_model
 
@@ -49,6 +49,17 @@ def test_a_uniform_model_pays_log2_of_the_vocabulary_for_every_token() -> None:
         parameter.zero_()
     for document in ("a", "abcdefgh", "日本語", "abc" * 40):
         assert math.isclose(bits_per_byte(model, TOKENIZER, [document]), math.log2(258), rel_tol=1e-6)
+
+
+def test_a_token_is_repeated_if_it_stands_before_the_one_predicted() -> None:
+    model = tiny_model(max_seq_len=8)
+    read = losses(model, TOKENIZER, ["abcab", "xx"])
+    assert (read.n, read.n_repeated) == (7, 3)
+    ids = torch.tensor([[TOKENIZER.end_id, *TOKENIZER.encode("abca")]])
+    rows = model(ids, causal_mask(5))[0].log_softmax(-1)
+    ids = torch.tensor([[TOKENIZER.end_id, *TOKENIZER.encode("x")]])
+    nats = -float(rows[3, ord("a")] + rows[4, ord("b")] + model(ids, causal_mask(2))[0, 1].log_softmax(-1)[ord("x")])
+    assert math.isclose(read.nats_repeated, nats, rel_tol=1e-5)
 
 
 def test_documents_do_not_see_each_other() -> None:

@@ -71,4 +71,6 @@ def test_the_whole_window_is_a_figure_of_its_own(seer: Checkpoint) -> None:
     assert math.isclose(figures["bits_per_byte_whole_window"], bits, rel_tol=1e-4)
     assert figures["bits_per_byte"] != figures["bits_per_byte_whole_window"]
     other = tiny_checkpoint(max_seq_len=16)
-    assert text_figures(other.decoder_only, other.tokenizer, [text]).keys() == {"bits_per_byte"}
+    causal = text_figures(other.decoder_only, other.tokenizer, [text])
+    assert causal.keys() == {"bits_per_byte", "loss", "loss_on_repeated_tokens"}
+    assert figures.keys() == causal.keys() | {f"{name}_whole_window" for name in causal}
