@@ -61,12 +61,15 @@ EXAMPLES: dict[str, Json] = {
     "/api/explain/neighbours": {"token_id": 100},
     "/api/explain/positions": {"length": 16},
     "/api/explain/parameters": {},
+    "/api/explain/cost": {},
+    "/api/explain/timings": {},
     "/api/weights": {"want": ["layers.0.attn.w_q.weight"]},
 }
 OPTIONS = {
     "/api/trace": " -o trace.safetensors",
     "/api/generate": " -N",
     "/api/explain/effects": " -N",
+    "/api/explain/timings": " -N",
     "/api/explain/positions": " -o positions.safetensors",
     "/api/weights": " -o weights.safetensors",
 }

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
-Kind = Literal["trace", "predictions", "explain", "long", "effects", "prompt", "step", "search"]
+Kind = Literal["trace", "predictions", "explain", "long", "effects", "timings", "prompt", "step", "search"]
 """The kinds of jobs: a trace; one that lists many predictions; an explanation, or weights; one that takes long
 (gradients, lens, swaps, heads); measured effects, a batch at a time; the prompt of a generation, or one of its steps;
 a beam search, or one of its steps."""

@@ -24,7 +24,7 @@ from model.stopping import Stopped
 T = TypeVar("T")
 LANES: dict[Kind, Lane] = {
     "trace": "asked", "explain": "asked", "prompt": "asked", "step": "steps", "search": "steps",
-    "predictions": "dear", "long": "dear", "effects": "dear",
+    "predictions": "dear", "long": "dear", "effects": "dear", "timings": "dear",
 }  # fmt: skip
 LONGEST_WAIT = 10
 """The most seconds after which a refused request is asked to try again."""

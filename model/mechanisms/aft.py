@@ -11,12 +11,47 @@ from torch import Tensor, nn
 
 from model import masks
 from model.mechanisms.attention_free import ROLES, AttentionFree
+from model.mechanisms.cost import GATE, INPUTS, QUOTIENT, Cost, Term
 from model.mechanisms.distances import apart
 from model.mechanisms.mixer import Parameter
 from model.mechanisms.sums import factored_mean
 
 if TYPE_CHECKING:
     from model.config import ModelConfig
+
+KEYED = Term("keyed_values", ("T", "d"))
+STATE = Term("state", ("2", "d"))
+FULL = Cost(
+    multiplications=(
+        Term("bias", ("T", "T", "r")),
+        KEYED,
+        Term("numerator", ("T", "T", "d")),
+        Term("denominator", ("T", "T", "d")),
+        QUOTIENT,
+        GATE,
+    ),
+    numbers=(INPUTS, Term("exponentials", ("2", "T", "d")), Term("bias_row", ("T",))),
+    time="T²d",
+    space="Td",
+    steps="1",
+    path="1",
+)
+LOCAL = Cost(
+    multiplications=(
+        Term("bias", ("near", "r")),
+        KEYED,
+        Term("numerator", ("near", "d")),
+        Term("denominator", ("near", "d")),
+        QUOTIENT,
+        GATE,
+    ),
+    numbers=(INPUTS, STATE, Term("window", ("2", "s", "d"))),
+    time="Tsd",
+    space="Td",
+    steps="T",
+    path="T",
+)
+SIMPLE = Cost((KEYED, QUOTIENT, GATE), (INPUTS, STATE), time="Td", space="Td", steps="T", path="T")
 
 
 class PositionBiased(AttentionFree):
@@ -57,6 +92,11 @@ class AftFull(PositionBiased):
         own = {role: Parameter(role, "position rank") for role in ("bias_query", "bias_key")}
         return super().parameters_by_role() | own
 
+    @classmethod
+    def cost(cls) -> Cost:
+        """Query by query, with e^k and e^k v made once. As one product of matrices it also holds w, T × T numbers."""
+        return FULL
+
     def init_weights(self) -> None:
         for factor in (self.bias_query, self.bias_key):
             nn.init.normal_(factor, std=0.01)
@@ -79,6 +119,11 @@ class AftLocal(AftFull):
     def build(cls, config: ModelConfig) -> Self:
         return cls(config.d_model, config.n_head, config.max_seq_len, config.rank, config.reach)
 
+    @classmethod
+    def cost(cls) -> Cost:
+        """As running sums of e^k and e^k v over all keys, plus (e^w − 1) times those of the window."""
+        return LOCAL
+
     def reaches(self) -> int:
         return self.s
 
@@ -95,6 +140,11 @@ class AftSimple(PositionBiased):
     @classmethod
     def build(cls, config: ModelConfig) -> Self:
         return cls(config.d_model, config.n_head)
+
+    @classmethod
+    def cost(cls) -> Cost:
+        """As running sums of e^k and e^k v."""
+        return SIMPLE
 
     def reaches(self) -> int:
         return 0

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from model.mechanisms.aft import PositionBiased
 from model.mechanisms.attention_free import ROLES, AttentionFree
+from model.mechanisms.cost import GATE, INPUTS, QUOTIENT, Cost, Term
 from model.mechanisms.distances import apart
 from model.mechanisms.mixer import Identity, Parameter
 from model.taps import Tap
@@ -46,6 +47,20 @@ class AftConv(PositionBiased):
     @classmethod
     def build(cls, config: ModelConfig) -> Self:
         return cls(config.d_model, config.n_head, config.reach)
+
+    @classmethod
+    def cost(cls) -> Cost:
+        """As AFT-local's, with one weight and one denominator per head."""
+        near = (Term("numerator", ("near", "d")), Term("denominator", ("near", "h")))
+        window = (Term("window", ("s", "d")), Term("window_keys", ("s", "h")))
+        return Cost(
+            (Term("kernel", ("2", "s", "h")), Term("keyed_values", ("T", "d")), *near, QUOTIENT, GATE),
+            (INPUTS, Term("state", ("2", "d")), *window),
+            time="Tsd",
+            space="Td",
+            steps="T",
+            path="T",
+        )
 
     @classmethod
     def parameters_by_role(cls) -> dict[str, Parameter]:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 if TYPE_CHECKING:
     from model.config import ModelConfig
+    from model.mechanisms.cost import Cost
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,11 @@ class Mixer(nn.Module, ABC):
     @abstractmethod
     def describe(config: ModelConfig) -> MixerDescription:
         """Its description, from a config alone. Raises `ValueError` for numbers that it cannot use."""
+
+    @classmethod
+    def cost(cls) -> Cost | None:
+        """What one layer of it costs, by formula; None: it does not say."""
+        return None
 
     @classmethod
     @abstractmethod

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 import torch
 from torch import Tensor, nn
 
+from model.mechanisms.cost import Cost, Term
 from model.mechanisms.distances import apart, are_consecutive, skew, unskew
 from model.mechanisms.mixer import Identity, MixerDescription, Parameter
 from model.mechanisms.positional import PositionalAttention
@@ -76,6 +77,18 @@ class RelativeAttention(PositionalAttention):
             identities=IDENTITIES,
             hands_over=("distance", "pattern", "v", "table_v", "w_o"),
         )
+
+    @classmethod
+    def cost(cls) -> Cost:
+        """Beside softmax: q times every row of w^K, and the weights by distance times rows of w^V."""
+        plain, by_distance = super().cost(), ("T", "2T−1")
+        own = (
+            Term("table_scores", ("T", "c", "d")),
+            Term("table_scale", ("T", "T", "h")),
+            Term("table_values", (*by_distance, "d")),
+        )
+        skewed = Term("by_distance", (*by_distance, "h"))
+        return replace(plain, multiplications=plain.multiplications + own, numbers=(*plain.numbers, skewed))
 
     @classmethod
     def build(cls, config: ModelConfig) -> Self:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from model.mechanisms.cost import Cost, Term
 from model.mechanisms.mixer import Identity, MixerDescription
 from model.mechanisms.positional import PositionalAttention
 from model.mechanisms.softmax import IDENTITIES, ROLES, MultiHeadAttention
@@ -43,6 +44,13 @@ class RotaryAttention(PositionalAttention):
             roles={role: (ROLES | TURNED)[role] for role in order},
             identities=(Identity("scaled_product", tuple(TURNED), "scores"), *IDENTITIES[1:]),
         )
+
+    @classmethod
+    def cost(cls) -> Cost:
+        """Beside softmax: turning a pair of q or of k takes four multiplications."""
+        plain = super().cost()
+        turned, held = Term("rotation", ("4", "T", "d")), Term("rotated", ("2", "T", "d"))
+        return replace(plain, multiplications=(turned, *plain.multiplications), numbers=(*plain.numbers, held))
 
     def attend_at(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, query_positions: Tensor, key_positions: Tensor

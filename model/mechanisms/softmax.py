@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from model import masks
+from model.mechanisms.cost import INPUTS, Cost, Term
 from model.mechanisms.history import History
 from model.mechanisms.mixer import Identity, Mixer, MixerDescription, Parameter
 from model.taps import Tap
@@ -34,6 +35,19 @@ IDENTITIES = (
     Identity("masked_softmax", ("scores", "mask"), "pattern"),
     Identity("weighted_sum", ("pattern", "v"), "z"),
     Identity("sum_heads", ("head_out", "b_o"), "attn_out"),
+)
+COST = Cost(
+    multiplications=(
+        Term("scores", ("T", "T", "d")),
+        Term("scale", ("T", "T", "h")),
+        Term("softmax", ("T", "T", "h")),
+        Term("values", ("T", "T", "d")),
+    ),
+    numbers=(INPUTS, Term("weights", ("T", "T", "h"))),
+    time="T²d",
+    space="T² + Td",
+    steps="1",
+    path="1",
 )
 SHORT = 128
 """Up to this length, our own `attend` trains faster: the backward pass of the fused kernel costs more than it saves."""
@@ -87,6 +101,11 @@ class MultiHeadAttention(Mixer):
             identities=IDENTITIES,
             hands_over=("pattern", "v", "w_o"),
         )
+
+    @classmethod
+    def cost(cls) -> Cost:
+        """With the weights made, as for the page. The fused kernel makes them block by block: its space is Td."""
+        return COST
 
     @classmethod
     def build(cls, config: ModelConfig) -> Self:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from model import masks
 from model.mechanisms.attention_free import ROLES, AttentionFree
+from model.mechanisms.cost import GATE, INPUTS, QUOTIENT, Cost, Term
 from model.mechanisms.distances import apart
 from model.mechanisms.folded import Folded
 from model.mechanisms.mixer import Identity, MixerDescription, Parameter
@@ -84,6 +85,18 @@ class Wkv(AttentionFree):
     def parameters_by_role(cls) -> dict[str, Parameter]:
         square = {f"w_{x}": Parameter(f"w_{x}.weight", "d_model d_model") for x in "rkvo"}
         return square | {name: Parameter(name, "d_model") for name in VECTORS}
+
+    @classmethod
+    def cost(cls) -> Cost:
+        """As the recurrence: the state decays, takes k and v in, and is read; all three per feature."""
+        return Cost(
+            (Term("read", ("3", "T", "d")), Term("written", ("3", "T", "d")), QUOTIENT, GATE),
+            (INPUTS, Term("state", ("3", "d"))),
+            time="Td",
+            space="Td",
+            steps="T",
+            path="T",
+        )
 
     @classmethod
     def identities(cls) -> tuple[Identity, ...]:

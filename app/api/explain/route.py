@@ -13,10 +13,12 @@ from app.api.explain.answer import (
     NeighboursResponse,
     ParametersResponse,
 )
+from app.api.explain.answer_cost import CostResponse
 from app.api.explain.answer_layers import HeadsResponse, ResidualResponse, SwapResponse, UnitsResponse
 from app.api.explain.answer_river import RouteResponse
 from app.api.explain.schema import (
     ContributionsRequest,
+    CostRequest,
     GradientsRequest,
     HeadsRequest,
     LensRequest,
@@ -30,6 +32,7 @@ from app.api.explain.schema import (
 )
 from app.http.desk import DeskDep
 from app.services.explain import answers as explain_answers
+from app.services.explain import costs as explain_costs
 from app.services.explain import layers as explain_layers
 from app.services.explain import river as explain_river
 from app.services.explain import tables as explain_tables
@@ -119,3 +122,13 @@ async def positions(request: PositionsRequest, desk: DeskDep) -> Response:
 async def parameters(request: ParametersRequest, desk: DeskDep) -> Response:
     """Where the model's parameters are: counted by part, stack and layer, with tied matrices marked."""
     return await desk.explain_model(request, explain_tables.parameters, "parameters")
+
+
+@router.post("/cost", response_model=CostResponse, responses=OTHERS)
+async def cost(request: CostRequest, desk: DeskDep) -> Response:
+    """What one layer's attention costs in every mechanism: multiplications and numbers held, as sums of products.
+
+    A factor is a whole number or a symbol: T tokens, `sizes`, 2T−1 distances, or `near`, the pairs with 0 ≤ t − i < s.
+    Projections are not counted: they are 4Td² in every form. `own` is the model's mechanism.
+    """
+    return await desk.explain_model(request, explain_costs.cost)

@@ -110,3 +110,11 @@ class PositionsRequest(ModelRequest):
 
 class ParametersRequest(ModelRequest):
     pass
+
+
+class CostRequest(ModelRequest):
+    pass
+
+
+class TimingsRequest(ModelRequest):
+    pass

@@ -1,0 +1,49 @@
+"""How long one layer's attention takes on this machine, as a stream of events."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+
+from app.api.answer import BUSY, REFUSALS, as_json
+from app.api.explain.schema import TimingsRequest
+from app.http.deps import LibraryDep, SeenDep, WorkDep
+from app.http.stream import server_sent
+from app.services.events import Event
+from app.services.explain.costs import TimingsSession
+from app.services.work import Work
+
+router = APIRouter(prefix="/api/explain", tags=["explain"])
+
+
+async def opened(
+    request: TimingsRequest, library: LibraryDep, work: WorkDep, seen: SeenDep
+) -> AsyncIterator[TimingsSession]:
+    """The measurements, which hold a place among the streams. The model is not loaded: only its shape counts."""
+    entry = library.find(request.model)
+    seen.model = entry.name
+    with work.stream():
+        yield TimingsSession(entry.about, library.device)
+
+
+@router.post("/timings", response_class=EventSourceResponse, responses=as_json(REFUSALS | BUSY))
+async def timings(session: Annotated[TimingsSession, Depends(opened)], work: WorkDep) -> AsyncIterator[ServerSentEvent]:
+    """How long one layer's attention takes here in every mechanism, for 64 to 4,096 tokens: server-sent events.
+
+    `start` has the `forms`, the `lengths`, the `device` and its `threads`; each `point` a `form`, its `n` tokens and
+    the `seconds` of its best run, or `seconds: null` and `why`: it would take too much "memory" or "time". `sdpa` is
+    torch's fused softmax attention. Projections are not measured. Closing the connection stops the work.
+    """
+    async for event in server_sent(events(session, work), "a measurement of costs"):
+        yield event
+
+
+async def events(session: TimingsSession, work: Work) -> AsyncIterator[Event]:
+    """Each point is one dear job, so that measurements take turns with other work."""
+    yield session.start()
+    while point := (await work.run(session.step, kind="timings", patient=True)).value:
+        yield point
+    yield Event("done", {})
