@@ -30,6 +30,8 @@ T = TypeVar("T", bound=nn.Module)
 
 ZOO = Path(__file__).parent / "zoo"
 """The models that ship with the project."""
+SHIPPED = ("evaluation", "samples", "units", "minutes")
+"""The parts of a card that are about the weights that ship."""
 
 
 @dataclass(frozen=True)
@@ -84,21 +86,44 @@ def pick_device(name: str) -> torch.device:
     return torch.device(name)
 
 
-def load(folder: Path, device: torch.device | str = "cpu") -> Checkpoint:
-    """Read a model folder. Raises `FileNotFoundError` or `ValueError` saying which file is missing or does not fit."""
+def load(folder: Path, device: torch.device | str = "cpu", step: int | None = None) -> Checkpoint:
+    """Read a model folder; with `step`, the snapshot of that training step.
+
+    Raises `FileNotFoundError` or `ValueError` saying which file is missing or does not fit.
+    """
     config = read_config(folder)
-    check_files(folder, config)
+    check_files(folder, config, step)
     model = build(config)
-    load_weights(model, read_weights(folder / "weights.safetensors"))
+    load_weights(model, read_weights(weights_file(folder, step)))
     model.requires_grad_(False).eval().to(device)
     lay_out_for_reading(model)
     tokenizer = tokenizers.load(folder / "tokenizer.tiktoken", config.family, config.text_form, config.mask_token)
-    return Checkpoint(folder.name, model, tokenizer, read_card(folder))
+    card = read_card(folder)
+    if step is None:
+        return Checkpoint(folder.name, model, tokenizer, card)
+    return Checkpoint(snapshot_name(folder.name, step), model, tokenizer, card_at(card, step))
 
 
-def check_files(folder: Path, config: ModelConfig) -> None:
+def weights_file(folder: Path, step: int | None = None) -> Path:
+    """The weights that ship; with `step`, those of a snapshot."""
+    return folder / "weights.safetensors" if step is None else folder / "snapshots" / f"{step}.safetensors"
+
+
+def snapshot_name(name: str, step: int) -> str:
+    """The name of a model's snapshot, which is a model like any other."""
+    return f"{name}@{step}"
+
+
+def card_at(card: dict[str, Any], step: int) -> dict[str, Any]:
+    """A snapshot's card: what was measured on the weights that ship does not hold for it."""
+    kept = {name: said for name, said in card.items() if name not in SHIPPED}
+    tokens = [one["tokens"] for one in card.get("snapshots", []) if one["step"] == step and "tokens" in one]
+    return {**kept, "steps": step, **({"tokens_seen": tokens[0]} if tokens else {})}
+
+
+def check_files(folder: Path, config: ModelConfig, step: int | None = None) -> None:
     """Raise `OSError` or `ValueError` if weights or tokenizer do not fit the config; reads no weights."""
-    path = folder / "weights.safetensors"
+    path = weights_file(folder, step)
     found = shapes_in(path)
     if config.n_layer > len(found):  # before a model of so many layers is built
         raise ValueError(f"{path} has {len(found)} tensors, the config {config.n_layer:,} layers")
@@ -135,7 +160,15 @@ def read_card(folder: Path) -> dict[str, Any]:
     layers = units.get("layers", []) if isinstance(units, dict) else None
     if not isinstance(layers, list) or not all(isinstance(one, dict) and "path" in one for one in layers):
         raise ValueError(f"{path}: units must be an object with layers, each with its path")
+    snapshots = card.get("snapshots", [])
+    if not isinstance(snapshots, list) or not all(isinstance(one, dict) and is_step(one) for one in snapshots):
+        raise ValueError(f"{path}: snapshots must be a list of objects, each with its step")
     return card
+
+
+def is_step(snapshot: dict[str, Any]) -> bool:
+    step = snapshot.get("step")
+    return type(step) is int and step >= 0
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
@@ -154,7 +187,7 @@ def save(folder: Path, model: Transformer, ranks_file: Path) -> None:
     """Write weights (float16), config and tokenizer of `model` into `folder`. Raises `OSError` on a full disk."""
     folder.mkdir(parents=True, exist_ok=True)
     ranks = ranks_file.read_bytes()
-    write_whole(folder / "weights.safetensors", serialize({name: x.half() for name, x in weights(model).items()}))
+    write_whole(weights_file(folder), serialize({name: x.half() for name, x in weights(model).items()}))
     write_whole(folder / "config.json", (json.dumps(model.config.to_json(), indent=2) + "\n").encode())
     write_whole(folder / "tokenizer.tiktoken", ranks)
 

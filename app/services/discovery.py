@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from app.errors import unknown_name
+from app.errors import AppError, unknown_name
 from app.services.library import Entry, Library
 from app.services.problems import Problem, log_aside, problem_of
 from app.settings import Settings
@@ -57,17 +57,36 @@ def look(folder: Path, source: Source) -> Entry | Problem:
     """The model in `folder`, or why there is none. Whatever is wrong with a folder stays there."""
     try:
         folder.name.encode()
-        return Entry(source.about(folder), folder, source)
+        return entry_of(folder, source)
     except Exception as error:
         return problem_of(folder, error)
 
 
+def entry_of(folder: Path, source: Source) -> Entry:
+    """The model in `folder`, with its snapshots."""
+    entry = Entry(source.about(folder), folder, source)
+    for step, snapshot in entry.about.snapshots.items():
+        entry.snapshots[step] = Entry(snapshot.about(folder), folder, snapshot, of=entry)
+    return entry
+
+
 def open_subject(name: str | None, settings: Settings) -> Subject:
-    """One loaded model: by name, by its folder, or the default (None)."""
-    folder = locate(name, settings)
+    """One loaded model: by name, by its folder, either of them with `@step`, or the default (None)."""
+    try:
+        found = entry_at(locate(name, settings))
+    except AppError:
+        base, at, step = (name or "").rpartition("@")
+        if not at:
+            raise
+        found = entry_at(locate(base, settings)).snapshot(step)
+    assert found.source is not None
+    return found.source.open(found.folder, pick_device(settings.device))
+
+
+def entry_at(folder: Path) -> Entry:
     source = source_of(folder)
     assert source is not None
-    return source.open(folder, pick_device(settings.device))
+    return entry_of(folder, source)
 
 
 def locate(name: str | None, settings: Settings) -> Path:

@@ -22,7 +22,8 @@ log = logging.getLogger("chumoku")
 
 @dataclass(eq=False)
 class Entry:
-    """A model that was found, loaded or not. `users`: how many requests are using it; `aside`: why it did not load."""
+    """A model that was found, loaded or not. `users`: how many requests are using it; `aside`: why it did not load;
+    `snapshots`: what it was at steps of its training, each a model of its own that is `of` this one."""
 
     about: About
     folder: Path
@@ -31,11 +32,20 @@ class Entry:
     users: int = 0
     used: int = 0
     aside: Aside | None = None
+    snapshots: dict[int, Entry] = field(default_factory=dict)
+    of: Entry | None = None
     loading: Lock = field(default_factory=Lock)
 
     @property
     def name(self) -> str:
         return self.about.name
+
+    def snapshot(self, step: str) -> Entry:
+        """Its snapshot of a step, as written in a name. Raises `unknown_snapshot` (404), listing the known ones."""
+        known = {str(step): one for step, one in self.snapshots.items()}
+        if step not in known:
+            raise unknown_snapshot(self.name, step, [one.name for one in known.values()])
+        return known[step]
 
 
 class Lease:
@@ -88,8 +98,13 @@ class Library:
         return [*self.bad, *since]
 
     @property
+    def everything(self) -> list[Entry]:
+        """The models, each with its snapshots."""
+        return [one for entry in self.entries.values() for one in (entry, *entry.snapshots.values())]
+
+    @property
     def loaded(self) -> list[str]:
-        return [name for name, entry in self.entries.items() if entry.subject is not None]
+        return [entry.name for entry in self.everything if entry.subject is not None]
 
     @property
     def languages(self) -> dict[str, list[str]]:
@@ -97,10 +112,13 @@ class Library:
         return {entry.name: languages_of(entry.about) for entry in self.usable}
 
     def find(self, name: str | None) -> Entry:
-        """The model with this name (None: the default). Raises `unknown_model` (404), listing the known ones, and
-        `broken_model` for one that was set aside at the start."""
+        """The model with this name (None: the default), or the snapshot `name@step`. Raises `unknown_model` or
+        `unknown_snapshot` (404), listing the known ones, and `broken_model` for one that was set aside at the start."""
         found = self.entries.get(self.default if name is None else name)
         if found is None:
+            base, at, step = str(name).rpartition("@")
+            if at and base in self.entries:
+                return self.entries[base].snapshot(step)
             for problem in self.bad:
                 if problem.name == name:
                     raise broken(problem, self.names)
@@ -161,19 +179,19 @@ class Library:
         try:
             subject = entry.source.open(entry.folder, self.device)
         except ValueError as error:
-            problem = problem_of(entry.folder, error)
+            problem = Problem(entry.name, problem_of(entry.folder, error).reason)
             log_aside(entry.folder, problem)
             entry.aside = Aside(problem.reason, stamp)
             raise broken(problem, self.names) from error
         except Exception as error:  # no memory, no file handle: the next request may have more luck
             log.exception("model %s did not load", entry.name)
-            raise not_loaded(problem_of(entry.folder, error), self.names) from error
+            raise not_loaded(Problem(entry.name, problem_of(entry.folder, error).reason), self.names) from error
         entry.aside = None
         return subject
 
     def _make_room(self) -> None:
         """Drop unused models until the rest fits. A model that cannot be loaded again (without a source) stays."""
-        there = sorted((one for one in self.entries.values() if one.subject is not None), key=lambda one: one.used)
+        there = sorted((one for one in self.everything if one.subject is not None), key=lambda one: one.used)
         taken = sum(one.subject.nbytes for one in there if one.subject is not None)
         for entry in there:
             if taken > self.limit and entry.users == 0 and entry.source is not None and entry.subject is not None:
@@ -193,6 +211,12 @@ def not_loaded(problem: Problem, others: list[str]) -> AppError:
     message = f"The model {problem.name!r} did not load. {problem.reason}"
     hint = "Try again, or use another model."
     return AppError("not_loaded", message, hint, status=500, where="model", got=problem.reason, known=others)
+
+
+def unknown_snapshot(model: str, step: str, known: list[str]) -> AppError:
+    message = f"The model {model!r} has no snapshot of step {step!r}."
+    hint = "Use one of the known ones." if known else "It has none: `chumoku train --snapshots` keeps them."
+    return AppError("unknown_snapshot", message, hint, status=404, where="model", got=step, known=known)
 
 
 def of(subjects: Iterable[Subject], default: str) -> Library:

@@ -6,14 +6,18 @@ from dataclasses import asdict
 from typing import Any
 
 from app.services.languages import languages_of
-from app.services.library import Library
+from app.services.library import Entry, Library
 from model.subjects import About
 
 CONFIG = ("position", "norm_order", "tie_embeddings", "scale_embeddings", "layer_norm_eps", "text_form")
 
+OF_ITS_OWN = ("units", "snapshots", "log")
+"""The parts of a card that are long: a model's own page has them, the list does not."""
 
-def detailed(about: About, device: str) -> dict[str, Any]:
+
+def detailed(entry: Entry, device: str) -> dict[str, Any]:
     """All of `/api/models/{name}`."""
+    about = entry.about
     description, special = about.description, about.special
     return {
         **listed(about),
@@ -23,6 +27,9 @@ def detailed(about: About, device: str) -> dict[str, Any]:
         "weights": {name: weight.shape for name, weight in about.weights.items()},
         "taps": [{"name": name, "dims": place.dims} for name, place in description.taps.items()],
         "units": about.card.get("units"),
+        "snapshots": snapshots(entry.of or entry),
+        "snapshot_of": None if entry.of is None else entry.of.name,
+        "log": about.card.get("log"),
         "device": device,
         **{name: about.config[name] for name in CONFIG if name in about.config},
     }
@@ -48,8 +55,17 @@ def listed(about: About) -> dict[str, Any]:
         "n_parameters": about.n_parameters,
         "languages": languages_of(about),
         "classes": list(description.classes),
-        "card": {name: value for name, value in about.card.items() if name != "units"},
+        "card": {name: value for name, value in about.card.items() if name not in OF_ITS_OWN},
     }
+
+
+def snapshots(entry: Entry) -> list[dict[str, Any]]:
+    """A model's snapshots by step: their names, what was measured at each, and why one that did not load is aside."""
+    figures = {one["step"]: one for one in entry.about.card.get("snapshots", [])}
+    return [
+        {**figures[step], "model": one.name, "problem": one.aside.reason if one.aside else None}
+        for step, one in sorted(entry.snapshots.items())
+    ]
 
 
 def all_models(library: Library) -> dict[str, Any]:

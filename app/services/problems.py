@@ -56,9 +56,9 @@ def written(text: str) -> str:
 
 
 def stamp_of(folder: Path) -> tuple[object, ...] | None:
-    """What changes when a file of the folder does: names, sizes, times. None if it cannot be read."""
+    """What changes when a file of the folder does, or of a folder in it: names, sizes, times. None: not readable."""
     try:
-        files = [(path.name, path.stat()) for path in sorted(folder.iterdir())]
+        files = [(path.name, path.stat()) for path in sorted([*folder.iterdir(), *folder.glob("*/*")])]
     except OSError:
         return None
     return tuple((name, about.st_size, about.st_mtime_ns) for name, about in files)

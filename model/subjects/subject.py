@@ -64,6 +64,8 @@ class About:
     weights: Mapping[str, Weight] = field(default_factory=dict)
     """Its parameters by name; a tied one under each of its names."""
     n_parameters: int = 0
+    snapshots: Mapping[int, Source] = field(default_factory=dict)
+    """What it was on the way, by training step: a source each, which opens the same folder."""
 
     @property
     def reads_first(self) -> bool:

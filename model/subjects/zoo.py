@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -37,21 +38,45 @@ class ZooFolders:
     def about(self, folder: Path) -> About:
         config, card = checkpoint.read_config(folder), checkpoint.read_card(folder)
         checkpoint.check_files(folder, config)
-        return about_config(folder.name, config, card)
+        snapshots = {one["step"]: ZooSnapshot(one["step"]) for one in card.get("snapshots", [])}
+        return replace(about_config(folder.name, config, card), snapshots=snapshots)
 
     def open(self, folder: Path, device: torch.device) -> ZooSubject:
-        subject = ZooSubject(checkpoint.load(folder, device))
-        check_runs(subject)
-        return subject
+        return opened(checkpoint.load(folder, device), checkpoint.weights_file(folder))
 
 
-def check_runs(subject: ZooSubject) -> None:
+@dataclass(frozen=True)
+class ZooSnapshot:
+    """What the model in such a folder was after so many steps of its training. Its file is looked at when opened."""
+
+    step: int
+
+    def can_open(self, folder: Path) -> bool:
+        return os.path.lexists(checkpoint.weights_file(folder, self.step))
+
+    def about(self, folder: Path) -> About:
+        config, card = checkpoint.read_config(folder), checkpoint.read_card(folder)
+        name = checkpoint.snapshot_name(folder.name, self.step)
+        return about_config(name, config, checkpoint.card_at(card, self.step))
+
+    def open(self, folder: Path, device: torch.device) -> ZooSubject:
+        return opened(checkpoint.load(folder, device, self.step), checkpoint.weights_file(folder, self.step))
+
+
+def opened(loaded: Checkpoint, file: Path) -> ZooSubject:
+    """A subject that can calculate. Raises `ValueError` if its weights are too large for that."""
+    subject = ZooSubject(loaded)
+    check_runs(subject, file)
+    return subject
+
+
+def check_runs(subject: ZooSubject, file: Path) -> None:
     """Raise `ValueError` if finite weights give numbers that are not: they are too large to calculate with."""
     special = subject.tokenizer.special
     target = [special.first] if special.first is not None and subject.description.writes == "target" else None
     logits = subject.description.logits.tap
     if not subject.trace(Run([0], target=target), [logits]).tensors[logits].isfinite().all():
-        raise ValueError("weights.safetensors: the model's answer to its first token is not finite")
+        raise ValueError(f"{file}: the model's answer to its first token is not finite")
 
 
 def about_config(name: str, config: ModelConfig, card: Mapping[str, object]) -> About:

@@ -35,7 +35,7 @@ class Snapshots:
 
         Raises `ValueError` if the run began with another number of them.
         """
-        self.folder, self.list, self.count = run_folder / "snapshots", run_folder / "snapshots.json", count
+        self.run_folder, self.list, self.count = run_folder, run_folder / "snapshots.json", count
         self.taken: list[dict[str, Any]] = []
         begun: dict[str, Any] = read_json(self.list) if self.list.exists() else {"count": 0, "taken": []}
         if step and begun["count"] != count:
@@ -54,22 +54,19 @@ class Snapshots:
 
     def take(self, parameters: dict[str, Tensor], figures: dict[str, Any]) -> None:
         """Write one; `figures` says its step and what was measured. Raises `OSError` if there is no room."""
-        self.folder.mkdir(exist_ok=True)
-        write_whole(self.file(figures["step"]), serialize(parameters))
+        file = checkpoint.weights_file(self.run_folder, figures["step"])
+        file.parent.mkdir(exist_ok=True)
+        write_whole(file, serialize(parameters))
         taken = [*self.taken, figures]
         write_whole(self.list, (json.dumps({"count": self.count, "taken": taken}, indent=2) + "\n").encode())
         self.taken = taken
 
     def copy_to(self, model_folder: Path) -> None:
         """Copy the files into a model's folder."""
-        if self.taken:
-            (model_folder / "snapshots").mkdir(exist_ok=True)
         for one in self.taken:
-            file = self.file(one["step"])
-            write_whole(model_folder / "snapshots" / file.name, file.read_bytes())
-
-    def file(self, step: int) -> Path:
-        return self.folder / f"{step}.safetensors"
+            copy = checkpoint.weights_file(model_folder, one["step"])
+            copy.parent.mkdir(exist_ok=True)
+            write_whole(copy, checkpoint.weights_file(self.run_folder, one["step"]).read_bytes())
 
 
 def stored(model: nn.Module) -> dict[str, Tensor]:

@@ -210,7 +210,8 @@ class Trainer:
             return
         parameters = stored(self.model)
         held_out = {self.task.metric: round(self.task.validate(self.model_of(parameters)), 4)}
-        figures = {"step": self.progress.step, "tokens": self.progress.tokens, **held_out, **self.gradients()}
+        progress = {"step": self.progress.step, "tokens": self.progress.tokens}
+        figures = {**progress, "held_out": held_out, **self.gradients()}
         when_there_is_room(
             lambda: self.snapshots.take(parameters, figures), self.snapshots.list, lambda: self.stopped, self.tell
         )

@@ -118,6 +118,7 @@ CARDS = {
     "languages": '{"languages": "en"}',
     "evaluation": '{"evaluation": [1]}',
     "units": '{"units": {"layers": [3]}}',
+    "snapshots": '{"snapshots": [{"step": -1}]}',
     "not utf-8": b'{"name": "\xff"}',
 }
 CONFIGS: dict[str, dict[str, Any]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class ModelInfo(BaseModel):
@@ -50,6 +50,25 @@ class SpecialIds(BaseModel):
     mask: int | None = Field(description="[MASK], which hides a token of a text; null if the model knows none.")
 
 
+class SnapshotInfo(BaseModel):
+    """What a model was after so many steps of its training: its parameters of that step, not their average."""
+
+    model_config = ConfigDict(extra="allow")
+
+    model: str = Field(description="Its name in requests.", examples=["mini-softmax@140"])
+    step: int
+    tokens: int | None = Field(default=None, description="Tokens seen until then.")
+    held_out: dict[str, float] | None = Field(
+        default=None, description="The figure on held-out text, by the name of its measure."
+    )
+    loss: float | None = Field(default=None, description="On the run's first batch, in nats, as the gradients.")
+    gradient_norm: float | None = None
+    gradients: dict[str, list[list[float]]] | None = Field(
+        default=None, description="The norm of the gradient of each sublayer's parameters, by stack: [layer][sublayer]."
+    )
+    problem: str | None = Field(default=None, description="Why it is set aside, known once it was asked for.")
+
+
 class ModelDetail(ModelInfo):
     """A model's own page: its line in the list, and everything that follows from its config and its card."""
 
@@ -67,6 +86,11 @@ class ModelDetail(ModelInfo):
     taps: list[TapInfo] = Field(description="The tensors that a trace can return.")
     units: dict[str, Any] | None = Field(
         description="From the card: the FFN units that never fire, and those that always do, over a corpus."
+    )
+    snapshots: list[SnapshotInfo] = Field(description="What the model was on the way, by training step.")
+    snapshot_of: str | None = Field(description="The model that this is a snapshot of.")
+    log: dict[str, list[float]] | None = Field(
+        description="From the card: loss of a batch and learning rate by training step, as columns."
     )
     device: str
     position: str | None = None

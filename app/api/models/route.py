@@ -24,5 +24,6 @@ async def models(library: LibraryDep) -> dict[str, Any]:
 
 @router.get("/models/{name}", response_model=ModelDetail, responses=UNKNOWN)
 async def model(name: str, library: LibraryDep) -> dict[str, Any]:
-    """One model, with its description: its stacks, attentions, roles, tensors and parameters."""
-    return detailed(library.find(name).about, str(library.device))
+    """One model, or a snapshot of it (`name@step`), with its description: its stacks, attentions, roles, tensors and
+    parameters."""
+    return detailed(library.find(name), str(library.device))

@@ -1,0 +1,180 @@
+"""A snapshot is a model like any other: `name@step`. It is loaded when first asked for, and listed with its model."""
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from httpx import AsyncClient
+from safetensors.torch import load, load_file, save_file
+from typer.testing import CliRunner
+
+from app.cli.program import cli
+from app.main import create_app
+from app.services import discovery
+from app.services.library import Library
+from app.settings import Settings
+from model import checkpoint
+from model.checkpoint import Checkpoint
+from model.training.snapshots import stored
+from tests.app.conftest import client_of
+from tests.app.families import save
+from tests.model.helpers import tiny_checkpoint
+
+STEPS = (0, 40, 90)
+FIGURES = {"tokens": 320, "loss": 5.5, "gradient_norm": 1.5, "held_out": {"bits_per_byte": 3.2}}
+
+
+def at(step: int) -> Checkpoint:
+    """The random model that stands for a step; its seed is the step."""
+    return replace(tiny_checkpoint("decoder-only", max_seq_len=64, seed=step), name="watched")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A model that was watched; what ships is none of its snapshots."""
+    folder = save(tmp_path / "models", at(1))
+    (folder / "snapshots").mkdir()
+    for step in STEPS:
+        save_file(stored(at(step).model), checkpoint.weights_file(folder, step))
+    listed = [{"step": step, **FIGURES} for step in STEPS]
+    said = {
+        "languages": ["en"],
+        "evaluation": {"bits_per_byte": 1.0},
+        "log": {"step": [1], "loss": [5.0], "rate": [0.1]},
+    }
+    (folder / "card.json").write_text(json.dumps({**said, "snapshots": listed}))
+    return folder
+
+
+@pytest.fixture
+def models(folder: Path) -> Library:
+    return discovery.discover(Settings(device="cpu", models_dir=[folder.parent], default_model="watched"))
+
+
+@pytest.fixture
+async def client(models: Library) -> AsyncIterator[AsyncClient]:
+    async with client_of(create_app(Settings(device="cpu"), models)) as client:
+        yield client
+
+
+async def logits(client: AsyncClient, model: str) -> torch.Tensor:
+    answer = await client.post("/api/trace", json={"model": model, "text": "abc", "want": ["logits"]})
+    assert answer.status_code == 200, answer.text
+    return load(answer.content)["logits"]
+
+
+def test_they_are_random_models_of_their_own(folder: Path) -> None:
+    shipped = load_file(folder / "weights.safetensors")
+    for step in STEPS:
+        theirs = load_file(checkpoint.weights_file(folder, step))
+        assert any(not torch.equal(x, theirs[name]) for name, x in shipped.items())
+
+
+async def test_a_trace_is_of_the_weights_at_that_step(client: AsyncClient, folder: Path) -> None:
+    for step in STEPS:
+        kept = load_file(checkpoint.weights_file(folder, step))
+        made = at(step).model.eval()
+        checkpoint.load_weights(made, kept)
+        expected = made(torch.tensor([[97, 98, 99]]), torch.ones(3, 3).triu(1).to(torch.uint8)[None, None])[0]
+        assert torch.allclose(await logits(client, f"watched@{step}"), expected, atol=1e-5)
+
+
+async def test_every_endpoint_takes_one(client: AsyncClient) -> None:
+    run = {"model": "watched@40", "text": "abc"}
+    for path, more in {
+        "generate": {"max_new_tokens": 2}, "explain/lens": {}, "explain/contributions": {}, "explain/route": {},
+    }.items():  # fmt: skip
+        answer = await client.post(f"/api/{path}", json=run | more)
+        assert answer.status_code == 200, answer.text
+    assert (await client.post("/api/tokenize", json=run)).json()["model"] == "watched@40"
+    weight = {"model": "watched@40", "want": ["final_norm.weight"]}
+    assert (await client.post("/api/weights", json=weight)).status_code == 200
+
+
+async def test_the_list_does_not_grow_and_the_model_s_page_has_them(client: AsyncClient) -> None:
+    listed = (await client.get("/api/models")).json()
+    assert [one["name"] for one in listed["models"] if "@" in one["name"]] == []
+    line = next(one for one in listed["models"] if one["name"] == "watched")
+    assert not {"snapshots", "log"} & set(line["card"])
+    page = (await client.get("/api/models/watched")).json()
+    assert [(one["model"], one["step"]) for one in page["snapshots"]] == [(f"watched@{n}", n) for n in STEPS]
+    assert all(one["held_out"] == {"bits_per_byte": 3.2} and one["problem"] is None for one in page["snapshots"])
+    assert (page["snapshot_of"], page["log"]["rate"]) == (None, [0.1])
+
+
+async def test_a_snapshot_s_own_page_claims_nothing_of_the_model_that_ships(client: AsyncClient) -> None:
+    page = (await client.get("/api/models/watched@40")).json()
+    assert (page["name"], page["snapshot_of"], page["card"]["steps"]) == ("watched@40", "watched", 40)
+    assert "evaluation" not in page["card"]
+    assert [one["step"] for one in page["snapshots"]] == list(STEPS)
+    assert page["description"] == (await client.get("/api/models/watched")).json()["description"]
+
+
+async def test_loaded_when_first_asked_for_and_dropped_by_least_recent_use(
+    client: AsyncClient, models: Library
+) -> None:
+    assert models.loaded == []
+    for step in STEPS:
+        await logits(client, f"watched@{step}")
+    assert models.loaded == [f"watched@{step}" for step in STEPS]
+    models.limit = 1
+    await logits(client, "watched@40")
+    assert models.loaded == []
+
+
+@pytest.mark.parametrize("step", ["7", "-1", "00", "", "last"])
+async def test_an_unknown_step_lists_the_known(client: AsyncClient, step: str) -> None:
+    answer = await client.post("/api/trace", json={"model": f"watched@{step}", "text": "abc"})
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"], error["where"]) == (404, "unknown_snapshot", "model")
+    assert error["known"] == [f"watched@{one}" for one in STEPS]
+
+
+async def test_a_model_without_snapshots_says_so(client: AsyncClient) -> None:
+    error = (await client.get("/api/models/stories-gpt@3")).json()["error"]
+    assert (error["code"], error["known"]) == ("unknown_snapshot", [])
+    assert "chumoku train --snapshots" in error["hint"]
+    assert (await client.get("/api/models/nobody@3")).json()["error"]["code"] == "unknown_model"
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut", "NaN"])
+async def test_a_damaged_one_is_set_aside_and_the_model_stays(
+    client: AsyncClient, models: Library, folder: Path, damage: str
+) -> None:
+    file = checkpoint.weights_file(folder, 40)
+    whole = file.read_bytes()
+    if damage == "missing":
+        file.unlink()
+    elif damage == "cut":
+        file.write_bytes(whole[:-9])
+    else:
+        save_file({name: x * torch.nan for name, x in load_file(file).items()}, file)
+    for _ in range(2):
+        answer = await client.post("/api/trace", json={"model": "watched@40", "text": "abc"})
+        error = answer.json()["error"]
+        code = "not_loaded" if damage == "missing" else "broken_model"
+        assert (answer.status_code, error["code"]) == (500, code)
+        assert "snapshots/40.safetensors" in error["message"]
+        assert str(folder) not in error["message"]
+    await logits(client, "watched")
+    await logits(client, "watched@90")
+    assert "watched" in models.names
+    assert (await client.get("/api/models")).json()["problems"] == []
+    page = (await client.get("/api/models/watched")).json()
+    aside = [one["step"] for one in page["snapshots"] if one["problem"]]
+    assert aside == ([] if damage == "missing" else [40])
+    file.write_bytes(whole)
+    await logits(client, "watched@40")
+
+
+def test_the_command_line_opens_one_too(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "trace.safetensors"
+    done = CliRunner().invoke(cli, ["trace", "abc", "--model", f"{folder}@40", "-o", str(out), "--device", "cpu"])
+    assert done.exit_code == 0, done.output
+    assert load_file(out)["logits"].shape[0] == 3
+    done = CliRunner().invoke(cli, ["trace", "abc", "--model", f"{folder}@41", "-o", str(out), "--device", "cpu"])
+    assert done.exit_code == 2
+    assert "watched@40" in done.stderr
