@@ -53,6 +53,12 @@ def check_tokens(subject: Subject, where: str) -> None:
         raise cannot(subject, "predict tokens", WITHOUT_NEXT_TOKEN, where)
 
 
+def check_next(subject: Subject) -> None:
+    """Raise `cannot` for a model that does not predict a next token."""
+    if subject.description.predicts != "next":
+        raise cannot(subject, "be forced to read its labels", OTHER_MODEL, "model")
+
+
 def explained(subject: Subject) -> Checkpoint:
     """The modules that explanations need. Raises `cannot` for a model without our modules."""
     if subject.checkpoint is None:

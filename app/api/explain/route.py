@@ -16,15 +16,19 @@ from app.api.explain.answer import (
 from app.api.explain.answer_cost import CostResponse
 from app.api.explain.answer_layers import HeadsResponse, ResidualResponse, SwapResponse, UnitsResponse
 from app.api.explain.answer_river import RouteResponse
+from app.api.explain.answer_training import DropoutResponse, ForcingResponse, PrefixResponse
 from app.api.explain.schema import (
     ContributionsRequest,
     CostRequest,
+    DropoutRequest,
+    ForcingRequest,
     GradientsRequest,
     HeadsRequest,
     LensRequest,
     NeighboursRequest,
     ParametersRequest,
     PositionsRequest,
+    PrefixRequest,
     ResidualRequest,
     RouteRequest,
     SwapRequest,
@@ -36,6 +40,7 @@ from app.services.explain import costs as explain_costs
 from app.services.explain import layers as explain_layers
 from app.services.explain import river as explain_river
 from app.services.explain import tables as explain_tables
+from app.services.explain import training as explain_training
 
 router = APIRouter(prefix="/api/explain", tags=["explain"])
 OTHERS: Answers = {**REFUSALS, **BUSY}
@@ -101,6 +106,24 @@ async def route(request: RouteRequest, desk: DeskDep) -> Response:
     before. In self-attention, `share` at k = q includes `own`; in cross-attention a row and its `own` add up to 1.
     """
     return await desk.explain_run(request, explain_river.route, "route")
+
+
+@router.post("/forcing", response_model=ForcingResponse, responses=OTHERS)
+async def forcing(request: ForcingRequest, desk: DeskDep) -> Response:
+    """Teacher forcing: the loss of every token from one pass, the labels being the text shifted by one."""
+    return await desk.explain_run(request, explain_training.forcing)
+
+
+@router.post("/prefix", response_model=PrefixResponse, responses=OTHERS)
+async def prefix(request: PrefixRequest, desk: DeskDep) -> Response:
+    """Row `row` of one pass beside the last row of the run on its prefix: under a causal mask they are the same."""
+    return await desk.explain_run(request, explain_training.prefix)
+
+
+@router.post("/dropout", response_model=DropoutResponse, responses=OTHERS)
+async def dropout(request: DropoutRequest, desk: DeskDep) -> Response:
+    """The sentence with dropout, as in training: what `n` runs removed, and how their losses differ."""
+    return await desk.explain_run(request, explain_training.dropout, kind="long")
 
 
 @router.post("/neighbours", response_model=NeighboursResponse, responses=OTHERS)

@@ -75,6 +75,20 @@ class RouteRequest(Run):
     pass
 
 
+class ForcingRequest(Run):
+    pass
+
+
+class PrefixRequest(Run):
+    row: Index | None = Field(default=None, description="The row to compare. Default: the last.")
+    k: int = Field(default=5, ge=1, le=MAX_K, description="How many of the most likely tokens of each run to list.")
+
+
+class DropoutRequest(Run):
+    seed: int = Field(default=0, ge=0, le=2**31, description="The seed of the first run; the next has the next one.")
+    n: int = Field(default=3, ge=1, le=8, description="How many runs.")
+
+
 MAX_EDGES = 256
 
 

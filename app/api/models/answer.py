@@ -98,6 +98,7 @@ class ModelDetail(ModelInfo):
     tie_embeddings: bool | None = None
     scale_embeddings: bool | None = None
     layer_norm_eps: float | None = None
+    dropout: float | None = Field(default=None, description="The share of numbers that training dropped.")
     text_form: str | None = Field(
         default=None, description="How text is normalised before tokenizing.", examples=["natural"]
     )

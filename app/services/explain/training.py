@@ -1,0 +1,80 @@
+"""A sentence as training sees it: the loss of every token, rows and prefixes, dropout."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from app.api.explain.schema import DropoutRequest, ForcingRequest, PrefixRequest
+from app.api.run import Input
+from app.errors import AppError
+from app.services.capabilities import OTHER_MODEL, check_next
+from app.services.explain.shared import Json, looks, plain, refusing
+from app.services.plan import RunPlan, planned
+from app.services.targets import Target
+from model.checkpoint import Checkpoint
+from model.explain.anatomy import pick_row, rows_read
+from model.explain.dropout import with_dropout
+from model.explain.forcing import Forced
+from model.explain.forcing import forced as forced_of
+from model.explain.forcing import prefix as prefix_of
+
+
+def forcing(plan: RunPlan, request: ForcingRequest) -> Json:
+    check_next(plan.subject)
+    found = forced_of(plan.checkpoint, plan.ids, **plan.options)
+    return told(found) | {"tokens": looks(plan.checkpoint, [*found.labels, *found.first])}
+
+
+def told(found: Forced) -> Json:
+    return plain(found) | found.figures
+
+
+def prefix(plan: RunPlan, request: PrefixRequest) -> Json:
+    check_next(plan.subject)
+    if request.pad.count:
+        message = "A prefix is compared without PADs."
+        raise AppError("bad_pad", message, "Leave pad out.", where="pad.count", got=request.pad.count)
+    rows = rows_read(plan.subject.description, plan.run.is_pad, plan.lengths["target"])
+    hint = f"Use a row from {rows[0]} to {rows[-1]}, or leave it out."
+    with refusing("bad_position", hint, where="row", got=request.row, limit=rows[-1]):
+        row = pick_row(rows, request.row)
+    check_within(plan, request, row)
+    found = prefix_of(plan.checkpoint, plan.ids, row, k=request.k, **plan.options)
+    return plain(found) | {"tokens": looks(plan.checkpoint, found.top)}
+
+
+def check_within(plan: RunPlan, request: PrefixRequest, row: int) -> None:
+    """Raise `bad_position` if an intervention names a token that the prefix does not have."""
+    ids, target = plan.ids, plan.target
+    if target is None:
+        ids = ids[: row + 1]
+    else:
+        target = Target(target.ids[: row + 1], target.origin)
+    shorter = request.model_copy(update={"input": Input(token_ids=ids), "text": None, "token_ids": None})
+    planned(plan.subject, shorter, ids, target, max_chars=len(request.sentence.text or ""))
+
+
+def dropout(plan: RunPlan, request: DropoutRequest) -> Json:
+    check_next(plan.subject)
+    p = dropout_of(plan.checkpoint)
+    seeds = range(request.seed, request.seed + request.n)
+    runs = [with_dropout(plan.checkpoint, plan.ids, seed, p, **plan.options) for seed in seeds]
+    without = forced_of(plan.checkpoint, plan.ids, **plan.options)
+    named = [first for one in (without, *(run.losses for run in runs)) for first in one.first]
+    return {
+        "p": p,
+        "without": told(without),
+        "runs": [
+            {"seed": run.seed, "removed": {what: asdict(one) for what, one in run.removed.items()}, **told(run.losses)}
+            for run in runs
+        ],
+        "tokens": looks(plan.checkpoint, [*without.labels, *named]),
+    }
+
+
+def dropout_of(checkpoint: Checkpoint) -> float:
+    """The p that the model was trained with. Raises `cannot` for a model trained without dropout."""
+    if not checkpoint.config.dropout:
+        message = f"{checkpoint.name!r} was trained without dropout."
+        raise AppError("cannot", message, OTHER_MODEL, where="model", got=0.0)
+    return checkpoint.config.dropout

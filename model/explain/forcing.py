@@ -1,0 +1,110 @@
+"""Teacher forcing: in training every row of one pass predicts its next token, the labels being the text shifted by one.
+
+One pass gives all rows only because of the causal mask: row t is then what a run on the first t + 1 tokens gives last.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Unpack
+
+import torch
+from torch import Tensor
+
+from model.checkpoint import Checkpoint
+from model.explain.anatomy import Options, rows_of
+from model.trace import Trace, trace
+
+
+@dataclass(frozen=True)
+class Forced:
+    """The rows with a label, and their losses: over the whole vocabulary, as in training."""
+
+    rows: list[int]
+    """The positions that predict. The last row's label is not written yet."""
+    labels: list[int]
+    """The token after each."""
+    nats: Tensor
+    """−ln p(label): float64 [row]"""
+    spread: Tensor
+    """The mean of −ln p(k) over all K tokens k: float64 [row]. Label smoothing adds it to the loss."""
+    first: list[int]
+    """Each row's most likely token."""
+    first_p: Tensor
+    """Its probability: float64 [row]"""
+    n_bytes: int
+    """What the labels spell, in bytes."""
+
+    @property
+    def figures(self) -> dict[str, float | None]:
+        """Their sum and mean in nats, and the sum in bits for each byte; null for a text without labels."""
+        if not self.rows:
+            return {"sum": None, "mean": None, "bits_per_byte": None}
+        total = self.nats.sum().item()
+        bits = total / math.log(2) / self.n_bytes if self.n_bytes else None
+        return {"sum": total, "mean": total / len(self.rows), "bits_per_byte": bits}
+
+
+@torch.inference_mode()
+def forced(checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]) -> Forced:
+    """The loss of each token of a text, or of a target, from one pass. Raises what `trace` raises."""
+    tap = checkpoint.description.logits.tap
+    run = trace(checkpoint, ids, [tap], **options)
+    rows, labels = labelled(checkpoint, run)
+    log_p = run.tensors[tap].double().log_softmax(-1)[rows]  # row vocab
+    nats = -log_p.gather(-1, torch.tensor(labels, dtype=torch.long)[:, None])[:, 0]
+    first = log_p.max(-1)
+    n_bytes = sum(len(checkpoint.tokenizer.token_bytes(label)) for label in labels if not is_special(checkpoint, label))
+    return Forced(rows, labels, nats, -log_p.mean(-1), first.indices.tolist(), first.values.exp(), n_bytes)
+
+
+def labelled(checkpoint: Checkpoint, run: Trace) -> tuple[list[int], list[int]]:
+    """The rows of a run that have a next token, and these tokens."""
+    rows = rows_of(checkpoint.description, run)
+    written = run.ids if checkpoint.description.readout.side == "source" else run.target_ids or []
+    return rows[:-1], [written[t] for t in rows[1:]]
+
+
+def is_special(checkpoint: Checkpoint, token_id: int) -> bool:
+    (token,) = checkpoint.tokenizer.tokens([token_id])
+    return token.special
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """Row `row` of a pass over everything, beside the last row of a pass over what comes before it and itself."""
+
+    row: int
+    stream: list[float]
+    """The largest difference of their streams after each depth; 0 is before the first layer."""
+    logits: float
+    """The largest difference of their logits."""
+    top: list[int]
+    """The tokens that either finds most likely, those of the whole pass first."""
+    whole: Tensor
+    """Their probabilities in the pass over everything: float64 [top]"""
+    alone: Tensor
+    """And in the pass over the prefix: float64 [top]"""
+
+
+@torch.inference_mode()
+def prefix(checkpoint: Checkpoint, ids: Sequence[int], row: int, *, k: int = 5, **options: Unpack[Options]) -> Prefix:
+    """Compare row `row` of one pass with the run on the first row + 1 tokens of what the model writes.
+
+    Raises what `trace` raises. `options` hold for both passes; PADs are for neither.
+    """
+    stack, tap = checkpoint.description.readout, checkpoint.description.logits.tap
+    whole = trace(checkpoint, ids, [*stack.stream, tap], **options)
+    target = whole.target_ids
+    shorter: Options = options if target is None else {**options, "target": target[: row + 1]}
+    alone = trace(checkpoint, ids[: row + 1] if target is None else ids, [*stack.stream, tap], **shorter)
+    apart = [largest(whole.tensors[name][row], alone.tensors[name][-1]) for name in [*stack.stream, tap]]
+    p, q = (run.tensors[tap][at].double().softmax(-1) for run, at in ((whole, row), (alone, -1)))
+    top = list(dict.fromkeys([*p.topk(k).indices.tolist(), *q.topk(k).indices.tolist()]))
+    return Prefix(row, apart[:-1], apart[-1], top, p[top], q[top])
+
+
+def largest(one: Tensor, other: Tensor) -> float:
+    return (one.double() - other.double()).abs().max().item()
