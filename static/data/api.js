@@ -52,6 +52,9 @@ export async function explain(what, request, options = {}) {
 /** The answer of a generation, a stream of events. @param {object} request @returns {Promise<Response>} */
 export const generate = (request, options = {}) => send("POST", "/api/generate", request, options);
 
+/** The answer of a measurement of costs, a stream of events. @param {object} request @returns {Promise<Response>} */
+export const timings = (request, options = {}) => send("POST", "/api/explain/timings", request, options);
+
 /** The answer of a measurement of effects, a stream of events. @param {object} request @returns {Promise<Response>} */
 export const effects = (request, options = {}) => send("POST", "/api/explain/effects", request, options);
 

@@ -33,6 +33,7 @@ export const QUESTIONS = {
     return { model: state.model, prefix: stacksOf(about).length > 1 ? id : null, length: asked ? longer : null };
   },
   parameters: ({ model }) => ({ model }),
+  cost: ({ model }) => ({ model }),
 };
 
 /**

@@ -47,6 +47,7 @@ import { atLeast } from "../state/levels.js";
 import attention from "./attention/station.js";
 import av from "./av/station.js";
 import computation from "./computation/station.js";
+import cost from "./cost/station.js";
 import embedding from "./embedding/station.js";
 import ffn from "./ffn/station.js";
 import prediction from "./prediction/station.js";
@@ -55,7 +56,7 @@ import residual from "./residual/station.js";
 import tokens from "./tokens/station.js";
 
 /** @type {View[]} */
-export const VIEWS = [tokens, embedding, qkv, attention, av, ffn, residual, prediction, computation];
+export const VIEWS = [tokens, embedding, qkv, attention, av, ffn, residual, prediction, cost, computation];
 
 /**
  * Whether a view is offered at the page's level. What is not offered is not drawn, and asks the server for nothing.

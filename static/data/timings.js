@@ -1,0 +1,25 @@
+/** How long one layer's attention takes on the server: a stream of measurements. No DOM. */
+
+import * as api from "./api.js";
+import { messages } from "./sse.js";
+
+/**
+ * @typedef {{form: string, n: number, seconds: number|null, why: "memory"|"time"|null}} Timing  `why` it was not run
+ * @typedef {{forms: string[], lengths: number[], device: string, threads: number}} Start
+ */
+
+/**
+ * Resolves when all is measured. Aborting the signal closes the connection, which ends the server's work.
+ * @param {string|null} model
+ * @param {{signal: AbortSignal, onStart: (start: Start) => void, onPoint: (point: Timing) => void}} options
+ */
+export async function measureCosts(model, { signal, onStart, onPoint }) {
+  const answer = await api.timings({ model }, { signal });
+  let done = false;
+  for await (const { event, content } of messages(answer, signal)) {
+    if (event === "start") onStart(content);
+    if (event === "point") onPoint(content);
+    if (event === "done") done = true;
+  }
+  if (!done) throw new api.ApiError({ code: "unreachable", message: "cut off" });
+}

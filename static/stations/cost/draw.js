@@ -1,0 +1,121 @@
+/** What one layer's attention costs as the text grows, in every mechanism: by formula, and measured on request. */
+
+import { drawLogChart } from "../../chart/lines/log_chart.js";
+import { h, keepingFocus, perRoot, replace, setText, update } from "../../ui/dom.js";
+import { errorText } from "../../ui/error_text.js";
+import { buildFold, followLevel } from "../../ui/fold.js";
+import { integer } from "../../ui/format.js";
+import { t } from "../../ui/i18n.js";
+import { segment } from "../../ui/segment.js";
+import { buildPlainStation, drawFormula } from "../station.js";
+import { counted, timed } from "./chart.js";
+import { costOf } from "./counts.js";
+import { createMeasuring } from "./measuring.js";
+import { LENGTHS, own, SHOWN } from "./own.js";
+import { costTable, termsTable, timesTable } from "./tables.js";
+import { filledOf, formName, formulaOf, megabytes } from "./words.js";
+
+/** The worked example's tokens. */
+const LONG = 10_000;
+
+const partsOf = perRoot((root) => {
+  const shown = segment(t("cost.shown"), SHOWN, "cost", (name) => t(`cost.shown_${name}`));
+  const station = buildPlainStation(root, t("cost.title"), shown.box);
+  const at = segment(t("cost.at"), LENGTHS, "cost-at", (name) => t(`cost.at_${name}`));
+  const button = h("button", { class: "btn", type: "button", dataset: { testid: "cost-measure" } });
+  const [about, said] = [h("p", { class: "dim" }), h("p", { class: "said", role: "status" })];
+  const measure = h("p", { class: "cost-measure" }, button, " ", said);
+  const [chart, table, worked] = [h("div", { class: "cost-chart" }), h("div", null), h("p", { class: "said" })];
+  const [termsOf, terms] = [h("span", null), h("div", null)];
+  const fold = buildFold("cost-terms", termsOf, terms);
+  const choose = h("p", { class: "cost-at" }, at.box);
+  replace(station.body, measure, chart, choose, table, about, fold, worked);
+  const parts = {
+    ...station,
+    shown,
+    at,
+    choose,
+    button,
+    about,
+    said,
+    measure,
+    chart,
+    table,
+    worked,
+    fold,
+    termsOf,
+    terms,
+  };
+  const again = { draw: () => {} };
+  return { ...parts, again, measuring: createMeasuring(() => again.draw()) };
+});
+
+/** @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../state/store.js").State} state @param {import("../index.js").Actions} actions */
+export function draw(root, trace, state, actions) {
+  const parts = partsOf(root);
+  const { shown, at } = own.of(state);
+  const cost = /** @type {import("./counts.js").Cost} */ (trace.explained.cost);
+  const lengths = { sentence: trace.queries.tokens.length, window: trace.model.max_seq_len, long: LONG };
+  const place = { n: lengths.sentence, window: lengths.window };
+  parts.shown.show(shown, (name) => actions.set(own.patch({ shown: name })));
+  parts.at.show(at, (name) => actions.set(own.patch({ at: name })));
+  for (const name of LENGTHS) setText(parts.at.buttons[name], t(`cost.at_${name}`, { n: integer(lengths[name]) }));
+  drawStrip(parts, cost, shown === "space" ? "space" : "time", lengths.sentence);
+  const isMeasured = shown === "measured";
+  update(parts.measure, { hidden: !isMeasured });
+  update(parts.choose, { hidden: isMeasured });
+  const again = () => drawMeasured(parts, trace.model.name, cost.own, place);
+  parts.again.draw = isMeasured ? again : () => {};
+  if (isMeasured) again();
+  else {
+    drawLogChart(parts.chart, counted(cost, shown, place));
+    keepingFocus(parts.table, () => replace(parts.table, costTable(cost, lengths[at])));
+    drawTerms(parts, cost, lengths[at]);
+    setText(parts.worked, workedOf(cost));
+  }
+  setText(parts.about, t(isMeasured ? "cost.about_measured" : `cost.about_${shown}`));
+  if (!isMeasured) parts.chart.hidden = false;
+  parts.worked.hidden = parts.fold.hidden = isMeasured;
+  followLevel(parts.fold, state);
+}
+
+/** The formula of the model's own mechanism, with the sentence's numbers. */
+function drawStrip({ formula }, { own: name, sizes, forms }, what, n) {
+  const form = forms.find((one) => one.name === name) ?? forms[0];
+  const terms = what === "time" ? form.multiplications : form.numbers;
+  const total = costOf(form, what, n, sizes);
+  const result = what === "time" ? integer(total) : `${integer(total / 4)} × 4 B = ${megabytes(total)}`;
+  drawFormula(formula, {
+    formula: h(
+      "span",
+      { class: "mono cost-formula" },
+      `${formulaOf(terms)} = ${filledOf(terms, n, sizes)} = ${result}`,
+    ),
+    note: t(`cost.strip_${what}`, { form: formName(form.name), n: integer(n) }),
+  });
+}
+
+/** How the model's own mechanism is counted. */
+function drawTerms({ termsOf, terms }, { own: name, sizes, forms }, n) {
+  const form = forms.find((one) => one.name === name) ?? forms[0];
+  setText(termsOf, t("cost.terms_of", { form: formName(form.name), n: integer(n) }));
+  keepingFocus(terms, () => replace(terms, termsTable(form, n, sizes)));
+}
+
+function workedOf({ sizes }) {
+  const d = sizes.d / sizes.h;
+  return t("cost.worked", { d, h: sizes.h, total: megabytes(4 * sizes.h * LONG ** 2) });
+}
+
+function drawMeasured(parts, model, ownForm, place) {
+  const measured = parts.measuring.of(model);
+  const { start, points, running, error } = measured;
+  setText(parts.button, t(running ? "cost.stop" : points.length ? "cost.again" : "cost.measure"));
+  parts.button.onclick = () => (running ? parts.measuring.stop() : void parts.measuring.begin(model));
+  const done = { n: points.length, of: start ? start.forms.length * start.lengths.length : 0 };
+  const machine = start ? t("cost.machine", { device: start.device, n: start.threads }) : "";
+  setText(parts.said, error ? errorText(error) : running ? t("cost.measuring", done) : machine);
+  parts.chart.hidden = points.length === 0;
+  if (points.length) drawLogChart(parts.chart, timed(measured, ownForm, place));
+  replace(parts.table, timesTable(measured, ownForm));
+}
