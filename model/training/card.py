@@ -16,7 +16,7 @@ from model import checkpoint
 from model.files import write_whole
 from model.training.corpus_units import corpus_units
 from model.training.curve import read_metrics
-from model.training.presets import Preset
+from model.training.presets import Preset, difference
 from model.training.run_state import Progress
 from model.training.task import Task
 
@@ -35,6 +35,7 @@ def make_card(
             {"file": s.file, "what": s.what, "licence": s.licence, "share_of_rows": s.weight} for s in preset.sources
         ],
         "family": preset.config.family,
+        **compared(preset),
         "languages": list(preset.languages),
         "tokenizer": f"a byte-level BPE of {preset.config.vocab_size:,} ids learned on {task.learned_from}",
         "command": how["command"],
@@ -43,7 +44,7 @@ def make_card(
         "minutes": round(progress.seconds / 60, 1),
         "steps": progress.step,
         "tokens_seen": progress.tokens,
-        "recipe": {k: v for k, v in asdict(preset).items() if k not in ("name", "config", "sources")},
+        "recipe": {k: v for k, v in asdict(preset).items() if k not in ("name", "config", "sources", "baseline")},
         "n_parameters": sum(p.numel() for p in loaded.model.parameters()),
         "evaluation": {**task.evaluation(loaded), "weights": "float16 as shipped, reloaded into float32"},
         "curve": [
@@ -68,6 +69,12 @@ def log_of(metrics: list[dict[str, Any]]) -> dict[str, list[float]]:
         "loss": [round(m["loss"], 3) for m in chosen],
         "rate": [float(f"{m['rate']:.4g}") for m in chosen],
     }
+
+
+def compared(preset: Preset) -> dict[str, Any]:
+    """The model that this one was trained like, and the settings that are not as there; empty if there is none."""
+    differs = difference(preset)
+    return {} if differs is None else {"trained_like": {"model": preset.baseline, "differs": differs}}
 
 
 def write_card(file: Path, card: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,7 +36,7 @@ class Preset:
     `last_checkpoints` (how many, every how many steps) are averaged instead of an EMA. `token_dropout` is the fraction
     of a classifier's tokens that are replaced by PAD, drawn anew for every batch. `gap_share` is the fraction of the
     tokens that a masked language model has to predict. `tokenizer` names a model of the zoo whose vocabulary it shares;
-    None: learned from its own data."""
+    None: learned from its own data. `baseline` names the preset that this one differs from in one thing."""
 
     name: str
     config: ModelConfig
@@ -56,6 +56,7 @@ class Preset:
     token_dropout: float = 0.0
     gap_share: float = 0.15
     tokenizer: str | None = None
+    baseline: str | None = None
 
     def check_data(self, data: Path) -> None:
         """Raise `ValueError` naming the files that `data` lacks."""
@@ -150,6 +151,7 @@ def minis() -> list[Preset]:
         config=replace(STORIES_GPT.config, n_layer=4, n_head=4, d_model=128, d_ff=512, max_seq_len=128, dropout=0.0),
         batch_size=32,
         tokenizer="stories-gpt",
+        baseline="mini-softmax",
     )
     changes: dict[str, dict[str, Any]] = {
         "post-norm": {"norm_order": "post"},
@@ -168,3 +170,11 @@ def minis() -> list[Preset]:
 
 
 PRESETS = {preset.name: preset for preset in (STORIES_GPT, TRANSLATE_ENJA, SENTIMENT_ENCODER, MASKED_LM, *minis())}
+
+
+def difference(preset: Preset) -> dict[str, Any] | None:
+    """The settings of a preset's config that its baseline has otherwise; None without a baseline."""
+    if preset.baseline is None:
+        return None
+    ours, theirs = asdict(preset.config), asdict(PRESETS[preset.baseline].config)
+    return {name: ours[name] for name in ours if ours[name] != theirs[name]}

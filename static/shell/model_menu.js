@@ -2,7 +2,7 @@
 
 import { h, newId, replace, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
-import { byFamily, familyHead, isAside, optionAside, optionOf, putAside, shapeOf } from "./model_option.js";
+import { groupHead, groupsOf, isAside, optionAside, optionOf, putAside, shapeOf } from "./model_option.js";
 
 /**
  * @param {HTMLElement} root
@@ -11,7 +11,7 @@ import { byFamily, familyHead, isAside, optionAside, optionOf, putAside, shapeOf
  * @returns {(current: string|null, error: import("../data/api.js").ApiError|null) => void} draw
  */
 export function createModelMenu(root, { models: loaded, problems, choose }) {
-  const groups = byFamily(loaded);
+  const groups = groupsOf(loaded);
   const models = groups.flatMap((group) => group.models);
   const button = h("button", {
     class: "model-button",
@@ -27,13 +27,13 @@ export function createModelMenu(root, { models: loaded, problems, choose }) {
     problems.length > 0 && asideOf(options.slice(models.length)),
   );
   replace(root, button, list);
-  function groupOf({ family, models: own }) {
-    const id = newId(`family-${family}`);
-    const items = own.map((model) => options[models.indexOf(model)]);
+  function groupOf(group) {
+    const id = newId(`models-${group.family ?? group.like}`);
+    const items = group.models.map((model) => options[models.indexOf(model)]);
     return h(
       "li",
       { role: "presentation" },
-      familyHead(family, id),
+      groupHead(group, id),
       h("ul", { role: "group", "aria-labelledby": id }, items),
     );
   }

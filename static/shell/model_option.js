@@ -9,15 +9,44 @@ import { languageName } from "./notes.js";
 /** In the order in which they are easiest to learn, which is not historical. */
 const FAMILIES = ["decoder-only", "encoder-only", "encoder-decoder"];
 
-/** Models in groups, a group for each family. @param {any[]} models @returns {{family: string, models: any[]}[]} */
-export function byFamily(models) {
-  const families = [...new Set([...FAMILIES, ...models.map((model) => model.family)])];
-  const groups = families.map((family) => ({ family, models: models.filter((model) => model.family === family) }));
+/** What a model's card says of the one that it was trained like. @param {any} model @returns {{model: string, differs: Record<string, any>}|undefined} */
+const likeOf = (model) => model.card?.trained_like;
+
+/**
+ * Models in groups: one for each family, then one for each model that others were trained like, which stands first.
+ * @param {any[]} models @returns {{family: string|null, like: string|null, models: any[]}[]}
+ */
+export function groupsOf(models) {
+  const alone = models.filter((model) => !likeOf(model));
+  const families = [...new Set([...FAMILIES, ...alone.map((model) => model.family)])];
+  const baselines = [...new Set(models.flatMap((model) => likeOf(model)?.model ?? []))];
+  const groups = [
+    ...families.map((family) => ({ family, like: null, models: alone.filter((model) => model.family === family) })),
+    ...baselines.map((like) => ({ family: null, like, models: trainedLike(models, like) })),
+  ];
   return groups.filter((group) => group.models.length > 0);
 }
 
+/** @param {any[]} models @param {string} like */
+function trainedLike(models, like) {
+  const all = models.filter((model) => likeOf(model)?.model === like);
+  return [...all.filter((model) => model.name === like), ...all.filter((model) => model.name !== like)];
+}
+
+/** @param {{family: string|null, like: string|null}} group @param {string} id */
+export const groupHead = ({ family, like }, id) => (family === null ? likeHead(like, id) : familyHead(family, id));
+
+/** @param {string|null} like @param {string} id */
+function likeHead(like, id) {
+  return h(
+    "div",
+    { class: "family", id },
+    h("span", null, h("b", null, t("header.alike")), h("small", null, t("header.alike_about", { model: like ?? "" }))),
+  );
+}
+
 /** @param {string} family @param {string} id */
-export function familyHead(family, id) {
+function familyHead(family, id) {
   const about = hasString(`header.shape_of.${family}`) ? t(`header.shape_of.${family}`) : "";
   return h(
     "div",
@@ -40,10 +69,28 @@ export function optionOf(model, index) {
     { role: "option", id: newId(`model-${index}`), dataset: { model: model.name } },
     h("span", { class: "name" }, model.name),
     good && h("span", { class: "role" }, good),
-    h("small", null, shapeOf(model)),
-    h("small", null, t("header.more", more)),
-    h("small", null, [languagesOf(model), card(model, "on")].filter(Boolean).join(" · ")),
+    likeOf(model)
+      ? h("small", null, differenceOf(model))
+      : [
+          h("small", null, shapeOf(model)),
+          h("small", null, t("header.more", more)),
+          h("small", null, [languagesOf(model), card(model, "on")].filter(Boolean).join(" · ")),
+        ],
   );
+}
+
+/** In what a model differs from the one that it was trained like. @param {any} model */
+export function differenceOf(model) {
+  const { differs, model: like } = likeOf(model) ?? { differs: {}, model: "" };
+  if (model.name === like) return shapeOf(model);
+  // A mechanism that knows distances needs no positions: their absence says nothing more.
+  const settings = "mechanism" in differs ? ["mechanism"] : Object.keys(differs);
+  return settings
+    .map((setting) => {
+      const key = `header.differs.${setting}.${differs[setting]}`;
+      return hasString(key) ? t(key) : `${setting}: ${differs[setting]}`;
+    })
+    .join(" · ");
 }
 
 /** A model that is set aside: greyed, with its reason. @param {{name: string, reason: string}} problem @param {number} index */

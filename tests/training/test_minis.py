@@ -13,7 +13,7 @@ from model.checkpoint import ZOO
 from model.config import ModelConfig
 from model.mechanisms import MECHANISMS, fuse_attention, mixers
 from model.training.prepare import prepare_tokenizer
-from model.training.presets import PRESETS
+from model.training.presets import PRESETS, STORIES_GPT, difference
 from model.training.train import parameter_groups
 from model.transformer import build
 
@@ -27,8 +27,13 @@ def test_each_differs_in_one_thing() -> None:
     for name, preset in MINIS.items():
         ours, plain = asdict(preset.config), asdict(PLAIN.config)
         changed = {key for key in ours if ours[key] != plain[key]}
+        assert difference(preset) == {key: ours[key] for key in changed}
         assert changed in ([set()] if preset is PLAIN else ALONE), name
         assert (preset.sources, preset.schedule) == (PLAIN.sources, PLAIN.schedule)
+
+
+def test_other_presets_have_no_baseline() -> None:
+    assert difference(STORIES_GPT) is None
 
 
 def test_every_mechanism_has_one() -> None:

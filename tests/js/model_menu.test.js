@@ -1,0 +1,40 @@
+/** The model menu groups models by family, and what was trained alike by what it was trained like. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { differenceOf, groupsOf } from "../../static/shell/model_option.js";
+import { loadCatalogue } from "../../static/ui/i18n.js";
+
+const words = { "header.differs.mechanism.aft-simple": "no scores", "header.differs.n_head.1": "one head" };
+Object.assign(globalThis, {
+  document: { documentElement: { lang: "en" } },
+  fetch: async () => ({ ok: true, json: async () => words }),
+});
+await loadCatalogue();
+
+const like = (/** @type {Record<string, any>} */ differs) => ({ trained_like: { model: "mini", differs } });
+const MODELS = [
+  { name: "mini-aft", family: "decoder-only", card: like({ mechanism: "aft-simple" }) },
+  { name: "mini", family: "decoder-only", card: like({}) },
+  { name: "reader", family: "encoder-only", card: {} },
+  { name: "writer", family: "decoder-only" },
+];
+
+test("families in the order of learning, then what was trained alike, the baseline first", () => {
+  const said = groupsOf(MODELS).map(({ family, like: baseline, models }) => [
+    family ?? baseline,
+    models.map((one) => one.name),
+  ]);
+  assert.deepEqual(said, [
+    ["decoder-only", ["writer"]],
+    ["encoder-only", ["reader"]],
+    ["mini", ["mini", "mini-aft"]],
+  ]);
+});
+
+test("a difference in words, or as the setting that it is", () => {
+  const said = (/** @type {Record<string, any>} */ differs) => differenceOf({ name: "x", card: like(differs) });
+  assert.equal(said({ n_head: 1 }), "one head");
+  assert.equal(said({ mechanism: "aft-simple", position: "none" }), "no scores");
+  assert.equal(said({ d_ff: 64 }), "d_ff: 64");
+});
