@@ -158,6 +158,11 @@ def test_a_step_of_the_walk_is_whole_on_a_laptop_with_its_sum(open_page: "Callab
         page.wait_for_load_state("networkidle")
         expect(inspector).to_be_visible(visible=explained)
     whole_with_its_sum(page)
+    for step in ("w1", "w2"):  # 256 × 1,024, and 1,024 × 256
+        page.locator(f'[data-testid="walk-step"][data-step="ffn.{step}"]').click()
+        page.locator("[data-station=computation] .formula").filter(has_text=f"W{step[1]}").wait_for()
+        page.wait_for_selector('body[data-state="ready"]')
+        whole_with_its_sum(page)
 
 
 def whole_with_its_sum(page: "Page") -> None:

@@ -55,7 +55,7 @@ function drawAnew(parts, picture, one) {
   const { drawn, pooled } = drawMats(parts.mats, picture, layout);
   if (layout.room)
     parts.mats.prepend(parts.sum.element); // the free corner of a product
-  else parts.picture.append(parts.sum.element);
+  else parts.scale.before(parts.sum.element);
   const scale = t(one ? "computation.scale_one" : "computation.scale", { pixels: number(layout.scale, 2) });
   setText(parts.scale, [scale, pooled && t("computation.pooled")].filter(Boolean).join(" "));
   const result = drawn[picture.mats.indexOf(picture.result)];

@@ -5,12 +5,15 @@ const NARROW = 560;
 /** The height of a row in one token's view. */
 const ROW = 22;
 const [GAP, VECTOR, LARGEST, HIGHEST] = [18, 10, 30, 400];
-/** The width of the sum beside matrices, and the height of a matrix's caption. */
-const [SUM, CAPTIONED] = [264, 44];
+/** The width of the sum beside matrices, and its height; the height of a matrix's caption. */
+const SUM = { width: 264, height: 280, below: 200 };
+const CAPTIONED = 44;
 /** Elements of this size can be told apart: smaller, the matrices have the whole width, and the sum is below them; */
 const CLEAR = 4;
-/** unless they would be higher than the window, and are no smaller than this beside it. */
-const LEAST = 0.5;
+/** unless they and the sum below would be higher than the window, and are no smaller than this beside it. */
+const LEAST = 0.15;
+/** The least width of a station with the sum beside its matrices. */
+const BESIDE = 540;
 /** The least width, which leaves room for a caption. */
 const CAPTION = 150;
 /** The space on the left of a product is used for the sum if it is at least this wide. */
@@ -37,18 +40,39 @@ export function layoutOf(picture, { width, height, one, type }) {
     rows: shown[i].count,
     flat: isFlat(shown[i]),
   }));
-  const arrangement = arrangementOf(picture, sizes, width - labels);
   const left = height - total(sizes.map(({ flat }) => CAPTIONED + (flat ? ROW : 0)));
-  const highest = Math.min(HIGHEST, Math.max(HIGHEST / 3, left));
-  const narrow = scaleFor(arrangement, sizes, { width: width - SUM - GAP - labels, labels, highest });
-  const wide = scaleFor(arrangement, sizes, { width: width - labels, labels });
-  const isHigh = wide * total(sizes.map(({ rows, flat }) => (flat ? 0 : rows))) > left;
-  const beside = arrangement === "column" && width >= NARROW && narrow >= (isHigh ? LEAST : CLEAR);
-  const scale = beside ? narrow : wide;
-  const boxes = mats.map((mat, i) => boxOf(shown[i], sizes[i], scale));
-  const room = arrangement === "cross" && boxes[0].width + labels >= ROOM.width && boxes[1].height >= ROOM.height;
-  return { scale, boxes, arrangement, room, beside, labels };
+  const drawn = { mats, shown, sizes, labels, width, left };
+  const arrangement = arrangementOf(picture, sizes, width - labels);
+  const crossed = arrangement === "cross" ? inCross(drawn) : null;
+  return crossed ?? inLine(drawn, arrangement === "cross" ? "column" : arrangement);
 }
+
+/** A product, if the sum has room in its corner or, in the window, below it. @returns {Layout|null} */
+function inCross({ mats, shown, sizes, labels, width, left }) {
+  const scale = scaleFor("cross", sizes, { width: width - labels, labels, highest: highestOf(left) });
+  const boxes = mats.map((_, i) => boxOf(shown[i], sizes[i], scale));
+  const room = boxes[0].width + labels >= ROOM.width && boxes[1].height >= ROOM.height;
+  if (!room && width >= BESIDE && heightAt(scale, sizes) + SUM.below > left) return null;
+  return { scale, boxes, arrangement: "cross", room, beside: false, labels };
+}
+
+/** @returns {Layout} */
+function inLine({ mats, shown, sizes, labels, width, left }, arrangement) {
+  const narrow = scaleFor(arrangement, sizes, {
+    ...{ width: width - SUM.width - GAP - labels, labels, highest: highestOf(left) },
+  });
+  const wide = scaleFor(arrangement, sizes, { width: width - labels, labels });
+  const least = heightAt(wide, sizes) + SUM.height > left ? LEAST : CLEAR;
+  const beside = arrangement === "column" && width >= BESIDE && narrow >= least;
+  const scale = beside ? narrow : wide;
+  const boxes = mats.map((_, i) => boxOf(shown[i], sizes[i], scale));
+  return { scale, boxes, arrangement, room: false, beside, labels };
+}
+
+/** How high matrices may be where `left` is left for them. @param {number} left */
+const highestOf = (left) => Math.min(HIGHEST, Math.max(HIGHEST / 3, left));
+
+const heightAt = (scale, sizes) => scale * total(sizes.map(({ rows, flat }) => (flat ? 0 : rows)));
 
 /** The rows that are drawn: all, or one token's. @param {import("./product.js").Mat} mat @param {{query: number, key: number}|null} one */
 function rowsOf({ whose, matrix }, one) {
@@ -71,7 +95,7 @@ function arrangementOf({ layout, mats }, sizes, width) {
 function scaleFor(arrangement, sizes, { width, labels = 0, highest = 1.2 * HIGHEST }) {
   const [cols, rows] = [sizes.map((one) => one.cols), sizes.map((one) => (one.flat ? 0 : one.rows))];
   const limits = {
-    cross: () => [beside(width - GAP, cols[0], cols.at(-1), labels), HIGHEST / (rows[1] + rows.at(-1))],
+    cross: () => [beside(width - GAP, cols[0], cols.at(-1), labels), highest / (rows[1] + rows.at(-1))],
     column: () => [width / Math.max(...cols), highest / total(rows)],
     row: () => [(width - 3 * GAP * sizes.length) / total(cols), HIGHEST / Math.max(...rows)],
     pairs: () => [
