@@ -2,9 +2,11 @@
 
 const ONE_COLUMN = "(max-width: 900px)"; // as in css/layout.css
 
+export const inOneColumn = () => matchMedia(ONE_COLUMN).matches;
+
 /** @param {HTMLElement} element */
 export function revealOnPhone(element) {
-  if (!matchMedia(ONE_COLUMN).matches) return;
+  if (!inOneColumn()) return;
   const { top, bottom } = element.getBoundingClientRect();
   if (top >= 0 && Math.min(bottom, innerHeight) - top > innerHeight / 2) return;
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;

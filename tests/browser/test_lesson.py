@@ -142,6 +142,16 @@ def test_escape_returns_to_what_was_open(page: "Page") -> None:
     assert page.evaluate("document.activeElement.dataset.testid") == "lessons-button"
 
 
+#: The places that the step shows, then what there is to try with them: together, as high as the window over the bar.
+IN_ONE_VIEW = """() => {
+  const shown = [...document.querySelectorAll('[data-lesson=shown]:not(.lesson, .lesson-bar)')];
+  const tops = shown.filter((one) => one.checkVisibility()).map((one) => one.getBoundingClientRect().top);
+  const { top, bottom } = document.querySelector('.lesson-try').getBoundingClientRect();
+  const bar = document.querySelector('.lesson-bar').getBoundingClientRect();
+  return Math.max(...tops) < top && bottom - Math.min(...tops) <= bar.top;
+}"""
+
+
 def test_a_lesson_on_a_phone_in_japanese(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport={"width": 390, "height": 844})
     page.goto("/?lesson=attention&step=4&lang=ja")
@@ -152,7 +162,14 @@ def test_a_lesson_on_a_phone_in_japanese(open_page: "Callable[..., Page]") -> No
     arrow.focus()
     page.keyboard.press("ArrowLeft")
     assert "(2.25, 1.50)" in (arrow.get_attribute("aria-valuetext") or "")
-    arrive(page, "toy")
+    for n in (4, 7, 8, 10, 12):  # the highest pictures
+        page.locator(".lesson-dots a").nth(n - 1).click()
+        arrive(page, steps("attention")[n - 1]["id"])
+        if n in (8, 10):
+            page.locator(".lesson-figure h2").wait_for()
+            answer(page)  # their task comes after the guess
+        assert page.evaluate(IN_ONE_VIEW), n
+    assert page.locator(".lesson-bar").evaluate("bar => bar.scrollWidth <= bar.clientWidth")
 
 
 def test_the_end_of_a_lesson_leads_on(page: "Page") -> None:

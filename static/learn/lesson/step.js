@@ -2,6 +2,7 @@
 
 import { h, replace, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { inOneColumn } from "../../ui/reveal.js";
 import { drawSources } from "../../ui/source.js";
 import { mark as markWords } from "../glossary/glossary.js";
 import { drawDots } from "./dots.js";
@@ -37,7 +38,7 @@ export function drawStep(parts, lesson, n, { live, go, answered, follow }) {
   drawSources(parts.source, step.source ?? []);
   const extra = Boolean(step.more || step.source?.length);
   update(parts.toggles.extra, { disabled: !extra, "aria-pressed": "false" });
-  parts.extra.hidden = true;
+  parts.extra.hidden = !extra || !inOneColumn(); // its button has no place there
   replace(parts.notes, h("h2", null, t("lesson.notes_title")), h("p", null, nodesOf(said(step.notes))));
   drawDots(parts.dots, lesson, n, go);
   parts.back.disabled = n === 1;

@@ -129,8 +129,8 @@ export async function handed(live, { head, query, ...at }) {
 }
 
 /** The source token that a row of a translation looks at most, over all heads of the last layer. @type {Measure} */
-export async function crossed(live, { query, layer, attention }) {
-  const { open, keys, roles } = await rolesOf(live, { attention, layer }, ["pattern"]);
+export async function crossed(live, { query, ...at }) {
+  const { open, keys, roles } = await rolesOf(live, at, ["pattern"]);
   const mean = Array.from(keys, (_, key) => {
     const all = Array.from({ length: open.n_head }, (_, head) => rowOf(roles[0], query, head)[key]);
     return all.reduce((a, b) => a + b, 0) / open.n_head;

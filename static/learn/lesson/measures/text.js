@@ -14,9 +14,9 @@ export async function pieces(live, { text }) {
   return { value: tokens.length, n: tokens.length, pieces: tokens.map(tokenLabel).join(" | ") };
 }
 
-/** The model's first choice after a row. @type {Measure} */
-export async function next(live, { row = "last" }) {
-  const { p, first } = await live.answer(row);
+/** The model's first choice after a row; `target`: another than the step's. @type {Measure} */
+export async function next(live, { row = "last", target }) {
+  const { p, first } = await live.answer(row, target === undefined ? {} : { target });
   const answer = first === live.model.special.end ? "END" : await live.nameOf(first);
   return { value: answer, answer, p: percent(p[first]) };
 }
