@@ -1,6 +1,7 @@
 /** Starts the page that owns the document: its first state comes from the address, and the address follows it. */
 
 import * as api from "./data/api.js";
+import { lazy } from "./data/lazily.js";
 import { createModels } from "./data/models.js";
 import { retrying } from "./data/retry.js";
 import { DECLARED, mount } from "./page.js";
@@ -12,6 +13,7 @@ import { createStore } from "./state/store.js";
 import { remember } from "./ui/cookies.js";
 import { language, loadCatalogue, t } from "./ui/i18n.js";
 
+const another = lazy(() => import("./beside.js"));
 const root = document.body;
 const banner = /** @type {HTMLElement} */ (document.querySelector(".banner"));
 const field = /** @type {HTMLTextAreaElement} */ (document.querySelector(".sentence textarea"));
@@ -30,7 +32,22 @@ async function start() {
   const store = createStore(state);
   store.set(fitted(state, state, () => model, DECLARED));
   const early = document.activeElement === field ? field.value : null;
-  const page = mount(root, store, { models, examples, address: mirrorUrl(store, DECLARED), early });
+  /** @type {ReturnType<typeof import("./beside.js").createBeside>|null} */
+  let second = null;
+  const onTrace = () => void second?.follow(store.get());
+  const page = mount(root, store, { models, examples, address: mirrorUrl(store, DECLARED), early, onTrace });
+  /** Another model beside this one: its code comes when it is first asked for. */
+  async function beside() {
+    if (!second && store.get().beside === null) return;
+    await another.load();
+    second ??= /** @type {NonNullable<typeof another.code>} */ (another.code).createBeside(root, store, page, {
+      models,
+      examples,
+    });
+    await second.follow(store.get());
+  }
+  store.subscribe(() => void beside());
+  beside();
   if (replaced) page.status.notice(replacedText(replaced, state.model ?? "", models.problems));
   const sayLost = () => page.status.notice(t("error.lost_text"));
   if (lost) sayLost();

@@ -39,6 +39,7 @@ import { createQuiz } from "./learn/quiz/quiz.js";
 import { createReading, placeReading } from "./learn/reading.js";
 import { createTour } from "./learn/tour/tour.js";
 import { isEmpty } from "./model/selection.js";
+import besidePick from "./panels/beside/picker.js";
 import { createHeads } from "./panels/heads/heads.js";
 import { PANELS } from "./panels/index.js";
 import { createMasks } from "./panels/masks/panel.js";
@@ -63,10 +64,17 @@ import { VIEWS } from "./stations/index.js";
 import { t } from "./ui/i18n.js";
 
 /** @type {import("./stations/index.js").Panel[]} */
-const SIDE = [fold, river, ...PANELS, quizBar];
+const SIDE = [besidePick, fold, river, ...PANELS, quizBar];
+
+/** What a page beside another has: the pictures; what is asked stands in the other one. */
+const PICTURES = ["river", "classes", "effective", "next_token"];
 
 /** The views' own state, which a link has beside the run. */
 export const DECLARED = [...VIEWS, ...SIDE].flatMap(({ own }) => own ?? []);
+
+/** @param {Context} context @returns {Draw} */
+const createHeadsPanel = ({ frame, actions }) =>
+  whileShown(frame.body, createHeads(frame.side.heads, actions, frame.opened));
 
 /** @type {((context: Context) => Draw)[]} */
 const CONTROLS = [
@@ -77,7 +85,7 @@ const CONTROLS = [
   createExamples,
   createCaption,
   createRibbon,
-  ({ frame, actions }) => whileShown(frame.body, createHeads(frame.side.heads, actions, frame.opened)),
+  createHeadsPanel,
   ({ frame, actions, modelOf }) => createMasks(frame.side.masks, actions, modelOf),
   createTour,
   createLessons,
@@ -98,11 +106,13 @@ function whileShown(element, draw) {
  * Builds a page below `root` and replaces its content. The catalogue must be loaded.
  * @param {HTMLElement} root
  * @param {Store} store
- * @param {{models: import("./data/models.js").Models, examples: any, address?: Context["address"], early?: string|null}} options  `address`: of the page
- *   that owns the document
+ * @param {{models: import("./data/models.js").Models, examples: any, address?: Context["address"], early?: string|null,
+ *   second?: boolean, onTrace?: () => void}} options  `address`: of the page that owns the document; `second`: it stands
+ *   beside another, which has the controls; `onTrace`: called when another trace is shown
  */
-export function mount(root, store, { models, examples, address, early = null }) {
-  const frame = buildFrame(root, { panels: SIDE, owner: address !== undefined });
+export function mount(root, store, { models, examples, address, early = null, second = false, onTrace = () => {} }) {
+  const side = second ? SIDE.filter(({ id }) => PICTURES.includes(id)) : SIDE;
+  const frame = buildFrame(root, { panels: side, owner: address !== undefined, second });
   const status = createStatus({ root, voice: frame.sentence.status, banner: frame.sentence.banner });
   const live = createTraces(api, { modelNamed: models.named, onWait: status.waiting });
   const traces = createSources(live, api, models);
@@ -120,6 +130,7 @@ export function mount(root, store, { models, examples, address, early = null }) 
     set: changes.set,
     openModel: changes.openModel,
     get: store.get,
+    models: models.list,
     page: root,
     steps: frame.sentence.steps,
     isLoading: () => status.now() === "loading",
@@ -130,7 +141,7 @@ export function mount(root, store, { models, examples, address, early = null }) 
     },
     t,
   };
-  const panels = createPanels(VIEWS, SIDE, actions, traces.model, frame, placeReading);
+  const panels = createPanels(VIEWS, side, actions, traces.model, frame, placeReading);
   const loader = createLoader(traces, { modelNamed: models.named, bring: panels.load, onWait: status.waiting });
 
   /**
@@ -168,12 +179,13 @@ export function mount(root, store, { models, examples, address, early = null }) 
     tour: { start: () => {} },
     ground: address ? document : root,
   };
-  const draws = CONTROLS.map((create) => create(context));
+  const draws = (second ? [createLevels, createHeadsPanel] : CONTROLS).map((create) => create(context));
   const page = {
     loader,
     panels,
     status,
-    trace: null,
+    onTrace,
+    trace: /** @type {import("./data/model_trace.js").ModelTrace|null} */ (null),
     controls: /** @type {Draw} */ ((...now) => draws.forEach((draw) => draw(...now))),
   };
   /** @param {State} state  after Back, the model may not be loaded yet */
@@ -181,13 +193,13 @@ export function mount(root, store, { models, examples, address, early = null }) 
     traces.model(state) ? refresh(page, state) : changes.settle(() => refresh(page, store.get()));
   store.subscribe(show);
   const redraw = () => show(store.get());
-  return { status, redraw, drawn: redraw() };
+  return { status, redraw, drawn: redraw(), set: changes.set, shown: () => page.trace };
 }
 
 /**
  * Shows `state`: the controls at once, with the current trace; the rest as it arrives.
  * @param {{loader: ReturnType<typeof createLoader>, panels: ReturnType<typeof createPanels>, status: Context["status"],
- *   controls: Draw, trace: import("./data/model_trace.js").ModelTrace|null}} page
+ *   onTrace: () => void, controls: Draw, trace: import("./data/model_trace.js").ModelTrace|null}} page
  * @param {State} state
  */
 async function refresh(page, state) {
@@ -206,7 +218,9 @@ async function refresh(page, state) {
   try {
     let first = true;
     const newest = await loader.load(state, panels.needs(state), (trace, have) => {
+      const another = page.trace !== trace;
       page.trace = trace;
+      if (another) page.onTrace();
       if (first || panels.hasNews(trace, state, have)) controls(trace, state, null);
       first = false;
       panels.draw(trace, state, have);

@@ -8,9 +8,21 @@ import pytest
 
 STATIC = Path(__file__).parent.parent / "static"
 RENDERED = {"heads", "masks"}  # in the side column, which panels/heads/side.js builds
-WITHOUT = {"labels", "quiz", "candidates"}  # inside other parts of the page
+WITHOUT = {"labels", "quiz", "candidates", "beside_pick"}  # inside other parts of the page
 STATIONS = ("tokens", "embedding", "qkv", "attention", "av", "ffn", "residual", "lens", "prediction", "cost")
-PANELS = ("heads", "masks", "inspector", "next_token", "generation", "classes", "gap", "batch", "change")
+PANELS = (
+    "heads",
+    "masks",
+    "inspector",
+    "next_token",
+    "generation",
+    "classes",
+    "gap",
+    "batch",
+    "change",
+    "beside",
+    "effective",
+)
 ASKED = (*STATIONS, "computation", *PANELS)
 KINDS = ("previous", "first", "self", "same", "induction", "spread", "alignment")
 

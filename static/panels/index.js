@@ -1,9 +1,11 @@
 /** The panels beside the opened one: views that name their place. To add one: a folder and a line here. See ../README.md. */
 
 import batch from "./batch/panel.js";
+import beside from "./beside/panel.js";
 import candidates from "./candidates/panel.js";
 import classes from "./classes/panel.js";
 import change from "./compare/panel.js";
+import effective from "./effective/panel.js";
 import gap from "./gap/panel.js";
 import generation from "./generation/panel.js";
 import labels from "./heads/labels.js";
@@ -11,4 +13,6 @@ import why from "./inspector/inspector.js";
 import nextToken from "./next/panel.js";
 
 /** In this order within each place of the page. @type {import("../stations/index.js").Panel[]} */
-export const PANELS = [candidates, labels, classes, gap, why, change, batch, generation, nextToken];
+export const PANELS = [
+  ...[candidates, beside, labels, classes, gap, why, change, batch, effective, generation, nextToken],
+];

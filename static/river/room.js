@@ -8,7 +8,7 @@ import { wroteOf, wroteText } from "./wrote.js";
 /** @typedef {import("./board.js").Board} Board  @typedef {import("./board.js").Shown} Shown */
 
 /** Below this width the picture is drawn for a phone; below the other, as in a lesson, the answer's column is narrower. */
-const [PHONE, NARROW] = [700, 1000];
+const [PHONE, NARROW] = [600, 1000];
 
 /** The width of the answer's column: on a phone, in a narrow picture, in any other. */
 const RIGHT = [96, 140, 190];

@@ -46,7 +46,7 @@ export function createCaption({ actions, examples, models, frame, declared }) {
   // One tab stop: the arrow keys go through the cards, Escape closes.
   before.tabIndex = -1;
   close.tabIndex = -1;
-  frame.panels.fold.before(element);
+  frame.panels.beside_pick.before(element);
   frame.caption = words;
 
   /** @param {KeyboardEvent} event */

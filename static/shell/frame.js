@@ -11,9 +11,9 @@ import { buildSentence } from "./sentence/parts.js";
 
 /**
  * @param {HTMLElement} root  everything in it is replaced
- * @param {{panels: import("../stations/index.js").Panel[], owner: boolean}} options  `owner`: whether language, type size and theme of the document are chosen here
+ * @param {{panels: import("../stations/index.js").Panel[], owner: boolean, second?: boolean}} options  `second`: the document has its main part in another page; `owner`: whether language, type size and theme of the document are chosen here
  */
-export function buildFrame(root, { panels, owner }) {
+export function buildFrame(root, { panels, owner, second = false }) {
   const header = buildHeader(owner);
   const { byId, at } = placed(panels, panelElement);
   const sentence = buildSentence(at.sentence);
@@ -40,7 +40,8 @@ export function buildFrame(root, { panels, owner }) {
   const body = h("div", { class: "body" }, h("div", { class: "columns" }, side.element, opened, right), at.below);
   const skip = h("a", { class: "skip", href: `#${opened.id}` }, t("page.skip"));
   const foot = h("footer", null, at.foot);
-  const main = h("main", { id: newId("main"), tabindex: -1 }, at.home, ribbon, at.top, body);
+  const attrs = { class: "main", id: newId("main"), tabindex: -1, "aria-label": second ? t("beside.second") : null };
+  const main = h(second ? "section" : "main", attrs, at.home, ribbon, at.top, body);
   replace(root, skip, header.element, files, sentence.element, welcome, main, foot, help);
   const parts = { root, skip, header, files, sentence, welcome, offer, main, ribbon, body, right, foot, opened, side };
   const caption = /** @type {HTMLElement|null} */ (null); // the words over the picture: shell/caption.js

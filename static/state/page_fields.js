@@ -26,6 +26,7 @@ export const PAGE_FIELDS = {
   quiz: /** @type {const} */ (["quiz", onOff(false)]),
   compare: /** @type {const} */ (["compare", onOff(false)]),
   against: /** @type {const} */ (["against", { ...object(), typed: true }]),
+  beside: /** @type {const} */ (["beside", { ...object(), typed: true }]),
   temperature: /** @type {const} */ (["temperature", number(0.8, 0, 10)]),
   topK: /** @type {const} */ (["top_k", index(20)]),
   topP: /** @type {const} */ (["top_p", number(0.95, 0.01, 1)]),

@@ -35,6 +35,8 @@ import { RUN_DEFAULTS } from "./run.js";
  * @property {boolean} compare  before | after | difference: see model/compare/runs.js
  * @property {Object<string, any>|null} against  what the run is compared with: this run with the patch laid over it (`patched` in
  *   run.js); null: the run with the trained masks
+ * @property {Object<string, any>|null} beside  what stands beside the page: this run with the patch laid over it, in another
+ *   model; null: nothing
  * @property {number} temperature
  * @property {number} topK
  * @property {number} topP

@@ -7,7 +7,7 @@
  *   open layer, "tensor:<tap>", "weight:<parameter>", "explain:<question>": what `trace.role(role, layer)`, `trace.tensor(name)`,
  *   `trace.weight(name)` and `trace.explained` then have
  * @typedef {{set: (patch: import("../state/store.js").Patch) => void,
- *   get: () => import("../state/store.js").State, page: HTMLElement, steps: HTMLElement, isLoading: () => boolean,
+ *   get: () => import("../state/store.js").State, page: HTMLElement, steps: HTMLElement, isLoading: () => boolean, models: any[],
  *   openModel: (name: string) => void, t: typeof import("../ui/i18n.js").t,
  *   learn: ReturnType<typeof import("../data/traces.js").createTraces>["learn"],
  *   predict: ReturnType<typeof import("../data/traces.js").createTraces>["prediction"],

@@ -1,0 +1,92 @@
+/**
+ * The same sentence in another model: a second page beside the first, which follows it and is followed. Tokens that are
+ * aligned by their characters are known only when both are traced, so it follows then, too.
+ */
+
+import { askedBack, besideModel, besideOf, byCharacters, isBeside, sameTokens } from "./model/compare/beside.js";
+import { isEmpty } from "./model/selection.js";
+import { DECLARED, mount } from "./page.js";
+import { fitted } from "./shell/start.js";
+import { createStore } from "./state/store.js";
+import { h } from "./ui/dom.js";
+import { errorText } from "./ui/error_text.js";
+
+/** @typedef {import("./page.js").Store} Store  @typedef {import("./state/store.js").State} State */
+
+/**
+ * @param {HTMLElement} root  of the first page @param {Store} store @param {ReturnType<typeof mount>} page
+ * @param {{models: import("./data/models.js").Models, examples: any}} options
+ */
+export function createBeside(root, store, page, { models, examples }) {
+  const element = h("div", { class: "page second", hidden: true });
+  /** @type {{store: Store, page: ReturnType<typeof mount>}|null} */
+  let second = null;
+  let following = false; // the second page is being set to what the first one shows
+
+  const named = ({ model }) => models.named(model);
+
+  /** From the tokens of one page to the other's. @param {boolean} back */
+  function aligned(back) {
+    const [a, b] = [page.shown(), second?.page.shown()];
+    if (!a || !b || sameTokens(a.model, b.model)) return (/** @type {number|null} */ index) => index;
+    const [from, to] = (back ? [b, a] : [a, b]).map((one) => ({ tokens: one.sides.source.tokens, text: one.readText }));
+    return byCharacters(from, to);
+  }
+
+  /** What the second page shows. @param {State} state @returns {State} */
+  function stateBeside(state) {
+    const found = { a: named(state), b: models.named(besideModel(state)) };
+    const next = besideOf(state, found, { spelled: page.shown()?.text ?? state.text, at: aligned(false) });
+    return /** @type {State} */ ({ ...next, ...fitted(next, next, named, DECLARED), own: next.own });
+  }
+
+  function open(state) {
+    element.hidden = false;
+    root.classList.add("beside-on");
+    /** @param {HTMLElement} one @param {string|null} name */
+    const name = (one, name) => one.style.setProperty("--model-name", JSON.stringify(name ?? models.first));
+    name(root, state.model);
+    name(element, besideModel(state));
+    if (second) return second.store.replace(stateBeside(state));
+    root.append(element);
+    const own = createStore(stateBeside(state));
+    second = {
+      store: own,
+      page: mount(element, own, { models, examples, second: true, onTrace: () => follow(store.get()) }),
+    };
+    own.subscribe((now, before) => following || answer(now, before));
+  }
+
+  /** The page follows what was chosen beside it. @param {State} now @param {State} before */
+  function answer(now, before) {
+    const state = store.get();
+    const other = { state: now, previous: before, model: named(now), same: sameTokens(named(state), named(now)) };
+    page.set(askedBack(state, other, aligned(true)));
+  }
+
+  function close() {
+    element.hidden = true;
+    root.classList.remove("beside-on");
+  }
+
+  /** @param {State} state */
+  async function follow(state) {
+    if (!isBeside(state) || isEmpty(state)) return close();
+    const model = besideModel(state);
+    try {
+      await Promise.all([models.load(model ?? models.first), models.load(state.model ?? models.first)]);
+    } catch (error) {
+      return page.status.notice(errorText(error));
+    }
+    if (store.get() !== state) return; // a newer one is on its way
+    if (!models.named(model)) return close();
+    following = true;
+    try {
+      open(state);
+    } finally {
+      following = false;
+    }
+  }
+
+  return { follow };
+}

@@ -1,0 +1,115 @@
+/**
+ * The same sentence in another model: its state follows the page's, so that both show the same token, view and edits.
+ * Pure: from states to states.
+ */
+
+import { index, text } from "../../state/fields.js";
+import { atLeast } from "../../state/levels.js";
+import { ownState } from "../../state/own.js";
+import { patched, runOf, stateOf } from "../../state/run.js";
+import { attentionsOf } from "../description.js";
+
+/** @typedef {import("../../state/store.js").State} State  @typedef {import("../labels.js").Token} Token */
+
+/** Which head is open in the other model: null where it is the page's own. */
+export const own = ownState("beside", { attention: text(null), layer: index(null), head: index(null) });
+
+/** Whether another model is shown beside the page's. @param {State} state */
+export const isBeside = (state) =>
+  state.beside !== null && state.file === null && state.lesson === null && atLeast(state, "everything");
+
+/** The name of the other model. @param {State} state */
+export const besideModel = (state) => patched(runOf(state), state.beside ?? {}).model;
+
+/** Whether two models read the same tokens. @param {any} a @param {any} b */
+export const sameTokens = (a, b) =>
+  a.vocab_size === b.vocab_size && JSON.stringify(a.special) === JSON.stringify(b.special);
+
+/**
+ * The state of the other model, not yet fitted to it.
+ * @param {State} state  of the page @param {{a: any, b: any}} models
+ * @param {{spelled: string, at: (index: number|null) => number|null}} tokens  the page's text, and from its tokens to the other's
+ * @returns {State}
+ */
+export function besideOf(state, { a, b }, { spelled, at }) {
+  const run = stateOf(patched(runOf(state), state.beside ?? {}));
+  const same = sameTokens(a, b);
+  const { attention, layer, head } = own.of(state);
+  return {
+    ...state,
+    ...run,
+    ...(same ? {} : { ids: null, nPrompt: null, text: run.ids ? spelled : run.text, answer: null }),
+    interventions: run.interventions.filter((one) => canBe(one, b)),
+    ...{ attention: attention ?? state.attention, layer: layer ?? state.layer, head: head ?? state.head },
+    ...{ query: at(state.query), key: at(state.key), row: at(state.row) },
+    ...{ compare: false, against: null, quiz: false, ffnUnit: null, cell: null },
+  };
+}
+
+/** Whether a model has the head that an intervention changes. @param {import("../../state/run.js").Intervention} one @param {any} model */
+function canBe({ where: { attention: id, layer = 0, head = 0 } }, model) {
+  const found = attentionsOf(model).find((one) => !id || one.id === id);
+  return found !== undefined && layer < found.n_layer && head < found.n_head;
+}
+
+/** What the reader chooses there and the page follows; ids only where both read the same tokens. */
+const SHARED = /** @type {const} */ ([
+  "query",
+  "key",
+  "row",
+  "view",
+  "ids",
+  "nPrompt",
+  "temperature",
+  "topK",
+  "topP",
+  "seed",
+]);
+
+/**
+ * The change of the page that a change of the other model's state asks for; an open head stays the other model's own.
+ * @param {State} page  what it shows @param {{state: State, previous: State, model: any, same: boolean}} other  `same`: it reads the same tokens
+ * @param {(index: number|null) => number|null} at  from the other's tokens to the page's
+ * @returns {import("../../state/store.js").Patch}
+ */
+export function askedBack(page, { state, previous, model, same }, at) {
+  /** @type {Object<string, any>} */
+  const patch = {};
+  for (const name of SHARED) {
+    if (state[name] === previous[name] || (!same && (name === "ids" || name === "nPrompt"))) continue;
+    patch[name] = ["query", "key", "row"].includes(name) ? at(/** @type {any} */ (state[name])) : state[name];
+  }
+  if (state.interventions !== previous.interventions)
+    patch.interventions = [...page.interventions.filter((one) => !canBe(one, model)), ...state.interventions];
+  const open = ["attention", "layer", "head"].some(
+    (name) => /** @type {any} */ (state)[name] !== /** @type {any} */ (previous)[name],
+  );
+  const views = Object.entries(state.own).filter(([view, values]) => values !== previous.own[view]);
+  const { attention, layer, head } = state;
+  const changed = { ...Object.fromEntries(views), ...(open ? own.patch({ attention, layer, head }).own : {}) };
+  return { ...patch, ...(Object.keys(changed).length ? { own: changed } : {}) };
+}
+
+/**
+ * From the tokens of one model to those of another: the token that has the same character, spaces not counted, because a
+ * model may read its text with others. null if none has it.
+ * @param {Read} from @param {Read} to
+ * @returns {(index: number|null) => number|null}
+ *
+ * @typedef {{tokens: Pick<Token, "start"|"end">[], text: string}} Read  spans count code points of `text`
+ */
+export function byCharacters(from, to) {
+  const [there, back] = [inked(from), inked(to)];
+  return (index) => {
+    const place = index === null ? undefined : there[index]?.[0];
+    const found = place === undefined ? -1 : back.findIndex((places) => places.includes(place));
+    return found < 0 ? null : found;
+  };
+}
+
+/** For each token, which of the text's characters that are no spaces it has. @param {Read} read */
+function inked({ tokens, text: whole }) {
+  let n = 0;
+  const places = [...whole].map((character) => (character.trim() === "" ? null : n++));
+  return tokens.map(({ start, end }) => places.slice(start, end).filter((place) => place !== null));
+}

@@ -1,0 +1,36 @@
+"""The same sentence in two models, side by side."""
+
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.warm
+
+
+def test_two_models_show_the_same_token_and_each_its_own_head(page: "Page") -> None:
+    """The other model reads other tokens: they correspond by their characters."""
+    page.goto("/?model=stories-gpt&view=attention&layer=5&head=7&text=The cat sat on the mat.")
+    page.wait_for_selector('body[data-state="ready"]')
+    page.get_by_test_id("beside").select_option("model sentiment-encoder")
+    page.wait_for_selector('.second[data-state="ready"]')
+    first, second = page.locator("body > main"), page.locator(".second")
+    assert second.get_by_test_id("head").count() == 4 * 4
+    expect(second.locator(".opened h1")).to_contain_text("Layer 3 · Head 3")
+
+    second.get_by_test_id("head").first.click()
+    expect(second.locator(".opened h1")).to_contain_text("Layer 0 · Head 0")
+    expect(first.locator(".opened h1")).to_contain_text("Layer 5 · Head 7")
+    page.locator("body > .sentence .tok").nth(1).click()  # " cat": 2 behind [CLS]
+    expect(second.locator(".opened [data-testid=readout]")).to_contain_text("query ·cat 2")
+    assert second.get_by_test_id("effective").count() == 4 + 1
+    page.wait_for_url("**beside.layer=0**")
+
+    page.reload()
+    page.wait_for_selector('.second[data-state="ready"]')
+    expect(page.locator(".second .opened h1")).to_contain_text("Layer 0 · Head 0")
+    page.get_by_test_id("beside").select_option("")
+    expect(page.locator(".second main, .second .main")).to_be_hidden()

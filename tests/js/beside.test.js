@@ -1,0 +1,83 @@
+/** The same sentence in two models: what the other one shows, and what the page follows. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { askedBack, besideOf, byCharacters, isBeside, own } from "../../static/model/compare/beside.js";
+import { effectiveKeys, effectiveOf } from "../../static/model/effective.js";
+import { DECLARED } from "../../static/page.js";
+import { pairsAmong } from "../../static/panels/beside/pairs.js";
+import { linkOf, readLink } from "../../static/state/link.js";
+import { DEFAULTS } from "../../static/state/store.js";
+
+const { decoder } = JSON.parse(readFileSync(new URL("./descriptions.json", import.meta.url), "utf8"));
+const a = { name: "a", vocab_size: 10, special: { pad: 9 }, description: decoder.description ?? decoder };
+const b = { ...a, name: "b" };
+const same = (/** @type {number|null} */ index) => index;
+const state = (more = {}) =>
+  /** @type {any} */ ({ ...DEFAULTS, model: "a", text: "The cat", beside: { model: "b" }, ...more });
+const tokens = { spelled: "The cat", at: same };
+
+test("the other model shows the same token, view and edits", () => {
+  const cut = { kind: "ablate", where: { layer: 0, role: "z", head: 0 } };
+  const shown = besideOf(state({ query: 1, view: "av", interventions: [cut], compare: true }), { a, b }, tokens);
+  assert.deepEqual([shown.model, shown.text, shown.query, shown.view], ["b", "The cat", 1, "av"]);
+  assert.deepEqual(shown.interventions, [cut]);
+  assert.equal(shown.compare, false);
+});
+
+test("edits of a head that it lacks stay with the page, also when it adds one", () => {
+  const lost = { kind: "ablate", where: { layer: 99, role: "z", head: 0 } };
+  const made = { kind: "ablate", where: { layer: 0, role: "z", head: 0 } };
+  const page = state({ interventions: [lost] });
+  const previous = besideOf(page, { a, b }, tokens);
+  assert.deepEqual(previous.interventions, []);
+  const patch = askedBack(
+    page,
+    { state: { ...previous, interventions: [made] }, previous, model: b, same: true },
+    same,
+  );
+  assert.deepEqual(patch.interventions, [lost, made]);
+});
+
+test("its open head is its own, and in the link", () => {
+  const previous = besideOf(state({ layer: 1, head: 1 }), { a, b }, tokens);
+  const patch = askedBack(state(), { state: { ...previous, head: 0 }, previous, model: b, same: true }, same);
+  assert.deepEqual(patch, own.patch({ attention: null, layer: 1, head: 0 }));
+  const opened = state({ own: patch.own });
+  assert.equal(besideOf({ ...opened, layer: 0 }, { a, b }, tokens).layer, 1);
+  const read = readLink(linkOf(opened, DECLARED).slice(1), DECLARED);
+  assert.deepEqual([read.beside, read.own?.beside], [{ model: "b" }, { layer: 1, head: 0 }]);
+});
+
+test("a model with another vocabulary reads the text, and its tokens are found by their characters", () => {
+  const other = { ...b, vocab_size: 20 };
+  const shown = besideOf(state({ ids: [1, 2], text: "typed" }), { a, b: other }, tokens);
+  assert.deepEqual([shown.ids, shown.text], [null, "The cat"]);
+  const read = (/** @type {string} */ text, /** @type {number[][]} */ ...all) => ({
+    text,
+    tokens: all.map(([start, end]) => ({ start, end })),
+  });
+  const at = byCharacters(read("The cat.", [0, 3], [3, 8]), read("the cat .", [0, 2], [2, 3], [3, 4], [4, 7], [7, 9]));
+  assert.deepEqual([at(0), at(1), at(null), at(5)], [0, 3, null, null]);
+});
+
+test("it is shown where everything is, and not in a lesson or of a file", () => {
+  assert.ok(isBeside(state()));
+  for (const more of [{ level: "understand" }, { lesson: "one" }, { file: "f" }, { beside: null }])
+    assert.equal(isBeside(state(more)), false);
+});
+
+test("a ready pair is offered when both models are there", () => {
+  const names = (/** @type {string[]} */ ...all) => pairsAmong(all.map((name) => ({ name }))).map(({ id }) => id);
+  assert.deepEqual(names("mini-softmax", "mini-relative"), ["relative"]);
+  assert.deepEqual(names("mini-softmax", "stories-gpt"), []);
+});
+
+test("the effective number of keys is exp of the entropy", () => {
+  assert.equal(effectiveKeys([1, 0, 0]), 1);
+  assert.ok(Math.abs(effectiveKeys([0.25, 0.25, 0.25, 0.25]) - 4) < 1e-12);
+  const { heads, union } = effectiveOf({ shape: [2, 1, 2], data: [1, 0, 0, 1] }, 0);
+  assert.deepEqual(heads, [1, 1]);
+  assert.ok(Math.abs(union - 2) < 1e-12, "two sharp heads on different keys have two keys together");
+});
