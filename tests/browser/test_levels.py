@@ -144,6 +144,23 @@ def test_a_matrix_of_twelve_tokens_is_whole_on_a_laptop(open_page: "Callable[...
         assert box["y"] + box["height"] <= LAPTOP["height"], name
 
 
+def test_on_a_phone_the_matrix_begins_on_the_first_screen_and_its_masks_stand_below_it(
+    open_page: "Callable[..., Page]",
+) -> None:
+    page = open_page(viewport=PHONE)
+    opened(page, "understand")
+    drawn(page)
+    matrix, panel, masks = (
+        page.locator(one).bounding_box()
+        for one in ('[data-panel="opened"] canvas >> nth=0', '[data-panel="opened"]', "[data-testid=fold-masks]")
+    )
+    assert matrix is not None
+    assert panel is not None
+    assert masks is not None
+    assert matrix["y"] < PHONE["height"] - 100
+    assert 0 <= masks["y"] - (panel["y"] + panel["height"]) < 20
+
+
 def test_a_step_of_the_walk_is_whole_on_a_laptop_with_its_sum(open_page: "Callable[..., Page]") -> None:
     """With the panel at the top of the window."""
     page = open_page(viewport=LAPTOP)
@@ -246,7 +263,12 @@ def test_the_level_is_chosen_by_keyboard_remembered_and_in_the_link(open_page: "
     page.go_back()
     page.wait_for_selector('body[data-level="understand"][data-state="empty"]')
     page.get_by_test_id("level-understand").click()
+    # A link that says a level opens at it, with a sentence or without; it is not what the reader chose.
+    type(page).goto(page, "/?level=look")
+    page.wait_for_selector('body[data-level="look"][data-state="empty"]')
     # A bare visit opens at what was chosen; a link that names a view opens whole.
+    type(page).goto(page, "/")
+    page.wait_for_selector('body[data-level="understand"][data-state="empty"]')
     type(page).goto(page, "/?text=The cat")
     page.wait_for_selector('body[data-level="understand"][data-state="ready"]')
     type(page).goto(page, "/?text=The cat&view=ffn&river.shown=off")

@@ -8,7 +8,7 @@ import { percent } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { namedToken, tokenText } from "../../ui/token_text.js";
 
-/** On a narrow page css/sentence.css shows three of them. */
+/** On a narrow page css/sentence.css shows two or three of them. */
 const SHOWN = 5;
 
 const partsOf = perRoot((root) => {

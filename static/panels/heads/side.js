@@ -1,4 +1,4 @@
-/** The left column: the heads with their names, and the masks. */
+/** The left column: the heads with their names, and the masks. On a phone, the masks stand right below the open picture. */
 
 import { h, newId } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
@@ -15,6 +15,11 @@ export function buildSide(panels) {
   };
   const { headsTitle, heads, ...masks } = parts;
   const masksFold = h("details", { class: "fold", dataset: { testid: "fold-masks" } }, Object.values(masks));
-  const element = h("aside", { class: "panel side" }, headsTitle, heads, panels, masksFold);
+  const element = h(
+    "aside",
+    { class: "panel side" },
+    h("div", { class: "side-heads" }, headsTitle, heads, panels),
+    masksFold,
+  );
   return { element, masksFold, ...parts };
 }
