@@ -15,7 +15,7 @@ import { buildSentence } from "./sentence/parts.js";
  */
 export function buildFrame(root, { panels, owner, second = false }) {
   const header = buildHeader(owner);
-  const { byId, at } = placed(panels, panelElement);
+  const { byId, at } = placed(panels, (panel) => panelElement(panel, second));
   const sentence = buildSentence(at.sentence);
   const side = buildSide(at.side);
   const files = h("section", { class: "files", "aria-label": t("open.title") });
@@ -39,7 +39,7 @@ export function buildFrame(root, { panels, owner, second = false }) {
   const right = h("div", { class: "right" }, at.right);
   const body = h("div", { class: "body" }, h("div", { class: "columns" }, side.element, opened, right), at.below);
   const skip = h("a", { class: "skip", href: `#${opened.id}` }, t("page.skip"));
-  const foot = h("footer", null, at.foot);
+  const foot = h(second ? "div" : "footer", { class: "foot" }, at.foot);
   const attrs = { class: "main", id: newId("main"), tabindex: -1, "aria-label": second ? t("beside.second") : null };
   const main = h(second ? "section" : "main", attrs, at.home, ribbon, at.top, body);
   replace(root, skip, header.element, files, sentence.element, welcome, main, foot, help);

@@ -30,10 +30,12 @@ export function placed(panels, build) {
   };
 }
 
-/** Its empty element. A panel without a title is part of another one. @param {Panel} panel @returns {HTMLElement} */
-export function panelElement({ id, shown, frame: { className, title } }) {
+/** Its empty element. A panel without a title is part of another one. @param {Panel} panel @param {boolean} [second]  of a page beside another @returns {HTMLElement} */
+export function panelElement({ id, shown, frame: { className, title } }, second = false) {
   const attrs = { class: className, dataset: { panel: id }, hidden: Boolean(shown) };
-  return title ? h("section", { ...attrs, "aria-label": t(title) }) : h("div", attrs);
+  return title
+    ? h("section", { ...attrs, "aria-label": second ? t("beside.in_other", { title: t(title) }) : t(title) })
+    : h("div", attrs);
 }
 
 /** Where what is shown begins: at the open station, or at the river where there is nothing else. @param {import("./frame.js").Frame} frame @returns {HTMLElement} */

@@ -64,7 +64,7 @@ test("a model with another vocabulary reads the text, and its tokens are found b
 
 test("it is shown where everything is, and not in a lesson or of a file", () => {
   assert.ok(isBeside(state()));
-  for (const more of [{ level: "understand" }, { lesson: "one" }, { file: "f" }, { beside: null }])
+  for (const more of [{ level: "understand" }, { lesson: "one" }, { file: "f" }, { quiz: true }, { beside: null }])
     assert.equal(isBeside(state(more)), false);
 });
 

@@ -14,9 +14,9 @@ import { attentionsOf } from "../description.js";
 /** Which head is open in the other model: null where it is the page's own. */
 export const own = ownState("beside", { attention: text(null), layer: index(null), head: index(null) });
 
-/** Whether another model is shown beside the page's. @param {State} state */
+/** Whether another model is shown beside the page's. A quiz covers answers on one page only. @param {State} state */
 export const isBeside = (state) =>
-  state.beside !== null && state.file === null && state.lesson === null && atLeast(state, "everything");
+  state.beside !== null && !state.quiz && state.file === null && state.lesson === null && atLeast(state, "everything");
 
 /** The name of the other model. @param {State} state */
 export const besideModel = (state) => patched(runOf(state), state.beside ?? {}).model;
