@@ -11,7 +11,7 @@ import { drawAnswers, drawLabels, write } from "./draw_words.js";
  * @typedef {{name: string, p: number, text: string, before: number|null, rest?: boolean}} Bar  one answer; `before`: without the cuts;
  *   `rest`: all others together
  * @typedef {Object} Look
- * @property {Record<"ink"|"dim"|"line"|"hair"|"own"|"pale"|"deep"|"q"|"bar"|"accent"|"ground", string>} colours
+ * @property {Record<"ink"|"dim"|"line"|"hair"|"own"|"pale"|"deep"|"q"|"cut"|"bar"|"accent"|"ground", string>} colours
  * @property {string} font  the family
  * @property {number} type  how much larger than usual letters are
  * @property {Name[][]} names  of each band's tokens @property {(string|null)[]} wrote  by the rows of the first

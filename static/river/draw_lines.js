@@ -106,7 +106,7 @@ function drawLines(pen, scene, look) {
 function drawGhost(pen, line, look) {
   pen.setLineDash([3, 4]);
   const on = line === look.hovered;
-  stroke(pen, look.colours.q, Math.max(on ? 3 : 1.6, line.width), () => bend(pen, line), on ? 1 : 0.9);
+  stroke(pen, look.colours.cut, Math.max(on ? 3 : 1.6, line.width), () => bend(pen, line), on ? 1 : 0.9);
   pen.setLineDash([]);
 }
 

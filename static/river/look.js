@@ -14,6 +14,7 @@ const COLOURS = {
   pale: "--river-pale",
   deep: "--river-deep",
   q: "--q",
+  cut: "--minus",
   bar: "--k",
   accent: "--accent",
   ground: "--paper",
