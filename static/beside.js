@@ -60,8 +60,7 @@ export function createBeside(root, store, page, { models, examples }) {
   /** The page follows what was chosen beside it. @param {State} now @param {State} before */
   function answer(now, before) {
     const state = store.get();
-    const other = { state: now, previous: before, model: named(now), same: sameTokens(named(state), named(now)) };
-    page.set(askedBack(state, other, aligned(true)));
+    page.set(askedBack(state, { state: now, previous: before }, { a: named(state), b: named(now) }, aligned(true)));
   }
 
   function close() {

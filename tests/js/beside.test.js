@@ -10,8 +10,8 @@ import { pairsAmong } from "../../static/panels/beside/pairs.js";
 import { linkOf, readLink } from "../../static/state/link.js";
 import { DEFAULTS } from "../../static/state/store.js";
 
-const { decoder } = JSON.parse(readFileSync(new URL("./descriptions.json", import.meta.url), "utf8"));
-const a = { name: "a", vocab_size: 10, special: { pad: 9 }, description: decoder.description ?? decoder };
+const DESCRIPTIONS = JSON.parse(readFileSync(new URL("./descriptions.json", import.meta.url), "utf8"));
+const a = { name: "a", vocab_size: 10, special: { pad: 9 }, description: DESCRIPTIONS.decoder.description };
 const b = { ...a, name: "b" };
 const same = (/** @type {number|null} */ index) => index;
 const state = (more = {}) =>
@@ -32,17 +32,21 @@ test("edits of a head that it lacks stay with the page, also when it adds one", 
   const page = state({ interventions: [lost] });
   const previous = besideOf(page, { a, b }, tokens);
   assert.deepEqual(previous.interventions, []);
-  const patch = askedBack(
-    page,
-    { state: { ...previous, interventions: [made] }, previous, model: b, same: true },
-    same,
-  );
+  const patch = askedBack(page, { state: { ...previous, interventions: [made] }, previous }, { a, b }, same);
   assert.deepEqual(patch.interventions, [lost, made]);
+});
+
+test("a chosen token is shared where both sides are the sentence's", () => {
+  const translator = { ...b, ...DESCRIPTIONS.translator, vocab_size: 20 };
+  const previous = besideOf(state({ query: 1, key: 0 }), { a, b: translator }, tokens);
+  assert.deepEqual([previous.query, previous.key], [null, 0], "its open attention has the target's queries");
+  const chosen = { ...previous, query: 2, key: 1 };
+  assert.deepEqual(askedBack(state(), { state: chosen, previous }, { a, b: translator }, same), { key: 1 });
 });
 
 test("its open head is its own, and in the link", () => {
   const previous = besideOf(state({ layer: 1, head: 1 }), { a, b }, tokens);
-  const patch = askedBack(state(), { state: { ...previous, head: 0 }, previous, model: b, same: true }, same);
+  const patch = askedBack(state(), { state: { ...previous, head: 0 }, previous }, { a, b }, same);
   assert.deepEqual(patch, own.patch({ attention: null, layer: 1, head: 0 }));
   const opened = state({ own: patch.own });
   assert.equal(besideOf({ ...opened, layer: 0 }, { a, b }, tokens).layer, 1);

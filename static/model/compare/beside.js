@@ -7,9 +7,9 @@ import { index, text } from "../../state/fields.js";
 import { atLeast } from "../../state/levels.js";
 import { ownState } from "../../state/own.js";
 import { patched, runOf, stateOf } from "../../state/run.js";
-import { attentionsOf } from "../description.js";
+import { attentionOf, attentionsOf } from "../description.js";
 
-/** @typedef {import("../../state/store.js").State} State  @typedef {import("../labels.js").Token} Token */
+/** @typedef {import("../../state/store.js").State} State  @typedef {import("../labels.js").Token} Token  @typedef {import("../description.js").Attention} Attention */
 
 /** Which head is open in the other model: null where it is the page's own. */
 export const own = ownState("beside", { attention: text(null), layer: index(null), head: index(null) });
@@ -39,11 +39,24 @@ export function besideOf(state, { a, b }, { spelled, at }) {
     ...state,
     ...run,
     ...(same ? {} : { ids: null, nPrompt: null, text: run.ids ? spelled : run.text, answer: null }),
-    interventions: run.interventions.filter((one) => canBe(one, b)),
+    interventions: same ? run.interventions.filter((one) => canBe(one, b)) : [],
     ...{ attention: attention ?? state.attention, layer: layer ?? state.layer, head: head ?? state.head },
-    ...{ query: at(state.query), key: at(state.key), row: at(state.row) },
+    ...chosenThere(state, [attentionOf(a, state.attention), attentionOf(b, attention ?? state.attention)], at),
     ...{ compare: false, against: null, quiz: false, ffnUnit: null, cell: null },
   };
+}
+
+/** The sides that the chosen tokens are of, by their names. */
+const SIDES = /** @type {const} */ ({ query: "queries", key: "keys" });
+
+/**
+ * The chosen tokens in another attention: those of the sentence. Two models write targets of their own.
+ * @param {State} state @param {[Attention, Attention]} open  there and here @param {(index: number|null) => number|null} at
+ */
+function chosenThere(state, [from, to], at) {
+  /** @param {"query"|"key"} name */
+  const placed = (name) => (from[SIDES[name]] === "source" && to[SIDES[name]] === "source" ? at(state[name]) : null);
+  return { query: placed("query"), key: placed("key"), row: null };
 }
 
 /** Whether a model has the head that an intervention changes. @param {import("../../state/run.js").Intervention} one @param {any} model */
@@ -53,34 +66,29 @@ function canBe({ where: { attention: id, layer = 0, head = 0 } }, model) {
 }
 
 /** What the reader chooses there and the page follows; ids only where both read the same tokens. */
-const SHARED = /** @type {const} */ ([
-  "query",
-  "key",
-  "row",
-  "view",
-  "ids",
-  "nPrompt",
-  "temperature",
-  "topK",
-  "topP",
-  "seed",
-]);
+const SHARED = /** @type {const} */ (["view", "ids", "nPrompt", "temperature", "topK", "topP", "seed"]);
 
 /**
  * The change of the page that a change of the other model's state asks for; an open head stays the other model's own.
- * @param {State} page  what it shows @param {{state: State, previous: State, model: any, same: boolean}} other  `same`: it reads the same tokens
+ * @param {State} page  what it shows @param {{state: State, previous: State}} other @param {{a: any, b: any}} models
  * @param {(index: number|null) => number|null} at  from the other's tokens to the page's
  * @returns {import("../../state/store.js").Patch}
  */
-export function askedBack(page, { state, previous, model, same }, at) {
+export function askedBack(page, { state, previous }, { a, b }, at) {
+  const same = sameTokens(a, b);
   /** @type {Object<string, any>} */
   const patch = {};
   for (const name of SHARED) {
     if (state[name] === previous[name] || (!same && (name === "ids" || name === "nPrompt"))) continue;
-    patch[name] = ["query", "key", "row"].includes(name) ? at(/** @type {any} */ (state[name])) : state[name];
+    patch[name] = state[name];
   }
-  if (state.interventions !== previous.interventions)
-    patch.interventions = [...page.interventions.filter((one) => !canBe(one, model)), ...state.interventions];
+  const [here, there] = [attentionOf(a, page.attention), attentionOf(b, state.attention)];
+  for (const name of /** @type {const} */ (["query", "key"])) {
+    const both = [here, there].every((one) => one[SIDES[name]] === "source");
+    if (both && state[name] !== previous[name]) patch[name] = at(state[name]);
+  }
+  if (same && state.interventions !== previous.interventions)
+    patch.interventions = [...page.interventions.filter((one) => !canBe(one, b)), ...state.interventions];
   const open = ["attention", "layer", "head"].some(
     (name) => /** @type {any} */ (state)[name] !== /** @type {any} */ (previous)[name],
   );
