@@ -115,8 +115,10 @@ def snapshot_name(name: str, step: int) -> str:
 
 
 def card_at(card: dict[str, Any], step: int) -> dict[str, Any]:
-    """A snapshot's card: what was measured on the weights that ship does not hold for it."""
+    """A snapshot's card: what was measured on the weights that ship does not hold for it. `run_steps`: of the run."""
     kept = {name: said for name, said in card.items() if name not in SHIPPED}
+    if "steps" in card:
+        kept["run_steps"] = card["steps"]
     tokens = [one["tokens"] for one in card.get("snapshots", []) if one["step"] == step and "tokens" in one]
     return {**kept, "steps": step, **({"tokens_seen": tokens[0]} if tokens else {})}
 

@@ -4,6 +4,7 @@ import * as api from "./data/api.js";
 import { lazy } from "./data/lazily.js";
 import { createModels } from "./data/models.js";
 import { retrying } from "./data/retry.js";
+import { baseOf } from "./model/snapshots.js";
 import { DECLARED, mount } from "./page.js";
 import { addressNow, mirrorUrl } from "./shell/address.js";
 import { fitted, initialState } from "./shell/start.js";
@@ -11,6 +12,7 @@ import { createStatus } from "./shell/status.js";
 import { onSystemTheme } from "./shell/theme.js";
 import { createStore } from "./state/store.js";
 import { remember } from "./ui/cookies.js";
+import { errorText } from "./ui/error_text.js";
 import { language, loadCatalogue, t } from "./ui/i18n.js";
 
 const another = lazy(() => import("./beside.js"));
@@ -28,7 +30,8 @@ async function start() {
 
   const lost = addressNow() === null;
   const { state, replaced } = initialState(models, examples, DECLARED);
-  const model = await models.load(state.model ?? models.first, waiting.waiting);
+  const { model, refused } = await opened(models, state.model ?? models.first);
+  if (refused) state.model = model.name;
   const store = createStore(state);
   store.set(fitted(state, state, () => model, DECLARED));
   const early = document.activeElement === field ? field.value : null;
@@ -49,11 +52,25 @@ async function start() {
   store.subscribe(() => void beside());
   beside();
   if (replaced) page.status.notice(replacedText(replaced, state.model ?? "", models.problems));
+  if (refused) page.status.notice(errorText(refused));
   const sayLost = () => page.status.notice(t("error.lost_text"));
   if (lost) sayLost();
   addEventListener("popstate", () => addressNow() === null && sayLost());
   onSystemTheme(page.redraw); // the same pictures in other colours
   await page.drawn;
+}
+
+/**
+ * The model of this name; a snapshot's model if it has none of that step.
+ * @param {import("./data/models.js").Models} models @param {string} name @returns {Promise<{model: any, refused: unknown}>}
+ */
+async function opened(models, name) {
+  try {
+    return { model: await models.load(name, waiting.waiting), refused: null };
+  } catch (error) {
+    if (/** @type {any} */ (error).code !== "unknown_snapshot") throw error;
+    return { model: await models.load(baseOf(name), waiting.waiting), refused: error };
+  }
 }
 
 /** Why another model is shown. @param {string} name @param {string} used @param {{name: string, reason: string}[]} problems */

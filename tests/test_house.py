@@ -37,13 +37,12 @@ def imports(path: Path) -> Iterator[str]:
             yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
-def offences(room: str, *forbidden: str, but: str | tuple[str, ...] = ()) -> list[str]:
-    """Imports of forbidden modules, or of anything inside them, in a folder (parts of it may be left out)."""
-    left_out = (but,) if isinstance(but, str) else but
+def offences(room: str, *forbidden: str, but: str | None = None) -> list[str]:
+    """Imports of forbidden modules, or of anything inside them, in a folder (one of its parts may be left out)."""
     return [
         f"{path.relative_to(ROOT)} imports {module}"
         for path in python_files(room)
-        if not any(path.is_relative_to(ROOT / part) for part in left_out)
+        if not (but and path.is_relative_to(ROOT / but))
         for module in imports(path)
         if any(f"{module}.".startswith(f"{name}.") for name in forbidden)
     ]
@@ -85,9 +84,7 @@ def test_routes_know_nothing_of_what_assembles_them() -> None:
 
 def test_the_command_line_needs_no_http() -> None:
     """Except `serve`."""
-    assert (
-        offences("app/cli", "app.http", "app.main", "fastapi", but=("app/cli/serving.py", "app/cli/workers.py")) == []
-    )
+    assert offences("app/cli", "app.http", "app.main", "fastapi", but="app/cli/serving.py") == []
 
 
 def resources(*files: str) -> list[str]:
@@ -159,7 +156,7 @@ def test_the_start_loads_nothing_that_is_loaded_when_it_is_needed() -> None:
     later = set[str]().union(*imported(LATER).values())
     assert {"static/stations/qkv/draw.js", "static/shell/export_items.js"} <= later
     assert start & later == set()
-    assert len(start) <= 176, "a new view adds a file or two; anything else can wait"
+    assert len(start) <= 180, "a new view adds a file or two; anything else can wait"
 
 
 def test_every_import_names_its_file() -> None:

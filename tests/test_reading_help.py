@@ -9,7 +9,8 @@ import pytest
 STATIC = Path(__file__).parent.parent / "static"
 RENDERED = {"heads", "masks"}  # in the side column, which panels/heads/side.js builds
 WITHOUT = {"labels", "quiz", "candidates", "beside_pick"}  # inside other parts of the page
-STATIONS = ("tokens", "embedding", "qkv", "attention", "av", "ffn", "residual", "lens", "prediction", "cost")
+STATIONS = ("tokens", "embedding", "qkv", "attention", "av", "ffn", "residual", "lens", "prediction")
+BESIDE = ("training", "cost")
 PANELS = (
     "heads",
     "masks",
@@ -22,8 +23,9 @@ PANELS = (
     "change",
     "beside",
     "effective",
+    "watched",
 )
-ASKED = (*STATIONS, "computation", *PANELS)
+ASKED = (*STATIONS, *BESIDE, "computation", *PANELS)
 KINDS = ("previous", "first", "self", "same", "induction", "spread", "alignment")
 
 

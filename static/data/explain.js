@@ -5,9 +5,12 @@ import { stackOf, stacksOf } from "../model/description.js";
 import { rowOf } from "../model/selection.js";
 import { own as embeddingView, lookedUp, swapOf } from "./embedding.js";
 import { requestOf } from "./request.js";
+import { prefixRow, own as trainingView } from "./training.js";
 
 /** How many candidates the lens lists, how many units a token, how many neighbours. */
 const [N_LENS, N_UNITS, N_NEIGHBOURS] = [5, 8, 12];
+/** How many runs with dropout are compared. */
+const N_RUNS = 4;
 
 /**
  * null: there is nothing to ask, and the answer is null.
@@ -34,6 +37,9 @@ export const QUESTIONS = {
   },
   parameters: ({ model }) => ({ model }),
   cost: ({ model }) => ({ model }),
+  forcing: (state) => requestOf(state),
+  prefix: (state, trace) => ({ ...requestOf(state), row: prefixRow(state, trace) }),
+  dropout: (state) => ({ ...requestOf(state), seed: trainingView.of(state).seed, n: N_RUNS }),
 };
 
 /**

@@ -1,5 +1,6 @@
 /** The server's models: all of them in short, and the full entry of each when it is first needed. No DOM. */
 
+import { baseOf } from "../model/snapshots.js";
 import { retrying } from "./retry.js";
 
 /** @typedef {ReturnType<typeof createModels>} Models */
@@ -14,6 +15,11 @@ export function createModels(listed, api) {
   /** @type {Map<string, Promise<any>>} */
   const coming = new Map();
 
+  /** A model's line in the list; a snapshot has that of its model. @param {string|null} name */
+  const listedAs = (name) =>
+    listed.models.find((line) => line.name === name) ??
+    (name && listed.models.find((line) => line.name === baseOf(name)));
+
   return {
     /** The name of the server's default model. */
     first: listed.default,
@@ -23,11 +29,14 @@ export function createModels(listed, api) {
     /** The models that are set aside, each with its reason. */
     problems: listed.problems ?? [],
 
+    /** Whether there is a model of this name, as far as the list says. @param {string|null} name */
+    has: (name) => Boolean(listedAs(name)),
+
     /** What has been loaded of a model. @param {string|null} name */
     named: (name) => whole.get(name ?? listed.default),
 
     /** Everything that has been loaded of a model, or else its line in the list. @param {string|null} name */
-    known: (name) => whole.get(name ?? listed.default) ?? listed.models.find((line) => line.name === name),
+    known: (name) => whole.get(name ?? listed.default) ?? (listedAs(name) || undefined),
 
     /**
      * The full entry of a model, requested once; undefined if the server has no model of this name.
@@ -36,7 +45,7 @@ export function createModels(listed, api) {
      * @returns {Promise<any>}
      */
     async load(name, onWait, tries) {
-      const short = listed.models.find((line) => line.name === name);
+      const short = listedAs(name);
       if (!short || whole.has(name)) return whole.get(name);
       if (!coming.has(name))
         coming.set(

@@ -1,5 +1,6 @@
 /** Changes of the state. Each is fitted to its model, so a change of the model waits until it is loaded. */
 
+import { baseOf } from "../model/snapshots.js";
 import { errorText } from "../ui/error_text.js";
 import { fitted } from "./start.js";
 import { switchedTo } from "./switched.js";
@@ -35,8 +36,11 @@ export function createChanges(store, { models, modelOf, files, status, declared 
   // Back, or opening a file, is newer than the model chosen before it.
   store.subscribe(() => mine || giveUp());
 
-  /** Runs `then` once the model is known, unless something else was chosen meanwhile. @param {string} name @param {() => void} then */
-  async function knowing(name, then) {
+  /**
+   * Runs `then` once the model is known, unless something else was chosen meanwhile. A snapshot that there is not is said to be so.
+   * @param {string} name @param {() => void} then @param {() => void} [instead]  of a snapshot that there is not
+   */
+  async function knowing(name, then, instead) {
     giveUp();
     if (models.named(name)) return then();
     const turn = newest;
@@ -51,6 +55,7 @@ export function createChanges(store, { models, modelOf, files, status, declared 
       if (turn !== newest) return;
       giveUp();
       status.notice(errorText(/** @type {Error} */ (error)));
+      if (/** @type {any} */ (error).code === "unknown_snapshot") instead?.();
     }
   }
 
@@ -67,10 +72,14 @@ export function createChanges(store, { models, modelOf, files, status, declared 
     openModel: (name) => void knowing(name, () => make(files.allowed(switchedTo(models.named(name), store.get())))),
 
     /** After the state was set from elsewhere (Back): loads its model and fits the state to it. @param {() => void} then */
-    settle: (then) =>
-      knowing(store.get().model ?? models.first, () => {
-        make({});
+    settle(then) {
+      const name = store.get().model ?? models.first;
+      const fit = (patch) => () => {
+        make(patch);
         then();
-      }),
+      };
+      const model = baseOf(name);
+      knowing(name, fit({}), () => knowing(model, fit({ model })));
+    },
   };
 }

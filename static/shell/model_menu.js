@@ -1,5 +1,6 @@
 /** The model menu: a button that opens a list box (the ARIA pattern: the list takes the focus). */
 
+import { sameModel } from "../model/snapshots.js";
 import { h, newId, replace, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { groupHead, groupsOf, isAside, optionAside, optionOf, putAside, shapeOf } from "./model_option.js";
@@ -87,15 +88,16 @@ export function createModelMenu(root, { models: loaded, problems, choose }) {
   return (name, error) => {
     current = Math.max(
       0,
-      models.findIndex((model) => model.name === name),
+      models.findIndex((model) => sameModel(model.name, name)),
     );
     options.forEach((option, i) => option.setAttribute("aria-selected", String(i === current)));
     const model = models[current];
+    const shown = name ?? model.name; // a snapshot is not in the list
     if (error?.code === "broken_model" && model.name === name) putAside(options[current], String(error.got ?? ""));
-    update(button, { "aria-label": `${t("header.model")}: ${model.name}, ${shapeOf(model)}` });
+    update(button, { "aria-label": `${t("header.model")}: ${shown}, ${shapeOf(model)}` });
     replace(
       button,
-      h("span", { class: "name" }, model.name),
+      h("span", { class: "name" }, shown),
       h("small", null, shapeOf(model)),
       h("span", { class: "caret", "aria-hidden": true }, "▾"),
     );

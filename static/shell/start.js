@@ -2,6 +2,7 @@
 
 import { attentionOf, attentionsOf, trainedCausal, writesTarget } from "../model/description.js";
 import { within } from "../model/interventions.js";
+import { sameModel } from "../model/snapshots.js";
 import { sharedLength } from "../model/written.js";
 import { atLeast, impliedLevel, levelFrom } from "../state/levels.js";
 import { readLink } from "../state/link.js";
@@ -30,7 +31,7 @@ const UNCHOSEN = { cell: null, ffnUnit: null, answer: null };
 export function initialState(models, examples, declared) {
   const address = knownAddress();
   const asked = readLink(address, declared);
-  const missing = asked.model !== undefined && !models.list.some(({ name }) => name === asked.model);
+  const missing = asked.model !== undefined && !models.has(asked.model);
   const model = missing || !asked.model ? models.first : asked.model;
   const level = impliedLevel(address, levelFrom(remembered("level")));
   const reader = { theme: chosenTheme(), type: chosenType(), lang: language() };
@@ -54,7 +55,8 @@ const isAnswer = ({ classes, vocab_size, never_sampled }, id) =>
  * @returns {import("../state/store.js").Patch}
  */
 export function fitted(before, patch, modelOf, declared) {
-  const changed = patch.model !== undefined && patch.model !== before.model;
+  // A snapshot has its model's tokens, layers and heads: what is chosen stays.
+  const changed = patch.model !== undefined && !sameModel(patch.model, before.model);
   const fresh = changed
     ? {
         query: null,

@@ -54,9 +54,10 @@ import prediction from "./prediction/station.js";
 import qkv from "./qkv/station.js";
 import residual from "./residual/station.js";
 import tokens from "./tokens/station.js";
+import training from "./training/station.js";
 
 /** @type {View[]} */
-export const VIEWS = [tokens, embedding, qkv, attention, av, ffn, residual, prediction, cost, computation];
+export const VIEWS = [tokens, embedding, qkv, attention, av, ffn, residual, prediction, training, cost, computation];
 
 /**
  * Whether a view is offered at the page's level. What is not offered is not drawn, and asks the server for nothing.

@@ -8,10 +8,11 @@ import { hasString, t } from "./i18n.js";
  * @param {unknown} error  an ApiError, or any other
  */
 export function errorText(error) {
-  const { code, limit, got, hint, message } = /** @type {import("../data/api.js").ApiError} */ (error);
+  const { code, limit, got, hint, message, known } = /** @type {import("../data/api.js").ApiError} */ (error);
   const key = [`error.${code}.once`, `error.${code}`].find(hasString); // once: nobody tries again by itself
   const megabytes = { limit_mb: inMegabytes(limit), got_mb: inMegabytes(got) };
-  if (code && key) return t(key, { limit: written(limit), got: written(got), ...megabytes });
+  if (code && key)
+    return t(key, { limit: written(limit), got: written(got), known: (known ?? []).join(", "), ...megabytes });
   return [message, hint].filter(Boolean).join(" ");
 }
 

@@ -1,8 +1,6 @@
 """A snapshot is a model like any other: `name@step`. It is loaded when first asked for, and listed with its model."""
 
-import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,36 +15,13 @@ from app.services import discovery
 from app.services.library import Library
 from app.settings import Settings
 from model import checkpoint
-from model.checkpoint import Checkpoint
-from model.training.snapshots import stored
 from tests.app.conftest import client_of
-from tests.app.families import save
-from tests.model.helpers import tiny_checkpoint
-
-STEPS = (0, 40, 90)
-FIGURES = {"tokens": 320, "loss": 5.5, "gradient_norm": 1.5, "held_out": {"bits_per_byte": 3.2}}
-
-
-def at(step: int) -> Checkpoint:
-    """The random model that stands for a step; its seed is the step."""
-    return replace(tiny_checkpoint("decoder-only", max_seq_len=64, seed=step), name="watched")
+from tests.toys.snapshots import STEPS, at, figures, write_watched
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A model that was watched; what ships is none of its snapshots."""
-    folder = save(tmp_path / "models", at(1))
-    (folder / "snapshots").mkdir()
-    for step in STEPS:
-        save_file(stored(at(step).model), checkpoint.weights_file(folder, step))
-    listed = [{"step": step, **FIGURES} for step in STEPS]
-    said = {
-        "languages": ["en"],
-        "evaluation": {"bits_per_byte": 1.0},
-        "log": {"step": [1], "loss": [5.0], "rate": [0.1]},
-    }
-    (folder / "card.json").write_text(json.dumps({**said, "snapshots": listed}))
-    return folder
+    return write_watched(tmp_path / "models")
 
 
 @pytest.fixture
@@ -101,13 +76,15 @@ async def test_the_list_does_not_grow_and_the_model_s_page_has_them(client: Asyn
     assert not {"snapshots", "log"} & set(line["card"])
     page = (await client.get("/api/models/watched")).json()
     assert [(one["model"], one["step"]) for one in page["snapshots"]] == [(f"watched@{n}", n) for n in STEPS]
-    assert all(one["held_out"] == {"bits_per_byte": 3.2} and one["problem"] is None for one in page["snapshots"])
-    assert (page["snapshot_of"], page["log"]["rate"]) == (None, [0.1])
+    for one, step in zip(page["snapshots"], STEPS, strict=True):
+        assert one == {**figures(step), "model": f"watched@{step}", "problem": None}
+    assert (page["snapshot_of"], page["log"]["rate"]) == (None, [0.0, 0.1, 0.0])
 
 
 async def test_a_snapshot_s_own_page_claims_nothing_of_the_model_that_ships(client: AsyncClient) -> None:
     page = (await client.get("/api/models/watched@40")).json()
     assert (page["name"], page["snapshot_of"], page["card"]["steps"]) == ("watched@40", "watched", 40)
+    assert page["card"]["run_steps"] == 90
     assert "evaluation" not in page["card"]
     assert [one["step"] for one in page["snapshots"]] == list(STEPS)
     assert page["description"] == (await client.get("/api/models/watched")).json()["description"]

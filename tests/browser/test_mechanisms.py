@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.warm
 
 TEXT = "A toy has no scores."
-ALWAYS = ["tokens", "embedding", "ffn", "residual", "prediction", "cost"]
+ALWAYS = ["tokens", "embedding", "ffn", "residual", "prediction", "training", "cost"]
 STATIONS = {"toy-gated-mean": {*ALWAYS, "attention"}, "toy-hidden-mean": set(ALWAYS)}
 
 

@@ -72,3 +72,12 @@ test("with one try, it does not wait for a server that is unreachable", async ()
   await assert.rejects(createModels(LISTED, { model: away }).load("a", undefined, 1), /away/);
   assert.equal(asked, 1);
 });
+
+test("a snapshot is loaded by its name, with what the list says of its model", async () => {
+  const api = server();
+  const models = createModels(LISTED, api);
+  assert.ok(models.has("a@40") && models.has("a") && !models.has("other@40"));
+  assert.deepEqual(await models.load("a@40"), { name: "a@40", n_layer: 1, description: { id: "a@40" } });
+  assert.equal(models.named("a"), undefined);
+  assert.deepEqual(api.asked, ["a@40"]);
+});

@@ -45,7 +45,7 @@ test("a new panel is placed by its frame, after earlier ones", () => {
   assert.deepEqual(at.below, ["change", "batch", "effective", "mine"]);
   assert.deepEqual(
     [at.sentence, at.side, at.top, at.right, at.foot],
-    [["candidates"], ["labels"], [], ["classes", "gap", "inspector"], ["generation", "next_token"]],
+    [["candidates"], ["labels"], ["watched"], ["classes", "gap", "inspector"], ["generation", "next_token"]],
   );
 });
 

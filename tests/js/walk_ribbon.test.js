@@ -20,7 +20,18 @@ test("each step of each model's walk belongs to a station of the ribbon", () => 
 
 test("the ribbon is the forward pass, and the walk is not in it", () => {
   const ribbon = VIEWS.filter(({ within }) => !within).map(({ id }) => id);
-  assert.deepEqual(ribbon, ["tokens", "embedding", "qkv", "attention", "av", "ffn", "residual", "prediction", "cost"]);
+  assert.deepEqual(ribbon, [
+    "tokens",
+    "embedding",
+    "qkv",
+    "attention",
+    "av",
+    "ffn",
+    "residual",
+    "prediction",
+    "training",
+    "cost",
+  ]);
 });
 
 test("the walk begins at the open station, in attention at its open step", () => {

@@ -1,0 +1,90 @@
+/** What the run itself measured: its loss, with the mark, and the gradients of each layer. */
+
+import { drawCurve } from "../../chart/curve/curve.js";
+import { drawLineChart } from "../../chart/lines/line_chart.js";
+import { snapshotsOf, together } from "../../model/snapshots.js";
+import { h, perRoot, setText } from "../../ui/dom.js";
+import { integer, number, significant } from "../../ui/format.js";
+import { t } from "../../ui/i18n.js";
+
+const HEIGHT = 230;
+
+/** A small part with a title, a picture and a sentence. @param {string} name */
+export function cell(name) {
+  const [place, said] = [h("div", { class: "place" }), h("p", { class: "said dim" })];
+  return {
+    element: h("section", { dataset: { part: name } }, h("h3", null, t(`watched.${name}`)), place, said),
+    place,
+    said,
+  };
+}
+
+const partsOf = perRoot((root) => {
+  const [loss, gradients] = [cell("loss"), cell("gradients")];
+  root.append(loss.element, gradients.element);
+  return { loss, gradients };
+});
+
+/** @param {HTMLElement} root @param {any} model @param {{place: number, open: (place: number) => void, layer: number, choose: (layer: number) => void}} at */
+export function drawCurves(root, model, at) {
+  const parts = partsOf(root);
+  drawLoss(parts.loss, model, at);
+  drawGradients(parts.gradients, model, at);
+}
+
+/** The loss of each batch, and the dots of the snapshots: their loss on the run's first batch. */
+function drawLoss({ place: picture, said }, model, { place, open }) {
+  const snapshots = snapshotsOf(model);
+  const { log } = model;
+  /** @type {[number, number][]} */
+  const line = log ? log.step.map((step, i) => [step - 1, log.loss[i]]) : [];
+  /** @type {[number, number][]} */
+  const dots = snapshots.flatMap(({ step, loss }) => (typeof loss === "number" ? [[step, loss]] : []));
+  if (!line.length && !dots.length) return setText(said, t("watched.no_loss"));
+  const chosen = snapshots[place];
+  drawCurve(picture, {
+    label: t("watched.loss_label"),
+    lines: [line.length ? line : dots],
+    early: true,
+    last: Math.max(...line.map(([step]) => step + 1), ...dots.map(([step]) => step)),
+    title: t("training.step"),
+    dots,
+    at: chosen?.step ?? null,
+    onChoose: (step) => open(snapshots.findIndex((one) => one.step === step)),
+    height: HEIGHT,
+  });
+  const uniform = number(Math.log(model.classes.length || model.vocab_size), 2);
+  setText(
+    said,
+    chosen?.loss == null
+      ? t("watched.loss_said", { uniform })
+      : t("watched.loss_at", { step: integer(chosen.step), loss: number(chosen.loss, 2), uniform }),
+  );
+}
+
+/** The norm of each layer's gradient at this step: its attention's and its FFN's together. */
+function drawGradients({ place: picture, said }, model, { place, layer, choose }) {
+  const stacks = Object.entries(snapshotsOf(model)[place]?.gradients ?? {});
+  picture.hidden = !stacks.length;
+  if (!stacks.length) return setText(said, t("watched.no_gradients"));
+  const lines = stacks.map(([name, layers]) => ({ name, values: layers.map(together) }));
+  const steps = lines[0].values.map((_, layer) => String(layer));
+  drawLineChart(picture, {
+    label: t("watched.gradients_label"),
+    steps,
+    title: t("watched.layer"),
+    lines,
+    chosen: layer,
+    onChoose: choose,
+  });
+  const { values } = lines[lines.length - 1];
+  const [first, last] = [values[0], values[values.length - 1]];
+  const vars = {
+    first: significant(first, 3),
+    last: significant(last, 3),
+    times: significant(last / first, 2),
+    layer: values.length - 1,
+  };
+  const key = `watched.gradients_${model.norm_order ?? "pre"}`;
+  setText(said, `${t("watched.gradients_said", vars)} ${t(key)}`);
+}

@@ -1,0 +1,51 @@
+/** The slider, and what there is to see at its place beside the page's own pictures. */
+
+import { nameAt, placeOf, snapshotsOf } from "../../model/snapshots.js";
+import { h, newId, perRoot, replace, setText, update } from "../../ui/dom.js";
+import { t } from "../../ui/i18n.js";
+import { drawCurves } from "./curves.js";
+import { drawFigures } from "./figures.js";
+import { whereOf } from "./words.js";
+
+const partsOf = perRoot((root) => {
+  const ticks = h("datalist", { id: newId("watched-steps") });
+  const attrs = { type: "range", min: 0, step: 1, list: ticks.id, "aria-label": t("watched.slider") };
+  const slider = h("input", { ...attrs, dataset: { testid: "watched-slider" } });
+  const where = h("p", { class: "where", role: "status", dataset: { testid: "watched-where" } });
+  const body = h("div", { class: "watched-parts" });
+  const [untrained, ships] = [
+    h("span", { class: "dim" }, t("watched.untrained")),
+    h("span", { class: "dim" }, t("watched.ships")),
+  ];
+  replace(
+    root,
+    h("h2", null, t("watched.title")),
+    h("div", { class: "watched-slider" }, untrained, slider, ships),
+    ticks,
+    where,
+    body,
+  );
+  return { slider, ticks, where, body };
+});
+
+/** @type {import("../../stations/index.js").View["draw"]} */
+export function draw(root, trace, state, actions) {
+  const parts = partsOf(root);
+  const { model } = trace;
+  const snapshots = snapshotsOf(model);
+  const open = (place) => actions.set({ model: nameAt(model, place) });
+  if (parts.ticks.childElementCount !== snapshots.length + 1)
+    replace(parts.ticks, [
+      ...snapshots.map(({ step }, i) => h("option", { value: i, label: step })),
+      h("option", { value: snapshots.length }),
+    ]);
+  const place = placeOf(model);
+  const words = whereOf(model);
+  update(parts.slider, { max: snapshots.length, "aria-valuetext": words });
+  parts.slider.value = String(place);
+  parts.slider.oninput = () => open(Number(parts.slider.value));
+  setText(parts.where, words);
+  const choose = (layer) => actions.set({ layer });
+  drawCurves(parts.body, model, { place, open, layer: state.layer, choose });
+  drawFigures(parts.body, trace, state, choose);
+}

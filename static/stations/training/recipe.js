@@ -1,0 +1,128 @@
+/** How this model was trained: the targets of its loss, its learning rate, dropout, and the average that ships. */
+
+import { drawCurve } from "../../chart/curve/curve.js";
+import { drops } from "../../data/training.js";
+import { peakStep, rateAt, scheduleOf, smoothedLoss, targetsOf } from "../../model/recipe.js";
+import { perRoot, replace } from "../../ui/dom.js";
+import { integer, number, percent, significant } from "../../ui/format.js";
+import { t } from "../../ui/i18n.js";
+import { drawBarList, nameOfPart, part } from "../activation_parts.js";
+import { drawDropout } from "./dropout.js";
+
+const NAMES = /** @type {const} */ (["smoothing", "schedule", "dropout", "average"]);
+/** How many points the formula of a schedule is drawn with. */
+const POINTS = 300;
+
+const partsOf = perRoot((root) => {
+  const parts = Object.fromEntries(NAMES.map((name) => [name, part(name)]));
+  root.append(...NAMES.map((name) => parts[name].element));
+  return parts;
+});
+
+/** @param {HTMLElement} place @param {import("../../data/model_trace.js").ModelTrace} trace */
+export function drawRecipe(place, trace, state, actions) {
+  const parts = partsOf(place);
+  const { card } = trace.model;
+  drawSmoothing(parts.smoothing, trace, card.recipe);
+  drawSchedule(parts.schedule, trace.model);
+  parts.dropout.element.hidden = trace.model.description.predicts !== "next";
+  if (drops(trace.model)) drawDropout(parts.dropout, trace, state, actions);
+  else {
+    nameOfPart(parts.dropout, t("training.dropout"), null);
+    replace(parts.dropout.said, t("training.no_dropout"));
+  }
+  drawAverage(parts.average, card);
+}
+
+/** The bars that the loss wants: one for the right answer, one for each of the others. */
+function drawSmoothing(place, trace, recipe) {
+  const { model } = trace;
+  const targets = targetsOf(recipe, model.classes.length || model.vocab_size);
+  const { epsilon, k, right, others } = targets;
+  const vars = {
+    epsilon,
+    k: integer(k),
+    form: t(`training.form.${recipe.smoothing_form === "others" ? "others" : "all"}`),
+  };
+  nameOfPart(place, t("training.smoothing"), t(epsilon ? "training.smoothing_about" : "training.no_smoothing", vars));
+  const bar = (id, share, name) => ({
+    id,
+    name,
+    share,
+    value: share ? significant(share, 3) : "0",
+    words: `${name}: ${significant(share, 5)}`,
+  });
+  drawBarList(place.place, {
+    label: t("training.targets"),
+    bars: [
+      bar("right", right, t("training.right")),
+      bar("others", others, t("training.others", { n: integer(k - 1) })),
+    ],
+  });
+  const found = trace.explained.forcing;
+  replace(place.said, found?.rows?.length && epsilon ? lossSaid(targets, found) : "");
+}
+
+/** What smoothing makes of this sentence's loss. */
+function lossSaid(targets, { nats, spread, mean }) {
+  const smoothed = nats.map((one, i) => smoothedLoss(targets, one, spread[i]));
+  const average = (list) => list.reduce((sum, one) => sum + one, 0) / list.length;
+  const least = -targets.right * Math.log(targets.right) - (targets.k - 1) * targets.others * Math.log(targets.others);
+  return t("training.smoothed", {
+    mean: number(mean, 3),
+    smoothed: number(average(smoothed), 3),
+    least: number(least, 3),
+  });
+}
+
+/** The learning rate of each step: the formula, and the rates that this run logged. */
+function drawSchedule(place, model) {
+  const schedule = scheduleOf(model.card);
+  nameOfPart(place, t("training.schedule"), schedule && t(`training.schedule_${schedule.kind}`, numbersOf(schedule)));
+  if (!schedule) return void replace(place.said, t("training.no_schedule"));
+  const { steps } = schedule;
+  const at = Array.from({ length: POINTS + 1 }, (_, i) => Math.round((i / POINTS) * (steps - 1)));
+  const peak = peakStep(schedule);
+  const points = [...new Set([...at, peak])].sort((a, b) => a - b);
+  /** @type {[number, number][]} */
+  const formula = points.map((step) => [step, rateAt(schedule, step)]);
+  const { log } = model;
+  /** @type {[number, number][]} */
+  const logged = log ? log.step.map((step, i) => [step - 1, log.rate[i]]) : [];
+  const label = t("training.schedule_label", { peak: integer(peak), rate: significant(rateAt(schedule, peak), 3) });
+  drawCurve(place.place, {
+    label,
+    lines: logged.length ? [formula, logged] : [formula],
+    early: false,
+    last: steps,
+    title: t("training.step"),
+    floor: 0,
+  });
+  replace(place.said, `${label} ${t(log ? "training.logged" : "training.not_logged")}`);
+}
+
+/** @param {import("../../model/recipe.js").Schedule} schedule @returns {Record<string, string|number>} */
+function numbersOf(schedule) {
+  if (schedule.kind === "linear")
+    return {
+      peak: significant(schedule.scale * schedule.peak, 3),
+      share: percent(schedule.warmUp, 0),
+      steps: integer(schedule.steps),
+    };
+  return {
+    d: schedule.dModel,
+    warm: integer(schedule.warmUpSteps),
+    share: percent(schedule.coolDown, 0),
+    steps: integer(schedule.steps),
+  };
+}
+
+/** What ships is an average; whether it is better than a single step is only said where it was measured. */
+function drawAverage(place, { recipe }) {
+  const [count, every] = recipe.last_checkpoints ?? [];
+  nameOfPart(place, t("training.average"), null);
+  const kind = count
+    ? t("training.average_last", { n: count, every })
+    : t("training.average_moving", { decay: recipe.ema_decay });
+  replace(place.said, `${kind} ${t("training.average_unmeasured")}`);
+}
