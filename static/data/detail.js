@@ -38,7 +38,7 @@ export function detailOf({ meta, tensors }, attention, layer, head) {
   /** @type {any} */
   const detail = { attention: attention.id, layer, head, causal: meta.masks.causal };
   for (const role of detailRoles(attention)) {
-    const [count, rows, cols] = tensors[tapOf(attention, layer, role)].shape;
+    const [count, rows, cols = 1] = tensors[tapOf(attention, layer, role)].shape; // a key of one number has no dimension for it
     const at = placeOf(head, count, attention, roleDims(attention, role), meta.heads ?? null) * rows * cols;
     detail[role] = {
       shape: [rows, cols],

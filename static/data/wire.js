@@ -1,13 +1,13 @@
 /** The server's bytes: a safetensors body → typed arrays. */
 
 /**
- * @typedef {{shape: number[], dims: string[], data: Float32Array|Uint8Array|Int32Array|BigInt64Array}} Tensor
+ * @typedef {{shape: number[], dims: string[], data: Float32Array|Uint8Array|Int32Array}} Tensor
  * @typedef {{meta: any, tensors: Object<string, Tensor>}} Decoded
  */
 
 /**
- * Eight bytes of header length, the header as JSON, then every tensor's bytes. float16 becomes Float32Array; uint8 is
- * unchanged (`meta.scale[name]` is the factor of a pattern).
+ * Eight bytes of header length, the header as JSON, then every tensor's bytes. float16 becomes Float32Array, int64 Int32Array (indices
+ * and counts: the page computes with no BigInt); uint8 is unchanged (`meta.scale[name]` is the factor of a pattern).
  * @param {ArrayBuffer} buffer
  * @returns {Decoded}
  */
@@ -44,6 +44,7 @@ function read(buffer, start, { dtype, data_offsets: [from, to] }) {
   // A typed array must start at a multiple of its element's size; copy where the file's layout does not give that.
   const aligned = offset % Type.BYTES_PER_ELEMENT === 0;
   const data = aligned ? new Type(buffer, offset, length) : new Type(buffer.slice(offset, start + to));
+  if (dtype === "I64") return Int32Array.from(/** @type {BigInt64Array} */ (data), Number);
   return dtype === "F16" ? Float32Array.from(/** @type {Uint16Array} */ (data), halfToFloat) : data;
 }
 

@@ -72,8 +72,15 @@ export const parameterOf = ({ parameters }, layer, role) => parameters[role]?.[l
 /** What every head's picture is drawn from. @param {Attention} attention @returns {string|null} a role */
 export const overviewOf = ({ overview }) => overview;
 
-/** The equation that gives a role; null where none is stated. @param {Attention} attention @param {string} role */
-export const identityOf = ({ identities }, role) => identities.find(({ gives }) => gives === role) ?? null;
+/**
+ * The equation that gives a role: the one that is stated, or the sum of its parts; null without either.
+ * @param {Attention} attention @param {string} role @returns {Identity|null}
+ */
+export function identityOf({ identities, parts }, role) {
+  const stated = identities.find(({ gives }) => gives === role);
+  const of = parts?.[role];
+  return stated ?? (of ? { op: "sum", of, gives: role } : null);
+}
 
 /** Whether a role is this operation of exactly these roles. @param {Attention|null|undefined} attention @param {string} role @param {string} op @param {string[]} of */
 const is = (attention, role, op, of) => {
@@ -83,6 +90,14 @@ const is = (attention, role, op, of) => {
 
 /** Whether its scores are q·k/√d and nothing else: no distance is added, nothing is turned first. @param {Attention|null|undefined} attention */
 export const scoresDotProducts = (attention) => is(attention, "scores", "scaled_product", ["q", "k"]);
+
+/** Whether every feature has weights of its own: query × key × feature. @param {Attention|null|undefined} attention */
+export const weighsFeatures = (attention) => attention?.roles.weights?.dims === "head query key d_head";
+
+/** Whether its pictures show the mean over a group of features, and no head. @param {Attention|null|undefined} attention */
+export const showsMeans = (attention) =>
+  Boolean(attention?.overview) &&
+  identityOf(/** @type {any} */ (attention), attention?.overview ?? "")?.op === "feature_mean";
 
 /** Whether its z are the values weighted by its pattern and nothing else. @param {Attention|null|undefined} attention */
 export const sumsValues = (attention) => is(attention, "z", "weighted_sum", ["pattern", "v"]);

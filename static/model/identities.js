@@ -1,5 +1,6 @@
 /** One element of an identity in a description, in float64: its terms and their sum. No DOM. */
 
+import { FEATURE_OPS } from "./feature_ops.js";
 import { cellIn, columnIn, products, rowIn, sum } from "./matrix.js";
 
 /**
@@ -52,6 +53,23 @@ const OPS = {
     return { a, b: null, values: a, total: sum(a) + (bias ? bias.data[col] : 0) };
   },
 
+  ...FEATURE_OPS,
+
+  /** q times the row of a table that the distance of the pair has, times the scale. */
+  scaled_row_product([q, table, distance], row, col, { scale }) {
+    const [a, b] = [rowIn(q, row), rowIn(table, cellIn(distance, row, col))];
+    const values = products(a, b);
+    return { a, b, values, total: sum(values) * (scale ?? 1) };
+  },
+
+  /** Σ weight · the row of a table that the distance of the pair has, over the keys. */
+  weighted_rows([weights, table, distance], row, col) {
+    const a = rowIn(weights, row);
+    const b = Array.from(rowIn(distance, row), (at) => cellIn(table, at, col));
+    const values = products(a, b);
+    return { a, b, values, total: sum(values) };
+  },
+
   /** The parts of a role. */
   sum(parts, row, col) {
     const a = parts.map((part) => cellIn(part, row, col));
@@ -68,24 +86,27 @@ export const isKnown = (identity) => identity !== null && Object.hasOwn(OPS, ide
 /**
  * One head of a tensor: several heads may share one (a mask; keys and values of a group).
  * @param {any} tensor @param {number} head @param {number} count  heads of the attention
+ * @param {string} [dims]  by default, what has three dimensions or more has a head first
  */
-export function headOf(tensor, head, count) {
-  if (tensor.shape.length < 3) return tensor;
-  const [heads, rows, cols] = tensor.shape;
-  const from = Math.floor((head * heads) / count) * rows * cols;
-  return { shape: [rows, cols], data: tensor.data.subarray(from, from + rows * cols) };
+export function headOf(tensor, head, count, dims) {
+  if (dims ? !/^(kv_)?head /.test(dims) : tensor.shape.length < 3) return tensor;
+  const [heads, ...shape] = /** @type {number[]} */ (tensor.shape);
+  const size = shape.reduce((product, one) => product * one, 1);
+  const from = Math.floor((head * heads) / count) * size;
+  return { shape, data: tensor.data.subarray(from, from + size) };
 }
 
 /**
  * One element of an identity's result; null if the page does not know the operation or lacks a tensor.
  * @param {import("./description.js").Identity} identity @param {(name: string) => any} tensorOf  a role's tensor of all heads, or a parameter
- * @param {{n_head: number, scale: number|null}} attention
+ * @param {{n_head: number, scale: number|null, roles?: Object<string, {dims: string}>}} attention
  * @param {{head: number, row: number, col: number}} at
  * @returns {Element|null}
  */
 export function elementOf({ op, of }, tensorOf, attention, { head, row, col }) {
   const tensors = of.map(tensorOf);
   if (!Object.hasOwn(OPS, op) || tensors.some((one) => one === undefined)) return null;
-  const own = WHOLE.has(op) ? tensors : tensors.map((one) => headOf(one, head, attention.n_head));
+  const dims = (/** @type {number} */ i) => attention.roles?.[of[i]]?.dims;
+  const own = WHOLE.has(op) ? tensors : tensors.map((one, i) => headOf(one, head, attention.n_head, dims(i)));
   return OPS[op](own, row, col, attention);
 }

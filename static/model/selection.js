@@ -61,6 +61,16 @@ function strongestKey(trace, layer, head, query) {
   return indexOfMost(rowIn({ data: picture.data, shape: [picture.n_query, picture.n_key] }, query));
 }
 
+/**
+ * The followed dimension of the open head: the state's, also where it was chosen among those of all heads; by default the first.
+ * @param {Pick<State, "cell"|"head">} state @param {{d_head: number}} attention
+ */
+export function featureOf({ cell, head }, { d_head: width }) {
+  const asked = cell?.[1] ?? 0;
+  const own = Math.floor(asked / width) === head ? asked % width : asked;
+  return own < width ? own : 0;
+}
+
 /** Whether the state has no text; the page then shows examples. @param {State} state */
 export function isEmpty(state) {
   return state.file === null && state.ids === null && state.text === "";

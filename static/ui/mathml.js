@@ -35,6 +35,9 @@ export const sup = (base, above) => mathml("msup", null, base, above);
 /** @param {Child} base @param {Child} below @param {Child} above */
 export const subsup = (base, below, above) => mathml("msubsup", null, base, below, above);
 
+/** @param {Child} base @param {Child} above */
+export const mover = (base, above) => mathml("mover", { accent: "true" }, base, above);
+
 /** @param {Child} inside */
 export const sqrt = (inside) => mathml("msqrt", null, inside);
 

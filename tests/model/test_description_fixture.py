@@ -4,10 +4,12 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 from model.config import ModelConfig
 from model.describe import describe
 
-FIXTURE = Path(__file__).parent.parent / "js" / "descriptions.json"
+FIXTURES = Path(__file__).parent.parent / "js"
 SIZE = {"vocab_size": 64, "n_layer": 2, "n_head": 2, "d_model": 8, "d_ff": 16, "max_seq_len": 32}
 CONFIGS = {
     "decoder": ModelConfig(**SIZE),
@@ -18,12 +20,19 @@ CONFIGS = {
 }
 
 
-def test_the_page_is_tested_against_what_models_say_now() -> None:
+MECHANISMS = {
+    mechanism: ModelConfig(**SIZE | {"n_layer": 1}, mechanism=mechanism, reach=4, rank=2)
+    for mechanism in ("relative", "rotary", "aft-full", "aft-simple", "aft-conv", "wkv")
+}
+
+
+@pytest.mark.parametrize(("file", "configs"), [("descriptions.json", CONFIGS), ("mechanisms.json", MECHANISMS)])
+def test_the_page_is_tested_against_what_models_say_now(file: str, configs: dict[str, ModelConfig]) -> None:
     """`CHUMOKU_WRITE_FIXTURES=1 pytest tests/model/test_description_fixture.py` rewrites them."""
     now = {
         name: {"config": config.to_json(), "description": describe(config).to_json()}
-        for name, config in CONFIGS.items()
+        for name, config in configs.items()
     }
     if os.environ.get("CHUMOKU_WRITE_FIXTURES"):
-        FIXTURE.write_text(json.dumps(now, indent=1) + "\n", "utf-8")
-    assert json.loads(FIXTURE.read_text("utf-8")) == json.loads(json.dumps(now))
+        (FIXTURES / file).write_text(json.dumps(now, indent=1) + "\n", "utf-8")
+    assert json.loads((FIXTURES / file).read_text("utf-8")) == json.loads(json.dumps(now))

@@ -14,7 +14,7 @@ const SMALL = 14;
 
 /** @param {Matrix} matrix @param {Size} size @returns {Shape[]} */
 export function markShapes(matrix, size) {
-  return [...edgeShapes(matrix, size), ...chosenShapes(matrix, size)];
+  return [...edgeShapes(matrix, size), ...windowShapes(matrix, size), ...chosenShapes(matrix, size)];
 }
 
 /** The frame around the chosen cell, or around its row; with small cells also the guide lines. */
@@ -44,13 +44,30 @@ function grown({ x, y, w, h }, inset) {
   return { x: x - dx, y: y - dy, w: w + 2 * dx, h: h + 2 * dy };
 }
 
+const line = (d) => ({
+  tag: "path",
+  attrs: { class: "edge", d, fill: "none", stroke: "--ink", "stroke-width": 1.5, "stroke-dasharray": "4 3" },
+});
+
+/** A dashed line between the cells in `outside` and the others. @param {Matrix} matrix @param {Size} size */
+function windowShapes({ outside, shape: [, cols] }, size) {
+  if (!outside) return [];
+  const { row: top, col: left, rows, cols: wide } = size.view;
+  const at = (row, col) => outside[row * cols + col] !== 0;
+  const sides = [];
+  for (let row = top; row < top + rows; row++) {
+    for (let col = left; col < left + wide; col++) {
+      const { x, y, w, h } = boxOf({ row, col }, size);
+      if (col > left && at(row, col) !== at(row, col - 1)) sides.push(`M${x} ${y}v${h}`);
+      if (row > top && at(row, col) !== at(row - 1, col)) sides.push(`M${x} ${y}h${w}`);
+    }
+  }
+  return sides.length ? [line(sides.join(""))] : [];
+}
+
 /** Dashed lines across the picture, at the boundaries in `edges`. @param {Matrix} matrix @param {Size} size */
 function edgeShapes({ edges }, size) {
   const { box, view, cell } = size;
-  const line = (d) => ({
-    tag: "path",
-    attrs: { class: "edge", d, fill: "none", stroke: "--ink", "stroke-width": 1.5, "stroke-dasharray": "4 3" },
-  });
   const [row, col] = [(edges?.row ?? 0) - view.row, (edges?.col ?? 0) - view.col];
   return [
     row > 0 && row < view.rows && line(`M${box.x} ${box.y + row * cell.h}h${box.w}`),

@@ -54,6 +54,7 @@ import { following, isWhole, wholeOf } from "./view.js";
  * @property {boolean} [sums]  the sum of each row, on the margin
  * @property {{title: string, text: (row: number) => string}} [margin]  something else on that margin
  * @property {{row?: number, col?: number}} [edges]  a dashed line after this many rows, or columns
+ * @property {Uint8Array} [outside]  not 0: beyond a window, whose edge is a dashed line
  * @property {string} filename
  *
  * @typedef {Object} Parts  of one matrix on the page

@@ -2,12 +2,16 @@
 
 import { legendOf } from "../../chart/matrix/scale.js";
 import { isTrained } from "../../model/compare/runs.js";
+import { featureOf } from "../../model/selection.js";
 import { atLeast } from "../../state/levels.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
+import { number } from "../../ui/format.js";
 import { headChip } from "../../ui/head_chip.js";
 import { headTitle } from "../../ui/head_names.js";
+import { t } from "../../ui/i18n.js";
 import { setFormulas } from "../../ui/with_formulas.js";
 import { drawSquare } from "../query_key.js";
+import { buildFeatureChoice, drawFeatureChoice } from "./feature_choice.js";
 import { buildForms } from "./forms.js";
 import { resultOf } from "./formulas.js";
 import { blindRows, nothingWords } from "./mask_words.js";
@@ -27,7 +31,7 @@ const partsOf = perRoot((root) => {
   const formula = h("div", { class: "formula" });
   const says = h("p", { class: "says dim", "aria-live": "polite", dataset: { testid: "attention-says" } });
   const note = h("p", { class: "why dim", dataset: { testid: "blind" } });
-  const [forms, choices] = [buildForms(), buildChoices()];
+  const [forms, choices, feature] = [buildForms(), buildChoices(), buildFeatureChoice()];
   const places = { alone: h("div", null), both: h("div", null), ...forms.places };
   root.append(
     h(
@@ -38,11 +42,11 @@ const partsOf = perRoot((root) => {
       h("span", { class: "grow" }),
       h("div", { class: "tools" }, choices.box, forms.forms.box, forms.units.box),
     ),
-    h("div", { class: "step-strip" }, stepper, legend),
+    h("div", { class: "step-strip" }, stepper, feature.element, legend),
     h("div", { class: "says-row" }, formula, says),
     h("div", { class: "station-body" }, forms.options, note, Object.values(places)),
   );
-  return { title, stepper, legend, formula, says, note, forms, choices, places, drawn: "" };
+  return { title, stepper, legend, formula, says, note, forms, choices, feature, places, drawn: "" };
 });
 
 export function draw(root, trace, state, actions) {
@@ -53,11 +57,12 @@ export function draw(root, trace, state, actions) {
   setText(parts.title, headTitle(trace.model, state));
   drawStepper(parts.stepper, attention, state, actions);
   replace(parts.formula, resultOf(step, attention));
-  setFormulas(parts.says, saysOf(step, attention, detail));
+  setFormulas(parts.says, saysOf(step, attention, detail, featureOf(state, attention)));
   const blind = detail.mask && ["masked", "weights"].includes(step) ? blindRows(detail.mask) : [];
   parts.note.hidden = blind.length === 0;
   setText(parts.note, blind.length ? nothingWords(blind) : "");
   foldTools(parts, state);
+  drawFeatureChoice(parts.feature, step, trace, state, actions);
   // Another step of the same cells fades in; another head or sentence is simply there.
   const morph = parts.drawn && parts.drawn !== step ? morphing : (_, draw) => draw();
   if (step === "weights") drawWeightsStep(parts, trace, state, actions, morph);
@@ -72,15 +77,21 @@ function foldTools({ choices, forms }, state) {
   forms.units.box.hidden = state.compare || (!all && own.of(state).unit === "tokens");
 }
 
+/** The numbers at the ends of a legend, and the hatching where a step has it. @param {string} step @param {any} square */
+const legendWords = (step, { tones, forbidden }) => ({
+  number: tones || step === "feature" ? String : (value) => number(value, 2),
+  forbidden: step === "feature" && forbidden ? t("matrix.forbidden_word") : null,
+});
+
 /** QKᵀ, the scores, or the scores under the mask. */
 function drawStep({ places, forms, legend }, step, trace, state, actions) {
   const { detail } = trace;
-  const square = SQUARES[step](detail);
-  const ramp = square.tones && legendOf(square.scale, { number: String });
+  const square = SQUARES[step](trace, state);
+  const ramp = step !== "masked" && legendOf(square.scale, legendWords(step, square));
   const reasons = step === "masked" ? reasonsLegend(detail.mask.data) : [];
   replace(legend, h("span", { class: "legend", dataset: { testid: "legend" } }, ramp && [...ramp.childNodes], reasons));
   forms.options.hidden = true;
   for (const place of Object.values(places)) place.hidden = place !== places.alone;
-  const margin = { title: "", text: () => "" }; // the place of the weights' sums
+  const margin = step === "feature" ? undefined : { title: "", text: () => "" }; // the place of the weights' sums
   drawSquare(places.alone, trace, state, actions, { ...square, sums: detail.overview !== undefined, margin });
 }

@@ -7,7 +7,7 @@ import { choice, indices } from "../../state/fields.js";
 import { ownState } from "../../state/own.js";
 
 export const own = ownState("attention", {
-  step: choice("weights", "qk", "scaled", "masked"),
+  step: choice("weights", "content", "distance", "qk", "scaled", "bias", "masked", "feature"),
   as: choice("matrix", "lines"),
   heads: indices("mean"),
   unit: { ...choice("tokens", "characters", "words"), initial: null },

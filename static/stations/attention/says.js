@@ -1,20 +1,27 @@
 /** What a step does, in a sentence. */
 
+import { showsMeans } from "../../model/description.js";
+import { weighsKeys } from "../../model/feature_parts.js";
 import { number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { stepsOf } from "./steps.js";
 
 /** @typedef {import("../../model/description.js").Attention} Attention */
 
-/** @param {import("./steps.js").StepName} step @param {Attention} attention @param {import("../../data/model_trace.js").Detail} detail */
-export function saysOf(step, attention, detail) {
+/** @param {import("./steps.js").StepName} step @param {Attention} attention @param {import("../../data/model_trace.js").Detail} detail @param {number} [feature] */
+export function saysOf(step, attention, detail, feature = 0) {
   const { d_head: d } = attention;
-  return t(`attention.says.${keyOf(step, attention, detail)}`, { d, root: number(Math.sqrt(d), 2) });
+  return t(`attention.says.${keyOf(step, attention, detail)}`, { d, f: feature, root: number(Math.sqrt(d), 2) });
 }
 
 /** @param {import("./steps.js").StepName} step @param {Attention} attention @param {import("../../data/model_trace.js").Detail} detail */
 function keyOf(step, attention, { mask }) {
-  if (step === "masked") return mask.data.some(Boolean) ? "masked" : "unmasked";
+  if (step === "scaled" && stepsOf(attention).includes("content")) return "sum";
   if (step === "scaled" && !stepsOf(attention).includes("qk")) return "scores";
+  if (step === "bias") return attention.roles.position_bias.dims.startsWith("head") ? "bias_head" : "bias";
+  if (step === "masked" && weighsKeys(attention)) return mask.data.some(Boolean) ? "left_out" : "unmasked";
+  if (step === "weights" && showsMeans(attention)) return "mean";
+  if (step === "weights" && weighsKeys(attention)) return "keys";
+  if (step === "masked") return mask.data.some(Boolean) ? "masked" : "unmasked";
   return step === "weights" && attention.overview !== "pattern" ? "overview" : step;
 }

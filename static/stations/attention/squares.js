@@ -1,11 +1,19 @@
-/** What the matrix shows at each step: QKᵀ, the scores, the scores under the mask. The weights have ../query_key.js. */
+/**
+ * What the matrix shows at each step: QKᵀ, the scores and their parts, what position adds, the scores under the mask, one
+ * feature's weights. The weights have ../query_key.js.
+ */
 
-import { cssColour } from "../../chart/colour.js";
-import { rowTones, weightScale } from "../../chart/matrix/scale.js";
-import { number, significant } from "../../ui/format.js";
+import { cssColour, currentTheme } from "../../chart/colour.js";
+import { rowTones, signedScale, weightScale } from "../../chart/matrix/scale.js";
+import { sliceOf } from "../../model/feature_ops.js";
+import { headOf } from "../../model/identities.js";
+import { cellIn, largest } from "../../model/matrix.js";
+import { featureOf } from "../../model/selection.js";
+import { cellWeight, number, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { dots, once } from "../computation/matrices.js";
 import { reasonOf } from "../query_key.js";
+import { roleName } from "../role_formulas.js";
 import { tints } from "./tints.js";
 
 /** @typedef {import("../../data/model_trace.js").Detail} Detail  @typedef {import("../../data/model_trace.js").Matrix} Matrix */
@@ -78,4 +86,65 @@ function allowedAlone() {
   return { scale: { stops: [one, one], min: 0, max: 1, seen: [0, 0] }, cellText: () => "0", ink: cssColour("--ink-2") };
 }
 
-export const SQUARES = { qk, scaled, masked };
+/** One summand of the scores; both have one scale, so that their colours compare. @param {"content_scores"|"relative_scores"} role */
+const part = (role) => (/** @type {any} */ trace) => {
+  const { [role]: own, content_scores: content, relative_scores: distance, mask } = trace.detail;
+  const reach = once(own, "reach", () => furthest(content.data, distance.data));
+  const words = (row, col) => {
+    const at = row * own.shape[1] + col;
+    const [value, score] = [own, trace.detail.scores].map(({ data }) => significant(data[at], 5));
+    const reason = mask.data[at];
+    return [
+      reason ? `attention.cell.${role}_masked` : `attention.cell.${role}`,
+      { value, score, reason: reasonOf(reason) },
+    ];
+  };
+  const scale = once(own, `scale ${currentTheme()}`, () => signedScale(own.data, "signed", reach));
+  return { id: role, title: roleName(role), values: own.data, scale, cellText: cellText(own), words };
+};
+
+/** What position adds, with the edge of the window within which it does. */
+function bias(trace) {
+  const { attention, detail } = trace;
+  const dims = attention.roles.position_bias.dims;
+  const own = headOf(trace.role("position_bias", detail.layer), detail.head, attention.n_head, dims);
+  const scale = once(own, `scale ${currentTheme()}`, () => signedScale(own.data));
+  return {
+    ...{ id: "position_bias", title: roleName("position_bias"), values: own.data, scale, cellText: cellText(own) },
+    outside: once(own, "outside", () => Uint8Array.from(own.data, (w) => (w === 0 ? 1 : 0))),
+    words: (row, col) => ["attention.cell.position_bias", { value: significant(cellIn(own, row, col), 5) }],
+  };
+}
+
+/** The weights of the chosen feature. */
+function feature(trace, state) {
+  const { attention, detail } = trace;
+  const f = featureOf(state, attention);
+  const all = headOf(trace.role("weights", detail.layer), detail.head, attention.n_head);
+  const own = once(all, `feature ${f}`, () => sliceOf(all, f));
+  const { mask } = detail;
+  return {
+    ...{
+      id: "feature",
+      title: t("feature.title", { f }),
+      values: own.data,
+      scale: weightScale(),
+      cellText: cellWeight,
+    },
+    ...{ forbidden: mask.data.some(Boolean) ? mask.data : null, reasons: mask.data },
+    words(row, col) {
+      const reasons = cellIn(mask, row, col);
+      if (reasons) return ["matrix.forbidden", { reason: reasonOf(reasons) }];
+      return ["matrix.weight", { value: significant(cellIn(own, row, col)) }];
+    },
+  };
+}
+
+/** The largest size in any of these. @param {...ArrayLike<number>} all */
+const furthest = (...all) => Math.max(...all.map((data) => Math.abs(data[largest(data)])));
+
+/** By step, of a trace and a state. @type {Record<string, (trace: any, state: any) => any>} */
+export const SQUARES = {
+  ...{ content: part("content_scores"), distance: part("relative_scores"), bias, feature },
+  ...{ qk: ({ detail }) => qk(detail), scaled: ({ detail }) => scaled(detail), masked: ({ detail }) => masked(detail) },
+};

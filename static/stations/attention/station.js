@@ -3,11 +3,18 @@
 import { lazily } from "../../data/lazily.js";
 import { isCompared } from "../../model/compare/runs.js";
 import { attentionOf, has } from "../../model/description.js";
+import { needsOfWeights, weighsKeys } from "../../model/feature_parts.js";
 import { chosenIn } from "./chosen.js";
 import { own } from "./own.js";
 import { stepOf, stepsOf } from "./steps.js";
 
 const openStep = (state, model) => stepOf(attentionOf(model, state.attention), state);
+
+/** What position adds, and the weights of one feature. */
+function ownNeeds(step, state, model) {
+  const attention = attentionOf(model, state.attention);
+  return step === "bias" || step === "feature" ? needsOfWeights(attention, state.layer, step === "feature") : [];
+}
 
 /** Lines of other heads than the open one need them all. */
 function weightNeeds(state, model) {
@@ -25,9 +32,12 @@ export default {
   gives: (state, model) => (has(attentionOf(model, state.attention), "overview") ? "attention" : undefined),
   has: (model, state) => stepsOf(attentionOf(model, state.attention)).length > 0,
   called: openStep,
-  why: "weight",
+  why: (state, model) => (weighsKeys(attentionOf(model, state.attention)) ? "feature" : "weight"),
   own,
-  needs: (state, model) => ["detail", ...(openStep(state, model) === "weights" ? weightNeeds(state, model) : [])],
+  needs(state, model) {
+    const step = openStep(state, model);
+    return ["detail", ...(step === "weights" ? weightNeeds(state, model) : ownNeeds(step, state, model))];
+  },
   draw: picture.draw,
   load: (state, model) => Promise.all([picture, ...chosenIn(state, model)].map(({ load }) => load())),
 };

@@ -1,18 +1,25 @@
-/** From QKᵀ to the weights: QKᵀ › ÷√d › + M › softmax. An attention has the steps that its roles allow. No DOM. */
+/**
+ * From QKᵀ to the weights: QKᵀ › ÷√d › + M › softmax. An attention has the steps that its roles allow: with relative positions
+ * content › distance › their sum › + M › softmax, without a QKᵀ what position adds › M › one feature › the mean of all. No DOM.
+ */
 
-import { has, scoresDotProducts } from "../../model/description.js";
+import { has, scoresDotProducts, weighsFeatures } from "../../model/description.js";
 import { own } from "./own.js";
 
-/** @typedef {"qk"|"scaled"|"masked"|"weights"} StepName  @typedef {import("../../model/description.js").Attention} Attention */
+/** @typedef {"content"|"distance"|"qk"|"scaled"|"bias"|"masked"|"feature"|"weights"} StepName  @typedef {import("../../model/description.js").Attention} Attention */
 
 /** In their order. @type {StepName[]} */
-const NAMES = ["qk", "scaled", "masked", "weights"];
+const NAMES = ["content", "distance", "qk", "scaled", "bias", "masked", "feature", "weights"];
 
 /** @type {Record<StepName, (attention: Attention) => boolean>} */
 const IS_THERE = {
+  content: (attention) => has(attention, "content_scores"),
+  distance: (attention) => has(attention, "relative_scores"),
   qk: scoresDotProducts,
   scaled: (attention) => has(attention, "scores"),
+  bias: (attention) => has(attention, "position_bias"),
   masked: (attention) => has(attention, "mask"),
+  feature: weighsFeatures,
   weights: (attention) => has(attention, "overview"),
 };
 

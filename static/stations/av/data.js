@@ -1,6 +1,7 @@
 /** A·V as numbers: one head's z, what each key contributes, and how much. No DOM. */
 
 import { columnIn, largest, lengthOf, products, rowIn } from "../../model/matrix.js";
+import { knowsScores, scoringOf, valuesFor } from "../../model/scoring.js";
 import { position } from "../../model/selection.js";
 
 /** @typedef {{shape: number[], data: Float32Array}} Matrix */
@@ -12,6 +13,13 @@ export function elementOf(state, trace, z) {
   const own = Math.floor(asked / width) === state.head ? asked % width : asked; // chosen where all heads are side by side
   const dimension = own < width ? own : largest(rowIn(z, query));
   return { query, key, dimension };
+}
+
+/** The detail with what each key passes on to this query: where the distance adds to a value, v with that. @param {import("../../data/model_trace.js").ModelTrace} trace @param {number} query @returns {any} */
+export function valued(trace, query) {
+  const detail = /** @type {import("../../data/model_trace.js").Detail} */ (trace.detail);
+  const { distance } = knowsScores(trace.attention) ? scoringOf(trace) : { distance: null };
+  return { ...detail, v: valuesFor({ v: detail.v, distance }, query) };
 }
 
 /** The terms a_j · v_jd of one element of z: a number for each key. @param {{pattern: Matrix, v: Matrix}} detail @param {number} query @param {number} d */

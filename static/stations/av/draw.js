@@ -8,13 +8,13 @@ import { h, perRoot } from "../../ui/dom.js";
 import { cellWeight, number, significant } from "../../ui/format.js";
 import { headLabel, headParts } from "../../ui/head_names.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { math, mi, mo, row, sub } from "../../ui/mathml.js";
+import { math, mi, mo, mtext, row, sub, subsup } from "../../ui/mathml.js";
 import { segment } from "../../ui/segment.js";
 import { namedLabel } from "../../ui/token_text.js";
 import { nameOfPart, part } from "../activation_parts.js";
 import { buildStation, drawHead } from "../opened_head.js";
 import { labelsOf, reasonOf } from "../query_key.js";
-import { elementOf, weighted } from "./data.js";
+import { elementOf, valued, weighted } from "./data.js";
 import { drawShares, drawSum } from "./sum.js";
 
 const FEW = 14;
@@ -35,7 +35,7 @@ export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
   const z = headIn(trace.role("z", state.layer), state.head);
   const note = t("av.note", { n: z.shape[0], m: trace.detail.v.shape[0], d_head: z.shape[1] });
-  drawHead(parts, trace.model, state, { formula: formulas(), note });
+  drawHead(parts, trace.model, state, { formula: formulas(valued(trace, 0).v !== trace.detail.v), note });
   // Few tokens: one below the other, with large cells. Many: side by side, with the tokens named once.
   const beside = z.shape[0] > FEW && parts.frame.clientWidth >= WIDE;
   const at = { ...elementOf(state, trace, z), once: beside && trace.queries === trace.keys };
@@ -47,14 +47,18 @@ export function draw(root, trace, state, actions) {
     draw(root, trace, state, actions);
   });
   drawZ(parts.z, trace, state, z, at, choose);
-  drawV(parts.v, trace, state, at, parts.shown === "weighted", choose);
-  drawSum(parts.sum, trace, z, at);
-  drawShares(parts.shares, trace, z, at, (key) => choose({ key }));
+  const detail = valued(trace, at.query);
+  drawV(parts.v, { ...trace, detail }, state, at, parts.shown === "weighted", choose);
+  drawSum(parts.sum, { detail }, z, at);
+  drawShares(parts.shares, { ...trace, detail }, z, at, (key) => choose({ key }));
 }
 
-/** Z = A V, row by row: z_i = Σ_j a_ij v_j */
-function formulas() {
-  const sum = row(sub(mo("∑"), mi("j")), sub(mi("a"), row(mi("i"), mi("j"))), sub(mi("v", "v"), mi("j")));
+/** Z = A V, row by row: z_i = Σ_j a_ij v_j, or Σ_j a_ij (v_j + a^V_ij) */
+function formulas(withDistance) {
+  const v = sub(mi("v", "v"), mi("j"));
+  const moved = [mtext("("), v, mo("+"), subsup(mi("a"), row(mi("i"), mi("j")), mi("V")), mtext(")")];
+  const sum = row(sub(mo("∑"), mi("j")), sub(mi("a"), row(mi("i"), mi("j"))), ...(withDistance ? moved : [v]));
+  if (withDistance) return [math(sub(mi("z"), mi("i")), mo("="), sum)];
   return [math(mi("Z"), mo("="), mi("A"), mi("V", "v")), math(sub(mi("z"), mi("i")), mo("="), sum)];
 }
 
@@ -129,7 +133,7 @@ function drawV(place, trace, state, { query, key, dimension, once }, times, choo
   const token = h("b", { class: "q mono" }, labelsOf(trace.queries.tokens)[query]);
   const forbidden = reasons.some(Boolean) && t("matrix.forbidden_word");
   const legend = legendOf(scale, { number: (value) => number(value, 2), forbidden });
-  nameOfPart(place, phrase(times ? "av.weighted_title" : "av.v_title", { token }), legend);
+  nameOfPart(place, phrase(titleOf(times, trace.attention), { token }), legend);
   drawMatrix(place.place, {
     ...matrixOf(
       trace,
@@ -152,6 +156,9 @@ function drawV(place, trace, state, { query, key, dimension, once }, times, choo
     forbidden: forbidden ? hatched(reasons, cols) : null,
   });
 }
+
+/** @param {boolean} times @param {any} attention */
+const titleOf = (times, { parts }) => `av.${times ? "weighted" : "v"}_title${parts?.z ? "_distance" : ""}`;
 
 /** A value, or the value times its weight. */
 function said(weight, value, times) {

@@ -1,6 +1,8 @@
 /** A·V: what each token receives from the open head, as the weighted sum of the values it looks at. */
 
 import { lazily } from "../../data/lazily.js";
+import { attentionOf } from "../../model/description.js";
+import { knowsValues, needsOfScores } from "../../model/scoring.js";
 
 export default {
   id: "av",
@@ -8,6 +10,7 @@ export default {
   gives: "attention",
   roles: ["pattern", "mask", "v", "z"],
   why: "z",
-  needs: ["detail", "role:z"],
+  has: (model, state) => knowsValues(attentionOf(model, state?.attention)),
+  needs: (state, model) => ["detail", "role:z", ...needsOfScores(attentionOf(model, state.attention), state.layer)],
   ...lazily(() => import("./draw.js")),
 };

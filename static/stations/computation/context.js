@@ -1,7 +1,7 @@
 /** The inputs of a step's picture: the trace, the chosen head and tokens. No DOM. */
 
 import { tokenLabel } from "../../model/labels.js";
-import { position } from "../../model/selection.js";
+import { featureOf, position } from "../../model/selection.js";
 
 /**
  * @typedef {Object} Context
@@ -13,6 +13,7 @@ import { position } from "../../model/selection.js";
  * @property {number} key  the chosen row of the open attention's keys
  * @property {string[]} queries  labels
  * @property {string[]} keys
+ * @property {number} feature  the followed dimension of the open head
  * @property {number|null} answer  the chosen token or class
  */
 
@@ -35,6 +36,7 @@ export function contextOf(trace, state, step) {
     layer,
     head,
     answer,
+    feature: featureOf(state, trace.attention),
     ...position(state, trace),
     queries: labelsOf(queries),
     keys: labelsOf(keys),

@@ -3,10 +3,12 @@
  * place in steps.js.
  */
 
-import { t } from "../../ui/i18n.js";
+import { hasString, t } from "../../ui/i18n.js";
+import { roleName } from "../role_formulas.js";
 import { answer, logits } from "./answer.js";
 import { av, mask, scale, scores } from "./attention.js";
 import { embed } from "./embed.js";
+import { feature } from "./feature.js";
 import { concat, heads } from "./heads.js";
 import { final, norm } from "./norms.js";
 import { k, q, relu, v, w1, w2, wo } from "./projections.js";
@@ -42,6 +44,7 @@ export const KINDS = {
     scale,
     mask,
     softmax: softmaxStep,
+    feature,
     av,
     concat,
     wo,
@@ -53,8 +56,15 @@ export const KINDS = {
 /** The kind of a step; a role without a kind of its own uses the general one. @param {import("./steps.js").Step} step @returns {Kind} */
 export const kindOf = ({ kind }) => KINDS[kind] ?? role;
 
-/** The name of a step; a role of a mechanism's own has its own name. @param {string} kind */
-export const stepName = (kind) => roleOf({ kind }) ?? t(`computation.step.${kind}`);
+/** The name of a step; a role without a step of its own is called by its name. @param {string} kind */
+export function stepName(kind) {
+  const role = roleOf({ kind });
+  return role === null ? t(`computation.step.${kind}`) : roleName(role);
+}
 
 /** @param {string} kind */
-export const aboutStep = (kind) => t(`computation.about.${roleOf({ kind }) === null ? kind : "role"}`);
+export function aboutStep(kind) {
+  const role = roleOf({ kind });
+  const own = hasString(`role.${role}.about`) ? `role.${role}.about` : "computation.about.role";
+  return t(role === null ? `computation.about.${kind}` : own);
+}

@@ -1,7 +1,9 @@
 /** What each kind of step needs, and what the inspector explains meanwhile: known before its picture is loaded. No DOM. */
 
 import { answersTokens } from "../../model/description.js";
+import { needsOfWeights } from "../../model/feature_parts.js";
 import { tensors, weights } from "../../model/needs.js";
+import { roleOf } from "./steps.js";
 import { answerOf, firstOf, LINEAR, NORMS, namesOf, SKIPPED, sumOf, tapIn } from "./taps.js";
 
 /**
@@ -32,6 +34,9 @@ const layerNorm = (kind) => ({
 /** @param {keyof typeof SKIPPED} kind @returns {Known} */
 const skipped = (kind) => ({ why: null, needs: (step) => tensors(...Object.values(SKIPPED[kind](step))) });
 
+/** @param {import("./steps.js").Step} step */
+const featureNeeds = ({ attention, layer }) => needsOfWeights(/** @type {any} */ (attention), layer, true);
+
 /** @type {Known} one head, of the attention's own numbers */
 const ofHead = { why: "weight", gives: "attention", needs: () => ["detail"] };
 
@@ -52,6 +57,7 @@ const KNOWN = {
   scale: ofHead,
   mask: ofHead,
   softmax: ofHead,
+  feature: { why: "feature", gives: "attention", needs: (step) => ["detail", ...featureNeeds(step)] },
   av: { why: "z", gives: "attention", needs: (step) => ["detail", ...tensors(tapIn(step, "z"))] },
   concat: { why: null, needs: (step) => tensors(tapIn(step, "z")) },
   wo: linear("wo", null),
@@ -80,7 +86,10 @@ const KNOWN = {
 /** @type {Known} */
 const ROLE = {
   why: "role",
-  needs: (step) => Object.values(namesOf(step)).map(([kind, name]) => `${kind}:${name}`),
+  needs: (step) => [
+    ...(step.attention?.roles[roleOf(step)].dims.endsWith("query key") ? ["detail"] : []),
+    ...Object.values(namesOf(step)).map(([kind, name]) => `${kind}:${name}`),
+  ],
 };
 
 /** Of the kind of a step; of a role without its own kind, what its equation names. @param {import("./steps.js").Step} step @returns {Known} */

@@ -3,7 +3,7 @@
 import { identityOf } from "../../model/description.js";
 import { elementOf, headOf } from "../../model/identities.js";
 import { cellIn } from "../../model/matrix.js";
-import { math, mi, mo, mtext, row } from "../../ui/mathml.js";
+import { formulaOf, letterOf, roleName } from "../role_formulas.js";
 import { stacked } from "./product.js";
 import { roleOf } from "./steps.js";
 import { namesOf, tapIn } from "./taps.js";
@@ -11,35 +11,45 @@ import { namesOf, tapIn } from "./taps.js";
 const crossed = ({ attention }, role) => attention.roles[role].dims.endsWith("query key");
 const isKeys = ({ attention }, role) => ["k", "v"].includes(role) || /\bkey d_/.test(attention.roles[role].dims);
 
+/** What the mask leaves out of a role is hatched; the mask itself is shown. */
+function forbiddenOf({ detail }, name) {
+  const hidden = WEIGHTED.has(name) && detail?.mask?.data.some(Boolean);
+  return hidden ? { forbidden: detail.mask.data } : {};
+}
+const WEIGHTED = new Set(["mean_weights", "weights"]);
+
+/** What a term is called: a summand by its role, what is summed over the keys by its token, anything else by its index. */
+function labelOf({ op, of }, keys) {
+  if (op === "sum" || op === "quotient") return (i) => roleName(of[i]);
+  if (op === "product") return () => of.map(roleName).join(" ⊙ ");
+  return OVER_KEYS.has(op) ? (i) => `${keys[i]} ${i}` : String;
+}
+const OVER_KEYS = new Set(["weighted_sum", "weighted_rows", "feature_sum", "masked_softmax", "feature_softmax"]);
+
 export const role = {
-  formula(step) {
-    const name = roleOf(step);
-    const identity = identityOf(step.attention, name);
-    if (!identity) return math(mi(name));
-    const of = identity.of.flatMap((one, i) => [i > 0 && mo(","), mi(one)]).filter(Boolean);
-    return math(mi(name), mo("="), mi(identity.op), row(mtext("("), ...of, mtext(")")));
-  },
+  formula: (step) => formulaOf(identityOf(step.attention, roleOf(step)), roleOf(step)),
   picture({ trace, step, head, queries, keys }) {
     const name = roleOf(step);
     const matrix = headOf(trace.tensor(tapIn(step, name)), head, step.attention.n_head);
+    const shared = crossed(step, name);
     const whose = isKeys(step, name) ? "key" : "query";
     const mat = {
       ...{
         id: "c",
         op: "",
-        name: () => mi(name),
+        name: () => letterOf(name),
         matrix,
         whose,
         rows: whose === "key" ? keys : queries,
         lit: (row, col) => ({ row, col }),
       },
-      ...(crossed(step, name) ? { cols: keys } : {}),
+      ...(shared ? { cols: keys, ...forbiddenOf(trace, name) } : {}),
       ...(step.attention.overview === name ? { ramp: "weights" } : {}),
     };
-    return stacked([mat], { rows: whose, cols: crossed(step, name) ? "key" : "feature" });
+    return stacked([mat], { rows: whose, cols: shared ? "key" : "feature" });
   },
   /** @returns {import("./product.js").Arithmetic} */
-  explain({ trace, step, head }, { result }, row, col) {
+  explain({ trace, step, head, keys }, { result }, row, col) {
     const names = namesOf(step);
     const identity = identityOf(step.attention, roleOf(step));
     const tensorOf = (one) => names[one] && trace[names[one][0]](names[one][1]);
@@ -47,6 +57,12 @@ export const role = {
     const element = identity && elementOf(identity, tensorOf, step.attention, { head, row, col });
     if (!element) return { terms: null, lines: [], total: own, own: null, tap: null, note: "computation.as_is" };
     const { a, b, values, total } = element;
-    return { terms: { a, b, values, label: String }, lines: [], total, own, tap: tapIn(step, roleOf(step)) };
+    return {
+      terms: { a, b, values, label: labelOf(identity, keys) },
+      lines: [],
+      total,
+      own,
+      tap: tapIn(step, roleOf(step)),
+    };
   },
 };

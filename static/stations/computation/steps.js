@@ -1,6 +1,17 @@
 /** The steps of the walk: what a stack and one of its blocks compute, in the order of the forward pass. No DOM. */
 
-import { answeringStack, attentionOf, has, hasResidual, stackOf, wordOf } from "../../model/description.js";
+import {
+  answeringStack,
+  attentionOf,
+  has,
+  hasResidual,
+  identityOf,
+  scoresDotProducts,
+  stackOf,
+  sumsValues,
+  weighsFeatures,
+  wordOf,
+} from "../../model/description.js";
 import { own } from "./own.js";
 
 /**
@@ -24,29 +35,49 @@ const ATTENTION = {
     scores: ["q", "k", "scores"],
     scale: ["q", "k", "scores"],
   },
-  ...{ mask: ["scores", "mask"], softmax: ["scores", "mask", "pattern"] },
+  ...{ mask: ["scores", "mask"], softmax: ["scores", "mask", "pattern"], feature: ["k", "mask", "weights"] },
   ...{ av: ["pattern", "mask", "v", "z"], concat: ["z"], wo: ["z", "attn_out"] },
 };
-/** The steps that are one Linear, with its parameter. */
-const LINEAR = { q: "w_q", k: "w_k", v: "w_v", wo: "w_o" };
-const SHOWN = new Set([...Object.values(ATTENTION).flat(), "head_out"]);
+/** What else must hold of them. @type {Object<string, (attention: import("../../model/description.js").Attention) => boolean>} */
+const WHERE = {
+  q: isLinear("q"),
+  k: isLinear("k"),
+  v: isLinear("v"),
+  heads: ({ roles }) => ["q", "k", "v"].every((role) => isMatrix(roles[role].dims)),
+  scores: scoresDotProducts,
+  scale: scoresDotProducts,
+  feature: weighsFeatures,
+  av: sumsValues,
+  wo: ({ parameters }) => Boolean(parameters.w_o),
+};
+/** The steps that make a role, where they can; others name the role. */
+const MAKES = {
+  ...{ q: ["q"], k: ["k"], v: ["v"], scores: ["scores", "scale"], mask: ["mask"], pattern: ["softmax"] },
+  ...{ weights: ["feature"], z: ["av"], head_out: [], attn_out: ["wo"] },
+};
 const FFN = ["w1", "relu", "w2"];
 
+/** Whether a projection is one Linear of the input: of no mix with the token before. @param {string} name */
+function isLinear(name) {
+  return ({ parameters, roles }) =>
+    Boolean(parameters[`w_${name}`]) && !parameters[`mix_${name}`] && isMatrix(roles[name].dims);
+}
+
 /**
- * The steps of one attention; roles of its mechanism's own come before A·V.
+ * The steps of one attention, in the order of its roles.
  * @param {import("../../model/description.js").Attention} attention
  */
 function kindsOf(attention) {
-  const { roles, parameters } = attention;
-  const can = (kind) =>
-    ATTENTION[kind].every((role) => has(attention, role)) && (!LINEAR[kind] || parameters[LINEAR[kind]]);
-  const kinds = Object.keys(ATTENTION).filter(can);
-  const own = Object.keys(roles).filter((role) => !SHOWN.has(role) && isMatrix(roles[role].dims));
-  const lone = ["scores", "mask", "pattern", "z"].filter((role) => has(attention, role) && !shows(kinds, role));
-  const at = kinds.findIndex((kind) => ["av", "concat", "wo"].includes(kind));
-  const more = [...lone, ...own].map((role) => `${ROLE}${role}`);
-  const out = has(attention, "attn_out") && !shows(kinds, "attn_out") ? [`${ROLE}attn_out`] : [];
-  return [...kinds.toSpliced(at < 0 ? kinds.length : at, 0, ...more), ...out];
+  const can = (kind) => ATTENTION[kind].every((role) => has(attention, role)) && (WHERE[kind]?.(attention) ?? true);
+  const made = Object.keys(attention.roles).flatMap((role) => {
+    const kinds = (MAKES[role] ?? []).filter(can);
+    if (role === "z" && !kinds.length) return [...(identityOf(attention, role) ? [`${ROLE}z`] : []), "concat"];
+    if (kinds.length || role === "head_out" || !isMatrix(attention.roles[role].dims))
+      return role === "z" ? [...kinds, "concat"] : kinds;
+    return [`${ROLE}${role}`];
+  });
+  const last = Math.max(...["q", "k", "v"].map((name) => made.indexOf(name)));
+  return can("heads") ? made.toSpliced(last + 1, 0, "heads") : made;
 }
 
 /** A role without its own step gives the step its name. */
@@ -63,10 +94,10 @@ export function shownRole(model, state) {
   return state.view === "computation" ? roleOf(openStep(stepsOf(model, state), model, state)) : null;
 }
 
-/** Whether one of the steps shows a known role. */
-const shows = (kinds, role) => kinds.some((kind) => ATTENTION[kind].includes(role));
 /** Whether one head of the role is a matrix. */
-const isMatrix = (dims) => dims.replace(/^(kv_)?head /, "").split(" ").length === 2;
+function isMatrix(dims) {
+  return dims.replace(/^(kv_)?head /, "").split(" ").length === 2;
+}
 
 /** The place of a sublayer's LayerNorm: before it, after the sum, or before the sum (model/block.py); "none": it has none. */
 const ORDERS = {

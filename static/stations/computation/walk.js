@@ -2,6 +2,8 @@
 
 import { h, keepingFocus, keepWidth, replace, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
+import { math } from "../../ui/mathml.js";
+import { letterOf } from "../role_formulas.js";
 import { stepName } from "./kinds.js";
 import { createPlayer } from "./player.js";
 import { roleOf } from "./steps.js";
@@ -145,7 +147,8 @@ function stepButton(walk, { id, kind }) {
 
 /** W_O, W_1 with a subscript, as in the formulas. */
 function shortName(kind) {
-  if (roleOf({ kind }) !== null) return roleOf({ kind });
+  const role = roleOf({ kind });
+  if (role !== null) return math(letterOf(role));
   const [letter, index] = t(`computation.short.${kind}`).split("_");
   return index ? [letter, h("sub", null, index)] : letter;
 }

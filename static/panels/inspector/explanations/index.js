@@ -4,16 +4,12 @@
  */
 
 import { lazily } from "../../../data/lazily.js";
-import {
-  answersTokens,
-  attentionOf,
-  can,
-  scoresDotProducts,
-  stacksOf,
-  sumsValues,
-} from "../../../model/description.js";
+import { answersTokens, attentionOf, can, stacksOf } from "../../../model/description.js";
+import { needsOfWeights, weighsKeys } from "../../../model/feature_parts.js";
 import { hasRoles, tensors, weights } from "../../../model/needs.js";
 import { normsOf as normsIn } from "../../../model/places.js";
+import { knowsScores, knowsValues, needsOfScores } from "../../../model/scoring.js";
+import { stepOf } from "../../../stations/attention/steps.js";
 import { normsOf, outputOf, roleNames, unitNames } from "./taps.js";
 
 /**
@@ -26,15 +22,29 @@ export const EXPLANATIONS = {
   weight: {
     gives: "attention",
     roles: ["q", "k", "v", "scores", "mask", "pattern"],
-    has: (model, state) => scoresDotProducts(attentionOf(model, state.attention)),
-    needs: (state, model) => ["detail", ...(state.file === null ? weights(outputOf(state, model)) : [])],
+    has: (model, state) => knowsScores(attentionOf(model, state.attention)),
+    needs: (state, model) => [
+      "detail",
+      ...needsOfScores(attentionOf(model, state.attention), state.layer),
+      ...(state.file === null ? weights(outputOf(state, model)) : []),
+    ],
     ...lazily(() => import("./weight.js")),
+  },
+  feature: {
+    gives: "attention",
+    has: (model, state) => weighsKeys(attentionOf(model, state.attention)),
+    needs(state, model) {
+      const attention = attentionOf(model, state.attention);
+      const own = state.view === "computation" || stepOf(attention, state) === "feature";
+      return ["detail", "role:gate", "role:z", ...needsOfWeights(attention, state.layer, own)];
+    },
+    ...lazily(() => import("./feature.js")),
   },
   z: {
     gives: "attention",
     roles: ["pattern", "v", "z"],
-    has: (model, state) => sumsValues(attentionOf(model, state.attention)),
-    needs: ["detail", "role:z"],
+    has: (model, state) => knowsValues(attentionOf(model, state.attention)),
+    needs: (state, model) => ["detail", "role:z", ...needsOfScores(attentionOf(model, state.attention), state.layer)],
     ...lazily(() => import("./z.js")),
   },
   unit: {

@@ -3,6 +3,7 @@
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
 import { placeOf, stackOf } from "../../../model/description.js";
 import { indexOfMost, rowIn } from "../../../model/matrix.js";
+import { scoringOf, valuesFor, vectorOf } from "../../../model/scoring.js";
 import { position } from "../../../model/selection.js";
 import { stepOf } from "../../../stations/attention/steps.js";
 import { reasonOf } from "../../../stations/query_key.js";
@@ -10,31 +11,36 @@ import { checkOf } from "../../../ui/agreement.js";
 import { replace } from "../../../ui/dom.js";
 import { number, percent, signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
-import { math, mi, mn, mo, row as side, sub } from "../../../ui/mathml.js";
+import { math, mi, mn, mo, row as side, sub, sup } from "../../../ui/mathml.js";
 import { at, buildWhy, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
 import { outputOf } from "./taps.js";
 import { handedOver, moved, weightTerms } from "./weight_terms.js";
 
-const partsOf = buildWhy(["dot", "scaled", "mask", "exp", "weight", "part", "moves"]);
+const partsOf = buildWhy(["dot", "distance", "scaled", "mask", "exp", "weight", "part", "moves"]);
 /** What is added goes through a LayerNorm before it reaches the stream, except in a pre-norm model. @param {any} trace @param {string} key */
 const movesKey = ({ model, attention }, key) =>
   ["pre", null].includes(placeOf(stackOf(model, attention))) ? key : `${key}_normed`;
 export function draw(root, trace, state) {
   const parts = partsOf(root);
   const { query, key } = position(state, trace);
-  const terms = weightTerms(trace.detail, query, key);
+  const scoring = scoringOf(trace);
+  const terms = weightTerms(trace.detail, scoring, query, key);
   const tokens = { query: named(trace.queries.tokens[query], "q"), key: named(trace.keys.tokens[key], "k") };
   const step = stepOf(trace.attention, state) ?? "weights";
   drawTitle(parts, TITLES[step] ?? TITLES.weights, phrase("why.looks", { ...tokens, i: at(query), j: at(key) }));
   drawSays(parts, state, saysOf(trace, step, terms, query, key));
-  drawScore(parts.steps, trace, terms, query, key);
+  drawScore(parts.steps, trace, scoring, terms, query, key);
+  drawDistance(parts.steps.distance, scoring, terms, query, key);
   drawSoftmax(parts.steps, trace, terms);
-  drawEffect(parts, trace, state, terms, query, key);
+  drawEffect(parts, trace, state, valuesFor(scoring, query), terms, query, key);
   for (const [name, { item }] of Object.entries(parts.steps))
     item.classList.toggle("lit", LIT[step]?.includes(name) ?? false);
 }
 
-const TITLES = { weights: "why.title", qk: "why.title_score", scaled: "why.title_score", masked: "why.title_mask" };
+const TITLES = {
+  ...{ weights: "why.title", masked: "why.title_mask" },
+  ...{ qk: "why.title_score", content: "why.title_score", distance: "why.title_score", scaled: "why.title_score" },
+};
 /** In one sentence: how much of the query's attention the key gets, and who gets the most. */
 function saysOf(trace, step, { reasons, scaled, model }, query, key) {
   const keys = trace.keys.tokens;
@@ -44,7 +50,7 @@ function saysOf(trace, step, { reasons, scaled, model }, query, key) {
     p: value(percent(model)),
   };
   if (reasons) return phrase("why.says_forbidden", { ...parts, reason: reasonOf(reasons) });
-  if (step === "qk" || step === "scaled") return phrase("why.says_score", { ...parts, score: value(four(scaled)) });
+  if (OF_SCORES.includes(step)) return phrase("why.says_score", { ...parts, score: value(four(scaled)) });
   const row = rowIn(trace.detail.pattern, query);
   const most = indexOfMost(row);
   if (row[most] === model) return phrase("why.says_most", parts);
@@ -53,20 +59,42 @@ function saysOf(trace, step, { reasons, scaled, model }, query, key) {
 
 const four = (value) => number(value, 4);
 /** The steps that the open station is about. */
-const LIT = { qk: ["dot"], scaled: ["scaled"], masked: ["mask"] };
+const LIT = { qk: ["dot"], content: ["dot"], distance: ["distance"], scaled: ["scaled"], masked: ["mask"] };
+/** The steps that ask about a score. */
+const OF_SCORES = ["qk", "content", "distance", "scaled"];
 
-function drawScore(steps, trace, { products, dHead, root, dot, scaled }, query, key) {
-  const [q, k] = [rowIn(trace.detail.q, query), rowIn(trace.detail.k, key)];
-  drawLine(steps.dot, "why.dot", { q: value("q", "q"), k: value("k", "k"), n: dHead, value: value(four(dot)) });
+/** The part of the score for the distance, where there is one. */
+function drawDistance(step, { q, distance }, { distances, apart, dHead }, query, key) {
+  step.item.hidden = distance === null;
+  if (!distance) return;
+  const [own, vector] = [rowIn(q, query), vectorOf(distance, "keys", query, key)];
+  const name = math(sup(mi("a"), mi("K")));
+  drawLine(step, "why.distance", { q: value("q", "q"), a: name, n: dHead, value: value(four(apart)) });
+  drawTermBars(step.more, {
+    terms: distances,
+    label: t("why.distance_label", { n: dHead, value: four(apart) }),
+    words: (d) =>
+      t("why.distance_term", { d, q: signed(own[d], 3), a: signed(vector[d], 3), value: signed(distances[d], 3) }),
+  });
+}
+
+function drawScore(steps, trace, { q: all, k: keys, distance }, { products, dHead, root, dot, scaled }, query, key) {
+  const [q, k] = [rowIn(all, query), rowIn(keys, key)];
+  drawLine(steps.dot, all === trace.detail.q ? "why.dot" : "why.dot_turned", {
+    q: value("q", "q"),
+    k: value("k", "k"),
+    n: dHead,
+    value: value(four(dot)),
+  });
   drawTermBars(steps.dot.more, {
     terms: products,
     label: t("why.dot_label", { n: dHead, value: four(dot) }),
     words: (d) => t("why.dot_term", { d, q: signed(q[d], 3), k: signed(k[d], 3), value: signed(products[d], 3) }),
   });
-  const own = trace.detail.scores.data[query * trace.detail.k.shape[0] + key];
+  const own = trace.detail.scores.data[query * keys.shape[0] + key];
   drawLine(
     steps.scaled,
-    "why.scaled",
+    distance ? "why.scaled_sum" : "why.scaled",
     { d: dHead, root: number(root, 3), value: value(four(scaled)) },
     checkOf(scaled, own, four),
   );
@@ -86,10 +114,13 @@ function drawSoftmax(steps, trace, { scaled, reasons, exp, rowSum, weight, model
 }
 
 /** a·v, its share of z, and how far it moves the stream. */
-function drawEffect(parts, trace, state, { model }, query, key) {
-  const { part, share } = handedOver(trace.detail, query, key);
-  const v = rowIn(trace.detail.v, key);
-  drawLine(parts.steps.part, "why.part", { a: value(significant(model)), v: value("v", "v") });
+function drawEffect(parts, trace, state, values, { model }, query, key) {
+  const { part, share } = handedOver(trace.detail.pattern, values, query, key);
+  const v = rowIn(values, key);
+  drawLine(parts.steps.part, values === trace.detail.v ? "why.part" : "why.part_distance", {
+    a: value(significant(model)),
+    v: value("v", "v"),
+  });
   drawTermBars(parts.steps.part.more, {
     terms: part,
     label: t("why.part_label", { n: part.length }),

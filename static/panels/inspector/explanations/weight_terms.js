@@ -1,20 +1,25 @@
 /**
  * The arithmetic of one weight, recomputed from the float32 q, k, mask and v of its head (Vaswani et al. 2017,
- * equation 1). No DOM.
+ * equation 1), with the part for the distance where there is one (Shaw et al. 2018, equations 3 and 4). No DOM.
  */
 
 import { columnIn, products, rowIn, sum } from "../../../model/matrix.js";
+import { vectorOf } from "../../../model/scoring.js";
+
+/** @typedef {import("../../../model/scoring.js").Scoring} Scoring */
 
 /**
  * What leads from q and k to a weight, in float64.
- * @param {import("../../../data/model_trace.js").Detail} detail @param {number} query @param {number} key
+ * @param {import("../../../data/model_trace.js").Detail} detail @param {Scoring} scoring @param {number} query @param {number} key
  */
-export function weightTerms({ q, k, mask, pattern }, query, key) {
+export function weightTerms({ mask, pattern }, { q, k, distance }, query, key) {
   const dHead = q.shape[1];
   const nKey = k.shape[0];
   const root = Math.sqrt(dHead);
-  const terms = products(rowIn(q, query), rowIn(k, key));
-  const scoreOf = (j) => sum(products(rowIn(q, query), rowIn(k, j))) / root;
+  const own = rowIn(q, query);
+  const terms = products(own, rowIn(k, key));
+  const apart = (j) => (distance ? products(own, vectorOf(distance, "keys", query, j)) : []);
+  const scoreOf = (j) => (sum(products(own, rowIn(k, j))) + sum(apart(j))) / root;
   const allowed = Array.from({ length: nKey }, (_, j) => mask.data[query * nKey + j] === 0);
   const scores = allowed.map((yes, j) => (yes ? scoreOf(j) : -Infinity));
   // e to a large power leaves even float64: softmax stays the same when all of a row are moved (and it is said).
@@ -23,30 +28,20 @@ export function weightTerms({ q, k, mask, pattern }, query, key) {
   const exps = scores.map((score) => Math.exp(score - shift));
   const rowSum = sum(exps);
   return {
-    ...{
-      products: terms,
-      dHead,
-      root,
-      dot: sum(terms),
-      scaled: sum(terms) / root,
-      reasons: mask.data[query * nKey + key],
-    },
-    ...{
-      shift,
-      exp: exps[key],
-      rowSum,
-      weight: rowSum === 0 ? 0 : exps[key] / rowSum,
-      nAllowed: allowed.filter(Boolean).length,
-    },
+    ...{ products: terms, dHead, root, dot: sum(terms), distances: apart(key), apart: sum(apart(key)) },
+    ...{ scaled: scoreOf(key), reasons: mask.data[query * nKey + key] },
+    ...{ shift, exp: exps[key], rowSum, weight: rowSum === 0 ? 0 : exps[key] / rowSum },
+    nAllowed: allowed.filter(Boolean).length,
     model: pattern.data[query * nKey + key],
   };
 }
 
 /**
  * What the weight does: a·v, and its share of z = Σ a·v, whose shares over all keys sum to 1.
- * @param {import("../../../data/model_trace.js").Detail} detail @param {number} query @param {number} key
+ * @param {import("../../../data/model_trace.js").Matrix} pattern @param {import("../../../data/model_trace.js").Matrix} v  what each key
+ *   passes on to this query @param {number} query @param {number} key
  */
-export function handedOver({ pattern, v }, query, key) {
+export function handedOver(pattern, v, query, key) {
   const nKey = v.shape[0];
   const weights = pattern.data.subarray(query * nKey, (query + 1) * nKey);
   const part = Array.from(rowIn(v, key), (one) => weights[key] * one);

@@ -3,7 +3,7 @@
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
 import { tokenName } from "../../../model/labels.js";
 import { headIn, largest, rowIn, sum } from "../../../model/matrix.js";
-import { elementOf, termsOf } from "../../../stations/av/data.js";
+import { elementOf, termsOf, valued } from "../../../stations/av/data.js";
 import { checkOf } from "../../../ui/agreement.js";
 import { signed, significant } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
@@ -15,7 +15,7 @@ export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
   const z = headIn(trace.role("z", state.layer), state.head);
   const { query, dimension: d } = elementOf(state, trace, z);
-  const { weights, column, terms } = termsOf(trace.detail, query, d);
+  const { weights, column, terms } = termsOf(valued(trace, query), query, d);
   drawTitle(
     parts,
     "why.title_z",

@@ -1,0 +1,93 @@
+/**
+ * What the scores of an attention are made of, where the page can say it: q·k/√d; q and k turned by their positions; q·k/√d
+ * plus a part for the distance, which its values then have, too (Shaw et al. 2018, equations 3 and 4). No DOM.
+ */
+
+import { has, identityOf, parameterOf, sumsValues, tapOf } from "./description.js";
+import { headOf } from "./identities.js";
+import { cellIn, rowIn } from "./matrix.js";
+import { tensors, weights } from "./needs.js";
+
+/** @typedef {import("./description.js").Attention} Attention  @typedef {import("./matrix.js").Matrix} Matrix */
+/**
+ * @typedef {Object} Scoring  of the open head
+ * @property {Matrix} q  what the scores multiply
+ * @property {Matrix} k
+ * @property {Matrix} v
+ * @property {{rows: Matrix, keys: Matrix, values: Matrix}|null} distance  the row of each pair in the tables, and these
+ */
+
+const DISTANCE = ["content_scores", "relative_scores"];
+
+/** @param {Attention} attention */
+const hasDistance = (attention) => (attention.parts?.scores ?? []).join() === DISTANCE.join();
+
+/** The roles that are multiplied: q and k, or what they are turned to; null where scores are something else. @param {Attention} attention @returns {string[]|null} */
+function multiplied(attention) {
+  const stated = identityOf(attention, hasDistance(attention) ? "content_scores" : "scores");
+  return stated?.op === "scaled_product" ? stated.of : null;
+}
+
+/** Whether the page can say what its scores are made of. @param {Attention|null|undefined} attention */
+export const knowsScores = (attention) => Boolean(attention && multiplied(attention));
+
+/** Whether its z are the weights times what `valuesFor` returns. @param {Attention|null|undefined} attention */
+export const knowsValues = (attention) => sumsValues(attention) || Boolean(attention && hasDistance(attention));
+
+/** What `scoringOf` reads beside the detail. @param {Attention} attention @param {number} layer */
+export function needsOfScores(attention, layer) {
+  const turned = (multiplied(attention) ?? []).filter((role) => role !== "q" && role !== "k");
+  const taps = [...turned, ...(hasDistance(attention) ? ["distance"] : [])].filter((role) => has(attention, role));
+  const tables = hasDistance(attention) ? ["table_k", "table_v"] : [];
+  return [
+    ...tensors(...taps.map((role) => tapOf(attention, layer, role))),
+    ...weights(...tables.map((role) => parameterOf(attention, layer, role))),
+  ];
+}
+
+/** @param {import("../data/model_trace.js").ModelTrace} trace @returns {Scoring} */
+export function scoringOf({ attention, detail, tensor, weight }) {
+  const { layer, head, q, k, v } = /** @type {import("../data/model_trace.js").Detail} */ (detail);
+  const own = (/** @type {string} */ role) =>
+    headOf(tensor(tapOf(attention, layer, role)), head, attention.n_head, attention.roles[role].dims);
+  const table = (/** @type {string} */ role) => /** @type {any} */ (weight(parameterOf(attention, layer, role) ?? ""));
+  const [one, other] = multiplied(attention) ?? [];
+  const distance = hasDistance(attention)
+    ? { rows: own("distance"), keys: table("table_k"), values: table("table_v") }
+    : null;
+  return { q: one === "q" ? q : own(one), k: other === "k" ? k : own(other), v, distance };
+}
+
+/** The learned vector of the distance between a query and a key. @param {NonNullable<Scoring["distance"]>} distance @param {"keys"|"values"} table @param {number} query @param {number} key */
+export const vectorOf = (distance, table, query, key) => rowIn(distance[table], cellIn(distance.rows, query, key));
+
+/** @type {WeakMap<ArrayLike<number>, Map<string, Matrix>>} */
+const made = new WeakMap();
+
+/**
+ * What each key passes on to this query: v, plus the vector of their distance.
+ * @param {Pick<Scoring, "v"|"distance">} scoring @param {number} query @returns {Matrix} [key d_head], the same for the same query
+ */
+export function valuesFor({ v, distance }, query) {
+  if (!distance) return v;
+  const known = made.get(v.data) ?? new Map();
+  made.set(v.data, known);
+  const name = String(query);
+  if (!known.has(name))
+    known.set(
+      name,
+      shifted(v, (key) => vectorOf(distance, "values", query, key)),
+    );
+  return /** @type {Matrix} */ (known.get(name));
+}
+
+/** @param {Matrix} v @param {(key: number) => ArrayLike<number>} vector @returns {Matrix} */
+function shifted({ shape, data }, vector) {
+  const [rows, cols] = shape;
+  const out = new Float32Array(rows * cols);
+  for (let key = 0; key < rows; key++) {
+    const more = vector(key);
+    for (let d = 0; d < cols; d++) out[key * cols + d] = data[key * cols + d] + more[d];
+  }
+  return { shape, data: out };
+}

@@ -1,0 +1,164 @@
+/**
+ * The arithmetic of one weight without a QKᵀ (AFT, RWKV): k, + what position adds, + M, exp, ÷ the row's sum; then the mean
+ * over the features, and what the key contributes through the gate.
+ */
+
+import { drawTermBars } from "../../../chart/bars/term_bars.js";
+import { has, showsMeans } from "../../../model/description.js";
+import { sliceOf } from "../../../model/feature_ops.js";
+import { partsOf as weightParts } from "../../../model/feature_parts.js";
+import { featureTerms } from "../../../model/feature_weights.js";
+import { headOf } from "../../../model/identities.js";
+import { cellIn, headIn, indexOfMost, sum } from "../../../model/matrix.js";
+import { featureOf, position } from "../../../model/selection.js";
+import { reasonOf } from "../../../stations/query_key.js";
+import { checkOf } from "../../../ui/agreement.js";
+import { replace } from "../../../ui/dom.js";
+import { number, percent, signed, significant } from "../../../ui/format.js";
+import { phrase, t } from "../../../ui/i18n.js";
+import { at, buildWhy, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
+
+const partsOf = buildWhy(["key", "position", "mask", "exp", "weight", "mean", "part"]);
+
+export function draw(root, trace, state, actions) {
+  const parts = partsOf(root);
+  const about = aboutOf(trace, state);
+  const { query, key, tokens, terms, f } = about;
+  drawTitle(parts, "why.title", phrase("why.takes", { ...tokens(), i: at(query), j: at(key) }));
+  drawSays(parts, state, saysOf(about));
+  drawWeight(parts.steps, trace, about);
+  drawMean(parts.steps.mean, trace, about, (feature) => actions.set({ cell: [query, feature] }));
+  drawPart(parts, trace, state, about);
+  replace(parts.note, t("why.feature_note", { q: about.gated }));
+  parts.steps.position.item.hidden = !about.placed;
+  for (const name of ["exp", "weight"]) parts.steps[name].item.hidden = terms.reasons !== 0;
+  parts.steps.weight.item.dataset.feature = String(f);
+}
+
+/** Everything that the sentence and the steps are about. */
+function aboutOf(trace, state) {
+  const { attention, detail, queries, keys } = trace;
+  const { query, key } = position(state, trace);
+  const parts = weightParts(trace);
+  const shared = parts.k.shape[1] === 1 && attention.d_head > 1; // one weight for all features of the head
+  const f = featureOf(state, attention);
+  const terms = featureTerms(parts, query, key, f);
+  const isMean = showsMeans(attention);
+  const all = isMean
+    ? Array.from({ length: attention.d_head }, (_, d) => featureTerms(parts, query, key, d).weight)
+    : [];
+  return {
+    ...{
+      query,
+      key,
+      f,
+      terms,
+      shared,
+      all,
+      mean: isMean ? sum(all) / all.length : 0,
+      model: cellIn(detail.overview, query, key),
+    },
+    ...{ placed: Boolean(parts.bias || parts.decay), parts, keys },
+    gated: has(attention, "q") ? "q" : "r", // RWKV's receptance
+    tokens: () => ({ query: named(queries.tokens[query], "q"), key: named(keys.tokens[key], "k") }), // new elements for each place
+  };
+}
+
+/** In one sentence: what is taken from the key, in a feature or on the mean. */
+function saysOf({ tokens, terms, f, shared, all, mean, keys, parts, query }) {
+  if (terms.reasons) return phrase("why.says_left_out", { ...tokens(), reason: reasonOf(terms.reasons) });
+  const vars = { ...tokens(), f, p: value(percent(terms.weight)) };
+  if (all.length) {
+    const most = indexOfMost(all);
+    return phrase("why.says_mean", { ...vars, mean: value(percent(mean)), most, q: value(percent(all[most])) });
+  }
+  const row = keys.tokens.map((_, j) => featureTerms(parts, query, j, f).weight);
+  const most = named(keys.tokens[indexOfMost(row)], "k");
+  return phrase(shared ? "why.says_takes" : "why.says_feature", { ...vars, most, q: value(percent(Math.max(...row))) });
+}
+
+/** k, + position, + M, exp, ÷ the sum. */
+function drawWeight(steps, trace, { terms, f, shared, parts, query, key, keys, tokens }) {
+  const { k, position: placed, reasons, exps, exp, rowSum, weight, nAllowed, shift, logit } = terms;
+  drawLine(steps.key, shared ? "why.key_shared" : "why.key", {
+    k: value("k", "k"),
+    key: tokens().key,
+    f,
+    value: value(number(k, 4)),
+  });
+  drawLine(steps.position, positionKey(parts, query, key), {
+    n: parts.places ? Math.max(0, parts.places[query] - parts.places[key] - 1) : 0,
+    w: parts.decay ? number(Math.exp(parts.decay[f]), 4) : "",
+    value: value(signed(placed, 4)),
+  });
+  drawLine(
+    steps.mask,
+    reasons ? "why.left_out" : "why.allowed",
+    reasons ? { reason: reasonOf(reasons) } : { value: value(number(logit, 4)) },
+  );
+  if (reasons) return;
+  const vars = {
+    value: value(significant(exp, 5)),
+    sum: value(significant(rowSum, 5)),
+    n: nAllowed,
+    shift: number(shift, 2),
+  };
+  drawLine(steps.exp, "why.exp_shifted", vars);
+  drawTermBars(steps.exp.more, {
+    terms: exps,
+    chosen: key,
+    label: t("why.exps_label", { n: nAllowed }),
+    words: (j) => t("why.exps_term", { key: `${keys.tokens[j].text.trim()} ${j}`, value: significant(exps[j], 4) }),
+  });
+  const own = ownOf(trace, f, shared);
+  const check = own ? [checkOf(weight, cellIn(own, query, key))] : [];
+  drawLine(
+    steps.weight,
+    shared ? "why.weight" : "why.weight_feature",
+    { f, value: value(significant(weight)) },
+    ...check,
+  );
+}
+
+/** The model's own weights of the feature, where they were asked for. */
+function ownOf({ attention, detail, role }, f, shared) {
+  if (shared) return detail.overview;
+  const all = role("weights", detail.layer);
+  return all && sliceOf(headOf(all, detail.head, attention.n_head), f);
+}
+
+function positionKey({ decay }, query, key) {
+  if (!decay) return "why.position";
+  return query === key ? "why.position_own" : "why.position_decays";
+}
+
+/** The mean over the features, as the pictures of all groups show it. */
+function drawMean(step, trace, { all, mean, model }, choose) {
+  step.item.hidden = all.length === 0;
+  if (!all.length) return;
+  drawLine(step, "why.mean", { n: all.length, value: value(significant(mean)) }, checkOf(mean, model));
+  drawTermBars(step.more, {
+    terms: all,
+    label: t("why.mean_label", { n: all.length }),
+    words: (d) => t("why.mean_term", { f: d, value: significant(all[d], 4) }),
+    onChoose: choose,
+  });
+}
+
+/** gate · weight · v in the feature, as a part of z. */
+function drawPart(parts, trace, { layer, head }, { terms, f, query, key, all, mean, gated }) {
+  const [gate, z] = ["gate", "z"].map((role) => cellIn(headIn(trace.role(role, layer), head), query, f));
+  const v = cellIn(trace.detail.v, key, f);
+  const part = gate * terms.weight * v;
+  drawLine(parts.steps.part, "why.gated_part", {
+    ...{ q: gated, f, gate: significant(gate, 4), a: significant(terms.weight, 4), v: signed(v, 4) },
+    ...{ value: value(signed(part, 4)), z: signed(z, 4) },
+  });
+  /** @type {[string, string][]} */
+  const means = all.length ? [[t("why.figure_mean_weight"), significant(mean)]] : [];
+  drawFigures(parts, [
+    ...means,
+    [t(all.length ? "why.figure_weight_feature" : "why.figure_weight", { f }), significant(terms.weight)],
+    [t("why.figure_gate", { f }), significant(gate)],
+  ]);
+}
