@@ -1,28 +1,8 @@
-/** What the weights of a feature are made from, in a trace: the parts of feature_weights.js, and what they need. No DOM. */
+/** What the weights of a feature are made from, in a trace: the parts of feature_weights.js. No DOM. */
 
-import { has, parameterOf, tapOf, weighsFeatures } from "./description.js";
+import { has, parameterOf, tapOf } from "./description.js";
 import { headOf } from "./identities.js";
-import { tensors, weights } from "./needs.js";
-
-/** @typedef {import("./description.js").Attention} Attention */
-
-/** The learned numbers that a weight is made from, beside k: RWKV's. */
-const LEARNED = ["decay", "bonus"];
-
-/** Whether its weights are e^(position + k), normalised. @param {Attention|null|undefined} attention */
-export const weighsKeys = (attention) =>
-  weighsFeatures(attention) ||
-  attention?.identities.some(({ op, gives }) => op === "feature_softmax" && gives === "weights") === true;
-
-/**
- * What `partsOf` reads beside the detail; with `own`, the model's own weights too.
- * @param {Attention} attention @param {number} layer @param {boolean} own  query × key × feature: large
- */
-export const needsOfWeights = (attention, layer, own) => [
-  ...(has(attention, "position_bias") ? tensors(tapOf(attention, layer, "position_bias")) : []),
-  ...weights(...LEARNED.map((name) => parameterOf(attention, layer, name))),
-  ...(own && weighsFeatures(attention) ? tensors(tapOf(attention, layer, "weights")) : []),
-];
+import { LEARNED } from "./mechanism_needs.js";
 
 /**
  * The parts of the open head.

@@ -49,6 +49,13 @@ export function featureTerms(parts, query, key, feature) {
   };
 }
 
+/** One feature's weights [query key]. @param {any} weights @param {number} feature */
+export function sliceOf({ shape: [nQuery, nKey, features], data }, feature) {
+  const one = new Float32Array(nQuery * nKey);
+  for (let i = 0; i < one.length; i++) one[i] = data[i * features + feature];
+  return { shape: [nQuery, nKey], data: one };
+}
+
 /** In how many tokens a channel's weight is halved: ln 2 / w, w = e^decay. @param {number} decay */
 export const halfLife = (decay) => Math.LN2 / Math.exp(decay);
 

@@ -1,6 +1,5 @@
 /** One element of an identity in a description, in float64: its terms and their sum. No DOM. */
 
-import { FEATURE_OPS } from "./feature_ops.js";
 import { cellIn, columnIn, products, rowIn, sum } from "./matrix.js";
 
 /**
@@ -53,7 +52,43 @@ const OPS = {
     return { a, b: null, values: a, total: sum(a) + (bias ? bias.data[col] : 0) };
   },
 
-  ...FEATURE_OPS,
+  /** The mean over the features of a group. */
+  feature_mean([weights], row, col) {
+    const [, nKey, features] = weights.shape;
+    const from = (row * nKey + col) * features;
+    const a = weights.data.subarray(from, from + features);
+    const values = [...a];
+    return { a, b: null, values, total: sum(values) / values.length };
+  },
+
+  /** Σ weight · value over the keys, in one feature. */
+  feature_sum([weights, v], row, col) {
+    const [, nKey, features] = weights.shape;
+    const a = Array.from({ length: nKey }, (_, key) => weights.data[(row * nKey + key) * features + col]);
+    const b = columnIn(v, col);
+    const values = products(a, b);
+    return { a, b, values, total: sum(values) };
+  },
+
+  /** One sum divided by the other, of the feature or of the whole head; 0 where nothing was summed. */
+  quotient([above, below], row, col) {
+    const [one, other] = [
+      cellIn(above, row, col),
+      below.shape.length === 1 ? below.data[row] : cellIn(below, row, col),
+    ];
+    return { a: [one], b: [1 / other], values: [one, other], total: other === 0 ? 0 : one / other };
+  },
+
+  /** Of a key of one number: e^(w + k) over the allowed keys, divided by their sum. With features: feature_weights.js. */
+  feature_softmax([...of], row, col) {
+    const [mask, k, bias] = of.reverse();
+    const allowed = Array.from(rowIn(mask, row), (reasons) => reasons === 0);
+    const own = allowed.map((yes, i) => (yes ? k.data[i] + (bias ? cellIn(bias, row, i) : 0) : -Infinity));
+    const most = own.reduce((one, other) => Math.max(one, other), -Infinity);
+    const values = own.map((one) => (one === -Infinity ? 0 : Math.exp(one - most)));
+    const whole = sum(values);
+    return { a: values, b: null, values, total: whole === 0 ? 0 : values[col] / whole };
+  },
 
   /** q times the row of a table that the distance of the pair has, times the scale. */
   scaled_row_product([q, table, distance], row, col, { scale }) {

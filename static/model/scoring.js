@@ -3,12 +3,12 @@
  * plus a part for the distance, which its values then have, too (Shaw et al. 2018, equations 3 and 4). No DOM.
  */
 
-import { has, identityOf, parameterOf, sumsValues, tapOf } from "./description.js";
+import { parameterOf, tapOf } from "./description.js";
 import { headOf } from "./identities.js";
 import { cellIn, rowIn } from "./matrix.js";
-import { tensors, weights } from "./needs.js";
+import { hasDistance, multiplied } from "./mechanism_needs.js";
 
-/** @typedef {import("./description.js").Attention} Attention  @typedef {import("./matrix.js").Matrix} Matrix */
+/** @typedef {import("./matrix.js").Matrix} Matrix */
 /**
  * @typedef {Object} Scoring  of the open head
  * @property {Matrix} q  what the scores multiply
@@ -16,34 +16,6 @@ import { tensors, weights } from "./needs.js";
  * @property {Matrix} v
  * @property {{rows: Matrix, keys: Matrix, values: Matrix}|null} distance  the row of each pair in the tables, and these
  */
-
-const DISTANCE = ["content_scores", "relative_scores"];
-
-/** @param {Attention} attention */
-const hasDistance = (attention) => (attention.parts?.scores ?? []).join() === DISTANCE.join();
-
-/** The roles that are multiplied: q and k, or what they are turned to; null where scores are something else. @param {Attention} attention @returns {string[]|null} */
-function multiplied(attention) {
-  const stated = identityOf(attention, hasDistance(attention) ? "content_scores" : "scores");
-  return stated?.op === "scaled_product" ? stated.of : null;
-}
-
-/** Whether the page can say what its scores are made of. @param {Attention|null|undefined} attention */
-export const knowsScores = (attention) => Boolean(attention && multiplied(attention));
-
-/** Whether its z are the weights times what `valuesFor` returns. @param {Attention|null|undefined} attention */
-export const knowsValues = (attention) => sumsValues(attention) || Boolean(attention && hasDistance(attention));
-
-/** What `scoringOf` reads beside the detail. @param {Attention} attention @param {number} layer */
-export function needsOfScores(attention, layer) {
-  const turned = (multiplied(attention) ?? []).filter((role) => role !== "q" && role !== "k");
-  const taps = [...turned, ...(hasDistance(attention) ? ["distance"] : [])].filter((role) => has(attention, role));
-  const tables = hasDistance(attention) ? ["table_k", "table_v"] : [];
-  return [
-    ...tensors(...taps.map((role) => tapOf(attention, layer, role))),
-    ...weights(...tables.map((role) => parameterOf(attention, layer, role))),
-  ];
-}
 
 /** @param {import("../data/model_trace.js").ModelTrace} trace @returns {Scoring} */
 export function scoringOf({ attention, detail, tensor, weight }) {

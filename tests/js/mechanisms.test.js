@@ -4,11 +4,16 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { identityOf, showsMeans } from "../../static/model/description.js";
-import { sliceOf } from "../../static/model/feature_ops.js";
-import { needsOfWeights, weighsKeys } from "../../static/model/feature_parts.js";
-import { featureTerms, halfLife, statesOf } from "../../static/model/feature_weights.js";
+import { featureTerms, halfLife, sliceOf, statesOf } from "../../static/model/feature_weights.js";
 import { elementOf } from "../../static/model/identities.js";
-import { knowsScores, knowsValues, needsOfScores, valuesFor } from "../../static/model/scoring.js";
+import {
+  knowsScores,
+  knowsValues,
+  needsOfScores,
+  needsOfWeights,
+  weighsKeys,
+} from "../../static/model/mechanism_needs.js";
+import { valuesFor } from "../../static/model/scoring.js";
 import { explainedBy } from "../../static/panels/inspector/explanations/index.js";
 import { stepsOf as stepsOfStation } from "../../static/stations/attention/steps.js";
 import { stepsOf } from "../../static/stations/computation/steps.js";

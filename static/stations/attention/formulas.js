@@ -1,7 +1,7 @@
 /** What each step makes, as a formula (Vaswani et al. 2017, equation 1). */
 
 import { has, identityOf, showsMeans } from "../../model/description.js";
-import { weighsKeys } from "../../model/feature_parts.js";
+import { weighsKeys } from "../../model/mechanism_needs.js";
 import { math, mi, mn, mo, mtext, row, sqrt, sub, sup } from "../../ui/mathml.js";
 import { weightsFormula } from "../feature_formulas.js";
 import { formulaOf, letterOf } from "../role_formulas.js";

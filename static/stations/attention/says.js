@@ -1,7 +1,7 @@
 /** What a step does, in a sentence. */
 
 import { showsMeans } from "../../model/description.js";
-import { weighsKeys } from "../../model/feature_parts.js";
+import { weighsKeys } from "../../model/mechanism_needs.js";
 import { number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { stepsOf } from "./steps.js";

@@ -5,7 +5,7 @@
 
 import { cssColour, currentTheme } from "../../chart/colour.js";
 import { rowTones, signedScale, weightScale } from "../../chart/matrix/scale.js";
-import { sliceOf } from "../../model/feature_ops.js";
+import { sliceOf } from "../../model/feature_weights.js";
 import { headOf } from "../../model/identities.js";
 import { cellIn, largest } from "../../model/matrix.js";
 import { featureOf } from "../../model/selection.js";

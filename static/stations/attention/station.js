@@ -3,7 +3,7 @@
 import { lazily } from "../../data/lazily.js";
 import { isCompared } from "../../model/compare/runs.js";
 import { attentionOf, has } from "../../model/description.js";
-import { needsOfWeights, weighsKeys } from "../../model/feature_parts.js";
+import { needsOfWeights, weighsKeys } from "../../model/mechanism_needs.js";
 import { chosenIn } from "./chosen.js";
 import { own } from "./own.js";
 import { stepOf, stepsOf } from "./steps.js";

@@ -1,7 +1,8 @@
 /** A·V as numbers: one head's z, what each key contributes, and how much. No DOM. */
 
 import { columnIn, largest, lengthOf, products, rowIn } from "../../model/matrix.js";
-import { knowsScores, scoringOf, valuesFor } from "../../model/scoring.js";
+import { knowsScores } from "../../model/mechanism_needs.js";
+import { scoringOf, valuesFor } from "../../model/scoring.js";
 import { position } from "../../model/selection.js";
 
 /** @typedef {{shape: number[], data: Float32Array}} Matrix */

@@ -2,7 +2,7 @@
 
 import { lazily } from "../../data/lazily.js";
 import { attentionOf } from "../../model/description.js";
-import { knowsValues, needsOfScores } from "../../model/scoring.js";
+import { knowsValues, needsOfScores } from "../../model/mechanism_needs.js";
 
 export default {
   id: "av",

@@ -1,8 +1,7 @@
 /** The weights of one feature: e^(w + k) over the allowed keys, normalised (Zhai et al. 2021, equation 2). */
 
-import { sliceOf } from "../../model/feature_ops.js";
 import { partsOf } from "../../model/feature_parts.js";
-import { featureTerms, positionPart } from "../../model/feature_weights.js";
+import { featureTerms, positionPart, sliceOf } from "../../model/feature_weights.js";
 import { headOf } from "../../model/identities.js";
 import { cellIn, columnsIn } from "../../model/matrix.js";
 import { t } from "../../ui/i18n.js";

@@ -1,7 +1,7 @@
 /** What each kind of step needs, and what the inspector explains meanwhile: known before its picture is loaded. No DOM. */
 
 import { answersTokens } from "../../model/description.js";
-import { needsOfWeights } from "../../model/feature_parts.js";
+import { needsOfWeights } from "../../model/mechanism_needs.js";
 import { tensors, weights } from "../../model/needs.js";
 import { roleOf } from "./steps.js";
 import { answerOf, firstOf, LINEAR, NORMS, namesOf, SKIPPED, sumOf, tapIn } from "./taps.js";

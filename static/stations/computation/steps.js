@@ -63,20 +63,24 @@ function isLinear(name) {
     Boolean(parameters[`w_${name}`]) && !parameters[`mix_${name}`] && isMatrix(roles[name].dims);
 }
 
+/** What everything else is made from comes first. */
+const FIRST = ["q", "k", "v"];
+
 /**
  * The steps of one attention, in the order of its roles.
  * @param {import("../../model/description.js").Attention} attention
  */
 function kindsOf(attention) {
   const can = (kind) => ATTENTION[kind].every((role) => has(attention, role)) && (WHERE[kind]?.(attention) ?? true);
-  const made = Object.keys(attention.roles).flatMap((role) => {
+  const roles = new Set([...FIRST.filter((role) => has(attention, role)), ...Object.keys(attention.roles)]);
+  const made = [...roles].flatMap((role) => {
     const kinds = (MAKES[role] ?? []).filter(can);
     if (role === "z" && !kinds.length) return [...(identityOf(attention, role) ? [`${ROLE}z`] : []), "concat"];
     if (kinds.length || role === "head_out" || !isMatrix(attention.roles[role].dims))
       return role === "z" ? [...kinds, "concat"] : kinds;
     return [`${ROLE}${role}`];
   });
-  const last = Math.max(...["q", "k", "v"].map((name) => made.indexOf(name)));
+  const last = Math.max(...FIRST.map((name) => made.indexOf(name)));
   return can("heads") ? made.toSpliced(last + 1, 0, "heads") : made;
 }
 

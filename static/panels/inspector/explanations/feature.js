@@ -5,9 +5,8 @@
 
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
 import { has, showsMeans } from "../../../model/description.js";
-import { sliceOf } from "../../../model/feature_ops.js";
 import { partsOf as weightParts } from "../../../model/feature_parts.js";
-import { featureTerms } from "../../../model/feature_weights.js";
+import { featureTerms, sliceOf } from "../../../model/feature_weights.js";
 import { headOf } from "../../../model/identities.js";
 import { cellIn, headIn, indexOfMost, sum } from "../../../model/matrix.js";
 import { featureOf, position } from "../../../model/selection.js";

@@ -5,10 +5,9 @@
 
 import { lazily } from "../../../data/lazily.js";
 import { answersTokens, attentionOf, can, stacksOf } from "../../../model/description.js";
-import { needsOfWeights, weighsKeys } from "../../../model/feature_parts.js";
+import { knowsScores, knowsValues, needsOfScores, needsOfWeights, weighsKeys } from "../../../model/mechanism_needs.js";
 import { hasRoles, tensors, weights } from "../../../model/needs.js";
 import { normsOf as normsIn } from "../../../model/places.js";
-import { knowsScores, knowsValues, needsOfScores } from "../../../model/scoring.js";
 import { stepOf } from "../../../stations/attention/steps.js";
 import { normsOf, outputOf, roleNames, unitNames } from "./taps.js";
 
