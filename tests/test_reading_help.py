@@ -9,7 +9,21 @@ import pytest
 STATIC = Path(__file__).parent.parent / "static"
 RENDERED = {"heads", "masks"}  # in the side column, which panels/heads/side.js builds
 WITHOUT = {"labels", "quiz", "candidates", "beside_pick"}  # inside other parts of the page
-STATIONS = ("tokens", "embedding", "qkv", "attention", "av", "ffn", "residual", "lens", "prediction")
+STATIONS = (
+    "tokens",
+    "embedding",
+    "qkv",
+    "distance",
+    "rotation",
+    "attention",
+    "decay",
+    "gate",
+    "av",
+    "ffn",
+    "residual",
+    "lens",
+    "prediction",
+)
 BESIDE = ("training", "cost")
 PANELS = (
     "heads",

@@ -9,7 +9,16 @@ from app.services.languages import languages_of
 from app.services.library import Entry, Library
 from model.subjects import About
 
-CONFIG = ("position", "norm_order", "tie_embeddings", "scale_embeddings", "layer_norm_eps", "text_form", "dropout")
+CONFIG = (
+    "position",
+    "norm_order",
+    "tie_embeddings",
+    "scale_embeddings",
+    "layer_norm_eps",
+    "text_form",
+    "dropout",
+    "reach",
+)
 
 OF_ITS_OWN = ("units", "snapshots", "log")
 """The parts of a card that are long: a model's own page has them, the list does not."""

@@ -99,6 +99,9 @@ export const showsMeans = (attention) =>
   Boolean(attention?.overview) &&
   identityOf(/** @type {any} */ (attention), attention?.overview ?? "")?.op === "feature_mean";
 
+/** Whether it remembers in a state that only knows earlier tokens: later keys are forbidden under any mask. @param {Attention|null|undefined} attention */
+export const isRecurrent = (attention) => Boolean(attention && "decay" in attention.parameters);
+
 /** Whether its z are the values weighted by its pattern and nothing else. @param {Attention|null|undefined} attention */
 export const sumsValues = (attention) => is(attention, "z", "weighted_sum", ["pattern", "v"]);
 

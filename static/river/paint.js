@@ -1,6 +1,7 @@
 /** Puts a scene on its canvas, as sharp as the screen is. */
 
 import { currentTheme } from "../chart/colour.js";
+import { showsMeans } from "../model/description.js";
 import { sideOf } from "../model/sides.js";
 import { t } from "../ui/i18n.js";
 import { answerName, share } from "./answers.js";
@@ -83,7 +84,7 @@ function headLook({ told, trace }, preview) {
     isHead: (/** @type {Square} */ { attention, layer, head }) =>
       preview?.head.attention === attention && preview.head.layer === layer && preview.head.head === head,
     headsTitle: (/** @type {number} */ layer) => t("river.heads_of", { layer }),
-    headWords: t("river.heads"),
+    headWords: t(trace.attentions.every(showsMeans) ? "river.heads_groups" : "river.heads"),
   };
 }
 

@@ -48,16 +48,36 @@ import attention from "./attention/station.js";
 import av from "./av/station.js";
 import computation from "./computation/station.js";
 import cost from "./cost/station.js";
+import decay from "./decay/station.js";
+import distance from "./distance/station.js";
 import embedding from "./embedding/station.js";
 import ffn from "./ffn/station.js";
+import gate from "./gate/station.js";
 import prediction from "./prediction/station.js";
 import qkv from "./qkv/station.js";
 import residual from "./residual/station.js";
+import rotation from "./rotation/station.js";
 import tokens from "./tokens/station.js";
 import training from "./training/station.js";
 
 /** @type {View[]} */
-export const VIEWS = [tokens, embedding, qkv, attention, av, ffn, residual, prediction, training, cost, computation];
+export const VIEWS = [
+  tokens,
+  embedding,
+  qkv,
+  distance,
+  rotation,
+  attention,
+  decay,
+  gate,
+  av,
+  ffn,
+  residual,
+  prediction,
+  training,
+  cost,
+  computation,
+];
 
 /**
  * Whether a view is offered at the page's level. What is not offered is not drawn, and asks the server for nothing.

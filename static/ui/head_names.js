@@ -1,6 +1,6 @@
 /** The name of a head; with its attention, if the model has several. */
 
-import { attentionOf, attentionsOf } from "../model/description.js";
+import { attentionOf, attentionsOf, showsMeans } from "../model/description.js";
 import { hasString, t } from "./i18n.js";
 
 /** @typedef {{attention?: string|null, layer: number, head: number}} Head  `attention`: null is the model's last one */
@@ -10,14 +10,23 @@ export function attentionName(model, id = null) {
   return attentionsOf(model).length > 1 ? t(`attention.${attentionOf(model, id).id}`) : null;
 }
 
-/** "Layer 4 · Head 7", "Cross-attention · Layer 1 · Head 2". @param {any} model @param {Head} head */
-export function headTitle(model, { attention = null, layer, head }) {
-  return joined([attentionName(model, attention), t("matrix.title", { layer, head })], " · ");
+/** What a column of the overview is: a head, or a group of features whose weights are averaged. @param {any} model @param {Head} head @returns {{of: string, vars: Record<string, number>}} */
+function columnOf(model, { attention = null, layer, head }) {
+  const one = attentionOf(model, attention);
+  if (!showsMeans(one)) return { of: "", vars: { layer, head } };
+  return { of: "_group", vars: { layer, first: head * one.d_head, last: (head + 1) * one.d_head - 1 } };
+}
+
+/** "Layer 4 · Head 7", "Cross-attention · Layer 1 · Head 2", "Layer 4 · Features 0–31". @param {any} model @param {Head} head */
+export function headTitle(model, head) {
+  const { of, vars } = columnOf(model, head);
+  return joined([attentionName(model, head.attention), t(`matrix.title${of}`, vars)], " · ");
 }
 
 /** "layer 4, head 7", in a sentence. @param {any} model @param {Head} head */
-export function headWords(model, { attention = null, layer, head }) {
-  return joined([attentionWords(model, attention), t("heads.cell", { layer, head })], t("compare.comma"));
+export function headWords(model, head) {
+  const { of, vars } = columnOf(model, head);
+  return joined([attentionWords(model, head.attention), t(`heads.cell${of}`, vars)], t("compare.comma"));
 }
 
 /** "cross-attention", in a sentence, or null if there is only one. @param {any} model @param {string|null} [id] */

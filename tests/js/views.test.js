@@ -51,7 +51,7 @@ test("a new panel is placed by its frame, after earlier ones", () => {
 
 test("views of a single head declare it", () => {
   const named = VIEWS.filter(({ ofHead }) => ofHead).map(({ id }) => id);
-  assert.deepEqual(named, ["qkv", "attention", "av"]);
+  assert.deepEqual(named, ["qkv", "rotation", "attention", "decay", "gate", "av"]);
 });
 
 test("a station with nothing to explain has no inspector", () => {

@@ -102,6 +102,9 @@ class ModelDetail(ModelInfo):
     text_form: str | None = Field(
         default=None, description="How text is normalised before tokenizing.", examples=["natural"]
     )
+    reach: int | None = Field(
+        default=None, description="How far relative, aft-local and aft-conv tell distances apart; no other reads it."
+    )
 
 
 class ProblemInfo(BaseModel):

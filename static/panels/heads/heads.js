@@ -3,6 +3,7 @@
 import { currentTheme, pixelTable } from "../../chart/colour.js";
 import { paintHead } from "../../chart/matrix/head_picture.js";
 import { keyOf } from "../../data/request.js";
+import { showsMeans } from "../../model/description.js";
 import { h, replace } from "../../ui/dom.js";
 import { setHeadChips } from "../../ui/head_chip.js";
 import { attentionName, headWords } from "../../ui/head_names.js";
@@ -77,17 +78,25 @@ export function createHeads(root, actions, opened) {
 /** @param {Element} root @param {import("../../data/model_trace.js").ModelTrace} trace @returns {Row[]} */
 function build(root, { model, attentions }) {
   const numbers = (n) => Array.from({ length: n }, (_, i) => i);
-  const groups = attentions.map(({ id: attention, n_layer, n_head, overview }) => ({
-    ...{ attention, overview, n_head },
+  const groups = attentions.map(({ id: attention, n_layer, n_head, overview, d_head }, i) => ({
+    ...{ attention, overview, n_head, d_head, means: showsMeans(attentions[i]) },
     rows: numbers(n_layer).map((layer) => {
       const cells = numbers(n_head).map((head) => cell(model, { attention, layer, head }));
       return { attention, layer, cells, bars: barsRow(n_head) };
     }),
   }));
-  const top = (n_head) =>
-    numbers(n_head).map((n) => h("small", { role: "columnheader", "aria-label": t("heads.head", { n }) }, n));
+  const top = ({ n_head, d_head, means }) =>
+    numbers(n_head).map((n) => {
+      const group = t("heads.group", { first: n * d_head, last: (n + 1) * d_head - 1 });
+      return h(
+        "small",
+        { role: "columnheader", "aria-label": means ? group : t("heads.head", { n }) },
+        means ? `${n * d_head}–` : n,
+      );
+    });
   const side = (n) => h("small", { role: "rowheader", "aria-label": t("heads.layer", { n }) }, n);
-  const grid = ({ attention, overview, n_head, rows }) => {
+  const grid = (group) => {
+    const { attention, overview, n_head, d_head, means, rows } = group;
     const name = attentionName(model, attention);
     const label = name ? `${name}: ${t("heads.grid")}` : t("heads.grid");
     return [
@@ -99,10 +108,11 @@ function build(root, { model, attentions }) {
           h("small", { class: "dim" }, t(`attention.about.${attention}`)),
         ),
       overview === null && h("p", { class: "dim", dataset: { testid: "no-overview" } }, t("heads.no_overview")),
+      means && h("p", { class: "dim pooled", dataset: { testid: "groups" } }, t("heads.groups", { n: d_head })),
       h(
         "div",
         { class: "grid", role: "grid", "aria-label": label, dataset: { attention }, style: { "--heads": n_head } },
-        h("div", { role: "row" }, h("small", { role: "columnheader", "aria-hidden": true }), top(n_head)),
+        h("div", { role: "row" }, h("small", { role: "columnheader", "aria-hidden": true }), top(group)),
         rows.map(({ layer, cells, bars }) => [h("div", { role: "row" }, side(layer), cells.map(withMark)), bars]),
       ),
     ];

@@ -1,12 +1,12 @@
 /** The masks panel: what a position may see, PADs beside the sentence, and the comparison with training. */
 
 import { leakOfHead } from "../../model/compare/measure.js";
-import { causalIn, compared } from "../../model/compare/runs.js";
+import { causalIn, compared, isTrained } from "../../model/compare/runs.js";
 import { openSquare } from "../../model/compare/square.js";
-import { attentionOf, has, trainedCausal, writesTarget } from "../../model/description.js";
+import { attentionOf, attentionsOf, has, isRecurrent, trainedCausal, writesTarget } from "../../model/description.js";
 import { everyLayer, openedLayers } from "../../model/layer_mask.js";
 import { runWords } from "../../ui/compare_words.js";
-import { replace } from "../../ui/dom.js";
+import { h, replace } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { switchRow } from "../../ui/switch_row.js";
@@ -22,7 +22,8 @@ export function createMasks(root, actions, modelOf) {
   const causal = switchRow("causal", t("masks.causal"), (on) => actions.set(everyLayer(actions.get(), on, model())));
   const padding = createPadding(actions, model);
   const compare = switchRow("compare", t("masks.compare"), (on) => actions.set({ compare: on, against: null }));
-  replace(root, causal.row, padding.rows, compare.row);
+  const always = h("p", { class: "dim pooled", hidden: true, dataset: { testid: "always-causal" } }, t("masks.always_causal"));
+  replace(root, causal.row, always, padding.rows, compare.row);
 
   return (trace, state) => {
     const now = model();
@@ -35,9 +36,13 @@ export function createMasks(root, actions, modelOf) {
     if (layers.length)
       causal.set(false, t(about), t("masks.off_in_now", { n: layers.length, layers: layers.join(", ") }));
     else causal.set(on, t(about), effectNow);
+    const noSwitch = attentionsOf(now).every(isRecurrent);
+    causal.row.hidden = noSwitch;
+    always.hidden = !noSwitch;
     padding.draw(shown, state, leak);
     const { before, after } = compared(state, now);
-    compare.row.hidden = !state.compare && !has(attentionOf(now, state.attention), "overview"); // there is nothing to compare
+    const same = noSwitch && isTrained(state);
+    compare.row.hidden = !state.compare && (same || !has(attentionOf(now, state.attention), "overview")); // there is nothing to compare
     compare.set(
       state.compare,
       t("masks.compare_about", { before: runWords(before, now), after: runWords(after, now) }),

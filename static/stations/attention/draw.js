@@ -2,6 +2,7 @@
 
 import { legendOf } from "../../chart/matrix/scale.js";
 import { isTrained } from "../../model/compare/runs.js";
+import { isRecurrent } from "../../model/description.js";
 import { featureOf } from "../../model/selection.js";
 import { atLeast } from "../../state/levels.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
@@ -61,7 +62,7 @@ export function draw(root, trace, state, actions) {
   const blind = detail.mask && ["masked", "weights"].includes(step) ? blindRows(detail.mask) : [];
   parts.note.hidden = blind.length === 0;
   setText(parts.note, blind.length ? nothingWords(blind) : "");
-  foldTools(parts, state);
+  foldTools(parts, attention, state);
   drawFeatureChoice(parts.feature, step, trace, state, actions);
   // Another step of the same cells fades in; another head or sentence is simply there.
   const morph = parts.drawn && parts.drawn !== step ? morphing : (_, draw) => draw();
@@ -71,9 +72,9 @@ export function draw(root, trace, state, actions) {
 }
 
 /** What few readers need waits for the level *everything*, or until it is in use. */
-function foldTools({ choices, forms }, state) {
+function foldTools({ choices, forms }, attention, state) {
   const all = atLeast(state, "everything");
-  choices.box.hidden = !all && !state.compare && isTrained(state);
+  choices.box.hidden = (!all || isRecurrent(attention)) && !state.compare && isTrained(state);
   forms.units.box.hidden = state.compare || (!all && own.of(state).unit === "tokens");
 }
 

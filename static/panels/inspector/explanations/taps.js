@@ -20,7 +20,8 @@ export function normsOf(state, model) {
 /** The role that the open station shows: that of the walk's step, else the overview, else what the attention adds to the stream. */
 export function shownRoleOf(state, model) {
   const attention = attentionOf(model, state.attention);
-  const role = shownRole(model, state) ?? attention.overview ?? "attn_out";
+  const gated = state.view === "gate" && has(attention, "z") ? "z" : null;
+  const role = shownRole(model, state) ?? gated ?? attention.overview ?? "attn_out";
   return { attention, role, identity: identityOf(attention, role) };
 }
 

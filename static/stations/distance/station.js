@@ -1,0 +1,17 @@
+/** What was learned about positions: vectors or a bias for each distance, or a bias for each pair of positions. */
+
+import { lazily } from "../../data/lazily.js";
+import { attentionOf, parameterOf } from "../../model/description.js";
+import { weights } from "../../model/needs.js";
+
+const LEARNED = ["table_k", "table_v", "kernel", "gamma", "beta", "bias_query", "bias_key"];
+
+export default {
+  id: "distance",
+  has: (model, state) => LEARNED.some((name) => name in attentionOf(model, state?.attention).parameters),
+  needs(state, model) {
+    const attention = attentionOf(model, state.attention);
+    return ["detail", ...weights(...LEARNED.map((name) => parameterOf(attention, state.layer, name)))];
+  },
+  ...lazily(() => import("./draw.js")),
+};

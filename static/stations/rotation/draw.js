@@ -1,0 +1,153 @@
+/** The pairs of the chosen query and key as arrows in their planes: thin before they are turned, thick after. */
+
+import { headOf } from "../../model/identities.js";
+import { rowIn } from "../../model/matrix.js";
+import { position } from "../../model/selection.js";
+import { checkOf } from "../../ui/agreement.js";
+import { h, keepingFocus, perRoot, replace, svg } from "../../ui/dom.js";
+import { number, signed, significant } from "../../ui/format.js";
+import { phrase, t } from "../../ui/i18n.js";
+import { math, mi, mn, mo, row, sub, sup } from "../../ui/mathml.js";
+import { namedLabel } from "../../ui/token_text.js";
+import { nameOfPart, part } from "../activation_parts.js";
+import { buildStation, drawHead } from "../opened_head.js";
+import { labelsOf } from "../query_key.js";
+import { own } from "./own.js";
+import { degreesOf, turned } from "./pairs.js";
+
+const R = 40;
+
+const partsOf = perRoot((root) => {
+  const parts = buildStation(root);
+  const planes = part("planes");
+  const lines = {
+    q: h("p", { class: "act-sum", dataset: { testid: "rotation-q" } }),
+    k: h("p", { class: "act-sum", dataset: { testid: "rotation-k" } }),
+  };
+  parts.body.append(planes.element, lines.q, lines.k);
+  return { ...parts, planes, lines };
+});
+
+export function draw(root, trace, state, actions) {
+  const parts = partsOf(root);
+  const sides = sidesOf(trace, state);
+  const half = sides.q.x.length / 2;
+  const pair = Math.min(own.of(state).pair, half - 1);
+  drawHead(parts, trace.model, state, { formula: formulas(), note: t("rotation.note", { half, d: 2 * half }) });
+  const tokens = { query: sides.q.name(), key: sides.k.name() };
+  nameOfPart(parts.planes, phrase("rotation.title", tokens), t("rotation.about"));
+  drawPlanes(parts.planes.place, sides, half, pair, (chosen) => actions.set(own.patch({ pair: chosen })));
+  for (const name of /** @type {const} */ (["q", "k"])) drawLine(parts.lines[name], name, sides[name], pair);
+}
+
+/** The score of two turned vectors, and the angle. */
+function formulas() {
+  const at = (letter, index, role) => sub(mi(letter, role), mi(index));
+  const turn = row(sub(mi("R"), mi("i")), at("q", "i", "q"), mo("·"), sub(mi("R"), mi("j")), at("k", "j", "k"));
+  const apart = sub(mi("R"), row(mi("j"), mo("−"), mi("i")));
+  const exponent = row(mo("−"), mn(2), mi("i"), mo("/"), mi("d"));
+  return [
+    math(turn, mo("="), at("q", "i", "q"), mo("·"), apart, at("k", "j", "k")),
+    math(mi("θ"), mo("="), mi("p"), mo("·"), sup(mn("10000"), exponent)),
+  ];
+}
+
+/** The chosen query and key: before, after, and where they are. */
+function sidesOf(trace, state) {
+  const { query, key } = position(state, trace);
+  const { detail, attention, queries, keys } = trace;
+  const one = (role, side, at) => ({
+    x: rowIn(detail[role], at),
+    model: rowIn(
+      headOf(
+        trace.role(`${role}_rotated`, detail.layer),
+        detail.head,
+        attention.roles[`${role}_rotated`].dims.startsWith("kv") ? attention.n_kv_head : attention.n_head,
+      ),
+      at,
+    ),
+    place: side.positionIds[at],
+    name: () => namedLabel(labelsOf(side.tokens)[at], role, at),
+  });
+  return { q: one("q", queries, query), k: one("k", keys, key) };
+}
+
+/** A plane for each pair; all have one scale. */
+function drawPlanes(root, sides, half, chosen, choose) {
+  const all = Array.from({ length: half }, (_, i) => ({
+    i,
+    q: turned(sides.q.x, i, sides.q.place),
+    k: turned(sides.k.x, i, sides.k.place),
+  }));
+  const reach = Math.max(...all.flatMap(({ q, k }) => [Math.hypot(...q.before), Math.hypot(...k.before)])) || 1;
+  const plane = ({ i, q, k }) => {
+    const label = t("rotation.plane", { i, j: i + half, q: inDegrees(q.angle), k: inDegrees(k.angle) });
+    const data = { testid: "plane", focus: String(i) };
+    const picture = svg(
+      "svg",
+      { viewBox: `${-R - 4} ${-R - 4} ${2 * R + 8} ${2 * R + 8}`, "aria-hidden": "true" },
+      svg("circle", { r: R, class: "plane-edge" }),
+      svg("path", { d: `M${-R} 0H${R}M0 ${-R}V${R}`, class: "plane-axes" }),
+      [
+        ["q", q],
+        ["k", k],
+      ].map(([name, { before, after }]) => [
+        arrow(before, reach, `${name} before`),
+        arrow(after, reach, `${name} after`),
+      ]),
+    );
+    const attrs = {
+      type: "button",
+      class: "plane",
+      "aria-pressed": i === chosen,
+      "aria-label": label,
+      title: label,
+      dataset: data,
+    };
+    return h(
+      "button",
+      { ...attrs, on: { click: () => choose(i) } },
+      picture,
+      h("small", { class: "mono" }, `${i}, ${i + half}`),
+    );
+  };
+  keepingFocus(root, () => replace(root, h("div", { class: "planes" }, all.map(plane))));
+}
+
+/** From the middle, y upwards. */
+function arrow([x, y], reach, name) {
+  const [dx, dy] = [(x / reach) * R, (-y / reach) * R];
+  return svg(
+    "g",
+    { class: `arrow ${name}` },
+    svg("line", { x1: 0, y1: 0, x2: dx, y2: dy }),
+    svg("circle", { cx: dx, cy: dy, r: 2.5 }),
+  );
+}
+
+/** "57.3°", or "2 × 360° + 57.3°". */
+function inDegrees(angle) {
+  const { rounds, degrees } = degreesOf(angle);
+  return rounds ? t("rotation.rounds", { n: rounds, degrees: number(degrees, 1) }) : `${number(degrees, 1)}°`;
+}
+
+/** The first number of a turned pair, and both beside the model's. */
+function drawLine(root, name, { x, model, place, name: token }, pair) {
+  const half = x.length / 2;
+  const { before, after, angle } = turned(x, pair, place);
+  const point = ([a, b]) => `(${signed(a, 3)}, ${signed(b, 3)})`;
+  const words = phrase("rotation.line", {
+    ...{ token: token(), place, i: pair, j: pair + half, angle: inDegrees(angle) },
+    ...{
+      before: h("span", { class: `mono ${name}` }, point(before)),
+      after: h("b", { class: `mono ${name}` }, point(after)),
+    },
+  });
+  const worst = Math.abs(after[0] - model[pair]) > Math.abs(after[1] - model[pair + half]) ? 0 : 1;
+  replace(
+    root,
+    words,
+    " ",
+    checkOf(after[worst], model[pair + worst * half], (value) => significant(value, 4)),
+  );
+}

@@ -1,0 +1,30 @@
+/**
+ * Rotary positions in float64 (Su et al. 2021, equation 15): pair i is dimensions (i, i + d/2), turned by p · 10000^(−2i/d) at
+ * position p, as in Llama. No DOM.
+ */
+
+const BASE = 10_000;
+
+/** The angle of a pair for each position. @param {number} i @param {number} d */
+export const stepOf = (i, d) => BASE ** ((-2 * i) / d);
+
+/** @typedef {[number, number]} Point */
+
+/**
+ * A vector's pair, before and after it is turned.
+ * @param {ArrayLike<number>} x  [d] @param {number} i @param {number} place  the position id
+ * @returns {{before: Point, after: Point, angle: number}}
+ */
+export function turned(x, i, place) {
+  const half = x.length / 2;
+  const angle = place * stepOf(i, x.length);
+  const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
+  const before = /** @type {Point} */ ([x[i], x[i + half]]);
+  return { before, after: [before[0] * cos - before[1] * sin, before[1] * cos + before[0] * sin], angle };
+}
+
+/** An angle between 0° and 360°, and how often it went all the way round. @param {number} angle */
+export function degreesOf(angle) {
+  const all = (angle * 180) / Math.PI;
+  return { rounds: Math.floor(all / 360), degrees: all % 360 };
+}
