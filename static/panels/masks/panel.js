@@ -22,7 +22,11 @@ export function createMasks(root, actions, modelOf) {
   const causal = switchRow("causal", t("masks.causal"), (on) => actions.set(everyLayer(actions.get(), on, model())));
   const padding = createPadding(actions, model);
   const compare = switchRow("compare", t("masks.compare"), (on) => actions.set({ compare: on, against: null }));
-  const always = h("p", { class: "dim pooled", hidden: true, dataset: { testid: "always-causal" } }, t("masks.always_causal"));
+  const always = h(
+    "p",
+    { class: "dim pooled", hidden: true, dataset: { testid: "always-causal" } },
+    t("masks.always_causal"),
+  );
   replace(root, causal.row, always, padding.rows, compare.row);
 
   return (trace, state) => {

@@ -1,0 +1,68 @@
+"""Mechanisms without a plain QKᵀ, with random weights: every number that the page recomputes is the model's own."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.helpers import flaws, settled
+from tests.conftest import served
+from tests.toys.models import write_toy
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.warm
+
+TEXT = "No QKᵀ here."
+PLACES = [  # a view of a mechanism, and how many recomputed numbers it shows beside the model's
+    ("aft-full", "view=attention&attention.step=feature&cell=9,2", 2),
+    ("aft-full", "view=computation&computation.step=attn.feature&cell=9,2", 3),
+    ("aft-conv", "view=attention&attention.step=weights&head=1", 1),
+    ("aft-conv", "view=gate&gate.sum=denominator", 2),
+    ("wkv", "view=decay&cell=9,1", 2),
+    ("wkv", "view=attention&attention.step=feature", 2),
+    ("relative", "view=attention&attention.step=distance", 2),
+    ("relative", "view=av", 2),
+    ("rotary", "view=rotation&key=3", 4),
+]
+
+
+@pytest.fixture(scope="module")
+def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    from app.main import create_app
+    from app.settings import Settings
+
+    folder = tmp_path_factory.mktemp("free")
+    for mechanism in sorted({mechanism for mechanism, _, _ in PLACES}):
+        write_toy(folder, f"toy-{mechanism}", mechanism, n_head=2, d_model=16, reach=4, rank=2)
+    with served(create_app(Settings(models_dir=(folder,)))) as url:
+        yield url
+
+
+def show(page: "Page", mechanism: str, place: str) -> None:
+    page.goto(f"/?text={TEXT}&model=toy-{mechanism}&{place}")
+    settled(page)
+
+
+def test_what_the_page_recomputes_is_the_models_own_number(page: "Page") -> None:
+    for mechanism, place, least in PLACES:
+        show(page, mechanism, place)
+        assert flaws(page) == [], (mechanism, place)
+        assert page.locator('[data-testid="check"]:visible').count() >= least, (mechanism, place)
+
+
+def test_another_query_changes_the_gate_and_no_weight(page: "Page") -> None:
+    show(page, "aft-full", "view=gate&cell=9,2")
+    page.get_by_test_id("gate-asks").select_option("1")
+    expect(page.get_by_test_id("gate-says")).to_contain_text("by the gate alone")
+    page.wait_for_url(lambda url: "gate.asks=1" in url)
+
+
+def test_a_state_has_no_causal_switch_and_its_columns_are_groups(page: "Page") -> None:
+    show(page, "wkv", "view=attention")
+    expect(page.get_by_test_id("always-causal")).to_be_visible()
+    expect(page.get_by_test_id("switch-causal")).to_be_hidden()
+    expect(page.get_by_test_id("groups")).to_contain_text("mean")
+    expect(page.get_by_test_id("opened-title").first).to_contain_text("Features")
