@@ -51,6 +51,9 @@ def test_the_slider_shows_the_same_sentence_at_every_step(page: "Page") -> None:
     expect(page.locator(".model-button .name")).not_to_have_text("watched")
     page.locator("[data-part=loss] svg").click(position={"x": 60, "y": 100})  # the first dot
     expect(where).to_contain_text("Step 0: untrained")
+    page.get_by_test_id("watched-play").click()
+    expect(where).to_contain_text("The finished model")
+    expect(page.get_by_test_id("watched-play")).to_have_attribute("aria-pressed", "false")
 
 
 def test_the_training_station_agrees_with_the_server(page: "Page") -> None:

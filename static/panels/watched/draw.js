@@ -5,12 +5,14 @@ import { h, newId, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { drawCurves } from "./curves.js";
 import { drawFigures } from "./figures.js";
+import { createPlay } from "./play.js";
 import { whereOf } from "./words.js";
 
 const partsOf = perRoot((root) => {
   const ticks = h("datalist", { id: newId("watched-steps") });
   const attrs = { type: "range", min: 0, step: 1, list: ticks.id, "aria-label": t("watched.slider") };
   const slider = h("input", { ...attrs, dataset: { testid: "watched-slider" } });
+  const button = h("button", { class: "btn", type: "button", dataset: { testid: "watched-play" } });
   const where = h("p", { class: "where", role: "status", dataset: { testid: "watched-where" } });
   const body = h("div", { class: "watched-parts" });
   const [untrained, ships] = [
@@ -20,12 +22,12 @@ const partsOf = perRoot((root) => {
   replace(
     root,
     h("h2", null, t("watched.title")),
-    h("div", { class: "watched-slider" }, untrained, slider, ships),
+    h("div", { class: "watched-slider" }, button, untrained, slider, ships),
     ticks,
     where,
     body,
   );
-  return { slider, ticks, where, body };
+  return { slider, ticks, where, body, play: createPlay(button) };
 });
 
 /** @type {import("../../stations/index.js").View["draw"]} */
@@ -43,7 +45,11 @@ export function draw(root, trace, state, actions) {
   const words = whereOf(model);
   update(parts.slider, { max: snapshots.length, "aria-valuetext": words });
   parts.slider.value = String(place);
-  parts.slider.oninput = () => open(Number(parts.slider.value));
+  parts.slider.oninput = () => {
+    parts.play.stop();
+    open(Number(parts.slider.value));
+  };
+  parts.play.drawn({ place, last: snapshots.length, open });
   setText(parts.where, words);
   const choose = (layer) => actions.set({ layer });
   drawCurves(parts.body, model, { place, open, layer: state.layer, choose });

@@ -5,7 +5,7 @@ import { rowOf } from "../../model/selection.js";
 import { drawBarList } from "../../stations/activation_parts.js";
 import { perRoot, replace, setText } from "../../ui/dom.js";
 import { integer, percent, significant } from "../../ui/format.js";
-import { t } from "../../ui/i18n.js";
+import { phrase, t } from "../../ui/i18n.js";
 import { namedToken } from "../../ui/token_text.js";
 import { cell } from "./curves.js";
 
@@ -22,7 +22,7 @@ const partsOf = perRoot((root) => {
 export function drawFigures(root, trace, state, choose) {
   const parts = partsOf(root);
   const { residual, units } = trace.explained;
-  parts.prediction.element.hidden = trace.written === null;
+  parts.prediction.element.hidden = trace.written === null || state.quiz; // the quiz asks for it
   if (trace.written) drawPrediction(parts.prediction, trace, rowOf(state, trace));
   parts.stream.element.hidden = !residual || residual.refused;
   if (!parts.stream.element.hidden) drawStream(parts.stream, residual, state.layer, choose);
@@ -44,7 +44,7 @@ function drawPrediction({ place, said }, trace, row) {
       words: percent(one.before, 3),
     })),
   });
-  replace(said, t("watched.after"), " ", namedToken(trace.written.tokens[row], "q", row), ".");
+  replace(said, phrase("watched.after", { token: namedToken(trace.written.tokens[row], "q", row) }));
 }
 
 /** ‖x‖ before the first layer and after every one, the mean over the tokens. */

@@ -8,6 +8,7 @@ export default {
   id: "watched",
   frame: { place: "top", className: "panel watched", title: "watched.title" },
   level: /** @type {const} */ ("everything"),
+  shown: ({ file }) => file === null,
   has: (model) => snapshotsOf(model).length > 0,
   needs: (state, model) => (predictsTokens(model) ? ["prediction"] : []),
   // The slider does not wait for the figures of this sentence.

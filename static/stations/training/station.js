@@ -8,6 +8,7 @@ export default {
   level: /** @type {const} */ ("everything"),
   own,
   has: (model) => tabsOf(model).length > 0,
+  gives: (state, model) => (tabOf(state, model) === "forcing" ? /** @type {const} */ ("end") : undefined), // at the last row
   called: (state, model) => `training-${tabOf(state, model)}`,
   needs: (state, model) => (tabOf(state, model) === "forcing" ? ["explain:forcing"] : []),
   also(state, model) {
