@@ -38,8 +38,11 @@ function matrixOf(rows, cols, more = {}) {
 /** A letter is 0.6 of the font size wide. */
 const wide = (text, font) => [...text].length * font * 0.6;
 
-function sizeOf(matrix, { width = 700, view = wholeOf(matrix.shape), type = 1, dpr = 1 } = {}) {
-  return measure(matrix, { width, view, type, dpr, touch: false, wide });
+function sizeOf(
+  matrix,
+  { width = 700, heights = /** @type {number[]} */ ([]), view = wholeOf(matrix.shape), type = 1, dpr = 1 } = {},
+) {
+  return measure(matrix, { width, heights, view, type, dpr, touch: false, wide });
 }
 
 const texts = (shapes, name) => shapes.filter(({ attrs }) => attrs.class === name).map(({ children }) => children[0]);
@@ -58,6 +61,17 @@ test("a matrix fits its space; its cells are square and whole device pixels", ()
     assert.ok(box.x + box.w <= width, `${n} tokens in ${width} pixels`);
     if (cell.w >= 8) assert.ok(Math.abs(cell.w * dpr - Math.round(cell.w * dpr)) < 1e-9);
   }
+});
+
+test("a long title of the rows uses the corner above them; where it has no room, it is cut to its first words", () => {
+  const title = "query: the target token that looks at the source";
+  const matrix = matrixOf(9, 9, { rows: { labels: Array(9).fill("t"), title, role: "q" } });
+  const [low, high] = [sizeOf(matrix, { heights: [220] }), sizeOf(matrix)];
+  assert.ok(low.height <= 220);
+  assert.ok(low.cell.h >= 13, "its cells can be read");
+  assert.equal(low.rowTitle, "query");
+  assert.equal(high.rowTitle, title);
+  for (const { box, lift } of [low, high]) assert.ok(lift >= 0 && box.y - lift > 0);
 });
 
 test("large type makes letters larger, and their margins too", () => {

@@ -74,8 +74,8 @@ function sumLabels({ values, shape: [, cols], margin, chosen }, size) {
   });
 }
 
-/** The titles of the axes in their colours, starting at their common corner. @param {Matrix} matrix @param {Size} size */
-function titles({ rows, cols, sums, margin }, { box, top, left, type }) {
+/** The titles of the axes in their colours, starting near their common corner. @param {Matrix} matrix @param {Size} size */
+function titles({ rows, cols, sums, margin }, { box, top, left, lift, rowTitle, type }) {
   const size = 12 * type;
   const title = (words, role, place) =>
     text(words, {
@@ -85,11 +85,11 @@ function titles({ rows, cols, sums, margin }, { box, top, left, type }) {
       fill: role ? `--${role}` : "--ink-2",
       ...place,
     });
-  const [x, y] = [left + size, box.y];
+  const [x, y] = [left + size, box.y - lift];
   const upright = { x, y, "text-anchor": "end", transform: `rotate(-90 ${round(x)} ${round(y)})` };
   return [
     title(cols.title, cols.role, { x: box.x, y: top + 17 * type }),
-    ...(rows.hidden ? [] : [title(rows.title, rows.also ? "" : rows.role, upright)]),
+    ...(rows.hidden ? [] : [title(rowTitle, rows.also ? "" : rows.role, upright)]),
     ...(sums ? [title(margin?.title ?? "Σ", "", { x: box.x + box.w + AWAY, y: box.y - AWAY })] : []),
   ];
 }

@@ -18,6 +18,8 @@ const TILT = 52; // degrees
  * @property {{w: number, h: number}} cell  as it is seen now, zoomed or not
  * @property {import("./view.js").View} view
  * @property {number} left  of the rows' title
+ * @property {number} lift  how far above the rows their title begins
+ * @property {string} rowTitle  or the first of it, if there is no room
  * @property {number} top  of the columns' title
  * @property {number} font  of the labels
  * @property {number} type  how much larger than usual letters are
@@ -45,12 +47,17 @@ export function measure(matrix, { width, heights = [], view, type, dpr, touch, w
   const sums = matrix.sums ? (narrow ? 44 : 56) * type : 12;
   const head = widest(colText, font, wide);
   const above = (cell) => Math.round((touch ? BUTTONS : 0) + TITLE * type + headHeight(head, cell.w, font) + 10);
-  // The rows' title may be longer than the rows are high.
-  const side = matrix.rows.hidden ? 0 : wide(matrix.rows.title, 12 * type);
-  const heightOf = (cell) => Math.ceil(above(cell) + cell.h * rows + Math.max(10, side - cell.h * rows));
+  const top = touch ? BUTTONS : 0;
+  // The rows' title begins in the corner above them if it is longer than they are high; without room, it says the first of it.
+  const { title = "" } = matrix.rows.hidden ? {} : matrix.rows;
+  const [least, most] = [title.split(/[:：]/)[0], title].map((one) => wide(one, 12 * type));
+  const corner = (cell) => above(cell) - top - TITLE * type - 4;
+  const fits = (cell) => most <= cell.h * rows + corner(cell) + 10;
+  const liftOf = (cell) => Math.max(0, Math.min((fits(cell) ? most : least) - cell.h * rows, corner(cell)));
+  const heightOf = (cell) =>
+    Math.ceil(above(cell) + cell.h * rows + Math.max(10, least - cell.h * rows - liftOf(cell)));
   const cell = fitting(heights, heightOf, (most) => cellOf(matrix, [width - beside - sums, most], narrow, dpr), rows);
   const spare = Math.floor(Math.max(0, width - beside - sums - cell.w * cols) / 2);
-  const top = touch ? BUTTONS : 0;
   const x = Math.round(spare + beside);
   const y = above(cell);
   const seen = seenCell(cell, matrix, view, dpr);
@@ -62,6 +69,8 @@ export function measure(matrix, { width, heights = [], view, type, dpr, touch, w
     view,
     left: x - beside,
     top,
+    lift: liftOf(cell),
+    rowTitle: fits(cell) ? title : title.split(/[:：]/)[0],
     ...{ font, type, dpr, rowText, colText },
     angle: angleOf(head, seen.w),
   };
