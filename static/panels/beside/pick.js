@@ -1,6 +1,7 @@
 /** Which other model stands beside the page's: a ready pair, or any. */
 
 import { own } from "../../model/compare/beside.js";
+import { snapshotsOf } from "../../model/snapshots.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { openPair, pairsAmong } from "./pairs.js";
@@ -14,48 +15,54 @@ const partsOf = perRoot((root) => {
 /** The other model's own head goes with it. */
 const ALONE = { beside: null, ...own.patch({ attention: null, layer: null, head: null }) };
 
-/** @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace} _ @param {import("../../state/store.js").State} state @param {import("../../stations/index.js").Actions} actions */
-export function draw(root, _, state, actions) {
+/** @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../state/store.js").State} state @param {import("../../stations/index.js").Actions} actions */
+export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
-  const models = actions.models;
-  const pairs = pairsAmong(models);
-  const names = models.map(({ name }) => name).filter((name) => name !== state.model);
-  const built = [state.model, ...names].join();
+  const pairs = pairsAmong(actions.models);
+  const names = namesFor(trace.model, state, actions.models);
+  const built = JSON.stringify(names);
   if (built !== parts.built) replace(parts.select, optionsOf(pairs, names));
   parts.built = built;
   const pair = openPair(state);
-  parts.select.value = !state.beside
-    ? ""
-    : pair && pairs.includes(pair)
-      ? `pair ${pair.id}`
-      : `model ${state.beside.model}`;
+  const isReady = pair && pairs.includes(pair);
+  parts.select.value = !state.beside ? "" : isReady ? `pair ${pair.id}` : `model ${state.beside.model}`;
   parts.select.onchange = () => {
-    const [kind, name] = parts.select.value.split(" ");
-    const chosen = pairs.find(({ id }) => kind === "pair" && id === name);
-    if (!name) actions.set(ALONE);
-    else if (chosen)
-      actions.set({
-        ...(chosen.models[0] === state.model ? {} : { model: chosen.models[0] }),
-        ...patchOf(chosen.models[1]),
-        ...opened(chosen),
-      });
-    else actions.set(patchOf(name));
+    const [kind, ...rest] = parts.select.value.split(" ");
+    const chosen = pairs.find(({ id }) => kind === "pair" && id === rest[0]);
+    actions.set(chosen ? patchOfPair(chosen, state) : kind ? patchOf(rest.join(" ")) : ALONE);
   };
+}
+
+/**
+ * The other models, the snapshots of the open one, and what is beside it already.
+ * @param {any} model @param {import("../../state/store.js").State} state @param {{name: string}[]} models
+ */
+function namesFor(model, state, models) {
+  const steps = snapshotsOf(model).map((one) => one.model);
+  const any = models.map(({ name }) => name);
+  const now = state.beside?.model;
+  if (now && !steps.includes(now) && !any.includes(now)) any.push(now);
+  const [others, own] = [any, steps].map((all) => all.filter((name) => name !== state.model));
+  return { any: others, steps: own };
 }
 
 /** @param {string} model */
 const patchOf = (model) => ({ ...ALONE, beside: { model } });
 
-/** Where the pair's difference is seen, with the other model's head reset. @param {import("./pairs.js").Pair} pair */
-const opened = ({ opens }) => (opens ? { ...opens, own: { ...ALONE.own, ...opens.own } } : {});
+/** With the other model's head reset, where the pair's difference is seen. @param {import("./pairs.js").Pair} pair @param {{model: string|null}} state */
+function patchOfPair({ models: [model, other], opens }, state) {
+  const change = model === state.model ? {} : { model };
+  return { ...change, ...patchOf(other), ...opens, own: { ...ALONE.own, ...opens?.own } };
+}
 
-/** @param {import("./pairs.js").Pair[]} pairs @param {string[]} names */
-function optionsOf(pairs, names) {
+/** @param {import("./pairs.js").Pair[]} pairs @param {ReturnType<typeof namesFor>} names */
+function optionsOf(pairs, { any, steps }) {
   const ready = pairs.map(({ id }) => h("option", { value: `pair ${id}` }, t(`beside.name_${id}`)));
-  const any = names.map((name) => h("option", { value: `model ${name}` }, name));
+  const [others, own] = [any, steps].map((names) => names.map((name) => h("option", { value: `model ${name}` }, name)));
   return [
     h("option", { value: "" }, t("beside.none")),
     ready.length ? h("optgroup", { label: t("beside.pairs") }, ready) : null,
-    h("optgroup", { label: t("beside.any") }, any),
+    own.length ? h("optgroup", { label: t("beside.steps") }, own) : null,
+    h("optgroup", { label: t("beside.any") }, others),
   ];
 }
