@@ -36,19 +36,12 @@ IDENTITIES = (
     Identity("weighted_sum", ("pattern", "v"), "z"),
     Identity("sum_heads", ("head_out", "b_o"), "attn_out"),
 )
+BY_FEATURE, BY_HEAD = ("T", "T", "d"), ("T", "T", "h")
 COST = Cost(
-    multiplications=(
-        Term("scores", ("T", "T", "d")),
-        Term("scale", ("T", "T", "h")),
-        Term("softmax", ("T", "T", "h")),
-        Term("values", ("T", "T", "d")),
-    ),
-    numbers=(INPUTS, Term("weights", ("T", "T", "h"))),
-    time="T²d",
-    space="T² + Td",
-    steps="1",
-    path="1",
-)
+    (Term("scores", BY_FEATURE), Term("scale", BY_HEAD), Term("softmax", BY_HEAD), Term("values", BY_FEATURE)),
+    (INPUTS, Term("weights", BY_HEAD)),
+    time="T²d", space="T² + Td", steps="1", path="1",
+)  # fmt: skip
 SHORT = 128
 """Up to this length, our own `attend` trains faster: the backward pass of the fused kernel costs more than it saves."""
 LOWEST = torch.finfo(torch.float32).min / 2

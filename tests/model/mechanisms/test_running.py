@@ -10,9 +10,11 @@ from torch import Tensor
 
 from model import masks
 from model.explain import timings
-from model.explain.timings import Inputs, Timings
+from model.explain.timings import Timings
+from model.mechanisms import bare
 from model.mechanisms.aft import AftLocal, AftSimple
 from model.mechanisms.aft_conv import AftConv
+from model.mechanisms.bare import Inputs
 from model.mechanisms.cost import sizes
 from model.mechanisms.running import running_mean
 
@@ -40,7 +42,7 @@ def test_running_sums_equal_each_form_of_aft() -> None:
 def test_every_form_runs_and_gives_a_number_for_each_feature() -> None:
     q, k, v = torch.randn(3, 1, H, N, D // H)
     with torch.inference_mode():
-        made = {name: form(Inputs(q, k, v, S, R))() for name, form in timings.FORMS.items()}
+        made = {name: form(Inputs(q, k, v, S, R))() for name, form in bare.FORMS.items()}
     for name, out in made.items():
         parts = out if isinstance(out, list) else [out]
         assert sum(part.numel() for part in parts) == N * D, name
@@ -50,7 +52,7 @@ def test_every_form_runs_and_gives_a_number_for_each_feature() -> None:
 
 def test_what_would_take_too_long_or_too_much_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timings, "LENGTHS", (8, 16, 32))
-    monkeypatch.setattr(timings, "FORMS", {"softmax": timings.softmax, "wkv": timings.wkv})
+    monkeypatch.setattr(timings, "FORMS", {"softmax": bare.softmax, "wkv": bare.wkv})
     monkeypatch.setattr(timings, "MOST_BYTES", 4 * 5000)
     monkeypatch.setattr(timings, "MOST_SECONDS", 0.0)
     measured = Timings(sizes(D, H), torch.device("cpu"))
