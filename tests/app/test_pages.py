@@ -7,6 +7,7 @@ from httpx import AsyncClient
 
 from app.api.pages import i18n
 from app.http.assets import STATIC, plotly_file
+from tests.app.helpers import error_of
 
 
 class Page(HTMLParser):
@@ -139,7 +140,7 @@ async def test_docs_list_every_route_with_its_fields(client: AsyncClient) -> Non
         "/api/source/{function}",
     }
     told = "lens contributions gradients heads units swap residual route effects neighbours positions parameters"
-    told += " cost timings"
+    told += " cost timings forcing prefix dropout"
     routes |= {f"/api/explain/{what}" for what in told.split()}
     routes |= {"/healthz", "/readyz", "/metrics"}
     assert set(openapi["paths"]) == routes
@@ -160,7 +161,11 @@ async def test_commands_of_the_docs_work(families: AsyncClient) -> None:
     from app.services.api_page import EXAMPLES
 
     for path, body in EXAMPLES.items():
-        assert (await families.post(path, json=body)).status_code == 200, path
+        answer = await families.post(path, json=body)
+        if path == "/api/explain/dropout":  # that these models were trained without it is all that there is to say
+            error_of(answer, 422, "cannot")
+        else:
+            assert answer.status_code == 200, path
 
 
 async def test_the_page_has_one_sheet_with_all_rules_in_order(client: AsyncClient) -> None:
