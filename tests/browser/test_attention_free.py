@@ -19,6 +19,8 @@ TEXT = "No QKᵀ here."
 PLACES = [  # a view of a mechanism, and how many recomputed numbers it shows beside the model's
     ("aft-full", "view=attention&attention.step=feature&cell=9,2", 2),
     ("aft-full", "view=computation&computation.step=attn.feature&cell=9,2", 3),
+    ("aft-full", "view=computation&computation.step=attn.role-numerator&cell=9,2", 1),
+    ("aft-conv", "view=distance&head=1", 1),
     ("aft-conv", "view=attention&attention.step=weights&head=1", 1),
     ("aft-conv", "view=gate&gate.sum=denominator", 2),
     ("wkv", "view=decay&cell=9,1", 2),

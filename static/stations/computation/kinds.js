@@ -3,6 +3,7 @@
  * place in steps.js.
  */
 
+import { weighsKeys } from "../../model/mechanism_needs.js";
 import { hasString, t } from "../../ui/i18n.js";
 import { roleName } from "../role_formulas.js";
 import { answer, logits } from "./answer.js";
@@ -16,6 +17,7 @@ import { role } from "./role.js";
 import { softmaxStep } from "./softmax.js";
 import { roleOf } from "./steps.js";
 import { before, residual, rest } from "./stream.js";
+import { SUMS } from "./sums.js";
 import { tokens } from "./token_step.js";
 
 /**
@@ -50,11 +52,13 @@ export const KINDS = {
     wo,
     residual,
   },
+  ...SUMS,
   ...{ w1, relu, w2, rest, final, logits, answer },
 };
 
 /** The kind of a step; a role without a kind of its own uses the general one. @param {import("./steps.js").Step} step @returns {Kind} */
-export const kindOf = ({ kind }) => KINDS[kind] ?? role;
+export const kindOf = ({ kind, attention }) =>
+  (kind in SUMS && !weighsKeys(attention) ? undefined : KINDS[kind]) ?? role;
 
 /** The name of a step; a role without a step of its own is called by its name. @param {string} kind */
 export function stepName(kind) {

@@ -1,7 +1,7 @@
 /** What each kind of step needs, and what the inspector explains meanwhile: known before its picture is loaded. No DOM. */
 
 import { answersTokens } from "../../model/description.js";
-import { needsOfWeights } from "../../model/mechanism_needs.js";
+import { needsOfWeights, weighsKeys } from "../../model/mechanism_needs.js";
 import { tensors, weights } from "../../model/needs.js";
 import { roleOf } from "./steps.js";
 import { answerOf, firstOf, LINEAR, NORMS, namesOf, SKIPPED, sumOf, tapIn } from "./taps.js";
@@ -83,11 +83,18 @@ const KNOWN = {
   },
 };
 
+/** Whether a role's step reads the open head: a role of queries and keys, to hatch what is forbidden; the sums and the gate. @param {import("./steps.js").Step} step */
+function ofDetail({ attention, kind }) {
+  const role = roleOf({ kind });
+  if (attention?.roles[role].dims.endsWith("query key")) return true;
+  return weighsKeys(attention) && ["numerator", "denominator", "gate"].includes(role);
+}
+
 /** @type {Known} */
 const ROLE = {
   why: "role",
   needs: (step) => [
-    ...(step.attention?.roles[roleOf(step)].dims.endsWith("query key") ? ["detail"] : []),
+    ...(ofDetail(step) ? ["detail", ...needsOfWeights(/** @type {any} */ (step.attention), step.layer, false)] : []),
     ...Object.values(namesOf(step)).map(([kind, name]) => `${kind}:${name}`),
   ],
 };

@@ -2,22 +2,28 @@
 
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
-import { identityOf, parameterOf } from "../../model/description.js";
+import { has, identityOf, parameterOf } from "../../model/description.js";
+import { headOf } from "../../model/identities.js";
+import { cellIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
-import { h, perRoot } from "../../ui/dom.js";
+import { checkOf } from "../../ui/agreement.js";
+import { h, perRoot, replace } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
-import { t } from "../../ui/i18n.js";
+import { phrase, t } from "../../ui/i18n.js";
 import { math, mi, mo, mtext, row, sub, sup } from "../../ui/mathml.js";
+import { namedLabel } from "../../ui/token_text.js";
 import { buildLayerStation, drawStrip, nameOfPart, part } from "../activation_parts.js";
 import { counting } from "../dimension_pages.js";
+import { labelsOf } from "../query_key.js";
 import { formulaOf } from "../role_formulas.js";
 import { biasByDistance, biasByPosition, distancesOf } from "./learned.js";
 
 const partsOf = perRoot((root) => {
   const parts = buildLayerStation(root);
   const [first, second] = [part("first"), part("second")];
-  parts.body.append(first.element, second.element);
-  return { ...parts, first, second };
+  const line = h("p", { class: "act-sum", dataset: { testid: "distance-check" } });
+  parts.body.append(first.element, second.element, line);
+  return { ...parts, first, second, line };
 });
 
 export function draw(root, trace, state, actions) {
@@ -30,6 +36,28 @@ export function draw(root, trace, state, actions) {
     place.element.hidden = !pictures[i];
     if (pictures[i]) drawPicture(place, pictures[i], state);
   });
+  drawLine(parts.line, trace, state, pictures[0]);
+}
+
+/** The bias of the chosen pair, made here from what was learned, beside the one that the model used. */
+function drawLine(root, trace, state, { matrix, chosen, beyond = false }) {
+  const { attention, queries, keys } = trace;
+  root.hidden = !has(attention, "position_bias");
+  if (root.hidden) return;
+  const { query, key } = position(state, trace);
+  const { dims } = attention.roles.position_bias;
+  const own = cellIn(headOf(trace.role("position_bias", state.layer), state.head, attention.n_head, dims), query, key);
+  const value = beyond ? 0 : cellIn(matrix, chosen[0], chosen[1]);
+  const tokens = {
+    query: namedLabel(labelsOf(queries.tokens)[query], "q", query),
+    key: namedLabel(labelsOf(keys.tokens)[key], "k", key),
+  };
+  replace(
+    root,
+    phrase("distance.pair", { ...tokens, value: h("b", { class: "mono" }, significant(value)) }),
+    " ",
+    checkOf(value, own),
+  );
 }
 
 /** By the parameter that says which it is. @type {[string, (trace: any, state: any, learned: (name: string) => any, actions: any) => {formula: any, pictures: any[]}][]} */
@@ -70,7 +98,8 @@ function kernel(trace, state, learned, actions) {
   const matrix = biasByDistance(learned("kernel"), learned("gamma").data, learned("beta").data);
   const { query, key } = position(state, trace);
   const places = trace.keys.positionIds;
-  const apart = Math.max(0, Math.min(matrix.shape[1] - 1, places[query] - places[key]));
+  const between = places[query] - places[key];
+  const apart = Math.max(0, Math.min(matrix.shape[1] - 1, between));
   const index = (name) => sub(mi(name), mi("h"));
   const formula = math(
     index("w"),
@@ -94,6 +123,7 @@ function kernel(trace, state, learned, actions) {
       axes: [t("distance.heads"), t("distance.back")],
       chosen: [state.head, apart],
     },
+    beyond: between !== apart,
     choose: (head, distance) => actions.set({ head, ...(query >= distance && { key: query - distance, query }) }),
   };
   return { formula, pictures: [picture] };
@@ -101,6 +131,7 @@ function kernel(trace, state, learned, actions) {
 
 /** AFT-full and -local: w of each pair of positions in the window, the sentence's part within dashed lines. */
 function factors(trace, state, learned, actions) {
+  const places = trace.keys.positionIds;
   const [u, v] = [learned("bias_query"), learned("bias_key")];
   const isLocal = trace.attention.kind.endsWith("local");
   const matrix = biasByPosition(u, v, isLocal ? trace.model.reach : Infinity);
@@ -126,7 +157,7 @@ function factors(trace, state, learned, actions) {
       cols: counting(0, matrix.shape[0]),
       axes: [t("matrix.query_rows"), t("distance.key_positions")],
     },
-    ...{ chosen: [query, key], edges: { row: n, col: n } },
+    ...{ chosen: [places[query], places[key]], edges: { row: n, col: n } },
     outside: Uint8Array.from(matrix.data, (w) => (w === 0 ? 1 : 0)),
     choose: (row, col) => row < n && col < n && actions.set({ query: row, key: col }),
   };
@@ -136,7 +167,7 @@ function factors(trace, state, learned, actions) {
 /** @param {any} place @param {any} of @param {any} state */
 function drawPicture(
   place,
-  { id, title, about, matrix, rows, cols, axes, chosen, choose, span = "cell", ...more },
+  { id, title, about, matrix, rows, cols, axes, chosen, choose, span = "cell", beyond: _, ...more },
   state,
 ) {
   const scale = signedScale(matrix.data);

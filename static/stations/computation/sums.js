@@ -1,0 +1,39 @@
+/** The two sums of AFT and of RWKV, and the gate, element by element: their roles' general step, with the arithmetic. */
+
+import { partsOf } from "../../model/feature_parts.js";
+import { featureTerms } from "../../model/feature_weights.js";
+import { cellIn, columnIn, products, rowIn, sum } from "../../model/matrix.js";
+import { role } from "./role.js";
+import { roleOf } from "./steps.js";
+import { tapIn } from "./taps.js";
+
+/**
+ * e^(w + k) of each allowed key, divided by the largest of the row, times v where there is one.
+ * @returns {import("./product.js").Arithmetic}
+ */
+function explain({ trace, step, keys }, { result }, query, col) {
+  const { exps } = featureTerms(partsOf(trace), query, query, col);
+  const v = roleOf(step) === "numerator" ? columnIn(trace.detail.v, col) : null;
+  const values = v ? products(exps, v) : exps;
+  return {
+    terms: { a: exps, b: v, values, label: (i) => `${keys[i]} ${i}` },
+    ...{ lines: [], total: sum(values), own: cellIn(result.matrix, query, col), tap: tapIn(step, roleOf(step)) },
+  };
+}
+
+/** σ(q) = 1 / (1 + e^−q); of RWKV, whose receptance is no tensor, the number alone. */
+function gate(context, picture, query, col) {
+  const { trace, step } = context;
+  if (!trace.detail?.q) return role.explain(context, picture, query, col);
+  const q = rowIn(trace.detail.q, query)[col];
+  /** @type {import("./product.js").Arithmetic["lines"]} */
+  const lines = [["computation.line.q", {}, q]];
+  const total = 1 / (1 + Math.exp(-q));
+  return { terms: null, lines, total, own: cellIn(picture.result.matrix, query, col), tap: tapIn(step, "gate") };
+}
+
+export const SUMS = {
+  "role-numerator": { ...role, explain },
+  "role-denominator": { ...role, explain },
+  "role-gate": { ...role, explain: gate },
+};
