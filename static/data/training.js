@@ -1,5 +1,6 @@
 /** What the training station shows, for which models, and where the draws of its dropout begin. No DOM. */
 
+import { can } from "../model/description.js";
 import { choice, index } from "../state/fields.js";
 import { ownState } from "../state/own.js";
 
@@ -16,9 +17,12 @@ export function prefixRow(state, { written }) {
   return Math.min(own.of(state).row ?? Math.floor(last / 2), last);
 }
 
-/** A model that predicts a next token is forced to read its labels; a recipe is on the card of a model of ours. @param {any} model @returns {("forcing"|"recipe")[]} */
+/** Whether its losses can be told: it predicts a next token, and training could reach it. @param {any} model */
+const isForced = (model) => model.description.predicts === "next" && can(model, "gradients");
+
+/** A recipe is on the card of a model of ours. @param {any} model @returns {("forcing"|"recipe")[]} */
 export const tabsOf = (model) => [
-  ...(model.description.predicts === "next" ? [/** @type {const} */ ("forcing")] : []),
+  ...(isForced(model) ? [/** @type {const} */ ("forcing")] : []),
   ...(model.card?.recipe ? [/** @type {const} */ ("recipe")] : []),
 ];
 
@@ -29,4 +33,4 @@ export function tabOf(state, model) {
 }
 
 /** Whether it was trained with dropout, and its losses can be told. @param {any} model */
-export const drops = (model) => model.description.predicts === "next" && model.dropout > 0;
+export const drops = (model) => isForced(model) && model.dropout > 0;
