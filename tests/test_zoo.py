@@ -16,6 +16,7 @@ from model.checkpoint import ZOO, Checkpoint
 from model.describe import Attention
 from model.subjects import ZooSubject, every_folder
 from model.trace import Trace, trace
+from model.training.presets import PRESETS, difference
 
 EXAMPLES = json.loads((Path(__file__).parents[1] / "static" / "examples.json").read_text(encoding="utf-8"))["examples"]
 MODELS = [folder.name for folder, _ in every_folder(ZOO)]
@@ -38,6 +39,23 @@ def test_a_card_says_how_the_model_was_made_and_how_good_it_is(name: str) -> Non
     assert card["n_parameters"] == sum(p.numel() for p in loaded.model.parameters())
     assert len(card["samples"]) >= 3
     assert card["curve"], "a curve has at least one point"
+
+
+MINIS = [name for name in MODELS if "trained_like" in json.loads((ZOO / name / "card.json").read_text("utf-8"))]
+
+
+@pytest.mark.parametrize("name", MINIS)
+def test_a_small_model_differs_from_its_baseline_as_its_card_says(name: str) -> None:
+    loaded, preset = checkpoint.load(ZOO / name), PRESETS[name]
+    assert loaded.config == preset.config
+    assert loaded.card["trained_like"] == {"model": preset.baseline, "differs": difference(preset)}
+    assert preset.baseline in MINIS
+    same = json.loads((ZOO / str(preset.baseline) / "card.json").read_text("utf-8"))
+    for about in ("data", "seed", "steps", "tokens_seen", "recipe"):
+        assert loaded.card[about] == same[about]
+    assert loaded.card["tokens_seen"] >= 12_000_000
+    weights = [ZOO / name / "weights.safetensors", *(ZOO / name / "snapshots").glob("*.safetensors")]
+    assert all(file.stat().st_size <= 3_000_000 for file in weights)
 
 
 def test_stories_gpt_s_samples_begin_with_their_prompts_and_its_curve_falls() -> None:

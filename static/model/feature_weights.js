@@ -33,7 +33,7 @@ export function positionPart({ bias, decay, bonus, places }, query, key, feature
  */
 export function featureTerms(parts, query, key, feature) {
   const { k, mask } = parts;
-  const ofKey = (i) => cellIn(k, i, Math.min(feature, k.shape[1] - 1));
+  const ofKey = (/** @type {number} */ i) => cellIn(k, i, Math.min(feature, k.shape[1] - 1));
   const reasons = rowIn(mask, query);
   const logits = Array.from(reasons, (reason, i) =>
     reason ? -Infinity : ofKey(i) + positionPart(parts, query, i, feature),
