@@ -17,6 +17,7 @@ import { valuesFor } from "../../static/model/scoring.js";
 import { explainedBy } from "../../static/panels/inspector/explanations/index.js";
 import { stepsOf as stepsOfStation } from "../../static/stations/attention/steps.js";
 import { stepsOf } from "../../static/stations/computation/steps.js";
+import { attentionKnowsPositions } from "../../static/stations/embedding/swap_words.js";
 import { VIEWS } from "../../static/stations/index.js";
 
 const MODELS = JSON.parse(readFileSync(new URL("mechanisms.json", import.meta.url), "utf-8"));
@@ -29,6 +30,17 @@ const matrix = (/** @type {number[][]} */ rows) => ({
 });
 const near = (/** @type {number|undefined} */ found, /** @type {number} */ expected) =>
   assert.ok(Math.abs((found ?? NaN) - expected) < 1e-12, `${found} is not ${expected}`);
+
+test("some attentions tell positions apart by themselves", () => {
+  const blind = Object.keys(MODELS).filter((name) => !attentionKnowsPositions(MODELS[name]));
+  assert.deepEqual(
+    blind.sort(),
+    Object.keys(MODELS)
+      .filter((name) => ["aft-simple", "softmax"].includes(name))
+      .sort(),
+  );
+  assert.ok(blind.length < Object.keys(MODELS).length);
+});
 
 test("each mechanism has the steps of its own equation", () => {
   const steps = Object.fromEntries(Object.keys(MODELS).map((name) => [name, stepsOfStation(attention(name))]));

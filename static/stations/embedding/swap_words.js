@@ -9,6 +9,15 @@ import { t } from "../../ui/i18n.js";
 /** Smaller changes are float32 rounding, as in model/explain/swaps.py. */
 export const TOLERANCE = 1e-4;
 
+/** What an attention has that tells positions apart by itself: distances, a rotation, a bias; WKV's weights decay. */
+const KNOWS_POSITIONS = ["relative_scores", "q_rotated", "position_bias"];
+
+/** @param {any} model  Whether its attention knows positions without those that are added to the embeddings. */
+export const attentionKnowsPositions = (model) =>
+  model.description.attentions.some(
+    (one) => "decay" in one.parameters || KNOWS_POSITIONS.some((role) => role in one.roles),
+  );
+
 /** Whether anything but the order has changed. @param {any} trace @param {any} run */
 export function verdictOf(trace, { positions, largest, order_only: orderOnly, stacks }) {
   const largestText = largest < 1e-3 ? power(largest) : significant(largest, 3);
@@ -22,10 +31,13 @@ export function verdictOf(trace, { positions, largest, order_only: orderOnly, st
   return [
     ...changed,
     " ",
-    t(causal ? "embedding.still_causal" : "embedding.still_other"),
+    t(attentionKnowsPositions(trace.model) ? "embedding.still_attention" : whyStill(causal)),
     causal && n > 0 ? [" ", t("embedding.untouched", { n })] : null,
   ];
 }
+
+/** @param {boolean} causal */
+const whyStill = (causal) => (causal ? "embedding.still_causal" : "embedding.still_other");
 
 /** How far the predictions moved. @param {any} trace @param {any} run */
 export function movedWords(trace, { rows, prediction }) {
