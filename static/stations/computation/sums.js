@@ -21,7 +21,7 @@ function explain({ trace, step, keys }, { result }, query, col) {
   };
 }
 
-/** σ(q) = 1 / (1 + e^−q); of RWKV, whose receptance is no tensor, the number alone. */
+/** σ(q) = 1 / (1 + e^−q); of RWKV, whose receptance has no tap, the number alone. */
 function gate(context, picture, query, col) {
   const { trace, step } = context;
   if (!trace.detail?.q) return role.explain(context, picture, query, col);
