@@ -135,7 +135,7 @@ export const heightOf = ({ y0, y1 }, t) => y0 + (y1 - y0) * (3 * t ** 2 - 2 * t 
  * The shown line at a point, or the nearest within `reach` pixels.
  * @param {Line[]} lines  in the order in which they are drawn @param {number} x @param {number} y @param {number} [reach]
  */
-export function lineAt(lines, x, y, reach = 5) {
+export function lineAt(lines, x, y, reach = 8) {
   let best = /** @type {{line: Line, away: number}|null} */ (null);
   for (const line of lines) {
     if (line.own || !line.shown || x < line.x0 || x > line.x1) continue;

@@ -31,6 +31,9 @@ const BESIDES = 74;
 /** The row of Watch, below the picture. */
 const WATCH = 46;
 
+/** The bar of a lesson, over the foot of the window. */
+const BAR = 60;
+
 /** @param {HTMLCanvasElement} canvas @param {Shown} shown @param {number} width @param {Board} board @returns {import("./layout.js").Frame} */
 export function frameOf(canvas, { told, trace, bars, heads, open, head }, width, { unfolded }) {
   const phone = width < PHONE;
@@ -41,7 +44,8 @@ export function frameOf(canvas, { told, trace, bars, heads, open, head }, width,
   const last = told.rolled[0].river.layers - 1;
   const bare = heads === NONE;
   const headRoom = bare ? 0 : phone ? 196 : Math.min(300, Math.max(256, innerHeight * 0.33));
-  const fold = innerHeight - WATCH * type - canvas.getBoundingClientRect().top - scrollY;
+  const foot = WATCH * type + (canvas.closest(".in-lesson") && !phone ? BAR : 0);
+  const fold = innerHeight - foot - canvas.getBoundingClientRect().top - scrollY;
   const room = Math.min(bare ? 400 : 440, Math.max(240, fold - headRoom - BESIDES));
   const right = RIGHT[phone ? 0 : width < NARROW ? 1 : 2] * type;
   const labels = labelsOf(canvas, { told, trace }, { phone, room: width - right });

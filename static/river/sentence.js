@@ -52,14 +52,12 @@ function cutWords(told, predicts) {
   const { answer, before, after } = fall;
   const at = predicts === "next" && told.cuts.some((cut) => queryName(told, cut) !== names[0][row]) ? "_at" : "";
   const token = query(names[0][row]);
-  const words = { token, answer: said(answer), before: share(before), after: after === null ? "…" : share(after) };
-  const change = after === null || share(after) === share(before) ? "stays" : after < before ? "falls" : "rises";
   const other = answers[0] && answers[0].id !== answer.id;
-  return [
-    ...whichWords(told),
-    ...phrase(`river.${after === null ? "falls" : change}${at}`, words),
-    ...(other ? phrase("river.now", { answer: said(answers[0]), p: share(answers[0].p) }) : []),
-  ];
+  const now = other ? phrase("river.now", { answer: said(answers[0]), p: share(answers[0].p) }) : [];
+  if (after === null) return [...whichWords(told), ...now]; // its new number is not here yet
+  const words = { token, answer: said(answer), before: share(before), after: share(after) };
+  const change = share(after) === share(before) ? "stays" : after < before ? "falls" : "rises";
+  return [...whichWords(told), ...phrase(`river.${change}${at}`, words), ...now];
 }
 
 /** What is cut: one look, the looks of a token at another in several layers, or several. @param {Told} told @returns {Words} */

@@ -48,16 +48,21 @@ def in_view(page: "Page", step: dict[str, Any]) -> None:
       return [bottom <= innerHeight, seen('header').length, Math.min(...sizes), Math.min(16, ...labels)];
     }""")
     assert seen[:2] == [True, 0], step["id"]
-    assert try_is_in_view(page), step["id"]
+    assert all_in_view(page), step["id"]
     assert seen[2] >= 22, step["id"]
     assert seen[3] == 16 or page.viewport_size["width"] < 900, step["id"]  # from the back of a class
 
 
-def try_is_in_view(page: "Page") -> bool:
-    """What there is to try is not below the question."""
+def all_in_view(page: "Page") -> bool:
+    """Nothing of the words, what there is to try, the question and its answer is cut off or covered."""
     found: bool = page.evaluate("""() => {
-      const [tried, told] = ['.lesson-try', '.lesson-told'].map((one) => document.querySelector(one));
-      return tried.hidden || tried.getBoundingClientRect().bottom <= told.getBoundingClientRect().bottom + 0.5;
+      const [column, bar] = ['.lesson', '.lesson-bar'].map((one) => document.querySelector(one));
+      const question = document.querySelector('.lesson-question').getBoundingClientRect();
+      const told = [...column.querySelectorAll('h1, .lesson-words, .lesson-try')];
+      const parts = told.filter((one) => one.checkVisibility());
+      return column.scrollTop === 0 && column.scrollHeight <= column.clientHeight
+        && parts.every((one) => one.getBoundingClientRect().bottom <= question.top)
+        && question.bottom <= bar.getBoundingClientRect().top;
     }""")
     return found
 
@@ -88,7 +93,7 @@ def test_twelve_steps_with_the_arrow_keys(open_page: "Callable[..., Page]") -> N
         assert told(page) == 0, step["id"]
         said = answer(page)
         assert (told(page) > 0) == (step["id"] in KEPT), step["id"]
-        assert try_is_in_view(page), f"{step['id']}: the answer covers it"
+        assert all_in_view(page), f"{step['id']}: the answer covers it"
         assert said, step["id"]
         assert "{" not in said, step["id"]
         assert page.locator("[data-verdict=right]").count() == 1, step["id"]
@@ -106,6 +111,28 @@ def test_twelve_steps_with_the_arrow_keys(open_page: "Callable[..., Page]") -> N
     page.locator(".lesson-dots a").nth(2).click()
     arrive(page, steps("attention")[2]["id"])
     assert page.evaluate("window.same"), "a dot does not load the page again"
+
+
+#: The lowest edge of what a step shows; of the river, down to its own controls.
+LOWEST = """() => Math.max(...[...document.querySelectorAll('[data-lesson=shown]:not(.lesson, .lesson-bar)')]
+  .filter((one) => one.checkVisibility()).map((one) => one.querySelector('.foot') ?? one)
+  .map((one) => one.getBoundingClientRect().bottom))"""
+
+
+def test_a_laptop_with_the_browsers_bars_covers_nothing(open_page: "Callable[..., Page]") -> None:
+    """1280 × 577 is what they leave of 1280 × 720."""
+    page = open_page(viewport={"width": 1280, "height": 577})
+    page.goto("/?lesson=attention")
+    for step in steps("attention"):
+        arrive(page, step["id"])
+        if "figure" in step:
+            page.locator(".lesson-figure h2").wait_for()
+        assert all_in_view(page), step["id"]
+        answer(page)
+        assert all_in_view(page), f"{step['id']}: the answer"
+        assert page.evaluate(LOWEST) <= 577 - 60, f"{step['id']}: the picture"
+        page.locator(".lesson h1").focus()
+        page.keyboard.press("PageDown")
 
 
 def test_escape_returns_to_what_was_open(page: "Page") -> None:

@@ -199,7 +199,7 @@ test("the pointer finds the line it is on, not its stream", () => {
   assert.ok(look);
   const [x, y] = [(look.x0 + look.x1) / 2, (look.y0 + look.y1) / 2];
   assert.equal(lineAt(scene.lines, x, y), look);
-  assert.equal(lineAt(scene.lines, look.x0 + 1, look.y0 + look.width / 2 + 3), look);
+  assert.equal(lineAt(scene.lines, look.x0 + 1, look.y0 + look.width / 2 + 7), look);
   assert.equal(lineAt(scene.lines, x, y - 60), null);
 });
 

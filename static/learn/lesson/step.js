@@ -45,5 +45,5 @@ export function drawStep(parts, lesson, n, { live, go, answered, follow }) {
   setText(parts.next, t(n === steps.length ? "lesson.done" : "lesson.next"));
   setText(parts.said, place);
   parts.text.dataset.step = step.id;
-  parts.told.scrollTop = 0;
+  parts.text.scrollTop = 0;
 }

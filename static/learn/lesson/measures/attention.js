@@ -52,7 +52,8 @@ export async function differing(live, { query, ...at }) {
 /** How the variance of q·k grows from one dimension to all of them, within rows and over all heads. @type {Measure} */
 export async function products(live) {
   const { byDimension, d } = await variances(live);
-  return { value: byDimension[d] / byDimension[1], times: number(byDimension[d] / byDimension[1], 0), d };
+  const times = byDimension[d] / byDimension[1];
+  return { value: times, times: number(times, 0), d, left: number(times / d, 1) };
 }
 
 /**

@@ -9,7 +9,7 @@
 import { crossed, differing, handed, looks, products, ratio, unscaled } from "./attention.js";
 import { forbidden, later, padded, unmasked } from "./masks.js";
 import { moved, sentences, swallowed, twins } from "./stream.js";
-import { cut, next, pieces, wrote } from "./text.js";
+import { cut, instead, next, pieces, wrote } from "./text.js";
 
 /** @type {Object<string, Measure>} */
 export const MEASURES = {
@@ -18,6 +18,7 @@ export const MEASURES = {
   differing,
   forbidden,
   handed,
+  instead,
   later,
   looks,
   moved,

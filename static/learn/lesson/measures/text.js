@@ -33,15 +33,28 @@ export async function cut(live, { row = "last", key }) {
   const after = await live.answer(row, { interventions: toggled([], edges, attentions) });
   const left = after.p[before.first];
   const names = { answer: await live.nameOf(before.first), instead: await live.nameOf(after.first) };
-  return { value: left, before: percent(before.p[before.first]), after: percent(left), ...names };
+  const p = percent(after.p[after.first]);
+  return { value: left, before: percent(before.p[before.first]), after: percent(left), p, ...names };
 }
 
-/** How far texts with two seeds agree. @type {Measure} */
+/** The first choice when its row may not look at a key, in any layer or head. @type {Measure} */
+export async function instead(live, options) {
+  const found = await cut(live, options);
+  return { ...found, value: found.instead };
+}
+
+/** How many tokens at their beginning two texts share that are written with two seeds, and how each goes on. @type {Measure} */
 export async function wrote(live, { seeds, n, temperature }) {
   const texts = await Promise.all(seeds.map((/** @type {number} */ seed) => write(live, seed, n, temperature)));
-  const [a, b] = texts;
+  return parted(texts[0], texts[1]);
+}
+
+/** Two texts up to where they part, and from there. @param {string[]} a @param {string[]} b  their tokens */
+export function parted(a, b) {
   const differ = a.findIndex((token, i) => token !== b[i]);
-  return { value: differ < 0 ? n : differ, a: a.join("").trim(), b: b.join("").trim(), n };
+  const same = differ < 0 ? a.length : differ;
+  const text = (/** @type {string[]} */ tokens) => tokens.join("").trim();
+  return { value: same, same, shared: text(a.slice(0, same)), a: text(a.slice(same)), b: text(b.slice(same)) };
 }
 
 /** @param {import("./index.js").Live} live @param {number} seed @param {number} n @param {number} temperature @returns {Promise<string[]>} */
