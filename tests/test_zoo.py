@@ -19,6 +19,7 @@ from model.trace import Trace, trace
 from model.training.presets import PRESETS, difference
 
 EXAMPLES = json.loads((Path(__file__).parents[1] / "static" / "examples.json").read_text(encoding="utf-8"))["examples"]
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 MODELS = [folder.name for folder, _ in every_folder(ZOO)]
 SAID = {
     "name", "data", "command", "seed", "hardware", "minutes", "steps", "tokens_seen", "recipe", "n_parameters",
@@ -54,6 +55,10 @@ def test_a_small_model_differs_from_its_baseline_as_its_card_says(name: str) -> 
     for about in ("data", "seed", "steps", "tokens_seen", "recipe"):
         assert loaded.card[about] == same[about]
     assert loaded.card["tokens_seen"] >= 12_000_000
+    rounded = {name: round(figure, 2) for name, figure in loaded.card["evaluation"].items() if name.startswith("loss")}
+    bits = f"{loaded.card['evaluation']['bits_per_byte']:.3f}"
+    line = next(line for line in README.splitlines() if f"zoo/{name}/card.json" in line)
+    assert f"| {bits} | {rounded['loss_on_repeated_tokens']:.2f} nats |" in line
     weights = [ZOO / name / "weights.safetensors", *(ZOO / name / "snapshots").glob("*.safetensors")]
     assert all(file.stat().st_size <= 3_000_000 for file in weights)
 
