@@ -59,7 +59,8 @@ def test_a_random_decoder_is_gpt2_down_to_its_attentions() -> None:
 
 def test_a_zoo_model_is_gpt2_down_to_its_attentions(gpt: Checkpoint) -> None:
     config = gpt.config
-    if (config.position, config.norm_order, config.scale_embeddings) != ("learned", "pre", False):
+    kind = (config.mechanism, config.position, config.norm_order, config.scale_embeddings)
+    if kind != ("softmax", "learned", "pre", False):
         return  # not a GPT-2
     ids = gpt.tokenizer.encode("Once upon a time there was a little girl named Lily.")
     compare(gpt.model, torch.tensor([ids]), 1e-4)
