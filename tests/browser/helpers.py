@@ -11,13 +11,14 @@ if TYPE_CHECKING:
 
 @cache
 def loaded(family: str) -> "Checkpoint":
-    """The model that the page's server has for a family, on the CPU. Tests do not change it."""
+    """The model of a family that is not one of the small ones trained alike, on the CPU. Tests do not change it."""
     from app.settings import Settings
     from model import checkpoint
     from model.subjects import every_folder
 
     folders = every_folder(*Settings().models_dir, checkpoint.ZOO)
-    return next(one for f, _ in folders if (one := checkpoint.load(f, "cpu")).config.family == family)
+    models = (checkpoint.load(folder, "cpu") for folder, _ in folders)
+    return next(one for one in models if one.config.family == family and "trained_like" not in one.card)
 
 
 def serious(page: "Page", *parts: str, rules: Literal["all", "colours", "others"] = "all") -> list[str]:
