@@ -68,6 +68,7 @@ def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]
         work = Work(settings.model_threads, settings.queue, settings.streams, app.state.metrics, room)
         prefixes = Prefixes(settings.prefix_cache, app.state.metrics)
         app.state.chumoku = State(settings, there, work, prefixes)
-        yield
+        async with app.state.metrics.shared():
+            yield
 
     return lifespan

@@ -60,6 +60,9 @@ class Settings(BaseSettings):
         ge=1,
         description="Generations and effects that may be open at once; one more gets 503.",
     )
+    workers: int = Field(
+        default=1, ge=1, le=64, description="Processes that answer on the port, each with models and limits of its own."
+    )
     torch_threads: int = Field(
         default=0, ge=0, description="CPU threads of one job; 0 divides the cores among the jobs."
     )
@@ -101,7 +104,7 @@ class Settings(BaseSettings):
     @property
     def threads_per_job(self) -> int:
         """How many CPU threads torch uses for one job."""
-        return self.torch_threads or max(1, (os.cpu_count() or 1) // self.model_threads)
+        return self.torch_threads or max(1, (os.cpu_count() or 1) // (self.workers * self.model_threads))
 
 
 def from_environment(**overrides: object) -> Settings:

@@ -52,7 +52,7 @@ class Client:
 
     async def run(self, start: float) -> None:
         await asyncio.sleep(max(0.0, start + self.order["after"] - time.time()))
-        await {"step": self.steps, "type": self.types, "stream": self.streams}[self.order["kind"]]()
+        await {"step": self.steps, "type": self.types, "stream": self.streams, "ask": self.asks}[self.order["kind"]]()
 
     async def steps(self) -> None:
         """One step after the other, each `every` seconds; then what the open panels need of the new token."""
@@ -87,6 +87,12 @@ class Client:
         for one in requests:
             await asyncio.sleep(one["after"])
             await self.post(one["path"], one["body"] | what)
+
+    async def asks(self) -> None:
+        """One request after the other, as fast as they are answered."""
+        for body in self.order["bodies"]:
+            seconds, _ = await self.post(self.order["path"], body)
+            self.seconds.append(seconds)
 
     async def streams(self) -> None:
         seconds, answer = await self.post("/api/generate", self.order["stream"] | {"token_ids": self.order["ids"]})

@@ -22,12 +22,12 @@ def serving() -> Iterator[str]:
 
 
 @contextmanager
-def server() -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+def server(*options: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """The process, too."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "app.cli", "serve", "--port", str(port)]
+    command = [sys.executable, "-m", "app.cli", "serve", "--port", str(port), *options]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield process, f"http://127.0.0.1:{port}"

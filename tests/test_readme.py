@@ -11,6 +11,7 @@ from packaging.utils import canonicalize_name
 from typer.main import get_command
 
 from app.cli.program import cli
+from app.settings import Settings
 from model.training.presets import PRESETS, Preset
 
 ROOT = Path(__file__).parent.parent
@@ -48,6 +49,23 @@ def test_the_commands_have_the_options_that_the_readme_uses() -> None:
         name, *arguments = shlex.split(line)
         options = {option for parameter in known[name].params for option in parameter.opts}
         assert {word for word in arguments if word.startswith("-")} <= options, line
+
+
+WORDS = {page: (ROOT / page).read_text("utf-8") for page in (*PAGES, "app/README.md", "model/README.md")}
+WORDS |= {f"docs/{page.name}": page.read_text("utf-8") for page in (ROOT / "docs").glob("*.md")}
+
+
+@pytest.mark.parametrize("page", WORDS)
+def test_commands_and_settings_in_a_sentence_exist(page: str) -> None:
+    """`chumoku serve --workers 4`, `CHUMOKU_WORKERS`."""
+    known = get_command(cli).commands  # type: ignore[attr-defined]
+    for line in re.findall(r"`chumoku ([a-z][^`]*)`", WORDS[page]):
+        name, *arguments = line.split()
+        if name in known:
+            options = {option for parameter in known[name].params for option in parameter.opts}
+            assert {word for word in arguments if word.startswith("--")} <= options, line
+    named = set(re.findall(r"\bCHUMOKU_([A-Z_]+[A-Z])\b", WORDS[page]))
+    assert {name.lower() for name in named} <= {*Settings.model_fields, "write_fixtures"}
 
 
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)

@@ -47,6 +47,9 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port to listen on.", show_default="8000")] = None,
     device: opt.Device = None,
     token: Annotated[bool, typer.Option("--token", help="Only those who have the printed link may use it.")] = False,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes that answer, each with its own models.", show_default="1", min=1)
+    ] = None,
 ) -> None:
     """Serve the page and the API.
 
@@ -57,12 +60,14 @@ def serve(
         chumoku serve --host 0.0.0.0 --port 9000
 
         chumoku serve --host 0.0.0.0 --token
+
+        chumoku serve --host 0.0.0.0 --workers 4
     """
     with clear_errors():
         from app.cli import serving
         from app.settings import from_environment
 
-        settings = from_environment(host=host, port=port, device=device)
+        settings = from_environment(host=host, port=port, device=device, workers=workers)
         serving.serve(serving.with_token(settings) if token else settings)
 
 

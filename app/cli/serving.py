@@ -27,10 +27,22 @@ if TYPE_CHECKING:
 SECONDS_TO_FINISH = 3
 """How long open answers (generation streams) may continue after Ctrl+C."""
 
+UVICORN: dict[str, Any] = {
+    "log_config": None,
+    "access_log": False,  # our own log has a line for each request
+    "server_header": False,
+    "ws": "none",
+    "timeout_graceful_shutdown": SECONDS_TO_FINISH,
+}
+
 
 def serve(settings: Settings) -> None:
     """Serve until Ctrl+C. Raises `ValueError` for an unavailable port or address, or if there is no model."""
     with listen(settings.host, settings.port) as listener:
+        if settings.workers > 1:
+            from app.cli.workers import serve_together
+
+            return serve_together(listener, settings)
         # Imported after the port is taken, so that a busy port fails at once: torch takes seconds to import.
         from app.main import create_app
         from app.services import discovery
@@ -49,11 +61,11 @@ def with_token(settings: Settings) -> Settings:
 
 
 class Announcing(uvicorn.Server):
-    """A server that prints its address once it answers. When it stops, it tells open streams and flushes its log."""
+    """A server that prints its address once it answers. When it stops, it flushes its log."""
 
-    def __init__(self, app: FastAPI, config: uvicorn.Config, message: str) -> None:
+    def __init__(self, config: uvicorn.Config, message: str) -> None:
         super().__init__(config)
-        self.app, self.message = app, message
+        self.message = message
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -61,7 +73,6 @@ class Announcing(uvicorn.Server):
             show(self.message)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self.app.state.chumoku.work.stopping = True
         await super().shutdown(sockets)
         for handler in logging.getLogger().handlers:
             handler.flush()  # here, because uvicorn then ends the process by the signal that stopped it
@@ -74,19 +85,19 @@ def show(message: str) -> None:
 
 
 def server_of(app: FastAPI, settings: Settings, files: int, message: str) -> Announcing:
-    """uvicorn's server with our own protocol, and our own log line for each request instead of its."""
-    keeper = Doorkeeper(limits_of(settings, files), lambda limit: app.state.metrics.dropped.labels(limit).inc())
-    protocol: Any = partial(Door, keeper)  # uvicorn calls it for each connection, as it would the class
-    config = uvicorn.Config(
-        app,
-        http=protocol,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        ws="none",
-        timeout_graceful_shutdown=SECONDS_TO_FINISH,
+    """uvicorn's server with our own protocol."""
+    return Announcing(uvicorn.Config(app, http=door_of(app, settings, files), **UVICORN), message)
+
+
+def door_of(app: FastAPI, settings: Settings, files: int) -> Any:
+    """The protocol of an app's connections: uvicorn calls it for each, as it would the class."""
+
+    def stop() -> None:
+        app.state.chumoku.work.stopping = True
+
+    return partial(
+        Door, Doorkeeper(limits_of(settings, files), lambda limit: app.state.metrics.dropped.labels(limit).inc(), stop)
     )
-    return Announcing(app, config, message)
 
 
 def limits_of(settings: Settings, files: int) -> Limits:

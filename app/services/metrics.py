@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import Literal, get_args
 
+import anyio
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 
 Kind = Literal["trace", "predictions", "explain", "long", "effects", "timings", "prompt", "step", "search"]
 """The kinds of jobs: a trace; one that lists many predictions; an explanation, or weights; one that takes long
@@ -18,30 +24,41 @@ that nobody read, room for a new connection, or all connections at work."""
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
+MANY = "PROMETHEUS_MULTIPROC_DIR"
+"""Set where several processes answer on one port: prometheus_client then keeps all numbers in files of this folder."""
+
+
 class Metrics:
-    """The metrics of one app, in its own registry: two apps in one process do not mix."""
+    """The metrics of one app, in its own registry: two apps in one process do not mix.
+
+    Several workers have one page of metrics, with their sums; without those of a process, which mean nothing there.
+    """
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
-        ProcessCollector(registry=registry)
+        self.many = MANY in os.environ
+        self._read: list[Callable[[], None]] = []
+        if not self.many:
+            ProcessCollector(registry=registry)
+        gauge = partial(Gauge, registry=registry, multiprocess_mode="livesum")
         self.requests = Counter(
             "chumoku_requests", "Requests answered, by route and status.", ["route", "status"], registry=registry
         )
         self.work = Histogram(
             "chumoku_work_seconds", "Run time of a job in seconds.", ["kind"], buckets=SECONDS, registry=registry
         )
-        self.taken = Gauge("chumoku_queue_taken", "Jobs that run or wait.", registry=registry)
-        self.waiting = Gauge("chumoku_queue_waiting", "Jobs waiting for their turn.", registry=registry)
-        self.places = Gauge("chumoku_queue_places", "Jobs that may run or wait at once.", registry=registry)
-        self.streams = Gauge("chumoku_streams_open", "Open generations and measurements of effects.", registry=registry)
-        self.answers = Gauge("chumoku_answer_bytes", "Bytes reserved for answers.", registry=registry)
+        self.taken = gauge("chumoku_queue_taken", "Jobs that run or wait.")
+        self.waiting = gauge("chumoku_queue_waiting", "Jobs waiting for their turn.")
+        self.places = gauge("chumoku_queue_places", "Jobs that may run or wait at once.")
+        self.streams = gauge("chumoku_streams_open", "Open generations and measurements of effects.")
+        self.answers = gauge("chumoku_answer_bytes", "Bytes reserved for answers.")
         self.prefixes = Counter(
             "chumoku_prefix_lookups",
             "Prompts, by how much of each was kept from an earlier generation: whole, part or none.",
             ["found"],
             registry=registry,
         )
-        self.prefix_bytes = Gauge("chumoku_prefix_bytes", "Bytes of kept prefixes.", registry=registry)
+        self.prefix_bytes = gauge("chumoku_prefix_bytes", "Bytes of kept prefixes.")
         self.tokens = Counter("chumoku_generated_tokens", "Tokens generated.", registry=registry)
         self.refused = Counter(
             "chumoku_refused", "Requests refused (503), by what was full.", ["full"], registry=registry
@@ -58,6 +75,36 @@ class Metrics:
         for full in ("queue", "streams", "room"):
             self.refused.labels(full)
 
+    def read(self, gauge: Gauge, value: Callable[[], float]) -> None:
+        """Let `gauge` follow `value`. (`Gauge.set_function` would not add up over processes.)"""
+        self._read.append(lambda: gauge.set(value()))
+
+    def refresh(self) -> None:
+        """Read the gauges anew."""
+        for read in self._read:
+            read()
+
+    @asynccontextmanager
+    async def shared(self) -> AsyncIterator[None]:
+        """While the server runs: where there are several workers, each shows the others its gauges."""
+        if not self.many:
+            yield
+            return
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._keep_fresh)
+            yield
+            tasks.cancel_scope.cancel()
+
+    async def _keep_fresh(self) -> None:
+        while True:
+            self.refresh()
+            await anyio.sleep(1)
+
     def page(self) -> bytes:
         """All metrics, in the format of Prometheus."""
-        return generate_latest(self.registry)
+        self.refresh()
+        if not self.many:
+            return generate_latest(self.registry)
+        together = CollectorRegistry()
+        MultiProcessCollector(together)  # type: ignore[no-untyped-call]
+        return generate_latest(together)

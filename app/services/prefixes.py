@@ -36,7 +36,7 @@ class Prefixes:
         self._serials: WeakKeyDictionary[Subject, int] = WeakKeyDictionary()
         self._numbers = itertools.count()
         self._lock = Lock()
-        self.metrics.prefix_bytes.set_function(lambda: self.nbytes)
+        self.metrics.read(self.metrics.prefix_bytes, lambda: self.nbytes)
 
     @property
     def nbytes(self) -> int:

@@ -171,10 +171,10 @@ class Work:
     def _show(self) -> None:
         """Let the gauges read their values from here."""
         self.metrics.places.set(self.places)
-        self.metrics.taken.set_function(lambda: self.taken)
-        self.metrics.waiting.set_function(lambda: self._turns.waiting)
-        self.metrics.streams.set_function(lambda: self.streaming)
-        self.metrics.answers.set_function(lambda: self.room.taken)
+        self.metrics.read(self.metrics.taken, lambda: self.taken)
+        self.metrics.read(self.metrics.waiting, lambda: self._turns.waiting)
+        self.metrics.read(self.metrics.streams, lambda: self.streaming)
+        self.metrics.read(self.metrics.answers, lambda: self.room.taken)
 
 
 def full(limit: int, ahead: int | None = None, seconds: int = 1) -> AppError:

@@ -76,6 +76,7 @@ def test_jobs_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: 8)
     assert Settings(model_threads=2).threads_per_job == 4
     assert Settings(model_threads=32).threads_per_job == 1
+    assert Settings(model_threads=2, workers=2).threads_per_job == 2
     assert Settings(torch_threads=3).threads_per_job == 3
 
 

@@ -10,11 +10,9 @@ from urllib.parse import urlencode
 import pytest
 from torch import Tensor
 
-from app.settings import Settings
 from model import checkpoint
-from model.subjects import every_folder
 from model.trace import trace
-from tests.browser.helpers import serious
+from tests.browser.helpers import loaded, serious
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -77,12 +75,9 @@ class Case:
 @pytest.fixture(scope="module")
 def cases() -> dict[str, Case]:
     made = {}
-    for folder, _ in every_folder(*Settings().models_dir, checkpoint.ZOO):
-        model = checkpoint.load(folder, "cpu")
-        family = model.config.family
-        if family in made:
-            continue
-        text, encode = TEXTS[family], model.tokenizer.encode
+    for family, text in TEXTS.items():
+        model = loaded(family)
+        encode = model.tokenizer.encode
         target = encode(TARGET) if family == "encoder-decoder" else None
         made[family] = Case(
             model, "decoder." if target else "", trace(model, encode(text), target=target).tensors, text

@@ -48,8 +48,11 @@ class Connection(Protocol):
 class Doorkeeper:
     """Counts the connections of a server and checks all of them once a second, so that none needs its own timer."""
 
-    def __init__(self, limits: Limits, count: Callable[[str], None] = lambda why: None) -> None:
-        self.limits, self.count = limits, count
+    def __init__(
+        self, limits: Limits, count: Callable[[str], None] = lambda why: None, stop: Callable[[], None] = lambda: None
+    ) -> None:
+        """`count` is told why a connection is dropped; `stop`, that the server stops while connections are open."""
+        self.limits, self.count, self.stop = limits, count, stop
         self.open: set[Connection] = set()
         self.resting: OrderedDict[Connection, None] = OrderedDict()
         """Connections that are not being answered; first the one that has been without a request for longest."""

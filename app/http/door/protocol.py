@@ -88,6 +88,7 @@ class Door(HttpToolsProtocol):
 
     def shutdown(self) -> None:
         """Called by uvicorn when the server stops: finish what is being answered, and close."""
+        self.keeper.stop()
         if self.busy and self.active is not None:
             self.active.keep_alive = False
         elif self._unread():

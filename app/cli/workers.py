@@ -1,0 +1,86 @@
+"""`chumoku serve --workers N`: processes that share nothing but the port. One that ends or hangs is replaced."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import tempfile
+import threading
+from logging.config import dictConfig
+
+import uvicorn
+from prometheus_client.multiprocess import mark_process_dead
+from uvicorn.supervisors import Multiprocess
+
+from app.cli.files import raise_file_limit
+from app.cli.links import announcement
+from app.cli.serving import UVICORN, door_of, show
+from app.http import logs
+from app.services.metrics import MANY
+from app.settings import Settings
+
+SECONDS_TO_ANSWER = 20
+"""How long a worker may be silent before it counts as hung. While torch is imported, it is silent for seconds."""
+log = logging.getLogger("chumoku")
+
+
+def serve_together(listener: socket.socket, settings: Settings) -> None:
+    """Serve until Ctrl+C or SIGTERM. Raises `ValueError` if a worker cannot start; its log says why."""
+    plain = sys.stderr.isatty()
+    dictConfig(logs.config(settings.log_level, settings.log_text, plain=plain))
+    with tempfile.TemporaryDirectory(prefix="chumoku-metrics-") as folder:
+        os.environ[MANY] = folder  # read by prometheus_client when a worker imports it
+        ready = announcement(listener, settings.token, f"{settings.workers} workers")
+        workers = Workers(WorkerConfig(settings, plain), listener, ready)
+        workers.run()
+    if not workers.announced:
+        raise ValueError("the workers did not start: the log above says why")
+
+
+class WorkerConfig(uvicorn.Config):
+    """What is sent to a worker's process. The app is built there."""
+
+    def __init__(self, settings: Settings, plain: bool) -> None:
+        super().__init__(
+            "app.main:create_app", workers=settings.workers, timeout_worker_healthcheck=SECONDS_TO_ANSWER, **UVICORN
+        )
+        self.settings, self.plain = settings, plain
+
+    def load(self) -> None:
+        from app.main import create_app
+
+        threading.Thread(target=end_with_parent, daemon=True).start()
+        dictConfig(logs.config(self.settings.log_level, self.settings.log_text, plain=self.plain))
+        app = create_app(self.settings)
+        self.app, self.http = app, door_of(app, self.settings, raise_file_limit())
+        super().load()
+
+
+def end_with_parent() -> None:
+    """Stop this worker in an orderly way when the process that watches it is gone, however it ended."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+class Workers(Multiprocess):
+    """uvicorn's supervisor, which also prints the address once all answer and forgets the gauges of the dead."""
+
+    def __init__(self, config: WorkerConfig, listener: socket.socket, message: str) -> None:
+        super().__init__(config, [listener])
+        self.message, self.announced = message, False
+
+    def keep_subprocess_alive(self) -> None:
+        before = {process.pid for process in self.processes}
+        super().keep_subprocess_alive()
+        for pid in before - {process.pid for process in self.processes}:
+            mark_process_dead(pid)  # type: ignore[no-untyped-call]
+            log.warning("a worker ended; another one starts", extra={"fields": {"pid": pid}})
+        if not self.announced and not self.should_exit.is_set() and all(one.is_ready() for one in self.processes):
+            self.announced = True
+            show(self.message)

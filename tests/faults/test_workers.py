@@ -1,0 +1,77 @@
+"""Several processes on one port: killed ones are replaced, their counts stay, and all stop together."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.app.families import save
+from tests.faults.victim import Victim, serving
+from tests.model.helpers import tiny_checkpoint
+
+N = 2
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[Victim]:
+    save(tmp_path, tiny_checkpoint(max_seq_len=512))
+    with serving(workers=N, models_dir=tmp_path, default_model="tiny") as victim:
+        yield victim
+
+
+def workers_of(victim: Victim) -> set[int]:
+    pid = victim.process.pid
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return {int(one) for one in children if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()}
+
+
+def trace(victim: Victim) -> int:
+    """On a connection of its own, for whichever worker takes it."""
+    return httpx.post(f"{victim.url}/api/trace", json={"text": "a b"}, timeout=60).status_code
+
+
+def test_a_killed_worker_is_replaced_and_nobody_else_notices(pair: Victim) -> None:
+    assert [trace(pair) for _ in range(8)] == [200] * 8
+    counted = 'chumoku_requests_total{route="/api/trace",status="200"}'
+    assert pair.metric(counted) == 8  # of both workers, whichever answers
+    places = pair.metric("chumoku_queue_places")
+    before = workers_of(pair)
+    assert len(before) == N
+
+    os.kill(victim := min(before), signal.SIGKILL)
+    deadline = time.monotonic() + 60
+    answered = 0
+    while len(now := workers_of(pair) - {victim}) < N or pair.metric("chumoku_queue_places") < places:
+        assert time.monotonic() < deadline
+        assert trace(pair) == 200
+        answered += 1
+    assert now > before - {victim}
+    assert pair.metric(counted) == 8 + answered  # those of the dead one too
+    assert pair.metric("chumoku_queue_places") == places  # those of the dead one not
+
+
+def test_a_stop_is_told_to_streams_and_ends_all(pair: Victim) -> None:
+    slow = {"text": "a" * 200, "max_new_tokens": 256, "masks": {"causal": False}}
+    all_of_them = workers_of(pair)
+    with httpx.stream("POST", f"{pair.url}/api/generate", json=slow, timeout=60) as stream:
+        lines = stream.iter_lines()
+        assert next(lines).startswith("event: ")
+        pair.process.send_signal(signal.SIGTERM)
+        said = [*lines]
+    assert '"code": "stopping"' in "".join(said)
+    assert pair.process.wait(20) == 0
+    assert not any(Path(f"/proc/{one}").exists() for one in all_of_them)
+
+
+def test_workers_end_with_the_process_that_watches_them(pair: Victim) -> None:
+    left = workers_of(pair)
+    assert len(left) == N
+    pair.process.kill()
+    deadline = time.monotonic() + 20
+    while any(Path(f"/proc/{one}").exists() for one in left):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
