@@ -1,7 +1,7 @@
 /** What each look decides: a stream of measured cuts. No DOM. */
 
 import * as api from "./api.js";
-import { messages } from "./sse.js";
+import { untilDone } from "./sse.js";
 
 /**
  * @typedef {{attention: string, layer: number, query: number, key: number, p: number, delta: number}} Effect  `p` of the answer
@@ -17,11 +17,5 @@ import { messages } from "./sse.js";
  */
 export async function measure(request, { signal, onStart, onEffect }) {
   const answer = await api.effects(request, { signal });
-  let done = false;
-  for await (const { event, content } of messages(answer, signal)) {
-    if (event === "start") onStart(content);
-    if (event === "effect") onEffect(content);
-    if (event === "done") done = true;
-  }
-  if (!done) throw new api.ApiError({ code: "unreachable", message: "cut off" });
+  await untilDone(answer, signal, { start: onStart, effect: onEffect });
 }

@@ -22,6 +22,19 @@ export async function* messages(answer, signal) {
 }
 
 /**
+ * Hands each event to the function of its name, and resolves at "done"; an answer that ends without it was cut off.
+ * @param {Response} answer @param {AbortSignal} signal  of the request
+ * @param {Record<string, (content: any) => void>} on
+ */
+export async function untilDone(answer, signal, on) {
+  for await (const { event, content } of messages(answer, signal)) {
+    if (event === "done") return;
+    on[event]?.(content);
+  }
+  throw new ApiError({ code: "unreachable", message: "cut off" });
+}
+
+/**
  * @param {ReadableStream<Uint8Array>} body
  * @returns {AsyncGenerator<{event: string, data: string}>} one item for each event that has data
  */

@@ -1,7 +1,7 @@
 /** How long one layer's attention takes on the server: a stream of measurements. No DOM. */
 
 import * as api from "./api.js";
-import { messages } from "./sse.js";
+import { untilDone } from "./sse.js";
 
 /**
  * @typedef {{form: string, n: number, seconds: number|null, why: "memory"|"time"|null}} Timing  `why` it was not run
@@ -15,11 +15,5 @@ import { messages } from "./sse.js";
  */
 export async function measureCosts(model, { signal, onStart, onPoint }) {
   const answer = await api.timings({ model }, { signal });
-  let done = false;
-  for await (const { event, content } of messages(answer, signal)) {
-    if (event === "start") onStart(content);
-    if (event === "point") onPoint(content);
-    if (event === "done") done = true;
-  }
-  if (!done) throw new api.ApiError({ code: "unreachable", message: "cut off" });
+  await untilDone(answer, signal, { start: onStart, point: onPoint });
 }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { spread } from "../../static/chart/lines/log_chart.js";
+import { spread } from "../../static/chart/curves/log_chart.js";
 import { count, factorAt, gathered } from "../../static/stations/cost/counts.js";
 import { formulaOf, megabytes, product } from "../../static/stations/cost/words.js";
 

@@ -1,7 +1,7 @@
 /** What the run itself measured: its loss, with the mark, and the gradients of each layer. */
 
-import { drawCurve } from "../../chart/curve/curve.js";
-import { drawLineChart } from "../../chart/lines/line_chart.js";
+import { drawLayerChart } from "../../chart/curves/layer_chart.js";
+import { drawStepChart } from "../../chart/curves/step_chart.js";
 import { snapshotsOf, together } from "../../model/snapshots.js";
 import { h, perRoot, setText } from "../../ui/dom.js";
 import { integer, number, significant } from "../../ui/format.js";
@@ -42,7 +42,7 @@ function drawLoss({ place: picture, said }, model, { place, open }) {
   const dots = snapshots.flatMap(({ step, loss }) => (typeof loss === "number" ? [[step, loss]] : []));
   if (!line.length && !dots.length) return setText(said, t("watched.no_loss"));
   const chosen = snapshots[place];
-  drawCurve(picture, {
+  drawStepChart(picture, {
     label: t("watched.loss_label"),
     lines: [line.length ? line : dots],
     early: true,
@@ -69,7 +69,7 @@ function drawGradients({ place: picture, said }, model, { place, layer, choose }
   if (!stacks.length) return setText(said, t("watched.no_gradients"));
   const lines = stacks.map(([name, layers]) => ({ name, values: layers.map(together) }));
   const steps = lines[0].values.map((_, layer) => String(layer));
-  drawLineChart(picture, {
+  drawLayerChart(picture, {
     label: t("watched.gradients_label"),
     steps,
     title: t("watched.layer"),

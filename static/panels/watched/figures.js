@@ -1,6 +1,6 @@
 /** What the open model does with the sentence: its prediction, its stream, its units that never fire. */
 
-import { drawLineChart } from "../../chart/lines/line_chart.js";
+import { drawLayerChart } from "../../chart/curves/layer_chart.js";
 import { rowOf } from "../../model/selection.js";
 import { drawBarList } from "../../stations/activation_parts.js";
 import { perRoot, replace, setText } from "../../ui/dom.js";
@@ -52,7 +52,7 @@ function drawStream({ place, said }, { streams }, layer, choose) {
   const mean = (numbers) => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
   const lines = streams.map(({ stack, norm }) => ({ name: stack, values: norm.map(mean) }));
   const steps = lines[0].values.map((_, depth) => String(depth));
-  drawLineChart(place, {
+  drawLayerChart(place, {
     label: t("watched.stream_label"),
     steps,
     title: t("residual.depth"),

@@ -4,7 +4,7 @@ import { t } from "../../ui/i18n.js";
 import { costOf, lengths, MOST } from "./counts.js";
 import { formName, megabytes, millis, tenTo } from "./words.js";
 
-/** @typedef {import("./counts.js").Cost} Cost  @typedef {import("../../chart/lines/log_chart.js").Chart} Chart */
+/** @typedef {import("./counts.js").Cost} Cost  @typedef {import("../../chart/curves/log_chart.js").Chart} Chart */
 
 const ACROSS = /** @type {[number, number]} */ ([8, MOST]);
 const TICKS = [16, 64, 256, 1024, 4096, 16384];

@@ -1,6 +1,6 @@
 /** What one layer's attention costs as the text grows, in every mechanism: by formula, and measured on request. */
 
-import { drawLogChart } from "../../chart/lines/log_chart.js";
+import { drawLogChart } from "../../chart/curves/log_chart.js";
 import { h, keepingFocus, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/error_text.js";
 import { buildFold, followLevel } from "../../ui/fold.js";

@@ -1,6 +1,6 @@
 /** How far back the gradient of a chosen ln p reaches, with residual connections and in a copy without them. */
 
-import { drawLineChart } from "../../chart/lines/line_chart.js";
+import { drawLayerChart } from "../../chart/curves/layer_chart.js";
 import { tokenLabel } from "../../model/labels.js";
 import { rowOf } from "../../model/selection.js";
 import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
@@ -50,7 +50,7 @@ export function drawGradients(place, trace, state, at, actions) {
   );
   const steps = lines[0].values.map((_, depth) => String(depth));
   const choose = (depth) => actions.set({ layer: Math.max(0, depth - 1) });
-  drawLineChart(parts.chart, {
+  drawLayerChart(parts.chart, {
     label: t("residual.gradients_label"),
     steps,
     title: t("residual.gradients_axis"),

@@ -1,6 +1,6 @@
 /** How this model was trained: the targets of its loss, its learning rate, dropout, and the average that ships. */
 
-import { drawCurve } from "../../chart/curve/curve.js";
+import { drawStepChart } from "../../chart/curves/step_chart.js";
 import { drops } from "../../data/training.js";
 import { peakStep, rateAt, scheduleOf, smoothedLoss, targetsOf } from "../../model/recipe.js";
 import { perRoot, replace } from "../../ui/dom.js";
@@ -90,7 +90,7 @@ function drawSchedule(place, model) {
   /** @type {[number, number][]} */
   const logged = log ? log.step.map((step, i) => [step - 1, log.rate[i]]) : [];
   const label = t("training.schedule_label", { peak: integer(peak), rate: significant(rateAt(schedule, peak), 3) });
-  drawCurve(place.place, {
+  drawStepChart(place.place, {
     label,
     lines: logged.length ? [formula, logged] : [formula],
     early: false,

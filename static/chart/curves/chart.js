@@ -1,0 +1,81 @@
+/** What the charts of curves share: an SVG as wide as its place, and the grid, names and title of its axes. */
+
+import { perRoot, replace, svg, update } from "../../ui/dom.js";
+
+/**
+ * @typedef {{left: number, right: number, top: number, bottom: number, width: number}} Box  where the curves lie, in CSS pixels
+ * @typedef {(place: number) => number} Place  from a value to pixels
+ */
+
+/**
+ * How to draw one kind of chart: again with each call, and when its place gets another width.
+ * @template {{label: string}} C  `label`: a description for screen readers
+ * @param {Object} kind
+ * @param {string} kind.look  the class of the SVG
+ * @param {{left: number, right: number, top: number, bottom: number}} kind.margin
+ * @param {(chart: C, width: number) => number} kind.height
+ * @param {(chart: C, box: Box) => import("../../ui/dom.js").Child} kind.paint
+ * @param {(chart: C, x: number) => void} [kind.choose]  a click at x: 0 is the left end of the curves, 1 the right one
+ * @returns {(root: HTMLElement, chart: C) => void}
+ */
+export function charts({ look, margin, height, paint, choose }) {
+  const partsOf = perRoot((root) => {
+    const picture = svg("svg", { class: look, role: "img" });
+    root.append(picture);
+    const parts = { root, picture, chart: /** @type {C|null} */ (null), width: 0 };
+    if (choose) picture.addEventListener("click", ({ clientX }) => parts.chart && choose(parts.chart, across(clientX)));
+    new ResizeObserver(() => parts.chart && root.clientWidth !== parts.width && repaint(parts)).observe(root);
+    return parts;
+
+    function across(clientX) {
+      const { left, right } = boxOf(parts.width, 0);
+      return (clientX - picture.getBoundingClientRect().left - left) / (right - left);
+    }
+  });
+  const boxOf = (width, high) => ({
+    left: margin.left,
+    right: width - margin.right,
+    top: margin.top,
+    bottom: high - margin.bottom,
+    width,
+  });
+
+  function repaint(parts) {
+    const { root, picture, chart } = parts;
+    const width = root.clientWidth;
+    parts.width = width;
+    if (!width) return; // it is hidden
+    const high = height(chart, width);
+    update(picture, { "aria-label": chart.label, width, height: high, viewBox: `0 0 ${width} ${high}` });
+    replace(picture, paint(chart, boxOf(width, high)));
+  }
+
+  return (root, chart) => {
+    const parts = partsOf(root);
+    parts.chart = chart;
+    repaint(parts);
+  };
+}
+
+/** A line across at each value, with the value before it. @param {number[]} values @param {Place} y @param {(value: number) => string} word @param {Box} box */
+export const gridOf = (values, y, word, { left, right }) =>
+  values.map((value) => [
+    svg("line", { class: "grid", x1: left, x2: right, y1: y(value), y2: y(value) }),
+    svg("text", { x: left - 8, y: y(value) + 4, "text-anchor": "end" }, word(value)),
+  ]);
+
+/** Below: the names of places, and what they are. @param {{x: number, name: string}[]} names @param {string} title @param {Box} box */
+export const axisOf = (names, title, { left, right, bottom }) => [
+  names.map(({ x, name }) => svg("text", { x, y: bottom + 17, "text-anchor": "middle" }, name)),
+  svg("text", { class: "axis", x: (left + right) / 2, y: bottom + 33, "text-anchor": "middle" }, title),
+];
+
+/** A line from top to bottom. @param {number} x @param {Box} box */
+export const hereOf = (x, { top, bottom }) => svg("line", { class: "here", x1: x, x2: x, y1: top, y2: bottom });
+
+/** Through points in pixels; null: the line is broken there. @param {([number, number]|null)[]} points */
+export const pathOf = (points) =>
+  points
+    .map((point, i) => point && `${points[i - 1] ? "L" : "M"}${point[0].toFixed(1)} ${point[1].toFixed(1)}`)
+    .filter(Boolean)
+    .join("");

@@ -1,0 +1,123 @@
+/** Curves over two logarithmic axes, as SVG, each named at its end; a table beside it has the numbers. */
+
+import { svg } from "../../ui/dom.js";
+import { axisOf, charts, gridOf, pathOf } from "./chart.js";
+
+/** Between two names. */
+const APART = 15;
+
+/**
+ * @typedef {{x: number, y: number}} Point
+ * @typedef {{name: string, look: string, dots?: boolean, points: Point[]}} Curve  `look`: its class
+ * @typedef {import("./chart.js").Box} Box
+ * @typedef {Object} Chart
+ * @property {string} label  a description for screen readers
+ * @property {[number, number]} across  the lowest and the highest x
+ * @property {[number, number]} up  the lowest and the highest y; whole powers of ten around them are drawn
+ * @property {number[]} ticks  of x
+ * @property {{x: string, y: string}} titles
+ * @property {(y: number) => string} word  of a power of ten on the y axis
+ * @property {Curve[]} curves  the last is on top
+ * @property {{x: number, name: string, look: string}[]} marks
+ */
+
+/** @type {(root: HTMLElement, chart: Chart) => void} */
+export const drawLogChart = charts({
+  look: "log-chart",
+  margin: { left: 80, right: 96, top: 26, bottom: 44 },
+  height: (_, width) => Math.min(380, Math.max(280, 0.7 * width)),
+  paint,
+});
+
+/** @param {Chart} chart @param {Box} box */
+function paint(chart, box) {
+  const at = scaleOf(chart, box);
+  return [
+    axesOf(chart, at, box),
+    chart.marks.map((mark) => markOf(mark, at, box)),
+    chart.curves.map((curve) => curveOf(curve, at)),
+    namesOf(chart.curves, at, box),
+  ];
+}
+
+/** @param {Chart} chart @param {Box} box */
+function scaleOf({ across, up }, { left, right, top, bottom }) {
+  const low = Math.floor(Math.log10(up[0]));
+  const high = Math.max(low + 1, Math.ceil(Math.log10(up[1])));
+  const part = (value, [from, to]) => Math.log(value / from) / Math.log(to / from);
+  return {
+    low,
+    high,
+    x: (value) => left + part(value, across) * (right - left),
+    y: (value) => bottom - ((Math.log10(value) - low) / (high - low)) * (bottom - top),
+  };
+}
+
+/** @param {Chart} chart @param {ReturnType<typeof scaleOf>} at @param {Box} box */
+function axesOf({ ticks, titles, word }, { x, y, low, high }, box) {
+  const every = Math.max(1, Math.ceil((high - low) / 7));
+  const powers = Array.from({ length: Math.floor((high - low) / every) + 1 }, (_, i) => 10 ** (low + i * every));
+  const shown = ticks.filter((_, i) => box.right > 500 || i % 2 === 0);
+  const turned = `translate(12 ${(box.top + box.bottom) / 2}) rotate(-90)`;
+  return [
+    gridOf(powers, y, word, box),
+    axisOf(
+      shown.map((value) => ({ x: x(value), name: String(value) })),
+      titles.x,
+      box,
+    ),
+    svg("text", { class: "axis", x: 0, y: 0, "text-anchor": "middle", transform: turned }, titles.y),
+  ];
+}
+
+function markOf({ x, name, look }, at, { top, bottom }) {
+  const here = at.x(x);
+  return svg(
+    "g",
+    { class: `mark ${look}` },
+    svg("line", { x1: here, x2: here, y1: top, y2: bottom }),
+    svg("text", { x: here + 4, y: top - 8 }, name),
+  );
+}
+
+/** @param {Curve} curve @param {ReturnType<typeof scaleOf>} at */
+function curveOf({ look, dots, points }, { x, y }) {
+  const round = dots ? points.map((point) => svg("circle", { cx: x(point.x), cy: y(point.y), r: 2.5 })) : [];
+  return svg(
+    "g",
+    { class: `curve ${look}` },
+    svg("path", { d: pathOf(points.map((at) => [x(at.x), y(at.y)])) }),
+    round,
+  );
+}
+
+/** Each at its curve's end, moved down as far as the one above needs. */
+function namesOf(curves, { x, y }, { bottom }) {
+  const ends = curves
+    .filter(({ points }) => points.length)
+    .map(({ name, look, points }) => ({
+      name,
+      look,
+      x: x(points[points.length - 1].x),
+      y: y(points[points.length - 1].y),
+    }))
+    .sort((a, b) => a.y - b.y);
+  const places = spread(
+    ends.map((end) => end.y),
+    APART,
+    bottom,
+  );
+  return ends.map(({ name, look, x }, i) => svg("text", { class: `name ${look}`, x: x + 7, y: places[i] + 4 }, name));
+}
+
+/**
+ * Places at least `apart` from each other, in their order, as near as that allows to where they want to be.
+ * @param {number[]} wishes  rising @param {number} apart @param {number} lowest  none lies below it
+ */
+export function spread(wishes, apart, lowest) {
+  const places = [];
+  for (const wish of wishes) places.push(Math.max(wish, (places.at(-1) ?? -Infinity) + apart));
+  for (let i = places.length - 1, limit = lowest; i >= 0; i--, limit = places[i + 1] - apart)
+    places[i] = Math.min(places[i], limit);
+  return places;
+}
