@@ -20,7 +20,13 @@ const partsOf = perRoot((root) => {
   const details = h("details", { class: "matrix-table", dataset: { testid: "matrix-table" } }, summary, pages, box);
   const [earlier, later] = pages.querySelectorAll("button");
   const parts = {
-    ...{ details, pages, where, box, earlier, later, page: 0 },
+    details,
+    pages,
+    where,
+    box,
+    earlier,
+    later,
+    page: 0,
     matrix: /** @type {import("./matrix/matrix.js").Matrix|null} */ (null),
     built: /** @type {any[]|null} */ (null),
   };

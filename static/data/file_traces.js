@@ -73,14 +73,13 @@ export function createFileTraces({ meta, tensors }, { key, name, known, namesOf 
 
   const bag = new Map(Object.entries(tensors));
   return {
-    ...{
-      model,
-      overview: async () => overview,
-      detail: async (/** @type {State} */ state) => detail(state),
-      heads,
-      prediction,
-    },
-    ...{ counts: async () => null, tensors: async () => bag },
+    model,
+    overview: async () => overview,
+    detail: async (/** @type {State} */ state) => detail(state),
+    heads,
+    prediction,
+    counts: async () => null,
+    tensors: async () => bag,
   };
 }
 
@@ -107,7 +106,15 @@ function modelOf(meta, known) {
   return {
     ...known,
     ...meta.config,
-    ...{ name: meta.model, description, n_layer, n_head, d_head, classes, d_model, vocab_size, max_seq_len },
+    name: meta.model,
+    description,
+    n_layer,
+    n_head,
+    d_head,
+    classes,
+    d_model,
+    vocab_size,
+    max_seq_len,
     special: specialOf(meta, known),
     never_sampled: neverSampled(meta, known),
   };

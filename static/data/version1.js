@@ -15,9 +15,15 @@ import { MOST } from "./trace_schema.js";
 
 const STREAM = "position d_model";
 const HEADS = {
-  ...{ q: "head position d_head", k: "kv_head position d_head", v: "kv_head position d_head" },
-  ...{ scores: "head query key", mask: "head query key", pattern: "head query key" },
-  ...{ z: "head position d_head", head_out: "head position d_model", attn_out: STREAM },
+  q: "head position d_head",
+  k: "kv_head position d_head",
+  v: "kv_head position d_head",
+  scores: "head query key",
+  mask: "head query key",
+  pattern: "head query key",
+  z: "head position d_head",
+  head_out: "head position d_model",
+  attn_out: STREAM,
 };
 const IDENTITIES = [
   { op: "scaled_product", of: ["q", "k"], gives: "scores" },
@@ -110,8 +116,17 @@ function attentionOf({ id, path, queries, keys, causal }, { n_layer, n_head, d_h
   const each = (/** @type {string} */ name) => numbers(n_layer).map((layer) => `${at(path, layer)}.${name}`);
   const letters = ["q", "k", "v", "o"];
   return {
-    ...{ id, kind: "softmax", stack: idOf(prefixOf({ path })), queries, keys, causal: causal ?? true },
-    ...{ n_layer, n_head, n_kv_head: n_head, d_head, scale: d_head ? 1 / Math.sqrt(d_head) : null },
+    id,
+    kind: "softmax",
+    stack: idOf(prefixOf({ path })),
+    queries,
+    keys,
+    causal: causal ?? true,
+    n_layer,
+    n_head,
+    n_kv_head: n_head,
+    d_head,
+    scale: d_head ? 1 / Math.sqrt(d_head) : null,
     overview: "pattern",
     roles: Object.fromEntries(Object.entries(HEADS).map(([role, dims]) => [role, { dims, taps: each(role) }])),
     parameters: Object.fromEntries(

@@ -27,7 +27,10 @@ function matrixData(
   const cells = Array.from(values, (value, at) => (forbidden?.[at] ? null : value));
   const words = cells.map((_, at) => hover(Math.floor(at / shape[1]), at % shape[1]).join("\n"));
   return {
-    ...{ shape, square: Boolean(square), values: cells, words },
+    shape,
+    square: Boolean(square),
+    values: cells,
+    words,
     size: { width, height, box, cell, view, font, type, angle },
     axes: { row: axisOf(rows, rowText, chosen.row), col: axisOf(cols, colText, chosen.col) },
   };

@@ -17,7 +17,9 @@ export function partsOf({ attention, detail, keys, tensor, weight }) {
   });
   const dims = attention.roles.position_bias?.dims;
   return {
-    ...{ k, mask, places: keys.positionIds },
+    k,
+    mask,
+    places: keys.positionIds,
     ...(bias ? { bias: headOf(bias, head, attention.n_head, dims) } : {}),
     ...Object.fromEntries(learned.filter(([, found]) => found)),
   };

@@ -43,8 +43,16 @@ export function featureTerms(parts, query, key, feature) {
   const rowSum = sum(exps);
   const position = positionPart(parts, query, key, feature);
   return {
-    ...{ k: ofKey(key), position, logit: ofKey(key) + position, reasons: reasons[key], logits },
-    ...{ shift, exps, exp: exps[key], rowSum, nAllowed: logits.filter((one) => one > -Infinity).length },
+    k: ofKey(key),
+    position,
+    logit: ofKey(key) + position,
+    reasons: reasons[key],
+    logits,
+    shift,
+    exps,
+    exp: exps[key],
+    rowSum,
+    nAllowed: logits.filter((one) => one > -Infinity).length,
     weight: rowSum === 0 ? 0 : exps[key] / rowSum,
   };
 }

@@ -23,7 +23,9 @@ export function barsOf({ answers, answersBefore, fall }, most) {
   if (lost) first[most - 1] = { ...fall.answer, p: /** @type {number} */ (fall.after) };
   const before = new Map(answersBefore.map(({ id, p }) => [id, p]));
   const bars = first.map((answer) => ({
-    ...{ name: answerName(answer), p: answer.p, text: share(answer.p) },
+    name: answerName(answer),
+    p: answer.p,
+    text: share(answer.p),
     before: before.get(answer.id) ?? null,
   }));
   const rest = Math.max(0, 1 - first.reduce((sum, { p }) => sum + p, 0));

@@ -35,7 +35,11 @@ export function squaresOf(area, { attention, layer, count, ratio, order }) {
   const shown = grid === all ? order.slice().sort((a, b) => a - b) : order.slice(0, few).sort((a, b) => a - b);
   const left = area.x + (area.width - grid.cols * (grid.width + GAP) + GAP) / 2;
   const squares = shown.map((head, i) => ({
-    ...{ attention, layer, head, width: grid.width, height: grid.height },
+    attention,
+    layer,
+    head,
+    width: grid.width,
+    height: grid.height,
     x: left + (i % grid.cols) * (grid.width + GAP),
     y: area.y + Math.floor(i / grid.cols) * (grid.height + GAP),
   }));

@@ -63,20 +63,21 @@ export function linesOf({ attention, layer, widths, same }, left, right, fat) {
     const many = query.to - query.from > 1 || key.to - key.from > 1;
     const own = same && q === k;
     lines.push({
-      ...{
-        attention,
-        layer,
-        from: left.band,
-        to: right.band,
-        query: query.from,
-        key: key.from,
-        many,
-        own,
-        shown: false,
-        share,
-        width,
-      },
-      ...{ x0: left.x, y0, x1: right.x, y1 },
+      attention,
+      layer,
+      from: left.band,
+      to: right.band,
+      query: query.from,
+      key: key.from,
+      many,
+      own,
+      shown: false,
+      share,
+      width,
+      x0: left.x,
+      y0,
+      x1: right.x,
+      y1,
     });
   }
   return lines;

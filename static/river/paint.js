@@ -33,7 +33,12 @@ export function createPainter(canvas) {
     const stage = stageOf(time);
     const measured = (told.measured?.effects.size ?? 0) > 0;
     return {
-      ...{ ...look, ...headLook(shown, preview), names: told.names, bars: bars(), hovered, cursor },
+      ...look,
+      ...headLook(shown, preview),
+      names: told.names,
+      bars: bars(),
+      hovered,
+      cursor,
       wrote: wroteOf(told),
       tone: (line) => toneOf(look.colours, measured, effectOf(told, line)?.delta, stage?.dark),
       picture: (square) => pictures(trace, square, theme, dpr),

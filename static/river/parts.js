@@ -74,7 +74,10 @@ function buildBoard() {
   const attrs = { class: "sr-only", id: newId("river-readout"), "aria-live": "polite" };
   const readout = h("p", { ...attrs, dataset: { testid: "river-readout" } });
   const canvas = h("canvas", {
-    ...{ tabindex: 0, role: "application", "aria-label": t("river.picture"), "aria-describedby": readout.id },
+    tabindex: 0,
+    role: "application",
+    "aria-label": t("river.picture"),
+    "aria-describedby": readout.id,
     dataset: { testid: "river" },
   });
   const tip = h("div", { class: "river-tip", hidden: true, "aria-hidden": "true" });

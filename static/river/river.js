@@ -128,7 +128,8 @@ function drawChoice(root, choices, chosen, actions) {
         h(
           "button",
           {
-            ...{ type: "button", "aria-pressed": id === open.id },
+            type: "button",
+            "aria-pressed": id === open.id,
             dataset: { focus: id },
             on: { click: () => actions.set(own.patch({ heads: i ? id : null })) },
           },

@@ -50,7 +50,11 @@ export function frameOf(canvas, { told, trace, bars, heads, open, head }, width,
   const right = RIGHT[phone ? 0 : width < NARROW ? 1 : 2] * type;
   const labels = labelsOf(canvas, { told, trace }, { phone, room: width - right });
   return {
-    ...{ width, type, ...labels, answers: bars.length, unfolded: opened },
+    width,
+    type,
+    ...labels,
+    answers: bars.length,
+    unfolded: opened,
     room: head ? innerHeight * 0.3 : phone ? ROOM_ON_PHONE : room,
     right,
     fat: phone ? 36 : 44,

@@ -93,15 +93,11 @@ function headLinks({ trace, state, actions }, told, { stack, layer }) {
     h(
       "button",
       {
-        ...{
-          type: "button",
-          "aria-pressed": String(isDeep(state) && state.head === head),
-          dataset: { focus: `head-${head}` },
-        },
-        ...{
-          "aria-label": t("river.crumb_head", { head }),
-          on: { click: () => actions.set(openingHead({ attention, layer, head })) },
-        },
+        type: "button",
+        "aria-pressed": String(isDeep(state) && state.head === head),
+        dataset: { focus: `head-${head}` },
+        "aria-label": t("river.crumb_head", { head }),
+        on: { click: () => actions.set(openingHead({ attention, layer, head })) },
       },
       head,
     );

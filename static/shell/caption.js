@@ -23,8 +23,12 @@ export function createCaption({ actions, examples, models, frame, declared }) {
     h(
       "button",
       {
-        ...{ class: "btn quiet", type: "button", "aria-label": t(`caption.${name}`), title: t(`caption.${name}`) },
-        ...{ dataset: { testid: `caption-${name}` }, on: { click } },
+        class: "btn quiet",
+        type: "button",
+        "aria-label": t(`caption.${name}`),
+        title: t(`caption.${name}`),
+        dataset: { testid: `caption-${name}` },
+        on: { click },
       },
       sign,
     );

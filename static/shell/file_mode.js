@@ -58,16 +58,14 @@ export function createFileMode(store, sources) {
       const state = store.get();
       if (state.file === null) before = { ...state, ...files.outsideLesson(), ...NO_LESSON };
       store.set({
-        ...{
-          text: "",
-          ids: null,
-          nPrompt: null,
-          target: null,
-          targetIds: null,
-          query: null,
-          key: null,
-          compare: false,
-        },
+        text: "",
+        ids: null,
+        nPrompt: null,
+        target: null,
+        targetIds: null,
+        query: null,
+        key: null,
+        compare: false,
         ...NO_LESSON,
         ...switchesOf(meta, model),
         attention: null,

@@ -20,19 +20,21 @@ export function buildFrame(root, { panels, owner, second = false }) {
   const side = buildSide(at.side);
   const files = h("section", { class: "files", "aria-label": t("open.title") });
   const welcome = h("section", {
-    ...{
-      class: "welcome",
-      id: newId("welcome"),
-      role: "main",
-      tabindex: -1,
-      "aria-label": t("welcome.label"),
-      hidden: true,
-    },
+    class: "welcome",
+    id: newId("welcome"),
+    role: "main",
+    tabindex: -1,
+    "aria-label": t("welcome.label"),
+    hidden: true,
   });
   const offer = h("div", { class: "tour-offer", dataset: { testid: "tour-offer" } });
   const ribbon = h("nav", { class: "ribbon", "aria-label": t("ribbon.label") });
   const opened = h("section", {
-    ...{ class: "panel opened", id: newId("opened"), role: "tabpanel", tabindex: -1, "aria-busy": "true" },
+    class: "panel opened",
+    id: newId("opened"),
+    role: "tabpanel",
+    tabindex: -1,
+    "aria-busy": "true",
     dataset: { panel: "opened" },
   });
   const help = h("dialog", { class: "help" });

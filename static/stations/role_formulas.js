@@ -5,18 +5,30 @@ import { frac, math, mi, mn, mo, mover, mtext, row, sqrt, sub, sup } from "../ui
 
 /** @type {Object<string, () => Node>} */
 const LETTERS = {
-  ...{ q: () => mi("q", "q"), k: () => mi("k", "k"), v: () => mi("v", "v"), z: () => mi("z") },
-  ...{ q_rotated: () => sub(mi("R", "q"), mi("q", "q")), k_rotated: () => sub(mi("R", "k"), mi("k", "k")) },
-  ...{ scores: () => mi("S"), pattern: () => mi("A"), mask: () => mi("M"), weights: () => mi("a") },
-  ...{ content_scores: () => sub(mi("S"), mi("k")), relative_scores: () => sub(mi("S"), mi("a")) },
-  ...{ content_z: () => sub(mi("z"), mi("v")), relative_z: () => sub(mi("z"), mi("a")) },
-  ...{ table_k: () => sup(mi("a"), mi("K")), table_v: () => sup(mi("a"), mi("V")), distance: () => mi("Δ") },
-  ...{
-    position_bias: () => mi("w"),
-    mean_weights: () => mover(mi("a"), mo("¯")),
-    gate: () => row(mi("σ"), mtext("("), mi("q", "q"), mtext(")")),
-  },
-  ...{ numerator: () => mi("N"), denominator: () => mi("D"), mixed: () => mi("y"), b_o: () => sub(mi("b"), mi("O")) },
+  q: () => mi("q", "q"),
+  k: () => mi("k", "k"),
+  v: () => mi("v", "v"),
+  z: () => mi("z"),
+  q_rotated: () => sub(mi("R", "q"), mi("q", "q")),
+  k_rotated: () => sub(mi("R", "k"), mi("k", "k")),
+  scores: () => mi("S"),
+  pattern: () => mi("A"),
+  mask: () => mi("M"),
+  weights: () => mi("a"),
+  content_scores: () => sub(mi("S"), mi("k")),
+  relative_scores: () => sub(mi("S"), mi("a")),
+  content_z: () => sub(mi("z"), mi("v")),
+  relative_z: () => sub(mi("z"), mi("a")),
+  table_k: () => sup(mi("a"), mi("K")),
+  table_v: () => sup(mi("a"), mi("V")),
+  distance: () => mi("Δ"),
+  position_bias: () => mi("w"),
+  mean_weights: () => mover(mi("a"), mo("¯")),
+  gate: () => row(mi("σ"), mtext("("), mi("q", "q"), mtext(")")),
+  numerator: () => mi("N"),
+  denominator: () => mi("D"),
+  mixed: () => mi("y"),
+  b_o: () => sub(mi("b"), mi("O")),
 };
 
 /** A role's letter; a role that has none is its name. @param {string} role @returns {Node} */

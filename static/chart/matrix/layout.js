@@ -71,7 +71,11 @@ export function measure(matrix, { width, heights = [], view, type, dpr, touch, w
     top,
     lift: liftOf(cell),
     rowTitle: fits(cell) ? title : title.split(/[:：]/)[0],
-    ...{ font, type, dpr, rowText, colText },
+    font,
+    type,
+    dpr,
+    rowText,
+    colText,
     angle: angleOf(head, seen.w),
   };
 }

@@ -100,8 +100,19 @@ function build(root) {
   root.append(frame, readout);
   /** @type {Parts} */
   const parts = {
-    ...{ root, frame, plot, sheet, overlay, tip, readout },
-    ...{ matrix: null, drawn: null, size: null, view: null, hovered: null, dragged: false },
+    root,
+    frame,
+    plot,
+    sheet,
+    overlay,
+    tip,
+    readout,
+    matrix: null,
+    drawn: null,
+    size: null,
+    view: null,
+    hovered: null,
+    dragged: false,
     lookAt: (view) => lookAt(parts, view),
   };
   frame.append(buttonsOf(parts));

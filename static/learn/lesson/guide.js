@@ -35,7 +35,10 @@ export function createGuide(context, leave) {
     figure: "",
   };
   const on = {
-    ...{ go, leave, notes: () => toggle("notes"), extra: () => toggle("extra") },
+    go,
+    leave,
+    notes: () => toggle("notes"),
+    extra: () => toggle("extra"),
     print: () => open.lesson && print(open.lesson),
   };
   const parts = buildParts(on);

@@ -15,7 +15,10 @@ export function buildParts({ go, leave, notes: toggleNotes, extra: toggleExtra, 
     );
   const count = h("span", { class: "lesson-count" });
   const close = h("button", {
-    ...{ class: "tour-x", type: "button", "aria-label": t("lesson.leave"), title: t("lesson.leave") },
+    class: "tour-x",
+    type: "button",
+    "aria-label": t("lesson.leave"),
+    title: t("lesson.leave"),
     dataset: { testid: "lesson-leave" },
     on: { click: leave },
   });

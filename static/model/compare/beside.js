@@ -40,9 +40,15 @@ export function besideOf(state, { a, b }, { spelled, at }) {
     ...run,
     ...(same ? {} : { ids: null, nPrompt: null, text: run.ids ? spelled : run.text, answer: null }),
     interventions: same ? run.interventions.filter((one) => canBe(one, b)) : [],
-    ...{ attention: attention ?? state.attention, layer: layer ?? state.layer, head: head ?? state.head },
+    attention: attention ?? state.attention,
+    layer: layer ?? state.layer,
+    head: head ?? state.head,
     ...chosenThere(state, [attentionOf(a, state.attention), attentionOf(b, attention ?? state.attention)], at),
-    ...{ compare: false, against: null, quiz: false, ffnUnit: null, cell: null },
+    compare: false,
+    against: null,
+    quiz: false,
+    ffnUnit: null,
+    cell: null,
   };
 }
 

@@ -79,7 +79,11 @@ export function createHeads(root, actions, opened) {
 function build(root, { model, attentions }) {
   const numbers = (n) => Array.from({ length: n }, (_, i) => i);
   const groups = attentions.map(({ id: attention, n_layer, n_head, overview, d_head }, i) => ({
-    ...{ attention, overview, n_head, d_head, means: showsMeans(attentions[i]) },
+    attention,
+    overview,
+    n_head,
+    d_head,
+    means: showsMeans(attentions[i]),
     rows: numbers(n_layer).map((layer) => {
       const cells = numbers(n_head).map((head) => cell(model, { attention, layer, head }));
       return { attention, layer, cells, bars: barsRow(n_head) };

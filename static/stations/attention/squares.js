@@ -37,7 +37,11 @@ function qk(detail) {
   const all = dots(detail);
   const at = (row, col) => significant(all.data[row * all.shape[1] + col], 5);
   return {
-    ...{ id: "qk", title: "QKᵀ", values: all.data, ...relative(all, null), cellText: cellText(all) },
+    id: "qk",
+    title: "QKᵀ",
+    values: all.data,
+    ...relative(all, null),
+    cellText: cellText(all),
     words: (row, col) => ["matrix.dot", { value: at(row, col) }],
   };
 }
@@ -46,7 +50,10 @@ function qk(detail) {
 function scaled({ scores, mask }) {
   const at = (row, col) => row * scores.shape[1] + col;
   return {
-    ...{ id: "scores", title: t("matrix.scores"), values: scores.data, ...relative(scores, null) },
+    id: "scores",
+    title: t("matrix.scores"),
+    values: scores.data,
+    ...relative(scores, null),
     cellText: cellText(scores),
     words(row, col) {
       const value = significant(scores.data[at(row, col)], 5);
@@ -62,8 +69,13 @@ function masked({ scores, mask }) {
   const at = (row, col) => row * mask.shape[1] + col;
   const reasons = mask.data.some(Boolean) ? mask.data : null;
   return {
-    ...{ id: "masked", title: t(scores ? "matrix.masked" : "matrix.mask"), values: added.data },
-    ...{ forbidden: reasons, reasons, tints: tints(), onHatching: { text: "−∞", ink: cssColour("--ink-2") } },
+    id: "masked",
+    title: t(scores ? "matrix.masked" : "matrix.mask"),
+    values: added.data,
+    forbidden: reasons,
+    reasons,
+    tints: tints(),
+    onHatching: { text: "−∞", ink: cssColour("--ink-2") },
     ...(scores ? { ...relative(added, mask.data), cellText: cellText(added) } : allowedAlone()),
     words(row, col) {
       const why = mask.data[at(row, col)];
@@ -110,7 +122,11 @@ function bias(trace) {
   const own = headOf(trace.role("position_bias", detail.layer), detail.head, attention.n_head, dims);
   const scale = once(own, `scale ${currentTheme()}`, () => signedScale(own.data));
   return {
-    ...{ id: "position_bias", title: roleName("position_bias"), values: own.data, scale, cellText: cellText(own) },
+    id: "position_bias",
+    title: roleName("position_bias"),
+    values: own.data,
+    scale,
+    cellText: cellText(own),
     outside: once(own, "outside", () => Uint8Array.from(own.data, (w) => (w === 0 ? 1 : 0))),
     words: (row, col) => ["attention.cell.position_bias", { value: significant(cellIn(own, row, col), 5) }],
   };
@@ -124,14 +140,13 @@ function feature(trace, state) {
   const own = once(all, `feature ${f}`, () => sliceOf(all, f));
   const { mask } = detail;
   return {
-    ...{
-      id: "feature",
-      title: t("feature.title", { f }),
-      values: own.data,
-      scale: weightScale(),
-      cellText: cellWeight,
-    },
-    ...{ forbidden: mask.data.some(Boolean) ? mask.data : null, reasons: mask.data },
+    id: "feature",
+    title: t("feature.title", { f }),
+    values: own.data,
+    scale: weightScale(),
+    cellText: cellWeight,
+    forbidden: mask.data.some(Boolean) ? mask.data : null,
+    reasons: mask.data,
     words(row, col) {
       const reasons = cellIn(mask, row, col);
       if (reasons) return ["matrix.forbidden", { reason: reasonOf(reasons) }];
@@ -145,6 +160,11 @@ const furthest = (...all) => Math.max(...all.map((data) => Math.abs(data[largest
 
 /** By step, of a trace and a state. @type {Record<string, (trace: any, state: any) => any>} */
 export const SQUARES = {
-  ...{ content: part("content_scores"), distance: part("relative_scores"), bias, feature },
-  ...{ qk: ({ detail }) => qk(detail), scaled: ({ detail }) => scaled(detail), masked: ({ detail }) => masked(detail) },
+  content: part("content_scores"),
+  distance: part("relative_scores"),
+  bias,
+  feature,
+  qk: ({ detail }) => qk(detail),
+  scaled: ({ detail }) => scaled(detail),
+  masked: ({ detail }) => masked(detail),
 };

@@ -60,7 +60,9 @@ function drawAnew(parts, picture, one) {
   setText(parts.scale, [scale, pooled && t("computation.pooled")].filter(Boolean).join(" "));
   const result = drawn[picture.mats.indexOf(picture.result)];
   followCells(result, {
-    ...{ describedBy: parts.id, rows: picture.result.matrix.shape[0], at: () => parts.board.newest() },
+    describedBy: parts.id,
+    rows: picture.result.matrix.shape[0],
+    at: () => parts.board.newest(),
     label: t("computation.result", { name: picture.result.name().textContent }),
     onHover: (cell) => show(parts, cell ?? parts.board.cell, cell !== null),
     onChoose: (cell) => parts.board.choose(cell),

@@ -23,7 +23,8 @@ import { buildWalk, drawWalk } from "./walk.js";
 const partsOf = perRoot((root) => {
   const id = newId("computation");
   const parts = {
-    ...{ id, width: 0 },
+    id,
+    width: 0,
     title: h("h1", { dataset: { testid: "opened-title" } }),
     ways: segment(t("computation.way"), ["one", "all"], "way", (name) => t(`computation.way_${name}`)),
     place: h("div"),

@@ -59,7 +59,9 @@ function inCross({ mats, shown, sizes, labels, width, left }) {
 /** @returns {Layout} */
 function inLine({ mats, shown, sizes, labels, width, left }, arrangement) {
   const narrow = scaleFor(arrangement, sizes, {
-    ...{ width: width - SUM.width - GAP - labels, labels, highest: highestOf(left) },
+    width: width - SUM.width - GAP - labels,
+    labels,
+    highest: highestOf(left),
   });
   const wide = scaleFor(arrangement, sizes, { width: width - labels, labels });
   const least = heightAt(wide, sizes) + SUM.height > left ? LEAST : CLEAR;

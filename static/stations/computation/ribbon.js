@@ -6,17 +6,20 @@ import { opening, stepsOf } from "./steps.js";
 
 /** @type {Object<string, string>} */
 const BY_KIND = {
-  ...{ tokens: "tokens", embed: "embedding", q: "qkv", k: "qkv", v: "qkv", heads: "qkv" },
-  ...{
-    av: "av",
-    concat: "av",
-    wo: "av",
-    w1: "ffn",
-    relu: "ffn",
-    w2: "ffn",
-    logits: "prediction",
-    answer: "prediction",
-  },
+  tokens: "tokens",
+  embed: "embedding",
+  q: "qkv",
+  k: "qkv",
+  v: "qkv",
+  heads: "qkv",
+  av: "av",
+  concat: "av",
+  wo: "av",
+  w1: "ffn",
+  relu: "ffn",
+  w2: "ffn",
+  logits: "prediction",
+  answer: "prediction",
 };
 
 /** Streams, sums and LayerNorms are the residual's; scores, mask, softmax and roles of a mechanism's own attention's. */

@@ -34,15 +34,13 @@ export const role = {
     const shared = crossed(step, name);
     const whose = isKeys(step, name) ? "key" : "query";
     const mat = {
-      ...{
-        id: "c",
-        op: "",
-        name: () => letterOf(name),
-        matrix,
-        whose,
-        rows: whose === "key" ? keys : queries,
-        lit: (row, col) => ({ row, col }),
-      },
+      id: "c",
+      op: "",
+      name: () => letterOf(name),
+      matrix,
+      whose,
+      rows: whose === "key" ? keys : queries,
+      lit: (row, col) => ({ row, col }),
       ...(shared ? { cols: keys, ...forbiddenOf(trace, name) } : {}),
       ...(step.attention.overview === name ? { ramp: "weights" } : {}),
     };

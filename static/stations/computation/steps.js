@@ -27,16 +27,18 @@ import { own } from "./own.js";
 
 /** The steps of an attention with the roles that they need; a step whose roles the attention lacks is left out. */
 const ATTENTION = {
-  ...{
-    q: ["q"],
-    k: ["k"],
-    v: ["v"],
-    heads: ["q", "k", "v"],
-    scores: ["q", "k", "scores"],
-    scale: ["q", "k", "scores"],
-  },
-  ...{ mask: ["scores", "mask"], softmax: ["scores", "mask", "pattern"], feature: ["k", "mask", "weights"] },
-  ...{ av: ["pattern", "mask", "v", "z"], concat: ["z"], wo: ["z", "attn_out"] },
+  q: ["q"],
+  k: ["k"],
+  v: ["v"],
+  heads: ["q", "k", "v"],
+  scores: ["q", "k", "scores"],
+  scale: ["q", "k", "scores"],
+  mask: ["scores", "mask"],
+  softmax: ["scores", "mask", "pattern"],
+  feature: ["k", "mask", "weights"],
+  av: ["pattern", "mask", "v", "z"],
+  concat: ["z"],
+  wo: ["z", "attn_out"],
 };
 /** What else must hold of them. @type {Object<string, (attention: import("../../model/description.js").Attention) => boolean>} */
 const WHERE = {
@@ -52,8 +54,16 @@ const WHERE = {
 };
 /** The steps that make a role, where they can; others name the role. */
 const MAKES = {
-  ...{ q: ["q"], k: ["k"], v: ["v"], scores: ["scores", "scale"], mask: ["mask"], pattern: ["softmax"] },
-  ...{ weights: ["feature"], z: ["av"], head_out: [], attn_out: ["wo"] },
+  q: ["q"],
+  k: ["k"],
+  v: ["v"],
+  scores: ["scores", "scale"],
+  mask: ["mask"],
+  pattern: ["softmax"],
+  weights: ["feature"],
+  z: ["av"],
+  head_out: [],
+  attn_out: ["wo"],
 };
 const FFN = ["w1", "relu", "w2"];
 

@@ -17,7 +17,10 @@ function explain({ trace, step, keys }, { result }, query, col) {
   const values = v ? products(exps, v) : exps;
   return {
     terms: { a: exps, b: v, values, label: (i) => `${keys[i]} ${i}` },
-    ...{ lines: [], total: sum(values), own: cellIn(result.matrix, query, col), tap: tapIn(step, roleOf(step)) },
+    lines: [],
+    total: sum(values),
+    own: cellIn(result.matrix, query, col),
+    tap: tapIn(step, roleOf(step)),
   };
 }
 

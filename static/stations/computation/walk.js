@@ -24,7 +24,9 @@ export function buildWalk(actions, go) {
     if (step && step !== parts.steps[parts.open]) go(step);
   };
   const player = createPlayer({
-    ...{ to, index: () => parts.open, count: () => parts.steps.length },
+    to,
+    index: () => parts.open,
+    count: () => parts.steps.length,
     isSeen: () => actions.get().view === "computation",
     onChange: () => showPlay(walk),
   });

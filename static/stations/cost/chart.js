@@ -34,7 +34,10 @@ export function counted({ own, sizes, forms }, what, { n, window }) {
     curves.unshift({ name: t("cost.projections"), look: "beside", points });
   }
   return {
-    ...{ label: t(`cost.chart_${what}`), across: ACROSS, up: rangeOf(curves), ticks: TICKS },
+    label: t(`cost.chart_${what}`),
+    across: ACROSS,
+    up: rangeOf(curves),
+    ticks: TICKS,
     titles: { x: t("cost.axis_tokens"), y: t(`cost.axis_${what}`) },
     word: what === "time" ? tenTo : megabytes,
     curves,
@@ -60,7 +63,10 @@ export function timed({ start, points }, own, { n, window }) {
       .map((one) => ({ x: one.n, y: Number(one.seconds) })),
   }));
   return {
-    ...{ label: t("cost.chart_measured"), across: [8, 4096], up: rangeOf(curves), ticks: TICKS.slice(0, -1) },
+    label: t("cost.chart_measured"),
+    across: [8, 4096],
+    up: rangeOf(curves),
+    ticks: TICKS.slice(0, -1),
     titles: { x: t("cost.axis_tokens"), y: t("cost.axis_measured") },
     word: millis,
     curves,

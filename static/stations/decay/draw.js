@@ -69,12 +69,10 @@ function drawLives(place, trace, state, actions, feature) {
   const [low, high] = [Math.min(...logs), Math.max(...logs)];
   const groups = Array.from({ length: attention.n_head }, (_, head) => t("decay.group", { head }));
   drawFeatureMatrix(place, trace, state, actions, {
-    ...{
-      id: "half-life",
-      title: t("decay.lives"),
-      matrix: { shape: [attention.n_head, attention.d_head], data: lives },
-      feature,
-    },
+    id: "half-life",
+    title: t("decay.lives"),
+    matrix: { shape: [attention.n_head, attention.d_head], data: lives },
+    feature,
     labels: groups,
     row: state.head,
     tones: Float32Array.from(logs, (one) => (high > low ? (one - low) / (high - low) : 1)),
@@ -112,7 +110,11 @@ function drawStates(place, trace, state, actions, all, feature) {
       empty[i * all.length + d] = below === 0 ? 1 : 0;
     }
   drawFeatureMatrix(place, trace, state, actions, {
-    ...{ id: "state", title: t("decay.states"), matrix: { shape: [n, all.length], data }, feature, forbidden: empty },
+    id: "state",
+    title: t("decay.states"),
+    matrix: { shape: [n, all.length], data },
+    feature,
+    forbidden: empty,
     scale: signedScale(data, "v"),
     say(row, col) {
       const { above, below, top } = all[col][row];

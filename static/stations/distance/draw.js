@@ -80,8 +80,13 @@ function tables(trace, state, learned, actions) {
       t(Math.abs(one) === most ? "distance.row_end" : "distance.row", { n: signedDistance(one) }),
     );
     return {
-      ...{ id: name, title: math(sup(mi("a"), mi(letter))), about: t(`distance.${name}`), matrix, rows },
-      ...{ cols: counting(0, matrix.shape[1]), axes: [t("distance.axis"), t("matrix.dimension_axis")] },
+      id: name,
+      title: math(sup(mi("a"), mi(letter))),
+      about: t(`distance.${name}`),
+      matrix,
+      rows,
+      cols: counting(0, matrix.shape[1]),
+      axes: [t("distance.axis"), t("matrix.dimension_axis")],
       chosen: [apart + most, Math.min(state.cell?.[1] ?? 0, matrix.shape[1] - 1)],
       choose: (_, d) => actions.set({ cell: [query, d] }),
       span: /** @type {const} */ ("row"),
@@ -116,13 +121,14 @@ function kernel(trace, state, learned, actions) {
     index("β"),
   );
   const picture = {
-    ...{ id: "kernel", title: t("distance.kernel"), about: t("distance.kernel_about", { n: matrix.shape[1] }), matrix },
+    id: "kernel",
+    title: t("distance.kernel"),
+    about: t("distance.kernel_about", { n: matrix.shape[1] }),
+    matrix,
     rows: Array.from({ length: matrix.shape[0] }, (_, head) => t("heads.head", { n: head })),
-    ...{
-      cols: counting(0, matrix.shape[1]),
-      axes: [t("distance.heads"), t("distance.back")],
-      chosen: [state.head, apart],
-    },
+    cols: counting(0, matrix.shape[1]),
+    axes: [t("distance.heads"), t("distance.back")],
+    chosen: [state.head, apart],
     beyond: between !== apart,
     choose: (head, distance) => actions.set({ head, ...(query >= distance && { key: query - distance, query }) }),
   };
@@ -145,19 +151,16 @@ function factors(trace, state, learned, actions) {
     sub(mi("v"), mi("i")),
   );
   const picture = {
-    ...{
-      id: "window",
-      title: t("distance.window", { n: matrix.shape[0] }),
-      about: t("distance.window_about"),
-      matrix,
-      square: true,
-    },
-    ...{
-      rows: counting(0, matrix.shape[0]),
-      cols: counting(0, matrix.shape[0]),
-      axes: [t("matrix.query_rows"), t("distance.key_positions")],
-    },
-    ...{ chosen: [places[query], places[key]], edges: { row: n, col: n } },
+    id: "window",
+    title: t("distance.window", { n: matrix.shape[0] }),
+    about: t("distance.window_about"),
+    matrix,
+    square: true,
+    rows: counting(0, matrix.shape[0]),
+    cols: counting(0, matrix.shape[0]),
+    axes: [t("matrix.query_rows"), t("distance.key_positions")],
+    chosen: [places[query], places[key]],
+    edges: { row: n, col: n },
     outside: Uint8Array.from(matrix.data, (w) => (w === 0 ? 1 : 0)),
     choose: (row, col) => row < n && col < n && actions.set({ query: row, key: col }),
   };
@@ -176,14 +179,12 @@ function drawPicture(
   drawMatrix(place.place, {
     id,
     label: about,
-    ...{
-      values: matrix.data,
-      shape: matrix.shape,
-      forbidden: null,
-      scale,
-      cellText: (value) => number(value, 1),
-      numbers: true,
-    },
+    values: matrix.data,
+    shape: matrix.shape,
+    forbidden: null,
+    scale,
+    cellText: (value) => number(value, 1),
+    numbers: true,
     rows: { labels: rows, title: axes[0], role: "" },
     cols: { labels: cols, title: axes[1], role: "" },
     hover: (row, col) => [`${rows[row]}, ${cols[col]}`, at(row, col)],

@@ -64,7 +64,14 @@ export function drawOther(parts, trace, state, actions, matrix) {
   parts.place.hidden = !isOther;
   if (isOther)
     drawFeatureMatrix({ ...parts, title: h("span"), about: h("span") }, trace, state, actions, {
-      ...{ id: "gate-other", title: null, matrix: { shape, data }, feature, labels: names, row: 3, tones, scale },
+      id: "gate-other",
+      title: null,
+      matrix: { shape, data },
+      feature,
+      labels: names,
+      row: 3,
+      tones,
+      scale,
       choice: (_, col) => ({ cell: [query, col] }),
     });
   const token = (row) => namedLabel(labels[row], "q", row);

@@ -137,11 +137,13 @@ function drawLine(root, name, { x, model, place, name: token }, pair) {
   const { before, after, angle } = turned(x, pair, place);
   const point = ([a, b]) => `(${signed(a, 3)}, ${signed(b, 3)})`;
   const words = phrase("rotation.line", {
-    ...{ token: token(), place, i: pair, j: pair + half, angle: inDegrees(angle) },
-    ...{
-      before: h("span", { class: `mono ${name}` }, point(before)),
-      after: h("b", { class: `mono ${name}` }, point(after)),
-    },
+    token: token(),
+    place,
+    i: pair,
+    j: pair + half,
+    angle: inDegrees(angle),
+    before: h("span", { class: `mono ${name}` }, point(before)),
+    after: h("b", { class: `mono ${name}` }, point(after)),
   });
   const worst = Math.abs(after[0] - model[pair]) > Math.abs(after[1] - model[pair + half]) ? 0 : 1;
   replace(

@@ -14,7 +14,9 @@ export const chooser = (tokens, at, choose) =>
       h(
         "button",
         {
-          ...{ type: "button", class: "mono", "aria-pressed": i === at },
+          type: "button",
+          class: "mono",
+          "aria-pressed": i === at,
           dataset: { focus: i },
           on: { click: () => choose(i) },
         },

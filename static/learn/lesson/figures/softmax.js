@@ -21,7 +21,12 @@ export async function draw(root, live, { head, query, ...at }) {
   );
   const times = h("output", { class: "mono" });
   const slider = h("input", {
-    ...{ type: "range", min: 0, max: most, step: 0.05, value: 1, "aria-label": t("lesson.softmax.times") },
+    type: "range",
+    min: 0,
+    max: most,
+    step: 0.05,
+    value: 1,
+    "aria-label": t("lesson.softmax.times"),
     dataset: { testid: "lesson-times" },
     on: { input: show },
   });

@@ -27,8 +27,10 @@ export async function cut(live, { row = "last", key }) {
   const attentions = live.model.description.attentions;
   const open = attentions[attentions.length - 1];
   const edges = Array.from({ length: open.n_layer }, (_, layer) => ({
-    ...{ attention: open.id, layer },
-    ...{ query: before.row, key },
+    attention: open.id,
+    layer,
+    query: before.row,
+    key,
   }));
   const after = await live.answer(row, { interventions: toggled([], edges, attentions) });
   const left = after.p[before.first];

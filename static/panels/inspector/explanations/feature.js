@@ -47,17 +47,17 @@ function aboutOf(trace, state) {
     ? Array.from({ length: attention.d_head }, (_, d) => featureTerms(parts, query, key, d).weight)
     : [];
   return {
-    ...{
-      query,
-      key,
-      f,
-      terms,
-      shared,
-      all,
-      mean: isMean ? sum(all) / all.length : 0,
-      model: cellIn(detail.overview, query, key),
-    },
-    ...{ placed: Boolean(parts.bias || parts.decay), parts, keys },
+    query,
+    key,
+    f,
+    terms,
+    shared,
+    all,
+    mean: isMean ? sum(all) / all.length : 0,
+    model: cellIn(detail.overview, query, key),
+    placed: Boolean(parts.bias || parts.decay),
+    parts,
+    keys,
     gated: has(attention, "q") ? "q" : "r", // RWKV's receptance
     tokens: () => ({ query: named(queries.tokens[query], "q"), key: named(keys.tokens[key], "k") }), // new elements for each place
   };
@@ -150,8 +150,13 @@ function drawPart(parts, trace, { layer, head }, { terms, f, query, key, all, me
   const v = cellIn(trace.detail.v, key, f);
   const part = gate * terms.weight * v;
   drawLine(parts.steps.part, "why.gated_part", {
-    ...{ q: gated, f, gate: significant(gate, 4), a: significant(terms.weight, 4), v: signed(v, 4) },
-    ...{ value: value(signed(part, 4)), z: signed(z, 4) },
+    q: gated,
+    f,
+    gate: significant(gate, 4),
+    a: significant(terms.weight, 4),
+    v: signed(v, 4),
+    value: value(signed(part, 4)),
+    z: signed(z, 4),
   });
   /** @type {[string, string][]} */
   const means = all.length ? [[t("why.figure_mean_weight"), significant(mean)]] : [];

@@ -38,8 +38,12 @@ export function draw(root, trace, state) {
 }
 
 const TITLES = {
-  ...{ weights: "why.title", masked: "why.title_mask" },
-  ...{ qk: "why.title_score", content: "why.title_score", distance: "why.title_score", scaled: "why.title_score" },
+  weights: "why.title",
+  masked: "why.title_mask",
+  qk: "why.title_score",
+  content: "why.title_score",
+  distance: "why.title_score",
+  scaled: "why.title_score",
 };
 /** In one sentence: how much of the query's attention the key gets, and who gets the most. */
 function saysOf(trace, step, { reasons, scaled, model }, query, key) {

@@ -28,9 +28,18 @@ export function weightTerms({ mask, pattern }, { q, k, distance }, query, key) {
   const exps = scores.map((score) => Math.exp(score - shift));
   const rowSum = sum(exps);
   return {
-    ...{ products: terms, dHead, root, dot: sum(terms), distances: apart(key), apart: sum(apart(key)) },
-    ...{ scaled: scoreOf(key), reasons: mask.data[query * nKey + key] },
-    ...{ shift, exp: exps[key], rowSum, weight: rowSum === 0 ? 0 : exps[key] / rowSum },
+    products: terms,
+    dHead,
+    root,
+    dot: sum(terms),
+    distances: apart(key),
+    apart: sum(apart(key)),
+    scaled: scoreOf(key),
+    reasons: mask.data[query * nKey + key],
+    shift,
+    exp: exps[key],
+    rowSum,
+    weight: rowSum === 0 ? 0 : exps[key] / rowSum,
     nAllowed: allowed.filter(Boolean).length,
     model: pattern.data[query * nKey + key],
   };
