@@ -1,22 +1,15 @@
 /** Each channel's half-life, and what the state of the chosen group holds before each token. */
 
-import { drawTermBars } from "../../chart/bars/term_bars.js";
-import { signedScale, weightScale } from "../../chart/matrix/scale.js";
-import { parameterOf } from "../../model/description.js";
 import { partsOf as weightParts } from "../../model/feature_parts.js";
-import { featureTerms, halfLife, statesOf } from "../../model/feature_weights.js";
-import { headOf } from "../../model/identities.js";
-import { tokenName } from "../../model/labels.js";
-import { cellIn, columnIn } from "../../model/matrix.js";
-import { featureOf, position } from "../../model/selection.js";
-import { checkOf } from "../../ui/agreement.js";
-import { h, perRoot, replace } from "../../ui/dom.js";
-import { number, percent, significant } from "../../ui/format.js";
+import { featureOf } from "../../model/selection.js";
+import { h, perRoot } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { frac, math, mi, mn, mo, row, sub, sup } from "../../ui/mathml.js";
-import { nameOfPart, part } from "../activation_parts.js";
-import { drawFeatureMatrix } from "../feature_matrix.js";
+import { part } from "../activation_parts.js";
 import { buildStation, drawHead } from "../opened_head.js";
+import { drawHeld } from "./held.js";
+import { drawLives } from "./lives.js";
+import { channels, drawLine, drawStates } from "./states.js";
 
 const partsOf = perRoot((root) => {
   const parts = buildStation(root);
@@ -58,123 +51,4 @@ function formulas() {
       ),
     ),
   ];
-}
-
-/** Half-lives of all channels, a row for each group; the darker, the longer, on a logarithmic scale. */
-function drawLives(place, trace, state, actions, feature) {
-  const { attention, weight } = trace;
-  const decay = weight(parameterOf(attention, state.layer, "decay"));
-  const lives = Float32Array.from(decay.data, halfLife);
-  const logs = Array.from(lives, Math.log);
-  const [low, high] = [Math.min(...logs), Math.max(...logs)];
-  const groups = Array.from({ length: attention.n_head }, (_, head) => t("decay.group", { head }));
-  drawFeatureMatrix(place, trace, state, actions, {
-    id: "half-life",
-    title: t("decay.lives"),
-    matrix: { shape: [attention.n_head, attention.d_head], data: lives },
-    feature,
-    labels: groups,
-    row: state.head,
-    tones: Float32Array.from(logs, (one) => (high > low ? (one - low) / (high - low) : 1)),
-    scale: {
-      ...weightScale(),
-      ends: [
-        t("decay.tokens", { n: significant(Math.exp(low), 2) }),
-        t("decay.tokens", { n: significant(Math.exp(high), 3) }),
-      ],
-    },
-    cellText: (value) => (value >= 10 ? number(value, 0) : number(value, 1)),
-    say: (head, d) => t("decay.tokens", { n: significant(lives[head * attention.d_head + d], 4) }),
-    choice: (head, d) => ({ head, cell: [position(state, trace).query, d] }),
-  });
-}
-
-const PAD = 2;
-
-/** The state of every channel before each token and after the last. */
-function channels({ detail, attention }, { k, decay, mask }) {
-  const real = (i) => !(cellIn(mask, i, i) & PAD);
-  return Array.from({ length: attention.d_head }, (_, d) =>
-    statesOf({ k: columnIn(k, d), v: columnIn(detail.v, d), decay: decay[d], real }),
-  );
-}
-
-/** a/b of each channel: what the state would give by itself; hatched where there is no state yet. */
-function drawStates(place, trace, state, actions, all, feature) {
-  const n = trace.queries.tokens.length;
-  const [data, empty] = [new Float32Array(n * all.length), new Uint8Array(n * all.length)];
-  for (let i = 0; i < n; i++)
-    for (let d = 0; d < all.length; d++) {
-      const { above, below } = all[d][i];
-      data[i * all.length + d] = below === 0 ? 0 : above / below;
-      empty[i * all.length + d] = below === 0 ? 1 : 0;
-    }
-  drawFeatureMatrix(place, trace, state, actions, {
-    id: "state",
-    title: t("decay.states"),
-    matrix: { shape: [n, all.length], data },
-    feature,
-    forbidden: empty,
-    scale: signedScale(data, "v"),
-    say(row, col) {
-      const { above, below, top } = all[col][row];
-      if (below === 0) return t("decay.empty");
-      return t("decay.state", {
-        a: significant(above, 4),
-        b: significant(below, 4),
-        top: significant(top, 4),
-        value: significant(above / below, 5),
-      });
-    },
-  });
-}
-
-/** The chosen token's mean by the recurrence, beside the model's matrix form. */
-function drawLine(root, trace, state, { k, bonus, mask }, states, feature) {
-  const { query } = position(state, trace);
-  const { above, below, top } = states[query];
-  const own = cellIn(k, query, feature) + bonus[feature];
-  const shift = Math.max(top, own);
-  const [kept, added] = [below === 0 ? 0 : Math.exp(top - shift), Math.exp(own - shift)];
-  const value = (kept * above + added * cellIn(trace.detail.v, query, feature)) / (kept * below + added);
-  const mixed = cellIn(headOf(trace.role("mixed", state.layer), state.head, trace.attention.n_head), query, feature);
-  const edited = mask.data.some((reasons) => reasons > 3); // a state knows no cut
-  const name = [h("i", null, "y"), h("sub", null, `${query}, ${feature}`)];
-  replace(
-    root,
-    edited
-      ? t("decay.edited")
-      : [
-          h("span", { class: "mono" }, name, " = ", h("b", null, significant(value, 5))),
-          " ",
-          t("decay.recurrence"),
-          " ",
-          checkOf(value, mixed),
-        ],
-  );
-}
-
-/** What is left of each token in the state before the chosen one: bars by token. */
-function drawHeld(place, trace, state, actions, made, feature) {
-  const { query } = position(state, trace);
-  const { tokens } = trace.keys;
-  const exps = featureTerms(made, query, query, feature)
-    .exps.map((one, i) => (i < query ? one : 0))
-    .slice(0, Math.max(query, 1));
-  const total = exps.reduce((one, other) => one + other, 0);
-  const shares = exps.map((one) => (total === 0 ? 0 : one / total));
-  const life = t("decay.tokens", { n: significant(halfLife(made.decay[feature]), 3) });
-  nameOfPart(
-    place,
-    t("decay.held", { d: feature, token: tokenName(trace.queries.tokens[query]) }),
-    t(total ? "decay.held_about" : "decay.empty", { life }),
-  );
-  place.place.hidden = total === 0;
-  if (total === 0) return;
-  drawTermBars(place.place, {
-    terms: shares,
-    label: t("decay.held_label", { n: shares.length }),
-    words: (i) => t("decay.held_term", { key: tokenName(tokens[i]), i, share: percent(shares[i]) }),
-    onChoose: (key) => actions.set({ query, key }),
-  });
 }

@@ -1,0 +1,40 @@
+/** AFT-full and -local: w of each pair of positions in the window, the sentence's part within dashed lines. */
+
+import { position } from "../../model/selection.js";
+import { t } from "../../ui/i18n.js";
+import { math, mi, mo, row, sub } from "../../ui/mathml.js";
+import { counting } from "../dimension_pages.js";
+import { biasByPosition } from "./learned.js";
+
+/** @type {import("./draw.js").Show} */
+export function bias(trace, state, learned, actions) {
+  const places = trace.keys.positionIds;
+  const [u, v] = [learned("bias_query"), learned("bias_key")];
+  const isLocal = trace.attention.kind.endsWith("local");
+  const matrix = biasByPosition(u, v, isLocal ? trace.model.reach : Infinity);
+  const { query, key } = position(state, trace);
+  const n = trace.queries.tokens.length;
+  const formula = math(
+    sub(mi("w"), row(mi("t"), mi("i"))),
+    mo("="),
+    sub(mi("u"), mi("t")),
+    mo("·"),
+    sub(mi("v"), mi("i")),
+  );
+  /** @type {import("./draw.js").Picture} */
+  const picture = {
+    id: "window",
+    title: t("distance.window", { n: matrix.shape[0] }),
+    about: t("distance.window_about"),
+    matrix,
+    square: true,
+    rows: counting(0, matrix.shape[0]),
+    cols: counting(0, matrix.shape[0]),
+    axes: [t("matrix.query_rows"), t("distance.key_positions")],
+    chosen: [places[query], places[key]],
+    edges: { row: n, col: n },
+    outside: Uint8Array.from(matrix.data, (w) => (w === 0 ? 1 : 0)),
+    choose: (row, col) => row < n && col < n && actions.set({ query: row, key: col }),
+  };
+  return { formula, pictures: [picture] };
+}
