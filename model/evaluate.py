@@ -17,6 +17,8 @@ from model.transformer import DecoderOnly
 
 PREFIXES = 32
 """How many prefixes of a text are read at once."""
+WHOLE_WINDOW = "_whole_window"
+"""The end of a figure's name when the whole window was visible."""
 
 
 @dataclass
@@ -52,7 +54,7 @@ def text_figures(
     figures = losses(model, tokenizer, follow(documents)).figures
     if not model.config.is_causal:
         whole = losses(model, tokenizer, documents, whole_window=True).figures
-        figures |= {f"{name}_whole_window": figure for name, figure in whole.items()}
+        figures |= {f"{name}{WHOLE_WINDOW}": figure for name, figure in whole.items()}
     return figures
 
 

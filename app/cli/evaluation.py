@@ -15,7 +15,7 @@ from app.cli.commands import BEAMS, open_model
 from app.settings import Settings
 from model.checkpoint import Checkpoint
 from model.describe import Description
-from model.evaluate import text_figures
+from model.evaluate import WHOLE_WINDOW, text_figures
 from model.evaluate_classification import accuracy, read_labelled
 from model.training.data import read_documents
 from model.training.translation import read_pairs
@@ -28,12 +28,13 @@ NAMES = {
     "chrf": "chrF",
     "bleu": "BLEU by character",
 }
-WHOLE = "_whole_window"
 
 
 def said(name: str) -> str:
     """A figure's name in words; of a model trained without the causal mask some are with the whole window visible."""
-    return NAMES[name.removesuffix(WHOLE)] + (" with the whole window visible" if name.endswith(WHOLE) else "")
+    return NAMES[name.removesuffix(WHOLE_WINDOW)] + (
+        " with the whole window visible" if name.endswith(WHOLE_WINDOW) else ""
+    )
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,7 @@ class AttentionFree(Mixer):
 
     roles: ClassVar[Mapping[str, str]] = ROLES
     overview: ClassVar[str] = "mean_weights"
+    gated_by: ClassVar[str] = "q"  # the role whose σ is the gate
     factored = False  # the product form, for training: `fuse`
     q: Tap
     k: Tap
@@ -106,6 +107,7 @@ class AttentionFree(Mixer):
             Identity("feature_mean", ("weights",), "mean_weights"),
             Identity("feature_sum", ("weights", "v"), "mixed"),
             Identity("quotient", ("numerator", "denominator"), "mixed"),
+            Identity("sigmoid", (cls.gated_by,), "gate"),
             Identity("product", ("gate", "mixed"), "z"),
         )
 
@@ -158,7 +160,7 @@ class AttentionFree(Mixer):
 
     def see_gate(self, q: Tensor) -> Tensor:
         """σ(q), of q [batch head query d_head]."""
-        return self.gate(self.q(q).sigmoid())  # type: ignore[no-any-return]
+        return self.gate(getattr(self, self.gated_by)(q).sigmoid())  # type: ignore[no-any-return]
 
     def average(self, logits: Tensor, v: Tensor, allowed: Tensor) -> Tensor:
         """The exact form with its taps, of logits [batch head 1|query key 1|d_head]."""

@@ -59,7 +59,10 @@ class Wkv(AttentionFree):
     mask; training runs the recurrence.
     """
 
-    roles: ClassVar[Mapping[str, str]] = {role: dims for role, dims in ROLES.items() if role not in NONE_OF}
+    roles: ClassVar[Mapping[str, str]] = {"r": ROLES["q"]} | {
+        role: dims for role, dims in ROLES.items() if role not in NONE_OF
+    }
+    gated_by: ClassVar[str] = "r"
 
     def __init__(self, d_model: int, n_head: int) -> None:
         super().__init__(d_model, n_head)
@@ -125,9 +128,6 @@ class Wkv(AttentionFree):
         x, before = x_query, self.shift(x_query, is_pad, cast(Shifted | None, cache))  # batch position d_model
         r, k, v = (torch.lerp(before, x, mix) for mix in (self.mix_r, self.mix_k, self.mix_v))
         return self.w_r(r), self.w_k(k), self.w_v(v)
-
-    def see_gate(self, q: Tensor) -> Tensor:
-        return self.gate(q.sigmoid())  # type: ignore[no-any-return]
 
     def mix(self, k: Tensor, v: Tensor, query_positions: Tensor, key_positions: Tensor, mask: Tensor) -> Tensor:
         """wkv_t; later keys are forbidden under any mask."""

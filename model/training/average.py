@@ -1,4 +1,5 @@
-"""Averages of the parameters over the end of the training. The average ships: it is better than any single step."""
+"""Averages of the parameters over the end of the training. The average ships; a card says whether it is better than the
+last step alone."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from model.training.memory import keep_freed_memory
 from model.training.precision import Precision
 from model.training.prepare import prepare
 from model.training.presets import PRESETS
+from model.training.snapshots import stored
 from model.training.train import Run, Trainer, seed_everything
 from model.training.warm_start import keep_vocabulary
 
@@ -135,11 +136,19 @@ def export(trainer: Trainer, how: dict[str, Any]) -> Path:
     checkpoint.save(folder, trainer.averaged_model(), run_folder / "tokenizer.tiktoken")
     trainer.snapshots.copy_to(folder)
     card = make_card(preset, folder, run_folder, trainer.progress, trainer.task, how)
+    card["averaging"] = averaging(trainer)
     if trainer.snapshots.taken:
         card["snapshots"] = trainer.snapshots.taken
     write_card(folder / "card.json", card)
     console.print(f"{folder}: {json.dumps(card['evaluation'], ensure_ascii=False)}")
     return folder
+
+
+def averaging(trainer: Trainer) -> dict[str, dict[str, float]]:
+    """The figure on held-out text of the average that ships, and of the run's last step alone; both as float16."""
+    both = {"average": trainer.averaged_model(), "last_step": trainer.model}
+    metric, validate = trainer.task.metric, trainer.task.validate
+    return {which: {metric: round(validate(trainer.model_of(stored(model))), 4)} for which, model in both.items()}
 
 
 def add_units(folder: Path, data: Path, device: torch.device) -> dict[str, Any]:

@@ -39,6 +39,13 @@ const OPS = {
     return { a, b, values, total: sum(values) };
   },
 
+  /** 1 / (1 + e^−x), element by element. */
+  sigmoid([x], row, col) {
+    const one = cellIn(x, row, col);
+    const total = 1 / (1 + Math.exp(-one));
+    return { a: [one], b: null, values: [total], total };
+  },
+
   /** The product, element by element. */
   product([a, b], row, col) {
     const [one, other] = [cellIn(a, row, col), cellIn(b, row, col)];

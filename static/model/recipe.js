@@ -58,3 +58,12 @@ export function targetsOf({ label_smoothing: epsilon = 0, smoothing_form: form =
  * @param {number} nats  −ln p of the label @param {number} spread  the mean of −ln p over all K answers
  */
 export const smoothedLoss = ({ k, right, others }, nats, spread) => right * nats + others * (k * spread - nats);
+
+/** Measures of which more is better; of the others (losses) less is. */
+const MORE = ["accuracy"];
+
+/** Whether one figure is better than another. @param {string} measure @param {number} one @param {number} other @returns {"same"|"better"|"worse"} */
+export function verdict(measure, one, other) {
+  if (one === other) return "same";
+  return one > other === MORE.includes(measure) ? "better" : "worse";
+}

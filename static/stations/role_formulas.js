@@ -24,7 +24,8 @@ const LETTERS = {
   distance: () => mi("Δ"),
   position_bias: () => mi("w"),
   mean_weights: () => mover(mi("a"), mo("¯")),
-  gate: () => row(mi("σ"), mtext("("), mi("q", "q"), mtext(")")),
+  gate: () => mi("g"),
+  r: () => mi("r", "q"),
   numerator: () => mi("N"),
   denominator: () => mi("D"),
   mixed: () => mi("y"),
@@ -63,12 +64,13 @@ const OPS = {
   feature_mean: (weights) => [frac(mn(1), sub(mi("d"), mi("k"))), sub(mo("∑"), mi("f")), letterOf(weights)],
   feature_sum: (weights, v) => [over("i"), letterOf(weights), mo("⊙"), letterOf(v)],
   quotient: (above, below) => [frac(letterOf(above), letterOf(below))],
+  sigmoid: (x) => [mi("σ"), mtext("("), letterOf(x), mtext(")")],
   product: infix("⊙"),
   sum: infix("+"),
 };
 
 /**
- * "z = σ(q) ⊙ y": an identity, or a role's letter alone.
+ * "z = g ⊙ y": an identity, or a role's letter alone.
  * @param {import("../model/description.js").Identity|null} identity @param {string} role
  */
 export function formulaOf(identity, role) {

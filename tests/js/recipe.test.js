@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { early, linear, roundStep } from "../../static/chart/curves/scale.js";
-import { peakStep, rateAt, scheduleOf, smoothedLoss, targetsOf } from "../../static/model/recipe.js";
+import { peakStep, rateAt, scheduleOf, smoothedLoss, targetsOf, verdict } from "../../static/model/recipe.js";
 import { baseOf, heldOutOf, nameAt, placeOf, sameModel, together } from "../../static/model/snapshots.js";
 
 const LINEAR = {
@@ -106,4 +106,11 @@ test("an axis has round numbers, and its ends at its ends", () => {
   assert.deepEqual([0.3, 1, 4, 7].map(roundStep), [0.5, 1, 5, 10]);
   assert.deepEqual(early(3000).ticks, [0, 1, 10, 100, 3000]);
   assert.equal(early(3000).place(3000), 1);
+});
+
+test("less is better for a loss, more for an accuracy", () => {
+  assert.equal(verdict("bits_per_byte", 0.97, 0.98), "better");
+  assert.equal(verdict("nats_per_token", 2.1, 2), "worse");
+  assert.equal(verdict("accuracy", 0.8, 0.7), "better");
+  assert.equal(verdict("accuracy", 0.7, 0.7), "same");
 });

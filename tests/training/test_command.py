@@ -52,12 +52,16 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_run_ends_with_a_model_and_an_honest_card(data: Path, tmp_path: Path) -> None:
-    folder = run_training(preset="tiny", data=data, device="cpu", steps=60, seed=5, out=tmp_path)
+    folder = run_training(preset="tiny", data=data, device="cpu", steps=60, seed=5, snapshots=2, out=tmp_path)
     loaded = checkpoint.load(folder)
     card = loaded.card
     held_out = [document for document in documents("animals") if is_held_out(document, HELD_OUT)]
     measured = bits_per_byte(loaded.model, loaded.tokenizer, held_out)
     assert card["evaluation"]["bits_per_byte"] == pytest.approx(measured, abs=1e-4)
+    last = card["snapshots"][-1]["held_out"]["bits_per_byte"]
+    assert card["averaging"]["last_step"] == {"bits_per_byte": last}
+    assert card["averaging"]["average"] == {"bits_per_byte": pytest.approx(measured, abs=1e-4)}
+    assert last != pytest.approx(measured, abs=1e-3), "two models"
     assert card["evaluation"]["bytes"] == sum(len(document.encode()) for document in held_out)
     assert (card["steps"], card["tokens_seen"], card["seed"]) == (60, 60 * 4 * 32, 5)
     assert [source["licence"] for source in card["data"]] == ["CC0", "CC0"]

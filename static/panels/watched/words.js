@@ -2,7 +2,8 @@
 
 import { heldOutOf, placeOf, snapshotsOf } from "../../model/snapshots.js";
 import { integer, number } from "../../ui/format.js";
-import { hasString, t } from "../../ui/i18n.js";
+import { t } from "../../ui/i18n.js";
+import { measureName } from "../../ui/measure.js";
 
 /** @param {any} model */
 export function whereOf(model) {
@@ -18,6 +19,5 @@ export function whereOf(model) {
 function heldOutText(snapshot) {
   const [name, value] = heldOutOf(snapshot) ?? [];
   if (!name || value === undefined) return "";
-  const measure = hasString(`watched.measure.${name}`) ? t(`watched.measure.${name}`) : name;
-  return t("watched.held_out", { measure, value: number(value, 3) });
+  return t("watched.held_out", { measure: measureName(name), value: number(value, 3) });
 }

@@ -83,11 +83,11 @@ const KNOWN = {
   },
 };
 
-/** Whether a role's step reads the open head: a role of queries and keys, to hatch what is forbidden; the sums and the gate. @param {import("./steps.js").Step} step */
+/** Whether a role's step reads the open head: a role of queries and keys, to hatch what is forbidden; the sums. @param {import("./steps.js").Step} step */
 function ofDetail({ attention, kind }) {
   const role = roleOf({ kind });
   if (attention?.roles[role].dims.endsWith("query key")) return true;
-  return weighsKeys(attention) && ["numerator", "denominator", "gate"].includes(role);
+  return weighsKeys(attention) && ["numerator", "denominator"].includes(role);
 }
 
 /** @type {Known} */

@@ -41,10 +41,14 @@ function linearKind(kind, look) {
         role = "",
       } = of(step, model);
       const rows = whose === "query" ? queries : keys;
-      const d = step.attention?.d_head ?? 0;
+      const one = step.attention?.roles[kind]?.dims === "head position"; // number for each token in a head
+      const d = one ? 1 : (step.attention?.d_head ?? 0);
       const band = /** @type {[number, number]} */ ([head * d, (head + 1) * d]);
-      const matrix = (name) =>
-        trace.tensor(name).shape.length === 3 ? joined(trace.tensor(name)) : trace.tensor(name);
+      const matrix = (name) => {
+        const tensor = trace.tensor(name);
+        if (one && name === output) return transposed(tensor); // head position
+        return tensor.shape.length === 3 ? joined(tensor) : tensor;
+      };
       return productPicture({
         a: { name: x, matrix: matrix(input), whose, rows, band: split === "in" ? band : undefined },
         b: {

@@ -21,16 +21,24 @@ const WEIGHTED = new Set(["mean_weights", "weights"]);
 /** What a term is called: a summand by its role, what is summed over the keys by its token, anything else by its index. */
 function labelOf({ op, of }, keys) {
   if (op === "sum" || op === "quotient") return (i) => roleName(of[i]);
+  if (op === "sigmoid") return () => roleName(of[0]);
   if (op === "product") return () => of.map(roleName).join(" ⊙ ");
   return OVER_KEYS.has(op) ? (i) => `${keys[i]} ${i}` : String;
 }
 const OVER_KEYS = new Set(["weighted_sum", "weighted_rows", "feature_sum", "masked_softmax", "feature_softmax"]);
 
+/** One head of a role; a number for each token is a column. */
+function headIn(trace, step, name, head) {
+  const { n_head, roles } = step.attention;
+  const { shape, data } = headOf(trace.tensor(tapIn(step, name)), head, n_head, roles[name].dims);
+  return { shape: shape.length === 1 ? [shape[0], 1] : shape, data };
+}
+
 export const role = {
   formula: (step) => formulaOf(identityOf(step.attention, roleOf(step)), roleOf(step)),
   picture({ trace, step, head, queries, keys }) {
     const name = roleOf(step);
-    const matrix = headOf(trace.tensor(tapIn(step, name)), head, step.attention.n_head);
+    const matrix = headIn(trace, step, name, head);
     const shared = crossed(step, name);
     const whose = isKeys(step, name) ? "key" : "query";
     const mat = {

@@ -70,7 +70,7 @@ const FFN = ["w1", "relu", "w2"];
 /** Whether a projection is one Linear of the input: of no mix with the token before. @param {string} name */
 function isLinear(name) {
   return ({ parameters, roles }) =>
-    Boolean(parameters[`w_${name}`]) && !parameters[`mix_${name}`] && isMatrix(roles[name].dims);
+    Boolean(parameters[`w_${name}`]) && !parameters[`mix_${name}`] && isDrawn(roles[name].dims);
 }
 
 /** What everything else is made from comes first. */
@@ -86,7 +86,7 @@ function kindsOf(attention) {
   const made = [...roles].flatMap((role) => {
     const kinds = (MAKES[role] ?? []).filter(can);
     if (role === "z" && !kinds.length) return [...(identityOf(attention, role) ? [`${ROLE}z`] : []), "concat"];
-    if (kinds.length || role === "head_out" || !isMatrix(attention.roles[role].dims))
+    if (kinds.length || role === "head_out" || !isDrawn(attention.roles[role].dims))
       return role === "z" ? [...kinds, "concat"] : kinds;
     return [`${ROLE}${role}`];
   });
@@ -108,10 +108,12 @@ export function shownRole(model, state) {
   return state.view === "computation" ? roleOf(openStep(stepsOf(model, state), model, state)) : null;
 }
 
+/** How many dimensions one head of the role has. @param {string} dims */
+const depthIn = (dims) => dims.replace(/^(kv_)?head /, "").split(" ").length;
 /** Whether one head of the role is a matrix. */
-function isMatrix(dims) {
-  return dims.replace(/^(kv_)?head /, "").split(" ").length === 2;
-}
+const isMatrix = (dims) => depthIn(dims) === 2;
+/** Or a column: one number for each token. */
+const isDrawn = (dims) => depthIn(dims) <= 2;
 
 /** The place of a sublayer's LayerNorm: before it, after the sum, or before the sum (model/block.py); "none": it has none. */
 const ORDERS = {

@@ -1,8 +1,8 @@
-/** The two sums of AFT and of RWKV, and the gate, element by element: their roles' general step, with the arithmetic. */
+/** The two sums of AFT and of RWKV, element by element: their roles' general step, with the arithmetic. */
 
 import { partsOf } from "../../model/feature_parts.js";
 import { featureTerms } from "../../model/feature_weights.js";
-import { cellIn, columnIn, products, rowIn, sum } from "../../model/matrix.js";
+import { cellIn, columnIn, products, sum } from "../../model/matrix.js";
 import { role } from "./role.js";
 import { roleOf } from "./steps.js";
 import { tapIn } from "./taps.js";
@@ -24,19 +24,7 @@ function explain({ trace, step, keys }, { result }, query, col) {
   };
 }
 
-/** σ(q) = 1 / (1 + e^−q); of RWKV, whose receptance has no tap, the number alone. */
-function gate(context, picture, query, col) {
-  const { trace, step } = context;
-  if (!trace.detail?.q) return role.explain(context, picture, query, col);
-  const q = rowIn(trace.detail.q, query)[col];
-  /** @type {import("./product.js").Arithmetic["lines"]} */
-  const lines = [["computation.line.q", {}, q]];
-  const total = 1 / (1 + Math.exp(-q));
-  return { terms: null, lines, total, own: cellIn(picture.result.matrix, query, col), tap: tapIn(step, "gate") };
-}
-
 export const SUMS = {
   "role-numerator": { ...role, explain },
   "role-denominator": { ...role, explain },
-  "role-gate": { ...role, explain: gate },
 };

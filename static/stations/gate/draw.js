@@ -1,4 +1,4 @@
-/** z = σ(q) ⊙ numerator ÷ denominator, and the same with another token's query: only the gate changes. */
+/** z = g ⊙ numerator ÷ denominator, and the same with another token's query: only the gate changes. */
 
 import { weightScale } from "../../chart/matrix/scale.js";
 import { identityOf } from "../../model/description.js";
@@ -34,7 +34,7 @@ export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
   const { attention } = trace;
   const feature = featureOf(state, attention);
-  const identities = ["mixed", "z"].map((role) => formulaOf(identityOf(attention, role), role));
+  const identities = ["mixed", "gate", "z"].map((role) => formulaOf(identityOf(attention, role), role));
   drawHead(parts, trace.model, state, { formula: identities, note: t("gate.note") });
   const shown = own.of(state).sum;
   parts.choice.show(shown, (sum) => actions.set(own.patch({ sum })));

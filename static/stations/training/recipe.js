@@ -2,10 +2,11 @@
 
 import { drawStepChart } from "../../chart/curves/step_chart.js";
 import { drops } from "../../data/training.js";
-import { peakStep, rateAt, scheduleOf, smoothedLoss, targetsOf } from "../../model/recipe.js";
+import { peakStep, rateAt, scheduleOf, smoothedLoss, targetsOf, verdict } from "../../model/recipe.js";
 import { perRoot, replace } from "../../ui/dom.js";
 import { integer, number, percent, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
+import { measureName } from "../../ui/measure.js";
 import { drawBarList, nameOfPart, part } from "../activation_parts.js";
 import { drawDropout } from "./dropout.js";
 
@@ -117,12 +118,22 @@ function numbersOf(schedule) {
   };
 }
 
-/** What ships is an average; whether it is better than a single step is only said where it was measured. */
-function drawAverage(place, { recipe }) {
+/** What ships is an average; whether it is better than the last step alone is only said where it was measured. */
+function drawAverage(place, { recipe, averaging }) {
   const [count, every] = recipe.last_checkpoints ?? [];
   nameOfPart(place, t("training.average"), null);
   const kind = count
     ? t("training.average_last", { n: count, every })
     : t("training.average_moving", { decay: recipe.ema_decay });
-  replace(place.said, `${kind} ${t("training.average_unmeasured")}`);
+  replace(place.said, kind, " ", averaging ? measuredSaid(averaging) : t("training.average_unmeasured"));
+}
+
+/** @param {{average: Object<string, number>, last_step: Object<string, number>}} averaging */
+function measuredSaid({ average, last_step }) {
+  const [[name, ofAverage]] = Object.entries(average);
+  return t(`training.average_${verdict(name, ofAverage, last_step[name])}`, {
+    measure: measureName(name),
+    average: number(ofAverage, 4),
+    last: number(last_step[name], 4),
+  });
 }

@@ -4,7 +4,7 @@
  */
 
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
-import { has, showsMeans } from "../../../model/description.js";
+import { identityOf, showsMeans } from "../../../model/description.js";
 import { partsOf as weightParts } from "../../../model/feature_parts.js";
 import { featureTerms, sliceOf } from "../../../model/feature_weights.js";
 import { headOf } from "../../../model/identities.js";
@@ -58,7 +58,7 @@ function aboutOf(trace, state) {
     placed: Boolean(parts.bias || parts.decay),
     parts,
     keys,
-    gated: has(attention, "q") ? "q" : "r", // RWKV's receptance
+    gated: identityOf(attention, "gate")?.of[0] ?? "q", // r, the receptance, in RWKV
     tokens: () => ({ query: named(queries.tokens[query], "q"), key: named(keys.tokens[key], "k") }), // new elements for each place
   };
 }
