@@ -22,10 +22,12 @@ from app.http.hosts import Hosts, known_names
 from app.http.middleware import Failures, HeadAsGet, SecurityHeaders
 from app.http.observe import Observe
 from app.services import discovery
+from app.services.answers import Answers
 from app.services.library import Library
 from app.services.metrics import Metrics
 from app.services.prefixes import Prefixes
 from app.services.room import Room
+from app.services.sharing import Sharing
 from app.services.work import Work
 from app.settings import Settings
 
@@ -67,7 +69,8 @@ def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]
         room = Room(settings.answer_room, settings.answer_limit)
         work = Work(settings.model_threads, settings.queue, settings.streams, app.state.metrics, room)
         prefixes = Prefixes(settings.prefix_cache, app.state.metrics)
-        app.state.chumoku = State(settings, there, work, prefixes)
+        sharing = Sharing(there, work, Answers(settings.answer_cache, app.state.metrics))
+        app.state.chumoku = State(settings, there, work, prefixes, sharing)
         async with app.state.metrics.shared():
             yield
 

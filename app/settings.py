@@ -71,6 +71,9 @@ class Settings(BaseSettings):
     answer_room: int = Field(
         default=256 * 1024**2, ge=1024, description="Bytes of all answers at once; a request waits for room."
     )
+    answer_cache: int = Field(
+        default=64 * 1024**2, ge=0, description="Bytes of answers that are kept for those who ask the same; 0: none."
+    )
     head_seconds: float = Field(default=10, gt=0, description="How long the head of a request may take to arrive.")
     body_seconds: float = Field(default=30, gt=0, description="How long the body of a request may take to arrive.")
     idle_seconds: float = Field(default=5, gt=0, description="How long a connection stays open between two requests.")

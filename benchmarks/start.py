@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -23,12 +24,13 @@ def serving() -> Iterator[str]:
 
 @contextmanager
 def server(*options: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """The process, too."""
+    """The process, too. It keeps no answers: what is asked twice is measured twice."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "app.cli", "serve", "--port", str(port), *options]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    environment = os.environ | {"CHUMOKU_ANSWER_CACHE": "0"}
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
     try:
         yield process, f"http://127.0.0.1:{port}"
     finally:

@@ -16,6 +16,7 @@ from app.services.library import Library
 from app.services.metrics import Metrics
 from app.services.prefixes import Prefixes
 from app.services.room import Claim
+from app.services.sharing import Asker, Sharing
 from app.services.work import Work
 from app.settings import Settings
 
@@ -30,6 +31,7 @@ class State:
     library: Library
     work: Work
     prefixes: Prefixes
+    sharing: Sharing
 
 
 def state_of(request: Request) -> State:
@@ -79,6 +81,12 @@ async def get_wanted(request: Request) -> Wanted:
     return wanted
 
 
+async def get_asker(request: Request, wanted: Annotated[Wanted, Depends(get_wanted)]) -> AsyncIterator[Asker]:
+    """The request's part in an answer that others may ask for too, until it is sent or dropped."""
+    with state_of(request).sharing.asker(wanted) as asker:
+        yield asker
+
+
 SettingsDep = Annotated[Settings, Depends(get_settings)]
 LibraryDep = Annotated[Library, Depends(get_library)]
 WorkDep = Annotated[Work, Depends(get_work)]
@@ -86,4 +94,5 @@ PrefixesDep = Annotated[Prefixes, Depends(get_prefixes)]
 ClaimDep = Annotated[Claim, Depends(get_claim)]
 MetricsDep = Annotated[Metrics, Depends(get_metrics)]
 SeenDep = Annotated[Seen, Depends(get_seen)]
+AskerDep = Annotated[Asker, Depends(get_asker)]
 WantedDep = Annotated[Wanted, Depends(get_wanted)]

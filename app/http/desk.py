@@ -1,36 +1,43 @@
-"""Runs a route's work as one job in a worker thread, and returns its answer as bytes."""
+"""Runs a route's work as one job in a worker thread, and returns its answer as bytes: computed, or kept from before."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from time import perf_counter
 from typing import Annotated, TypeVar
 
-from fastapi import Depends, Response
+from fastapi import Depends, Request, Response
 
+from app import VERSION
 from app.api.run import Run
 from app.api.schema import ModelRequest
-from app.http.deps import ClaimDep, SeenDep, State, Wanted, WantedDep, get_state
+from app.http.deps import AskerDep, SeenDep, State, get_state
 from app.http.observe import Seen
 from app.http.paced import Paced
 from app.services import sizes
+from app.services.answers import Answer
 from app.services.capabilities import check_can
 from app.services.explain.shared import Json, to_json
-from app.services.library import Entry
 from app.services.metrics import Kind
 from app.services.plan import RunPlan, plan_run
-from app.services.room import Claim, Reserve
+from app.services.room import Reserve
+from app.services.sharing import Asker, Make, Question
 from app.services.work import Done
 from model.subjects import Subject
 
 Asked = TypeVar("Asked", bound=Run)
 Model = TypeVar("Model", bound=ModelRequest)
+JSON, BYTES = "application/json", "application/octet-stream"
+NONE: Mapping[str, str] = {}
 
 
 class Desk:
-    """For routes of explanations: each only names its service."""
+    """For routes whose answers follow from the request alone: each only names its service."""
 
-    def __init__(self, state: State, claim: Claim, seen: Seen, wanted: Wanted) -> None:
-        self.state, self.claim, self.seen, self.wanted = state, claim, seen, wanted
+    def __init__(self, state: State, path: str, asker: Asker, seen: Seen) -> None:
+        self.state, self.path, self.asker, self.seen = state, path, asker, seen
 
     async def explain_run(
         self,
@@ -40,73 +47,84 @@ class Desk:
         kind: Kind = "explain",
     ) -> Response:
         """Plan the request's run and answer with the result of `service`. Checks that the model `can`."""
-        entry = self._find(request.model)
-        self.seen.text = request.sentence.text
 
-        def job() -> bytes:
-            with self.state.library.use(entry) as subject:
-                if can is not None:
-                    check_can(subject, can)
-                plan = plan_run(subject, request, self.state.settings.max_text_chars)
-                self.seen.n_tokens = len(plan.padded)
-                self.claim.take(sizes.of_explanation(plan, request))
-                return to_json(service(plan, request))
+        def make(subject: Subject, reserve: Reserve) -> Answer:
+            if can is not None:
+                check_can(subject, can)
+            plan = plan_run(subject, request, self.state.settings.max_text_chars)
+            self.seen.n_tokens = len(plan.padded)
+            reserve(sizes.of_explanation(plan, request))
+            return timed(lambda: to_json(service(plan, request)), len(plan.padded))
 
-        return await self._run(job, "application/json", kind)
+        return await self.respond(self.question(request, make, kind), JSON)
 
     async def explain_model(
         self, request: Model, service: Callable[[Subject, Model, Reserve], Json], can: str | None = None
     ) -> Response:
         """Answer with the result of `service` for the model, whose size the service reserves. Checks that it `can`."""
 
-        def json(subject: Subject) -> bytes:
-            return to_json(service(subject, request, self.claim.take))
+        def json(subject: Subject, reserve: Reserve) -> bytes:
+            return to_json(service(subject, request, reserve))
 
-        return await self._about(request, json, can, "application/json")
+        return await self._about(request, json, can, JSON)
 
     async def tensors(
         self, request: Model, service: Callable[[Subject, Model, Reserve], bytes], can: str | None = None
     ) -> Response:
         """Answer with a safetensors body about the model, whose size the service reserves."""
 
-        def tensors(subject: Subject) -> bytes:
-            return service(subject, request, self.claim.take)
+        def tensors(subject: Subject, reserve: Reserve) -> bytes:
+            return service(subject, request, reserve)
 
-        return await self._about(request, tensors, can, "application/octet-stream")
+        return await self._about(request, tensors, can, BYTES)
 
     async def _about(
-        self, request: ModelRequest, service: Callable[[Subject], bytes], can: str | None, media_type: str
+        self, request: ModelRequest, service: Callable[[Subject, Reserve], bytes], can: str | None, media_type: str
     ) -> Response:
-        entry = self._find(request.model)
+        def make(subject: Subject, reserve: Reserve) -> Answer:
+            if can is not None:
+                check_can(subject, can)
+            return timed(lambda: service(subject, reserve))
 
-        def job() -> bytes:
-            with self.state.library.use(entry) as subject:
-                if can is not None:
-                    check_can(subject, can)
-                return service(subject)
+        return await self.respond(self.question(request, make), media_type)
 
-        return await self._run(job, media_type)
-
-    def _find(self, name: str | None) -> Entry:
-        entry = self.state.library.find(name)
+    def question(self, request: Run | ModelRequest, make: Make, kind: Kind = "explain") -> Question:
+        """What the request asks. Notes in an answer name the models that can be used."""
+        entry = self.state.library.find(request.model)
         self.seen.model = entry.name
-        return entry
+        if isinstance(request, Run):
+            self.seen.text = request.sentence.text
+        asked = request.model_dump(by_alias=True) | {"model": entry.name}
+        key = json.dumps([VERSION, self.path, self.state.library.names, asked])  # escapes halves of characters too
+        return Question(entry, sha256(key.encode()).hexdigest(), make, kind)
 
-    async def _run(self, job: Callable[[], bytes], media_type: str, kind: Kind = "explain") -> Response:
-        done = await self.state.work.run(job, kind=kind, wanted=self.wanted)
-        self.claim.settle(len(done.value))
-        return Paced(done.value, media_type=media_type, headers={"Server-Timing": timing(done)})
+    async def respond(self, question: Question, media_type: str, headers: Mapping[str, str] = NONE) -> Response:
+        done = await self.asker.get(question)
+        self.seen.n_tokens = done.value.n_tokens
+        tag = {} if done.value.etag is None else {"ETag": done.value.etag}
+        told = {"Server-Timing": timing(done, self.asker.kept), **tag, **headers}
+        return Paced(done.value.body, media_type=media_type, headers=told)
 
 
-def timing(done: Done[bytes]) -> str:
-    """`Server-Timing`, in milliseconds: waiting for a thread (behind so many others), the work."""
-    return f'queue;dur={1000 * done.waited:.2f};desc="{done.ahead} ahead", model;dur={1000 * done.ran:.2f}'
+def timed(encoded: Callable[[], bytes], n_tokens: int | None = None) -> Answer:
+    start = perf_counter()
+    body = encoded()
+    return Answer(body, n_tokens, perf_counter() - start)
+
+
+def timing(done: Done[Answer], kept: bool) -> str:
+    """`Server-Timing`, in milliseconds: waiting for a thread (behind so many others), the model, the encoding."""
+    if kept:
+        return 'cache;desc="kept"'
+    queue = f'queue;dur={1000 * done.waited:.2f};desc="{done.ahead} ahead"'
+    model, encode = 1000 * done.value.model_seconds, 1000 * done.value.encode_seconds
+    return f"{queue}, model;dur={model:.2f}, encode;dur={encode:.2f}"
 
 
 async def get_desk(
-    state: Annotated[State, Depends(get_state)], claim: ClaimDep, seen: SeenDep, wanted: WantedDep
+    request: Request, state: Annotated[State, Depends(get_state)], asker: AskerDep, seen: SeenDep
 ) -> Desk:
-    return Desk(state, claim, seen, wanted)
+    return Desk(state, request.scope["path"], asker, seen)
 
 
 DeskDep = Annotated[Desk, Depends(get_desk)]

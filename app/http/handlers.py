@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from app.errors import AppError
-from app.http.observe import seen
+from app.http.observe import seen, template
 from app.services.tokens import invalid_text
 from app.services.work import Gone
 
@@ -58,7 +58,16 @@ async def on_http(request: Request, error: HTTPException) -> Response:
         return respond(request.scope, body_too_large(request.app.state.body_limit), error.headers)
     code, hint = HINTS.get(error.status_code, ("http_error", "/docs lists all routes."))
     message = f"{error.detail}: {request.method} {request.scope['path']}"
-    return respond(request.scope, AppError(code, message, hint, status=error.status_code), error.headers)
+    headers = dict(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers |= methods_of(request)
+    return respond(request.scope, AppError(code, message, hint, status=error.status_code), headers)
+
+
+def methods_of(request: Request) -> dict[str, str]:
+    """`Allow` for a path of the API, with the methods of all its routes: starlette names those of the first."""
+    methods = request.app.openapi()["paths"].get(template(request.scope), {})
+    return {"Allow": ", ".join(sorted(map(str.upper, methods)))} if methods else {}
 
 
 def body_too_large(limit: int, got: int | None = None) -> AppError:

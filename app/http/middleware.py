@@ -29,7 +29,7 @@ SECURITY = {
 
 
 class SecurityHeaders:
-    """Adds `SECURITY` to every answer, and `Cache-Control: no-store` to those of the API."""
+    """Adds `SECURITY` to every answer, and `Cache-Control: no-store` to those of the API that may not be kept."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -42,7 +42,8 @@ class SecurityHeaders:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update(SECURITY)
-                if scope["path"].startswith("/api/"):
+                may_be_kept = "max-age" in headers.get("Cache-Control", "")
+                if scope["path"].startswith("/api/") and not may_be_kept:
                     headers["Cache-Control"] = "no-store"
             await send(message)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from app.services.discovery import PREFERRED
 
@@ -99,13 +100,15 @@ def endpoint(method: str, path: str, operation: Json, base: str) -> Endpoint:
             (status, answer.get("description", ""), ref_name(content_of(answer)))
             for status, answer in operation["responses"].items()
         ],
-        curl=curl(path, base),
+        curl=curl(method, path, base),
     )
 
 
-def curl(path: str, base: str) -> str:
+def curl(method: str, path: str, base: str) -> str:
     """A command that works as it is."""
     example = EXAMPLES.get(path)
+    if method == "get" and example is not None:
+        return f"curl{OPTIONS.get(path, '')} '{base}{path}?text={quote(example['text'])}'"
     if example is None:
         return f"curl {base}{path.replace('{name}', PREFERRED).replace('{function}', 'attend')}"
     body = json.dumps(example)

@@ -9,11 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
+from uuid import uuid4
 
 import torch
 
 from app.errors import AppError, unknown_name
 from app.services.languages import languages_of
+from app.services.marks import mark_of
 from app.services.problems import Aside, Problem, log_aside, problem_of, stamp_of
 from model.subjects import About, Source, Subject
 
@@ -23,12 +25,14 @@ log = logging.getLogger("chumoku")
 @dataclass(eq=False)
 class Entry:
     """A model that was found, loaded or not. `users`: how many requests are using it; `aside`: why it did not load;
-    `snapshots`: what it was at steps of its training, each a model of its own that is `of` this one."""
+    `snapshots`: what it was at steps of its training, each a model of its own that is `of` this one; `mark`: a hash of
+    the files that the loaded model was read from."""
 
     about: About
     folder: Path
     source: Source | None
     subject: Subject | None = None
+    mark: str | None = None
     users: int = 0
     used: int = 0
     aside: Aside | None = None
@@ -186,7 +190,9 @@ class Library:
         except Exception as error:  # no memory, no file handle: the next request may have more luck
             log.exception("model %s did not load", entry.name)
             raise not_loaded(Problem(entry.name, problem_of(entry.folder, error).reason), self.names) from error
-        entry.aside = None
+        entry.aside, entry.mark = None, mark_of(entry.source.files(entry.folder), entry.folder)
+        if stamp != stamp_of(entry.folder):  # files changed meanwhile: which ones were read is not known
+            entry.mark = None
         return subject
 
     def _make_room(self) -> None:
@@ -196,7 +202,7 @@ class Library:
         for entry in there:
             if taken > self.limit and entry.users == 0 and entry.source is not None and entry.subject is not None:
                 taken -= entry.subject.nbytes
-                entry.subject = None
+                entry.subject = entry.mark = None
 
 
 def broken(problem: Problem, others: list[str]) -> AppError:
@@ -221,5 +227,5 @@ def unknown_snapshot(model: str, step: str, known: list[str]) -> AppError:
 
 def of(subjects: Iterable[Subject], default: str) -> Library:
     """A library of models that are loaded and stay loaded."""
-    entries = [Entry(subject.about, Path(), None, subject) for subject in subjects]
+    entries = [Entry(subject.about, Path(), None, subject, mark=uuid4().hex) for subject in subjects]
     return Library(entries, default, torch.device("cpu"), limit=0)

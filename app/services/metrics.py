@@ -59,6 +59,13 @@ class Metrics:
             registry=registry,
         )
         self.prefix_bytes = gauge("chumoku_prefix_bytes", "Bytes of kept prefixes.")
+        self.answers_found = Counter(
+            "chumoku_answer_lookups",
+            "Requests for answers that are kept, by what was found: kept, shared (somebody else's, under way) or none.",
+            ["found"],
+            registry=registry,
+        )
+        self.kept_bytes = gauge("chumoku_kept_answer_bytes", "Bytes of kept answers.")
         self.tokens = Counter("chumoku_generated_tokens", "Tokens generated.", registry=registry)
         self.refused = Counter(
             "chumoku_refused", "Requests refused (503), by what was full.", ["full"], registry=registry
@@ -72,6 +79,8 @@ class Metrics:
             self.work.labels(kind)
         for found in ("whole", "part", "none"):
             self.prefixes.labels(found)
+        for found in ("kept", "shared", "none"):
+            self.answers_found.labels(found)
         for full in ("queue", "streams", "room"):
             self.refused.labels(full)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -12,6 +11,7 @@ from torch import Tensor
 from app.api.traces.schema import TraceRequest
 from app.errors import AppError, check_index, unknown_name
 from app.services import sizes, wire
+from app.services.answers import Answer
 from app.services.capabilities import check_tokens
 from app.services.languages import Languages, notes
 from app.services.plan import RunPlan, plan_run
@@ -26,19 +26,9 @@ from model.trace import Trace
 NONE: Languages = {}
 
 
-@dataclass(frozen=True)
-class Encoded:
-    """An answer, and the seconds that the model and the encoding took."""
-
-    body: bytes
-    n_tokens: int
-    model_seconds: float
-    encode_seconds: float
-
-
 def answer(
     subject: Subject, request: TraceRequest, max_chars: int, loaded: Languages = NONE, reserve: Reserve = unlimited
-) -> Encoded:
+) -> Answer:
     """Run the request. Raises `AppError` if it is invalid. `loaded`: models that a note may point to."""
     start = perf_counter()
     names = prepare(subject, request)
@@ -56,7 +46,7 @@ def answer(
     }
     about["notes"] = notes(subject.about, about["text"], loaded)
     body = wire.ENCODERS[request.format](arrays, about)
-    return Encoded(body, len(traced.ids), seconds, perf_counter() - start - seconds)
+    return Answer(body, len(traced.ids), seconds, perf_counter() - start - seconds)
 
 
 def prepare(subject: Subject, request: TraceRequest) -> list[str]:

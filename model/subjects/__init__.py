@@ -63,5 +63,8 @@ class Unreadable:
     def about(self, folder: Path) -> About:
         raise self.error
 
+    def files(self, folder: Path) -> list[Path]:
+        return []
+
     def open(self, folder: Path, device: torch.device) -> Subject:
         raise self.error

@@ -134,6 +134,10 @@ class Source(Protocol):
         naming what is missing or invalid."""
         ...
 
+    def files(self, folder: Path) -> list[Path]:
+        """What the model is read from: the same bytes in them are the same model. Some may not exist."""
+        ...
+
     def open(self, folder: Path, device: torch.device) -> Subject:
         """Loads the weights. Raises `OSError` or `ValueError`."""
         ...

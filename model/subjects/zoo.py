@@ -41,6 +41,9 @@ class ZooFolders:
         snapshots = {one["step"]: ZooSnapshot(one["step"]) for one in card.get("snapshots", [])}
         return replace(about_config(folder.name, config, card), snapshots=snapshots)
 
+    def files(self, folder: Path) -> list[Path]:
+        return files_of(folder)
+
     def open(self, folder: Path, device: torch.device) -> ZooSubject:
         return opened(checkpoint.load(folder, device), checkpoint.weights_file(folder))
 
@@ -59,8 +62,16 @@ class ZooSnapshot:
         name = checkpoint.snapshot_name(folder.name, self.step)
         return about_config(name, config, checkpoint.card_at(card, self.step))
 
+    def files(self, folder: Path) -> list[Path]:
+        return files_of(folder, self.step)
+
     def open(self, folder: Path, device: torch.device) -> ZooSubject:
         return opened(checkpoint.load(folder, device, self.step), checkpoint.weights_file(folder, self.step))
+
+
+def files_of(folder: Path, step: int | None = None) -> list[Path]:
+    names = ("config.json", "tokenizer.tiktoken", "card.json")
+    return [checkpoint.weights_file(folder, step), *(folder / name for name in names)]
 
 
 def opened(loaded: Checkpoint, file: Path) -> ZooSubject:

@@ -69,7 +69,8 @@ GENERATE: list[tuple[bytes | dict[str, Any], int, str]] = [
     ({"text": "a", "max_new_tokens": 10**9}, 422, "too_many_tokens"),
 ]
 OTHERS: list[tuple[str, str, dict[str, Any], int, str]] = [
-    *((method, "/api/trace", {}, 405, "method_not_allowed") for method in ("GET", "PUT", "PATCH", "DELETE", "OPTIONS")),
+    ("GET", "/api/trace", {}, 422, "invalid_request"),
+    *((method, "/api/trace", {}, 405, "method_not_allowed") for method in ("PUT", "PATCH", "DELETE", "OPTIONS")),
     ("TRACE", "/api/trace", {}, 405, "method_not_allowed"),
     ("POST", "/api/models", {}, 405, "method_not_allowed"),
     ("POST", "/", {"content": b"x" * 100_000}, 405, "method_not_allowed"),

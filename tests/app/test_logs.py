@@ -95,11 +95,13 @@ async def test_what_was_typed_is_not_logged(client: AsyncClient, log: Log, monke
         f"/{SECRET}", params={"text": SECRET}, headers={"x-request-id": SECRET, "cookie": f"lang={SECRET}"}
     )
     await client.get("/", params={"text": SECRET})
+    await client.get("/api/trace", params={"text": SECRET})
+    await client.get("/api/trace", params={"text": SECRET, "want": SECRET})
     await client.request("XYZZY", "/")
     for where in ("app.api.traces.route.answer", "app.services.tokens.tokenize"):
         monkeypatch.setattr(where, fail)
     monkeypatch.setattr(Session, "step", fail)
-    error_of(await client.post("/api/trace", json={"text": SECRET}), 500, "internal")
+    error_of(await client.post("/api/trace", json={"text": f"{SECRET} now"}), 500, "internal")
     error_of(await client.post("/api/tokenize", json={"text": SECRET}), 500, "internal")
     assert "event: error" in (await client.post("/api/generate", json={"text": f"{SECRET} now"})).text
     shown = log.getvalue().lower()

@@ -146,9 +146,10 @@ async def test_no_such_path_or_method(client: AsyncClient) -> None:
     error_of(await client.get("/static/nowhere.js"), 404, "not_found")
     error_of(await client.get("/static/../app/main.py"), 404, "not_found")
     error_of(await client.get("/static/%2e%2e/app/main.py"), 404, "not_found")
-    response = await client.get("/api/trace")
+    response = await client.get("/api/generate")
     error_of(response, 405, "method_not_allowed")
     assert response.headers["allow"] == "POST"
+    assert (await client.put("/api/trace")).headers["allow"] == "GET, POST"
     error_of(await client.post("/static/icon.svg"), 405, "method_not_allowed")
 
 

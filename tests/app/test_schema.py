@@ -60,6 +60,8 @@ def test_every_operation_was_asked() -> None:
 def test_every_answer_has_its_type_and_schema(method: str, path: str) -> None:
     for status, answer in OPENAPI["paths"][path][method.lower()]["responses"].items():
         assert answer["description"]
+        if status == "304":  # has no body
+            continue
         ((media, content),) = answer["content"].items()
         assert content.get("schema") or content.get("itemSchema"), (status, media)
         if status != "200":

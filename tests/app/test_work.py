@@ -103,7 +103,7 @@ async def test_a_full_queue_is_503(open_app: Open, monkeypatch: pytest.MonkeyPat
         assert (await client.get("/readyz")).json()["jobs"] == 1  # the event loop is not blocked
         assert (await client.post("/api/tokenize", json={"text": "a"})).status_code == 200
         for path in ("/api/trace", "/api/generate"):
-            response = await client.post(path, json={"text": "a"})
+            response = await client.post(path, json={"text": "b"})
             assert error_of(response, 503, "full")["limit"] == 1
             assert response.headers["retry-after"] == "1"
         release.set()

@@ -96,6 +96,9 @@ class BigramFolders:
         weights = {"counts": Weight([VOCAB, VOCAB], "vocab vocab")}
         return About(folder.name, describe(), Letters.special, [], {"languages": ["en"]}, {}, weights, VOCAB**2)
 
+    def files(self, folder: Path) -> list[Path]:
+        return [folder / "bigram.txt"]
+
     def open(self, folder: Path, device: torch.device) -> Bigram:
         self.opened.append(folder.name)
         ids = [*Letters().encode((folder / "bigram.txt").read_text()), END]

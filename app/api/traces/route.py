@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Depends, Request, Response
 
 from app.api.answer import BUSY, REFUSALS, Answers
-from app.api.traces.answer import TRACE_ANSWER
+from app.api.traces.address import query_of, request_of
+from app.api.traces.answer import ADDRESS, CROSS_SITE, TRACE_ANSWER, UNCHANGED
 from app.api.traces.schema import TraceRequest
-from app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
-from app.http.paced import Paced
+from app.errors import AppError
+from app.http.conditional import is_known, not_modified
+from app.http.deps import LibraryDep, SettingsDep
+from app.http.desk import BYTES, Desk, DeskDep
+from app.services.answers import Answer
 from app.services.metrics import Kind
-from app.services.tracing import Encoded, answer
-from app.services.work import Done
+from app.services.room import Reserve
+from app.services.sharing import Question
+from app.services.tracing import answer
+from model.subjects import Subject
 
 router = APIRouter(prefix="/api", tags=["traces"])
-BYTES = "application/octet-stream"
 MANY = 1024
 """Candidates: a request that lists more gives way to others."""
+SECONDS = 60
+"""How long a browser or a proxy may show an answer before it asks whether it is still the same."""
 RESPONSES: Answers = {200: TRACE_ANSWER, **REFUSALS, **BUSY}
 
 
 @router.post("/trace", response_class=Response, responses=RESPONSES)
-async def trace(
-    request: TraceRequest,
-    library: LibraryDep,
-    settings: SettingsDep,
-    work: WorkDep,
-    claim: ClaimDep,
-    seen: SeenDep,
-    wanted: WantedDep,
-) -> Response:
+async def trace(request: TraceRequest, library: LibraryDep, settings: SettingsDep, desk: DeskDep) -> Response:
     """Run a sentence through a model and return the tensors that `want` names, as a safetensors body.
 
     Tensors are named by their taps and have no batch dimension. Everything else (tokens, dimension names,
@@ -41,18 +41,65 @@ async def trace(
     An encoder-decoder also reads a target: `target` or `target_ids`, or else its own greedy translation. For an
     encoder-only model, the metadata has the `classes`.
     """
+    return await answered(desk, asked(request, library, settings, desk), request)
 
-    def job() -> Encoded:
-        with library.use(entry) as subject:
-            return answer(subject, request, settings.max_text_chars, library.languages, claim.take)
 
-    entry = library.find(request.model)
-    seen.model, seen.text = entry.name, request.sentence.text
-    done = await work.run(job, kind=kind_of(request), wanted=wanted)
-    seen.n_tokens = done.value.n_tokens
-    headers = {"Server-Timing": timing(done), "Content-Disposition": attachment(entry.name, request.format)}
-    claim.settle(len(done.value.body))
-    return Paced(done.value.body, media_type=BYTES, headers=headers)
+async def own_pages(request: Request) -> None:
+    """Other sites' pages could load addresses in their visitors' browsers, and so have this server work."""
+    if request.headers.get("sec-fetch-site") == "cross-site":
+        message = "A page of another site asked for this."
+        raise AppError("cross_site", message, "Open the address itself.", status=403)
+
+
+async def addressed(request: Request) -> TraceRequest:
+    return request_of(request.scope["query_string"])
+
+
+@router.get(
+    "/trace",
+    response_class=Response,
+    responses={**RESPONSES, 304: UNCHANGED, 403: CROSS_SITE},
+    openapi_extra=ADDRESS,
+    dependencies=[Depends(own_pages)],
+)
+async def trace_at_address(
+    http: Request,
+    request: Annotated[TraceRequest, Depends(addressed)],
+    library: LibraryDep,
+    settings: SettingsDep,
+    desk: DeskDep,
+) -> Response:
+    """The same as an address that proxies and browsers can keep: each field is a parameter of the query, a text as it
+    is, everything else as JSON.
+
+    The answer's `ETag` follows from the request, the model's files and the version; `Content-Location` is the
+    canonical address. **Addresses end up in logs and histories**: a text that must not be there belongs in a POST.
+    """
+    question = asked(request, library, settings, desk)
+    scope = "public" if settings.token is None else "private"
+    kept = {"Cache-Control": f"{scope}, max-age={SECONDS}", "Content-Location": f"/api/trace?{query_of(request)}"}
+    if question.etag is not None and is_known(http.headers, question.etag):
+        return not_modified({"ETag": question.etag, **kept})
+    response = await answered(desk, question, request)
+    etag = response.headers.get("etag")
+    if etag is None:  # the model's files change just now
+        return response
+    if is_known(http.headers, etag):
+        return not_modified({"ETag": etag, **kept})
+    response.headers.update(kept)
+    return response
+
+
+def asked(request: TraceRequest, library: LibraryDep, settings: SettingsDep, desk: Desk) -> Question:
+    def make(subject: Subject, reserve: Reserve) -> Answer:
+        return answer(subject, request, settings.max_text_chars, library.languages, reserve)
+
+    return desk.question(request, make, kind_of(request))
+
+
+async def answered(desk: Desk, question: Question, request: TraceRequest) -> Response:
+    name = attachment(question.entry.name, request.format)
+    return await desk.respond(question, BYTES, {"Content-Disposition": name})
 
 
 def kind_of(request: TraceRequest) -> Kind:
@@ -64,10 +111,3 @@ def attachment(model: str, suffix: str) -> str:
     """The file name for a browser. ASCII, because headers allow nothing else."""
     name = re.sub(r"[^\w.-]+", "-", model, flags=re.ASCII).strip("-.") or "model"
     return f'attachment; filename="chumoku-{name}.{suffix}"'
-
-
-def timing(done: Done[Encoded]) -> str:
-    """`Server-Timing`, in milliseconds: waiting for a thread (behind so many others), the model, the encoding."""
-    queue = f'queue;dur={1000 * done.waited:.2f};desc="{done.ahead} ahead"'
-    model, encode = 1000 * done.value.model_seconds, 1000 * done.value.encode_seconds
-    return f"{queue}, model;dur={model:.2f}, encode;dur={encode:.2f}"
