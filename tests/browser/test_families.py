@@ -362,12 +362,12 @@ def test_cards_are_for_models_that_are_here(page: "Page") -> None:
     here = {model["name"] for model in page.request.get("/api/models").json()["models"]}
     examples = json.loads((STATIC / "examples.json").read_text("utf-8"))["examples"]
     assert cards.count() == sum(one["model"] in here for one in examples)
-    for index in [
-        i for i, one in enumerate(e for e in examples if e["model"] in here) if one["model"] != "stories-gpt"
-    ]:
-        page.goto("/")
-        cards.nth(index).click()
-        settled(page)
+    offered = [one for one in examples if one["model"] in here]
+    for index, one in enumerate(offered):
+        if one["model"] != "stories-gpt":  # test_page.py opens one of those
+            page.goto("/")
+            cards.nth(index).click()
+            settled(page)
 
 
 @pytest.mark.parametrize("family", ["encoder-decoder", "encoder-only"])
@@ -377,6 +377,8 @@ def test_everyone_can_use_it(open_page: "Callable[..., Page]", family: str) -> N
     open_at(page, loaded(family), lang="ja", pad=1)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
     assert serious(page) == []
+    if family == "encoder-only":  # its panels in light: test_classes.py; the rest is as below
+        return
     page.locator(".model-button").click()
     assert serious(page, "[data-part=model]") == []
     page.set_viewport_size({"width": 1440, "height": 1000})

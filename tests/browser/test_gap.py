@@ -24,6 +24,8 @@ pytestmark = pytest.mark.warm
 
 TEXT = "a cat sat"
 MASK = 259
+# The steps of the walk in which filling gaps differs; test_computation.py takes every step of another encoder.
+OF_A_GAP = ("in.tokens", "in.embed", "attn.mask", "attn.softmax", "out.rest", "out.logits", "out.answer")
 STATIONS = {"tokens", "embedding", "qkv", "attention", "av", "ffn", "residual"}
 
 
@@ -117,7 +119,8 @@ def test_every_view_that_is_offered_opens(page: "Page") -> None:
         filled(page)
     steps = page.get_by_test_id("walk-step")
     show(page, "computation")
-    for step in [step.get_attribute("data-step") for step in steps.all()]:
+    for step in OF_A_GAP:
+        assert steps.and_(page.locator(f'[data-step="{step}"]')).count() == 1, step
         page.locator(f'[data-testid="walk-step"][data-step="{step}"]').click()
         page.wait_for_selector(f'[data-step="{step}"][aria-current="step"]')
         filled(page)

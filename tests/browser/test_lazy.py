@@ -1,6 +1,8 @@
 """Code is loaded when it is first needed: late code draws the newest state, and a failed load is shown and repeated."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,10 +36,12 @@ def tab(page: "Page", view: str) -> None:
 
 
 def test_a_station_loads_its_code_when_it_is_pointed_at(page: "Page") -> None:
+    """Late code draws the newest state, and only where it is shown."""
+
     def drawings() -> set[str]:
         return {path for path in loaded if path.startswith("stations/") and "/draw" in path}
 
-    loaded = open_page(page)
+    loaded = open_page(page, TEXT + "&layer=0&head=0")
     assert drawings() == {"stations/attention/draw.js"}
     with page.expect_response("**/static/stations/av/draw.js"):
         page.locator("[data-testid=station][data-view=av]").hover()
@@ -46,15 +50,12 @@ def test_a_station_loads_its_code_when_it_is_pointed_at(page: "Page") -> None:
     expect(page.locator("[data-station=av] h1")).to_be_visible()
     assert drawings() == {"stations/attention/draw.js", "stations/av/draw.js"}
 
-
-def test_late_code_draws_the_newest_state_and_only_where_it_is_shown(page: "Page") -> None:
     held: list[Route] = []
 
     def hold(route: "Route") -> None:
         held.append(route)
 
     page.route(CODE, hold)
-    open_page(page, TEXT + "&layer=0&head=0")
     tab(page, "qkv")
     page.wait_for_selector("body[data-state=loading] [data-station=qkv]", state="attached")
     tab(page, "tokens")
@@ -72,49 +73,47 @@ def test_late_code_draws_the_newest_state_and_only_where_it_is_shown(page: "Page
     assert len(held) == 1, "one request, however often it was asked for"
 
 
-def test_code_waits_for_a_server_that_is_away(page: "Page", page_errors: list[str]) -> None:
+def test_code_that_does_not_come_is_told_and_comes_later(page: "Page", page_errors: list[str]) -> None:
+    """A menu and a station wait for a server that is away; code that is broken is told in its place."""
     open_page(page)
-    for path in (CODE, "**/static/data/lazily.js"):
-        page.route(path, lambda route: route.abort())
-    tab(page, "qkv")
     banner = page.get_by_test_id("banner")
-    expect(banner).to_contain_text("does not answer")
-    for path in (CODE, "**/static/data/lazily.js"):
-        page.unroute(path)
+    with away(page, "**/static/shell/export_items.js"):
+        page.get_by_test_id("export").click()
+        expect(banner).to_contain_text("does not answer")
+    expect(page.get_by_test_id("export-png")).to_be_visible()
+    expect(banner).to_be_hidden()
+    page.keyboard.press("Escape")
+
+    with away(page, CODE):
+        tab(page, "qkv")
+        expect(banner).to_contain_text("does not answer")
     ready(page)
     expect(page.locator("[data-station=qkv] h1")).to_be_visible()
     expect(banner).to_be_hidden()
-    page_errors.clear()  # the browser's own words about the lost requests
 
-
-def test_code_that_is_broken_is_told_in_its_place(page: "Page", page_errors: list[str]) -> None:
-    open_page(page)
-    page.route(CODE, lambda route: route.fulfill(status=404))
-    tab(page, "qkv")
+    broken = "**/static/stations/av/draw.js"
+    page.route(broken, lambda route: route.fulfill(status=404))
+    tab(page, "av")
     ready(page)
     problem = page.locator("main .panel-error")
     expect(problem).to_contain_text("could not be drawn")
-    expect(page.get_by_test_id("banner")).to_be_hidden()
-
-    page.unroute(CODE)
+    expect(banner).to_be_hidden()
+    page.unroute(broken)
     page.locator("canvas[data-layer='1'][data-head='2']").click()  # the next change tries again
-    expect(page.locator("[data-station=qkv] h1")).to_be_visible()
+    expect(page.locator("[data-station=av] h1")).to_be_visible()
     expect(problem).to_have_count(0)
-    page_errors.clear()
+    page_errors.clear()  # the browser's own words about the lost requests
 
 
-def test_a_menu_waits_for_its_code_too(page: "Page", page_errors: list[str]) -> None:
-    open_page(page)
-    away = ("**/static/shell/export_items.js", "**/static/data/lazily.js")
-    for path in away:
+@contextmanager
+def away(page: "Page", code: str) -> Iterator[None]:
+    """Neither this code nor the file that the page asks for to see whether the server is back."""
+    lost = (code, "**/static/data/lazily.js")
+    for path in lost:
         page.route(path, lambda route: route.abort())
-    page.get_by_test_id("export").click()
-    expect(page.get_by_test_id("banner")).to_contain_text("does not answer")
-    for path in away:
+    yield
+    for path in lost:
         page.unroute(path)
-    expect(page.get_by_test_id("export-png")).to_be_visible()
-    expect(page.get_by_test_id("banner")).to_be_hidden()
-    page_errors.clear()
 
 
 def test_an_opened_file_needs_no_server(page: "Page", tmp_path: Path) -> None:

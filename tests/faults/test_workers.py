@@ -34,7 +34,13 @@ def trace(victim: Victim) -> int:
     return httpx.post(f"{victim.url}/api/trace", json={"text": "a b"}, timeout=60).status_code
 
 
-def test_a_killed_worker_is_replaced_and_nobody_else_notices(pair: Victim) -> None:
+def test_a_killed_worker_is_replaced_and_a_stop_ends_all(pair: Victim) -> None:
+    """Nobody else notices the one; streams are told of the other. (Each process imports torch for seconds.)"""
+    replaced(pair)
+    stopped(pair)
+
+
+def replaced(pair: Victim) -> None:
     assert [trace(pair) for _ in range(8)] == [200] * 8
     counted = 'chumoku_requests_total{route="/api/trace",status="200"}'
     assert pair.metric(counted) == 8  # of both workers, whichever answers
@@ -54,7 +60,7 @@ def test_a_killed_worker_is_replaced_and_nobody_else_notices(pair: Victim) -> No
     assert pair.metric("chumoku_queue_places") == places  # those of the dead one not
 
 
-def test_a_stop_is_told_to_streams_and_ends_all(pair: Victim) -> None:
+def stopped(pair: Victim) -> None:
     slow = {"text": "a" * 200, "max_new_tokens": 256, "masks": {"causal": False}}
     all_of_them = workers_of(pair)
     with httpx.stream("POST", f"{pair.url}/api/generate", json=slow, timeout=60) as stream:

@@ -77,9 +77,9 @@ PAIRS = [(" ".join(words), " ".join(words)) for rng in [random.Random(0)]
          for words in (some_words(rng, rng.randint(4, 6)) for _ in range(250))]  # fmt: skip
 
 
-def write_pairs(folder: Path) -> Path:
+def write_pairs(folder: Path, pairs: list[tuple[str, str]] = PAIRS) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "pairs.tsv").write_text("".join(f"{source}\t{target}\tCC0\n" for source, target in PAIRS))
+    (folder / "pairs.tsv").write_text("".join(f"{source}\t{target}\tCC0\n" for source, target in pairs))
     return folder
 
 
