@@ -123,7 +123,7 @@ export function mount(root, store, { models, examples, address, early = null, se
     },
     load: (name) => models.load(name, undefined, 1),
   });
-  const changes = createChanges(store, { models, modelOf: traces.model, files, status, declared: DECLARED });
+  const changes = createChanges(store, { models, modelOf: traces.model, files, status, declared: DECLARED, examples });
 
   /** @type {import("./stations/index.js").Actions} */
   const actions = {

@@ -19,7 +19,7 @@ from model.derive.rollout import Edge, widest
 from model.derive.route import route
 from model.taps import Edit
 from model.trace import trace
-from tests.cuts import without
+from tests.cuts import cut_in, without
 
 load = cache(checkpoint.load)
 
@@ -54,8 +54,11 @@ class Claim:
 
     @property
     def place(self) -> int:
-        """Of the first token `key`."""
-        return [token.text for token in self.opened.tokenizer.tokens(self.ids)].index(self.key)
+        return self.at(self.key)
+
+    def at(self, text: str) -> int:
+        """The place of the first token `text`."""
+        return [token.text for token in self.opened.tokenizer.tokens(self.ids)].index(text)
 
     @property
     def attention(self) -> str:
@@ -132,6 +135,23 @@ def test_the_widest_line_is_the_look_at_this_word(claim: Claim) -> None:
 def effects(claim: Claim, edges: list[Edge]) -> list[Effect]:
     (answer,) = claim.opened.tokenizer.encode(claim.answers[0])
     return Effects(claim.opened, claim.ids, answer, row=claim.row, **claim.options).measure(edges)
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card["text"])
+def test_the_head_that_a_card_opens_decides_its_answer_most(card: dict[str, Any]) -> None:
+    """Of the heads that look at the word, each cut alone, none lowers the answer more; and this one looks there most."""
+    claim = SAID[card["text"]]
+    key = claim.place if claim.key else claim.at(card["claim"]["thinner"]["key"])
+    roles = claim.opened.description.attentions[-1].roles
+    weights = trace(claim.opened, claim.ids, roles["pattern"].taps, **claim.options).tensors
+    rows = torch.stack([weights[tap][:, claim.row] for tap in roles["pattern"].taps])
+    after = {
+        (layer, head): claim.p({roles["mask"].taps[layer]: cut_in(head, claim.row, key)})
+        for layer, head in (rows[..., key] > 0.1).nonzero().tolist()
+    }
+    opened = card["layer"], card["head"]
+    assert min(after, key=after.__getitem__) == opened
+    assert int(rows[opened].argmax()) == key
 
 
 def test_one_cut_of_the_widest_line_takes_a_third() -> None:

@@ -2,6 +2,7 @@
 
 import { baseOf } from "../model/snapshots.js";
 import { errorText } from "../ui/error_text.js";
+import { firstHead } from "./first_head.js";
 import { fitted } from "./start.js";
 import { switchedTo } from "./switched.js";
 
@@ -9,9 +10,9 @@ import { switchedTo } from "./switched.js";
  * @param {import("../page.js").Store} store
  * @param {{models: import("../data/models.js").Models, modelOf: (state: import("../state/store.js").State) => any,
  *   files: ReturnType<typeof import("./file_mode.js").createFileMode>, status: ReturnType<typeof import("./status.js").createStatus>,
- *   declared: import("../state/own.js").Declared[]}} page
+ *   declared: import("../state/own.js").Declared[], examples: {examples: import("./first_head.js").Card[]}}} page
  */
-export function createChanges(store, { models, modelOf, files, status, declared }) {
+export function createChanges(store, { models, modelOf, files, status, declared, examples }) {
   let newest = 0;
   /** @type {string|null} the status before the model began to load */
   let earlier = null;
@@ -69,7 +70,10 @@ export function createChanges(store, { models, modelOf, files, status, declared 
     },
 
     /** Opens another model with the same sentence. @param {string} name */
-    openModel: (name) => void knowing(name, () => make(files.allowed(switchedTo(models.named(name), store.get())))),
+    openModel(name) {
+      const patch = () => ({ ...firstHead(examples, name), ...switchedTo(models.named(name), store.get()) });
+      knowing(name, () => make(files.allowed(patch())));
+    },
 
     /** After the state was set from elsewhere (Back): loads its model and fits the state to it. @param {() => void} then */
     settle(then) {

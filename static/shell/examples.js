@@ -52,7 +52,7 @@ export const hrefOf = (example, level, declared) =>
 
 /** A card is a link, so that it can also be opened in a new tab. */
 function card(example, open) {
-  const { see, model, text, layer, head } = example;
+  const { see, claim, model, text, layer, head } = example;
   const click = (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
@@ -70,7 +70,7 @@ function card(example, open) {
     h(
       "span",
       { class: "role" },
-      [model, layer === undefined ? null : t("welcome.open", { layer, head })].filter(Boolean).join(" · "),
+      [model, claim || layer === undefined ? null : t("welcome.open", { layer, head })].filter(Boolean).join(" · "),
     ),
   );
 }

@@ -12,6 +12,7 @@ import { hasView, VIEWS } from "../stations/index.js";
 import { language } from "../ui/i18n.js";
 import { remembered } from "../ui/remembered.js";
 import { knownAddress } from "./address.js";
+import { firstHead } from "./first_head.js";
 import { chosenType } from "./large_type.js";
 import { chosenTheme } from "./theme.js";
 
@@ -23,7 +24,7 @@ const UNCHOSEN = { cell: null, ffnUnit: null, answer: null };
 /**
  * What the address says, over the defaults; not yet fitted to its model.
  * @param {import("../data/models.js").Models} models
- * @param {{start?: {layer: number, head: number}}} examples
+ * @param {{examples: import("./first_head.js").Card[]}} examples
  * @param {import("../state/own.js").Declared[]} declared  by the views
  * @returns {{state: State, replaced: string|null}} `replaced`: the model that the link names and the server does not
  * have
@@ -35,7 +36,8 @@ export function initialState(models, examples, declared) {
   const model = missing || !asked.model ? models.first : asked.model;
   const level = impliedLevel(address, levelFrom(remembered("level")));
   const reader = { theme: chosenTheme(), type: chosenType(), lang: language() };
-  const start = model === models.first ? examples.start : {}; // that model's head to open first
+  const chosen = asked.attention !== undefined || asked.layer !== undefined || asked.head !== undefined;
+  const start = chosen ? {} : firstHead(examples, model);
   const state = { ...DEFAULTS, level, ...start, ...asked, model, ...reader };
   const replaced = missing ? /** @type {string} */ (asked.model) : null;
   return { state, replaced };

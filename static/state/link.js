@@ -40,6 +40,8 @@ export function linkOf(state, declared) {
       if (!sameValue(value, field.initial)) params.set(`${view}.${name}`, field.write(value));
     }
   }
+  // A link without a head opens at the one that its model's card names, so the first of all is said.
+  if (!isBlank(state) && isFirstHead(state)) params.set("layer", "0");
   // A link that names only a sentence opens at its reader's level, so this one says its own.
   if (params.size && isBare(params)) params.set("level", state.level);
   return addressOf(params, typedIn(declared));
@@ -70,6 +72,12 @@ function isSaid(name, { compare, against }) {
   if (name === "against") return compare;
   return name !== "compare" || against === null;
 }
+
+/** @param {State} state */
+const isBlank = ({ text, ids }) => text === "" && ids === null;
+
+/** The first of the model's last attention. @param {State} state */
+const isFirstHead = ({ attention, layer, head }) => attention === null && layer === 0 && head === 0;
 
 /** @param {URLSearchParams} params @param {State} state */
 function writeRun(params, state) {

@@ -30,7 +30,8 @@ function page() {
   const store = createStore({ ...DEFAULTS, model: "a", text: "one" });
   const files = /** @type {any} */ ({ allowed: (/** @type {object} */ patch) => patch });
   const modelOf = (/** @type {{model: string|null}} */ state) => models.named(state.model);
-  const changes = createChanges(store, { models, modelOf, files, status, declared: [] });
+  const examples = { examples: [{ model: "b", claim: {}, layer: 0, head: 1 }] };
+  const changes = createChanges(store, { models, modelOf, files, status, declared: [], examples });
   /** @param {string} name */
   async function arrive(name) {
     known.set(name, line(name === "b" ? translator : decoder, name));
@@ -48,6 +49,14 @@ test("a chosen model opens once it is loaded, with the text typed meanwhile", as
   await arrive("b");
   assert.equal(store.get().model, "b");
   assert.equal(store.get().text, "two");
+});
+
+test("a model from the menu opens with its own first head", async () => {
+  const { store, changes, arrive } = page();
+  store.set({ layer: 0, head: 0 });
+  changes.openModel("b");
+  await arrive("b");
+  assert.deepEqual([store.get().model, store.get().layer, store.get().head], ["b", 0, 1]);
 });
 
 test("Back cancels a model that is still loading", async () => {

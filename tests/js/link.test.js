@@ -47,7 +47,7 @@ test("any other run is one JSON", () => {
     input: { text: "Hi" },
     masks: { causal: false },
   });
-  assert.deepEqual([search, ...params.keys()], ["?query=3", "run"]);
+  assert.deepEqual([search, ...params.keys()], ["?query=3&layer=0", "run"]);
 });
 
 test("every part of the state comes back from its link", () => {
