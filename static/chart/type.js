@@ -5,6 +5,9 @@ import { cssColour } from "./colour.js";
 /** How much larger than usual letters are: css/tokens.css. */
 export const typeScale = () => Number(cssColour("--type")) || 1;
 
+/** The smallest number that a cell of a matrix shows, in pixels: css/tokens.css. */
+export const leastNumber = () => Number(cssColour("--least-number")) || undefined;
+
 /** @type {CanvasRenderingContext2D|null} */
 let pen = null;
 /** @type {Map<string, number>} */

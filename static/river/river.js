@@ -10,6 +10,7 @@ import { zooming } from "./deep.js";
 import { samePicture } from "./depends.js";
 import { createMeasuring } from "./measuring.js";
 import { isDeep, openLayer, outward, own } from "./own.js";
+import { NONE } from "./room.js";
 import { gathersWords, saysWords, sentenceOf } from "./sentence.js";
 import { choicesOf } from "./shown_heads.js";
 import { stageOf } from "./stages.js";
@@ -76,7 +77,7 @@ export function createRiver(parts) {
     setText(parts.restore, t("river.restore", { n: told.cuts.length }));
     parts.restore.onclick = () => now?.actions.set({ interventions: uncut(now.state.interventions) });
     const { heads } = own.of(state);
-    drawChoice(parts.choice, choicesOf(trace, told), heads, actions);
+    drawChoice(parts.choice, heads === NONE ? [] : choicesOf(trace, told), heads, actions);
     const open = openLayer(state, told.rolled);
     const head = isDeep(state) ? { attention: trace.attention.id, layer: state.layer, head: state.head } : null;
     drawSteps(parts.steps, now, told, { open, picture: parts.board.canvas });

@@ -17,7 +17,7 @@ const RIGHT = [96, 140, 190];
 const LAYER = 66;
 
 /** In place of an attention: no heads are drawn. */
-const NONE = "none";
+export const NONE = "none";
 
 /** Of the rows, where a page is scrolled anyway. */
 const ROOM_ON_PHONE = 330;
@@ -25,8 +25,8 @@ const ROOM_ON_PHONE = 330;
 /** Labels are no wider than this; with what a row wrote beside them, than `BOTH`. */
 const [LABEL, LABEL_ON_PHONE, BOTH] = [130, 60, 150];
 
-/** Titles above the rows, and what comes next below them. */
-const BESIDES = 74;
+/** Titles above the rows, and what comes next below them; titles of another stack's rows. */
+const [BESIDES, ANOTHER] = [74, 26];
 
 /** The row of Watch, below the picture. */
 const WATCH = 46;
@@ -46,7 +46,8 @@ export function frameOf(canvas, { told, trace, bars, heads, open, head }, width,
   const headRoom = bare ? 0 : phone ? 196 : Math.min(300, Math.max(256, innerHeight * 0.33));
   const foot = WATCH * type + (canvas.closest(".in-lesson") && !phone ? BAR : 0);
   const fold = innerHeight - foot - canvas.getBoundingClientRect().top - scrollY;
-  const room = Math.min(bare ? 400 : 440, Math.max(240, fold - headRoom - BESIDES));
+  const besides = BESIDES + ANOTHER * (told.rolled.length - 1);
+  const room = Math.min(bare ? 400 : 440, Math.max(240, fold - headRoom - besides));
   const right = RIGHT[phone ? 0 : width < NARROW ? 1 : 2] * type;
   const labels = labelsOf(canvas, { told, trace }, { phone, room: width - right });
   return {

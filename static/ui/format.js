@@ -40,9 +40,16 @@ export function power(value) {
   return `${digit.replace("-", MINUS)}·10${above.join("")}`;
 }
 
-/** A weight for a small cell: 0.638 → ".64", 1 → "1.00". @param {number} value @returns {string} */
-export function cellWeight(value) {
-  return number(value, 2).replace(/^0\./, ".");
+/** A cell narrower than this, in pixels, has no room for four readable characters. */
+const FOUR = 37;
+
+/**
+ * A weight for a cell: 0.638 → ".64", 1 → "1.00", in a narrow cell "1.0".
+ * @param {number} value @param {{w?: number}} [cell] @returns {string}
+ */
+export function cellWeight(value, { w = Infinity } = {}) {
+  const text = number(value, 2).replace(/^0\./, ".");
+  return w < FOUR && text === "1.00" ? "1.0" : text;
 }
 
 /** 0.4123 → "41.2 %". @param {number} share @param {number} [digits] @returns {string} */

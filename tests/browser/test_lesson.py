@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from model.source import source
 from tests.browser.helpers import drawn, serious
 
@@ -113,26 +115,39 @@ def test_twelve_steps_with_the_arrow_keys(open_page: "Callable[..., Page]") -> N
     assert page.evaluate("window.same"), "a dot does not load the page again"
 
 
-#: The lowest edge of what a step shows; of the river, down to its own controls.
-LOWEST = """() => Math.max(...[...document.querySelectorAll('[data-lesson=shown]:not(.lesson, .lesson-bar)')]
-  .filter((one) => one.checkVisibility()).map((one) => one.querySelector('.foot') ?? one)
-  .map((one) => one.getBoundingClientRect().bottom))"""
+#: The lowest edge of what a step shows, and the smallest number in a cell of a matrix.
+LOWEST = """async () => {
+  const { picturesIn } = await import('/static/chart/pictures.js');
+  const { numbersOf } = await import('/static/chart/matrix/numbers.js');
+  const shown = [...document.querySelectorAll('[data-lesson=shown]:not(.lesson, .lesson-bar)')];
+  const seen = shown.filter((one) => one.checkVisibility());
+  const matrices = seen.flatMap(picturesIn).filter(({ kind }) => kind === 'matrix');
+  const sizes = matrices.map(({ content, size }) => numbersOf(content, size).size).filter(Boolean);
+  return [Math.max(...seen.map((one) => one.getBoundingClientRect().bottom)), Math.min(13, ...sizes)];
+}"""
 
 
-def test_a_laptop_with_the_browsers_bars_covers_nothing(open_page: "Callable[..., Page]") -> None:
-    """1280 × 577 is what they leave of 1280 × 720."""
-    page = open_page(viewport={"width": 1280, "height": 577})
-    page.goto("/?lesson=attention")
-    for step in steps("attention"):
+def nothing_covered(page: "Page", name: str, lang: str) -> None:
+    page.goto(f"/?lesson={name}&lang={lang}")
+    for step in [*steps(name), {"id": "closing"}]:
         arrive(page, step["id"])
         if "figure" in step:
             page.locator(".lesson-figure h2").wait_for()
         assert all_in_view(page), step["id"]
-        answer(page)
-        assert all_in_view(page), f"{step['id']}: the answer"
-        assert page.evaluate(LOWEST) <= 577 - 60, f"{step['id']}: the picture"
+        if "question" in step:
+            answer(page)
+            assert all_in_view(page), f"{step['id']}: the answer"
+        lowest, smallest = page.evaluate(LOWEST)
+        assert lowest <= page.viewport_size["height"] - 60, f"{step['id']}: the picture"
+        assert smallest == 13, step["id"]
         page.locator(".lesson h1").focus()
         page.keyboard.press("PageDown")
+
+
+@pytest.mark.parametrize(("name", "lang"), [("attention", "en"), ("masks", "ja"), ("translator", "ja")])
+def test_a_laptop_with_the_browsers_bars_covers_nothing(open_page: "Callable[..., Page]", name: str, lang: str) -> None:
+    """1280 × 577 is what they leave of 1280 × 720."""
+    nothing_covered(open_page(viewport={"width": 1280, "height": 577}), name, lang)
 
 
 def test_escape_returns_to_what_was_open(page: "Page") -> None:

@@ -122,23 +122,32 @@ def test_a_cut_is_said_where_the_river_is_away(page: "Page") -> None:
 TWELVE = "Tom lost his red ball. Tom was sad. Mom found"
 
 
+CELL = """async () => {
+  const { picturesIn } = await import('/static/chart/pictures.js');
+  return picturesIn(document.querySelector('[data-panel=opened]'))[0].size.cell.h;
+}"""
+
+
 @pytest.mark.parametrize("lang", ["en", "ja"])
 def test_a_matrix_of_twelve_tokens_is_whole_on_a_laptop(open_page: "Callable[..., Page]", lang: str) -> None:
     page = open_page(viewport=LAPTOP)
+    opened(page, "understand", text=TWELVE, lang=lang, **{"attention.as": "lines"})
+    whole_in_the_window(page, "lines", "lines-readout")
     opened(page, "understand", text=TWELVE, lang=lang)
     drawn(page)
     assert page.get_by_test_id("token").count() == 12
-    for name in ("matrix", "readout"):
-        box = page.locator(f'[data-panel="opened"] [data-testid="{name}"]').first.bounding_box()
-        assert box is not None
-        assert box["y"] + box["height"] <= LAPTOP["height"], name
-    cell = page.evaluate("""async () => {
-      const { picturesIn } = await import('/static/chart/pictures.js');
-      return picturesIn(document.querySelector('[data-panel=opened]'))[0].size.cell.h;
-    }""")
-    assert cell >= 13  # its number can be read
-    opened(page, "understand", text=TWELVE, lang=lang, **{"attention.as": "lines"})
-    for name in ("lines", "lines-readout"):
+    whole_in_the_window(page, "matrix", "readout")
+    assert page.evaluate(CELL) >= 13  # it can be hit
+    page.get_by_test_id("more").click()
+    page.get_by_test_id("type").click()
+    page.keyboard.press("Escape")
+    whole_in_the_window(page, "matrix", "readout")
+    assert page.locator("[data-panel=opened] .row-label").count() == 12
+    assert page.evaluate("document.documentElement.scrollWidth") <= LAPTOP["width"]
+
+
+def whole_in_the_window(page: "Page", *names: str) -> None:
+    for name in names:
         box = page.locator(f'[data-panel="opened"] [data-testid="{name}"]').first.bounding_box()
         assert box is not None
         assert box["y"] + box["height"] <= LAPTOP["height"], name

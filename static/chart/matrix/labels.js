@@ -5,8 +5,8 @@ import { middleOf } from "./place.js";
 
 /** @typedef {import("./matrix.js").Matrix} Matrix  @typedef {import("./layout.js").Size} Size  @typedef {import("./svg.js").Shape} Shape */
 
-/** The least distance, in pixels, between two labels. */
-const ROOM = 14;
+/** The least distance, in pixels of usual type, between two labels. */
+const ROOM = 13.9;
 /** Between a label and the cells. */
 const AWAY = 7;
 

@@ -23,6 +23,7 @@ const TILT = 52; // degrees
  * @property {number} top  of the columns' title
  * @property {number} font  of the labels
  * @property {number} type  how much larger than usual letters are
+ * @property {number} [least]  the smallest number that a cell shows, in pixels
  * @property {number} angle  of the column labels, in degrees
  * @property {number} dpr  pixels of the screen for one of CSS
  * @property {string[]} rowText @property {string[]} colText  labels, cut to the room they have

@@ -8,7 +8,7 @@ import { t } from "../../ui/i18n.js";
 import { heightsFor } from "../heights.js";
 import { announce } from "../pictures.js";
 import { drawTable } from "../table.js";
-import { typeScale } from "../type.js";
+import { leastNumber, typeScale } from "../type.js";
 import { buttonsOf } from "./buttons.js";
 import { followKeys, followPointer, followZoom } from "./input.js";
 import { measure } from "./layout.js";
@@ -138,7 +138,8 @@ function paint(parts) {
   const view = parts.view ?? wholeOf(matrix.shape);
   const touch = matchMedia("(hover: none)").matches;
   const heights = matrix.square ? heightsFor(parts.frame) : [];
-  const size = measure(matrix, { width, heights, view, touch, type: typeScale(), dpr: devicePixelRatio });
+  const measured = measure(matrix, { width, heights, view, touch, type: typeScale(), dpr: devicePixelRatio });
+  const size = { ...measured, least: leastNumber() };
   parts.size = size;
   drawSheet(sheet, matrix, size);
   const { box } = size;

@@ -6,7 +6,7 @@ import { colourAt } from "./scale.js";
 
 /** Cells show their values if at most this many rows and columns are in view. */
 const TALKATIVE = 20;
-const [SMALLEST, LARGEST] = [6.5, 13]; // pixels, the largest of usual type: a smaller number cannot be read
+const [SMALLEST, LARGEST] = [6.5, 13]; // pixels, the largest of usual type
 /** The width of a digit of the page's monospaced face, for a size of 1. */
 const DIGIT = 0.6;
 /** The share of a cell that stays free beside its number. */
@@ -16,11 +16,11 @@ const MARGIN = 0.15;
 
 /**
  * Each in a colour that is readable on its cell.
- * @param {import("./sheet.js").Drawable} matrix @param {import("./place.js").Place & {type?: number}} size
+ * @param {import("./sheet.js").Drawable} matrix @param {import("./place.js").Place & {type?: number, least?: number}} size  `least`: a smaller number is left out
  * @returns {{size: number, numbers: CellNumber[]}}
  */
 export function numbersOf(matrix, size) {
-  const { view, cell, type = 1 } = size;
+  const { view, cell, type = 1, least = SMALLEST } = size;
   if (!(matrix.numbers ?? matrix.square) || view.rows > TALKATIVE || view.cols > TALKATIVE)
     return { size: 0, numbers: [] };
   const numbers = cellsIn(view)
@@ -28,9 +28,9 @@ export function numbersOf(matrix, size) {
     .filter(({ at }) => matrix.onHatching || !matrix.forbidden?.[at])
     .map(({ row, col, at }) => numberOf(matrix, size, { row, col }, at))
     .filter(({ text }) => text !== "");
-  const longest = Math.max(4, ...numbers.map(({ text }) => text.length));
+  const longest = Math.max(3, ...numbers.map(({ text }) => text.length));
   const font = Math.min(LARGEST * type, (cell.w * (1 - MARGIN)) / (longest * DIGIT));
-  return font < SMALLEST ? { size: 0, numbers: [] } : { size: font, numbers };
+  return font < least ? { size: 0, numbers: [] } : { size: font, numbers };
 }
 
 /** @returns {CellNumber} */
