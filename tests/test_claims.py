@@ -139,7 +139,7 @@ def effects(claim: Claim, edges: list[Edge]) -> list[Effect]:
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card["text"])
 def test_the_head_that_a_card_opens_decides_its_answer_most(card: dict[str, Any]) -> None:
-    """Of the heads that look at the word, each cut alone, none lowers the answer more; and this one looks there most."""
+    """Of the heads that look at the word, each cut alone, none lowers the answer more, and it looks there most."""
     claim = SAID[card["text"]]
     key = claim.place if claim.key else claim.at(card["claim"]["thinner"]["key"])
     roles = claim.opened.description.attentions[-1].roles

@@ -2,15 +2,14 @@
 
 import { baseOf } from "../model/snapshots.js";
 import { errorText } from "../ui/error_text.js";
-import { firstHead } from "./first_head.js";
 import { fitted } from "./start.js";
-import { switchedTo } from "./switched.js";
+import { firstHead, switchedTo } from "./switched.js";
 
 /**
  * @param {import("../page.js").Store} store
  * @param {{models: import("../data/models.js").Models, modelOf: (state: import("../state/store.js").State) => any,
  *   files: ReturnType<typeof import("./file_mode.js").createFileMode>, status: ReturnType<typeof import("./status.js").createStatus>,
- *   declared: import("../state/own.js").Declared[], examples: {examples: import("./first_head.js").Card[]}}} page
+ *   declared: import("../state/own.js").Declared[], examples: {examples: import("./switched.js").Card[]}}} page
  */
 export function createChanges(store, { models, modelOf, files, status, declared, examples }) {
   let newest = 0;

@@ -12,8 +12,8 @@ import { hasView, VIEWS } from "../stations/index.js";
 import { language } from "../ui/i18n.js";
 import { remembered } from "../ui/remembered.js";
 import { knownAddress } from "./address.js";
-import { firstHead } from "./first_head.js";
 import { chosenType } from "./large_type.js";
+import { firstHead } from "./switched.js";
 import { chosenTheme } from "./theme.js";
 
 /** @typedef {import("../state/store.js").State} State */
@@ -24,7 +24,7 @@ const UNCHOSEN = { cell: null, ffnUnit: null, answer: null };
 /**
  * What the address says, over the defaults; not yet fitted to its model.
  * @param {import("../data/models.js").Models} models
- * @param {{examples: import("./first_head.js").Card[]}} examples
+ * @param {{examples: import("./switched.js").Card[]}} examples
  * @param {import("../state/own.js").Declared[]} declared  by the views
  * @returns {{state: State, replaced: string|null}} `replaced`: the model that the link names and the server does not
  * have
