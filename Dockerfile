@@ -4,6 +4,8 @@ FROM python:3.11-slim
 
 # The image computes on the CPU. For a GPU: --build-arg TORCH_INDEX= (PyPI's CUDA build), and run with --gpus all.
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
+# train,scale: also Ray Serve, for `chumoku serve --ray`.
+ARG EXTRAS=train
 
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1 PATH=/chumoku/.venv/bin:$PATH
 
@@ -14,7 +16,7 @@ RUN apt-get update \
 
 WORKDIR /chumoku
 COPY . .
-RUN make install TORCH_INDEX="$TORCH_INDEX"
+RUN make install TORCH_INDEX="$TORCH_INDEX" EXTRAS="$EXTRAS"
 
 # The code and the models belong to root: the server only reads them.
 USER chumoku

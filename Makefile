@@ -12,6 +12,9 @@ PYTHON ?= $(if $(shell python3.11 --version 2>/dev/null),python3.11,python3)
 TORCH_INDEX ?=
 TORCH_CPU := https://download.pytorch.org/whl/cpu
 
+# What `make install` and `make run` install besides the base. With scale: chumoku serve --ray.
+EXTRAS ?= train
+
 VENV := .venv
 BIN := $(VENV)/bin
 ALL_EXTRAS := train,hf,scale,test,dev
@@ -25,7 +28,7 @@ PIP_INSTALL = -m pip --disable-pip-version-check install --progress-bar off $(IN
 EVERY := 10
 
 .DEFAULT_GOAL := help
-.PHONY: help run install setup test lint lint-python lint-page format bench constraints docker clean chromium
+.PHONY: help run install setup test slow lint lint-python lint-page format bench constraints docker clean chromium
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +42,9 @@ setup: chromium $(VENV)/test.stamp node_modules/stamp ## install what tests and 
 
 test: setup ## lint and every test, at once (ARGS="-k mask": those tests alone, live)
 	@$(if $(ARGS),$(BIN)/python -m pytest $(ARGS),$(BIN)/python tests/run.py)
+
+slow: $(VENV)/test.stamp ## the tests that are too slow for `make test`: two replicas on a real Ray cluster
+	@$(BIN)/python -m pytest -m slow tests/faults
 
 lint: lint-python lint-page ## ruff, mypy --strict; of the page's code Biome and tsc --strict
 
@@ -89,7 +95,7 @@ endef
 $(VENV)/run.stamp: pyproject.toml constraints.txt | $(BIN)/python
 	$(TORCH_TIP)
 	@echo "Installing Chumoku into $(VENV): 4 to 5 minutes the first time, mostly torch ..."
-	$(call PIP,train)
+	$(call PIP,$(EXTRAS))
 	@touch $@
 
 $(VENV)/test.stamp: pyproject.toml constraints.txt | $(BIN)/python

@@ -63,6 +63,11 @@ class Settings(BaseSettings):
     workers: int = Field(
         default=1, ge=1, le=64, description="Processes that answer on the port, each with models and limits of its own."
     )
+    ray: bool = Field(default=False, description="Answer by replicas on Ray Serve instead of workers.")
+    replicas: Annotated[str, StringConstraints(pattern=r"^[1-9]\d*(-[1-9]\d*)?$")] = Field(
+        default="1-4",
+        description="How many replicas with --ray: 2 for always two, 1-4 for one to four as there are requests.",
+    )
     torch_threads: int = Field(
         default=0, ge=0, description="CPU threads of one job; 0 divides the cores among the jobs."
     )
@@ -104,10 +109,25 @@ class Settings(BaseSettings):
     def lower(cls, value: object) -> object:
         return value.lower() if isinstance(value, str) else value
 
+    @field_validator("replicas")
+    @classmethod
+    def rising(cls, value: str) -> str:
+        least, _, most = value.partition("-")
+        if most and int(most) < int(least):
+            raise ValueError(f"the first number is the smaller one, as in {most}-{least}")
+        return value
+
     @property
     def threads_per_job(self) -> int:
         """How many CPU threads torch uses for one job."""
-        return self.torch_threads or max(1, (os.cpu_count() or 1) // (self.workers * self.model_threads))
+        processes = self.replica_range[1] if self.ray else self.workers
+        return self.torch_threads or max(1, (os.cpu_count() or 1) // (processes * self.model_threads))
+
+    @property
+    def replica_range(self) -> tuple[int, int]:
+        """The least and the most replicas."""
+        least, _, most = self.replicas.partition("-")
+        return int(least), int(most or least)
 
 
 def from_environment(**overrides: object) -> Settings:
@@ -122,6 +142,7 @@ def from_environment(**overrides: object) -> Settings:
         settings = Settings(**given)  # type: ignore[arg-type]
         for folder in settings.models_dir:
             check_folder(folder)
+        check_processes(settings, given)
         return settings
     except ValidationError as error:
         first = error.errors()[0]
@@ -133,10 +154,11 @@ def from_environment(**overrides: object) -> Settings:
 
 def unknown_variables(names: Iterable[str]) -> Iterator[str]:
     """A sentence for each variable that looks like a setting and is not. Their case does not matter."""
-    known = [PREFIX + name.upper() for name in Settings.model_fields]
+    known = [name.upper() for name in Settings.model_fields]
     for name in names:
-        if name.upper().startswith(PREFIX) and name.upper() not in known:
-            yield f"{name} is not a setting.{nearest(name.upper(), known)}"
+        short = name.upper().removeprefix(PREFIX)
+        if name.upper().startswith(PREFIX) and short not in known:
+            yield f"{name} is not a setting.{nearest(short, known, PREFIX)}"
 
 
 def check_folder(folder: Path) -> None:
@@ -146,6 +168,20 @@ def check_folder(folder: Path) -> None:
         raise ValueError(f"CHUMOKU_MODELS_DIR: there is no folder {folder}.{nearest(str(folder), beside)}")
 
 
-def nearest(name: str, known: list[str]) -> str:
+def check_processes(settings: Settings, given: Iterable[str]) -> None:
+    """Raises `ValueError` for two ways to have several processes at once."""
+    if settings.ray and settings.workers > 1:
+        raise ValueError(
+            f"--ray and --workers (CHUMOKU_WORKERS={settings.workers}) exclude each other. "
+            f"On Ray Serve, the processes are replicas: chumoku serve --ray --replicas {settings.workers}"
+        )
+    if "replicas" in given and not settings.ray:
+        raise ValueError(
+            f"--replicas is for Ray Serve: chumoku serve --ray --replicas {settings.replicas}. "
+            "Without it, the processes are workers: --workers"
+        )
+
+
+def nearest(name: str, known: list[str], prefix: str = "") -> str:
     close = get_close_matches(name, known, n=1, cutoff=0.7)
-    return f" Did you mean {close[0]}?" if close else ""
+    return f" Did you mean {prefix}{close[0]}?" if close else ""

@@ -18,7 +18,7 @@ from rich.table import Table
 from app.settings import Settings
 from benchmarks.measure import Row
 
-PARTS = ("capture", "generation", "wire", "effects", "page", "river", "explain", "start", "load", "scaling")
+PARTS = ("capture", "generation", "wire", "effects", "page", "river", "explain", "start", "load", "scaling", "replicas")
 RESULTS = Path(__file__).parent / "results.json"
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import sys
 import time
@@ -31,6 +32,7 @@ class Client:
         """The answer, and the seconds until it was whole, or until `until` had come. Waits and retries as the page."""
         content = json.dumps(body).encode()
         head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
+        head += f"X-Session-Id: {os.getpid()}-{id(self)}\r\n"  # as the page has one
         request = f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content
         began = time.perf_counter()
         while True:

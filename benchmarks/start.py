@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import IO
 
 import httpx
 
@@ -23,14 +24,14 @@ def serving() -> Iterator[str]:
 
 
 @contextmanager
-def server(*options: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """The process, too. It keeps no answers: what is asked twice is measured twice."""
+def server(*options: str, log: int | IO[bytes] = subprocess.DEVNULL) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """The process, too; its stderr goes to `log`. It keeps no answers: what is asked twice is measured twice."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "app.cli", "serve", "--port", str(port), *options]
     environment = os.environ | {"CHUMOKU_ANSWER_CACHE": "0"}
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log, env=environment)
     try:
         yield process, f"http://127.0.0.1:{port}"
     finally:

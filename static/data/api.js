@@ -21,6 +21,12 @@ export class ApiError extends Error {
   }
 }
 
+/**
+ * This tab, for as long as it is open: where several processes answer, it stays with the one that has read its text. Not
+ * stored, and not made by `randomUUID`, which there is only with TLS.
+ */
+const SESSION = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0"));
+
 /** @returns {Promise<{default: string, models: any[]}>} */
 export const models = (options = {}) => read("json", send("GET", "/api/models", undefined, options), options);
 
@@ -73,7 +79,8 @@ export const translate = (request, options = {}) =>
 async function send(method, path, body, { signal } = {}) {
   const own = new AbortController(); // a request that is given up is cancelled too, while its body comes as well
   const either = signal ? AbortSignal.any([signal, own.signal]) : own.signal;
-  const headers = body === undefined ? undefined : { "content-type": "application/json" };
+  const session = { "x-session-id": SESSION.join("") };
+  const headers = body === undefined ? session : { ...session, "content-type": "application/json" };
   const sent = fetch(path, { method, headers, body: body && JSON.stringify(body), signal: either });
   const answer = await arrived(sent, signal, () => own.abort());
   givingUp.set(answer, () => own.abort());

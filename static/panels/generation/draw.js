@@ -98,6 +98,7 @@ function createProblem(player) {
   const draw = () => {
     const { error } = player;
     node.hidden = error === null;
+    retry.hidden = player.doing !== "idle"; // it tries again by itself
     if (error) setText(text, problemText(error));
   };
   return { node, draw };

@@ -7,18 +7,16 @@
 import { ApiError } from "../../data/api.js";
 import { lazy } from "../../data/lazily.js";
 import { N_CANDIDATES, writingRequest } from "../../data/request.js";
+import { retrying } from "../../data/retry.js";
 import { followsQuery, queryAt } from "../../model/written.js";
 import { sameValue as same } from "../../state/own.js";
 import { own } from "./own.js";
+import { look } from "./pace.js";
 
 const steps = lazy(() => import("./steps.js"));
 
-/** Milliseconds that Play waits after a step is drawn. */
-export const PACES = { slow: 1000, normal: 300, fast: 0 };
-
-const FRAME = 16;
-/** In milliseconds: a picture that takes longer (the server does not respond) does not delay the text. */
-const LONGEST_DRAW = 1000;
+/** How often the rest of a stream that broke is asked for, at once and then after waits, before the reader has to. */
+const TRIES = 4;
 
 /**
  * @param {ReturnType<typeof import("./session.js").createSession>} session
@@ -51,9 +49,15 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
     const { signal } = running;
     Object.assign(player, { doing, error: null });
     onChange();
+    const goal = doing === "step" ? doneOf(session.path()) + 1 : player.goal();
+    const onWait = (/** @type {import("../../data/retry.js").Waiting} */ waiting) => {
+      player.error = waiting?.seconds ? new ApiError({ code: waiting.code, status: 503 }) : null;
+      onChange();
+    };
     try {
       await steps.load();
-      while (await stream(doing, signal));
+      let isMore = await stream(goal, signal); // a server that is not there at all is told at once
+      while (isMore) isMore = await retrying(() => stream(goal, signal), { signal, tries: TRIES, onWait });
       if (!signal.aborted) finish({});
     } catch (error) {
       if (signal.aborted) return;
@@ -64,12 +68,14 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
 
   /**
    * Shows the steps of one request one after another. Any other change of the path takes precedence.
-   * @returns {Promise<boolean>} whether the settings changed meanwhile, so that the rest must be requested again
+   * @returns {Promise<boolean>} whether the rest must be requested again: the settings changed meanwhile, or the stream
+   *   broke after some steps
    */
-  async function stream(doing, signal) {
+  async function stream(goal, signal) {
     const path = /** @type {import("./paths.js").Path} */ (session.path());
     const settings = settingsOf(get());
-    const count = doing === "step" ? 1 : goalOf(path, player.length()) - path.ids.length + path.nPrompt;
+    const count = goal - doneOf(path);
+    if (count <= 0) return false;
     const left = new AbortController(); // the loop ended, for any reason
     const { stepsOf } = /** @type {typeof import("./steps.js")} */ (steps.code);
     const coming = stepsOf(requestOf(path, get(), session.model(), count), AbortSignal.any([signal, left.signal]));
@@ -77,7 +83,7 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
     let isFirst = true;
     try {
       for await (const step of coming) {
-        if (!isFirst) await look(signal);
+        if (!isFirst) await look(own.of(get()).pace, isDrawn, signal);
         const looksElsewhere =
           !isFirst &&
           followsQuery(get(), session.model()) &&
@@ -88,18 +94,13 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
         ids = session.advance(path, step);
         onChange();
       }
+    } catch (error) {
+      if (isFirst || signal.aborted || !isTemporary(error)) throw error;
+      return true;
     } finally {
       left.abort();
     }
     return false;
-  }
-
-  /** Waits so that a step can be seen: the page draws it first, and handles input meanwhile. */
-  async function look(signal) {
-    const longest = performance.now() + LONGEST_DRAW;
-    do await pause(FRAME, signal);
-    while (!isDrawn() && !signal.aborted && performance.now() < longest);
-    await pause(PACES[own.of(get()).pace], signal);
   }
 
   return player;
@@ -107,9 +108,15 @@ export function createPlayer(session, { get, onChange, isDrawn }) {
 
 /** How many new tokens Play goes up to: the next multiple of `length`. @param {import("./paths.js").Path|null} path */
 function goalOf(path, length) {
-  const done = path ? path.ids.length - path.nPrompt : 0;
-  return length * (Math.floor(done / length) + 1);
+  return length * (Math.floor(doneOf(path) / length) + 1);
 }
+
+/** How many new tokens there are. @param {import("./paths.js").Path|null} path */
+const doneOf = (path) => (path ? path.ids.length - path.nPrompt : 0);
+
+/** Whether another server, or the same one later, may go on. @param {unknown} error */
+const isTemporary = (error) =>
+  error instanceof ApiError && (error.status === 503 || ["unreachable", "stopping", "full"].includes(error.code));
 
 /**
  * @param {import("./paths.js").Path} path
@@ -125,17 +132,4 @@ function requestOf({ ids }, state, of, count) {
 /** @param {import("../../state/store.js").State} state */
 function settingsOf({ temperature, topK, topP, seed, causal, interventions }) {
   return [temperature, topK, topP, seed, causal, interventions];
-}
-
-/** Waits until the time is over or the signal aborts. @param {number} milliseconds @param {AbortSignal} signal */
-function pause(milliseconds, signal) {
-  if (milliseconds === 0 || signal.aborted) return undefined;
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds);
-    const stop = () => {
-      clearTimeout(timer);
-      resolve(undefined);
-    };
-    signal.addEventListener("abort", stop, { once: true });
-  });
 }

@@ -3,7 +3,7 @@
 import { h } from "../../ui/dom.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { LONGEST, own } from "./own.js";
-import { PACES } from "./player.js";
+import { PACES } from "./pace.js";
 import { numberField } from "./sampling.js";
 
 /** @param {import("../../stations/index.js").Actions} actions */

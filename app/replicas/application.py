@@ -1,0 +1,108 @@
+"""Chumoku as an application of Ray Serve: in each replica the same ASGI app, with all models.
+
+`chumoku serve --ray` runs it on this machine. On a cluster, a config file names it (docs/serve.yaml).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from logging.config import dictConfig
+from time import monotonic
+from typing import Any
+
+from fastapi import FastAPI
+from ray import serve
+from ray.serve import Application
+from ray.serve.config import AutoscalingConfig, BackpressureConfig, RequestRouterConfig
+from ray.serve.experimental.consistent_hash_router import ConsistentHashRouter
+from ray.serve.schema import LoggingConfig
+
+from app.cli.serving import SECONDS_TO_FINISH
+from app.http import logs
+from app.main import create_app
+from app.services.metrics import MANY
+from app.settings import Settings
+
+NAME = "chumoku"
+BUSY = 16
+"""Requests and streams under way in a replica, on average, above which another one starts."""
+ROUTER = RequestRouterConfig(request_router_class=ConsistentHashRouter)  # type: ignore[arg-type]
+"""Requests with the same `x-session-id` go to the same replica while it is there: it has read their text."""
+
+
+def app_of_replica() -> FastAPI:
+    """Called in each replica. Its settings are in the environment."""
+    settings = Settings()
+    dictConfig(logs.config(settings.log_level, settings.log_text))
+    return create_app(settings)
+
+
+@serve.ingress(app_of_replica)
+class Replica:
+    """What a replica can do besides answering HTTP."""
+
+    app: FastAPI
+
+    async def stop(self) -> None:
+        """Begin no more work, and wait until open streams have told their clients."""
+        work = self.app.state.chumoku.work
+        work.stopping, until = True, monotonic() + SECONDS_TO_FINISH
+        while (work.streaming or work.taken) and monotonic() < until:
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(0.1)  # their last words are on the way to the proxy
+
+
+def build(arguments: dict[str, str]) -> Application:
+    """The application. `arguments` are the `args` of a config file: `replicas`, as in `CHUMOKU_REPLICAS`."""
+    settings = Settings(**arguments)  # type: ignore[arg-type]
+    return application(settings, {"num_cpus": settings.model_threads})
+
+
+def application(settings: Settings, needs: dict[str, Any], metrics: str | None = None) -> Application:
+    """The application with as many replicas as the settings say; each `needs` so much of its machine.
+
+    `metrics`: a folder where the replicas of a machine count together.
+    """
+    shared = {"runtime_env": {"env_vars": {MANY: metrics}}} if metrics else {}
+    deployment = serve.deployment(
+        name=NAME,
+        max_ongoing_requests=most_requests(settings),
+        max_queued_requests=most_requests(settings),
+        backpressure_config=BackpressureConfig(retry_after_s=1),
+        request_router_config=ROUTER,
+        ray_actor_options=needs | shared,
+        graceful_shutdown_wait_loop_s=0.2,
+        graceful_shutdown_timeout_s=60,  # the longest stream ends
+        health_check_period_s=5,
+        health_check_timeout_s=20,
+        max_constructor_retry_count=3,
+        max_surge_percent=100,  # a new replica answers before an old one stops
+        logging_config=LoggingConfig(enable_access_log=False, log_level="WARNING"),
+        **how_many(settings),
+    )
+    return deployment(Replica).bind()
+
+
+def how_many(settings: Settings) -> dict[str, Any]:
+    """A fixed number of replicas, or one that follows the requests under way."""
+    least, most = settings.replica_range
+    if least == most:
+        return {"num_replicas": most}
+    return {
+        "num_replicas": "auto",
+        "autoscaling_config": AutoscalingConfig(
+            min_replicas=least,
+            max_replicas=most,
+            target_ongoing_requests=BUSY,
+            upscale_delay_s=5,
+            downscale_delay_s=300,
+        ),
+    }
+
+
+def most_requests(settings: Settings) -> int:
+    """More than the app itself accepts: it refuses with its own error, and tells how many are ahead.
+
+    Streams, jobs that run or wait in either queue, and what needs no model.
+    """
+    return settings.streams + 2 * (settings.queue + settings.model_threads) + 100

@@ -1,0 +1,119 @@
+"""`chumoku serve --ray`: replicas on this machine behind Ray's proxy, until Ctrl+C or SIGTERM."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from logging.config import dictConfig
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from app.cli.links import announcement
+from app.cli.serving import SECONDS_TO_FINISH, listen, show
+from app.http import logs
+from app.settings import PREFIX, Settings
+
+OVERRIDDEN = ("host", "token", "device", "ray", "replicas")
+"""Settings that flags may have changed. Proxy and replicas read them from the environment."""
+OF_RAY = {
+    "RAY_AUTH_MODE": "token",  # Ray's own ports are open to the network: whoever has no token is refused there
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_SERVE_LOG_TO_STDERR": "0",  # what Ray has to say is in its files; stderr is for our own log
+    "RAY_DEDUP_LOGS": "0",
+    "RAY_COLOR_PREFIX": "0",
+    "RAY_worker_niceness": "0",  # 15 otherwise: on a busy machine, the start would take minutes
+    "RAY_SERVE_QUEUE_LENGTH_RESPONSE_DEADLINE_S": "1",  # of 0.1: a busy replica is no reason to leave it
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # replicas share the GPU
+    "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "app.replicas.proxy:middlewares",
+}
+log = logging.getLogger("chumoku")
+
+
+def serve_replicas(settings: Settings) -> None:
+    """Serve until Ctrl+C or SIGTERM; SIGHUP replaces the replicas one after another, without a break.
+
+    Raises `ValueError` if Ray is not installed, the port is taken, or no replica starts.
+    """
+    with listen(settings.host, settings.port) as listener:
+        address = listener.getsockname()
+        least, most = settings.replica_range
+        count = f"{least} replicas" if least == most else f"{least} to {most} replicas"
+        ready = announcement(listener, settings.token, f"{count} on Ray Serve")
+    dictConfig(logs.config(settings.log_level, settings.log_text, plain=sys.stderr.isatty()))
+    with tempfile.TemporaryDirectory(prefix="chumoku-ray-", ignore_cleanup_errors=True) as folder:
+        surroundings(settings, Path(folder))
+        with cluster(settings, folder, address[0], address[1]) as deploy:
+            asked: SimpleQueue[int] = SimpleQueue()
+            for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(one, lambda number, _: asked.put(number))
+            try:
+                deploy()
+            except RuntimeError:
+                raise ValueError("the replicas did not start: the log above says why") from None
+            show(ready)
+            while asked.get() == signal.SIGHUP:
+                replace(deploy)
+
+
+def replace(deploy: Callable[[], None]) -> None:
+    """New replicas for old ones. If they do not start, the old ones go on."""
+    log.warning("the replicas are being replaced")
+    try:
+        deploy()
+    except RuntimeError:
+        log.error("the new replicas did not start: the old ones go on")
+    else:
+        log.warning("the replicas have been replaced")
+
+
+def surroundings(settings: Settings, folder: Path) -> None:
+    """Set what Ray, its proxy and the replicas read from the environment."""
+    os.environ |= OF_RAY
+    os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+    for name in OVERRIDDEN:
+        value = getattr(settings, name)
+        if value is not None:
+            os.environ[f"{PREFIX}{name.upper()}"] = str(value)
+    (folder / "metrics").mkdir()
+
+
+@contextmanager
+def cluster(settings: Settings, folder: str, host: str, port: int) -> Iterator[Callable[[], None]]:
+    """Ray on this machine, with its proxy on the port. Yields a function that starts the replicas, or replaces them."""
+    import ray
+    from ray import serve
+
+    from app.replicas.application import NAME, application
+
+    most = settings.replica_range[1]
+    logging.getLogger("ray.serve").setLevel(logging.ERROR)
+    ray.init(
+        num_cpus=2 * most,  # each replica counts as one; as many again while they are replaced
+        include_dashboard=False,
+        object_store_memory=max(settings.answer_room, 80 * 2**20),
+        logging_level=logging.ERROR,
+        _temp_dir=folder,
+    )
+    try:
+        serve.start(http_options={"host": host, "port": port}, proxy_location="HeadOnly")
+
+        def deploy() -> None:
+            serve.run(application(settings, {"num_cpus": 1}, f"{folder}/metrics"), name=NAME, route_prefix="/")
+
+        yield deploy
+        with suppress(Exception):  # a replica may have ended just now
+            serve.get_app_handle(NAME).broadcast("stop").results(timeout_s=2 * SECONDS_TO_FINISH)
+    finally:
+        psutil: Any = import_module("psutil")  # Ray brings it
+        started = psutil.Process().children(recursive=True)
+        ray.shutdown()
+        for one in psutil.wait_procs(started, timeout=SECONDS_TO_FINISH)[1]:
+            one.kill()

@@ -1,0 +1,125 @@
+"""Replicas on Ray Serve, without a cluster: settings, the config file, and what stands around Ray's proxy."""
+
+from importlib import import_module, util
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.responses import PlainTextResponse
+from starlette.types import Message, Receive, Scope, Send
+from typer.testing import CliRunner
+
+from app.cli import serving
+from app.cli.program import cli
+from app.replicas.proxy import Front
+from app.settings import Settings, from_environment
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        (["--ray", "--workers", "4"], "chumoku serve --ray --replicas 4"),
+        (["--replicas", "2"], "chumoku serve --ray --replicas 2"),
+        (["--ray", "--replicas", "0"], "--replicas"),
+        (["--ray", "--replicas", "4-2"], "2-4"),
+    ],
+)
+def test_what_excludes_each_other_is_refused_by_name(options: list[str], hint: str) -> None:
+    answer = CliRunner().invoke(cli, ["serve", *options])
+    assert answer.exit_code == 2
+    assert hint in answer.stderr
+
+
+def test_a_missing_ray_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"\[scale\]"):
+        serving.serve(from_environment(ray=True))
+
+
+def test_replicas_are_a_number_or_a_range() -> None:
+    assert Settings(replicas="3").replica_range == (3, 3)
+    assert Settings(replicas="2-16").replica_range == (2, 16)
+
+
+# --- around Ray's proxy ---------------------------------------------------------------------------------------
+
+
+async def answer_of(proxy: Any, **headers: str) -> httpx.Response:
+    transport = httpx.ASGITransport(Front(proxy))
+    async with httpx.AsyncClient(transport=transport, base_url="http://front") as client:
+        return await client.get("/", headers=headers)
+
+
+async def test_a_request_whose_replica_ended_can_be_sent_again() -> None:
+    async def ended(scope: Scope, receive: Receive, send: Send) -> None:
+        """As Ray's proxy does: it returns without an answer."""
+
+    answer = await answer_of(ended)
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+    assert answer.json()["error"]["code"] == "stopping"
+
+
+async def test_a_client_cannot_tell_ray_to_work_on_after_it_left() -> None:
+    async def shows(scope: Scope, receive: Receive, send: Send) -> None:
+        names = b" ".join(name for name, _ in scope["headers"])
+        await PlainTextResponse(names)(scope, receive, send)
+
+    sent = {"X-Request-Disconnect-Disabled": "?1", "X-Request-Timeout-Seconds": "9", "X-Session-Id": "1"}
+    said = (await answer_of(shows, **sent)).text.split()
+    assert "x-session-id" in said
+    assert not {"x-request-disconnect-disabled", "x-request-timeout-seconds"} & {*said}
+
+
+async def test_an_answer_has_the_id_that_the_log_has() -> None:
+    async def both(scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_rays(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"].append((b"X-Request-ID", b"of-ray"))
+            await send(message)
+
+        await PlainTextResponse("", headers={"X-Request-Id": "ours"})(scope, receive, with_rays)
+
+    assert (await answer_of(both)).headers.get_list("x-request-id") == ["ours"]
+
+
+# --- on Ray, if it is installed -------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(util.find_spec("ray") is None, reason="the extra `scale` is not installed")
+@pytest.mark.filterwarnings("ignore")
+def test_the_config_file_builds_the_application() -> None:
+    import yaml
+    from ray.serve.schema import ServeDeploySchema
+
+    config = ServeDeploySchema.model_validate(yaml.safe_load((ROOT / "docs" / "serve.yaml").read_text("utf-8")))
+    (application,) = config.applications
+    assert application.import_path
+    module, _, name = application.import_path.partition(":")
+    deployment = getattr(import_module(module), name)(application.args)._bound_deployment
+    assert {deployment.name} == {one.name for one in application.deployments}
+    scaling = deployment._deployment_config.autoscaling_config
+    assert (scaling.min_replicas, scaling.max_replicas) == (2, 16)
+    settings = Settings()
+    assert deployment.max_ongoing_requests >= settings.streams + settings.queue + settings.model_threads
+    assert "ConsistentHash" in deployment._deployment_config.request_router_config.request_router_class
+    from app.replicas import proxy
+
+    text = (ROOT / "docs" / "serve.yaml").read_text("utf-8")
+    assert f"{proxy.__name__}:{proxy.middlewares.__name__}" in text
+
+
+def test_rays_proxy_gets_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
+    import uvicorn
+
+    from app.http.door.protocol import Door
+    from app.replicas import proxy
+
+    monkeypatch.setitem(uvicorn.config.HTTP_PROTOCOLS, "auto", uvicorn.config.HTTP_PROTOCOLS["auto"])
+    assert [one.cls for one in proxy.middlewares()] == [Front]
+    config = uvicorn.Config(print, log_config=None)
+    config.load()
+    assert config.http_protocol_class is proxy.door
+    assert Door.__name__ in str(proxy.door.__annotations__["return"])

@@ -1,0 +1,142 @@
+/** A generation whose stream breaks goes on from the tokens it has. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { shown } from "../../static/model/written.js";
+import { createPlayer } from "../../static/panels/generation/player.js";
+import { DEFAULTS } from "../../static/state/store.js";
+
+const { decoder } = JSON.parse(readFileSync(new URL("descriptions.json", import.meta.url), "utf8"));
+const MODEL = { ...decoder, name: "model", max_seq_len: 64, special: {}, never_sampled: [] };
+const PROMPT = [1, 2, 3];
+
+/** The token after these ids, as a model with a fixed seed has it. @param {number[]} ids */
+const next = (ids) => (7 * (ids.at(-1) ?? 0) + ids.length) % 50;
+
+/**
+ * A server whose streams break: one number for each request, of the tokens before that; -1: it refuses the connection.
+ * @param {number[]} breaks  after these, streams are whole
+ * @param {string} [last]  what a broken stream says last
+ */
+function server(breaks, last = "") {
+  /** @type {any[]} */
+  const asked = [];
+  globalThis.fetch = async (/** @type {any} */ path, /** @type {any} */ options) => {
+    if (path !== "/api/generate") return new Response("{}");
+    const request = JSON.parse(options.body);
+    const upTo = asked.length < breaks.length ? breaks[asked.length] : request.max_new_tokens;
+    asked.push({ ...request, session: options.headers["x-session-id"] });
+    if (upTo < 0) throw new TypeError("fetch failed");
+    return new Response(stream(request, upTo, last));
+  };
+  return asked;
+}
+
+/** @param {any} request @param {number} upTo @param {string} last */
+function stream({ token_ids, max_new_tokens }, upTo, last) {
+  const said = [`event: start\ndata: {"prediction": {}}\n\n`];
+  const ids = [...token_ids];
+  for (let n = 0; n < upTo; n++) {
+    ids.push(next(ids));
+    said.push(`event: step\ndata: {"token": {"id": ${ids.at(-1)}}, "prediction": {}}\n\n`);
+  }
+  if (upTo === max_new_tokens) said.push(`event: end\ndata: {"reason": "max_new_tokens"}\n\n`);
+  else said.push(last);
+  const parts = said.values();
+  return new ReadableStream({
+    pull(controller) {
+      const { value, done } = parts.next();
+      if (!done) controller.enqueue(new TextEncoder().encode(value));
+      else if (upTo === max_new_tokens || last) controller.close();
+      else controller.error(new TypeError("network error"));
+    },
+  });
+}
+
+/** A page with a prompt. @param {number} length  of one Play */
+function page(length) {
+  const path = { model: "model", text: "", ids: PROMPT, nPrompt: PROMPT.length };
+  /** @type {any} */
+  let state = { ...DEFAULTS, model: "model", ids: PROMPT, own: { generation: { length, pace: "fast" } } };
+  /** @type {any} */
+  const session = {
+    path: () => path,
+    model: () => MODEL,
+    blocked: () => null,
+    advance(/** @type {any} */ _, /** @type {any} */ { token }) {
+      path.ids = [...path.ids, token.id];
+      state = { ...state, ...shown(state, MODEL, path.ids, path.nPrompt) };
+      return path.ids;
+    },
+  };
+  /** @type {any[]} */
+  const told = [];
+  const player = createPlayer(session, { get: () => state, onChange: () => told.push(player.error), isDrawn: () => true });
+  return { player, path, told };
+}
+
+/** @param {number} n */
+function undisturbed(n) {
+  const ids = [...PROMPT];
+  while (ids.length < PROMPT.length + n) ids.push(next(ids));
+  return ids;
+}
+
+test("it asks at once for the rest, from the ids it has, in the same session", async () => {
+  const asked = server([3, 2]);
+  const { player, path, told } = page(8);
+  await player.play();
+  assert.deepEqual(path.ids, undisturbed(8));
+  assert.deepEqual(
+    asked.map(({ token_ids, max_new_tokens }) => [token_ids.length, max_new_tokens]),
+    [
+      [3, 8],
+      [6, 5],
+      [8, 3],
+    ],
+  );
+  assert.equal(new Set(asked.map(({ seed }) => seed)).size, 1);
+  assert.equal(new Set(asked.map(({ session }) => session)).size, 1);
+  assert.match(asked[0].session, /^[0-9a-f]{16}$/);
+  assert.deepEqual([player.doing, player.error], ["idle", null]);
+  assert.ok(told.every((error) => error === null)); // the reader need not know
+});
+
+test("a server that says that it stops is left in the same way", async () => {
+  server([3], `event: error\ndata: {"error": {"code": "stopping", "message": ""}}\n\n`);
+  const { player, path } = page(8);
+  await player.play();
+  assert.deepEqual(path.ids, undisturbed(8));
+});
+
+test("a stream that broke after its last token is complete", async () => {
+  const asked = server([8]);
+  const { player, path } = page(8);
+  globalThis.fetch = ((answer) => async (/** @type {any} */ where, /** @type {any} */ options) => {
+    const request = JSON.parse(options.body);
+    return answer(where, { ...options, body: JSON.stringify({ ...request, max_new_tokens: 9 }) });
+  })(globalThis.fetch);
+  await player.play();
+  assert.deepEqual(path.ids, undisturbed(8));
+  assert.equal(asked.length, 1);
+});
+
+test("while nobody answers it waits and says so, then goes on", async () => {
+  const asked = server([3, -1]);
+  const { player, path, told } = page(8);
+  await player.play();
+  assert.deepEqual(path.ids, undisturbed(8));
+  assert.equal(asked.length, 3);
+  assert.ok(told.some((error) => error?.code === "unreachable"));
+  assert.equal(player.error, null);
+});
+
+test("a server that was never there is told at once", async () => {
+  const asked = server([-1]);
+  const { player, path } = page(8);
+  await player.play();
+  assert.deepEqual(path.ids, PROMPT);
+  assert.equal(asked.length, 1);
+  assert.equal(player.error?.code, "unreachable");
+});
