@@ -205,6 +205,14 @@ def test_evaluate(run: Run, tmp_path: Path) -> None:
     assert "2 documents" in run("evaluate", checkpoint.ZOO / "stories-gpt", "--data", data).stdout
 
 
+def test_export_says_what_opens_it(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "sentiment"
+    said = run("export", "sentiment-encoder", folder).stdout
+    opener = f'AutoModelForSequenceClassification.from_pretrained("{folder}")'
+    assert said == f"{folder}: MegatronBertForSequenceClassification and its tokenizer; open it with {opener}\n"
+    assert {"config.json", "model.safetensors", "tokenizer.json"} <= {path.name for path in folder.iterdir()}
+
+
 def test_models(run: Run) -> None:
     assert "stories-gpt" in run("models").stdout
     answer = json.loads(run("models", "--json").stdout)
@@ -252,6 +260,8 @@ def test_train_hands_on_its_options(run: Run, monkeypatch: pytest.MonkeyPatch) -
         (["evaluate", "nope", "--data", os.devnull], "stories-gpt"),
         (["train", "nope", "--data", "."], "stories-gpt"),
         (["train", "stories-gpt", "--data", "/nowhere"], "/nowhere"),
+        (["export", "mini-aft-simple", "nowhere"], "no counterpart in transformers"),
+        (["export", "stories-gpt", "/dev/null/x"], "/dev/null"),
         (["serve", "--host", "no.such.host.invalid", "--port", "1"], "no.such.host.invalid"),
     ],
 )
@@ -264,7 +274,7 @@ def test_a_bad_setting_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
     assert "CHUMOKU_QUEUE='many'" in one_line(run("models"))
 
 
-@pytest.mark.parametrize("command", ["serve", "trace", "generate", "train", "evaluate", "models"])
+@pytest.mark.parametrize("command", ["serve", "trace", "generate", "export", "train", "evaluate", "models"])
 def test_help_has_examples(run: Run, command: str) -> None:
     result = run(command, "--help")
     assert result.exit_code == 0

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from app.api.run import Run
 from app.api.traces.schema import TraceRequest
-from app.cli.console import need_training
+from app.cli.console import need_training, need_transformers
 from app.services import discovery, targets, tokens, tracing
 from app.services.capabilities import CLASSIFIES, check_can, explained
 from app.services.models import all_models
@@ -32,6 +32,13 @@ from model.subjects import Subject
 def open_model(name: str, settings: Settings) -> Checkpoint:
     """Load one of our own models, by name or folder, on the device that is set."""
     return explained(discovery.open_subject(name, settings))
+
+
+def export_model(model: str, folder: Path, to: str, settings: Settings) -> str:
+    """Write one of our own models to `folder`; returns a line about it. `to` names the library: only hf."""
+    exported = need_transformers().export(open_model(model, settings), folder)
+    opened = f'{exported.opened_by}.from_pretrained("{exported.folder}")'
+    return f"{exported.folder}: {exported.architecture} and its tokenizer; open it with {opened}"
 
 
 def write_units(model: str, data: Path, settings: Settings) -> str:

@@ -36,6 +36,15 @@ def clear_errors() -> Iterator[None]:
         fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
 
 
+def need_transformers() -> ModuleType:
+    """`model.huggingface`; raises `ValueError` when the `hf` extra is not installed."""
+    try:
+        from model import huggingface
+    except ModuleNotFoundError as error:
+        raise ValueError(f"this needs {error.name}: pip install -c constraints.txt -e '.[hf]'") from None
+    return huggingface
+
+
 def need_training() -> ModuleType:
     """`model.training.command`; raises `ValueError` when the `train` extra is not installed."""
     try:

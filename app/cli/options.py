@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
+
+Form = Literal["hf"]
 
 Model = Annotated[str | None, typer.Option("--model", "-m", help="A name from `chumoku models`, or a folder.")]
 Name = Annotated[str, typer.Argument(help="A name from `chumoku models`, or a model's folder.", show_default=False)]

@@ -1,4 +1,4 @@
-"""The command line: `chumoku serve | trace | generate | train | evaluate | units | models`."""
+"""The command line: `chumoku serve | trace | generate | export | train | evaluate | units | models`."""
 
 from __future__ import annotations
 
@@ -147,6 +147,27 @@ def generate(
 
         drawing = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
         commands.print_generated(text, model, from_environment(device=device), drawing, n, beam)
+
+
+@cli.command()
+def export(
+    model: opt.Name,
+    folder: Annotated[Path, typer.Argument(help="A new folder for it.", show_default=False)],
+    to: Annotated[opt.Form, typer.Option("--to", help="What is to open it: hf is Hugging Face's transformers.")] = "hf",
+) -> None:
+    """Write a model for another library, with its tokenizer: the same logits, ids and greedy text.
+
+    As GPT-2, Marian or Megatron's BERT. Relative positions, AFT and others have no counterpart there.
+
+        chumoku export stories-gpt exported/stories-gpt
+
+        chumoku export translate-enja exported/translate-enja --to hf
+    """
+    with clear_errors():
+        from app.cli import commands
+        from app.settings import from_environment
+
+        typer.echo(commands.export_model(model, folder, to, from_environment(device="cpu")))
 
 
 @cli.command()

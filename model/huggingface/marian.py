@@ -1,0 +1,90 @@
+"""An encoder-decoder as Marian (Junczys-Dowmunt et al. 2018): the shape of "Attention Is All You Need".
+
+Marian's table of positions has all sines first, ours has sine and cosine in turn (Vaswani et al. 2017, section 3.5). So
+the dimensions of the stream are put in its order, wherever a matrix reads or writes the stream: the sums stay the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+from transformers import MarianConfig, MarianMTModel
+
+from model.config import ModelConfig
+from model.positions import sinusoid
+from model.special_tokens import Special
+from model.transformer import Transformer
+
+OPENED_BY = "AutoModelForSeq2SeqLM"
+
+
+def suits(config: ModelConfig) -> bool:
+    """Whether it is a Marian: post-norm, sinusoidal positions, one embedding for everything."""
+    kind = (config.family, config.mechanism, config.position, config.norm_order)
+    shared = config.tie_embeddings and config.scale_embeddings
+    return (
+        kind == ("encoder-decoder", "softmax", "sinusoidal", "post")
+        and shared
+        and config.is_causal
+        and config.layer_norm_eps == 1e-5  # Marian's is fixed
+        and config.d_model % 2 == 0
+    )
+
+
+def build(model: Transformer, special: Special) -> MarianMTModel:
+    config = model.config
+    theirs = MarianMTModel(
+        MarianConfig(
+            encoder_layers=config.n_layer, encoder_attention_heads=config.n_head, encoder_ffn_dim=config.d_ff,
+            decoder_layers=config.n_layer, decoder_attention_heads=config.n_head, decoder_ffn_dim=config.d_ff,
+            vocab_size=config.vocab_size, decoder_vocab_size=config.vocab_size, d_model=config.d_model,
+            max_position_embeddings=config.max_seq_len, activation_function="relu", dropout=config.dropout,
+            attention_dropout=0.0, activation_dropout=0.0, scale_embedding=True, share_encoder_decoder_embeddings=True,
+            tie_word_embeddings=True, pad_token_id=special.pad, eos_token_id=special.end, bos_token_id=None,
+            decoder_start_token_id=special.first or 0, forced_eos_token_id=None,
+        )
+    )  # fmt: skip
+    theirs.load_state_dict(dict(renamed(model.state_dict(), config)))
+    return theirs
+
+
+def sines_first(d_model: int) -> Tensor:
+    """Our dimension of each of Marian's: 0, 2, 4, …, 1, 3, 5, …"""
+    return torch.cat((torch.arange(0, d_model, 2), torch.arange(1, d_model, 2)))
+
+
+def renamed(ours: dict[str, Tensor], config: ModelConfig) -> Iterator[tuple[str, Tensor]]:
+    """Its names; what reads or writes the stream, in its order of dimensions."""
+    order = sines_first(config.d_model)
+    embedding = ours["encoder.token_embedding.weight"][:, order]
+    yield from ((name, embedding) for name in ("model.shared.weight", "lm_head.weight"))
+    yield "final_logits_bias", torch.zeros(1, config.vocab_size)
+    for stack in ("encoder", "decoder"):
+        yield f"model.{stack}.embed_tokens.weight", embedding
+        yield f"model.{stack}.embed_positions.weight", sinusoid(config.max_seq_len, config.d_model)[:, order]
+        parts = ENCODER if stack == "encoder" else ENCODER | CROSS
+        for n in range(config.n_layer):
+            for name, part in parts.items():
+                weight, bias = (ours[f"{stack}.layers.{n}.{part}.{kind}"] for kind in ("weight", "bias"))
+                if weight.dim() == 2 and name.endswith(READS):
+                    weight = weight[:, order]
+                else:  # it writes to the stream
+                    weight, bias = weight[order], bias[order]
+                yield f"model.{stack}.layers.{n}.{name}.weight", weight
+                yield f"model.{stack}.layers.{n}.{name}.bias", bias
+
+
+READS = ("q_proj", "k_proj", "v_proj", "fc1")
+ENCODER = {f"self_attn.{x}_proj": f"attn.w_{x}" for x in "qkv"} | {
+    "self_attn.out_proj": "attn.w_o",
+    "self_attn_layer_norm": "attn_residual.norm",
+    "fc1": "ffn.w_1",
+    "fc2": "ffn.w_2",
+    "final_layer_norm": "ffn_residual.norm",
+}
+CROSS = {f"encoder_attn.{x}_proj": f"cross_attn.w_{x}" for x in "qkv"} | {
+    "encoder_attn.out_proj": "cross_attn.w_o",
+    "encoder_attn_layer_norm": "cross_attn_residual.norm",
+}

@@ -1,0 +1,71 @@
+"""A classifier as Megatron's BERT (Shoeybi et al. 2019), the pre-norm one.
+
+Its pooler applies a tanh to [CLS], ours has none: scaled by 2⁻¹² the states lie where tanh(x) = x to float32's
+precision, and the classifier multiplies by 2¹² again. Powers of two change no digit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+from transformers import MegatronBertConfig, MegatronBertForSequenceClassification
+
+from model.config import ModelConfig
+from model.special_tokens import Special
+from model.transformer import Transformer
+
+OPENED_BY = "AutoModelForSequenceClassification"
+SMALL = 2.0**-12
+
+
+def suits(config: ModelConfig) -> bool:
+    """Whether it is a Megatron BERT: pre-norm, learned positions, classes."""
+    kind = (config.family, config.mechanism, config.position, config.norm_order)
+    return (
+        kind == ("encoder-only", "softmax", "learned", "pre") and bool(config.classes) and not config.scale_embeddings
+    )
+
+
+def build(model: Transformer, special: Special) -> MegatronBertForSequenceClassification:
+    config = model.config
+    theirs = MegatronBertForSequenceClassification(
+        MegatronBertConfig(
+            vocab_size=config.vocab_size, hidden_size=config.d_model, num_hidden_layers=config.n_layer,
+            num_attention_heads=config.n_head, intermediate_size=config.d_ff, hidden_act="relu",
+            max_position_embeddings=config.max_seq_len, type_vocab_size=1, layer_norm_eps=config.layer_norm_eps,
+            hidden_dropout_prob=config.dropout, attention_probs_dropout_prob=0.0, pad_token_id=special.pad,
+            bos_token_id=None, eos_token_id=special.end,
+            id2label=dict(enumerate(config.classes)), label2id={name: n for n, name in enumerate(config.classes)},
+        )
+    )  # fmt: skip
+    theirs.load_state_dict(dict(renamed(model.state_dict(), config)))
+    return theirs
+
+
+def renamed(ours: dict[str, Tensor], config: ModelConfig) -> Iterator[tuple[str, Tensor]]:
+    yield "bert.embeddings.word_embeddings.weight", ours["token_embedding.weight"]
+    yield "bert.embeddings.position_embeddings.weight", ours["positions.table.weight"]
+    yield "bert.embeddings.token_type_embeddings.weight", torch.zeros(1, config.d_model)
+    for kind in ("weight", "bias"):
+        for n in range(config.n_layer):
+            for name, part in PARTS.items():
+                yield f"bert.encoder.layer.{n}.{name}.{kind}", ours[f"layers.{n}.{part}.{kind}"]
+        yield f"bert.encoder.ln.{kind}", ours[f"final_norm.{kind}"]
+    yield "bert.pooler.dense.weight", SMALL * torch.eye(config.d_model)
+    yield "bert.pooler.dense.bias", torch.zeros(config.d_model)
+    yield "classifier.weight", ours["classifier.weight"] / SMALL
+    yield "classifier.bias", ours["classifier.bias"]
+
+
+PARTS = {
+    "attention.ln": "attn_residual.norm",
+    "attention.self.query": "attn.w_q",
+    "attention.self.key": "attn.w_k",
+    "attention.self.value": "attn.w_v",
+    "attention.output.dense": "attn.w_o",
+    "ln": "ffn_residual.norm",
+    "intermediate.dense": "ffn.w_1",
+    "output.dense": "ffn.w_2",
+}

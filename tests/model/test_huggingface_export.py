@@ -1,0 +1,168 @@
+"""What `chumoku export` writes, opened by transformers: the same numbers, ids and texts."""
+
+import random
+import unicodedata
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from torch import Tensor
+from transformers import AutoTokenizer
+
+from model import checkpoint, masks
+from model.checkpoint import ZOO, Checkpoint
+from model.config import ModelConfig
+from model.generate import greedy_ids
+from model.huggingface import export, gpt2, marian, megatron_bert
+from model.huggingface.tokenizer import treebank as their_treebank
+from model.run import Run
+from model.session import DecoderSession
+from model.special_tokens import special_of
+from model.text_form import treebank
+from model.trace import trace
+from model.transformer import Transformer, build
+from model.translate import translate
+
+SMALL = {"vocab_size": 60, "n_layer": 2, "n_head": 3, "d_model": 12, "d_ff": 20, "max_seq_len": 16}
+GPT2 = ModelConfig(**SMALL)
+MARIAN = ModelConfig(**SMALL, family="encoder-decoder", position="sinusoidal", norm_order="post", scale_embeddings=True)
+BERT = ModelConfig(**SMALL, family="encoder-only", classes=("bad", "so-so", "good"))
+FORMS = {"gpt2": (gpt2, GPT2), "marian": (marian, MARIAN), "megatron_bert": (megatron_bert, BERT)}
+
+
+def logits_of(model: Transformer, ids: Tensor, target: Tensor | None) -> Tensor:
+    """Without PADs."""
+    t, family = ids.shape[1], model.config.family
+    causal, every = masks.causal(t, t)[None, None], torch.zeros(1, 1, t, t, dtype=torch.uint8)
+    if target is None:
+        return model(ids, causal if family == "decoder-only" else every)
+    u = target.shape[1]
+    return model(ids, target, every, masks.causal(u, u)[None, None], torch.zeros(1, 1, u, t, dtype=torch.uint8))
+
+
+def random_numbers(model: Transformer) -> Transformer:
+    """Biases and gains too, so that none can be forgotten."""
+    torch.manual_seed(3)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    return model.eval()
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_random_model_has_the_same_logits_in_float64(name: str) -> None:
+    form, config = FORMS[name]
+    assert [other for other, (one, _) in FORMS.items() if one.suits(config)] == [name]
+    ours = random_numbers(build(config))
+    theirs = form.build(ours, special_of(config.family, config.vocab_size)).eval().double()
+    ours = ours.double()
+    ids, target = torch.randint(60, (2, 9)), None
+    if config.family == "encoder-decoder":
+        target = torch.randint(60, (2, 7))
+    with torch.no_grad():
+        more = {} if target is None else {"decoder_input_ids": target}
+        expected, found = logits_of(ours, ids, target), theirs(ids, **more).logits
+    if name == "megatron_bert":  # its tanh is not quite the identity
+        torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-6)
+    else:
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-9)
+
+
+@pytest.fixture(scope="module", params=["stories-gpt", "translate-enja", "sentiment-encoder"])
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Checkpoint, Path]:
+    loaded = checkpoint.load(ZOO / request.param, "cpu")
+    return loaded, export(loaded, tmp_path_factory.mktemp("hf") / loaded.name).folder
+
+
+def opened(pair: tuple[Checkpoint, Path]) -> transformers.PreTrainedModel:
+    loaded, folder = pair
+    kind = {"decoder-only": "CausalLM", "encoder-decoder": "Seq2SeqLM", "encoder-only": "SequenceClassification"}
+    name = f"AutoModelFor{kind[loaded.config.family]}"
+    assert name in (folder / "README.md").read_text()
+    return getattr(transformers, name).from_pretrained(folder, local_files_only=True).eval()
+
+
+SENTENCES = {
+    "stories-gpt": "Tom lost his red ball. Mom found the red",
+    "translate-enja": "I ate a banana in the morning.",
+    "sentiment-encoder": "a wonderful and funny film",
+}
+
+
+def test_a_zoo_model_reopened_has_our_logits_and_our_text(pair: tuple[Checkpoint, Path]) -> None:
+    loaded, folder = pair
+    theirs, tokenizer = opened(pair), AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    text = SENTENCES[loaded.name]
+    read, ids = tokenizer(text, return_tensors="pt"), loaded.tokenizer.encode(text)
+    assert "token_type_ids" not in read or not read["token_type_ids"].any()
+    target = loaded.tokenizer.encode("私は朝") if loaded.config.family == "encoder-decoder" else None
+    ours = trace(loaded, ids, target=target)
+    more = {} if target is None else {"decoder_input_ids": torch.tensor([[loaded.tokenizer.first_id, *target]])}
+    with torch.no_grad():
+        found = theirs(**read, **more).logits[0]
+    expected = ours.tensors[loaded.description.logits.tap]
+    assert (found - expected).abs().max() <= 1e-5 * expected.abs().max()
+    if loaded.config.family == "encoder-only":
+        assert theirs.config.id2label[int(found.argmax())] == "positive"
+        return
+    with torch.no_grad():
+        written = theirs.generate(**read)[0].tolist()
+    if loaded.config.family == "encoder-decoder":
+        best = translate(loaded, text, beams=1)[0]
+        assert written == [loaded.tokenizer.first_id, *best.ids]
+    else:
+        session = DecoderSession(loaded, Run(ids))
+        with torch.inference_mode():
+            mine = greedy_ids(session, loaded.tokenizer.never_sampled, loaded.tokenizer.end_id, 60)
+        assert written[: len(ids) + 60] == mine
+        assert len(mine) > len(ids) + 20, "it does not stop after its default of 20"
+
+
+def test_special_tokens_cannot_be_typed_and_are_where_they_belong(pair: tuple[Checkpoint, Path]) -> None:
+    loaded, folder = pair
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    text = "<|endoftext|> [CLS] <|pad|> <|start|>"
+    begun = [loaded.tokenizer.first_id] if loaded.config.family == "encoder-only" else []
+    assert tokenizer(text)["input_ids"] == [*begun, *loaded.tokenizer.encode(text)]
+    assert (tokenizer.eos_token_id, tokenizer.pad_token_id) == (loaded.tokenizer.end_id, loaded.tokenizer.pad_id)
+    assert len(tokenizer) == loaded.tokenizer.vocab_size
+
+
+def known(first: int, last: int) -> list[str]:
+    """The characters that this Python's Unicode has: a library with a newer one has more letters."""
+    every = (chr(i) for i in range(first, last) if not 0xD800 <= i < 0xE000)
+    return [one for one in every if unicodedata.category(one) != "Cn"]
+
+
+def test_every_character_has_the_same_ids(pair: tuple[Checkpoint, Path]) -> None:
+    loaded, folder = pair
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    begun = int(loaded.config.family == "encoder-only")
+    characters = known(0, 0x20000)
+    texts = [" ".join(f"a{one}b{one} 1{one}." for one in characters[i : i + 64]) for i in range(0, len(characters), 64)]
+    for text, ids in zip(texts, tokenizer(texts)["input_ids"], strict=True):
+        assert ids[begun:] == loaded.tokenizer.encode(text), ascii(text[:40])
+
+
+PARTS = [*"abn'-.,_! \t1Éß猫’“…—(", "n't", "'s", "'ll", "''", "--", "...", "-lrb-", "don", "It", "can", "ΟΔΟΣ"]
+
+
+def test_any_text_has_the_same_treebank_form() -> None:
+    draw, normaliser = random.Random(5), their_treebank()
+    for _ in range(5_000):
+        text = "".join(draw.choice(PARTS) for _ in range(draw.randint(1, 9)))
+        assert normaliser.normalize_str(text) == treebank(text), text
+
+
+def test_what_has_no_counterpart_is_refused_by_name(tmp_path: Path) -> None:
+    loaded = checkpoint.load(ZOO / "mini-aft-simple", "cpu")
+    with pytest.raises(ValueError, match=r"mini-aft-simple has no counterpart in transformers: .*aft-simple attention"):
+        export(loaded, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_model_of_ours_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "card.json").write_text("{}")
+    with pytest.raises(ValueError, match="name another folder"):
+        export(checkpoint.load(ZOO / "sentiment-encoder", "cpu"), tmp_path)
