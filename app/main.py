@@ -17,6 +17,7 @@ from app.http import handlers
 from app.http.access import Access
 from app.http.assets import STATIC, FreshFiles
 from app.http.body_limit import BodyLimit
+from app.http.built import Built
 from app.http.deps import State
 from app.http.hosts import Hosts, known_names
 from app.http.middleware import Failures, HeadAsGet, SecurityHeaders
@@ -50,8 +51,10 @@ def create_app(settings: Settings | None = None, loaded: Library | None = None) 
         Middleware(Access, token=settings.token),
     ]
     app = FastAPI(title="Chumoku", version=VERSION, description=DESCRIPTION, docs_url=None, redoc_url=None,
-                  redirect_slashes=False, middleware=around, lifespan=lifespan_of(settings, loaded))  # fmt: skip
+                  openapi_url=None, redirect_slashes=False, middleware=around,
+                  lifespan=lifespan_of(settings, loaded))  # fmt: skip
     app.state.body_limit, app.state.metrics = settings.body_limit, metrics
+    app.state.built = Built()
     handlers.install(app)
     for router in ROUTERS:
         app.include_router(router)

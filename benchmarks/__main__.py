@@ -18,7 +18,10 @@ from rich.table import Table
 from app.settings import Settings
 from benchmarks.measure import Row
 
-PARTS = ("capture", "generation", "wire", "effects", "page", "river", "explain", "start", "load", "scaling", "replicas")
+PARTS = (
+    *("capture", "generation", "wire", "effects", "page", "river", "explain", "start", "load", "lag", "scaling"),
+    "replicas",
+)
 RESULTS = Path(__file__).parent / "results.json"
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Request
 
+from app.http.built import Built
 from app.http.observe import Seen, seen
 from app.services.library import Library
 from app.services.metrics import Metrics
@@ -64,6 +65,10 @@ async def get_claim(request: Request) -> AsyncIterator[Claim]:
         yield claim
 
 
+async def get_built(request: Request) -> Built:
+    return cast(Built, request.app.state.built)
+
+
 async def get_metrics(request: Request) -> Metrics:
     return cast(Metrics, request.app.state.metrics)
 
@@ -92,6 +97,7 @@ LibraryDep = Annotated[Library, Depends(get_library)]
 WorkDep = Annotated[Work, Depends(get_work)]
 PrefixesDep = Annotated[Prefixes, Depends(get_prefixes)]
 ClaimDep = Annotated[Claim, Depends(get_claim)]
+BuiltDep = Annotated[Built, Depends(get_built)]
 MetricsDep = Annotated[Metrics, Depends(get_metrics)]
 SeenDep = Annotated[Seen, Depends(get_seen)]
 AskerDep = Annotated[Asker, Depends(get_asker)]

@@ -63,30 +63,34 @@ class Desk:
     ) -> Response:
         """Answer with the result of `service` for the model, whose size the service reserves. Checks that it `can`."""
 
-        def json(subject: Subject, reserve: Reserve) -> bytes:
+        def json(subject: Subject, reserve: Reserve) -> bytes | bytearray:
             return to_json(service(subject, request, reserve))
 
         return await self._about(request, json, can, JSON)
 
     async def tensors(
-        self, request: Model, service: Callable[[Subject, Model, Reserve], bytes], can: str | None = None
+        self, request: Model, service: Callable[[Subject, Model, Reserve], bytearray], can: str | None = None
     ) -> Response:
         """Answer with a safetensors body about the model, whose size the service reserves."""
 
-        def tensors(subject: Subject, reserve: Reserve) -> bytes:
+        def tensors(subject: Subject, reserve: Reserve) -> bytes | bytearray:
             return service(subject, request, reserve)
 
         return await self._about(request, tensors, can, BYTES)
 
     async def _about(
-        self, request: ModelRequest, service: Callable[[Subject, Reserve], bytes], can: str | None, media_type: str
+        self,
+        request: ModelRequest,
+        service: Callable[[Subject, Reserve], bytes | bytearray],
+        can: str | None,
+        media: str,
     ) -> Response:
         def make(subject: Subject, reserve: Reserve) -> Answer:
             if can is not None:
                 check_can(subject, can)
             return timed(lambda: service(subject, reserve))
 
-        return await self.respond(self.question(request, make), media_type)
+        return await self.respond(self.question(request, make), media)
 
     def question(self, request: Run | ModelRequest, make: Make, kind: Kind = "explain") -> Question:
         """What the request asks. Notes in an answer name the models that can be used."""
@@ -103,10 +107,10 @@ class Desk:
         self.seen.n_tokens = done.value.n_tokens
         tag = {} if done.value.etag is None else {"ETag": done.value.etag}
         told = {"Server-Timing": timing(done, self.asker.kept), **tag, **headers}
-        return Paced(done.value.body, media_type=media_type, headers=told)
+        return Paced(memoryview(done.value.body), media_type=media_type, headers=told)
 
 
-def timed(encoded: Callable[[], bytes], n_tokens: int | None = None) -> Answer:
+def timed(encoded: Callable[[], bytes | bytearray], n_tokens: int | None = None) -> Answer:
     start = perf_counter()
     body = encoded()
     return Answer(body, n_tokens, perf_counter() - start)

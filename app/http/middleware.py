@@ -42,7 +42,7 @@ class SecurityHeaders:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update(SECURITY)
-                may_be_kept = "max-age" in headers.get("Cache-Control", "")
+                may_be_kept = "ETag" in headers and "Cache-Control" in headers
                 if scope["path"].startswith("/api/") and not may_be_kept:
                     headers["Cache-Control"] = "no-store"
             await send(message)

@@ -18,7 +18,7 @@ from app.services.metrics import Metrics
 class Answer:
     """What is sent, and the seconds that the model and the encoding took. `etag`: the hash under which it is kept."""
 
-    body: bytes
+    body: bytes | bytearray
     n_tokens: int | None = None
     model_seconds: float = 0.0
     encode_seconds: float = 0.0

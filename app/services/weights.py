@@ -17,7 +17,7 @@ from model.taps import match_names
 FLOAT32 = 4
 
 
-def answer(subject: Subject, request: WeightsRequest, reserve: Reserve) -> bytes:
+def answer(subject: Subject, request: WeightsRequest, reserve: Reserve) -> bytearray:
     """The parameters that `want` names, in the model's order, a tied one under each of its names.
 
     Raises `unknown_weight` listing the known ones, `bad_row`, and `too_large`.

@@ -194,6 +194,29 @@ async def test_plotly_comes_out_of_its_package(client: AsyncClient) -> None:
     assert (again.status_code, again.content) == (304, b"")
 
 
+@pytest.mark.parametrize("path", ["/docs", "/openapi.json", "/api/models", "/api/models/stories-gpt"])
+async def test_what_is_the_same_for_all_is_built_once(
+    client: AsyncClient, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    first = await client.get(path)
+    for builder in ("app.api.pages.route.render", "app.api.pages.route.dump", "app.api.models.route.as_bytes"):
+        monkeypatch.delattr(builder)
+    second = await client.get(path)
+    assert (second.content, second.headers["etag"]) == (first.content, first.headers["etag"])
+    assert second.headers["cache-control"] == "no-cache"
+    known = await client.get(path, headers={"if-none-match": first.headers["etag"]})
+    assert (known.status_code, known.content) == (304, b"")
+
+
+async def test_docs_are_built_for_each_reader(client: AsyncClient) -> None:
+    spelt = [
+        (path, host) for path in ("/docs", "/docs?lang=ja", "/docs?theme=dark") for host in ("localhost", "127.0.0.1")
+    ]
+    answers = [await client.get(path, headers={"host": host}) for path, host in spelt]
+    assert len({answer.headers["etag"] for answer in answers}) == len(spelt)
+    assert "http://127.0.0.1/api/trace" in answers[1].text
+
+
 async def test_modules_are_asked_about_before_use(client: AsyncClient) -> None:
     response = await client.get("/static/theme.js")
     assert response.headers["cache-control"] == "no-cache"

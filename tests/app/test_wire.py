@@ -1,9 +1,11 @@
 import ast
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+import safetensors.numpy
 import torch
 
 from app.errors import AppError
@@ -23,12 +25,27 @@ def test_round_trip_of_transposed_sliced_and_spread_arrays() -> None:
         "empty": np.zeros((0, 3), np.float32),
         "half": base.astype(np.float16).T,
     }
-    tensors, meta = decode(wire.encode(arrays, {"text": "注目 “quoted” <b>\n"}))
+    tensors, meta = decode(bytes(wire.encode(arrays, {"text": "注目 “quoted” <b>\n"})))
     assert meta == {"text": "注目 “quoted” <b>\n"}
     assert tensors.keys() == arrays.keys()
     for name, array in arrays.items():
         assert tensors[name].dtype == array.dtype
         np.testing.assert_array_equal(tensors[name], array, err_msg=name)
+
+
+def test_the_body_is_that_of_safetensors_byte_for_byte() -> None:
+    rng = np.random.default_rng(1)
+    arrays = {
+        "b.wide": rng.standard_normal((3, 5)).astype(np.float32),
+        "a.half": rng.standard_normal((2, 3)).astype(np.float16),
+        "z.bytes": rng.integers(0, 255, (7,), dtype=np.uint8),
+        "distances": np.arange(6).reshape(2, 3),
+        "a.wide": np.array(2.5, np.float32),
+        "none": np.zeros((0, 4), np.float32),
+    }
+    for about in ({}, {"text": "注目 “quoted” \\ <b>\n\0\x7f 🙂"}, {"n": 1.5e-9}):
+        text = json.dumps(about, ensure_ascii=False, separators=(",", ":"))
+        assert wire.encode(arrays, about) == safetensors.numpy.save(arrays, {"chumoku": text})
 
 
 def test_weights_become_bytes_and_reasons_stay() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel
 
 from app.api.answer import REFUSALS, Answers
 from app.api.models.answer import ModelDetail, ModelsResponse
-from app.http.deps import LibraryDep
+from app.http.deps import BuiltDep, LibraryDep
 from app.services.models import all_models, detailed
 
 UNKNOWN: Answers = {status: REFUSALS[status] for status in (404, 422)}
@@ -17,13 +18,22 @@ router = APIRouter(prefix="/api", tags=["models"])
 
 
 @router.get("/models", response_model=ModelsResponse)
-async def models(library: LibraryDep) -> dict[str, Any]:
+async def models(request: Request, library: LibraryDep, built: BuiltDep) -> Response:
     """All models: their shape and their card. No weights are loaded for this."""
-    return all_models(library)
+    key = "models", library.default, *library.names, *library.problems
+    return await built.response(request.headers, key, lambda: as_bytes(ModelsResponse, all_models(library)))
 
 
 @router.get("/models/{name}", response_model=ModelDetail, responses=UNKNOWN)
-async def model(name: str, library: LibraryDep) -> dict[str, Any]:
+async def model(name: str, request: Request, library: LibraryDep, built: BuiltDep) -> Response:
     """One model, or a snapshot of it (`name@step`), with its description: its stacks, attentions, roles, tensors and
     parameters."""
-    return detailed(library.find(name), str(library.device))
+    entry = library.find(name)
+    aside = [one.aside and one.aside.reason for one in (entry.of or entry).snapshots.values()]
+    return await built.response(
+        request.headers, ("model", name, *aside), lambda: as_bytes(ModelDetail, detailed(entry, str(library.device)))
+    )
+
+
+def as_bytes(shape: type[BaseModel], fields: dict[str, Any]) -> bytes:
+    return shape.model_validate(fields).model_dump_json().encode()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from app.http.assets import plotly_response, sheet_response
-from app.http.deps import LibraryDep
-from app.http.pages import page
+from app.http.deps import BuiltDep, LibraryDep
+from app.http.pages import addressed, page, reader_of, render
 from app.services.api_page import endpoints, schemas
+from app.services.explain.shared import dump
 
 router = APIRouter(tags=["pages"])
 
@@ -19,15 +20,22 @@ async def index(request: Request, library: LibraryDep) -> Response:
 
 
 @router.get("/docs", include_in_schema=False)
-def docs(request: Request) -> Response:
-    """The API on one page, rendered here: no CDN, no script. In a thread, because it takes tens of milliseconds."""
-    openapi = request.app.openapi()
-    content = {
-        "openapi": openapi,
-        "endpoints": endpoints(openapi, str(request.base_url).rstrip("/")),
-        "schemas": schemas(openapi),
-    }
-    return page(request, "docs.html", content)
+async def docs(request: Request, built: BuiltDep) -> Response:
+    """The API on one page, rendered here: no CDN, no script."""
+    reader, base = reader_of(request), str(request.base_url).rstrip("/")
+
+    def build() -> bytes:
+        openapi = request.app.openapi()
+        content = {"openapi": openapi, "endpoints": endpoints(openapi, base), "schemas": schemas(openapi)}
+        return render("docs.html", reader, content)
+
+    answer = await built.response(request.headers, ("docs", reader, base), build, "text/html")
+    return addressed(answer, request, reader)
+
+
+@router.get("/openapi.json", include_in_schema=False)
+async def openapi(request: Request, built: BuiltDep) -> Response:
+    return await built.response(request.headers, "openapi", lambda: dump(request.app.openapi()))
 
 
 @router.get("/static/vendor/plotly.min.js", include_in_schema=False)

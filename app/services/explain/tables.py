@@ -42,7 +42,7 @@ def parameters(subject: Subject, request: ParametersRequest, reserve: Reserve) -
     return plain(found) | {"counts": counts}
 
 
-def positions(subject: Subject, request: PositionsRequest, reserve: Reserve) -> bytes:
+def positions(subject: Subject, request: PositionsRequest, reserve: Reserve) -> bytearray:
     checkpoint = explained(subject)
     stack = stack_of(checkpoint, request.prefix, "prefix")
     window, limit = checkpoint.config.max_seq_len, longest(checkpoint)
