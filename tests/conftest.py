@@ -21,6 +21,15 @@ if TYPE_CHECKING:
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Forty examples for each property, always the same."""
+    if config.pluginmanager.hasplugin("hypothesispytest"):
+        from hypothesis import settings
+
+        settings.register_profile("ci", settings.get_profile("ci"), max_examples=40)
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that use the browser, and run them last.
 

@@ -62,6 +62,8 @@ def javascript_prose(source: str) -> Iterator[tuple[int, str]]:
 
 def offences(name: str) -> list[str]:
     source = (ROOT / name).read_text("utf-8")
+    if not (BANNED.search(source) or BANNED.search(re.sub(r"[\"']\s+\w{0,2}[\"']", "", source))):
+        return []  # nor in a text that is written in parts: most files need not be parsed
     if name.endswith(".py"):
         prose = python_prose(source)
     elif name.endswith((".js", ".css")):

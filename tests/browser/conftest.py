@@ -62,12 +62,13 @@ def context_of(browser: "Browser") -> "Callable[..., BrowserContext]":
 
 
 @pytest.fixture(scope="session")
-def shared_page_of(context_of: "Callable[[str], BrowserContext]") -> "Callable[[str], SharedPage]":
-    return cache(lambda url: SharedPage(context_of(url)))
+def shared_page_of(context_of: "Callable[[str], BrowserContext]") -> "Callable[..., SharedPage]":
+    """The shared page of an app, and one of its Japanese page: another language would be a load, there and back."""
+    return cache(lambda url, lang="en": SharedPage(context_of(url)))
 
 
 @pytest.fixture(scope="module")
-def shared_page(shared_page_of: "Callable[[str], SharedPage]", app_url: str) -> "Iterator[SharedPage]":
+def shared_page(shared_page_of: "Callable[..., SharedPage]", app_url: str) -> "Iterator[SharedPage]":
     shared = shared_page_of(app_url)
     yield shared
     shared.followed_by = None
@@ -83,6 +84,7 @@ def page_errors() -> list[str]:
 def open_page(
     request: pytest.FixtureRequest,
     context_of: "Callable[..., BrowserContext]",
+    shared_page_of: "Callable[..., SharedPage]",
     shared_page: SharedPage,
     app_url: str,
     page_errors: list[str],
@@ -98,6 +100,8 @@ def open_page(
     contexts = [shared_page.context]
     failed = request.session.testsfailed
     cold = request.node.get_closest_marker("cold")
+    if request.node.get_closest_marker("japanese"):
+        shared_page = shared_page_of(app_url, "ja")
     forget(shared_page.context)
 
     def open_page(*, permissions: list[str] | None = None, follower: object = None, **options: Any) -> "Page":

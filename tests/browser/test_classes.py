@@ -135,6 +135,7 @@ def test_the_largest_difference_is_that_of_the_tensors(page: "Page", model: chec
     assert float(shown or "nan") == pytest.approx(max(gap.item() for gap in gaps), rel=1e-4)
 
 
+@pytest.mark.japanese
 def test_on_a_phone_and_for_everyone(open_page: "Callable[..., Page]", model: checkpoint.Checkpoint) -> None:
     page = open_page(viewport={"width": 360, "height": 780})
     open_classes(page, model, TEXT, text2=SHORT, lang="ja")

@@ -277,6 +277,7 @@ def test_only_what_a_step_shows_is_asked_for_once(page: "Page", cases: dict[str,
 
 
 @pytest.mark.fresh
+@pytest.mark.japanese
 def test_everyone_can_walk(open_page: "Callable[..., Page]", cases: dict[str, Case]) -> None:
     """On a phone, in the dark, in Japanese: nothing overflows, and axe finds nothing serious."""
     page = open_page(viewport={"width": 390, "height": 844}, color_scheme="dark")

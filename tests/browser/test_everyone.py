@@ -44,7 +44,7 @@ def test_axe_on_every_station(page: "Page") -> None:
     assert {view: what for view, what in found.items() if what} == {}
 
 
-@pytest.mark.parametrize("lang", ["en", "ja"])
+@pytest.mark.parametrize("lang", ["en", pytest.param("ja", marks=pytest.mark.japanese)])
 def test_axe_on_the_empty_page_and_its_menus(page: "Page", lang: str) -> None:
     page.goto(f"/?lang={lang}")
     page.wait_for_selector('body[data-state="empty"]')
@@ -189,7 +189,7 @@ def test_an_open_table_follows(page: "Page") -> None:
     ("lang", "words"),
     [
         pytest.param("en", r"query ·cat 1, key The 0: weight 0\.\d{4,}", marks=pytest.mark.warm),
-        ("ja", r"クエリ.*·cat 1.*キー.*The 0.*重み.*0\.\d{4,}"),
+        pytest.param("ja", r"クエリ.*·cat 1.*キー.*The 0.*重み.*0\.\d{4,}", marks=pytest.mark.japanese),
     ],
 )
 def test_a_chosen_cell_is_read_out(page: "Page", lang: str, words: str) -> None:

@@ -188,7 +188,7 @@ def test_snippet_is_copied(open_page: "Callable[..., Page]") -> None:
 # --- pictures -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("view", ["weights", "qkv", "mask", "prediction", "tokens"])
+@pytest.mark.parametrize("view", ["qkv", "mask", "prediction", "tokens"])
 def test_png_and_svg(page: "Page", tmp_path: Path, view: str) -> None:
     show(page, HOSTILE, view=view)
     svg = save(page, "svg", tmp_path).read_text("utf-8")
@@ -198,7 +198,7 @@ def test_png_and_svg(page: "Page", tmp_path: Path, view: str) -> None:
     root = ElementTree.fromstring(svg)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert not [node for node in root.iter() if "script" in node.tag or {"onerror", "onload"} & node.attrib.keys()]
-    if view in ("weights", "mask"):
+    if view == "mask":
         assert svg.count('stroke-width="1.2"') == 1, "the hatching is in it"
         assert "Layer 2 · Head 5" in svg
     png = save(page, "png", tmp_path).read_bytes()
@@ -302,9 +302,7 @@ def offline(without_network: "BrowserContext") -> "Iterator[Callable[[Path], Pag
     assert said == []
 
 
-@pytest.mark.parametrize(
-    ("view", "names"), [("weights", ["pattern"]), ("scores", ["scores"]), ("qkv", ["q", "k", "v"])]
-)
+@pytest.mark.parametrize(("view", "names"), [("weights", ["pattern"]), ("qkv", ["q", "k", "v"])])
 def test_offline_html(page: "Page", offline: Any, traced: "Trace", tmp_path: Path, view: str, names: list[str]) -> None:
     show(page, view=view)
     path = save(page, "html", tmp_path)

@@ -370,6 +370,7 @@ def test_cards_are_for_models_that_are_here(page: "Page") -> None:
             settled(page)
 
 
+@pytest.mark.japanese
 @pytest.mark.parametrize("family", ["encoder-decoder", "encoder-only"])
 def test_everyone_can_use_it(open_page: "Callable[..., Page]", family: str) -> None:
     """In Japanese, dark, and on a phone: nothing is wider than the screen, and axe finds nothing serious."""

@@ -194,6 +194,7 @@ IN_ONE_VIEW = """() => {
 }"""
 
 
+@pytest.mark.japanese
 def test_a_lesson_on_a_phone_in_japanese(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport={"width": 390, "height": 844})
     page.goto("/?lesson=attention&step=4&lang=ja")

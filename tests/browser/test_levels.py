@@ -128,7 +128,7 @@ CELL = """async () => {
 }"""
 
 
-@pytest.mark.parametrize("lang", ["en", "ja"])
+@pytest.mark.parametrize("lang", ["en", pytest.param("ja", marks=pytest.mark.japanese)])
 def test_a_matrix_of_twelve_tokens_is_whole_on_a_laptop(open_page: "Callable[..., Page]", lang: str) -> None:
     page = open_page(viewport=LAPTOP)
     opened(page, "understand", text=TWELVE, lang=lang, **{"attention.as": "lines"})
@@ -219,7 +219,7 @@ def test_a_picture_fills_the_screen_and_escape_leaves(open_page: "Callable[..., 
     assert page.evaluate("() => window.used"), "a lesson and the tour stay open"
 
 
-@pytest.mark.parametrize("lang", ["en", "ja"])
+@pytest.mark.parametrize("lang", ["en", pytest.param("ja", marks=pytest.mark.japanese)])
 def test_axe_finds_nothing(open_page: "Callable[..., Page]", lang: str) -> None:
     page = open_page(viewport=LAPTOP)
     opened(page, "look", lang=lang)

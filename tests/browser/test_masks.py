@@ -3,7 +3,6 @@
 import json
 import math
 import re
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -77,7 +76,7 @@ def moved(before: Tensor, after: Tensor, real: slice) -> float:
 # --- PADs compared with the single run ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("side", "causal"), [("left", "on"), ("right", "on"), ("left", "off"), ("right", "off")])
+@pytest.mark.parametrize(("side", "causal"), [("left", "on"), ("right", "off")])
 def test_masked_pads_equal_the_single_run(page: "Page", model: checkpoint.Checkpoint, side: str, causal: str) -> None:
     open_page_at(page, pad=3, pad_side=side, causal=causal, compare="on", query=4)
     use = Masks(causal=causal == "on")
@@ -355,8 +354,6 @@ def test_the_list_of_heads_keeps_the_keyboards_place(page: "Page") -> None:
     assert page.evaluate("document.activeElement.dataset.focus") == f"head self {place[0]} {place[1]}"
 
 
-@pytest.mark.parametrize(("lang", "widths"), [("en", (360,)), ("ja", (390, 1440))])
-def test_nothing_overflows(open_page: "Callable[..., Page]", lang: str, widths: tuple[int, ...]) -> None:
-    page = open_page()
-    open_page_at(page, pad=3, padding="off", causal="off", compare="on", lang=lang)
-    assert overflows(page, widths) == []
+def test_nothing_overflows(page: "Page") -> None:
+    open_page_at(page, pad=3, padding="off", causal="off", compare="on")
+    assert overflows(page, (360, 1440)) == []

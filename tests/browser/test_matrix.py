@@ -613,7 +613,8 @@ def test_on_a_phone(open_page: "Callable[..., Page]", model: checkpoint.Checkpoi
     assert readout(page, "after").inner_text().endswith(f"weight {written(after[5, 3])}")
 
 
-@pytest.mark.fresh  # the language is chosen while the page loads
+@pytest.mark.fresh
+@pytest.mark.japanese
 def test_japanese(page: "Page", model: checkpoint.Checkpoint) -> None:
     pattern, tokens = head_of(model, TEXT, "pattern"), labels_of(model, TEXT)
     open_head(page, query=2, key=1, lang="ja")

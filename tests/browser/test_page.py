@@ -526,7 +526,9 @@ def test_theme_follows_the_system_and_is_remembered(open_page: "Callable[..., Pa
     assert theme.get_attribute("data-theme") == "light"
 
 
-@pytest.mark.parametrize(("lang", "widths"), [("en", (360, 1024)), ("ja", (390, 1920))])
+@pytest.mark.parametrize(
+    ("lang", "widths"), [("en", (360, 1024)), pytest.param("ja", (390, 1920), marks=pytest.mark.japanese)]
+)
 def test_nothing_overflows(open_page: "Callable[..., Page]", lang: str, widths: tuple[int, int]) -> None:
     page = open_page()
     page.goto(f"/?lang={lang}")

@@ -186,6 +186,7 @@ def test_the_tour_is_offered_taken_left_and_taken_again(page: "Page") -> None:
     assert tour.is_hidden()
 
 
+@pytest.mark.japanese
 def test_the_tour_on_a_phone_from_the_empty_page(open_page: "Callable[..., Page]") -> None:
     page = open_page(viewport={"width": 390, "height": 800})
     page.goto("/?lang=ja&model=sentiment-encoder&level=look")  # the tour shows more than Look has

@@ -133,7 +133,11 @@ def test_a_token_alone_is_drawn_and_said(page: "Page") -> None:
 
 
 @pytest.mark.fresh
-@pytest.mark.parametrize("query", [f"text={TEXT}", f"lang=ja&theme=dark&text={TEXT}"])
+@pytest.mark.parametrize(
+    "query",
+    [f"text={TEXT}", pytest.param(f"lang=ja&theme=dark&text={TEXT}", marks=pytest.mark.japanese)],
+    ids=["en", "ja"],
+)
 def test_axe_finds_nothing(page: "Page", query: str) -> None:
     show(page, query)
     page.locator('[data-panel="river"] summary').click()

@@ -19,11 +19,11 @@ LARGE = {"text": "a" * 380, "want": ["layers.*.attn.pattern"], "dtype": "float32
 """2 layers × 3 heads × 380² × 4 bytes: 3.3 MB."""
 
 
-CLIENTS = 40
+CLIENTS = 28
 
 
 def test_large_answers_that_nobody_reads_have_a_bound_in_all(victim: Victim) -> None:
-    """Forty clients, for whom 133 MB would be written. A small answer need not wait for those who do not read."""
+    """Clients for whom 92 MB would be written. A small answer need not wait for those who do not read."""
     with ExitStack() as stack, victim.attacked(megabytes=ANSWER_ROOM / MEGABYTE + 64):
         for n in range(CLIENTS):
             connection = stack.enter_context(socket.socket())

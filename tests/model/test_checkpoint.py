@@ -25,6 +25,7 @@ from tests.model.helpers import (
     tiny_model,
     tiny_translator,
 )
+from tests.pairwise import pairwise
 
 
 @pytest.fixture
@@ -48,9 +49,7 @@ def half(model: M) -> M:
     return model
 
 
-@pytest.mark.parametrize("position", POSITIONS)
-@pytest.mark.parametrize("norm_order", NORM_ORDERS)
-@pytest.mark.parametrize("tie", [True, False])
+@pytest.mark.parametrize(("position", "norm_order", "tie"), pairwise(POSITIONS, NORM_ORDERS, [True, False]))
 def test_a_model_comes_back_rounded_to_float16(
     position: str, norm_order: str, tie: bool, tmp_path: Path, ranks_file: Path
 ) -> None:

@@ -14,6 +14,7 @@ from model.taps import tap_dims
 from model.trace import trace
 from model.transformer import build
 from tests.model.helpers import FAMILIES, NORM_ORDERS, POSITIONS, TINY, close, target_of
+from tests.pairwise import pairwise
 
 SOURCE, TARGET = list(b"attention"), list(b"is all")
 
@@ -38,8 +39,9 @@ def test_every_tap_of_the_model_is_named_with_its_dimensions(kind: Family, norm_
     assert named == tap_dims(build(config))
 
 
-@pytest.mark.parametrize("position", POSITIONS)
-@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "norm_order", "position", "tied"), pairwise(FAMILIES, NORM_ORDERS, POSITIONS, [True, False])
+)
 def test_every_parameter_of_the_model_is_named(kind: Family, norm_order: str, position: str, tied: bool) -> None:
     config = config_of(kind, norm_order=norm_order, position=position, tie_embeddings=tied)
     assert parameters(config).keys() == dict(build(config).named_parameters(remove_duplicate=False)).keys()

@@ -28,7 +28,7 @@ def bits_by_hand(model: DecoderOnly, document: str) -> float:
     return bits
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(window=st.integers(1, 9), lengths=st.lists(st.integers(0, 30), min_size=1, max_size=3))
 @example(window=8, lengths=[7])
 @example(window=8, lengths=[8])

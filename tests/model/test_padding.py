@@ -18,6 +18,7 @@ from tests.model.helpers import (
     tiny_checkpoint,
     tiny_model,
 )
+from tests.pairwise import pairwise
 
 TEXT = "The little cat sat on the"
 
@@ -44,10 +45,9 @@ def source_axes(name: str) -> set[str]:
     return set()
 
 
-@pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize("position", POSITIONS)
-@pytest.mark.parametrize("norm_order", NORM_ORDERS)
-@pytest.mark.parametrize("kind", FAMILIES)
+@pytest.mark.parametrize(
+    ("side", "position", "norm_order", "kind"), pairwise(["left", "right"], POSITIONS, NORM_ORDERS, FAMILIES)
+)
 def test_pads_move_no_token(side: str, position: str, norm_order: str, kind: Family) -> None:
     checkpoint = tiny_checkpoint(kind, position=position, norm_order=norm_order)
     check_padded(checkpoint, list(b"attention"), Padding(6, side))

@@ -23,6 +23,7 @@ from model.stack import Stack
 from model.taps import tap_dims
 from model.trace import Masks, Padding, Trace, trace
 from tests.model.helpers import FAMILIES, NORM_ORDERS, POSITIONS, close, target_of, tiny_checkpoint
+from tests.pairwise import pairwise
 
 TEXT = "Once upon a time, there was a tiny dragon who could not find her way home. 😀"
 TARGET = "むかしむかし、ある所に小さな竜がいました。"
@@ -148,9 +149,7 @@ def test_layer_norms_normalise_their_inputs(traced: tuple[Checkpoint, Trace]) ->
         close(run.tensors[f"{name}.out"].double(), scaled * norm.weight + norm.bias, 1e-4)
 
 
-@pytest.mark.parametrize("position", POSITIONS)
-@pytest.mark.parametrize("norm_order", NORM_ORDERS)
-@pytest.mark.parametrize("kind", FAMILIES)
+@pytest.mark.parametrize(("kind", "position", "norm_order"), pairwise(FAMILIES, POSITIONS, NORM_ORDERS))
 def test_random_models_of_every_kind_agree_with_themselves(kind: Family, position: str, norm_order: str) -> None:
     checkpoint = tiny_checkpoint(kind, position=position, norm_order=norm_order, scale_embeddings=True)
     for options in OPTIONS.values():

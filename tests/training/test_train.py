@@ -230,9 +230,3 @@ def test_a_kill_while_the_tokenizer_is_written_leaves_none(
         prepare(tiny_preset(), tmp_path, data)
     monkeypatch.undo()
     assert list(tmp_path.glob("tokenizer.tiktoken*")) == []
-
-
-def test_training_imports_nothing_of_the_app() -> None:
-    code = "import sys, model.training.command; print([name for name in sys.modules if name.split('.')[0] == 'app'])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

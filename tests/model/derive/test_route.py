@@ -11,7 +11,8 @@ from model.explain.anatomy import parameter
 from model.mechanisms import MECHANISMS
 from model.trace import trace
 from tests.model.explain.helpers import EVERY_KIND, RUNS, SOURCE, a_model, every_run, options
-from tests.model.helpers import close
+from tests.model.helpers import FAMILIES, NORM_ORDERS, close
+from tests.pairwise import pairwise
 from tests.toys.mechanism import registered
 
 
@@ -20,12 +21,12 @@ def flows(checkpoint: Checkpoint, **asked: object) -> dict[str, Flow]:
     return {flow.attention: flow for river in found for flow in river.flows}
 
 
-@pytest.mark.parametrize("run", [RUNS["plain"], RUNS["left"]], ids=["plain", "left"])
-@pytest.mark.parametrize(("family", "order"), EVERY_KIND)
-def test_shares_are_those_of_a_triple_loop(family: str, order: str, run: dict[str, object]) -> None:
-    checkpoint = a_model(family, order)
-    traced = {name: x.double() for name, x in trace(checkpoint, SOURCE, **options(checkpoint) | run).tensors.items()}
-    found = flows(checkpoint, **run)
+@pytest.mark.parametrize(("family", "order", "run"), pairwise(FAMILIES, NORM_ORDERS, ["plain", "left"]))
+def test_shares_are_those_of_a_triple_loop(family: str, order: str, run: str) -> None:
+    checkpoint, asked = a_model(family, order), RUNS[run]
+    tensors = trace(checkpoint, SOURCE, **options(checkpoint) | asked).tensors
+    traced = {name: x.double() for name, x in tensors.items()}
+    found = flows(checkpoint, **asked)
     for stack in checkpoint.description.stacks:
         for part in stack.sublayers:
             if isinstance(part, AttentionSublayer):

@@ -10,6 +10,8 @@ from model.checkpoint import Checkpoint
 from model.explain.contributions import contributions
 from model.trace import Padding, trace
 from tests.model.explain.helpers import EVERY_KIND, SOURCE, a_model, options
+from tests.model.helpers import FAMILIES, NORM_ORDERS
+from tests.pairwise import pairwise
 
 Key = tuple[str, str, int | None]
 
@@ -108,8 +110,10 @@ def test_a_head_that_is_cut_contributes_nothing() -> None:
     assert abs(got.error) < 1e-4
 
 
-@pytest.mark.parametrize("edited", ["attn.z", "attn.q", "attn.head_out", "attn.attn_out", "ffn.post", "ffn.out"])
-@pytest.mark.parametrize(("family", "order"), EVERY_KIND)
+@pytest.mark.parametrize(
+    ("family", "order", "edited"),
+    pairwise(FAMILIES, NORM_ORDERS, ["attn.z", "attn.q", "attn.head_out", "attn.attn_out", "ffn.post", "ffn.out"]),
+)
 def test_the_terms_of_an_edited_run_add_up(family: str, order: str, edited: str) -> None:
     """An edit of an attention's output is a term of its own; other edits change existing terms."""
     checkpoint = a_model(family, order)
