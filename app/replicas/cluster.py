@@ -19,6 +19,7 @@ from typing import Any
 from app.cli.links import announcement
 from app.cli.serving import SECONDS_TO_FINISH, listen, show
 from app.http import logs
+from app.services.discovery import discover
 from app.settings import PREFIX, Settings
 
 OVERRIDDEN = ("host", "token", "device", "ray", "replicas")
@@ -48,16 +49,14 @@ def serve_replicas(settings: Settings) -> None:
         count = f"{least} replicas" if least == most else f"{least} to {most} replicas"
         ready = announcement(listener, settings.token, f"{count} on Ray Serve")
     dictConfig(logs.config(settings.log_level, settings.log_text, plain=sys.stderr.isatty()))
+    discover(settings)  # what is wrong with the settings is said now, not by each replica
     with tempfile.TemporaryDirectory(prefix="chumoku-ray-", ignore_cleanup_errors=True) as folder:
         surroundings(settings, Path(folder))
         with cluster(settings, folder, address[0], address[1]) as deploy:
+            deploy()
             asked: SimpleQueue[int] = SimpleQueue()
             for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(one, lambda number, _: asked.put(number))
-            try:
-                deploy()
-            except RuntimeError:
-                raise ValueError("the replicas did not start: the log above says why") from None
             show(ready)
             while asked.get() == signal.SIGHUP:
                 replace(deploy)
@@ -68,8 +67,8 @@ def replace(deploy: Callable[[], None]) -> None:
     log.warning("the replicas are being replaced")
     try:
         deploy()
-    except RuntimeError:
-        log.error("the new replicas did not start: the old ones go on")
+    except ValueError as error:
+        log.error("%s. The old ones go on", error)
     else:
         log.warning("the replicas have been replaced")
 
@@ -106,7 +105,11 @@ def cluster(settings: Settings, folder: str, host: str, port: int) -> Iterator[C
         serve.start(http_options={"host": host, "port": port}, proxy_location="HeadOnly")
 
         def deploy() -> None:
-            serve.run(application(settings, {"num_cpus": 1}, f"{folder}/metrics"), name=NAME, route_prefix="/")
+            try:
+                serve.run(application(settings, {"num_cpus": 1}, f"{folder}/metrics"), name=NAME, route_prefix="/")
+            except RuntimeError:
+                said = serve.status().applications[NAME].deployments[NAME].message.strip()
+                raise ValueError(f"the replicas did not start: {said.splitlines()[-1].rstrip('.')}") from None
 
         yield deploy
         with suppress(Exception):  # a replica may have ended just now
