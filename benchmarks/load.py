@@ -35,7 +35,7 @@ TAPS = {role: named.taps for role, named in describe(read_config(ZOO / "stories-
 ROLES = [TAPS[role][2] for role in ("q", "k", "v", "scores", "mask", "pattern")]
 PATTERNS = [*TAPS["pattern"], TAPS["mask"][0]]
 
-# What the page sends at *Understand*.
+# What the page sends at *Understand*: tests/browser/test_load_bench.py compares it with a page.
 OVERVIEW = {**MODEL, "want": PATTERNS, "dtype": "uint8", "predict": {"positions": None, "n": 20, **SETTINGS}}
 DETAIL = {"after": 0, "path": "/api/trace", "body": {**MODEL, "want": ROLES, "heads": [7], "dtype": "float32"}}
 HEADS = {"after": 0.15, "path": "/api/explain/heads", "body": MODEL}
