@@ -7,6 +7,7 @@ import { drawTermBars } from "../../../chart/bars/term_bars.js";
 import { elementOf, headOf } from "../../../model/identities.js";
 import { cellIn, largest, rowIn } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
+import { formulaOf } from "../../../stations/role_formulas.js";
 import { checkOf } from "../../../ui/agreement.js";
 import { replace } from "../../../ui/dom.js";
 import { signed, significant } from "../../../ui/format.js";
@@ -19,12 +20,12 @@ const partsOf = buildWhy(["terms", "sum"]);
 export function draw(root, trace, state) {
   const parts = partsOf(root);
   const names = roleNames(state, trace.model);
-  const { attention, role, identity } = shownRoleOf(state, trace.model);
+  const { attention, role, identity, feature } = shownRoleOf(state, trace.model);
   const tensorOf = (one) => names[one] && trace[names[one][0]](names[one][1]);
   const own = headOf(tensorOf(role), state.head, attention.n_head);
   const { query, key } = position(state, trace);
   const crossed = attention.roles[role].dims.endsWith("query key");
-  const asked = state.cell?.[1] ?? Infinity;
+  const asked = feature ?? state.cell?.[1] ?? Infinity;
   const col = crossed ? key : asked < own.shape[1] ? asked : largest(rowIn(own, query));
   const about = { role: value(role), token: named(trace.queries.tokens[query], "q"), i: at(query), col: at(col) };
   drawTitle(parts, "why.title_role", phrase("why.role_of", about));
@@ -41,7 +42,7 @@ export function draw(root, trace, state) {
     t(element ? "why.role_note" : identity ? "why.role_unknown" : "why.role_none", { op: identity?.op ?? "" }),
   );
   if (!element) return drawOwn(parts, cellIn(own, query, col));
-  drawTerms(parts.steps.terms, identity, element);
+  drawTerms(parts.steps.terms, identity, role, element);
   drawLine(
     parts.steps.sum,
     "why.role_sum",
@@ -56,8 +57,15 @@ function drawOwn({ steps }, number) {
   drawLine(steps.sum, "why.role_own", { value: value(significant(number)) });
 }
 
-function drawTerms({ line, more }, { op, of }, { a, b, values }) {
-  drawLine({ line }, "why.role_terms", { op: value(op), of: value(of.join(", ")), n: values.length });
+/** The equation with its terms; a single one needs no picture. */
+function drawTerms({ line, more }, identity, role, { a, b, values }) {
+  const formula = formulaOf(identity, role);
+  more.hidden = values.length === 1;
+  if (more.hidden) {
+    const product = b ? `${significant(a[0], 3)} × ${significant(b[0], 3)}` : significant(a[0], 4);
+    return drawLine({ line }, "why.role_one", { formula, of: value(product) });
+  }
+  drawLine({ line }, "why.role_terms", { formula, n: values.length });
   drawTermBars(more, {
     terms: values,
     label: t("why.role_label", { n: values.length }),

@@ -2,6 +2,7 @@
 
 import { attentionOf, has, identityOf, parameterOf, stackOf, tapOf, wordOf } from "../../../model/description.js";
 import { isKnown } from "../../../model/identities.js";
+import { featureOf } from "../../../model/selection.js";
 import { shownRole } from "../../../stations/computation/steps.js";
 import { ffnOf } from "../../../stations/ffn/data.js";
 
@@ -17,12 +18,16 @@ export function normsOf(state, model) {
   return last ? [...own, ["final", last]] : own;
 }
 
-/** The role that the open station shows: that of the walk's step, else the overview, else what the attention adds to the stream. */
+/**
+ * The role that the open station shows: that of the walk's step, else the overview, else what the attention adds to the stream.
+ * `feature`: the chosen one, where the station has one; otherwise any column may be.
+ */
 export function shownRoleOf(state, model) {
   const attention = attentionOf(model, state.attention);
   const gated = state.view === "gate" && has(attention, "z") ? "z" : null;
   const role = shownRole(model, state) ?? gated ?? attention.overview ?? "attn_out";
-  return { attention, role, identity: identityOf(attention, role) };
+  const feature = gated ? featureOf(state, attention) : null;
+  return { attention, role, identity: identityOf(attention, role), feature };
 }
 
 /** What it is made of: roles are tensors of the run, all else parameters. */
