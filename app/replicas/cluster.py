@@ -13,8 +13,10 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from logging.config import dictConfig
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
+
+from prometheus_client.multiprocess import mark_process_dead
 
 from app.cli.links import announcement
 from app.cli.serving import SECONDS_TO_FINISH, listen, show
@@ -58,8 +60,22 @@ def serve_replicas(settings: Settings) -> None:
             for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(one, lambda number, _: asked.put(number))
             show(ready)
-            while asked.get() == signal.SIGHUP:
+            while next_signal(asked, Path(folder, "metrics")) == signal.SIGHUP:
                 replace(deploy)
+
+
+def next_signal(asked: SimpleQueue[int], metrics: Path) -> int:
+    """Waits for it. Meanwhile the gauges of replicas that have ended are forgotten."""
+    while True:
+        try:
+            return asked.get(timeout=1)
+        except Empty:
+            for file in metrics.glob("gauge_live*.db"):
+                pid = int(file.stem.rpartition("_")[2])
+                try:
+                    os.kill(pid, 0)
+                except ProcessLookupError:
+                    mark_process_dead(pid, str(metrics))  # type: ignore[no-untyped-call]
 
 
 def replace(deploy: Callable[[], None]) -> None:
@@ -82,6 +98,7 @@ def surroundings(settings: Settings, folder: Path) -> None:
         if value is not None:
             os.environ[f"{PREFIX}{name.upper()}"] = str(value)
     (folder / "metrics").mkdir()
+    os.environ["METRICS_OF_REPLICAS"] = str(folder / "metrics")
 
 
 @contextmanager

@@ -6,7 +6,7 @@ RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH names it.
 
 from __future__ import annotations
 
-import logging
+import os
 from functools import cache
 from typing import Any
 
@@ -25,11 +25,14 @@ from app.settings import Settings
 FOR_RAY = {b"x-request-disconnect-disabled", b"x-request-timeout-seconds", b"serve-multiplexed-model-id"}
 """Headers with which a client could tell Ray to work on after it has left, for example."""
 REQUEST_ID = b"x-request-id"
-log = logging.getLogger("ray.serve")
+METRICS = "METRICS_OF_REPLICAS"
+"""Names the folder where the replicas count; the door counts there, too."""
 
 
 def middlewares() -> list[Middleware]:
     """Put the door into the uvicorn that Ray is about to start. Returns what goes around Ray's proxy."""
+    if METRICS in os.environ:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = os.environ[METRICS]  # not for Ray's own processes, which count as well
     uvicorn.config.HTTP_PROTOCOLS["auto"] = f"{__name__}:door"
     return [Middleware(Front)]
 
@@ -41,7 +44,10 @@ def door(**uvicorns: Any) -> Door:
 
 @cache
 def keeper() -> Doorkeeper:
-    return Doorkeeper(limits_of(Settings(), raise_file_limit()), lambda why: log.warning("connection dropped: %s", why))
+    from app.services.metrics import Metrics  # late: prometheus_client asks for the folder when it is imported
+
+    dropped = Metrics().dropped
+    return Doorkeeper(limits_of(Settings(), raise_file_limit()), lambda limit: dropped.labels(limit).inc())
 
 
 class Front:

@@ -101,6 +101,10 @@ def test_the_door_stands_in_rays_proxy(pair: Victim) -> None:
     assert status_of(pair.ask(start)) == 408  # the sweep runs
     assert time.monotonic() - began < 3 * HEAD
     assert status_of(pair.ask(start.replace(b"localhost", b"evil.example") + b"Connection: close\r\n\r\n")) == 421
+    assert [metric(pair, f'chumoku_connections_dropped_total{{limit="{limit}"}}') for limit in ("head", "slow")] == [
+        1,
+        1,
+    ]
 
 
 def test_who_leaves_frees_the_place_of_the_stream(pair: Victim) -> None:
@@ -124,7 +128,7 @@ def play(pair: Victim, ids: list[int]) -> "subprocess.Popen[str]":
 
 
 def test_the_page_goes_on_when_its_replica_is_killed(pair: Victim) -> None:
-    ids = [97] * 300
+    ids, places = [97] * 300, metric(pair, "chumoku_queue_places")
     with play(pair, ids) as undisturbed:
         *expected, whole = [json.loads(line) for line in undisturbed.communicate(timeout=60)[0].splitlines()]
     assert whole == {"asked": 1, "error": None}
@@ -142,6 +146,7 @@ def test_the_page_goes_on_when_its_replica_is_killed(pair: Victim) -> None:
     assert broken["asked"] >= 2
     assert steps == expected  # the same u, and no u here lies within 1e-5 of a border
     until(lambda: len([pid for pid in family(pair) - {*replicas} if is_replica(pid)]) == 1, 120)
+    until(lambda: metric(pair, "chumoku_queue_places") == places, 60)  # of the new one, not of the dead one
 
 
 def is_replica(pid: int) -> bool:
