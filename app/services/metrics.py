@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from time import monotonic
 from typing import Literal, get_args
 
-import anyio
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
@@ -24,6 +26,8 @@ that nobody read, room for a new connection, or all connections at work."""
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
+TICKS = 10
+"""A second: how often the event loop's lag is looked at."""
 MANY = "PROMETHEUS_MULTIPROC_DIR"
 """Set where several processes answer on one port: prometheus_client then keeps all numbers in files of this folder."""
 
@@ -46,6 +50,12 @@ class Metrics:
         )
         self.work = Histogram(
             "chumoku_work_seconds", "Run time of a job in seconds.", ["kind"], buckets=SECONDS, registry=registry
+        )
+        self.lag = Histogram(
+            "chumoku_event_loop_lag_seconds",
+            "How much later than planned the event loop does something; looked at ten times a second.",
+            buckets=SECONDS,
+            registry=registry,
         )
         self.taken = gauge("chumoku_queue_taken", "Jobs that run or wait.")
         self.waiting = gauge("chumoku_queue_waiting", "Jobs waiting for their turn.")
@@ -95,19 +105,21 @@ class Metrics:
 
     @asynccontextmanager
     async def shared(self) -> AsyncIterator[None]:
-        """While the server runs: where there are several workers, each shows the others its gauges."""
-        if not self.many:
+        """While the server runs: the event loop's lag; where there are several workers, each shows the others its
+        gauges."""
+        watch = asyncio.create_task(self._watch())
+        try:
             yield
-            return
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._keep_fresh)
-            yield
-            tasks.cancel_scope.cancel()
+        finally:
+            watch.cancel()
 
-    async def _keep_fresh(self) -> None:
-        while True:
-            self.refresh()
-            await anyio.sleep(1)
+    async def _watch(self) -> None:
+        for tick in itertools.count():
+            if self.many and tick % TICKS == 0:
+                self.refresh()
+            due = monotonic() + 1 / TICKS
+            await asyncio.sleep(1 / TICKS)
+            self.lag.observe(max(0.0, monotonic() - due))
 
     def page(self) -> bytes:
         """All metrics, in the format of Prometheus."""

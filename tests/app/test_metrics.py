@@ -60,6 +60,19 @@ async def test_requests_and_work_are_counted(client: AsyncClient) -> None:
     assert after["process_resident_memory_bytes"] > 0
 
 
+async def test_the_lag_of_the_event_loop_is_seen(client: AsyncClient) -> None:
+    async def lags(over: str) -> float:
+        seen = await metrics(client)
+        count, bucket = "chumoku_event_loop_lag_seconds_count", f'chumoku_event_loop_lag_seconds_bucket{{le="{over}"}}'
+        return seen[count] - seen[bucket]
+
+    before = await lags("0.1")
+    with anyio.fail_after(60):
+        while await lags("0.1") == before:
+            time.sleep(0.25)  # holds the event loop
+            await anyio.lowlevel.checkpoint()
+
+
 async def test_labels_are_few_and_hold_no_text(client: AsyncClient) -> None:
     for n in range(20):
         await client.get(f"/secret-{n}")
