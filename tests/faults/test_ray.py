@@ -164,6 +164,19 @@ def busiest(pids: list[int]) -> int:
     return max(pids, key=lambda pid: ticks(pid) - before[pid])
 
 
+def test_a_restart_loses_no_request(pair: Victim, logged: Path) -> None:
+    old = {pid for pid in family(pair) if is_replica(pid)}
+    pair.process.send_signal(signal.SIGHUP)
+    deadline = time.monotonic() + 180
+    answers = []
+    while "have been replaced" not in logged.read_text():
+        assert time.monotonic() < deadline
+        with asking(pair, f"person {len(answers)}") as client:
+            answers.append(client.post("/api/trace", json={"text": "a b"}).status_code)
+    assert {*answers} == {200}
+    until(lambda: not old & family(pair), 20)
+
+
 def test_a_stop_is_told_to_streams_and_ends_everything(pair: Victim) -> None:
     started = family(pair)
     folders = {match for pid in started for match in re.findall(rb"/tmp/chumoku-ray-\w+", command(pid))}
