@@ -7,6 +7,7 @@ import { askedBack, besideOf, byCharacters, isBeside, own } from "../../static/m
 import { effectiveKeys, effectiveOf } from "../../static/model/effective.js";
 import { DECLARED } from "../../static/page.js";
 import { pairsAmong } from "../../static/panels/beside/pairs.js";
+import watched from "../../static/panels/watched/panel.js";
 import { linkOf, readLink } from "../../static/state/link.js";
 import { DEFAULTS } from "../../static/state/store.js";
 
@@ -70,6 +71,12 @@ test("it is shown where everything is, and not in a lesson or of a file", () => 
   assert.ok(isBeside(state()));
   for (const more of [{ level: "understand" }, { lesson: "one" }, { file: "f" }, { quiz: true }, { beside: null }])
     assert.equal(isBeside(state(more)), false);
+});
+
+test("the slider over snapshots makes room for another model, not for a snapshot of its own", () => {
+  assert.equal(watched.shown(state()), false);
+  assert.ok(watched.shown(state({ beside: { model: "a@140" } })));
+  assert.ok(watched.shown(state({ beside: null })));
 });
 
 test("a ready pair is offered when both models are there", () => {

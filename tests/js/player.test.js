@@ -72,7 +72,11 @@ function page(length) {
   };
   /** @type {any[]} */
   const told = [];
-  const player = createPlayer(session, { get: () => state, onChange: () => told.push(player.error), isDrawn: () => true });
+  const player = createPlayer(session, {
+    get: () => state,
+    onChange: () => told.push(player.error),
+    isDrawn: () => true,
+  });
   return { player, path, told };
 }
 
