@@ -22,8 +22,8 @@ def loaded(family: str) -> "Checkpoint":
     return next(one for one in models if one.config.family == family and "trained_like" not in one.card)
 
 
-# Puts a mark on the first and the last element with text of each combination of text and backgrounds: the others have
-# the same colours. Contrast is nine tenths of axe's work, and a page of 800 elements has some 60 combinations.
+# Puts a mark on one element with text of each combination of text and backgrounds, which no other covers: the others
+# have the same colours. Contrast is nine tenths of axe's work, and a page of 800 elements has some 60 combinations.
 MARK = """(places) => {
   const grounds = new Map([[null, '']]);
   const groundOf = (element) => {
@@ -41,15 +41,22 @@ MARK = """(places) => {
   };
   const hasText = (element) => element.matches('input, textarea, select')
     || [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+  const isOnTop = (element) => {
+    const { x, y, width, height } = element.getBoundingClientRect();
+    return element.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+  };
   const marked = new Map();
   for (const place of places)
     for (const element of [place, ...place.querySelectorAll('*')])
       if (hasText(element) && element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) {
         const look = lookOf(element);
-        const [first] = marked.get(look) ?? [element];
-        marked.set(look, [first, element]);
+        const known = marked.get(look);
+        if (!known?.onTop) {
+          const onTop = isOnTop(element);
+          if (!known || onTop) marked.set(look, { element, onTop });
+        }
       }
-  const chosen = [...marked.values()].flat();
+  const chosen = [...marked.values()].map(({ element }) => element);
   for (const element of chosen) element.setAttribute('data-contrast', '');
   return () => chosen.forEach((element) => element.removeAttribute('data-contrast'));
 }"""
