@@ -10,6 +10,7 @@ import { own as embedding } from "../../data/embedding.js";
 /** @type {Pair[]} */
 export const PAIRS = [
   { id: "aft_full", models: ["mini-softmax", "mini-aft-full"] },
+  { id: "aft_simple", models: ["mini-softmax", "mini-aft-simple"] },
   { id: "single_head", models: ["mini-softmax", "mini-single-head"] },
   { id: "relative", models: ["mini-softmax", "mini-relative"] },
   { id: "no_mask", models: ["mini-softmax", "mini-no-mask"] },
