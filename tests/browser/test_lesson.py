@@ -236,6 +236,7 @@ def test_the_end_of_a_lesson_leads_on(page: "Page") -> None:
     arrive(page, "closing")
     page.get_by_test_id("lesson-onward").first.click()
     page.wait_for_selector(".lesson", state="detached")
+    page.wait_for_url("**layer=5&head=5**")  # the head that decides the answer, not the first of all
     assert page.evaluate("document.activeElement.dataset.testid") == "sentence"
 
 

@@ -2,6 +2,7 @@
 
 import { lazy } from "../../data/lazily.js";
 import { retrying } from "../../data/retry.js";
+import { firstHead } from "../../shell/switched.js";
 import { levelFrom } from "../../state/levels.js";
 import { freshOwn } from "../../state/own.js";
 import { DEFAULTS } from "../../state/store.js";
@@ -11,7 +12,7 @@ import { createMenu } from "./menu.js";
 
 /** @param {import("../../page.js").Context} context @returns {import("../../page.js").Draw} */
 export function createLessons(context) {
-  const { actions, frame, status, declared } = context;
+  const { actions, examples, frame, status, declared } = context;
   const code = lazy(() => import("./guide.js"));
   /** @type {ReturnType<typeof import("./guide.js").createGuide>|undefined} */
   let guide;
@@ -28,7 +29,8 @@ export function createLessons(context) {
   /** A link has opened the lesson: what it shows stays open. */
   const asShown = () => {
     const { model, text, theme, type, lang } = actions.get();
-    return { ...DEFAULTS, model, text, theme, type, lang, level: levelFrom(remembered("level")) };
+    const head = firstHead(examples, model ?? "");
+    return { ...DEFAULTS, ...head, model, text, theme, type, lang, level: levelFrom(remembered("level")) };
   };
 
   /** What the reader comes back to. */

@@ -1,6 +1,7 @@
 /** Labels of heads on this sentence: marks in the overview, and the rule of the open head's label. */
 
 import { can } from "../../model/description.js";
+import { atLeast } from "../../state/levels.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { number, percent } from "../../ui/format.js";
 import { setHeadChips } from "../../ui/head_chip.js";
@@ -45,7 +46,7 @@ export default {
     setHeadChips(actions.page, open?.label ? nameOf(open.label) : "", t("labels.about"));
     replace(parts.counts, countsOf(heads));
     if (!open) return;
-    replace(parts.said, saidOf(open, rules));
+    replace(parts.said, open.label || atLeast(state, "everything") ? saidOf(open, rules) : null);
     parts.said.hidden = !parts.said.hasChildNodes();
     parts.said.dataset.kind = open.label ?? "";
     replace(
@@ -59,7 +60,7 @@ export default {
 
 const byScore = ([, a], [, b]) => b.score - a.score;
 
-/** Of a head without a label nothing is said below this score: it does nothing that has a name. */
+/** Of a head without a label nothing is said below this score, and before *Everything*: it does nothing that has a name. */
 const SAYABLE = 0.15;
 
 /** The open head in a sentence: what it does, or what it does a little; null where there is nothing to say. @param {Labelled} head @param {Rules} rules */
