@@ -20,7 +20,7 @@ from benchmarks.measure import Row
 
 PARTS = (
     *("capture", "generation", "wire", "effects", "page", "river", "explain", "start", "load", "lag", "scaling"),
-    "replicas",
+    *("replicas", "memory"),
 )
 RESULTS = Path(__file__).parent / "results.json"
 

@@ -24,13 +24,17 @@ def serving() -> Iterator[str]:
 
 
 @contextmanager
-def server(*options: str, log: int | IO[bytes] = subprocess.DEVNULL) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """The process, too; its stderr goes to `log`. It keeps no answers: what is asked twice is measured twice."""
+def server(
+    *options: str, log: int | IO[bytes] = subprocess.DEVNULL, **settings: object
+) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """The process, too; its stderr goes to `log`. It keeps no answers, unless `settings` say so: what is asked twice is
+    measured twice."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "app.cli", "serve", "--port", str(port), *options]
-    environment = os.environ | {"CHUMOKU_ANSWER_CACHE": "0"}
+    given = {f"CHUMOKU_{name.upper()}": str(value) for name, value in settings.items()}
+    environment = os.environ | {"CHUMOKU_ANSWER_CACHE": "0"} | given
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log, env=environment)
     try:
         yield process, f"http://127.0.0.1:{port}"
