@@ -9,6 +9,8 @@ from torch import Tensor
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from model.config import ModelConfig
+from model.describe import describe
+from model.huggingface.parts import parts_of
 from model.special_tokens import Special
 from model.transformer import Transformer
 
@@ -32,25 +34,30 @@ def build(model: Transformer, special: Special) -> GPT2LMHeadModel:
             bos_token_id=special.end, eos_token_id=special.end, pad_token_id=special.pad,
         )
     )  # fmt: skip
-    theirs.load_state_dict(dict(renamed(model.state_dict(), config.n_layer)))
+    theirs.load_state_dict(dict(renamed(model.state_dict(), config)))
     return theirs
 
 
-def renamed(ours: dict[str, Tensor], n_layer: int) -> Iterator[tuple[str, Tensor]]:
+def renamed(ours: dict[str, Tensor], config: ModelConfig) -> Iterator[tuple[str, Tensor]]:
     """Its names, and its Conv1D layers' matrices [in out], with Q, K and V side by side."""
-    yield "transformer.wte.weight", ours["token_embedding.weight"]
-    yield "transformer.wpe.weight", ours["positions.table.weight"]
-    yield "lm_head.weight", ours["unembedding.weight"]
-    for kind in ("weight", "bias"):
-        yield f"transformer.ln_f.{kind}", ours[f"final_norm.{kind}"]
-        for n in range(n_layer):
-            layer, block = f"transformer.h.{n}", f"layers.{n}"
-            q_k_v = torch.cat([ours[f"{block}.attn.w_{x}.{kind}"] for x in "qkv"])
-            yield f"{layer}.attn.c_attn.{kind}", in_out(q_k_v)
+    description = describe(config)
+    (stack,) = description.stacks
+    embedding, last = stack.embedding.parameters, stack.final_norm
+    assert last is not None
+    yield "transformer.wte.weight", ours[str(embedding["embedding"])]
+    yield "transformer.wpe.weight", ours[str(embedding["positions"])]
+    yield "lm_head.weight", ours[str(description.logits.parameters["unembedding"])]
+    yield "transformer.ln_f.weight", ours[last.parameters["gain"]]
+    yield "transformer.ln_f.bias", ours[last.parameters["bias"]]
+    for n in range(config.n_layer):
+        parts = parts_of(description, stack, n)
+        for i, kind in enumerate(KINDS):
+            q_k_v = torch.cat([ours[parts[f"self {x}"][i]] for x in "qkv"])
+            yield f"{HOME}.{n}.attn.c_attn.{kind}", in_out(q_k_v)
             for name, part in LINEAR.items():
-                yield f"{layer}.{name}.{kind}", in_out(ours[f"{block}.{part}.{kind}"])
+                yield f"{HOME}.{n}.{name}.{kind}", in_out(ours[parts[part][i]])
             for name, part in NORMS.items():
-                yield f"{layer}.{name}.{kind}", ours[f"{block}.{part}.{kind}"]
+                yield f"{HOME}.{n}.{name}.{kind}", ours[parts[part][i]]
 
 
 def in_out(x: Tensor) -> Tensor:
@@ -58,5 +65,6 @@ def in_out(x: Tensor) -> Tensor:
     return x.T if x.dim() == 2 else x
 
 
-LINEAR = {"attn.c_proj": "attn.w_o", "mlp.c_fc": "ffn.w_1", "mlp.c_proj": "ffn.w_2"}
-NORMS = {"ln_1": "attn_residual.norm", "ln_2": "ffn_residual.norm"}
+HOME, KINDS = "transformer.h", ("weight", "bias")
+LINEAR = {"attn.c_proj": "self o", "mlp.c_fc": "ffn 1", "mlp.c_proj": "ffn 2"}
+NORMS = {"ln_1": "self norm", "ln_2": "ffn norm"}

@@ -13,6 +13,8 @@ from torch import Tensor
 from transformers import MarianConfig, MarianMTModel
 
 from model.config import ModelConfig
+from model.describe import describe
+from model.huggingface.parts import parts_of
 from model.positions import sinusoid
 from model.special_tokens import Special
 from model.transformer import Transformer
@@ -57,34 +59,36 @@ def sines_first(d_model: int) -> Tensor:
 
 def renamed(ours: dict[str, Tensor], config: ModelConfig) -> Iterator[tuple[str, Tensor]]:
     """Its names; what reads or writes the stream, in its order of dimensions."""
-    order = sines_first(config.d_model)
-    embedding = ours["encoder.token_embedding.weight"][:, order]
+    order, description = sines_first(config.d_model), describe(config)
+    embedding = ours[str(description.logits.parameters["unembedding"])][:, order]
     yield from ((name, embedding) for name in ("model.shared.weight", "lm_head.weight"))
     yield "final_logits_bias", torch.zeros(1, config.vocab_size)
-    for stack in ("encoder", "decoder"):
-        yield f"model.{stack}.embed_tokens.weight", embedding
-        yield f"model.{stack}.embed_positions.weight", sinusoid(config.max_seq_len, config.d_model)[:, order]
-        parts = ENCODER if stack == "encoder" else ENCODER | CROSS
+    for stack in description.stacks:
+        yield f"model.{stack.id}.embed_tokens.weight", embedding
+        yield f"model.{stack.id}.embed_positions.weight", sinusoid(config.max_seq_len, config.d_model)[:, order]
         for n in range(config.n_layer):
-            for name, part in parts.items():
-                weight, bias = (ours[f"{stack}.layers.{n}.{part}.{kind}"] for kind in ("weight", "bias"))
-                if weight.dim() == 2 and name.endswith(READS):
+            parts = parts_of(description, stack, n)
+            for name, part in (ENCODER if stack.id == "encoder" else ENCODER | CROSS).items():
+                weight, bias = (ours[one] for one in parts[part])
+                if part in READS:
                     weight = weight[:, order]
                 else:  # it writes to the stream
                     weight, bias = weight[order], bias[order]
-                yield f"model.{stack}.layers.{n}.{name}.weight", weight
-                yield f"model.{stack}.layers.{n}.{name}.bias", bias
+                yield from (
+                    (f"{HOMES[stack.id]}.{n}.{name}.{kind}", x) for kind, x in (("weight", weight), ("bias", bias))
+                )
 
 
-READS = ("q_proj", "k_proj", "v_proj", "fc1")
-ENCODER = {f"self_attn.{x}_proj": f"attn.w_{x}" for x in "qkv"} | {
-    "self_attn.out_proj": "attn.w_o",
-    "self_attn_layer_norm": "attn_residual.norm",
-    "fc1": "ffn.w_1",
-    "fc2": "ffn.w_2",
-    "final_layer_norm": "ffn_residual.norm",
+HOMES = {"encoder": "model.encoder.layers", "decoder": "model.decoder.layers"}
+READS = {"self q", "self k", "self v", "cross q", "cross k", "cross v", "ffn 1"}
+ENCODER = {f"self_attn.{x}_proj": f"self {x}" for x in "qkv"} | {
+    "self_attn.out_proj": "self o",
+    "self_attn_layer_norm": "self norm",
+    "fc1": "ffn 1",
+    "fc2": "ffn 2",
+    "final_layer_norm": "ffn norm",
 }
-CROSS = {f"encoder_attn.{x}_proj": f"cross_attn.w_{x}" for x in "qkv"} | {
-    "encoder_attn.out_proj": "cross_attn.w_o",
-    "encoder_attn_layer_norm": "cross_attn_residual.norm",
+CROSS = {f"encoder_attn.{x}_proj": f"cross {x}" for x in "qkv"} | {
+    "encoder_attn.out_proj": "cross o",
+    "encoder_attn_layer_norm": "cross norm",
 }

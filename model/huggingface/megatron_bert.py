@@ -13,6 +13,8 @@ from torch import Tensor
 from transformers import MegatronBertConfig, MegatronBertForSequenceClassification
 
 from model.config import ModelConfig
+from model.describe import describe
+from model.huggingface.parts import parts_of
 from model.special_tokens import Special
 from model.transformer import Transformer
 
@@ -45,27 +47,34 @@ def build(model: Transformer, special: Special) -> MegatronBertForSequenceClassi
 
 
 def renamed(ours: dict[str, Tensor], config: ModelConfig) -> Iterator[tuple[str, Tensor]]:
-    yield "bert.embeddings.word_embeddings.weight", ours["token_embedding.weight"]
-    yield "bert.embeddings.position_embeddings.weight", ours["positions.table.weight"]
+    description = describe(config)
+    (stack,) = description.stacks
+    embedding, last, answer = stack.embedding.parameters, stack.final_norm, description.logits.parameters
+    assert last is not None
+    yield "bert.embeddings.word_embeddings.weight", ours[str(embedding["embedding"])]
+    yield "bert.embeddings.position_embeddings.weight", ours[str(embedding["positions"])]
     yield "bert.embeddings.token_type_embeddings.weight", torch.zeros(1, config.d_model)
-    for kind in ("weight", "bias"):
-        for n in range(config.n_layer):
-            for name, part in PARTS.items():
-                yield f"bert.encoder.layer.{n}.{name}.{kind}", ours[f"layers.{n}.{part}.{kind}"]
-        yield f"bert.encoder.ln.{kind}", ours[f"final_norm.{kind}"]
+    for n in range(config.n_layer):
+        parts = parts_of(description, stack, n)
+        for name, part in PARTS.items():
+            for kind, one in zip(("weight", "bias"), parts[part], strict=True):
+                yield f"{HOME}.{n}.{name}.{kind}", ours[one]
+    yield "bert.encoder.ln.weight", ours[last.parameters["gain"]]
+    yield "bert.encoder.ln.bias", ours[last.parameters["bias"]]
     yield "bert.pooler.dense.weight", SMALL * torch.eye(config.d_model)
     yield "bert.pooler.dense.bias", torch.zeros(config.d_model)
-    yield "classifier.weight", ours["classifier.weight"] / SMALL
-    yield "classifier.bias", ours["classifier.bias"]
+    yield "classifier.weight", ours[str(answer["unembedding"])] / SMALL
+    yield "classifier.bias", ours[str(answer["b_unembedding"])]
 
 
+HOME = "bert.encoder.layer"
 PARTS = {
-    "attention.ln": "attn_residual.norm",
-    "attention.self.query": "attn.w_q",
-    "attention.self.key": "attn.w_k",
-    "attention.self.value": "attn.w_v",
-    "attention.output.dense": "attn.w_o",
-    "ln": "ffn_residual.norm",
-    "intermediate.dense": "ffn.w_1",
-    "output.dense": "ffn.w_2",
+    "attention.ln": "self norm",
+    "attention.self.query": "self q",
+    "attention.self.key": "self k",
+    "attention.self.value": "self v",
+    "attention.output.dense": "self o",
+    "ln": "ffn norm",
+    "intermediate.dense": "ffn 1",
+    "output.dense": "ffn 2",
 }

@@ -25,7 +25,7 @@ REQUEST = {
 
 def saved() -> bytes:
     subject = ZooSubject(tiny_checkpoint(norm_order="post"))
-    return tracing.answer(subject, TraceRequest.model_validate(REQUEST), 100).body
+    return bytes(tracing.answer(subject, TraceRequest.model_validate(REQUEST), 100).body)
 
 
 def comparable(body: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

@@ -47,4 +47,6 @@ def test_a_trace_on_mps_is_the_cpus_within_1e_4(zoo: Checkpoint) -> None:
 
 def test_tensors_of_a_trace_are_float32_and_masks_uint8(zoo: Checkpoint) -> None:
     for name, tensor in trace(zoo, zoo.tokenizer.encode("Hi"), **target_of(zoo, [1])).tensors.items():
-        assert tensor.dtype == (torch.uint8 if name.endswith("mask") else torch.float32), name
+        rows = name.endswith("distance")  # indices into the tables of relative positions
+        kind = torch.int64 if rows else torch.uint8 if name.endswith("mask") else torch.float32
+        assert tensor.dtype == kind, name

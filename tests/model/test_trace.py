@@ -68,7 +68,10 @@ def check_attentions(checkpoint: Checkpoint, t: dict[str, Tensor]) -> None:
     for one in checkpoint.description.attentions:
         for n in range(one.n_layer):
             found = list(gaps(one, n, t, checkpoint.model.get_parameter))
-            assert [gap.op for gap in found] == [identity.op for identity in one.identities]
+            assert [gap.op for gap in found] == [
+                *(identity.op for identity in one.identities),
+                *["sum"] * len(one.parts),
+            ]
             if one.kind == "softmax":
                 check_attention(t, one, n)
                 assert [gap.op for gap in found] == ["scaled_product", "masked_softmax", "weighted_sum", "sum_heads"]

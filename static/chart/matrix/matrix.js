@@ -63,6 +63,7 @@ import { following, isWhole, wholeOf } from "./view.js";
  * @property {Matrix|null} matrix  the newest
  * @property {Matrix|null} drawn  null until it is first visible
  * @property {import("./layout.js").Size|null} size
+ * @property {number[]} heights  that it may have
  * @property {import("./view.js").View|null} view  null: the whole
  * @property {import("./view.js").Cell|null} hovered
  * @property {boolean} dragged  the pointer's last way was no click
@@ -110,6 +111,7 @@ function build(root) {
     matrix: null,
     drawn: null,
     size: null,
+    heights: [],
     view: null,
     hovered: null,
     dragged: false,
@@ -120,9 +122,18 @@ function build(root) {
   followPointer(parts);
   followZoom(parts);
   announce(frame, () => parts.drawn && parts.size && { kind: "matrix", content: parts.drawn, size: parts.size, plot });
-  new ResizeObserver(() => parts.matrix && root.clientWidth !== parts.size?.width && paint(parts)).observe(root);
+  const room = new ResizeObserver(() => parts.matrix && hasOtherRoom(parts) && paint(parts));
+  room.observe(root);
+  const panel = root.closest(".panel"); // texts above the picture may come after it, and move it
+  if (panel) room.observe(panel);
   addEventListener("resize", () => parts.size && root.isConnected && paint(parts));
   return parts;
+}
+
+/** Whether its width or the heights it may have are others than those it is drawn for. @param {Parts} parts */
+function hasOtherRoom({ root, frame, size, drawn, heights }) {
+  if (root.clientWidth !== size?.width) return true;
+  return drawn?.square === true && heightsFor(frame).join() !== heights.join();
 }
 
 /** @param {Parts} parts */
@@ -141,6 +152,7 @@ function paint(parts) {
   const measured = measure(matrix, { width, heights, view, touch, type: typeScale(), dpr: devicePixelRatio });
   const size = { ...measured, least: leastNumber() };
   parts.size = size;
+  parts.heights = heights;
   drawSheet(sheet, matrix, size);
   const { box } = size;
   update(sheet, { style: { left: `${box.x}px`, top: `${box.y}px`, width: `${box.w}px`, height: `${box.h}px` } });
