@@ -10,7 +10,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from model.config import ModelConfig
 from model.describe import describe
-from model.huggingface.parts import parts_of
+from model.huggingface.parts import around, parts_of
 from model.special_tokens import Special
 from model.transformer import Transformer
 
@@ -41,14 +41,12 @@ def build(model: Transformer, special: Special) -> GPT2LMHeadModel:
 def renamed(ours: dict[str, Tensor], config: ModelConfig) -> Iterator[tuple[str, Tensor]]:
     """Its names, and its Conv1D layers' matrices [in out], with Q, K and V side by side."""
     description = describe(config)
-    (stack,) = description.stacks
-    embedding, last = stack.embedding.parameters, stack.final_norm
-    assert last is not None
-    yield "transformer.wte.weight", ours[str(embedding["embedding"])]
-    yield "transformer.wpe.weight", ours[str(embedding["positions"])]
+    stack, embedding, positions, (gain, bias) = around(description)
+    yield "transformer.wte.weight", ours[embedding]
+    yield "transformer.wpe.weight", ours[positions]
     yield "lm_head.weight", ours[str(description.logits.parameters["unembedding"])]
-    yield "transformer.ln_f.weight", ours[last.parameters["gain"]]
-    yield "transformer.ln_f.bias", ours[last.parameters["bias"]]
+    yield "transformer.ln_f.weight", ours[gain]
+    yield "transformer.ln_f.bias", ours[bias]
     for n in range(config.n_layer):
         parts = parts_of(description, stack, n)
         for i, kind in enumerate(KINDS):

@@ -14,7 +14,7 @@ from transformers import MegatronBertConfig, MegatronBertForSequenceClassificati
 
 from model.config import ModelConfig
 from model.describe import describe
-from model.huggingface.parts import parts_of
+from model.huggingface.parts import around, parts_of
 from model.special_tokens import Special
 from model.transformer import Transformer
 
@@ -48,19 +48,18 @@ def build(model: Transformer, special: Special) -> MegatronBertForSequenceClassi
 
 def renamed(ours: dict[str, Tensor], config: ModelConfig) -> Iterator[tuple[str, Tensor]]:
     description = describe(config)
-    (stack,) = description.stacks
-    embedding, last, answer = stack.embedding.parameters, stack.final_norm, description.logits.parameters
-    assert last is not None
-    yield "bert.embeddings.word_embeddings.weight", ours[str(embedding["embedding"])]
-    yield "bert.embeddings.position_embeddings.weight", ours[str(embedding["positions"])]
+    stack, embedding, positions, (gain, bias) = around(description)
+    answer = description.logits.parameters
+    yield "bert.embeddings.word_embeddings.weight", ours[embedding]
+    yield "bert.embeddings.position_embeddings.weight", ours[positions]
     yield "bert.embeddings.token_type_embeddings.weight", torch.zeros(1, config.d_model)
     for n in range(config.n_layer):
         parts = parts_of(description, stack, n)
         for name, part in PARTS.items():
             for kind, one in zip(("weight", "bias"), parts[part], strict=True):
                 yield f"{HOME}.{n}.{name}.{kind}", ours[one]
-    yield "bert.encoder.ln.weight", ours[last.parameters["gain"]]
-    yield "bert.encoder.ln.bias", ours[last.parameters["bias"]]
+    yield "bert.encoder.ln.weight", ours[gain]
+    yield "bert.encoder.ln.bias", ours[bias]
     yield "bert.pooler.dense.weight", SMALL * torch.eye(config.d_model)
     yield "bert.pooler.dense.bias", torch.zeros(config.d_model)
     yield "classifier.weight", ours[str(answer["unembedding"])] / SMALL

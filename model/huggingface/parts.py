@@ -8,6 +8,15 @@ Part = tuple[str, str]
 """The names of a weight and of its bias; of a LayerNorm, of its gain and its bias."""
 
 
+def around(description: Description) -> tuple[Stack, str, str, Part]:
+    """Of a model with one stack: it, its embedding, its learned positions, and its last LayerNorm."""
+    (stack,) = description.stacks
+    embedding, last = stack.embedding.parameters, stack.final_norm
+    assert last is not None
+    norm = last.parameters["gain"], last.parameters["bias"]
+    return stack, str(embedding["embedding"]), str(embedding["positions"]), norm
+
+
 def parts_of(description: Description, stack: Stack, n: int) -> dict[str, Part]:
     """`self q`, `self k`, `self v`, `self o`, `self norm`, the same of `cross`, and `ffn 1`, `ffn 2`, `ffn norm`."""
     found: dict[str, Part] = {}

@@ -136,7 +136,7 @@ def export(trainer: Trainer, how: dict[str, Any]) -> Path:
     checkpoint.save(folder, trainer.averaged_model(), run_folder / "tokenizer.tiktoken")
     trainer.snapshots.copy_to(folder)
     card = make_card(preset, folder, run_folder, trainer.progress, trainer.task, how)
-    card["averaging"] = averaging(trainer)
+    card["averaging"] = averaging(trainer, card["curve"])
     if trainer.snapshots.taken:
         card["snapshots"] = trainer.snapshots.taken
     write_card(folder / "card.json", card)
@@ -144,11 +144,15 @@ def export(trainer: Trainer, how: dict[str, Any]) -> Path:
     return folder
 
 
-def averaging(trainer: Trainer) -> dict[str, dict[str, float]]:
-    """The figure on held-out text of the average that ships, and of the run's last step alone; both as float16."""
-    both = {"average": trainer.averaged_model(), "last_step": trainer.model}
-    metric, validate = trainer.task.metric, trainer.task.validate
-    return {which: {metric: round(validate(trainer.model_of(stored(model))), 4)} for which, model in both.items()}
+def averaging(trainer: Trainer, curve: list[dict[str, float]]) -> dict[str, dict[str, float]]:
+    """The figure on held-out text of the average, as its curve ends, and of the run's last step alone: that of its last
+    snapshot, if it took any."""
+    metric, taken = trainer.task.metric, trainer.snapshots.taken
+    average = {metric: curve[-1][metric]}
+    if taken:
+        return {"average": average, "last_step": taken[-1]["held_out"]}
+    alone = trainer.task.validate(trainer.model_of(stored(trainer.model)))
+    return {"average": average, "last_step": {metric: round(alone, 4)}}
 
 
 def add_units(folder: Path, data: Path, device: torch.device) -> dict[str, Any]:

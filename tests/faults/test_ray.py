@@ -181,13 +181,7 @@ def test_a_stop_is_told_to_streams_and_ends_everything(pair: Victim) -> None:
     started = family(pair)
     folders = {match for pid in started for match in re.findall(rb"/tmp/chumoku-ray-\w+", command(pid))}
     assert len(folders) == 1
-    with httpx.stream("POST", f"{pair.url}/api/generate", json=SLOW, timeout=60) as stream:
-        lines = stream.iter_lines()
-        assert next(lines).startswith("event: ")
-        pair.process.send_signal(signal.SIGTERM)
-        said = [*lines]
-    assert '"code": "stopping"' in "".join(said)
-    assert pair.process.wait(60) == 0
+    pair.stop_while_it_streams(60)
     until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in started), 10)
     assert not any(Path(os.fsdecode(folder)).exists() for folder in folders)
 

@@ -61,15 +61,8 @@ def replaced(pair: Victim) -> None:
 
 
 def stopped(pair: Victim) -> None:
-    slow = {"text": "a" * 200, "max_new_tokens": 256, "masks": {"causal": False}}
     all_of_them = workers_of(pair)
-    with httpx.stream("POST", f"{pair.url}/api/generate", json=slow, timeout=60) as stream:
-        lines = stream.iter_lines()
-        assert next(lines).startswith("event: ")
-        pair.process.send_signal(signal.SIGTERM)
-        said = [*lines]
-    assert '"code": "stopping"' in "".join(said)
-    assert pair.process.wait(20) == 0
+    pair.stop_while_it_streams(20)
     assert not any(Path(f"/proc/{one}").exists() for one in all_of_them)
 
 

@@ -53,6 +53,17 @@ class Victim:
             connection.sendall(data)
             return read_all(connection)
 
+    def stop_while_it_streams(self, seconds: float) -> None:
+        """SIGTERM in the middle of a generation: its client is told, and the process ends within so many seconds."""
+        slow = {"text": "a" * 200, "max_new_tokens": 256, "masks": {"causal": False}}
+        with httpx.stream("POST", f"{self.url}/api/generate", json=slow, timeout=60) as stream:
+            lines = stream.iter_lines()
+            assert next(lines).startswith("event: ")
+            self.process.send_signal(signal.SIGTERM)
+            said = [*lines]
+        assert '"code": "stopping"' in "".join(said)
+        assert self.process.wait(seconds) == 0
+
     def metric(self, name: str) -> float:
         page = httpx.get(f"{self.url}/metrics").text
         return float(next(line for line in page.splitlines() if line.startswith(name)).split()[-1])

@@ -24,6 +24,9 @@ const MODELS = JSON.parse(readFileSync(new URL("mechanisms.json", import.meta.ur
 const attention = (/** @type {string} */ name) => MODELS[name].description.attentions[0];
 const state = (more = {}) =>
   /** @type {any} */ ({ attention: null, layer: 0, view: "attention", own: {}, file: null, ...more });
+const CATALOGUES = ["en", "ja"].map((lang) =>
+  JSON.parse(readFileSync(new URL(`../../static/i18n/${lang}.json`, import.meta.url), "utf-8")),
+);
 const matrix = (/** @type {number[][]} */ rows) => ({
   shape: [rows.length, rows[0].length],
   data: Float32Array.from(rows.flat()),
@@ -204,4 +207,12 @@ test("with relative positions a role is the sum of its parts, and a value has th
     { head: 0, row: 0, col: 0 },
   );
   assert.equal(found?.total, (1 * 30 + 2 * 40) / 2);
+});
+
+test("each step of each walk has a name, a short one and a text, in both languages", () => {
+  for (const model of Object.values(MODELS))
+    for (const { kind } of stepsOf(model, state()).filter((step) => !step.kind.startsWith("role-")))
+      for (const words of CATALOGUES)
+        for (const part of ["step", "short", "about"])
+          assert.ok(words[`computation.${part}.${kind}`], `computation.${part}.${kind}`);
 });

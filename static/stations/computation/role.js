@@ -18,11 +18,12 @@ function forbiddenOf({ detail }, name) {
 }
 const WEIGHTED = new Set(["mean_weights", "weights"]);
 
+/** @param {string} name @param {number} value @returns {import("./product.js").Arithmetic["lines"][number]} */
+const lineOf = (name, value) => ["computation.line.role", { name }, value];
+
 /** What a term is called: a summand by its role, what is summed over the keys by its token, anything else by its index. */
 function labelOf({ op, of }, keys) {
   if (op === "sum" || op === "quotient") return (i) => roleName(of[i]);
-  if (op === "sigmoid") return () => roleName(of[0]);
-  if (op === "product") return () => of.map(roleName).join(" ⊙ ");
   return OVER_KEYS.has(op) ? (i) => `${keys[i]} ${i}` : String;
 }
 const OVER_KEYS = new Set(["weighted_sum", "weighted_rows", "feature_sum", "masked_softmax", "feature_softmax"]);
@@ -63,9 +64,11 @@ export const role = {
     const element = identity && elementOf(identity, tensorOf, step.attention, { head, row, col });
     if (!element) return { terms: null, lines: [], total: own, own: null, tap: null, note: "computation.as_is" };
     const { a, b, values, total } = element;
+    const isOne = values.length === 1; // its factors as lines: there is nothing to compare
+    const factors = (b ? [a[0], b[0]] : [a[0]]).map((one, i) => lineOf(roleName(identity.of[i]), one));
     return {
-      terms: { a, b, values, label: labelOf(identity, keys) },
-      lines: [],
+      terms: isOne ? null : { a, b, values, label: labelOf(identity, keys) },
+      lines: isOne ? factors : [],
       total,
       own,
       tap: tapIn(step, roleOf(step)),
