@@ -119,7 +119,7 @@ def test_a_cut_is_said_where_the_river_is_away(page: "Page") -> None:
     assert "interventions" not in unquote(page.url)
     # Look has no masks: it says when they are others.
     opened(page, "look", run=json.dumps({"masks": {"causal": False}}))
-    expect(notes).to_contain_text("not those of its training")
+    expect(notes).to_contain_text("not trained with these masks")
     page.get_by_test_id("note-masks").click()
     expect(notes).to_be_hidden()
     assert "causal" not in unquote(page.url)
