@@ -21,8 +21,8 @@ from model.explain.head_scores import MIN_KEYS, HeadKind, Tally, first_tally, pr
 
 
 def cross_scores(pattern: Tensor, counted: Tensor) -> dict[HeadKind, Tally]:
-    """Tallies of a cross-attention. pattern [head query key], counted bool [(head) query key]: True = the query may
-    attend to the key, and neither is a PAD."""
+    """Tallies of a cross-attention, of one layer or of several. pattern [… head query key], counted bool
+    [(… head) query key]: True = the query may attend to the key, and neither is a PAD."""
     p, keys, first = prepare(pattern, counted)
     without = without_sink(p, keys)
     return {
@@ -33,18 +33,18 @@ def cross_scores(pattern: Tensor, counted: Tensor) -> dict[HeadKind, Tally]:
 
 
 def without_sink(p: Tensor, keys: Tensor) -> Tensor:
-    """`keys` [head query key] without the key that gets the most weight, for each head."""
-    most = p.sum(-2, keepdim=True).argmax(-1, keepdim=True)  # head 1 1
+    """`keys` [… head query key] without the key that gets the most weight, for each head."""
+    most = p.sum(-2, keepdim=True).argmax(-1, keepdim=True)  # … head 1 1
     return keys & (torch.arange(p.shape[-1]) != most)
 
 
 def alignment_tally(n: Tensor, keys: Tensor) -> Tally:
-    """V² of each head's table N [head query key], as a tally: hit = V² · Σ r."""
-    r, c = n.sum(-1), n.sum(-2)  # head query, head key
-    phi = (n.square() / (r[..., None] * c[:, None]).clamp(min=1e-30)).sum((-2, -1)) - 1
+    """V² of each head's table N [… head query key], as a tally: hit = V² · Σ r."""
+    r, c = n.sum(-1), n.sum(-2)  # … head query, … head key
+    phi = (n.square() / (r[..., None] * c[..., None, :]).clamp(min=1e-30)).sum((-2, -1)) - 1
     n_rows = r.sum(-1).square() / r.square().sum(-1).clamp(min=1e-30)
     m = torch.minimum(n_rows, keys.any(-2).sum(-1))
-    counts = keys.any(-1).sum(-1)  # head
+    counts = keys.any(-1).sum(-1)  # … head
     enough = (counts >= MIN_KEYS) & (m > 1 + 1e-9)
     v = torch.where(enough, phi / (m - 1).clamp(min=1e-9), 0.0).clamp(0, 1)
     rest = r.sum(-1)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Unpack
 
 import torch
+from torch import Tensor
 
 from model import masks
 from model.checkpoint import Checkpoint
 from model.describe import Attention
 from model.explain.alignment import cross_scores
 from model.explain.anatomy import Options
-from model.explain.head_scores import HeadKind, Tally, self_scores
+from model.explain.head_scores import HeadKind, Tally, join, self_scores
 from model.trace import Trace, trace
 
 RULES: dict[HeadKind, tuple[float, str]] = {
@@ -32,6 +34,10 @@ RULES: dict[HeadKind, tuple[float, str]] = {
 MIN_SHARE = 0.1
 """A label needs at least this share of a row's weight (mean over the counted rows). Less is what a sink leaves over."""
 MIN_ROWS = 2
+CELLS = 2**20
+"""Layers are scored together up to so many cells of their patterns: in a short text a call costs more than its sums."""
+Tallies = dict[str, dict[HeadKind, Tally]]
+"""Of each attention, by its id, and each kind: [layer head]."""
 
 
 @dataclass(frozen=True)
@@ -63,27 +69,33 @@ def labels(checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options
     return name_heads(head_tallies(checkpoint, ids, **options))
 
 
-def head_tallies(
-    checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]
-) -> dict[tuple[str, int], dict[HeadKind, Tally]]:
-    """The tallies of each attention and layer. `add_tallies` adds those of several texts."""
+def head_tallies(checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]) -> Tallies:
+    """The tallies of each attention, [layer head]. `add_tallies` adds those of several texts."""
     found = [one for one in checkpoint.description.attentions if one.overview is not None and "mask" in one.roles]
     if not found:
         raise ValueError(f"{checkpoint.name} has no attention that shows who looks at whom")
-    places = [(attention, layer) for attention in found for layer in range(attention.n_layer)]
-    names = [name for attention, layer in places for name in scored(attention, layer)]
-    run = trace(checkpoint, ids, names, **options)
-    return {(a.id, layer): score(run, a, layer) for a, layer in places}
+    run = trace(checkpoint, ids, [name for one in found for names in scored(one) for name in names], **options)
+    return {one.id: score(run, one) for one in found}
 
 
-def scored(attention: Attention, layer: int) -> tuple[str, str]:
-    """The taps that scores are computed from: who looks at whom, and who may."""
+def scored(attention: Attention) -> tuple[Sequence[str], Sequence[str]]:
+    """The taps that scores are computed from, one a layer: who looks at whom, and who may."""
     assert attention.overview is not None
-    return attention.tap(attention.overview, layer), attention.tap("mask", layer)
+    return attention.roles[attention.overview].taps, attention.roles["mask"].taps
 
 
-def score(run: Trace, attention: Attention, layer: int) -> dict[HeadKind, Tally]:
-    pattern, mask = (run.tensors[name] for name in scored(attention, layer))
+def score(run: Trace, attention: Attention) -> dict[HeadKind, Tally]:
+    patterns, reasons = ([run.tensors[name] for name in names] for names in scored(attention))
+    at_once = max(1, CELLS // patterns[0].numel())
+    parts = [
+        score_layers(run, attention, *(torch.stack(x[first : first + at_once]) for x in (patterns, reasons)))
+        for first in range(0, len(patterns), at_once)
+    ]
+    return {kind: join([part[kind] for part in parts]) for kind in parts[0]}
+
+
+def score_layers(run: Trace, attention: Attention, pattern: Tensor, mask: Tensor) -> dict[HeadKind, Tally]:
+    """Tallies [layer head] of some layers: pattern and mask [layer head query key]."""
     queries, keys = (~torch.tensor(run.pads(side)) for side in (attention.queries, attention.keys))
     counted = masks.allowed(mask) & queries[:, None] & keys
     if attention.queries != attention.keys:
@@ -92,33 +104,33 @@ def score(run: Trace, attention: Attention, layer: int) -> dict[HeadKind, Tally]
     return self_scores(pattern, ids[attention.queries], counted)
 
 
-def add_tallies(
-    texts: Iterable[dict[tuple[str, int], dict[HeadKind, Tally]]],
-) -> dict[tuple[str, int], dict[HeadKind, Tally]]:
+def add_tallies(texts: Iterable[Tallies]) -> Tallies:
     """The tallies of several texts added up: what a head does on a corpus."""
-    sums: dict[tuple[str, int], dict[HeadKind, Tally]] = {}
+    sums: Tallies = {}
     for text in texts:
-        for place, kinds in text.items():
-            so_far = sums.get(place)
-            sums[place] = kinds if so_far is None else {kind: so_far[kind] + one for kind, one in kinds.items()}
+        for attention, kinds in text.items():
+            so_far = sums.get(attention)
+            sums[attention] = kinds if so_far is None else {kind: so_far[kind] + one for kind, one in kinds.items()}
     return sums
 
 
-def name_heads(tallies: dict[tuple[str, int], dict[HeadKind, Tally]]) -> list[Head]:
+def name_heads(tallies: Tallies) -> list[Head]:
     """Scores and labels of every head."""
     heads = []
-    for (attention, layer), kinds in tallies.items():
+    for attention, kinds in tallies.items():
         columns = {kind: head_scores_of(kind, one) for kind, one in kinds.items()}
-        for head in range(len(next(iter(columns.values())))):
-            scores = {kind: column[head] for kind, column in columns.items()}
+        for layer, head in product(*map(range, next(iter(kinds.values())).hit.shape)):
+            scores = {kind: column[layer][head] for kind, column in columns.items()}
             heads.append(Head(attention, layer, head, pick_label(scores), scores))
     return heads
 
 
-def head_scores_of(kind: HeadKind, one: Tally) -> list[HeadScore]:
-    fits = (one.score >= RULES[kind][0]) & (one.share >= MIN_SHARE) & (one.rows >= MIN_ROWS)
-    columns = (one.score.tolist(), one.share.tolist(), one.rows.tolist(), fits.tolist())
-    return [HeadScore(s, share, int(rows), bool(fit)) for s, share, rows, fit in zip(*columns, strict=True)]
+def head_scores_of(kind: HeadKind, one: Tally) -> list[list[HeadScore]]:
+    """By layer and head."""
+    score, share = one.score, one.share
+    fits = (score >= RULES[kind][0]) & (share >= MIN_SHARE) & (one.rows >= MIN_ROWS)
+    columns = (score.tolist(), share.tolist(), one.rows.long().tolist(), fits.tolist())
+    return [[HeadScore(*head) for head in zip(*layer, strict=True)] for layer in zip(*columns, strict=True)]
 
 
 def pick_label(scores: dict[HeadKind, HeadScore]) -> HeadKind | None:

@@ -15,7 +15,7 @@ with its weight as hit, over rows of three keys or more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import torch
@@ -27,7 +27,7 @@ MIN_KEYS = 3
 
 @dataclass(frozen=True)
 class Tally:
-    """The sums that make up a score, each float64 [head]. Sums of several texts can be added."""
+    """The sums that make up a score, each float64 [… head]. Sums of several texts can be added."""
 
     hit: Tensor
     chance: Tensor
@@ -42,19 +42,24 @@ class Tally:
 
     @property
     def score(self) -> Tensor:
-        """(hit − chance) / (rest − chance) in [0, 1]; 0 if no row counts: [head]"""
+        """(hit − chance) / (rest − chance) in [0, 1]; 0 if no row counts: [… head]"""
         room = self.rest - self.chance
         return torch.where(room > 0, (self.hit - self.chance) / room.clamp(min=1e-30), 0.0).clamp(0, 1)
 
     @property
     def share(self) -> Tensor:
-        """The share of a row's weight that the score covers, mean over the counted rows: [head]"""
+        """The share of a row's weight that the score covers, mean over the counted rows: [… head]"""
         return self.rest / self.rows.clamp(min=1)
 
 
+def join(parts: Sequence[Tally]) -> Tally:
+    """Those of several groups of layers."""
+    return Tally(*(torch.cat([getattr(part, one.name) for part in parts]) for one in fields(Tally)))
+
+
 def self_scores(pattern: Tensor, ids: Sequence[int], counted: Tensor, *, sink: bool = True) -> dict[HeadKind, Tally]:
-    """Tallies of a self-attention. pattern [head query key], counted bool [(head) query key]: True = the query may
-    attend to the key, and neither is a PAD.
+    """Tallies of a self-attention, of one layer or of several. pattern [… head query key], counted bool
+    [(… head) query key]: True = the query may attend to the key, and neither is a PAD.
 
     `sink=False` keeps the first key: the scores without the sink rule.
     """
@@ -66,10 +71,10 @@ def self_scores(pattern: Tensor, ids: Sequence[int], counted: Tensor, *, sink: b
 
 
 def prepare(pattern: Tensor, counted: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The pattern in float64, the counted cells, the cells of the first key that any query sees: [head query key]."""
+    """The pattern in float64, the counted cells, the cells of the first key that any query sees: [… head query key]."""
     keys = counted.expand(pattern.shape)
-    first = keys.any(-2, keepdim=True).to(torch.uint8).argmax(-1, keepdim=True)  # head 1 1
-    is_first = torch.arange(pattern.shape[-1]) == first  # head 1 key
+    first = keys.any(-2, keepdim=True).to(torch.uint8).argmax(-1, keepdim=True)  # … head 1 1
+    is_first = torch.arange(pattern.shape[-1]) == first  # … head 1 key
     return pattern.double() * keys, keys, is_first.expand(pattern.shape)
 
 
@@ -89,9 +94,9 @@ def matches(ids: Tensor) -> dict[HeadKind, Tensor]:
 
 
 def tally(p: Tensor, keys: Tensor, match: Tensor) -> Tally:
-    """The sums over the rows with a matching key and another one. p, keys [head query key], match [query key]."""
+    """The sums over the rows with a matching key and another one. p, keys [… head query key], match [query key]."""
     wanted = match & keys
-    n_wanted, n = wanted.sum(-1), keys.sum(-1)  # head query
+    n_wanted, n = wanted.sum(-1), keys.sum(-1)  # … head query
     counts = (n_wanted > 0) & (n_wanted < n)
     rest = (p * keys).sum(-1) * counts
     chance = rest * n_wanted / n.clamp(min=1)
@@ -102,7 +107,7 @@ def first_tally(p: Tensor, keys: Tensor, first: Tensor) -> Tally:
     """The weight on the first key above an even share; the row of the first key itself is excluded (`first` is False in
     it)."""
     n = keys.sum(-1)
-    counts = (n >= MIN_KEYS) & (first & keys).any(-1)  # head query
+    counts = (n >= MIN_KEYS) & (first & keys).any(-1)  # … head query
     rest = p.sum(-1) * counts
     chance = rest / n.clamp(min=1)
     return Tally(((p * first).sum(-1) * counts).sum(-1), chance.sum(-1), rest.sum(-1), counts.sum(-1).double())
@@ -110,10 +115,11 @@ def first_tally(p: Tensor, keys: Tensor, first: Tensor) -> Tally:
 
 def spread_tally(p: Tensor, keys: Tensor) -> Tally:
     """1 − the distance from an even spread (total variation, divided by its maximum 1 − 1/n): 0 for a single key."""
-    n = keys.sum(-1)  # head query
+    n = keys.sum(-1)  # … head query
     counts = n >= MIN_KEYS
     rest = (p * keys).sum(-1) * counts
     even = rest[..., None] / n.clamp(min=1)[..., None]
     apart = ((p - even).abs() * keys).sum(-1) / 2 * counts  # rest · distance
     hit = rest - apart / (1 - 1 / n.clamp(min=MIN_KEYS))
-    return Tally(hit.sum(-1), torch.zeros(len(p), dtype=p.dtype), rest.sum(-1), counts.sum(-1).double())
+    hit, rest = hit.sum(-1), rest.sum(-1)
+    return Tally(hit, torch.zeros_like(hit), rest, counts.sum(-1).double())

@@ -122,12 +122,12 @@ def overflows(page: "Page", widths: tuple[int, ...]) -> list[int]:
 
 
 def requests_of_next(page: "Page") -> list[str]:
-    """The URLs that a page requests from its next opening on, which is anew or by a load. The page that was open before
-    it, on the tab that tests share, may still ask for something."""
+    """The URLs that a page requests from its next opening on, after its script: until then the page that was open
+    before it, on the tab that tests share, may still ask for something."""
     asked: list[str] = []
 
     def heard(request: "Request") -> None:
-        if urlsplit(request.url).path == "/":
+        if urlsplit(request.url).path in ("/", "/static/main.js"):
             asked.clear()
         asked.append(request.url)
 

@@ -32,8 +32,8 @@ def kinds(pattern: Tensor) -> dict[HeadKind, float]:
 
 def label(pattern: Tensor) -> HeadKind | None:
     every = torch.ones(pattern.shape[1:], dtype=torch.bool)
-    tallies = cross_scores(pattern, every)
-    return name_heads({("cross", 0): tallies})[0].label
+    tallies = cross_scores(pattern[None], every)
+    return name_heads({"cross": tallies})[0].label
 
 
 @pytest.mark.parametrize("pattern", [DIAGONAL, REVERSED, SHUFFLED, TWO_TO_ONE])

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from model.explain import head_labels
 from model.explain.head_labels import HeadScore, add_tallies, head_tallies, labels, name_heads
 from model.explain.head_scores import HeadKind, Tally, self_scores
 from model.trace import Padding
@@ -35,7 +36,7 @@ def scores(pattern: Tensor, ids: list[int] = IDS, allowed: Tensor = CAUSAL, **ru
 
 
 def label(pattern: Tensor, ids: list[int] = IDS, allowed: Tensor = CAUSAL) -> HeadKind | None:
-    (head,) = name_heads({("self", 0): self_scores(pattern, ids, allowed)})
+    (head,) = name_heads({"self": self_scores(pattern[None], ids, allowed)})
     return head.label
 
 
@@ -101,7 +102,7 @@ def test_one_row_is_not_enough_for_a_label() -> None:
 def test_random_heads_get_no_name() -> None:
     generator = torch.Generator().manual_seed(1)
     weights = torch.randn(200, N, N, generator=generator).mul(1.5).masked_fill(~CAUSAL, -torch.inf).softmax(-1)
-    heads = name_heads({("self", 0): self_scores(weights, TWICE, CAUSAL)})
+    heads = name_heads({"self": self_scores(weights[None], TWICE, CAUSAL)})
     assert [head.label for head in heads] == [None] * 200
 
 
@@ -163,8 +164,8 @@ def test_a_mask_of_its_own_for_each_head() -> None:
 
 
 def test_tallies_of_texts_add_up() -> None:
-    one, other = self_scores(PREVIOUS, IDS, CAUSAL), self_scores(0.5 * FIRST + 0.5 * SELF, IDS, CAUSAL)
-    (head,) = name_heads(add_tallies([{("self", 0): one}, {("self", 0): other}]))
+    one, other = (self_scores(x[None], IDS, CAUSAL) for x in (PREVIOUS, 0.5 * FIRST + 0.5 * SELF))
+    (head,) = name_heads(add_tallies([{"self": one}, {"self": other}]))
     # 14 rows each: the first puts weight 1 on the previous token, the second none of its half
     chance = 1.5 * sum(1 / i for i in range(2, N))
     assert head.scores["previous"].score == pytest.approx((14 - chance) / (21 - chance))
@@ -185,3 +186,10 @@ def test_every_head_of_every_attention_is_scored() -> None:
     for place, kinds in plain.items():
         for kind, one in kinds.items():
             close(padded[place][kind].score, one.score, 1e-4)
+
+
+def test_layers_are_scored_the_same_together_and_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint = a_model("encoder-decoder", "pre")
+    together = labels(checkpoint, SOURCE, target=TARGET)
+    monkeypatch.setattr(head_labels, "CELLS", 1)
+    assert labels(checkpoint, SOURCE, target=TARGET) == together
