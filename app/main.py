@@ -27,6 +27,7 @@ from app.services.answers import Answers
 from app.services.library import Library
 from app.services.metrics import Metrics
 from app.services.prefixes import Prefixes
+from app.services.recent import Recent
 from app.services.room import Room
 from app.services.sharing import Sharing
 from app.services.work import Work
@@ -69,6 +70,7 @@ def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         logging.getLogger("chumoku").setLevel(settings.log_level.upper())
         there = await to_thread.run_sync(discovery.discover, settings) if loaded is None else loaded
+        there.recent = Recent(settings.trace_cache, app.state.metrics)
         room = Room(settings.answer_room, settings.answer_limit)
         work = Work(settings.model_threads, settings.queue, settings.streams, app.state.metrics, room)
         prefixes = Prefixes(settings.prefix_cache, app.state.metrics)

@@ -49,6 +49,11 @@ class Settings(BaseSettings):
         ge=0,
         description="Bytes of what generations have read, kept so that the next step reads only what is new; 0: none.",
     )
+    trace_cache: int = Field(
+        default=64 * 1024**2,
+        ge=0,
+        description="Bytes of what recent runs computed, kept for the next question about one; 0: none.",
+    )
     max_text_chars: int = Field(default=20_000, ge=1, description="Longest accepted text, in characters.")
     max_new_tokens: int = Field(default=256, ge=1, description="Most tokens that one generation may write.")
     model_threads: int = Field(default=2, ge=1, le=256, description="Jobs (traces, generation steps) that run at once.")

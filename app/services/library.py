@@ -17,6 +17,7 @@ from app.errors import AppError, unknown_name
 from app.services.languages import languages_of
 from app.services.marks import mark_of
 from app.services.problems import Aside, Problem, log_aside, problem_of, stamp_of
+from app.services.recent import Recent
 from model.subjects import About, Source, Subject
 
 log = logging.getLogger("chumoku")
@@ -70,7 +71,7 @@ class Library:
     """The models by name, and the default's name.
 
     A model is loaded once; concurrent requests wait for it. When loaded models take more than `limit` bytes, unused
-    ones are dropped, least recently used first.
+    ones are dropped, least recently used first. `recent` keeps what their last runs computed.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Library:
     ) -> None:
         self.entries = {entry.name: entry for entry in entries}
         self.preferred, self.device, self.limit, self.bad = default, device, limit, list(bad)
+        self.recent = Recent(0)
         self._lock, self._clock = Lock(), itertools.count(1)
 
     @property
@@ -193,7 +195,7 @@ class Library:
         entry.aside, entry.mark = None, mark_of(entry.source.files(entry.folder), entry.folder)
         if stamp != stamp_of(entry.folder):  # files changed meanwhile: which ones were read is not known
             entry.mark = None
-        return subject
+        return self.recent.over(subject)
 
     def _make_room(self) -> None:
         """Drop unused models until the rest fits. A model that cannot be loaded again (without a source) stays."""

@@ -76,6 +76,13 @@ class Metrics:
             registry=registry,
         )
         self.kept_bytes = gauge("chumoku_kept_answer_bytes", "Bytes of kept answers.")
+        self.traces = Counter(
+            "chumoku_trace_lookups",
+            "Traces of runs without interventions: kept (of an earlier question about the run) or none.",
+            ["found"],
+            registry=registry,
+        )
+        self.trace_bytes = gauge("chumoku_trace_bytes", "Bytes of the tensors of recent runs.")
         self.tokens = Counter("chumoku_generated_tokens", "Tokens generated.", registry=registry)
         self.refused = Counter(
             "chumoku_refused", "Requests refused (503), by what was full.", ["full"], registry=registry
@@ -91,6 +98,8 @@ class Metrics:
             self.prefixes.labels(found)
         for found in ("kept", "shared", "none"):
             self.answers_found.labels(found)
+        for found in ("kept", "none"):
+            self.traces.labels(found)
         for full in ("queue", "streams", "room"):
             self.refused.labels(full)
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from model import masks
 from model.checkpoint import Checkpoint
-from model.describe import Attention
+from model.describe import Attention, Description
 from model.explain.alignment import cross_scores
 from model.explain.anatomy import Options
 from model.explain.head_scores import HeadKind, Tally, join, self_scores
@@ -69,13 +69,30 @@ def labels(checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options
     return name_heads(head_tallies(checkpoint, ids, **options))
 
 
+def labels_of(description: Description, run: Trace) -> list[Head]:
+    """The same from a trace that has the taps of `scored_taps`."""
+    return name_heads(tallies_of(description, run))
+
+
 def head_tallies(checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]) -> Tallies:
     """The tallies of each attention, [layer head]. `add_tallies` adds those of several texts."""
-    found = [one for one in checkpoint.description.attentions if one.overview is not None and "mask" in one.roles]
-    if not found:
+    names = scored_taps(checkpoint.description)
+    if not names:
         raise ValueError(f"{checkpoint.name} has no attention that shows who looks at whom")
-    run = trace(checkpoint, ids, [name for one in found for names in scored(one) for name in names], **options)
-    return {one.id: score(run, one) for one in found}
+    return tallies_of(checkpoint.description, trace(checkpoint, ids, names, **options))
+
+
+def tallies_of(description: Description, run: Trace) -> Tallies:
+    return {one.id: score(run, one) for one in scored_attentions(description)}
+
+
+def scored_attentions(description: Description) -> list[Attention]:
+    return [one for one in description.attentions if one.overview is not None and "mask" in one.roles]
+
+
+def scored_taps(description: Description) -> list[str]:
+    """What heads are scored from, in every layer of every attention that has an overview."""
+    return [name for one in scored_attentions(description) for names in scored(one) for name in names]
 
 
 def scored(attention: Attention) -> tuple[Sequence[str], Sequence[str]]:

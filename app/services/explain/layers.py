@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from app.api.explain.schema import HeadsRequest, ResidualRequest, SwapRequest, UnitsRequest
 from app.errors import AppError, check_index
+from app.services.capabilities import explained
 from app.services.explain.shared import Json, plain, prefixed, stack_of
 from app.services.plan import RunPlan
 from model.checkpoint import Checkpoint
 from model.describe import AttentionSublayer
-from model.explain.head_labels import RULES, labels
+from model.explain.head_labels import RULES, labels_of, scored_taps
 from model.explain.residual import Written, streams
 from model.explain.swaps import swap_tokens
 from model.explain.units import FfnUnits
@@ -16,7 +17,8 @@ from model.explain.units import units as units_of
 
 
 def heads(plan: RunPlan, request: HeadsRequest) -> Json:
-    found = labels(plan.checkpoint, plan.ids, **plan.options)
+    description = explained(plan.subject).description
+    found = labels_of(description, plan.subject.trace(plan.run, scored_taps(description)))
     return {
         "heads": [
             plain(head) | {"scores": {kind: plain(score) for kind, score in head.scores.items()}} for head in found

@@ -1,0 +1,150 @@
+"""The tensors of recent runs: a page that shows a sentence asks several times about one run, and it is computed once.
+
+A trace is a pure function of its run. So the first question about a run also keeps what the next ones will ask for, and
+they need no forward pass. The numbers are the same, bit for bit: recording a tensor changes none.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from threading import Lock
+
+import torch
+from torch import Tensor
+
+from app.services.metrics import Metrics
+from app.services.prefixes import Memory
+from model.checkpoint import Checkpoint
+from model.describe import Description
+from model.run import Run
+from model.session import Session
+from model.subjects import About, Subject, Tokenizer
+from model.trace import Masks, Padding, Trace
+from model.translate import BeamSearch
+
+USUAL = ("q", "k", "v", "scores", "mask", "pattern")
+"""The roles that a page asks for next: the overview, one head of one layer, and all patterns for the heads' scores."""
+MANY = 128
+"""Of a longer text only what was asked for is kept: what may be asked next grows with the square of its length."""
+RunKey = tuple[int, tuple[int, ...], tuple[int, ...] | None, Masks, Padding]
+"""A loaded model, and everything of a run without interventions."""
+
+
+class Recent:
+    """At most `limit` bytes of tensors (0: none); the least recently used run goes first. May be used from many
+    threads."""
+
+    def __init__(self, limit: int, metrics: Metrics | None = None) -> None:
+        self.limit, self.metrics = limit, metrics or Metrics()
+        self._kept: OrderedDict[RunKey, Trace] = OrderedDict()
+        self._memory = Memory()
+        self._serial = 0
+        self._lock = Lock()
+        self.metrics.read(self.metrics.trace_bytes, lambda: self.nbytes)
+
+    @property
+    def nbytes(self) -> int:
+        return self._memory.total
+
+    def over(self, subject: Subject) -> Subject:
+        """The same model, which looks here first. A model that is loaded again is another one."""
+        with self._lock:
+            self._serial += 1
+            return Remembered(subject, self, self._serial) if self.limit else subject
+
+    def find(self, key: RunKey, names: Sequence[str]) -> Trace | None:
+        """The run with these tensors, if all of them are kept."""
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+        hit = found is not None and found.tensors.keys() >= set(names)
+        self.metrics.traces.labels("kept" if hit else "none").inc()
+        return only(found, names) if hit and found is not None else None
+
+    def keep(self, key: RunKey, traced: Trace) -> None:
+        with self._lock:
+            self._drop(key)
+            self._kept[key] = traced
+            self._memory.add(list(traced.tensors.values()))
+            while self.nbytes > self.limit:
+                self._drop(next(iter(self._kept)))
+
+    def _drop(self, key: RunKey) -> None:
+        if key in self._kept:
+            self._memory.remove(list(self._kept.pop(key).tensors.values()))
+
+
+class Remembered(Subject):
+    """A model whose recent runs are kept."""
+
+    def __init__(self, subject: Subject, recent: Recent, serial: int) -> None:
+        self._subject, self._recent, self._serial = subject, recent, serial
+
+    def trace(self, run: Run, names: Sequence[str]) -> Trace:
+        if run.edit:  # functions: whether two of them are the same is not known
+            return self._subject.trace(run, names)
+        key = self._serial, tuple(run.ids), None if run.target is None else tuple(run.target), run.use, run.pad
+        found = self._recent.find(key, names)
+        if found is None:
+            more = self._usual if len(run.ids) + run.pad.count <= MANY else []
+            traced = self._subject.trace(run, list(dict.fromkeys([*names, *more])))
+            self._recent.keep(key, only(traced, [name for name in traced.tensors if name not in self._large]))
+            found = only(traced, names)
+        return found
+
+    @cached_property
+    def _usual(self) -> list[str]:
+        """The taps of what is usually asked for."""
+        roles = [one.roles[role] for one in self.description.attentions for role in USUAL if role in one.roles]
+        return [tap for role in roles for tap in role.taps]
+
+    @cached_property
+    def _large(self) -> frozenset[str]:
+        """The logits take more than all that is kept of a short text."""
+        return frozenset([self.description.logits.tap])
+
+    @property
+    def about(self) -> About:
+        return self._subject.about
+
+    @property
+    def description(self) -> Description:
+        return self._subject.description
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self._subject.tokenizer
+
+    @property
+    def device(self) -> torch.device:
+        return self._subject.device
+
+    @property
+    def nbytes(self) -> int:
+        return self._subject.nbytes
+
+    @property
+    def checkpoint(self) -> Checkpoint | None:
+        return self._subject.checkpoint
+
+    def start(self, run: Run, names: Sequence[str]) -> Session:
+        return self._subject.start(run, names)
+
+    def search(self, run: Run, beams: int, alpha: float) -> BeamSearch:
+        return self._subject.search(run, beams, alpha)
+
+    def read(self, stream: Tensor) -> Tensor:
+        return self._subject.read(stream)
+
+    def weights(self, names: Sequence[str]) -> Mapping[str, Tensor]:
+        return self._subject.weights(names)
+
+
+def only(traced: Trace, names: Sequence[str]) -> Trace:
+    """The trace with these tensors alone."""
+    tensors = {name: traced.tensors[name] for name in names}
+    return replace(traced, tensors=tensors, dims={name: traced.dims[name] for name in names})

@@ -1,0 +1,143 @@
+"""What a run computed is kept: the next question about it needs no forward pass, and gets the same numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.api.explain.schema import HeadsRequest
+from app.api.traces.schema import TraceRequest
+from app.services import tracing
+from app.services.explain import layers
+from app.services.library import Entry, Library
+from app.services.plan import plan_run
+from app.services.recent import MANY, Recent
+from app.settings import Settings
+from model.run import Run
+from model.subjects import ZooFolders, ZooSubject
+from model.trace import Masks, Padding
+from tests.app.conftest import opener
+from tests.app.families import opened, save, tiny
+from tests.app.helpers import metrics
+
+PATTERNS = ["layers.0.attn.pattern", "layers.1.attn.pattern"]
+HEAD = ["layers.1.attn.q", "layers.1.attn.k", "layers.1.attn.scores", "layers.1.attn.pattern"]
+IDS = st.lists(st.integers(0, 255), min_size=1, max_size=12)
+
+
+class Counted(ZooSubject):
+    """Counts its forward passes."""
+
+    passes = 0
+
+    def trace(self, run: Run, names: Any) -> Any:
+        self.passes += 1
+        return super().trace(run, names)
+
+
+@pytest.fixture
+def counted(three: Library) -> Counted:
+    return Counted(opened(three, "gpt"))
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    ids=IDS,
+    use=st.builds(Masks, st.sampled_from([None, False]), st.booleans()),
+    pad=st.builds(Padding, st.integers(0, 3), st.sampled_from(["left", "right"]), st.booleans()),
+)
+def test_a_kept_run_has_the_same_numbers(ids: list[int], use: Masks, pad: Padding, three: Library) -> None:
+    real = Counted(opened(three, "gpt"))
+    subject, run = Recent(2**24).over(real), Run(ids, use=use, pad=pad)
+    for names in (PATTERNS, HEAD, ["logits"], [*PATTERNS, "layers.0.ffn.post"]):
+        told, expected = subject.trace(run, names), ZooSubject(real.checkpoint).trace(run, names)
+        assert list(told.tensors) == list(expected.tensors)
+        assert told.dims == expected.dims
+        assert all(told.tensors[name].equal(x) for name, x in expected.tensors.items())
+    assert real.passes == 3
+
+
+def test_an_overview_brings_its_heads_and_their_labels(counted: Counted) -> None:
+    """What the page asks for one sentence: the overview and the prediction, an open head, the labels."""
+    subject = Recent(2**24).over(counted)
+    run: dict[str, Any] = {"model": "gpt", "text": "attend"}
+    for want in ({"want": PATTERNS, "predict": {"n": 3}}, {"want": HEAD, "heads": [1]}):
+        tracing.answer(subject, TraceRequest.model_validate(run | want), 1000)
+    plan = plan_run(subject, HeadsRequest.model_validate(run), 1000)
+    assert layers.heads(plan, HeadsRequest.model_validate(run))["heads"]
+    assert counted.passes == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Run([1, 2]),
+        Run([1, 2, 3], use=Masks(False)),
+        Run([1, 2, 3], use=Masks(None, False)),
+        *(Run([1, 2, 3], pad=pad) for pad in (Padding(1), Padding(1, "right"), Padding(1, follow=False))),
+    ],
+)
+def test_another_run_takes_nothing_of_it(other: Run, counted: Counted) -> None:
+    subject = Recent(2**24).over(counted)
+    subject.trace(Run([1, 2, 3]), PATTERNS)
+    subject.trace(other, PATTERNS)
+    assert counted.passes == 2
+
+
+def test_a_run_with_interventions_is_never_kept(counted: Counted) -> None:
+    subject = Recent(2**24).over(counted)
+    for run in (Run([1, 2, 3]), Run([1, 2, 3], edit={"layers.0.attn.z": lambda z, first: z * 0})):
+        traced = [subject.trace(run, ["logits", "layers.0.attn.z"]) for _ in range(2)]
+        assert bool((traced[1].tensors["layers.0.attn.z"] == 0).all()) == bool(run.edit)
+    assert counted.passes == 4  # logits are not kept either
+
+
+def test_of_a_long_text_only_what_was_asked_is_kept(counted: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.services.recent.MANY", 8)
+    subject = Recent(2**24).over(counted)
+    assert MANY > 8
+    for names in (PATTERNS, PATTERNS, HEAD):
+        subject.trace(Run(list(range(9))), names)
+    assert counted.passes == 2
+
+
+def test_they_are_bounded_and_the_least_recently_used_go_first(counted: Counted) -> None:
+    room = 2**16
+    recent = Recent(room)
+    subject = recent.over(counted)
+    for n in range(20):
+        subject.trace(Run([1, 2, 3]), PATTERNS)  # used again and again
+        subject.trace(Run([n, *range(12)]), PATTERNS)
+        assert 0 < recent.nbytes <= room
+    assert counted.passes == 21
+
+
+def test_a_model_whose_weights_were_replaced_forgets(tmp_path: Path) -> None:
+    folder, source = save(tmp_path, tiny("gpt", "decoder-only")), ZooFolders()
+    entry = Entry(source.about(folder), folder, source)
+    models = Library([entry], "gpt", torch.device("cpu"), limit=0)
+    models.recent = Recent(2**24)
+    logits = []
+    for seed in (0, 1):
+        save(tmp_path, tiny("gpt", "decoder-only", seed=seed))
+        with models.use(entry) as subject:  # dropped after each use: there is no room for it
+            logits.append(subject.trace(Run([1, 2, 3]), [*PATTERNS, "logits"]).tensors[PATTERNS[0]])
+    assert not logits[0].equal(logits[1])
+
+
+async def test_a_server_says_how_often(tmp_path: Path) -> None:
+    folder = save(tmp_path, tiny("gpt", "decoder-only"))
+    source = ZooFolders()
+    models = Library([Entry(source.about(folder), folder, source)], "gpt", torch.device("cpu"), limit=2**30)
+    async with opener(models)(Settings(device="cpu")) as client:
+        for want in (PATTERNS, HEAD):
+            asked = await client.post("/api/trace", json={"text": "attend", "want": want, "dtype": "float32"})
+            assert asked.status_code == 200
+        told = await metrics(client)
+    assert told['chumoku_trace_lookups_total{found="kept"}'] == told['chumoku_trace_lookups_total{found="none"}'] == 1
+    assert told["chumoku_trace_bytes"] > 0
