@@ -22,7 +22,7 @@ from app.http.deps import State
 from app.http.hosts import Hosts, known_names
 from app.http.middleware import Failures, HeadAsGet, SecurityHeaders
 from app.http.observe import Observe
-from app.services import discovery
+from app.services import discovery, generation
 from app.services.answers import Answers
 from app.services.library import Library
 from app.services.metrics import Metrics
@@ -30,6 +30,7 @@ from app.services.prefixes import Prefixes
 from app.services.recent import Recent
 from app.services.room import Room
 from app.services.sharing import Sharing
+from app.services.together import Together
 from app.services.work import Work
 from app.settings import Settings
 
@@ -75,7 +76,8 @@ def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]
         work = Work(settings.model_threads, settings.queue, settings.streams, app.state.metrics, room)
         prefixes = Prefixes(settings.prefix_cache, app.state.metrics)
         sharing = Sharing(there, work, Answers(settings.answer_cache, app.state.metrics))
-        app.state.chumoku = State(settings, there, work, prefixes, sharing)
+        steps = Together(work, generation.steps)
+        app.state.chumoku = State(settings, there, work, prefixes, sharing, steps)
         async with app.state.metrics.shared():
             yield
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from model import together
 from model.checkpoint import Checkpoint
 from model.run import Run
 from model.sampling import Distribution, Settings, distribution, draw, uniform
@@ -53,14 +54,27 @@ class Generator:
 
     def step(self) -> Step:
         """Draw the next token and read it. Raises `ValueError` if the window is full."""
+        drawn, u, newest = self.draw()
+        return self._took(self.session.step([newest]), drawn, u)
+
+    def draw(self) -> tuple[Distribution, float, int]:
+        """What the next token is drawn from, the random number, and the token."""
         if self.full:
             raise ValueError(f"the model's window of {self.session.window} tokens is full")
-        drawn, u = self.next, uniform(self.settings.seed, len(self.ids))
-        return self._took(self.session.step([draw(drawn, u)]), drawn, u)
+        u = uniform(self.settings.seed, len(self.ids))
+        return self.next, u, draw(self.next, u)
 
     def _took(self, forward: Forward, drawn: Distribution | None, u: float | None) -> Step:
         self.next = distribution(forward.logits, self.settings, banned=self.banned)
         return Step(list(self.ids), drawn, u, self.next, forward.tensors, forward.computed, forward.cache_bytes)
+
+
+def step_together(generators: Sequence[Generator]) -> list[Step]:
+    """Each generation's next step, in one forward pass: their sessions are of one `together.group`."""
+    drawn = [one.draw() for one in generators]
+    sessions = [one.session for one in generators if together.is_decoder(one.session)]
+    forwards = together.step(sessions, [newest for _, _, newest in drawn])
+    return [one._took(forward, dist, u) for one, forward, (dist, u, _) in zip(generators, forwards, drawn, strict=True)]
 
 
 def generate(

@@ -128,14 +128,18 @@ class DecoderSession:
 
     def read(self, new: Tensor) -> Tensor:
         """The newest of `self.ids`, int64 [1 query] → logits [1 query vocab]."""
-        is_pad = torch.zeros(1, len(self.ids), dtype=torch.bool, device=new.device)  # 1 key
+        mask, position_ids, is_pad = self.newest(new.shape[1])
+        return self.checkpoint.decoder_only(new, mask, position_ids, self.cache, is_pad)  # type: ignore[no-any-return]
+
+    def newest(self, n: int) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Of the `n` newest of `self.ids`: the mask of reasons [1 1 query key], the position ids [1 query], and which
+        are masked PADs [1 query] (None: the padding mask is off)."""
+        is_pad = torch.zeros(1, len(self.ids), dtype=torch.bool, device=self.checkpoint.device)  # 1 key
         is_pad[0, : len(self.run.is_pad)] = torch.tensor(self.run.is_pad)[: len(self.ids)]
         use = self.run.use
-        mask = masks.decoder_mask(is_pad, use_causal=self.causal, use_padding=use.padding, query_len=new.shape[1])
+        mask = masks.decoder_mask(is_pad, use_causal=self.causal, use_padding=use.padding, query_len=n)
         skipped = is_pad if self.run.pads_take_no_position else torch.zeros_like(is_pad)
-        position_ids = masks.position_ids(skipped)[:, -new.shape[1] :]
-        hidden = is_pad[:, -new.shape[1] :] if use.padding else None
-        return self.checkpoint.decoder_only(new, mask, position_ids, self.cache, hidden)  # type: ignore[no-any-return]
+        return mask, masks.position_ids(skipped)[:, -n:], is_pad[:, -n:] if use.padding else None
 
 
 class TargetSession(DecoderSession):

@@ -13,6 +13,7 @@ from fastapi import Depends, Request
 
 from app.http.built import Built
 from app.http.observe import Seen, seen
+from app.services.generation import Steps
 from app.services.library import Library
 from app.services.metrics import Metrics
 from app.services.prefixes import Prefixes
@@ -33,6 +34,7 @@ class State:
     work: Work
     prefixes: Prefixes
     sharing: Sharing
+    steps: Steps
 
 
 def state_of(request: Request) -> State:
@@ -57,6 +59,10 @@ async def get_work(request: Request) -> Work:
 
 async def get_prefixes(request: Request) -> Prefixes:
     return state_of(request).prefixes
+
+
+async def get_steps(request: Request) -> Steps:
+    return state_of(request).steps
 
 
 async def get_claim(request: Request) -> AsyncIterator[Claim]:
@@ -101,4 +107,5 @@ BuiltDep = Annotated[Built, Depends(get_built)]
 MetricsDep = Annotated[Metrics, Depends(get_metrics)]
 SeenDep = Annotated[Seen, Depends(get_seen)]
 AskerDep = Annotated[Asker, Depends(get_asker)]
+StepsDep = Annotated[Steps, Depends(get_steps)]
 WantedDep = Annotated[Wanted, Depends(get_wanted)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -16,9 +16,11 @@ from app.services.events import Event
 from app.services.plan import plan_writing
 from app.services.predictions import prediction_json
 from app.services.prefixes import Prefixes
+from app.services.together import Together
 from app.services.wire import in_json
+from model import together
 from model.describe import Description
-from model.generate import Generator, Step
+from model.generate import Generator, Step, step_together
 from model.sampling import Settings
 from model.subjects import Subject
 
@@ -40,7 +42,11 @@ class Session:
         self.generator = Generator(subject.start(self.plan.run, names), settings, subject.tokenizer.never_sampled)
         self.prefixes = prefixes or Prefixes(0)
         self.key = self.prefixes.key(self.plan, request, names)
-        self.known = False
+
+    @property
+    def group(self) -> Hashable:
+        """Generations of one group can step together; None: this one steps alone."""
+        return together.group(self.generator.session)
 
     @property
     def prompt(self) -> list[int]:
@@ -61,15 +67,9 @@ class Session:
             return "max_new_tokens"
         return "window_full" if self.generator.full else None
 
-    def begin(self) -> list[Event]:
-        """`start`; and the first step, if the prompt was known: then it costs less than another turn."""
-        start = self.start()
-        return [start, self.step()] if self.known and self.ended is None else [start]
-
     def start(self) -> Event:
         """Read the prompt, unless it is known: its tokens, and the prediction after them."""
         self.prefixes.resume(self.key, self.generator.session)
-        self.known = len(self.generator.ids) == len(self.prompt)
         step = self.generator.prefill()
         self.prefixes.keep(self.key, self.generator.session)
         tokenizer, writes_target = self.subject.tokenizer, self.plan.target is not None
@@ -86,7 +86,10 @@ class Session:
     def step(self) -> Event:
         """Draw the next token and read it."""
         start = perf_counter()
-        step = self.generator.step()
+        return self.tell(self.generator.step(), start)
+
+    def tell(self, step: Step, start: float) -> Event:
+        """A step that began at `start`, and keep what was read."""
         self.prefixes.keep(self.key, self.generator.session)
         token = self.subject.tokenizer.tokens(step.ids)[-1]
         assert step.drawn is not None
@@ -110,6 +113,24 @@ class Session:
         position = len(step.ids) - 1
         found = prediction_json(self.subject.tokenizer, step.next, self.request.n, self.request)
         return {"position": position, "next_index": position + 1} | found
+
+
+def steps(sessions: Sequence[Session]) -> list[Event | Exception]:
+    """The next step of several generations, in one forward pass: their sessions are of one `together.group`."""
+    start = perf_counter()
+    taken = step_together([one.generator for one in sessions])
+    return [told(one, step, start) for one, step in zip(sessions, taken, strict=True)]
+
+
+def told(session: Session, step: Step, start: float) -> Event | Exception:
+    """A generation that fails ends alone."""
+    try:
+        return session.tell(step, start)
+    except Exception as error:
+        return error
+
+
+Steps = Together[Session, Event]
 
 
 def check_max_new(asked: int, limit: int) -> None:

@@ -104,10 +104,10 @@ async def test_an_end_ends(client: AsyncClient, gpt: Checkpoint, monkeypatch: py
 
 
 async def test_a_failure_under_way_is_an_event(client: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_: Session) -> None:
+    def fail(*_: object) -> None:
         raise RuntimeError("a secret")
 
-    monkeypatch.setattr(Session, "step", fail)
+    monkeypatch.setattr(Session, "tell", fail)
     events = await stream(client)
     assert [name for name, _ in events] == ["start", "error"]
     assert events[-1][1]["error"]["code"] == "internal"

@@ -11,11 +11,11 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.api.answer import BUSY, REFUSALS, as_json
 from app.api.generation.schema import GenerateRequest
-from app.http.deps import ClaimDep, LibraryDep, PrefixesDep, SeenDep, SettingsDep, WantedDep, WorkDep
+from app.http.deps import ClaimDep, LibraryDep, PrefixesDep, SeenDep, SettingsDep, StepsDep, WantedDep, WorkDep
 from app.http.stream import server_sent
 from app.services import sizes
 from app.services.events import Event
-from app.services.generation import Session
+from app.services.generation import Session, Steps
 from app.services.work import Work
 
 router = APIRouter(prefix="/api", tags=["generation"])
@@ -23,10 +23,10 @@ router = APIRouter(prefix="/api", tags=["generation"])
 
 @dataclass(frozen=True)
 class Begun:
-    """A generation, and its first events."""
+    """A generation, and its first event."""
 
     session: Session
-    events: list[Event]
+    start: Event
 
 
 async def opened(
@@ -50,7 +50,7 @@ async def opened(
         def job() -> Begun:
             session = Session(lease.subject, request, settings.max_text_chars, settings.max_new_tokens, prefixes)
             claim.take(sizes.of_generation(session.plan, request))
-            return Begun(session, session.begin())
+            return Begun(session, session.start())
 
         begun = (await work.run(job, kind="prompt", wanted=wanted)).value
         session = begun.session
@@ -62,7 +62,9 @@ async def opened(
 
 
 @router.post("/generate", response_class=EventSourceResponse, responses=as_json(REFUSALS | BUSY))
-async def generate(begun: Annotated[Begun, Depends(opened)], work: WorkDep) -> AsyncIterator[ServerSentEvent]:
+async def generate(
+    begun: Annotated[Begun, Depends(opened)], work: WorkDep, steps: StepsDep
+) -> AsyncIterator[ServerSentEvent]:
     """Let the model continue, one server-sent event per token, under the run's masks, PADs and interventions.
 
     Without the causal mask, a new token changes earlier rows, so each step recomputes all of them.
@@ -73,18 +75,20 @@ async def generate(begun: Annotated[Begun, Depends(opened)], work: WorkDep) -> A
     key]: round(255·w) as bytes in base64. It is null if `rows` is off. `error` has the usual error shape. Closing the
     connection stops the work.
     """
-    async for event in server_sent(events(begun, work), "a generation"):
+    async for event in server_sent(events(begun, work, steps), "a generation"):
         yield event
 
 
-async def events(begun: Begun, work: Work) -> AsyncIterator[Event]:
-    """Each step is one call into a worker thread, so that generations take turns with other work."""
-    session = begun.session
-    for event in begun.events:
-        work.metrics.tokens.inc(event.name == "step")
-        yield event
+async def events(begun: Begun, work: Work, steps: Steps) -> AsyncIterator[Event]:
+    """Each step is one call into a worker thread, so that generations take turns with other work: with the steps of
+    other generations that wait, if they can be one forward pass."""
+    session, group = begun.session, begun.session.group
+    yield begun.start
     while session.ended is None:
-        step = await work.run(session.step, kind="step", patient=True)
+        if group is None:
+            event = (await work.run(session.step, kind="step", patient=True)).value
+        else:
+            event = await steps.run(session, group)
         work.metrics.tokens.inc()
-        yield step.value
+        yield event
     yield session.end()

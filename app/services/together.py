@@ -1,0 +1,86 @@
+"""Jobs that cost less together: those of one group that wait for a turn are done in one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from app.services.work import Gone, Work
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+MOST = 16
+"""So many at once at most: whoever waits for a turn waits behind all of them."""
+
+
+@dataclass(eq=False)
+class Waiting(Generic[Part, Result]):
+    part: Part
+    result: asyncio.Future[Result]
+
+
+class Together(Generic[Part, Result]):
+    """`job` does some parts of one group, and returns a result or an exception for each. Belongs to one event loop."""
+
+    def __init__(self, work: Work, job: Callable[[Sequence[Part]], list[Result | Exception]]) -> None:
+        self.work, self.job = work, job
+        self._waiting: defaultdict[Hashable, list[Waiting[Part, Result]]] = defaultdict(list)
+        self._turns: dict[Hashable, asyncio.Task[None]] = {}
+
+    async def run(self, part: Part, group: Hashable) -> Result:
+        """The result of one part; it waits, however long, for a turn of its group as a step. Cancelling drops it."""
+        one = Waiting[Part, Result](part, asyncio.get_running_loop().create_future())
+        self._waiting[group].append(one)
+        if group not in self._turns:
+            self._turns[group] = asyncio.create_task(self._take_turns(group))
+        return await one.result
+
+    async def _take_turns(self, group: Hashable) -> None:
+        """One turn after the other, until nobody of the group waits. Those who come meanwhile are in the next."""
+        try:
+            while self._waiting[group]:
+                await self._take_turn(group)
+        finally:
+            del self._turns[group], self._waiting[group]
+
+    async def _take_turn(self, group: Hashable) -> None:
+        taken: list[Waiting[Part, Result]] = []
+
+        async def wanted() -> bool:
+            """Called when the turn comes, and now and then while the job runs."""
+            if not taken:
+                taken.extend(self._first(group))
+            return any(not one.result.done() for one in taken)
+
+        try:
+            done = await self.work.run(
+                lambda: self.job([one.part for one in taken]), kind="step", wanted=wanted, patient=True
+            )
+            results = done.value
+        except Gone:
+            return
+        except Exception as error:
+            if not taken:  # the turn did not come: the server stops
+                taken = self._first(group)
+            results = [error] * len(taken)
+        for one, result in zip(taken, results, strict=True):
+            settle(one.result, result)
+
+    def _first(self, group: Hashable) -> list[Waiting[Part, Result]]:
+        """Those who wait longest and are still there. They wait for their turn no longer."""
+        there = [one for one in self._waiting[group] if not one.result.done()]
+        self._waiting[group] = there[MOST:]
+        return there[:MOST]
+
+
+def settle(future: asyncio.Future[Result], result: Result | Exception) -> None:
+    """Hand over a result, unless nobody waits for it any more."""
+    if future.done():
+        return
+    if isinstance(result, Exception):
+        future.set_exception(result)
+    else:
+        future.set_result(result)

@@ -1,0 +1,112 @@
+"""The next tokens of several texts in one forward pass: reading the weights takes as long for one text as for all.
+
+The texts may have different lengths and PADs. Their keys are aligned at the newest position; what a shorter text lacks
+in front is filled up and forbidden, so it has a weight of exactly 0. The numbers equal those of a text alone up to
+rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Self, TypeGuard
+
+import torch
+from torch import Tensor
+
+from model.cache import Cache
+from model.mechanisms.history import History
+from model.session import DecoderSession, Forward, Session
+from model.taps import record
+
+FILL = 128
+"""The reason for what is in front of a shorter text. It is never shown: the recorded rows begin after it."""
+
+
+class Joined:
+    """The caches of one layer, one for each text, as one of a batch (`MixerCache`)."""
+
+    def __init__(self, rows: Sequence[History]) -> None:
+        self.rows = rows
+
+    def append(self, *new: Tensor) -> tuple[Tensor, ...]:
+        """Add each text's new position to its own cache; return all, each [batch .. position d], filled up in front."""
+        grown = [row.append(*(x[b : b + 1] for x in new)) for b, row in enumerate(self.rows)]
+        return tuple(aligned(of_texts) for of_texts in zip(*grown, strict=True))
+
+    @property
+    def positions(self) -> int:
+        return max(row.positions for row in self.rows)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(row.nbytes for row in self.rows)
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        return tuple(x for row in self.rows for x in row.tensors)
+
+    def select(self, rows: Tensor) -> None:
+        self.rows = [self.rows[row] for row in rows.tolist()]
+
+    def copy(self) -> Self:
+        return type(self)([row.copy() for row in self.rows])
+
+
+def aligned(rows: Sequence[Tensor]) -> Tensor:
+    """Tensors [1 .. position d] of different lengths as one [batch .. position d]: their last positions coincide."""
+    longest = max(x.shape[-2] for x in rows)
+    joined = rows[0].new_zeros((len(rows), *rows[0].shape[1:-2], longest, rows[0].shape[-1]))
+    for b, x in enumerate(rows):
+        joined[b, ..., longest - x.shape[-2] :, :] = x[0]
+    return joined
+
+
+def group(session: Session) -> Hashable:
+    """Sessions with the same group can step together; None: this one steps alone.
+
+    It has to read one row at a time (no edits, causal) with all keys in its cache, and record only who looks at whom.
+    """
+    if not (is_decoder(session) and session.cache is not None and not session.run.edit):
+        return None
+    kept = all(type(layer) is History for layer in session.cache.layers)
+    recorded = set(session.names) <= session.checkpoint.description.overviews
+    return (id(session.checkpoint.model), tuple(session.names)) if kept and recorded else None
+
+
+def is_decoder(session: Session) -> TypeGuard[DecoderSession]:
+    return type(session) is DecoderSession
+
+
+@torch.inference_mode()
+def step(sessions: Sequence[DecoderSession], ids: Sequence[int]) -> list[Forward]:
+    """Each session reads its id. All are of one `group`, and have read something."""
+    if len(sessions) == 1:
+        return [sessions[0].step(list(ids))]
+    first = sessions[0]
+    for session, newest in zip(sessions, ids, strict=True):
+        session.ids = [*session.ids, newest]
+    mask, position_ids = (torch.cat(x) for x in zip(*rows_of(sessions), strict=True))
+    caches = [session.cache.layers for session in sessions if session.cache is not None]
+    cache = Cache([Joined(layers) for layers in zip(*caches, strict=True)])
+    token_ids = torch.tensor(ids, device=first.checkpoint.device)[:, None]  # batch 1
+    with record(first.names) as recording:
+        logits = first.checkpoint.decoder_only(token_ids, mask, position_ids, cache)  # batch 1 vocab
+    return [taken(session, logits[b, -1], recording.tensors, b) for b, session in enumerate(sessions)]
+
+
+def rows_of(sessions: Sequence[DecoderSession]) -> list[tuple[Tensor, Tensor]]:
+    """For each text the reasons of its newest row, [1 1 1 key] with those in front, and its position id [1 1]."""
+    longest = max(len(session.ids) for session in sessions)
+    rows = []
+    for session in sessions:
+        mask, position_ids, _ = session.newest(1)
+        filled = torch.nn.functional.pad(mask, (longest - mask.shape[-1], 0), value=FILL)
+        rows.append((filled, position_ids))
+    return rows
+
+
+def taken(session: DecoderSession, logits: Tensor, tensors: dict[str, Tensor], b: int) -> Forward:
+    """A text's part of the batch: logits [vocab], and of `tensors` [batch head 1 key] its own row and keys."""
+    session.last, n = logits.clone(), len(session.ids)
+    own = {name: tensors[name][b, ..., -n:].cpu() for name in session.names}
+    return Forward(session.last, own, 1, 0 if session.cache is None else session.cache.nbytes)

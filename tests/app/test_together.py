@@ -1,0 +1,86 @@
+"""Generations that step at the same time step in one forward pass, and say what they would say alone."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import torch
+from httpx import AsyncClient
+
+from app.errors import AppError
+from app.services.together import MOST, Together
+from app.services.work import Work
+from model.decoder_only import DecoderOnly
+from tests.app.helpers import parse_events
+
+
+async def test_people_who_step_at_the_same_time_share_forward_passes(
+    families: AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows: list[int] = []
+    really = DecoderOnly.forward
+
+    def counted(model: DecoderOnly, token_ids: torch.Tensor, *more: Any, **named: Any) -> torch.Tensor:
+        rows.append(len(token_ids))
+        return really(model, token_ids, *more, **named)
+
+    async def said(n: int) -> list[tuple[Any, ...]]:
+        asked = {"model": "gpt", "token_ids": [n, *range(n)], "seed": n, "max_new_tokens": 4, "rows": True}
+        events = parse_events((await families.post("/api/generate", json=asked)).text)
+        assert events[-1][0] == "end"
+        steps = [data for name, data in events if name == "step"]
+        return [(one["token"]["id"], one["u"], one["cache"], one["rows"]["self"]["shape"]) for one in steps]
+
+    monkeypatch.setattr(DecoderOnly, "forward", counted)
+    alone = [await said(n) for n in range(12)]
+    assert set(rows) == {1}
+    rows.clear()
+    assert await asyncio.gather(*map(said, range(12))) == alone
+    assert max(rows) > 1
+
+
+async def test_a_turn_takes_those_who_wait() -> None:
+    """While a turn lasts, others come: they are in the next, at most so many, and only of one group."""
+    done: list[list[int]] = []
+    go = threading.Event()
+
+    def job(parts: Sequence[int]) -> list[int | Exception]:
+        done.append(list(parts))
+        go.wait(10)
+        return [ValueError(part) if part == 13 else 10 * part for part in parts]
+
+    work = Work(threads=2, queue=4, streams=4)
+    together = Together[int, int](work, job)
+    first = asyncio.create_task(together.run(0, "a"))
+    while not done:
+        await asyncio.sleep(0)
+        await asyncio.sleep(0.001)
+    others = [asyncio.create_task(together.run(n, "a")) for n in range(1, MOST + 5)]
+    apart = asyncio.create_task(together.run(99, "b"))
+    await asyncio.sleep(0.01)
+    others[3].cancel()  # it leaves before its turn
+    go.set()
+    results = await asyncio.gather(first, *others, apart, return_exceptions=True)
+    assert results[0] == 0
+    assert results[-1] == 990
+    assert isinstance(results[4], asyncio.CancelledError)
+    assert isinstance(results[13], ValueError)
+    assert [result for result in results if isinstance(result, int)] == [
+        10 * n for n in [*range(MOST + 5), 99] if n not in (4, 13)
+    ]
+    assert sorted(map(len, done)) == [1, 1, 3, MOST]
+
+
+async def test_who_waits_when_the_server_stops_is_told() -> None:
+    work = Work(threads=1, queue=1, streams=1)
+    together = Together[int, int](work, list)
+    work.stopping = True
+    with pytest.raises(AppError) as told:
+        await together.run(1, "a")
+    assert told.value.code == "stopping"
+    work.stopping = False
+    assert await together.run(2, "a") == 2
