@@ -37,9 +37,12 @@ class Settings(BaseSettings):
     models_dir: Annotated[tuple[Path, ...], NoDecode] = Field(
         default=(), description=f"Folders with your own models, searched before the zoo; joined by {os.pathsep!r}."
     )
+    models: Annotated[tuple[Path, ...], NoDecode] = Field(
+        default=(), description=f"Folders that are a model each, before all others; joined by {os.pathsep!r}."
+    )
     default_model: str | None = Field(
         default=None,
-        description="The model for requests without a name; unset: stories-gpt, else the first one.",
+        description="The model for requests without a name; unset: the first of models, else stories-gpt.",
     )
     model_cache: int = Field(
         default=2 * 1024**3, ge=0, description="Bytes that loaded models may take; above it, unused models are dropped."
@@ -97,7 +100,7 @@ class Settings(BaseSettings):
     )
     log_text: bool = Field(default=False, description="Also log what people typed, and the messages of errors.")
 
-    @field_validator("models_dir", mode="before")
+    @field_validator("models_dir", "models", mode="before")
     @classmethod
     def split_folders(cls, value: object) -> object:
         """`a:b` → (a, b), as in PATH."""

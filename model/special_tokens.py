@@ -24,16 +24,18 @@ SPECIAL: dict[Family, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Special:
-    """The special ids that a tokenizer has: what pads a text, what ends it, what it begins with, what hides a token."""
+    """The special ids that a tokenizer has: what pads a text, what ends it, what it begins with, what hides a token,
+    and what stands after every text that is read."""
 
     pad: int | None = None
     end: int | None = None
     first: int | None = None
     mask: int | None = None
+    last: int | None = None
 
     @property
     def ids(self) -> list[int]:
-        return [i for i in (self.pad, self.end, self.first, self.mask) if i is not None]
+        return [i for i in (self.pad, self.end, self.first, self.mask, self.last) if i is not None]
 
     @property
     def never_sampled(self) -> list[int]:

@@ -55,6 +55,18 @@ def begin_at(first_query: int) -> None:
         recording.first_query = first_query
 
 
+def wanted(name: str) -> bool:
+    """Whether the current `record()` names this tap: lets a tensor be skipped that is computed only to be recorded."""
+    recording = None if torch.compiler.is_compiling() else _recording.get()
+    return recording is not None and (name in recording.names or name in recording.edits)
+
+
+def edited(name: str) -> bool:
+    """Whether the current `record()` edits this tap."""
+    recording = None if torch.compiler.is_compiling() else _recording.get()
+    return recording is not None and name in recording.edits
+
+
 class Tap(nn.Module):
     """The identity, with a name (its module path, set by `name_taps`) and named dimensions (batch not counted).
 
@@ -68,17 +80,13 @@ class Tap(nn.Module):
 
     @property
     def wanted(self) -> bool:
-        """Whether the current `record()` names this tap: lets a module skip a tensor computed only to be recorded."""
-        if torch.compiler.is_compiling():
-            return False
-        recording = _recording.get()
-        return recording is not None and (self.name in recording.names or self.name in recording.edits)
+        """As the function of this name."""
+        return wanted(self.name)
 
     @property
     def edited(self) -> bool:
-        """Whether the current `record()` edits this tap."""
-        recording = None if torch.compiler.is_compiling() else _recording.get()
-        return recording is not None and self.name in recording.edits
+        """As the function of this name."""
+        return edited(self.name)
 
     def __call__(self, x: Tensor) -> Any:
         """Replaces nn.Module's, which also looks for hooks: a model calls a hundred taps per token."""

@@ -213,6 +213,35 @@ def test_export_says_what_opens_it(run: Run, tmp_path: Path) -> None:
     assert {"config.json", "model.safetensors", "tokenizer.json"} <= {path.name for path in folder.iterdir()}
 
 
+def test_a_folder_of_hugging_face_is_a_model(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "stories-hf"
+    run("export", "stories-gpt", folder)
+    asked = (TEXT, "-n", "6", "--temperature", "0")
+    assert run("generate", *asked, "--model", folder).stdout == run("generate", *asked).stdout
+    out = tmp_path / "once.safetensors"
+    assert "tensors of 4 tokens" in run("trace", TEXT, "--model", folder, "-o", out).stdout
+
+
+def test_an_id_is_downloaded_where_no_folder_is(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+
+    asked = []
+
+    def download(name: str, *, local_dir: Path, allow_patterns: list[str]) -> str:
+        asked.append((name, local_dir))
+        assert not [one for one in allow_patterns if one.endswith((".bin", ".py"))]
+        raise OSError("no network")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    said = one_line(run("generate", TEXT, "--model", "someone/gpt2"))
+    assert said == "chumoku: there is no folder someone/gpt2, and no download: no network\n"
+    assert asked == [("someone/gpt2", tmp_path / "chumoku" / "models" / "someone" / "gpt2")]
+    one_line(run("generate", TEXT, "--model", "gpt2"))
+    one_line(run("serve", "--model", "gpt2", "--port", "0"))
+    assert len(asked) == 1, "a name without an owner is none of the hub's"
+
+
 def test_models(run: Run) -> None:
     assert "stories-gpt" in run("models").stdout
     answer = json.loads(run("models", "--json").stdout)

@@ -9,7 +9,20 @@ import typer
 
 Form = Literal["hf"]
 
-Model = Annotated[str | None, typer.Option("--model", "-m", help="A name from `chumoku models`, or a folder.")]
+Model = Annotated[
+    str | None,
+    typer.Option("--model", "-m", help="A name from `chumoku models`, a folder, or a Hugging Face id (downloaded)."),
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        "-m",
+        help="A model's folder, ours or Hugging Face's, or a Hugging Face id, which is downloaded. Can be repeated.",
+        metavar="FOLDER|ID",
+        show_default="CHUMOKU_MODELS",
+    ),
+]
 Name = Annotated[str, typer.Argument(help="A name from `chumoku models`, or a model's folder.", show_default=False)]
 Device = Annotated[
     str | None, typer.Option(help="auto, cpu, cuda or mps.", show_default="CHUMOKU_DEVICE, else auto", metavar="NAME")

@@ -45,6 +45,7 @@ def chumoku(
 def serve(
     host: opt.Host = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on.", show_default="8000")] = None,
+    model: opt.Models = None,
     device: opt.Device = None,
     token: Annotated[bool, typer.Option("--token", help="Only those who have the printed link may use it.")] = False,
     workers: Annotated[
@@ -63,6 +64,8 @@ def serve(
 
         chumoku serve --host 0.0.0.0 --port 9000
 
+        chumoku serve --model path/to/gpt2 --model openai-community/gpt2
+
         chumoku serve --host 0.0.0.0 --token
 
         chumoku serve --host 0.0.0.0 --workers 4
@@ -70,12 +73,13 @@ def serve(
         chumoku serve --host 0.0.0.0 --ray --replicas 1-8
     """
     with clear_errors():
-        from app.cli import serving
+        from app.cli import hub, serving
         from app.settings import from_environment
 
         settings = from_environment(
-            host=host, port=port, device=device, workers=workers, ray=ray or None, replicas=replicas
-        )
+            host=host, port=port, device=device, workers=workers, ray=ray or None, replicas=replicas,
+            models=tuple(map(hub.folder_of, model)) if model else None,
+        )  # fmt: skip
         serving.serve(serving.with_token(settings) if token else settings)
 
 
@@ -109,14 +113,14 @@ def trace(
     """
     masks = {"causal": causal, "padding": padding_mask}
     with clear_errors():
-        from app.cli import commands, edits
+        from app.cli import commands, edits, hub
         from app.settings import from_environment
 
         changes = edits.interventions(edit or [])
         pad = commands.padding(pad_left, pad_right, follow=follow)
         settings = from_environment(device=device)
         asked = {"masks": masks, "pad": pad, "interventions": changes}
-        typer.echo(commands.write_trace(text, model, out, settings, target=target, **asked))
+        typer.echo(commands.write_trace(text, hub.named(model), out, settings, target=target, **asked))
 
 
 @cli.command()
@@ -142,11 +146,11 @@ def generate(
         chumoku generate "I ate a banana in the morning." --model translate-enja --beam 4
     """
     with clear_errors():
-        from app.cli import commands
+        from app.cli import commands, hub
         from app.settings import from_environment
 
         drawing = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
-        commands.print_generated(text, model, from_environment(device=device), drawing, n, beam)
+        commands.print_generated(text, hub.named(model), from_environment(device=device), drawing, n, beam)
 
 
 @cli.command()

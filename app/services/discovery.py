@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
@@ -31,18 +31,19 @@ def discover(settings: Settings) -> Library:
     problems = list(bad.values())
     if not found:
         raise no_model(settings, problems)
-    default = pick_default(settings.default_model, sorted(found), [one.name for one in problems])
+    default = pick_default(preferred(settings), sorted(found), [one.name for one in problems])
     return Library([found[name] for name in sorted(found)], default, device, settings.model_cache, problems)
 
 
 def survey(settings: Settings, only: str | None = None) -> tuple[dict[str, Entry], dict[Path, Problem]]:
     """The models by name, and what is wrong with the folders that cannot be used. `only`: those of one name.
 
-    The configured folders come before the zoo. Of two models with one name, the first that can be used is taken.
+    Models that are named come before the configured folders, these before the zoo. Of two models with one name, the
+    first that can be used is taken.
     """
     found: dict[str, Entry] = {}
     bad: dict[Path, Problem] = {}
-    for folder, source in every_folder(*settings.models_dir, ZOO):
+    for folder, source in (*named(settings), *every_folder(*settings.models_dir, ZOO)):
         if folder.name in found or only not in (None, folder.name):
             continue
         match look(folder, source):
@@ -51,6 +52,15 @@ def survey(settings: Settings, only: str | None = None) -> tuple[dict[str, Entry
             case problem:
                 bad[folder] = problem
     return found, bad
+
+
+def named(settings: Settings) -> Iterator[tuple[Path, Source]]:
+    """The models of the settings that are named one by one. Raises `ValueError` for a folder that is no model."""
+    for folder in settings.models:
+        source = source_of(folder)
+        if source is None:
+            raise ValueError(f"{folder} is not the folder of a model (an id of Hugging Face's hub has a slash)")
+        yield folder.resolve(), source
 
 
 def look(folder: Path, source: Source) -> Entry | Problem:
@@ -99,7 +109,7 @@ def locate(name: str | None, settings: Settings) -> Path:
     found, bad = survey(settings, only=name)
     problems = list(bad.values())
     if name is None and found:
-        name = pick_default(settings.default_model, sorted(found), [one.name for one in problems])
+        name = pick_default(preferred(settings), sorted(found), [one.name for one in problems])
     if name in found:
         return found[name].folder
     for problem in problems:
@@ -115,6 +125,12 @@ def no_model(settings: Settings, bad: Sequence[Problem] = ()) -> ValueError:
     searched = ", ".join(str(path) for path in (*settings.models_dir, ZOO))
     aside = "".join(f"; {one.name} is set aside: {one.reason}" for one in bad)
     return ValueError(f"there is no model in {searched}; train one with `chumoku train stories-gpt`{aside}")
+
+
+def preferred(settings: Settings) -> str | None:
+    """The default that is asked for: by name, or the first model that is named."""
+    first = next((folder.resolve().name for folder in settings.models), None)
+    return settings.default_model or first
 
 
 def pick_default(asked: str | None, names: list[str], aside: Sequence[str] = ()) -> str:

@@ -90,4 +90,5 @@ def first(about: About) -> dict[str, Any] | None:
     """The special token that a sequence of the model begins with, [CLS] or START; None if there is none."""
     if about.special.first is None:
         return None
-    return {"id": about.special.first, "text": "[CLS]" if about.reads_first else "<|start|>"}
+    name = about.first_name or ("[CLS]" if about.reads_first else "<|start|>")
+    return {"id": about.special.first, "text": name}

@@ -79,9 +79,10 @@ def reads_first(subject: Subject) -> bool:
 
 
 def as_read(subject: Subject, ids: list[int]) -> list[int]:
-    """`ids` as the model reads a sentence: a classifier's after [CLS]."""
-    first = subject.tokenizer.special.first
-    return with_first(ids, first) if first is not None and reads_first(subject) else ids
+    """`ids` as the model reads a sentence: a classifier's after [CLS], BERT's before [SEP] too."""
+    first, last = subject.tokenizer.special.first, subject.tokenizer.special.last
+    ids = with_first(ids, first) if first is not None and reads_first(subject) else ids
+    return ids if last is None or ids[-1] == last else [*ids, last]
 
 
 def check_ids(

@@ -15,8 +15,8 @@ with its scale held fixed at its value in this run; its bias is in no share.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Unpack, cast
 
 import torch
@@ -27,9 +27,10 @@ from model.describe import Attention, AttentionSublayer, Description, Norm, Side
 from model.explain.anatomy import Options, parameter
 from model.mechanisms import MECHANISMS
 from model.mechanisms.mixer import SeparatesKeys
+from model.run import Run
+from model.subjects import Subject
 from model.taps import Edit
-from model.trace import trace
-from model.transformer import Transformer
+from model.trace import Masks, Padding, Trace, trace
 
 
 @dataclass(frozen=True)
@@ -65,13 +66,38 @@ def route(checkpoint: Checkpoint, ids: Sequence[int], **options: Unpack[Options]
 
     Raises what `trace` raises, and `ValueError` for a model with an attention whose keys cannot be separated.
     """
-    description = checkpoint.description
-    if not description.can["route"]:
+    target, given = options.get("target"), options.get("edit") or {}
+    use, pad = options.get("use", Masks()), options.get("pad", Padding())
+
+    def traced(names: Sequence[str], edit: Mapping[str, Edit]) -> Trace:
+        return trace(checkpoint, ids, names, target=target, use=use, pad=pad, edit=edit)
+
+    if not checkpoint.description.can["route"]:
         raise ValueError(f"{checkpoint.name} has an attention that does not say what each key adds")
-    watched = {tap: Watched(edit) for tap, edit in (options.get("edit") or {}).items()}
-    asked: Options = {**options, "edit": watched}
-    run = trace(checkpoint, ids, taps_needed(description), **asked)
-    mixing = Mixing(checkpoint.model, description, run.tensors, watched)
+    return rivers(checkpoint.description, traced, lambda name: parameter(checkpoint.model, name), given)
+
+
+@torch.inference_mode()
+def route_of(subject: Subject, run: Run) -> list[River]:
+    """The same of any model that can be traced."""
+
+    def traced(names: Sequence[str], edit: Mapping[str, Edit]) -> Trace:
+        return subject.trace(replace(run, edit=edit), names)
+
+    if not subject.description.can["route"]:
+        raise ValueError(f"{subject.name} has an attention that does not say what each key adds")
+    return rivers(subject.description, traced, lambda name: subject.weights([name])[name], run.edit)
+
+
+def rivers(
+    description: Description,
+    traced: Callable[[Sequence[str], Mapping[str, Edit]], Trace],
+    weight: Callable[[str], Tensor],
+    edit: Mapping[str, Edit],
+) -> list[River]:
+    """Of what a run's trace has under these edits, and a parameter by its name."""
+    watched = {tap: Watched(one) for tap, one in edit.items()}
+    mixing = Mixing(weight, description, traced(taps_needed(description), watched).tensors, watched)
     return [mixing.river(stack) for stack in description.stacks]
 
 
@@ -104,7 +130,7 @@ class Watched:
 class Mixing:
     """A run's tensors and its edits. All arithmetic is in float64."""
 
-    model: Transformer
+    weight: Callable[[str], Tensor]
     description: Description
     tensors: Mapping[str, Tensor]
     edits: Mapping[str, Watched]
@@ -155,14 +181,14 @@ class Mixing:
 
     def through(self, norm: Norm, values: Tensor) -> Tensor:
         """The linear part of a LayerNorm but for its scale: (x − mean) · gain."""
-        gain = parameter(self.model, norm.parameters["gain"]).double().cpu()
+        gain = self.weight(norm.parameters["gain"]).double().cpu()
         return (values - values.mean(-1, keepdim=True)) * gain
 
     def tensor(self, one: Attention, role: str, layer: int) -> Tensor:
         """A role or a parameter of an attention in a layer."""
         if role in one.roles:
             return self.tensors[one.tap(role, layer)].double()
-        return parameter(self.model, one.parameters[role][layer]).double().cpu()
+        return self.weight(one.parameters[role][layer]).double().cpu()
 
     def later(self, one: Attention, layer: int) -> list[str]:
         """The taps after those that say what the keys hand over: an edit there writes something else instead."""

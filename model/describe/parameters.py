@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from model.config import ModelConfig
@@ -18,6 +18,7 @@ DIMS = {
     "bias": "d_model",
     "w_1": "d_ff d_model",
     "b_1": "d_ff",
+    "w_up": "d_ff d_model",
     "w_2": "d_model d_ff",
     "b_2": "d_model",
 }
@@ -39,23 +40,26 @@ class ParameterRef:
 
 def parameters(config: ModelConfig) -> dict[str, ParameterRef]:
     """All parameters of a model by name; a tied matrix under each of its names."""
-    description = describe(config)
-    found = [one for stack in description.stacks for one in of_stack(config, description, stack)]
+    mixer = MECHANISMS[config.mechanism].describe(config)
+    return references(describe(config), {role: one.dims for role, one in mixer.parameters.items()})
+
+
+def references(description: Description, attention_dims: Mapping[str, str]) -> dict[str, ParameterRef]:
+    """The same from a description, and the dimensions of an attention's parameters by role."""
+    found = [one for stack in description.stacks for one in of_stack(description, stack, attention_dims)]
     found += of_logits(description)
     return {one.name: one for one in found}
 
 
-def of_stack(config: ModelConfig, description: Description, stack: Stack) -> Iterator[ParameterRef]:
+def of_stack(description: Description, stack: Stack, attention_dims: Mapping[str, str]) -> Iterator[ParameterRef]:
     for role, name in stack.embedding.parameters.items():
         if name is not None:
             yield ParameterRef(name, role, DIMS[role], stack.id)
-    mixer = MECHANISMS[config.mechanism].describe(config)
     for part in stack.sublayers:
         if isinstance(part, AttentionSublayer):
             for role, names in description.attention(part.attention).parameters.items():
-                yield ParameterRef(
-                    names[part.layer], role, mixer.parameters[role].dims, stack.id, part.layer, part.attention
-                )
+                dims = attention_dims[role]
+                yield ParameterRef(names[part.layer], role, dims, stack.id, part.layer, part.attention)
         else:
             for role, name in part.parameters.items():
                 yield ParameterRef(name, role, DIMS[role], stack.id, part.layer)

@@ -36,9 +36,10 @@ class Role:
 
 @dataclass(frozen=True)
 class Norm:
-    """A LayerNorm: before its sublayer, after the sum, or on the output of the sublayer."""
+    """A norm: before its sublayer, after the sum, or on the output of the sublayer. An RMSNorm (Zhang and Sennrich
+    2019) subtracts no mean and has no `bias`."""
 
-    kind: Literal["layer_norm"]
+    kind: Literal["layer_norm", "rms_norm"]
     eps: float
     place: NormOrder
     roles: Mapping[str, TapRef]
@@ -84,9 +85,11 @@ class AttentionSublayer(Sublayer):
 
 @dataclass(frozen=True)
 class FfnSublayer(Sublayer):
+    """post = activation(pre), times the role that `gate` names if there is one (Shazeer 2020)."""
+
     roles: Mapping[str, TapRef]
     parameters: Mapping[str, str]
-    activation: Literal["relu"]
+    activation: str
     gate: str | None
     d_ff: int
 

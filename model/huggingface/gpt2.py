@@ -10,7 +10,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from model.config import ModelConfig
 from model.describe import describe
-from model.huggingface.parts import around, parts_of
+from model.describe.blocks import around, parts_of
 from model.special_tokens import Special
 from model.transformer import Transformer
 

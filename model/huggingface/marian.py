@@ -14,7 +14,7 @@ from transformers import MarianConfig, MarianMTModel
 
 from model.config import ModelConfig
 from model.describe import describe
-from model.huggingface.parts import parts_of
+from model.describe.blocks import parts_of
 from model.positions import sinusoid
 from model.special_tokens import Special
 from model.transformer import Transformer

@@ -14,7 +14,7 @@ from transformers import MegatronBertConfig, MegatronBertForSequenceClassificati
 
 from model.config import ModelConfig
 from model.describe import describe
-from model.huggingface.parts import around, parts_of
+from model.describe.blocks import around, parts_of
 from model.special_tokens import Special
 from model.transformer import Transformer
 

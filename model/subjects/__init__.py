@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch
 
+from model.subjects.huggingface import HuggingFaceFolders
 from model.subjects.subject import About, Session, Source, Special, Subject, Tokenizer, Weight
 from model.subjects.zoo import ZooFolders, ZooSubject
 
@@ -16,7 +17,7 @@ __all__ = [
     "source_of",
 ]  # fmt: skip
 
-SOURCES: list[Source] = [ZooFolders()]
+SOURCES: list[Source] = [HuggingFaceFolders(), ZooFolders()]
 """The first source that can open a folder opens it. A new kind of model is one file here and one entry."""
 
 

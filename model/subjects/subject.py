@@ -67,10 +67,13 @@ class About:
     snapshots: Mapping[int, Source] = field(default_factory=dict)
     """What it was on the way, by training step: a source each, which opens the same folder."""
 
+    first_name: str | None = None
+    """What its special token `first` is called, if not as ours."""
+
     @property
     def reads_first(self) -> bool:
         """Whether what it reads begins with the special token `first` ([CLS]). Otherwise its output does (START)."""
-        return self.special.first is not None and self.description.writes is None
+        return self.special.first is not None and self.description.writes != "target"
 
 
 class Subject(Protocol):

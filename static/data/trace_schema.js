@@ -38,7 +38,7 @@ const NORM = object({
   eps: number,
   place: oneOf("pre", "post", "res-post"),
   roles: object({ input: TAP, out: TAP }),
-  parameters: object({ gain: NAME, bias: orNull(NAME) }),
+  parameters: object({ gain: NAME }, { bias: orNull(NAME) }),
 });
 const STREAM = { reads: TAP, writes: TAP, leaves: TAP, input: TAP, norm: orNull(NORM) };
 const ATTENDS = object({ ...STREAM, attention: NAME, layer: whole() });

@@ -5,7 +5,7 @@
  * @typedef {"source"|"target"} SideName  the sentence that is read, and what an encoder-decoder writes
  * @typedef {{tap: string, dims: string}} Tap
  * @typedef {"pre"|"post"|"res-post"} Place  of a LayerNorm: before the sublayer, after the sum, or before the sum
- * @typedef {{kind: string, eps: number, place: Place, roles: {input: Tap, out: Tap}, parameters: {gain: string, bias: string|null}}} Norm
+ * @typedef {{kind: string, eps: number, place: Place, roles: {input: Tap, out: Tap}, parameters: {gain: string, bias?: string|null}}} Norm
  * @typedef {{reads: Tap, writes: Tap, leaves: Tap, norm: Norm|null, input: Tap}} Stream  the residual stream before and after (the
  *   same as `writes` without a residual connection), what the sublayer itself computed, and what its first matrices multiply
  * @typedef {Stream & {kind: "attention", attention: string, layer: number}} AttentionSublayer
@@ -120,6 +120,15 @@ export const sublayersOf = (model, stack, layer) => stackOf(model, stack).layers
 /** @param {Model} model @param {string} stack @param {number} layer @returns {Ffn|null} */
 export const ffnOf = (model, stack, layer) =>
   /** @type {Ffn|null} */ (sublayersOf(model, stack, layer).find(({ kind }) => kind === "ffn") ?? null);
+
+/** The activations whose formulas the page has (activations.js). */
+const ACTIVATIONS = ["relu", "gelu", "gelu_tanh", "silu"];
+
+/** Every name that the walk's step of an activation may have. */
+export const ACTIVATION_STEPS = [...ACTIVATIONS, "activation"];
+
+/** @param {Ffn} ffn */
+export const activationStep = ({ activation }) => (ACTIVATIONS.includes(activation) ? activation : "activation");
 
 /** Where the LayerNorms of a stack stand; null without any. @param {Stack} stack @returns {Place|null} */
 export const placeOf = ({ layers }) => layers[0].sublayers[0].norm?.place ?? null;

@@ -7,7 +7,7 @@ import { attentionOf, has, tapOf } from "./description.js";
 /** The needs of taps of the run. @param {...string} taps */
 export const tensors = (...taps) => taps.map((tap) => `tensor:${tap}`);
 
-/** The needs of parameters; null: the model has none. @param {...(string|null)} names */
+/** The needs of parameters; null or undefined: the model has none. @param {...(string|null|undefined)} names */
 export const weights = (...names) => names.filter(Boolean).map((name) => `weight:${name}`);
 
 /** Whether the open attention has all of these roles. @param {string[]} roles @param {import("./description.js").Model} model @param {Open} state */

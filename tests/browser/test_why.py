@@ -136,7 +136,7 @@ def test_a_unit_and_what_drives_it(page: "Page", models: dict[str, checkpoint.Ch
     for unit in (7, int(taps[f"{ffn}.post"][3].argmax())):
         why = explained(page, model, view="ffn", query=3, unit_id=unit)
         assert check(why, "bias") == pytest.approx((taps[f"{ffn}.pre"][3, unit].item(),) * 2, abs=1e-5)
-        assert check(why, "relu") == pytest.approx((taps[f"{ffn}.post"][3, unit].item(),) * 2, abs=1e-5)
+        assert check(why, "activation") == pytest.approx((taps[f"{ffn}.post"][3, unit].item(),) * 2, abs=1e-5)
     column = model.model.state_dict()[f"{ffn}.w_2.weight"][:, unit]
     assert number(line(why, "writes")) == pytest.approx((taps[f"{ffn}.post"][3, unit] * column.norm()).item(), rel=2e-3)
 

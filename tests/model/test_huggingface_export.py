@@ -19,6 +19,7 @@ from model.huggingface.tokenizer import treebank as their_treebank
 from model.run import Run
 from model.session import DecoderSession
 from model.special_tokens import special_of
+from model.subjects.huggingface import HuggingFaceFolders
 from model.text_form import treebank
 from model.trace import trace
 from model.transformer import Transformer, build
@@ -117,6 +118,30 @@ def test_a_zoo_model_reopened_has_our_logits_and_our_text(pair: tuple[Checkpoint
             mine = greedy_ids(session, loaded.tokenizer.never_sampled, loaded.tokenizer.end_id, 60)
         assert written[: len(ids) + 60] == mine
         assert len(mine) > len(ids) + 20, "it does not stop after its default of 20"
+
+
+REOPENED = {"stories-gpt"}
+
+
+def test_a_zoo_model_reopened_as_a_subject_shows_our_numbers(pair: tuple[Checkpoint, Path]) -> None:
+    """Every tensor and every parameter, under the same name: two ways to compute it, on trained weights."""
+    loaded, folder = pair
+    if loaded.name not in REOPENED:
+        return
+    subject = HuggingFaceFolders().open(folder, torch.device("cpu"))
+    ids = loaded.tokenizer.encode(SENTENCES[loaded.name])
+    assert subject.tokenizer.encode(SENTENCES[loaded.name]) == ids
+    target = loaded.tokenizer.encode("私は朝") if loaded.config.family == "encoder-decoder" else None
+    ours = trace(loaded, ids, target=target)
+    found = subject.trace(Run(ours.ids, target=ours.target_ids), list(subject.description.taps))
+    assert found.dims == ours.dims
+    assert found.ids == ours.ids
+    for name, expected in ours.tensors.items():
+        close = 1e-5 * max(float(expected.abs().max()), 1e-3)
+        torch.testing.assert_close(found.tensors[name], expected, rtol=0, atol=close, msg=name)
+    parameters = loaded.model.state_dict()
+    for name, shown in subject.weights(list(subject.about.weights)).items():
+        assert torch.equal(shown, parameters[name]), name
 
 
 def test_special_tokens_cannot_be_typed_and_are_where_they_belong(pair: tuple[Checkpoint, Path]) -> None:

@@ -6,12 +6,11 @@ from app.api.explain.schema import RouteRequest
 from app.services.explain.shared import Json
 from app.services.plan import RunPlan
 from app.services.wire import in_json
-from model.derive.route import Flow, River
-from model.derive.route import route as route_of
+from model.derive.route import Flow, River, route_of
 
 
 def route(plan: RunPlan, request: RouteRequest) -> Json:
-    return {"rivers": [river(one) for one in route_of(plan.checkpoint, plan.ids, **plan.options)]}
+    return {"rivers": [river(one) for one in route_of(plan.subject, plan.run)]}
 
 
 def river(one: River) -> Json:

@@ -3,13 +3,14 @@
  * texts.
  */
 
+import { ACTIVATION_STEPS } from "../../model/description.js";
 import { largest, rowIn } from "../../model/matrix.js";
 import { chosenUnit } from "../../model/units.js";
 import { h } from "../../ui/dom.js";
 import { phrase } from "../../ui/i18n.js";
 
 /** Whether the columns of a step's result are FFN units. */
-const hasUnits = ({ kind }) => ["w1", "relu"].includes(kind);
+const hasUnits = ({ kind }) => ["w1", "up", ...ACTIVATION_STEPS].includes(kind);
 
 /**
  * The chosen token's row, and its key, answer, FFN unit or last chosen column, or else the column furthest from 0. If

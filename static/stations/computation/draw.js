@@ -100,7 +100,7 @@ function drawHeading(parts, context) {
   setText(parts.title, headTitle(model, { attention: trace.attention.id, layer, head }));
   const name = h("b", { class: "step-name" }, stepName(step.kind));
   replace(parts.formula, name, h("span", { class: "formulas" }, kindOf(step).formula(step, context)));
-  drawSources(parts.source, sourcesOf(step));
+  drawSources(parts.source, sourcesOf(step, model));
   const crossed = step.group === "cross_attn" && ["q", "k", "v"].includes(step.kind);
   setFormulas(
     parts.about,

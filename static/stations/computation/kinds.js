@@ -6,13 +6,14 @@
 import { weighsKeys } from "../../model/mechanism_needs.js";
 import { hasString, t } from "../../ui/i18n.js";
 import { roleName } from "../role_formulas.js";
+import { ACTIVATIONS } from "./activation.js";
 import { answer, logits } from "./answer.js";
 import { av, mask, scale, scores } from "./attention.js";
 import { embed } from "./embed.js";
 import { feature } from "./feature.js";
 import { concat, heads } from "./heads.js";
 import { final, norm } from "./norms.js";
-import { k, q, relu, v, w1, w2, wo } from "./projections.js";
+import { k, q, up, v, w1, w2, wo } from "./projections.js";
 import { role } from "./role.js";
 import { softmaxStep } from "./softmax.js";
 import { roleOf } from "./steps.js";
@@ -52,7 +53,8 @@ export const KINDS = {
   residual,
   ...SUMS,
   w1,
-  relu,
+  up,
+  ...ACTIVATIONS,
   w2,
   rest,
   final,

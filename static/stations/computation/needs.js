@@ -1,6 +1,6 @@
 /** What each kind of step needs, and what the inspector explains meanwhile: known before its picture is loaded. No DOM. */
 
-import { answersTokens } from "../../model/description.js";
+import { ACTIVATION_STEPS, answersTokens } from "../../model/description.js";
 import { needsOfWeights, weighsKeys } from "../../model/mechanism_needs.js";
 import { tensors, weights } from "../../model/needs.js";
 import { roleOf } from "./steps.js";
@@ -40,6 +40,13 @@ const featureNeeds = ({ attention, layer }) => needsOfWeights(/** @type {any} */
 /** @type {Known} one head, of the attention's own numbers */
 const ofHead = { why: "weight", gives: "attention", needs: () => ["detail"] };
 
+/** @type {Known} */
+const activated = {
+  why: "unit",
+  needs: ({ sublayer: { gate, roles } }) =>
+    tensors(roles.pre.tap, roles.post.tap, ...(gate === null ? [] : [roles[gate].tap])),
+};
+
 /** @type {Object<string, Known>} */
 const KNOWN = {
   tokens: { why: null, needs: () => [] },
@@ -63,7 +70,8 @@ const KNOWN = {
   wo: linear("wo", null),
   residual: { why: null, needs: ({ sublayer }) => tensors(...Object.values(sumOf(sublayer))) },
   w1: linear("w1", "unit"),
-  relu: { why: "unit", needs: ({ sublayer: { roles } }) => tensors(roles.pre.tap, roles.post.tap) },
+  up: linear("up", "unit"),
+  ...Object.fromEntries(ACTIVATION_STEPS.map((name) => [name, activated])),
   w2: linear("w2", "unit"),
   rest: skipped("rest"),
   final: layerNorm("final"),

@@ -1,10 +1,10 @@
 /** Q, K, V, W_O, W₁ and W₂: a matrix of tokens times a learned matrix, plus a bias. */
 
-import { math, mi, mo, mtext, row } from "../../ui/mathml.js";
+import { math, mi, mo } from "../../ui/mathml.js";
 import { depthOf } from "./context.js";
 import { memory, normed, parameter, projected, stream, times, written } from "./letters.js";
 import { asRow, joined, transposed } from "./matrices.js";
-import { productPicture, productSum, stacked } from "./product.js";
+import { productPicture, productSum } from "./product.js";
 import { isForeign, LINEAR } from "./taps.js";
 
 const feature = (i) => String(i);
@@ -93,50 +93,5 @@ export const wo = linearKind("wo", () => ({
 }));
 
 export const w1 = linearKind("w1", (step) => ({ index: 1, inputOf: inputName(step), outputOf: () => mi("pre") }));
+export const up = linearKind("up", (step) => ({ index: "up", inputOf: inputName(step), outputOf: () => mi("up") }));
 export const w2 = linearKind("w2", () => ({ index: 2, inputOf: () => mi("post"), outputOf: () => written("ffn") }));
-
-/** pre = X W₁ + b₁, post = max(0, pre). */
-export const relu = {
-  formula: () =>
-    math(
-      mi("post"),
-      mo("="),
-      mi("ReLU"),
-      row(mtext("("), mi("pre"), mtext(")")),
-      mo("="),
-      mi("max"),
-      row(mtext("("), mi("0"), mo(","), mi("pre"), mtext(")")),
-    ),
-  picture({ trace, step: { sublayer }, queries }) {
-    const one = (id, op, name, role) => ({
-      id,
-      op,
-      name,
-      matrix: trace.tensor(sublayer.roles[role].tap),
-      whose: "query",
-      rows: queries,
-      lit: (row, col) => ({ row, col }),
-    });
-    const mats = [one("a", "", () => mi("pre"), "pre"), one("c", "=", () => mi("post"), "post")];
-    return stacked(mats);
-  },
-  /**
-   * @param {any} context @param {import("./product.js").Picture} picture @param {number} at @param {number} col
-   * @returns {import("./product.js").Arithmetic}
-   */
-  explain({ step: { sublayer } }, { mats: [a, c] }, at, col) {
-    const pre = a.matrix.data[at * a.matrix.shape[1] + col];
-    /** @type {import("./product.js").Arithmetic["lines"]} */
-    const lines = [
-      ["computation.line.pre", {}, pre],
-      [pre > 0 ? "computation.line.fires" : "computation.line.silent", {}, null],
-    ];
-    return {
-      terms: null,
-      lines,
-      total: Math.max(0, pre),
-      own: c.matrix.data[at * c.matrix.shape[1] + col],
-      tap: sublayer.roles.post.tap,
-    };
-  },
-};

@@ -15,15 +15,12 @@ const BY_KIND = {
   av: "av",
   concat: "av",
   wo: "av",
-  w1: "ffn",
-  relu: "ffn",
-  w2: "ffn",
   logits: "prediction",
   answer: "prediction",
 };
 
-/** Streams, sums and LayerNorms are the residual's; scores, mask, softmax and roles of a mechanism's own attention's. */
-const BY_GROUP = { attn: "attention", cross_attn: "attention" };
+/** Streams, sums and LayerNorms are the residual's; scores, mask, softmax and roles of a mechanism's own attention's; the others of an FFN, the FFN's. */
+const BY_GROUP = { attn: "attention", cross_attn: "attention", ffn: "ffn" };
 const OF_STREAM = ["before", "norm", "residual", "rest", "final"];
 
 /** @param {{kind: string, group: string}} step @returns {string} the id of a view */

@@ -1,5 +1,7 @@
 /** Which functions of the model's own code compute a step: names of `/api/source`. */
 
+import { can } from "../../model/description.js";
+
 /** @type {Object<string, string[]>} */
 const BY_KIND = {
   embed: ["embed"],
@@ -22,8 +24,9 @@ const BY_KIND = {
 /** A residual connection, by the place of its LayerNorm. @type {Object<string, string>} */
 const RESIDUAL = { pre: "pre_norm", post: "post_norm", "res-post": "res_post_norm" };
 
-/** None for another mechanism than softmax. @param {import("./steps.js").Step} step @returns {string[]} */
-export function sourcesOf({ kind, attention, sublayer }) {
+/** None for another mechanism than softmax, nor for a model that is not made of our modules. @param {import("./steps.js").Step} step @param {any} model @returns {string[]} */
+export function sourcesOf({ kind, attention, sublayer }, model) {
+  if (!can(model, "parameters")) return [];
   if (attention && attention.kind !== "softmax") return [];
   if (kind === "residual") return sublayer?.norm ? [RESIDUAL[sublayer.norm.place]] : [];
   return BY_KIND[kind] ?? [];

@@ -1,6 +1,7 @@
 /** The steps of the walk: what a stack and one of its blocks compute, in the order of the forward pass. No DOM. */
 
 import {
+  activationStep,
   answeringStack,
   attentionOf,
   has,
@@ -65,7 +66,8 @@ const MAKES = {
   head_out: [],
   attn_out: ["wo"],
 };
-const FFN = ["w1", "relu", "w2"];
+/** @param {import("../../model/description.js").Ffn} ffn */
+const ofFfn = (ffn) => ["w1", ...(ffn.gate === null ? [] : ["up"]), activationStep(ffn), "w2"];
 
 /** Whether a projection is one Linear of the input: of no mix with the token before. @param {string} name */
 function isLinear(name) {
@@ -145,7 +147,8 @@ export function stepsOf(model, { attention: id, layer }) {
   });
   const block = stack.layers[layer].sublayers.flatMap((sublayer) => {
     const attention = sublayer.kind === "attention" ? attentionOf(model, sublayer.attention) : null;
-    const kinds = ORDERS[sublayer.norm?.place ?? "none"](attention ? kindsOf(attention) : FFN);
+    const inside = sublayer.kind === "ffn" ? ofFfn(sublayer) : kindsOf(attentionOf(model, sublayer.attention));
+    const kinds = ORDERS[sublayer.norm?.place ?? "none"](inside);
     const done = kinds.filter((kind) => kind !== "residual" || hasResidual(sublayer));
     return done.map((kind) => step(wordOf(model, sublayer), kind, sublayer, attention));
   });

@@ -59,7 +59,7 @@ const learned = ({ attention, layer }, name) => ({
 
 /**
  * A step that is one Linear: the taps that it reads and writes, and its parameters (bias null: none).
- * @type {Record<"q"|"k"|"v"|"wo"|"w1"|"w2", (step: Step, model: any) => {input: string, output: string, weight: any, bias: any}>}
+ * @type {Record<"q"|"k"|"v"|"wo"|"w1"|"up"|"w2", (step: Step, model: any) => {input: string, output: string, weight: any, bias: any}>}
  */
 export const LINEAR = {
   q: projection("q"),
@@ -71,6 +71,12 @@ export const LINEAR = {
     output: roles.pre.tap,
     weight: parameters.w_1,
     bias: parameters.b_1,
+  }),
+  up: ({ sublayer: { input, gate, roles, parameters } }) => ({
+    input: input.tap,
+    output: roles[gate].tap,
+    weight: parameters.w_up,
+    bias: parameters.b_up,
   }),
   w2: ({ sublayer: { roles, writes, parameters } }) => ({
     input: roles.post.tap,

@@ -11,7 +11,7 @@ import { isIn } from "../../model/places.js";
  */
 export function ffnOf({ attention, layer }, model) {
   const stack = stackOf(model, attentionOf(model, attention));
-  const { input, norm, roles, parameters } = /** @type {import("../../model/description.js").Ffn} */ (
+  const { input, norm, roles, parameters, activation, gate } = /** @type {import("../../model/description.js").Ffn} */ (
     ffnIn(model, stack.id, layer)
   );
   return {
@@ -21,12 +21,15 @@ export function ffnOf({ attention, layer }, model) {
     pre: roles.pre.tap,
     post: roles.post.tap,
     parameters,
+    activation,
+    gate,
+    up: gate === null ? null : roles[gate].tap,
   };
 }
 
 /**
  * The units in drawing order: by id, or by their value on the chosen token, strongest first.
- * @param {"id"|"activation"} sort @param {Float32Array} pre  of the token: it also orders units that ReLU set to 0
+ * @param {"id"|"activation"} sort @param {Float32Array} pre  of the token: it also orders units that an activation sets to 0
  */
 export function orderOf(sort, pre) {
   const ids = Array.from(pre, (_, id) => id);

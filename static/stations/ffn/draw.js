@@ -1,7 +1,8 @@
-/** The FFN of a layer: its units on each token before and after ReLU, and the strongest tokens of a unit. */
+/** The FFN of a layer: its units on each token before and after the activation, and the strongest tokens of a unit. */
 
 import { rampStops } from "../../chart/colour.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
+import { activationOf } from "../../model/activations.js";
 import { stacksOf } from "../../model/description.js";
 import { rowIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
@@ -11,6 +12,7 @@ import { integer, number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, mtext, row, sub } from "../../ui/mathml.js";
 import { segment } from "../../ui/segment.js";
+import { activationFormula } from "../activation_formula.js";
 import { buildLayerStation, drawStrip, part } from "../activation_parts.js";
 import { drawCounts } from "./counts.js";
 import { ffnOf, orderOf } from "./data.js";
@@ -42,7 +44,8 @@ export function draw(root, trace, state, actions) {
   drawPage(parts.page, trace, shown, choose);
   drawUnitsOf(parts.units, trace, shown, choose);
   drawTokensOf(parts.tokens, trace, shown, choose);
-  drawCounts(parts.counts, trace, shown, choose);
+  parts.counts.element.hidden = !trace.explained.units; // counted by the server, for models made of our modules
+  if (trace.explained.units) drawCounts(parts.counts, trace, shown, choose);
 }
 
 /**
@@ -67,7 +70,7 @@ function shownOf({ page }, trace, state) {
     pre,
     post,
     matrix,
-    scale: scaleOf(matrix, wish.shown),
+    scale: scaleOf(matrix, wish.shown, ffn.activation),
     query,
     unit,
     n,
@@ -78,11 +81,11 @@ function shownOf({ page }, trace, state) {
   };
 }
 
-/** ReLU keeps positive values and sets the rest to 0: a unit fires or stays silent. */
-function scaleOf({ data }, shown) {
+/** ReLU keeps positive values and sets the rest to 0: a unit fires or stays silent. Others leave both signs. */
+function scaleOf({ data }, shown, activation) {
   const signed = signedScale(data);
   const most = Math.max(signed.seen[1], 0);
-  return shown === "pre"
+  return shown === "pre" || !activationOf(activation).silences
     ? signed
     : { stops: rampStops("weights"), min: 0, max: most || 1, seen: /** @type {[number, number]} */ ([0, most]) };
 }
@@ -94,13 +97,12 @@ const titleOf = (model, { stack }, { layer }) =>
 function stripOf({ ffn, shown, post: { shape }, scale }) {
   const normFirst = ffn.place === "pre";
   const x = normFirst ? row(mi("LN"), mtext("("), mi("x"), mtext(")")) : mi("x");
-  const inner = row(x, sub(mi("W"), mn(1)), mo("+"), sub(mi("b"), mn(1)));
-  const out = math(mi("FFN"), mo("="), mi("post"), mtext("\u2009"), sub(mi("W"), mn(2)), mo("+"), sub(mi("b"), mn(2)));
-  const formula = [
-    math(mi("pre"), mo("="), inner),
-    math(mi("post"), mo("="), mi("max"), mtext("(0, "), mi("pre"), mtext(")")),
-    out,
-  ];
+  const plus = (role, index) => (ffn.parameters[role] ? [mo("+"), sub(mi("b"), mn(index))] : []);
+  const inner = row(x, sub(mi("W"), mn(1)), ...plus("b_1", 1));
+  const out = math(mi("FFN"), mo("="), mi("post"), mtext("\u2009"), sub(mi("W"), mn(2)), ...plus("b_2", 2));
+  const formula = [math(mi("pre"), mo("="), inner), activationFormula(ffn), out];
   const legend = legendOf(scale, { number: (value) => number(value, 2) });
-  return { formula, note: t(`ffn.note_${shown}`, { n: shape[0], d_ff: integer(shape[1]) }), legend };
+  const { name: activation, silences } = activationOf(ffn.activation);
+  const key = shown === "post" && !silences ? "ffn.note_post_signed" : `ffn.note_${shown}`;
+  return { formula, note: t(key, { n: shape[0], d_ff: integer(shape[1]), activation }), legend };
 }

@@ -76,7 +76,7 @@ function drawPages({ earlier, later, where }, { order, at, first, size, n }, uni
   later.onclick = () => choose({ ffnUnit: order[Math.min(at + size, n - 1)] });
 }
 
-/** The value of a unit on a token, before and after ReLU. */
+/** The value of a unit on a token, before and after the activation. */
 function wordsOf({ pre, post }, row, unit) {
   const [before, after] = [pre, post].map(({ data, shape }) => significant(data[row * shape[1] + unit]));
   return t("ffn.cell", { pre: before, post: after });

@@ -1,5 +1,6 @@
 /** The strongest units of a token, and the strongest tokens of a unit. */
 
+import { activationOf } from "../../model/activations.js";
 import { inside } from "../../model/compare/measure.js";
 import { rowIn } from "../../model/matrix.js";
 import { h, replace } from "../../ui/dom.js";
@@ -12,13 +13,16 @@ import { corpusOf, strongest } from "./data.js";
 
 const MANY = 8;
 
+/** A unit fires where the activation sets the others to 0; otherwise its value is above 0. @param {"units"|"tokens"} what @param {{activation: string}} ffn */
+const wordsOf = (what, { activation }) => `ffn.${what}_${activationOf(activation).silences ? "about" : "above"}`;
+
 /** @param {ReturnType<typeof import("../activation_parts.js").part>} place */
-export function drawUnitsOf(place, trace, { post, query, unit, n }, choose) {
+export function drawUnitsOf(place, trace, { post, query, unit, n, ffn }, choose) {
   const row = rowIn(post, query);
   const found = strongest(row, MANY);
   const firing = row.reduce((count, value) => count + (value > 0 ? 1 : 0), 0);
   const token = h("b", { class: "q mono" }, labelsOf(trace.queries.tokens)[query]);
-  nameOfPart(place, phrase("ffn.units_title", { token }), t("ffn.units_about", { firing, n: integer(n) }));
+  nameOfPart(place, phrase("ffn.units_title", { token }), t(wordsOf("units", ffn), { firing, n: integer(n) }));
   const bars = found.map(({ index, value }) => ({
     id: String(index),
     name: t("ffn.unit", { unit: index }),
@@ -40,7 +44,7 @@ export function drawTokensOf(place, trace, { post, query, unit, n, ffn }, choose
   nameOfPart(
     place,
     phrase("ffn.tokens_title", { unit: h("b", { class: "mono" }, unit) }),
-    t("ffn.tokens_about", { count, n: real.end - real.start }),
+    t(wordsOf("tokens", ffn), { count, n: real.end - real.start }),
   );
   const bars = found.map(({ index, value }) => ({
     id: String(index),

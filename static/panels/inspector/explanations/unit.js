@@ -1,6 +1,7 @@
-/** The arithmetic of one FFN unit on one token: the inputs that drive it, the effect of ReLU, and what it writes. */
+/** The arithmetic of one FFN unit on one token: the inputs that drive it, the effect of the activation, and what it writes. */
 
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
+import { activationOf } from "../../../model/activations.js";
 import { columnIn, lengthOf, products, rowIn, sum } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
 import { chosenUnit } from "../../../model/units.js";
@@ -11,11 +12,11 @@ import { phrase, t } from "../../../ui/i18n.js";
 import { at, buildWhy, drawFigures, drawLine, drawSays, drawTitle, named, value } from "./parts.js";
 import { unitNames } from "./taps.js";
 
-const partsOf = buildWhy(["terms", "bias", "relu", "writes"]);
+const partsOf = buildWhy(["terms", "bias", "activation", "gate", "writes"]);
 
 export function draw(root, trace, state) {
   const parts = partsOf(root);
-  const { taps, weights, place } = unitNames(state, trace.model);
+  const { taps, weights, place, activation } = unitNames(state, trace.model);
   const { query } = position(state, trace);
   const part = (name) => rowIn(trace.tensor(name), query);
   const [x, pre, post] = [part(taps.input), part(taps.pre), part(taps.post)];
@@ -30,13 +31,15 @@ export function draw(root, trace, state) {
     }),
   );
   drawDrive(parts.steps, x, rowIn(trace.weight(weights.w1), unit), {
-    bias: trace.weight(weights.b1).data[unit],
+    bias: weights.b1 === null ? null : trace.weight(weights.b1).data[unit],
     pre: pre[unit],
   });
   drawEffect(parts, trace.weight(weights.w2), {
     unit,
     pre: pre[unit],
     post: post[unit],
+    up: taps.up === undefined ? null : part(taps.up)[unit],
+    activation: activationOf(activation),
     normFirst: place === "pre",
   });
   const about = {
@@ -44,9 +47,12 @@ export function draw(root, trace, state) {
     token: named(trace.queries.tokens[query], "q"),
     value: value(significant(post[unit])),
   };
-  drawSays(parts, state, phrase(post[unit] > 0 ? "why.says_fires" : "why.says_silent", about));
+  drawSays(parts, state, phrase(saysOf(activationOf(activation), post[unit]), about));
   replace(parts.note, t("why.unit_note"));
 }
+
+/** Only where the others are exactly 0 does a unit fire. */
+const saysOf = ({ silences }, post) => (silences ? (post > 0 ? "why.says_fires" : "why.says_silent") : "why.says_unit");
 
 /** x·w + b, and the model's own `pre`. */
 function drawDrive(steps, x, w, { bias, pre }) {
@@ -58,29 +64,33 @@ function drawDrive(steps, x, w, { bias, pre }) {
     label: t("why.unit_label", { n: terms.length }),
     words: (d) => t("why.unit_term", { d, x: signed(x[d], 3), w: signed(w[d], 3), value: signed(terms[d], 3) }),
   });
-  drawLine(
-    steps.bias,
-    "why.unit_bias",
-    { b: signed(bias, 4), value: value(significant(dot + bias)) },
-    checkOf(dot + bias, pre),
-  );
+  const total = value(significant(dot + (bias ?? 0)));
+  if (bias === null) drawLine(steps.bias, "why.unit_no_bias", { value: total }, checkOf(dot, pre));
+  else drawLine(steps.bias, "why.unit_bias", { b: signed(bias, 4), value: total }, checkOf(dot + bias, pre));
 }
 
-/** max(0, pre), and how long what it writes is: post·‖its row of W₂‖; a LayerNorm that follows changes that. */
-function drawEffect(parts, w2, { unit, pre, post, normFirst }) {
+/** The activation of pre, times the gate if there is one, and how long what it writes is: post·‖its row of W₂‖; a LayerNorm that follows changes that. */
+function drawEffect(parts, w2, { unit, pre, post, up, activation, normFirst }) {
   const { steps } = parts;
-  drawLine(
-    steps.relu,
-    pre > 0 ? "why.unit_fires" : "why.unit_silent",
-    { value: value(significant(post)) },
-    checkOf(Math.max(0, pre), post),
-  );
-  const length = post * lengthOf(columnIn(w2, unit)); // w2 [d_model d_ff]: the unit is a column
+  drawActivation(steps, { pre, post, up, activation });
+  const length = Math.abs(post) * lengthOf(columnIn(w2, unit)); // w2 [d_model d_ff]: the unit is a column
   drawFigures(parts, [
-    [t("why.figure_pre"), significant(pre)],
-    [t("why.figure_post"), significant(post)],
+    [t("why.figure_pre", { activation: activation.name }), significant(pre)],
+    [t("why.figure_post", { activation: activation.name }), significant(post)],
     [t("why.figure_writes"), significant(length)],
   ]);
   const writes = normFirst ? "why.unit_writes" : "why.unit_writes_normed";
-  drawLine(steps.writes, post > 0 ? writes : "why.unit_writes_nothing", { value: value(significant(length)) });
+  drawLine(steps.writes, post !== 0 ? writes : "why.unit_writes_nothing", { value: value(significant(length)) });
+}
+
+/** One with a formula of ours is computed again; of another, only the model's number is told. */
+function drawActivation(steps, { pre, post, up, activation: { name, of, silences } }) {
+  const key = of === null ? "unit_unknown" : silences ? (pre > 0 ? "unit_fires" : "unit_silent") : "unit_activated";
+  const after = of === null ? post : of(pre);
+  const checked = of !== null && up === null ? [checkOf(after, post)] : [];
+  drawLine(steps.activation, `why.${key}`, { activation: name, value: value(significant(after)) }, ...checked);
+  steps.gate.item.hidden = up === null || of === null;
+  if (up === null || of === null) return;
+  const vars = { gate: signed(up, 4), value: value(significant(after * up)) };
+  drawLine(steps.gate, "why.unit_gate", vars, checkOf(after * up, post));
 }

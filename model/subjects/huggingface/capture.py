@@ -1,0 +1,114 @@
+"""Capture in a model of transformers: its attention function and mask function are ours, and hooks that are set once,
+when it is loaded, visit the taps of its description.
+
+All of them read `model.taps`' ContextVar, so threads that share a model do not mix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import AttentionInterface, AttentionMaskInterface
+
+from model import masks, stopping
+from model.describe import Attention
+from model.taps import visit
+
+NAME = "chumoku"
+LOWEST = torch.finfo(torch.float32).min
+"""What a forbidden score is lowered by: a row without any allowed key becomes 1/T everywhere, as in transformers."""
+TAPS = "chumoku_taps"
+"""The attribute of a module that attends: the tap of each of its roles."""
+UNSHOWN = ("s_aux", "softcap", "indices", "head_mask", "position_bias")
+"""Arguments that change the weights, and that none of our families gives."""
+
+_causal: ContextVar[bool | None] = ContextVar("chumoku_causal", default=None)
+
+
+@contextmanager
+def causal_mask(on: bool | None) -> Iterator[None]:
+    """In this block every query of a decoder's stack sees later keys (False), or no query does (True); None: as the
+    model was trained."""
+    token = _causal.set(on)
+    try:
+        yield
+    finally:
+        _causal.reset(token)
+
+
+def reasons(
+    batch_size: int,
+    q_length: int,
+    kv_length: int,
+    q_offset: int = 0,
+    kv_offset: int = 0,
+    mask_function: Callable[..., Any] | None = None,
+    attention_mask: Tensor | None = None,
+    device: torch.device | str = "cpu",
+    **_: object,
+) -> Tensor:
+    """The mask of a forward pass as reasons (model/masks.py): uint8 [batch 1 query key].
+
+    What transformers' mask function forbids of later keys is causal; what it forbids of earlier ones is a window.
+    """
+    query = torch.arange(q_offset, q_offset + q_length, device=device)[:, None]
+    key = torch.arange(kv_offset, kv_offset + kv_length, device=device)[None]
+    later = key > query
+    shape = (batch_size, 1, q_length, kv_length)
+    seen = torch.ones_like(later) if mask_function is None else mask_function(0, 0, query, key)
+    seen = torch.as_tensor(seen, device=device).expand_as(later)
+    causal = _causal.get()
+    forbidden = later & ~seen if causal is None else later & torch.tensor(causal, device=device)
+    found = forbidden * masks.CAUSAL | (~later & ~seen) * masks.WINDOW
+    found = found.to(torch.uint8).expand(shape)
+    if attention_mask is not None:
+        is_pad = ~attention_mask[:, kv_offset : kv_offset + kv_length].bool()
+        found = found | masks.padding(is_pad)[:, None]
+    return found
+
+
+def attend(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    **others: Any,
+) -> tuple[Tensor, Tensor]:
+    """softmax(QKᵀ · scaling + M) V, in the order of transformers' eager attention, so that no bit differs.
+
+    query [batch head query d_head], key and value [batch kv_head key d_head]; returns z [batch query head d_head] and
+    the weights. Raises `ValueError` for an argument that it does not know.
+    """
+    stopping.check()
+    if given := [name for name in UNSHOWN if others.get(name) is not None]:
+        raise ValueError(f"its attention has {given[0]}, which changes the weights and is not shown")
+    taps: Mapping[str, str] = getattr(module, TAPS)
+    scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+    query, key, value = visit(taps["query"], query), visit(taps["key"], key), visit(taps["v"], value)
+    group = query.shape[1] // key.shape[1]
+    if group > 1:
+        key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
+    scores = visit(taps["scores"], torch.matmul(query, key.transpose(2, 3)) * scaling)
+    mask = torch.zeros((), dtype=torch.uint8, device=scores.device) if attention_mask is None else attention_mask
+    mask = visit(taps["mask"], mask.expand_as(scores))
+    pattern = (scores + torch.where(masks.allowed(mask), 0.0, LOWEST)).softmax(dim=-1)
+    pattern = visit(taps["pattern"], pattern)
+    z = visit(taps["z"], torch.matmul(pattern, value))
+    return z.transpose(1, 2).contiguous(), pattern
+
+
+def taps_of(attention: Attention, layer: int) -> dict[str, str]:
+    """The tap of each role; `query` and `key` are what the scores multiply, turned or not."""
+    taps = {role: attention.tap(role, layer) for role in attention.roles}
+    return taps | {name: taps.get(f"{name[0]}_rotated", taps[name[0]]) for name in ("query", "key")}
+
+
+AttentionInterface.register(NAME, attend)
+AttentionMaskInterface.register(NAME, reasons)

@@ -1,0 +1,15 @@
+"""The families whose insides we know: one file each, one line here, by `model_type`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from model.subjects.huggingface.families import gpt2
+from model.subjects.huggingface.layout import Adapter
+from model.subjects.huggingface.settings import Settings
+
+Family = tuple[tuple[str, ...], Callable[[Settings], Adapter]]
+"""The names of its classes that can be opened, and what makes an adapter of its config."""
+FAMILIES: Mapping[str, Family] = {
+    "gpt2": (gpt2.ARCHITECTURES, gpt2.adapt),
+}

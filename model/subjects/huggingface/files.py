@@ -1,0 +1,77 @@
+"""A folder that `save_pretrained` wrote, before transformers is imported: its config and its weights' headers."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from model.files import read_json
+from model.subjects.huggingface.families import FAMILIES
+from model.subjects.huggingface.layout import Adapter
+from model.subjects.huggingface.settings import Settings
+from model.weights_file import Shapes, shapes_in
+
+CONFIG, INDEX, WEIGHTS = "config.json", "model.safetensors.index.json", "model.safetensors"
+PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack")
+
+
+def is_folder(folder: Path) -> bool:
+    """Whether its config names a model type of transformers. (Ours have no such name.)"""
+    try:
+        return "model_type" in read_json(folder / CONFIG)
+    except (OSError, ValueError):
+        return False
+
+
+def read_settings(folder: Path) -> Settings:
+    """Raises `ValueError` for a family that we cannot show, listing those that we can."""
+    values = read_json(folder / CONFIG)
+    found = Settings(str(values["model_type"]), values)
+    if values.get("auto_map"):
+        raise ValueError(
+            f"{folder / CONFIG} names code of its own, which is never run: only models of transformers open"
+        )
+    if found.model_type not in FAMILIES:
+        raise ValueError(f"{folder}: {found.model_type} models cannot be shown yet; known are {', '.join(FAMILIES)}")
+    return found
+
+
+def architecture_of(folder: Path, settings: Settings) -> str:
+    """The class that the weights belong to. Raises `ValueError` for one that predicts nothing that we show."""
+    names, _ = FAMILIES[settings.model_type]
+    given = settings.values.get("architectures") or [None]
+    if given[0] not in names:
+        raise ValueError(f"{folder}: a {given[0]} cannot be shown; of {settings.model_type}, {', '.join(names)} can")
+    return str(given[0])
+
+
+def adapt(folder: Path) -> tuple[Settings, Adapter]:
+    """Raises `OSError` or `ValueError`."""
+    settings = read_settings(folder)
+    architecture_of(folder, settings)
+    return settings, FAMILIES[settings.model_type][1](settings)
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The files of the weights: one, or those that an index lists. Raises `ValueError` if there are only pickles."""
+    if (folder / INDEX).is_file():
+        listed = read_json(folder / INDEX).get("weight_map", {})
+        return [folder / Path(str(name)).name for name in sorted(set(listed.values()))]
+    if not (folder / WEIGHTS).exists() and (other := next((x for x in PICKLES if (folder / x).exists()), None)):
+        raise ValueError(
+            f"{folder} has its weights in {other}, which can run code when it is opened: "
+            "convert it where you trust it (from_pretrained, then save_pretrained, which writes safetensors)"
+        )
+    return [folder / WEIGHTS]
+
+
+def stored_shapes(folder: Path, adapter: Adapter) -> Shapes:
+    """The parameters' shapes, from the headers."""
+    found: dict[str, tuple[int, ...]] = {}
+    for path in weight_files(folder):
+        found |= shapes_in(path)
+    return {name: shape for name, shape in found.items() if not name.endswith(adapter.unused or ("\0",))}
+
+
+def n_parameters(shapes: Shapes) -> int:
+    return sum(map(math.prod, shapes.values()))

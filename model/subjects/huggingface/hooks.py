@@ -1,0 +1,117 @@
+"""Hooks that visit the taps of a description, set once on a loaded model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor, nn
+
+from model.describe import AttentionSublayer, Description, Norm, Stack
+from model.subjects.huggingface.capture import TAPS, taps_of
+from model.subjects.huggingface.layout import Adapter, StackLayout, Take
+from model.taps import edited, visit, wanted
+
+
+def visited(taps: Sequence[str], x: Tensor) -> Tensor:
+    for tap in taps:
+        x = visit(tap, x)
+    return x
+
+
+def watch_input(module: nn.Module, *taps: str) -> None:
+    """Its first argument."""
+
+    def hook(_: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (visited(taps, args[0]), *args[1:])
+
+    module.register_forward_pre_hook(hook)
+
+
+def watch_output(module: nn.Module, *taps: str) -> None:
+    """What it returns, or the first of several."""
+
+    def hook(_: nn.Module, __: tuple[Any, ...], out: Any) -> Any:
+        return (visited(taps, out[0]), *out[1:]) if isinstance(out, tuple) else visited(taps, out)
+
+    module.register_forward_hook(hook)
+
+
+def watch_table(module: nn.Module, tap: str, scale: float = 1.0) -> None:
+    """What it looks up, times `scale` (the model multiplies it later); for looking at only."""
+
+    def hook(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> None:
+        visit(tap, (out if out.dim() == 3 else out[None]) * scale)
+
+    module.register_forward_hook(hook)
+
+
+def watch_writer(module: nn.Module, take: Take, n_head: int, head_out: str, attn_out: str) -> None:
+    """What each head writes, z_i W_O,i [batch head position d_model], computed only when asked for; and the sum."""
+
+    def hook(owner: nn.Module, args: tuple[Any, ...], out: Tensor) -> Tensor:
+        if wanted(head_out):
+            w_o, bias = take(owner.get_parameter("weight")), getattr(owner, "bias", None)
+            z = args[0].unflatten(-1, (n_head, -1)).transpose(1, 2)  # batch head position d_head
+            heads = visit(head_out, z @ w_o.unflatten(1, (n_head, -1)).permute(1, 2, 0))
+            if edited(head_out):
+                out = heads.sum(dim=1) if bias is None else heads.sum(dim=1) + bias
+        return visit(attn_out, out)
+
+    module.register_forward_hook(hook)
+
+
+def attach(model: nn.Module, adapter: Adapter) -> None:
+    """Watch everything that the description names, except what `attend` visits."""
+    for stack in adapter.description.stacks:
+        layout = adapter.stacks[stack.id]
+        watch_start(model, stack, layout)
+        for n in range(len(stack.layers)):
+            watch_block(model.get_submodule(layout.block.format(n=n)), adapter.description, stack, layout, n)
+        if stack.final_norm is not None and layout.final_norm is not None:
+            watch_norm(model.get_submodule(layout.final_norm), stack.final_norm)
+
+
+def watch_start(model: nn.Module, stack: Stack, layout: StackLayout) -> None:
+    roles = stack.embedding.roles
+    watch_table(model.get_submodule(layout.embedding), roles["embedding"].tap, stack.embedding.scale)
+    if layout.positions is not None:
+        watch_table(model.get_submodule(layout.positions), roles["positional"].tap)
+
+
+def watch_norm(module: nn.Module, norm: Norm, before: Sequence[str] = (), after: Sequence[str] = ()) -> None:
+    watch_input(module, *before, norm.roles["input"].tap)
+    watch_output(module, norm.roles["out"].tap, *after)
+
+
+def watch_block(block: nn.Module, description: Description, stack: Stack, layout: StackLayout, n: int) -> None:
+    sublayers = stack.layers[n].sublayers
+    watch_input(block, sublayers[0].reads.tap)
+    for one in sublayers:
+        if isinstance(one, AttentionSublayer):
+            word = "self" if description.attention(one.attention).keys == stack.side else "cross"
+            watch_attention(block, description, layout, one, word)
+        else:
+            word = "ffn"
+            watch_output(block.get_submodule(layout.parts["ffn 1"].module), one.roles["pre"].tap)
+            writer = block.get_submodule(layout.parts["ffn 2"].module)
+            watch_input(writer, one.roles["post"].tap)
+            watch_output(writer, one.roles["out"].tap)
+        if one.norm is not None:
+            post = one.norm.place == "post"
+            before = [] if post or one is sublayers[0] else [one.reads.tap]
+            after = [one.leaves.tap] if post else []
+            watch_norm(block.get_submodule(layout.parts[f"{word} norm"].module), one.norm, before, after)
+    last = sublayers[-1]
+    if last.norm is None or last.norm.place != "post":
+        watch_output(block, last.leaves.tap)
+
+
+def watch_attention(
+    block: nn.Module, description: Description, layout: StackLayout, one: AttentionSublayer, word: str
+) -> None:
+    attention = description.attention(one.attention)
+    taps = taps_of(attention, one.layer)
+    setattr(block.get_submodule(layout.attentions[attention.id]), TAPS, taps)
+    writer = layout.parts[f"{word} o"]
+    watch_writer(block.get_submodule(writer.module), writer.take, attention.n_head, taps["head_out"], taps["attn_out"])

@@ -1,0 +1,65 @@
+"""Loads a model with transformers, puts our attention and hooks into it, and checks that it can calculate."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+import torch
+import transformers
+from torch import nn
+
+from model.run import Run
+from model.subjects.huggingface import files
+from model.subjects.huggingface.capture import NAME
+from model.subjects.huggingface.hooks import attach
+from model.subjects.huggingface.layout import Adapter
+from model.subjects.huggingface.settings import Settings
+from model.subjects.huggingface.subject import HuggingFaceSubject
+from model.subjects.huggingface.tokenizer_files import open_tokenizer
+from model.subjects.subject import About
+
+transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
+"""Or transformers asks a service to convert a repository that has only pickles."""
+
+
+def load(folder: Path, about: About, settings: Settings, adapter: Adapter, device: torch.device) -> HuggingFaceSubject:
+    """Raises `ValueError` for weights that are missing, of another shape, or too large to calculate with."""
+    model = load_model(folder, files.architecture_of(folder, settings))
+    attach(model, adapter)
+    tokenizer = open_tokenizer(folder, settings, adapter.description)
+    subject = HuggingFaceSubject(about, adapter, model.to(device), tokenizer, device)
+    check_runs(subject, folder)
+    return subject
+
+
+def load_model(folder: Path, architecture: str, attention: str = NAME) -> nn.Module:
+    """In float32, from local safetensors alone, ready to be read."""
+    kind = getattr(transformers, architecture)
+    quiet = logging.getLogger("transformers")
+    before, quiet.level = quiet.level, logging.ERROR  # it lists missing weights, and goes on with random ones
+    try:
+        model, info = kind.from_pretrained(
+            folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, dtype=torch.float32,
+            attn_implementation=attention, output_loading_info=True,
+        )  # fmt: skip
+    except OSError as error:
+        raise ValueError(f"{folder} does not load: {' '.join(str(error).split())}") from None
+    finally:
+        quiet.level = before
+    lacks = sorted(info["missing_keys"]) + sorted(str(one) for one in info["mismatched_keys"])
+    if lacks:
+        raise ValueError(f"{folder}: its weights do not fit its config: {lacks[0]} is missing or of another shape")
+    model.eval().requires_grad_(False)
+    return model  # type: ignore[no-any-return]
+
+
+def check_runs(subject: HuggingFaceSubject, folder: Path) -> None:
+    """As for our own models."""
+    special, description = subject.tokenizer.special, subject.description
+    target = [special.first or 0] if description.writes == "target" else None
+    tap = description.logits.tap
+    if not subject.trace(Run([0], target=target), [tap]).tensors[tap].isfinite().all():
+        raise ValueError(f"{folder}: the model's answer to its first token is not finite")

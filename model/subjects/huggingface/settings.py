@@ -1,0 +1,67 @@
+"""A `config.json` of transformers, read without it: settings by name, and refusals of those that we do not show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+WINDOW = 1024
+"""The most tokens that the page draws; a model may read more."""
+MOST = 2**24
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Raises `ValueError` naming the first setting that is missing, of another type, or refused."""
+
+    model_type: str
+    values: Mapping[str, Any]
+
+    def whole(self, name: str, default: int | None = None) -> int:
+        found = self.values.get(name)
+        found = default if found is None else found
+        if type(found) is not int or not 0 < found <= MOST:
+            raise ValueError(f"config.json: {name} must be a whole number from 1 to {MOST:,}, got {str(found)[:40]}")
+        return found
+
+    def number(self, name: str, default: float) -> float:
+        found = self.values.get(name, default)
+        if type(found) not in (int, float):
+            raise ValueError(f"config.json: {name} must be a number, got {str(found)[:40]}")
+        return float(found)
+
+    def flag(self, name: str, default: bool) -> bool:
+        found = self.values.get(name, default)
+        return default if found is None else bool(found)
+
+    def text(self, name: str, default: str) -> str:
+        return str(self.values.get(name) or default)
+
+    def token(self, name: str) -> int | None:
+        """The id of a token, the first of several; None if there is none."""
+        found = self.values.get(name)
+        found = found[0] if isinstance(found, list) and found else found
+        return found if type(found) is int and found >= 0 else None
+
+    def window(self, name: str, default: int | None = None) -> int:
+        """The most tokens that it reads here."""
+        return min(self.whole(name, default), WINDOW)
+
+    def labels(self) -> tuple[str, ...]:
+        """A classifier's classes, by id."""
+        named = self.values.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
+        return tuple(str(named[id]) for id in sorted(named, key=int))
+
+    def refuse(self, *names: str) -> None:
+        """Refuse settings that change what the model computes, where they are on."""
+        for name in names:
+            if self.values.get(name):
+                raise ValueError(
+                    f"config.json: {self.model_type} with {name}={self.values[name]!r} cannot be shown yet"
+                )
+
+    def need(self, name: str, value: object) -> None:
+        """Refuse any other value of a setting; left out, it has this one."""
+        if (found := self.values.get(name, value)) != value:
+            raise ValueError(f"config.json: {self.model_type} with {name}={found!r} cannot be shown yet")

@@ -1,0 +1,69 @@
+"""Folders written by `save_pretrained` of transformers, whose import takes seconds and waits for the first `open`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+
+from model.describe.parameters import references
+from model.subjects.huggingface import files, memory
+from model.subjects.huggingface.layout import Adapter
+from model.subjects.huggingface.settings import Settings
+from model.subjects.huggingface.tokenizer_files import FILE, ROLES, open_tokenizer
+from model.subjects.subject import About, Subject, Weight
+
+EXTRA = "pip install -c constraints.txt -e '.[hf]'"
+
+
+class HuggingFaceFolders:
+    """Of the families in `families/`. Only local files are read, only safetensors, and no code of theirs is run."""
+
+    def can_open(self, folder: Path) -> bool:
+        return files.is_folder(folder)
+
+    def about(self, folder: Path) -> About:
+        settings, adapter = files.adapt(folder)
+        return about(folder, settings, adapter)
+
+    def files(self, folder: Path) -> list[Path]:
+        try:
+            weights = files.weight_files(folder)
+        except (OSError, ValueError):
+            weights = []
+        return [*weights, *(folder / name for name in (files.CONFIG, files.INDEX, FILE, ROLES))]
+
+    def open(self, folder: Path, device: torch.device) -> Subject:
+        settings, adapter = files.adapt(folder)
+        known = about(folder, settings, adapter)
+        memory.check(known.name, known.n_parameters)
+        try:
+            from model.subjects.huggingface.loading import load
+        except ModuleNotFoundError as error:
+            raise needs(error) from None
+        return load(folder, known, settings, adapter, device)
+
+
+def about(folder: Path, settings: Settings, adapter: Adapter) -> About:
+    shapes = files.stored_shapes(folder, adapter)
+    try:
+        tokenizer = open_tokenizer(folder, settings, adapter.description)
+    except ModuleNotFoundError as error:
+        raise needs(error) from None
+    special = tokenizer.special
+    config = dict(settings.values) | {"tie_embeddings": adapter.tied}
+    first = None if special.first is None else tokenizer.vocabulary.label_of(special.first)
+    weights = described(adapter)
+    return About(folder.name, adapter.description, special, tokenizer.never_sampled, {}, config, weights,
+                 files.n_parameters(shapes), first_name=first)  # fmt: skip
+
+
+def described(adapter: Adapter) -> Mapping[str, Weight]:
+    """The parameters that the description names, as they are shown."""
+    found = references(adapter.description, adapter.dims)
+    return {name: Weight([adapter.size(dim) for dim in one.dims.split()], one.dims) for name, one in found.items()}
+
+
+def needs(error: ModuleNotFoundError) -> ValueError:
+    return ValueError(f"a model of Hugging Face's needs {error.name}: {EXTRA}")

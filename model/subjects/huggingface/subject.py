@@ -1,0 +1,102 @@
+"""A loaded model of transformers as a subject: traces, growing texts, parameters by our names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from model import masks
+from model.checkpoint import Checkpoint
+from model.run import Run
+from model.subjects.huggingface.capture import causal_mask
+from model.subjects.huggingface.layout import Adapter, Take
+from model.subjects.huggingface.session import GrowingText
+from model.subjects.huggingface.tokens import FastTokenizer
+from model.subjects.subject import About, Session, Subject
+from model.taps import record, visit
+from model.trace import Trace, check_length, pad_ids
+from model.translate import BeamSearch
+
+
+class HuggingFaceSubject(Subject):
+    """It has none of our modules, so `model.explain` does not know it; what its tensors say is shown."""
+
+    def __init__(
+        self, about: About, adapter: Adapter, model: nn.Module, tokenizer: FastTokenizer, device: torch.device
+    ) -> None:
+        self._about, self.adapter, self.model, self._tokenizer, self._device = about, adapter, model, tokenizer, device
+
+    @property
+    def about(self) -> About:
+        return self._about
+
+    @property
+    def tokenizer(self) -> FastTokenizer:
+        return self._tokenizer
+
+    @property
+    def device(self) -> torch.device:
+        return self._device
+
+    @cached_property
+    def nbytes(self) -> int:
+        return sum(x.nbytes for x in (*self.model.parameters(), *self.model.buffers()))
+
+    @property
+    def checkpoint(self) -> Checkpoint | None:
+        return None
+
+    @property
+    def config(self) -> Any:
+        """transformers' own."""
+        return self.model.config
+
+    @torch.inference_mode()
+    def trace(self, run: Run, names: Sequence[str]) -> Trace:
+        """Raises `ValueError` for no tokens or more than the window."""
+        dims = {name: self.description.taps[name].dims for name in names}
+        padded = self.padded(run)
+        check_length(len(padded), self.description.max_seq_len)
+        is_pad = torch.tensor([run.is_pad], device=self.device)  # 1 position
+        position_ids = masks.position_ids(is_pad if run.pads_take_no_position else torch.zeros_like(is_pad))
+        with record(names, run.edit) as recording, causal_mask(self.causal(run)):
+            self.read_ids(torch.tensor([padded], device=self.device), position_ids, is_pad & run.use.padding)
+        tensors = {name: recording.tensors[name][0].cpu() for name in names}
+        return Trace(padded, run.is_pad, position_ids[0].tolist(), tensors, dims)
+
+    def padded(self, run: Run) -> list[int]:
+        pad_id = self.tokenizer.special.pad
+        return pad_ids(run.ids, run.pad, 0 if pad_id is None else pad_id)
+
+    def causal(self, run: Run) -> bool | None:
+        """The causal mask of a run; None where it is the model's own."""
+        return run.use.causal
+
+    def read_ids(self, ids: Tensor, position_ids: Tensor, hidden: Tensor, **more: object) -> Tensor:
+        """The forward pass: ids and position_ids [batch query], hidden bool [batch key] (the PADs that no query sees)
+        → logits [batch query vocab]."""
+        attention_mask = (~hidden).long()
+        out = self.model(input_ids=ids, attention_mask=attention_mask, position_ids=position_ids, **more)
+        return visit(self.description.logits.tap, out.logits)
+
+    def start(self, run: Run, names: Sequence[str]) -> Session:
+        return GrowingText(self, run, names)
+
+    def search(self, run: Run, beams: int, alpha: float) -> BeamSearch:
+        raise NotImplementedError("`can` says that there is none")
+
+    def read(self, stream: Tensor) -> Tensor:
+        raise NotImplementedError("`can` says that there is no lens")
+
+    @cached_property
+    def stored(self) -> Mapping[str, tuple[str, Take]]:
+        """Our name of a parameter → theirs, and how it becomes ours."""
+        return {ours: (theirs, take) for ours, theirs, take in self.adapter.stored()}
+
+    def weights(self, names: Sequence[str]) -> dict[str, Tensor]:
+        found = ((name, *self.stored[name]) for name in names)
+        return {name: take(self.model.get_parameter(theirs)).contiguous() for name, theirs, take in found}

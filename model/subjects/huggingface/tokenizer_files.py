@@ -1,0 +1,69 @@
+"""A folder's tokenizer: `tokenizer.json`, and which tokens have which role."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from model.describe import Description, Side
+from model.files import read_json
+from model.special_tokens import Special
+from model.subjects.huggingface.settings import Settings
+from model.subjects.huggingface.spelling import vocabulary_of
+from model.subjects.huggingface.tokens import FastTokenizer
+
+FILE, ROLES = "tokenizer.json", "tokenizer_config.json"
+PROBE = "a"
+
+
+def open_tokenizer(folder: Path, settings: Settings, description: Description) -> FastTokenizer:
+    """Raises `ValueError` for a tokenizer that is missing, has more tokens than the model, or puts more than one token
+    before or after a text."""
+    from tokenizers import Tokenizer as Fast
+
+    if not (folder / FILE).is_file():
+        raise ValueError(
+            f"{folder} has no {FILE}: open its tokenizer once with AutoTokenizer.from_pretrained and save it there "
+            "with save_pretrained"
+        )
+    try:
+        fast = Fast.from_file(str(folder / FILE))
+    except Exception as error:  # the library raises nothing more special
+        raise ValueError(f"{folder / FILE} is not a tokenizer: {error}") from None
+    fast.encode_special_tokens = True
+    fast.no_truncation()
+    fast.no_padding()
+    if (n := fast.get_vocab_size(with_added_tokens=True)) > description.vocab_size:
+        raise ValueError(f"{folder / FILE} has {n:,} tokens, its model {description.vocab_size:,}")
+    vocabulary = vocabulary_of(read_json(folder / FILE), fast.get_vocab(with_added_tokens=True))
+    special = special_of(folder, fast, settings, description.writes)
+    return FastTokenizer(fast, vocabulary, special, description.vocab_size)
+
+
+def special_of(folder: Path, fast: Any, settings: Settings, writes: Side | None) -> Special:
+    """The ids of PAD, END, [MASK], and of what a text is put between: in a translator START begins the target."""
+    named: Mapping[str, Any] = read_json(folder / ROLES) if (folder / ROLES).is_file() else {}
+
+    def id_of(role: str) -> int | None:
+        one = named.get(f"{role}_token")
+        name = one.get("content") if isinstance(one, dict) else one
+        return settings.token(f"{role}_token_id") if name is None else fast.token_to_id(str(name))
+
+    before, after = around(fast, folder)
+    if writes == "target" and before is not None:
+        raise ValueError(f"{folder / FILE} puts a token before what is read, which cannot be shown yet")
+    first = settings.token("decoder_start_token_id") if writes == "target" else before
+    return Special(id_of("pad"), id_of("eos"), first, id_of("mask"), None if writes == "source" else after)
+
+
+def around(fast: Any, folder: Path) -> tuple[int | None, int | None]:
+    """The ids that are put before and after a text."""
+    inside, whole = (fast.encode(PROBE, add_special_tokens=special).ids for special in (False, True))
+    at = next(n for n in range(len(whole)) if whole[n : n + len(inside)] == inside)
+    before, after = whole[:at], whole[at + len(inside) :]
+    if len(before) > 1 or len(after) > 1:
+        raise ValueError(
+            f"{folder / FILE} puts {len(before)} tokens before a text and {len(after)} after it: one each is shown"
+        )
+    return before[0] if before else None, after[0] if after else None

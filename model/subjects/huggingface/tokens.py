@@ -1,0 +1,56 @@
+"""Fast tokenizers (`tokenizer.json`) as ours: ids, and for each token its bytes and what it covers.
+
+Special tokens cannot be typed: text that spells one is split like any other text (`encode_special_tokens`).
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from model.special_tokens import Special
+from model.subjects.huggingface.spelling import Vocabulary
+from model.tokenizer import Token, character_spans, check_encodable, is_partial
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer as Fast
+
+
+class FastTokenizer:
+    """The tokenizer of a model with so many ids, of which some have no token."""
+
+    def __init__(self, fast: Fast, vocabulary: Vocabulary, special: Special, vocab_size: int) -> None:
+        self.fast, self.vocabulary, self._special, self._vocab_size = fast, vocabulary, special, vocab_size
+
+    @property
+    def vocab_size(self) -> int:
+        return self._vocab_size
+
+    @property
+    def special(self) -> Special:
+        return self._special
+
+    @cached_property
+    def never_sampled(self) -> list[int]:
+        return self._special.never_sampled
+
+    def encode(self, text: str) -> list[int]:
+        """Without the tokens that are put around it. Raises `ValueError` for a lone surrogate."""
+        check_encodable(text)
+        return list(self.fast.encode(text, add_special_tokens=False).ids)
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """What one token spells; of an added one, its name. Raises `ValueError` for an unknown id."""
+        if not 0 <= token_id < self.vocab_size:
+            raise ValueError(f"token id {token_id} is not in the vocabulary: ids run from 0 to {self.vocab_size - 1}")
+        return self.vocabulary.bytes_of(token_id)
+
+    def tokens(self, ids: list[int]) -> list[Token]:
+        """Each id with its bytes and its offsets in the text that they spell. Special tokens are between characters."""
+        special = set(self.special.ids)
+        pieces = [self.token_bytes(i) for i in ids]
+        starts, ends = character_spans([b"" if i in special else piece for i, piece in zip(ids, pieces, strict=True)])
+        return [
+            Token(n, i, piece, self.vocabulary.label_of(i), starts[n], ends[n], is_partial(piece), i in special)
+            for n, (i, piece) in enumerate(zip(ids, pieces, strict=True))
+        ]

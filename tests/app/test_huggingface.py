@@ -1,0 +1,77 @@
+"""A folder of transformers through the API: listed, described, traced, edited, continued; its river; its refusals."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from httpx import ASGITransport, AsyncClient
+
+from app.main import create_app
+from app.services import discovery
+from app.settings import Settings
+from tests.app.helpers import decode, parse_events, refused, trace
+from tests.toys import huggingface as toys
+
+TEXT = "a little cat"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    model = toys.random_numbers(toys.gpt2())
+    return toys.save(tmp_path_factory.mktemp("hf") / "tiny", model, toys.byte_level())
+
+
+@pytest.fixture
+async def client(folder: Path) -> AsyncIterator[AsyncClient]:
+    settings = Settings(device="cpu", models=(folder,))
+    app = create_app(settings, discovery.discover(settings))
+    async with (
+        app.router.lifespan_context(app),
+        AsyncClient(transport=ASGITransport(app=app), base_url="http://localhost") as client,
+    ):
+        yield client
+
+
+async def test_it_is_the_default_and_described(client: AsyncClient) -> None:
+    listed = (await client.get("/api/models")).json()
+    assert listed["default"] == "tiny"
+    about = (await client.get("/api/models/tiny")).json()
+    (stack,) = about["description"]["stacks"]
+    assert stack["layers"][0]["sublayers"][1]["activation"] == "gelu_tanh"
+    assert about["special"] == {"pad": 257, "end": 256, "first": None, "mask": None}
+
+
+async def test_it_is_traced_edited_and_continued(client: AsyncClient) -> None:
+    cut = {"kind": "mask", "where": {"layer": 0, "query": 2, "key": 1}, "allow": False}
+    off = {"kind": "ablate", "where": {"layer": 1, "head": 0}}
+    tensors, meta = await trace(client, text=TEXT, want=["*"], interventions=[cut, off], describe=True)
+    assert meta["run"]["interventions"][0]["where"]["attention"] == "self"
+    assert not tensors["layers.0.attn.pattern"][:, 2, 1].any()
+    assert not tensors["layers.1.attn.z"][0].any()
+    asked = {"text": TEXT, "temperature": 0, "max_new_tokens": 2}
+    events = parse_events((await client.post("/api/generate", json=asked)).text)
+    steps = [data for name, data in events if name == "step"]
+    assert [step["cache"]["computed"] for step in steps] == [1, 1]
+    assert steps[0]["rows"]["self"]["shape"] == [2, 3, len(TEXT) + 1]
+
+
+async def test_its_river_and_its_weights(client: AsyncClient) -> None:
+    (river,) = (await client.post("/api/explain/route", json={"text": TEXT})).json()["rivers"]
+    assert river["flows"][0]["share"]["shape"] == [2, len(TEXT), len(TEXT)]
+    arrays, _ = decode((await client.post("/api/weights", json={"want": ["*.w_q.weight"]})).content)
+    assert {x.shape for x in arrays.values()} == {(12, 12)}
+    assert np.isfinite(np.stack(list(arrays.values()))).all()
+
+
+async def test_what_needs_our_modules_is_refused_by_name(client: AsyncClient) -> None:
+    for name in ("lens", "units", "parameters"):
+        error = await refused(
+            client, f"/api/explain/{name}", 422, "cannot", **({} if name == "parameters" else {"text": TEXT})
+        )
+        assert "'tiny' cannot" in error["message"]
+
+
+def test_a_folder_that_is_no_model_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="is not the folder of a model"):
+        discovery.discover(Settings(models=(tmp_path,)))

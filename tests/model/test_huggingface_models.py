@@ -1,0 +1,219 @@
+"""Models of transformers, opened as subjects: the numbers are those of their own eager attention."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from model.derive.route import route_of
+from model.generate import Generator, steps
+from model.identities import gaps
+from model.run import Run
+from model.sampling import Settings
+from model.subjects import Subject, source_of
+from model.subjects.huggingface.files import architecture_of, read_settings
+from model.subjects.huggingface.loading import load_model
+from model.taps import record
+from model.trace import Masks, Padding
+from tests.toys import huggingface as toys
+
+CPU = torch.device("cpu")
+TEXT = "a little cat sat"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A family, or a setting of one."""
+
+    build: Callable[[], Any]
+    tokenizer: Callable[[], Any]
+
+
+CASES = {
+    "gpt2": Case(toys.gpt2, toys.byte_level),
+    "gpt2-relu": Case(lambda: toys.gpt2(activation_function="relu", tie_word_embeddings=False), toys.byte_level),
+}
+
+
+@dataclass(frozen=True)
+class Opened:
+    subject: Any
+    eager: Any
+
+
+@pytest.fixture(scope="module", params=CASES)
+def opened(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Opened:
+    case = CASES[request.param]
+    folder = toys.save(
+        tmp_path_factory.mktemp("hf") / request.param, toys.random_numbers(case.build()), case.tokenizer()
+    )
+    source = source_of(folder)
+    assert source is not None
+    return Opened(source.open(folder, CPU), load_model(folder, architecture_of(folder, read_settings(folder)), "eager"))
+
+
+@pytest.fixture
+def subject(opened: Opened) -> Any:
+    return opened.subject
+
+
+def run_of(subject: Subject, text: str = TEXT, **more: Any) -> Run:
+    return Run(subject.tokenizer.encode(text), **more)
+
+
+def every_tap(subject: Subject) -> list[str]:
+    return list(subject.description.taps)
+
+
+def test_logits_and_weights_are_eagers_bit_for_bit(opened: Opened) -> None:
+    """In a batch with PADs on either side, with everything recorded."""
+    subject, eager = opened.subject, opened.eager
+    ids = torch.tensor([subject.tokenizer.encode(TEXT)[:9]] * 2)
+    hidden = torch.zeros(2, 9, dtype=torch.bool)
+    hidden[0, :2] = hidden[1, 6:] = True
+    position_ids = torch.arange(9).expand(2, 9)
+    with torch.inference_mode(), record(every_tap(subject)) as recording:
+        logits = subject.read_ids(ids, position_ids, hidden)
+        theirs = eager(ids, attention_mask=(~hidden).long(), position_ids=position_ids, output_attentions=True)
+    assert torch.equal(logits, theirs.logits)
+    (attention,) = subject.description.attentions
+    for n, weights in enumerate(theirs.attentions):
+        assert torch.equal(recording.tensors[attention.tap("pattern", n)], weights)
+
+
+@pytest.mark.parametrize("pad", [Padding(), Padding(2, "left"), Padding(3, "right")], ids=["plain", "left", "right"])
+def test_a_trace_agrees_with_itself(subject: Any, pad: Padding) -> None:
+    """Rows of PADs without any key are 1/T in these models, and left out here."""
+    found = subject.trace(run_of(subject, pad=pad), every_tap(subject))
+    for attention in subject.description.attentions:
+        for layer in range(attention.n_layer):
+            mask = found.tensors[attention.tap("mask", layer)]
+            lost = (mask != 0).all(-1)
+            pattern = found.tensors[attention.tap("pattern", layer)]
+            assert torch.allclose(pattern.sum(-1), torch.ones(()))
+            assert not pattern[(mask != 0) & ~lost[..., None]].any()
+            tensors = found.tensors | {attention.tap("pattern", layer): pattern.masked_fill(lost[..., None], 0)}
+            told = {gap.op: gap for gap in gaps(attention, layer, tensors, lambda name: subject.weights([name])[name])}
+            assert all(gap.relative < 1e-5 for op, gap in told.items() if op != "weighted_sum" or not lost.any())
+
+
+def test_a_sublayer_adds_what_it_writes(subject: Any) -> None:
+    found = subject.trace(run_of(subject), every_tap(subject)).tensors
+    for stack in subject.description.stacks:
+        for one in stack.sublayers:
+            whole = one.norm.roles["input"].tap if one.norm and one.norm.place == "post" else one.leaves.tap
+            torch.testing.assert_close(found[one.reads.tap] + found[one.writes.tap], found[whole])
+
+
+def test_parameters_are_those_that_made_the_numbers(subject: Any) -> None:
+    found = subject.trace(run_of(subject), every_tap(subject)).tensors
+    names = list(subject.about.weights)
+    weights = subject.weights(names)
+    assert {name: list(weights[name].shape) for name in names} == {
+        name: one.shape for name, one in subject.about.weights.items()
+    }
+    for attention in subject.description.attentions:
+        for part in (part for part in subject.description.stack(attention.stack).sublayers if part.kind == "attention"):
+            for role in "qkv" if attention.queries == attention.keys else "q":
+                expected = projected(found[part.input.tap], weights, attention, role, part.layer)
+                torch.testing.assert_close(found[attention.tap(role, part.layer)], expected, rtol=1e-4, atol=1e-5)
+    for ffn in (ffn for stack in subject.description.stacks for ffn in stack.ffns):
+        out = found[ffn.roles["post"].tap] @ weights[ffn.parameters["w_2"]].T
+        bias = weights[ffn.parameters["b_2"]] if "b_2" in ffn.parameters else 0
+        torch.testing.assert_close(found[ffn.writes.tap], out + bias, rtol=1e-4, atol=1e-5)
+
+
+def projected(x: Tensor, weights: dict[str, Tensor], attention: Any, role: str, layer: int) -> Tensor:
+    """X W + b, split into heads."""
+    bias = attention.parameters.get(f"b_{role}")
+    out = x @ weights[attention.parameters[f"w_{role}"][layer]].T + (0 if bias is None else weights[bias[layer]])
+    return out.unflatten(-1, (-1, attention.d_head)).transpose(0, 1)
+
+
+def test_padding_that_is_hidden_changes_no_real_token(subject: Any) -> None:
+    tap = subject.description.logits.tap
+    plain = subject.trace(run_of(subject), [tap]).tensors[tap]
+    for pad in (Padding(2, "left"), Padding(2, "right")):
+        found = subject.trace(run_of(subject, pad=pad), [tap])
+        real = found.tensors[tap] if subject.description.classes else found.tensors[tap][~torch.tensor(found.is_pad)]
+        torch.testing.assert_close(real, plain, rtol=1e-4, atol=1e-5)
+
+
+def test_a_mask_edit_and_a_head_that_is_off_change_what_follows(subject: Any) -> None:
+    attention = subject.description.attentions[0]
+    mask, z, pattern = (attention.tap(role, 0) for role in ("mask", "z", "pattern"))
+
+    def forbid(x: Tensor, _: int) -> Tensor:
+        x = x.contiguous()
+        x[:, :, 3, 1] = 8
+        return x
+
+    def off(x: Tensor, _: int) -> Tensor:
+        x[:, 1] = 0
+        return x
+
+    names = [mask, z, pattern, subject.description.logits.tap]
+    plain, cut, ablated = (
+        subject.trace(run_of(subject, edit=edit), names).tensors for edit in ({}, {mask: forbid}, {z: off})
+    )
+    assert (cut[mask][:, 3, 1] == 8).all()
+    assert not cut[pattern][:, 3, 1].any()
+    assert not ablated[z][1].any()
+    assert torch.equal(ablated[z][0], plain[z][0])
+    assert not torch.equal(cut[names[-1]], plain[names[-1]])
+    assert not torch.equal(ablated[names[-1]], plain[names[-1]])
+
+
+def test_the_causal_mask_can_be_switched(subject: Any) -> None:
+    attention = subject.description.attentions[0]
+    name = attention.tap("mask", 0)
+    for on in (True, False):
+        mask = subject.trace(run_of(subject, use=Masks(causal=on)), [name]).tensors[name]
+        assert torch.equal(mask[0] != 0, torch.ones_like(mask[0]).triu(1).bool() & on)
+
+
+def test_a_text_grows_with_a_cache_as_it_would_without(subject: Any) -> None:
+    if not subject.description.can["generate"]:
+        return
+    tap = subject.description.attentions[-1].tap("pattern", 1)
+    greedy, run = Settings(temperature=0), run_of(subject, pad=Padding(1, "left"))
+    written = [*steps(Generator(subject.start(run, [tap]), greedy, []), None, 3)]
+    assert [step.computed for step in written] == [len(run.ids) + 1, 1, 1, 1]
+    whole = subject.trace(Run(written[-1].ids[1:], pad=run.pad), [tap, subject.description.logits.tap]).tensors
+    torch.testing.assert_close(written[-1].tensors[tap][:, -1], whole[tap][:, -1])
+    *_, again = steps(Generator(subject.start(Run(run.ids, pad=run.pad, looks_ahead=True), []), greedy, []), None, 3)
+    assert again.ids == written[-1].ids
+
+
+def test_threads_that_share_a_model_do_not_mix(subject: Any) -> None:
+    texts = ["one small dog ran", "two cats sat here", "no bird may sing", "the sun is so warm"]
+    names = every_tap(subject)
+    alone = {text: subject.trace(run_of(subject, text), names).tensors for text in texts}
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda text: (text, subject.trace(run_of(subject, text), names).tensors), texts * 6))
+    for text, tensors in found:
+        assert all(torch.equal(tensors[name], alone[text][name]) for name in names)
+
+
+def test_the_river_says_where_each_number_comes_from(subject: Any) -> None:
+    for river in route_of(subject, run_of(subject)):
+        for flow in river.flows:
+            if flow.queries == flow.keys:
+                torch.testing.assert_close(flow.share.sum(-1), torch.ones_like(flow.own))
+
+
+def test_tokens_spell_the_text_and_special_ones_cannot_be_typed(subject: Any) -> None:
+    tokenizer = subject.tokenizer
+    ids = tokenizer.encode(f"cat {toys.END}")
+    assert not set(ids) & set(tokenizer.special.ids)
+    spelt = b"".join(tokenizer.token_bytes(i) for i in tokenizer.encode(TEXT)).decode()
+    assert spelt.strip() == TEXT
+
+
+def test_what_it_cannot_do_it_says(subject: Any) -> None:
+    assert subject.checkpoint is None
+    assert {name for name, able in subject.description.can.items() if able} <= {"generate", "route", "batch"}

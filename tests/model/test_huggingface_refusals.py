@@ -1,0 +1,85 @@
+"""Folders of transformers that cannot be shown: one sentence says what, the limit, and what to do."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from model.subjects import ZooSubject, source_of
+from model.subjects.huggingface import HuggingFaceFolders, memory
+from tests.toys import huggingface as toys
+
+SOURCE = HuggingFaceFolders()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return toys.save(tmp_path / "tiny", toys.gpt2(), toys.byte_level())
+
+
+def change(folder: Path, **settings: Any) -> None:
+    file = folder / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | settings))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"model_type": "mamba"}, "mamba models cannot be shown yet; known are gpt2"),
+        ({"architectures": ["GPT2Model"]}, "a GPT2Model cannot be shown; of gpt2, GPT2LMHeadModel can"),
+        ({"architectures": None}, "a None cannot be shown"),
+        ({"auto_map": {"AutoModel": "theirs.Model"}}, "names code of its own, which is never run"),
+        ({"reorder_and_upcast_attn": True}, "gpt2 with reorder_and_upcast_attn=True cannot be shown yet"),
+        ({"scale_attn_weights": False}, "gpt2 with scale_attn_weights=False cannot be shown yet"),
+        ({"n_head": "three"}, "n_head must be a whole number"),
+        ({"n_head": 5}, "d_model=12 is not divisible by n_head=5"),
+        ({"vocab_size": 200}, "has 258 tokens, its model 200"),
+    ],
+)  # fmt: skip
+def test_a_config_that_cannot_be_shown(folder: Path, settings: dict[str, Any], said: str) -> None:
+    change(folder, **settings)
+    with pytest.raises(ValueError, match=said):
+        SOURCE.about(folder)
+
+
+def test_weights_that_are_a_pickle(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(ValueError, match="can run code when it is opened: convert it where you trust it"):
+        SOURCE.about(folder)
+
+
+def test_a_tokenizer_that_is_not_there(folder: Path) -> None:
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(ValueError, match=r"has no tokenizer.json: .* save_pretrained"):
+        SOURCE.about(folder)
+
+
+def test_weights_that_lack_a_matrix(folder: Path) -> None:
+    """transformers would go on with random numbers."""
+    change(folder, n_layer=3)
+    with pytest.raises(ValueError, match=r"do not fit its config: transformer\.h\.2\..* is missing"):
+        SOURCE.open(folder, torch.device("cpu"))
+
+
+def test_a_model_that_does_not_fit_into_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available", lambda: 1000)
+    with pytest.raises(OSError, match=r"tiny needs 0\.0 GB in float32, and 0\.0 GB of memory are free: stop other"):
+        SOURCE.open(folder, torch.device("cpu"))
+
+
+def test_what_is_known_without_the_weights(folder: Path) -> None:
+    about = SOURCE.about(folder)
+    parameters = sum(x.numel() for x in toys.gpt2().parameters())
+    assert (about.name, about.n_parameters, about.description.max_seq_len) == ("tiny", parameters, 24)
+    assert about.description.stacks[0].ffns[0].activation == "gelu_tanh"
+    assert set(SOURCE.files(folder)) >= {folder / "model.safetensors", folder / "config.json"}
+
+
+def test_a_folder_of_ours_is_not_one_of_theirs() -> None:
+    from model.checkpoint import ZOO
+
+    source = source_of(ZOO / "stories-gpt")
+    assert source is not None
+    assert isinstance(source.open(ZOO / "stories-gpt", torch.device("cpu")), ZooSubject)
