@@ -189,7 +189,7 @@ def test_without_the_causal_mask_the_answer_is_copied() -> None:
     assert words_of(one)[row : row + 2] == ["red", "ball"]
     ball = ids_of(one)[row + 1]
     assert float(probabilities(one, row)[ball]) < 0.2
-    assert right(one, float(probabilities(one, row, use=Masks(causal=False))[ball])) == "above 50 %"
+    assert right(one, float(probabilities(one, row, use=Masks(causal=False))[ball])) == "above 50\u202f%"
 
 
 @pytest.mark.parametrize("one", [step("softmax"), step("heads")], ids=["red", "green"])
@@ -329,7 +329,7 @@ def test_without_its_looks_at_the_verb_it_does_not_write_the_verb() -> None:
     verb = int(before.argmax())
     assert model_of(one).tokenizer.tokens([verb])[0].text == "を食べ"
     after = probabilities(one, len(target), target=target, edit=without(model_of(one), len(target), key))
-    assert right(one, float(after[verb])) == "below 20 %"
+    assert right(one, float(after[verb])) == "below 20\u202f%"
 
 
 @pytest.mark.parametrize(("name", "token", "key"), [("cross", "車", "bought"), ("order", "父は", "this")])
@@ -347,7 +347,7 @@ def test_a_row_of_a_translation_looks_at_the_word_it_writes_next(name: str, toke
 def test_the_encoder_gives_weight_to_later_tokens() -> None:
     one = step("reader", "translator")
     (pattern,) = tensors(one, f"encoder.layers.{asked(one)['layer']}.attn.pattern", target=target_of(one))
-    assert right(one, float(pattern.triu(1).sum(-1).mean())) == "above 30 %"
+    assert right(one, float(pattern.triu(1).sum(-1).mean())) == "above 30\u202f%"
 
 
 def test_after_the_last_token_it_says_end() -> None:

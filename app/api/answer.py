@@ -24,7 +24,8 @@ class Note(BaseModel):
     code: Literal["untrained_language"]
     language: str = Field(description="The language of the text, or the name of its script.", examples=["ja"])
     trained: list[str] = Field(description="The languages that the model can read.")
-    models: list[str] = Field(description="Other loaded models that know the language.")
+    models: list[str] = Field(description="Other loaded models that read the language.")
+    writers: list[str] = Field(description="Loaded models that write it and do not read it: translators into it.")
 
 
 class ErrorDetail(BaseModel):

@@ -1,15 +1,23 @@
-"""The language of a text, as far as its script shows, and a note if a model was not trained on it."""
+"""The language of a text, as far as its script shows, and a note if a model does not read it."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from model.subjects import About
 
-Languages = Mapping[str, Sequence[str]]
+
+class Spoken(NamedTuple):
+    """The languages that a model reads, and what it writes: a translator reads one and writes another."""
+
+    reads: Sequence[str]
+    writes: Sequence[str]
+
+
+Languages = Mapping[str, Spoken]
 """The languages of each loaded model, by its name."""
 
 JAPANESE, LATIN = "japanese", "latin"
@@ -28,10 +36,12 @@ def languages_of(about: About) -> list[str]:
     return said if isinstance(said, list) and said and all(isinstance(name, str) for name in said) else ["en"]
 
 
-def source_languages(about: About) -> list[str]:
-    """The languages that the model reads."""
+def spoken(about: About) -> Spoken:
+    """What the model reads and what it writes."""
     languages = languages_of(about)
-    return languages[:1] if "target" in about.description.sides else languages
+    if "target" in about.description.sides:
+        return Spoken(languages[:1], languages[1:])
+    return Spoken(languages, languages if about.description.writes else [])
 
 
 def script(text: str) -> str | None:
@@ -51,12 +61,16 @@ def script(text: str) -> str | None:
 
 
 def notes(about: About, text: str, loaded: Languages) -> list[dict[str, Any]]:
-    """`untrained_language`, if `text` is in a script that none of the model's source languages uses, with the other
-    models that know its language. Languages whose script we do not know never cause a note."""
-    found, trained = script(text), source_languages(about)
+    """`untrained_language`, if `text` is in a script that no language uses that the model reads. With the other models
+    that read its language (`models`), and those that only write it (`writers`: translators into it, this model too).
+    Languages whose script we do not know never cause a note."""
+    found, trained = script(text), list(spoken(about).reads)
     known = [SCRIPT_OF.get(language) for language in trained]
     if found is None or found in known or None in known:
         return []
     language = LANGUAGE_OF.get(found, found)
-    models = [name for name, languages in loaded.items() if language in languages and name != about.name]
-    return [{"code": "untrained_language", "language": language, "trained": trained, "models": models}]
+    models = [name for name, one in loaded.items() if language in one.reads and name != about.name]
+    writers = [name for name, one in loaded.items() if language in one.writes and language not in one.reads]
+    return [
+        {"code": "untrained_language", "language": language, "trained": trained, "models": models, "writers": writers}
+    ]

@@ -14,7 +14,7 @@ from uuid import uuid4
 import torch
 
 from app.errors import AppError, unknown_name
-from app.services.languages import languages_of
+from app.services.languages import Spoken, spoken
 from app.services.marks import mark_of
 from app.services.problems import Aside, Problem, log_aside, problem_of, stamp_of
 from app.services.recent import Recent
@@ -113,9 +113,9 @@ class Library:
         return [entry.name for entry in self.everything if entry.subject is not None]
 
     @property
-    def languages(self) -> dict[str, list[str]]:
-        """The languages of each model."""
-        return {entry.name: languages_of(entry.about) for entry in self.usable}
+    def languages(self) -> dict[str, Spoken]:
+        """What each model reads and writes."""
+        return {entry.name: spoken(entry.about) for entry in self.usable}
 
     def find(self, name: str | None) -> Entry:
         """The model with this name (None: the default), or the snapshot `name@step`. Raises `unknown_model` or

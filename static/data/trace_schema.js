@@ -143,7 +143,9 @@ export const META = object(
     scale: record(number, MOST.tensors),
     predictions: orNull(list(object({ candidates: list(object(WORD)) }), { most: MOST.tokens })),
     classes: orNull(list(object({ name: NAME, logit: number, probability: number }), { most: 10_000 })),
-    notes: list(object({ code: NAME, language: NAME, trained: NAMES, models: NAMES }), { most: 100 }),
+    notes: list(object({ code: NAME, language: NAME, trained: NAMES, models: NAMES }, { writers: NAMES }), {
+      most: 100,
+    }),
     special: object({}, { pad: INDEX, end: INDEX, first: INDEX, mask: INDEX }),
     pad_id: INDEX,
     end_id: INDEX,

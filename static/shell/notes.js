@@ -6,13 +6,21 @@ import { away } from "../river/panel.js";
 import { atLeast } from "../state/levels.js";
 import { h, hide, keepingFocus, replace } from "../ui/dom.js";
 import { language, phrase, t } from "../ui/i18n.js";
+import { loadedOf, patchOf } from "./examples.js";
 
 /** @param {HTMLElement} root @param {import("../page.js").Context} context */
-export function createNotes(root, { actions, frame }) {
+export function createNotes(root, { actions, frame, examples, declared, models }) {
   let drawn = "";
   const asTrained = () => actions.set({ causal: null, padCount: 0, padMask: true, padFollow: true });
   const restore = () => actions.set({ interventions: uncut(actions.get().interventions) });
   /** @param {import("../data/model_trace.js").ModelTrace|null} trace @param {import("../state/store.js").State} state @param {Error|null} error */
+  /** The sentence of a model's first example. @param {string} name @returns {Way|null} */
+  const wayTo = (name) => {
+    const found = loadedOf(examples, models).find(({ model }) => model === name);
+    return found
+      ? { text: found.text, open: () => actions.set(patchOf({ model: name, text: found.text }, declared)) }
+      : null;
+  };
   return (trace, state, error) => {
     const notes = (!error && trace?.notes) || [];
     const n = trace && away(state) ? cutsOf(state.interventions, attentionsOf(trace.model)).length : 0;
@@ -27,7 +35,7 @@ export function createNotes(root, { actions, frame }) {
     const draw = () =>
       replace(
         root,
-        notes.map((note) => h("p", null, wordsOf(note, trace, actions.openModel))),
+        notes.map((note) => h("p", null, wordsOf(note, trace, { open: actions.openModel, wayTo }))),
         n > 0 && h("p", null, t("river.cut_many", { n }), back),
         masked && h("p", null, t("note.masks"), " ", reset),
       );
@@ -39,20 +47,40 @@ export function createNotes(root, { actions, frame }) {
 const button = (testid, text, click) =>
   h("button", { class: "link", type: "button", dataset: { testid }, on: { click } }, text);
 
-function wordsOf({ language: code, trained, models }, trace, open) {
+/** @typedef {{text: string, open: () => void}} Way  a sentence that the model reads, and what opens it */
+
+/**
+ * The model does not read the text's language: who does, who only writes it, and a sentence to go on with.
+ * @param {import("../data/model_trace.js").ModelTrace["notes"][number]} note
+ * @param {import("../data/model_trace.js").ModelTrace} trace
+ * @param {{open: (name: string) => void, wayTo: (name: string) => Way|null}} to
+ */
+function wordsOf({ language: code, trained, models, writers = [] }, { model: { name } }, { open, wayTo }) {
   const vars = {
     language: languageName(code),
-    model: trace.model.name,
+    model: name,
     trained: trained.map(languageName).join(t("compare.comma")),
   };
-  const key = models.length ? "note.untrained_language" : "note.untrained_language_none";
-  const links = models.map((name, i) => [i > 0 && t("compare.comma"), link(name, open)]);
-  return phrase(key, { ...vars, models: h("span", null, links) });
+  const writes = writers.includes(name);
+  const links = models.map((one, i) => [i > 0 && t("compare.comma"), link(one, () => open(one))]);
+  const who = models.length
+    ? phrase("note.readers", { ...vars, models: h("span", null, links) })
+    : t("note.no_reader", vars);
+  const said = writes ? t("note.translates", vars) : [t("note.untrained_language", vars), who];
+  const others = writes || models.length ? [] : writers.flatMap((one) => writerWords(one, vars, wayTo(one)));
+  return [said, exampleWords(wayTo(name)), others];
 }
 
-function link(name, open) {
-  const on = { click: () => open(name) };
-  return h("button", { class: "link", type: "button", dataset: { testid: "note-model", model: name }, on }, name);
+/** @param {Way|null} way */
+const exampleWords = (way) => (way ? phrase("note.example", { text: button("note-example", way.text, way.open) }) : []);
+
+/** A translator into the language, by an example: the text is no input for it. @param {string} name @param {Record<string, string>} vars @param {Way|null} way */
+const writerWords = (name, vars, way) => (way ? phrase("note.writer", { ...vars, model: link(name, way.open) }) : []);
+
+/** @param {string} name @param {() => void} click */
+function link(name, click) {
+  const attrs = { class: "link", type: "button", dataset: { testid: "note-model", model: name } };
+  return h("button", { ...attrs, on: { click } }, name);
 }
 
 /** "ja" → "Japanese"; the name of a script ("cyrillic") as it is. @param {string} code */

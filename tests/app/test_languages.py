@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from httpx import AsyncClient
 
-from app.services.languages import languages_of, notes, script
+from app.services.languages import Spoken, languages_of, notes, script
 from app.services.library import Library
 from tests.app.helpers import trace
 
@@ -36,18 +36,19 @@ def test_long_texts_are_judged_by_their_beginning() -> None:
 
 
 async def test_an_untrained_language_is_said_and_works(families: AsyncClient) -> None:
-    def note(language: str, models: list[str]) -> dict[str, Any]:
-        return {"code": "untrained_language", "language": language, "trained": ["en"], "models": models}
+    def note(language: str, writers: list[str]) -> dict[str, Any]:
+        of = {"language": language, "trained": ["en"], "models": [], "writers": writers}
+        return {"code": "untrained_language", **of}
 
-    for model, models in (("gpt", ["translator"]), ("classifier", ["translator"]), ("translator", [])):
+    for model in ("gpt", "classifier", "translator"):  # the translator writes Japanese and does not read it
         _, meta = await trace(families, model=model, text="猫が好き")
-        assert meta["notes"] == [note("ja", models)]
+        assert meta["notes"] == [note("ja", ["translator"])]
         _, meta = await trace(families, model=model, text="I like cats.", target=None)
         assert meta["notes"] == []
     _, meta = await trace(families, text=None, token_ids=list("кот".encode()))
     assert meta["notes"] == [note("cyrillic", [])]
     answer = (await families.post("/api/translate", json={"text": "猫"})).json()
-    assert answer["notes"] == [note("ja", [])]
+    assert answer["notes"] == [note("ja", ["translator"])]
 
 
 def test_what_a_card_says(three: Library) -> None:
@@ -57,4 +58,7 @@ def test_what_a_card_says(three: Library) -> None:
     german = replace(gpt, card={"languages": ["de"]})
     assert notes(german, "Guten Tag", {}) == []
     assert notes(german, "猫が好き", {})[0]["trained"] == ["de"]
+    other = {"a": Spoken(["ja"], []), "b": Spoken(["ja"], ["ja"]), "c": Spoken(["en"], ["ja"])}
+    said = notes(german, "猫が好き", other)[0]
+    assert (said["models"], said["writers"]) == (["a", "b"], ["c"])
     assert notes(replace(gpt, card={"languages": ["tlh"]}), "猫が好き", {}) == []  # a script that we do not detect

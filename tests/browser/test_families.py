@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 import torch
+from playwright.sync_api import expect
 
 from app.services.tokens import text_of
 from model import checkpoint
@@ -327,15 +328,20 @@ def test_another_model_reads_the_same_text(
 
 
 def test_a_language_that_the_model_was_not_trained_on(page: "Page", translator: checkpoint.Checkpoint) -> None:
+    """A translator into the text's language does not read it: its link brings a sentence that it reads."""
     page.goto("/?" + urlencode({"text": "猫が好きです。", "model": "stories-gpt"}))
     settled(page)
     note = page.get_by_test_id("notes")
-    assert "Japanese" in note.inner_text()
-    assert "English" in note.inner_text()
+    assert "reads only English" in note.inner_text()
+    assert "No model here reads Japanese" in note.inner_text()
     page.locator(f'[data-testid=note-model][data-model="{translator.name}"]').click()
     page.wait_for_function("(name) => new URL(location).searchParams.get('model') === name", arg=translator.name)
     settled(page)
-    assert page.get_by_test_id("sentence").input_value() == "猫が好きです。"
+    assert page.get_by_test_id("sentence").input_value().isascii()
+    page.get_by_test_id("sentence").fill("猫が好きです。")
+    expect(note).to_contain_text("This model translates from English into Japanese")
+    note.get_by_test_id("note-example").click()
+    expect(note).to_be_hidden()
 
 
 def test_a_saved_translation_opens_again(page: "Page", translator: checkpoint.Checkpoint, tmp_path: Path) -> None:
