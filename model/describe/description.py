@@ -61,6 +61,9 @@ class Description:
     @cached_property
     def _plain(self) -> dict[str, Any]:
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))  # tuples become lists
+        for stack in plain["stacks"]:  # left out where there is none: it is rare, and older than many saved files' ids
+            if stack["embedding"]["norm"] is None:
+                del stack["embedding"]["norm"]
         return plain
 
     @cached_property
@@ -72,6 +75,8 @@ class Description:
 
     def _taps_of(self, stack: Stack) -> Iterator[TapPlace]:
         yield from places(stack.embedding.roles, stack.id)
+        if stack.embedding.norm is not None:
+            yield from places(stack.embedding.norm.roles, stack.id)
         for part in stack.sublayers:
             if part is stack.layers[part.layer].sublayers[0]:
                 yield TapPlace(part.reads.tap, part.reads.dims, "reads", stack.id, part.layer)

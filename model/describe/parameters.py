@@ -55,6 +55,8 @@ def of_stack(description: Description, stack: Stack, attention_dims: Mapping[str
     for role, name in stack.embedding.parameters.items():
         if name is not None:
             yield ParameterRef(name, role, DIMS[role], stack.id)
+    if stack.embedding.norm is not None:
+        yield from of_norm(stack.embedding.norm, stack)
     for part in stack.sublayers:
         if isinstance(part, AttentionSublayer):
             for role, names in description.attention(part.attention).parameters.items():

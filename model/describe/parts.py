@@ -101,12 +101,14 @@ class Layer:
 
 @dataclass(frozen=True)
 class Embedding:
-    """The start of a stream: E[id] · scale + position. Without positions, `roles` has no `positional`."""
+    """The start of a stream: E[id] · scale + position, normalised where there is a `norm`. Without positions, `roles`
+    has no `positional`."""
 
     roles: Mapping[str, TapRef]
     scale: float
     positions: PositionKind
     parameters: Mapping[str, str | None]
+    norm: Norm | None = None
 
 
 @dataclass(frozen=True)

@@ -57,12 +57,15 @@ const sublayer = (value, at) =>
 const STACK = object({
   id: NAME,
   side: SIDE,
-  embedding: object({
-    roles: object({ embedding: TAP }, { positional: TAP }),
-    scale: orNull(number),
-    positions: oneOf("learned", "sinusoidal", "none"),
-    parameters: record(orNull(NAME), 100),
-  }),
+  embedding: object(
+    {
+      roles: object({ embedding: TAP }, { positional: TAP }),
+      scale: orNull(number),
+      positions: oneOf("learned", "sinusoidal", "none"),
+      parameters: record(orNull(NAME), 100),
+    },
+    { norm: NORM },
+  ),
   layers: list(object({ sublayers: list(sublayer, { least: 1, most: 16 }) }), { least: 1, most: MOST.layers }),
   final_norm: orNull(NORM),
   leaves: TAP,

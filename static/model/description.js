@@ -13,8 +13,8 @@
  *   gate: string|null, d_ff: number}} Ffn
  * @typedef {AttentionSublayer|Ffn} Sublayer
  * @typedef {{roles: {embedding: Tap, positional?: Tap}, scale: number|null, positions: "learned"|"sinusoidal"|"none",
- *   parameters: {embedding: string|null, positions: string|null}}} Embedding  what is looked up is multiplied by `scale` (null: an old
- *   file does not say)
+ *   parameters: {embedding: string|null, positions: string|null}, norm?: Norm}} Embedding  what is looked up is multiplied by `scale`
+ *   (null: an old file does not say); `norm`: of the sum with the position, where there is one
  * @typedef {{id: string, side: SideName, embedding: Embedding, layers: {sublayers: Sublayer[]}[], final_norm: Norm|null,
  *   leaves: Tap}} Stack
  * @typedef {{op: string, of: string[], gives: string}} Identity

@@ -120,7 +120,7 @@ def test_a_zoo_model_reopened_has_our_logits_and_our_text(pair: tuple[Checkpoint
         assert len(mine) > len(ids) + 20, "it does not stop after its default of 20"
 
 
-REOPENED = {"stories-gpt"}
+REOPENED = {"stories-gpt", "sentiment-encoder"}
 
 
 def test_a_zoo_model_reopened_as_a_subject_shows_our_numbers(pair: tuple[Checkpoint, Path]) -> None:

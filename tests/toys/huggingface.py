@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import string
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 PAD, END = "<pad>", "</s>"
@@ -21,6 +22,23 @@ def byte_level() -> PreTrainedTokenizerFast:
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token=PAD, eos_token=END)
+
+
+def word_piece() -> PreTrainedTokenizerFast:
+    """BERT's kind: [CLS] before and [SEP] after a text, lower-cased."""
+    names = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"]
+    pieces = [*names, *string.ascii_lowercase, *(f"##{letter}" for letter in string.ascii_lowercase), "cat", "##s"]
+    tokenizer = Tokenizer(
+        models.WordPiece({piece: i for i, piece in enumerate(dict.fromkeys(pieces))}, unk_token="[UNK]")
+    )
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        "[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
+    )
+    roles = dict(zip(("pad_token", "cls_token", "sep_token", "unk_token", "mask_token"), names, strict=True))
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **roles)
 
 
 def save(folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> Path:
@@ -41,3 +59,19 @@ def random_numbers(model: PreTrainedModel) -> PreTrainedModel:
 def gpt2(**more: Any) -> PreTrainedModel:
     sizes = {"vocab_size": SIZE, "n_positions": 24, "n_embd": 12, "n_layer": 2, "n_head": 3, "n_inner": 20}
     return transformers.GPT2LMHeadModel(transformers.GPT2Config(**sizes | more))
+
+
+BERT_SIZES = {"vocab_size": SIZE, "hidden_size": 15, "num_hidden_layers": 2, "num_attention_heads": 3,
+              "intermediate_size": 20, "max_position_embeddings": 24, "pad_token_id": 0}  # fmt: skip
+
+
+def bert(kind: str = "BertForSequenceClassification", **more: Any) -> PreTrainedModel:
+    """A BERT or a Megatron BERT with three classes."""
+    config = transformers.MegatronBertConfig if kind.startswith("Megatron") else transformers.BertConfig
+    labels = {
+        "num_labels": 3,
+        "id2label": {0: "bad", 1: "so-so", 2: "good"},
+        "label2id": {"bad": 0, "so-so": 1, "good": 2},
+    }
+    model: PreTrainedModel = getattr(transformers, kind)(config(**BERT_SIZES | labels | more))
+    return model

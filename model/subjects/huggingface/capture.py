@@ -79,9 +79,12 @@ def attend(
     value: Tensor,
     attention_mask: Tensor | None,
     scaling: float | None = None,
+    *,
+    divisor: float | None = None,
     **others: Any,
 ) -> tuple[Tensor, Tensor]:
-    """softmax(QKᵀ · scaling + M) V, in the order of transformers' eager attention, so that no bit differs.
+    """softmax(QKᵀ · scaling + M) V, in the order of transformers' eager attention, so that no bit differs. With a
+    `divisor`, the products are divided by it.
 
     query [batch head query d_head], key and value [batch kv_head key d_head]; returns z [batch query head d_head] and
     the weights. Raises `ValueError` for an argument that it does not know.
@@ -95,7 +98,8 @@ def attend(
     group = query.shape[1] // key.shape[1]
     if group > 1:
         key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
-    scores = visit(taps["scores"], torch.matmul(query, key.transpose(2, 3)) * scaling)
+    products = torch.matmul(query, key.transpose(2, 3))
+    scores = visit(taps["scores"], products * scaling if divisor is None else products / divisor)
     mask = torch.zeros((), dtype=torch.uint8, device=scores.device) if attention_mask is None else attention_mask
     mask = visit(taps["mask"], mask.expand_as(scores))
     pattern = (scores + torch.where(masks.allowed(mask), 0.0, LOWEST)).softmax(dim=-1)

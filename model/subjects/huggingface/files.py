@@ -24,31 +24,27 @@ def is_folder(folder: Path) -> bool:
 
 
 def read_settings(folder: Path) -> Settings:
-    """Raises `ValueError` for a family that we cannot show, listing those that we can."""
+    """Raises `ValueError` for a family or a class that we cannot show, listing those that we can."""
     values = read_json(folder / CONFIG)
-    found = Settings(str(values["model_type"]), values)
+    given = values.get("architectures") or [None]
+    found = Settings(str(values["model_type"]), str(given[0]), values)
     if values.get("auto_map"):
         raise ValueError(
             f"{folder / CONFIG} names code of its own, which is never run: only models of transformers open"
         )
     if found.model_type not in FAMILIES:
         raise ValueError(f"{folder}: {found.model_type} models cannot be shown yet; known are {', '.join(FAMILIES)}")
+    names, _ = FAMILIES[found.model_type]
+    if found.architecture not in names:
+        raise ValueError(
+            f"{folder}: a {found.architecture} cannot be shown; of {found.model_type}, {', '.join(names)} can"
+        )
     return found
-
-
-def architecture_of(folder: Path, settings: Settings) -> str:
-    """The class that the weights belong to. Raises `ValueError` for one that predicts nothing that we show."""
-    names, _ = FAMILIES[settings.model_type]
-    given = settings.values.get("architectures") or [None]
-    if given[0] not in names:
-        raise ValueError(f"{folder}: a {given[0]} cannot be shown; of {settings.model_type}, {', '.join(names)} can")
-    return str(given[0])
 
 
 def adapt(folder: Path) -> tuple[Settings, Adapter]:
     """Raises `OSError` or `ValueError`."""
     settings = read_settings(folder)
-    architecture_of(folder, settings)
     return settings, FAMILIES[settings.model_type][1](settings)
 
 

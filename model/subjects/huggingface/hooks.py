@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from torch import Tensor, nn
 
 from model.describe import AttentionSublayer, Description, Norm, Stack
 from model.subjects.huggingface.capture import TAPS, taps_of
-from model.subjects.huggingface.layout import Adapter, StackLayout, Take
+from model.subjects.huggingface.layout import WEIGHT, Adapter, StackLayout, Take
 from model.taps import edited, visit, wanted
 
 
@@ -37,11 +37,12 @@ def watch_output(module: nn.Module, *taps: str) -> None:
     module.register_forward_hook(hook)
 
 
-def watch_table(module: nn.Module, tap: str, scale: float = 1.0) -> None:
-    """What it looks up, times `scale` (the model multiplies it later); for looking at only."""
+def watch_table(module: nn.Module, tap: str, change: Callable[[Tensor], Tensor]) -> None:
+    """What it looks up, with what the model does to it later; for looking at only."""
 
     def hook(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> None:
-        visit(tap, (out if out.dim() == 3 else out[None]) * scale)
+        if wanted(tap):
+            visit(tap, change(out if out.dim() == 3 else out[None]))
 
     module.register_forward_hook(hook)
 
@@ -73,10 +74,14 @@ def attach(model: nn.Module, adapter: Adapter) -> None:
 
 
 def watch_start(model: nn.Module, stack: Stack, layout: StackLayout) -> None:
-    roles = stack.embedding.roles
-    watch_table(model.get_submodule(layout.embedding), roles["embedding"].tap, stack.embedding.scale)
+    roles, scale = stack.embedding.roles, stack.embedding.scale
+    watch_table(model.get_submodule(layout.embedding), roles["embedding"].tap, lambda x: x * scale)
     if layout.positions is not None:
-        watch_table(model.get_submodule(layout.positions), roles["positional"].tap)
+        segments = None if layout.segments is None else model.get_submodule(layout.segments).get_parameter(WEIGHT)
+        added = 0.0 if segments is None else segments[0]
+        watch_table(model.get_submodule(layout.positions), roles["positional"].tap, lambda x: x + added)
+    if stack.embedding.norm is not None and layout.embedding_norm is not None:
+        watch_norm(model.get_submodule(layout.embedding_norm), stack.embedding.norm)
 
 
 def watch_norm(module: nn.Module, norm: Norm, before: Sequence[str] = (), after: Sequence[str] = ()) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from model.describe import Description, Stack
-from model.describe.blocks import parts_of
+from model.describe.blocks import Part as Names
+from model.describe.blocks import of_norm, parts_of
 
 Take = Callable[[Tensor], Tensor]
 """A part of their weight [out in] or bias [out], as ours."""
@@ -44,7 +45,7 @@ class Part:
 @dataclass(frozen=True)
 class StackLayout:
     """The modules of a stack. `block` is a path with {n}; `attentions`: by id, the module in a block that attends;
-    `parts`: by the words of `describe/blocks.py`."""
+    `parts`: by the words of `describe/blocks.py`; `segments`: the table whose row 0 is added to every position."""
 
     embedding: str
     positions: str | None
@@ -52,6 +53,22 @@ class StackLayout:
     attentions: Mapping[str, str]
     parts: Mapping[str, Part]
     final_norm: str | None = None
+    embedding_norm: str | None = None
+    segments: str | None = None
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Where a parameter of ours is stored: under their name, perhaps with row 0 of another table added."""
+
+    ours: str
+    theirs: str
+    take: Take = whole
+    plus: str | None = None
+
+    def of(self, model: nn.Module) -> Tensor:
+        x = self.take(model.get_parameter(self.theirs))
+        return x.contiguous() if self.plus is None else x + model.get_parameter(self.plus)[0]
 
 
 SQUARE = {f"w_{x}": "d_model d_model" for x in "qkvo"} | {f"b_{x}": "d_model" for x in "qkvo"}
@@ -73,6 +90,8 @@ class Adapter:
     tied: bool = False
     dims: Mapping[str, str] = field(default_factory=lambda: SQUARE)
     unused: tuple[str, ...] = ()
+    prepare: Callable[[nn.Module], None] | None = None
+    """Changes a loaded model whose attention does not ask for a function."""
 
     def size(self, dim: str) -> int:
         """How long a dimension of a parameter is."""
@@ -83,31 +102,36 @@ class Adapter:
         sizes |= {"d_q": one.n_head * one.d_head, "d_kv": one.n_kv_head * one.d_head, "class": len(described.classes)}
         return sizes.get(dim, described.d_model)
 
-    def stored(self) -> Iterator[tuple[str, str, Take]]:
-        """Each parameter: our name, their name, and how theirs becomes ours."""
+    def stored(self) -> Iterator[Stored]:
+        """Every parameter that the description names."""
         for stack in self.description.stacks:
             yield from stored_in(self.description, stack, self.stacks[stack.id])
         parameters = self.description.logits.parameters
-        for role, kind in (("unembedding", "weight"), ("b_unembedding", "bias")):
+        for role, kind in (("unembedding", WEIGHT), ("b_unembedding", BIAS)):
             if (ours := parameters[role]) is not None:
-                yield ours, f"{self.head}.{kind}", whole
+                yield Stored(ours, f"{self.head}.{kind}")
 
 
-def stored_in(description: Description, stack: Stack, layout: StackLayout) -> Iterator[tuple[str, str, Take]]:
-    tables = stack.embedding.parameters
-    for role, module in (("embedding", layout.embedding), ("positions", layout.positions)):
-        if (ours := tables[role]) is not None:
-            yield ours, f"{module}.{NORM['gain']}", whole
-    if stack.final_norm is not None:
-        for role, kind in NORM.items():
-            if role in stack.final_norm.parameters:
-                yield stack.final_norm.parameters[role], f"{layout.final_norm}.{kind}", whole
+def stored_in(description: Description, stack: Stack, layout: StackLayout) -> Iterator[Stored]:
+    tables, norm = stack.embedding.parameters, stack.embedding.norm
+    if tables["embedding"] is not None:
+        yield Stored(tables["embedding"], f"{layout.embedding}.{WEIGHT}")
+    if tables["positions"] is not None:
+        plus = None if layout.segments is None else f"{layout.segments}.{WEIGHT}"
+        yield Stored(tables["positions"], f"{layout.positions}.{WEIGHT}", plus=plus)
+    for one, module in ((norm, layout.embedding_norm), (stack.final_norm, layout.final_norm)):
+        if one is not None:
+            yield from pair(of_norm(one), Part(str(module)))
     for n in range(len(stack.layers)):
-        block = layout.block.format(n=n)
         for word, names in parts_of(description, stack, n).items():
-            part = layout.parts[word]
-            for ours, kind in zip(names, NORM.values(), strict=False):  # some have no bias
-                yield ours, f"{block}.{part.module}.{kind}", part.take
+            yield from pair(names, layout.parts[word], layout.block.format(n=n) + ".")
 
 
-NORM = {"gain": "weight", "bias": "bias"}
+def pair(names: Names, part: Part, block: str = "") -> Iterator[Stored]:
+    """A weight and its bias, if there is one."""
+    for ours, kind in zip(names, (WEIGHT, BIAS), strict=False):
+        yield Stored(ours, f"{block}{part.module}.{kind}", part.take)
+
+
+WEIGHT, BIAS = "weight", "bias"
+"""What torch calls them, in a norm too."""

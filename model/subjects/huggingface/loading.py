@@ -11,7 +11,6 @@ import transformers
 from torch import nn
 
 from model.run import Run
-from model.subjects.huggingface import files
 from model.subjects.huggingface.capture import NAME
 from model.subjects.huggingface.hooks import attach
 from model.subjects.huggingface.layout import Adapter
@@ -27,7 +26,9 @@ os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
 
 def load(folder: Path, about: About, settings: Settings, adapter: Adapter, device: torch.device) -> HuggingFaceSubject:
     """Raises `ValueError` for weights that are missing, of another shape, or too large to calculate with."""
-    model = load_model(folder, files.architecture_of(folder, settings))
+    model = load_model(folder, settings.architecture)
+    if adapter.prepare is not None:
+        adapter.prepare(model)
     attach(model, adapter)
     tokenizer = open_tokenizer(folder, settings, adapter.description)
     subject = HuggingFaceSubject(about, adapter, model.to(device), tokenizer, device)

@@ -16,6 +16,8 @@ class Settings:
     """Raises `ValueError` naming the first setting that is missing, of another type, or refused."""
 
     model_type: str
+    architecture: str
+    """The class that the weights belong to."""
     values: Mapping[str, Any]
 
     def whole(self, name: str, default: int | None = None) -> int:

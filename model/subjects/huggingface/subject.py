@@ -13,7 +13,7 @@ from model import masks
 from model.checkpoint import Checkpoint
 from model.run import Run
 from model.subjects.huggingface.capture import causal_mask
-from model.subjects.huggingface.layout import Adapter, Take
+from model.subjects.huggingface.layout import Adapter, Stored
 from model.subjects.huggingface.session import GrowingText
 from model.subjects.huggingface.tokens import FastTokenizer
 from model.subjects.subject import About, Session, Subject
@@ -93,10 +93,8 @@ class HuggingFaceSubject(Subject):
         raise NotImplementedError("`can` says that there is no lens")
 
     @cached_property
-    def stored(self) -> Mapping[str, tuple[str, Take]]:
-        """Our name of a parameter → theirs, and how it becomes ours."""
-        return {ours: (theirs, take) for ours, theirs, take in self.adapter.stored()}
+    def stored(self) -> Mapping[str, Stored]:
+        return {one.ours: one for one in self.adapter.stored()}
 
     def weights(self, names: Sequence[str]) -> dict[str, Tensor]:
-        found = ((name, *self.stored[name]) for name in names)
-        return {name: take(self.model.get_parameter(theirs)).contiguous() for name, theirs, take in found}
+        return {name: self.stored[name].of(self.model) for name in names}

@@ -6,7 +6,7 @@ import { isScaled, scalingWords } from "../embedding/scaling.js";
 import { mapped } from "./matrices.js";
 import { stacked } from "./product.js";
 import { mat } from "./stream.js";
-import { firstOf } from "./taps.js";
+import { startOf } from "./taps.js";
 
 /** √d_model, if the model scales its embeddings by it. */
 const factor = ({ embedding }) => embedding.scale ?? 1;
@@ -49,7 +49,7 @@ export const embed = {
       mat("e", "", () => row(mi("E"), mtext("["), mi("id"), mtext("]")), rows, queries, { learned: true }),
       ...scaled,
       ...(positions ?? []),
-      mat("x", "=", () => mi("X"), trace.tensor(firstOf(stack)), queries),
+      mat("x", "=", () => mi("X"), trace.tensor(startOf(stack)), queries),
     ]);
   },
   /** @returns {import("./product.js").Arithmetic} */
@@ -75,7 +75,7 @@ export const embed = {
       lines,
       total: e * factor(stack) + p,
       own: cellIn(result.matrix, query, col),
-      tap: firstOf(stack),
+      tap: startOf(stack),
     };
   },
 };

@@ -12,7 +12,7 @@ import { av, mask, scale, scores } from "./attention.js";
 import { embed } from "./embed.js";
 import { feature } from "./feature.js";
 import { concat, heads } from "./heads.js";
-import { final, norm } from "./norms.js";
+import { final, norm, start } from "./norms.js";
 import { k, q, up, v, w1, w2, wo } from "./projections.js";
 import { role } from "./role.js";
 import { softmaxStep } from "./softmax.js";
@@ -36,6 +36,7 @@ import { tokens } from "./token_step.js";
 export const KINDS = {
   tokens,
   embed,
+  start,
   before,
   norm,
   q,

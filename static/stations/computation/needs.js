@@ -4,7 +4,7 @@ import { ACTIVATION_STEPS, answersTokens } from "../../model/description.js";
 import { needsOfWeights, weighsKeys } from "../../model/mechanism_needs.js";
 import { tensors, weights } from "../../model/needs.js";
 import { roleOf } from "./steps.js";
-import { answerOf, firstOf, LINEAR, NORMS, namesOf, SKIPPED, sumOf, tapIn } from "./taps.js";
+import { answerOf, LINEAR, NORMS, namesOf, SKIPPED, startOf, sumOf, tapIn } from "./taps.js";
 
 /**
  * @typedef {Object} Known
@@ -52,8 +52,9 @@ const KNOWN = {
   tokens: { why: null, needs: () => [] },
   embed: {
     why: null,
-    needs: ({ stack }) => tensors(...Object.values(stack.embedding.roles).map(({ tap }) => tap), firstOf(stack)),
+    needs: ({ stack }) => tensors(...Object.values(stack.embedding.roles).map(({ tap }) => tap), startOf(stack)),
   },
+  start: layerNorm("start"),
   before: skipped("before"),
   norm: layerNorm("norm"),
   q: linear("q", null),

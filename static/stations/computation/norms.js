@@ -64,3 +64,6 @@ function normInput(step) {
 
 export const norm = normKind(NORMS.norm, normInput);
 export const final = normKind(NORMS.final, () => () => mi("X"));
+
+/** Of the sum of embedding and position. */
+export const start = normKind(NORMS.start, () => () => row(mi("E"), mo("+"), mi("P")));

@@ -8,6 +8,7 @@ import { opening, stepsOf } from "./steps.js";
 const BY_KIND = {
   tokens: "tokens",
   embed: "embedding",
+  start: "embedding",
   q: "qkv",
   k: "qkv",
   v: "qkv",

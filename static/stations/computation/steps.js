@@ -152,7 +152,8 @@ export function stepsOf(model, { attention: id, layer }) {
     const done = kinds.filter((kind) => kind !== "residual" || hasResidual(sublayer));
     return done.map((kind) => step(wordOf(model, sublayer), kind, sublayer, attention));
   });
-  const before = layer > 0 ? ["tokens", "embed", "before"] : ["tokens", "embed"];
+  const start = stack.embedding.norm ? ["start"] : [];
+  const before = ["tokens", "embed", ...start, ...(layer > 0 ? ["before"] : [])];
   return [
     ...before.map((kind) => step("in", kind)),
     ...block,

@@ -40,8 +40,12 @@ export const SKIPPED = {
   }),
 };
 
-/** A step that is one LayerNorm. @type {Record<"norm"|"final", (step: Step) => import("../../model/description.js").Norm>} */
+/** The sum of embedding and position: what the first block reads, unless a LayerNorm is between. @param {import("../../model/description.js").Stack} stack */
+export const startOf = (stack) => stack.embedding.norm?.roles.input.tap ?? firstOf(stack);
+
+/** A step that is one LayerNorm. @type {Record<"start"|"norm"|"final", (step: Step) => import("../../model/description.js").Norm>} */
 export const NORMS = {
+  start: ({ stack }) => /** @type {import("../../model/description.js").Norm} */ (stack.embedding.norm),
   norm: ({ sublayer }) => sublayer.norm,
   final: ({ stack }) => /** @type {import("../../model/description.js").Norm} */ (stack.final_norm),
 };

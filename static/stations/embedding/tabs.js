@@ -13,8 +13,9 @@ export const TABS = {
 };
 
 /** E[id], the position and their sum X; the position is left out where there is none. @param {import("../../model/description.js").Stack} stack */
-export function summandsOf({ embedding: { roles }, layers }) {
-  const all = { embedding: roles.embedding, position: roles.positional, x: layers[0].sublayers[0].reads };
+export function summandsOf({ embedding: { roles, norm }, layers }) {
+  const sum = norm ? norm.roles.input : layers[0].sublayers[0].reads;
+  const all = { embedding: roles.embedding, position: roles.positional, x: sum };
   return Object.entries(all).flatMap(([name, role]) => (role ? [{ name, tap: role.tap }] : []));
 }
 

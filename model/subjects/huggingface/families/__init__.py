@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from model.subjects.huggingface.families import gpt2
+from model.subjects.huggingface.families import bert, gpt2, megatron_bert
 from model.subjects.huggingface.layout import Adapter
 from model.subjects.huggingface.settings import Settings
 
 Family = tuple[tuple[str, ...], Callable[[Settings], Adapter]]
 """The names of its classes that can be opened, and what makes an adapter of its config."""
 FAMILIES: Mapping[str, Family] = {
+    "bert": (bert.ARCHITECTURES, bert.adapt),
     "gpt2": (gpt2.ARCHITECTURES, gpt2.adapt),
+    "megatron-bert": (megatron_bert.ARCHITECTURES, megatron_bert.adapt),
 }

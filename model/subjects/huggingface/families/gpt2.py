@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from model.config import ModelConfig
 from model.describe import describe
+from model.describe.variants import with_activation, without_our_modules
 from model.subjects.huggingface.activations import activation_of
-from model.subjects.huggingface.changes import with_activation, without_our_modules
 from model.subjects.huggingface.layout import Adapter, Part, StackLayout, Third, in_out
 from model.subjects.huggingface.settings import Settings
 

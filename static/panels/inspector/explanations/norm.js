@@ -22,7 +22,7 @@ const partsOf = perRoot((root) => {
 
 /** The step of the walk that a LayerNorm is. */
 const isStepOf = (kind) => (step) =>
-  kind === "final" ? step.kind === "final" : step.kind === "norm" && step.group === kind;
+  ["start", "final"].includes(kind) ? step.kind === kind : step.kind === "norm" && step.group === kind;
 
 /** Which one is explained: in the walk that of the open step. */
 function openIn(norms, state, model, wish) {

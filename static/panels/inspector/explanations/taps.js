@@ -11,11 +11,12 @@ export const outputOf = (state, model) => parameterOf(attentionOf(model, state.a
 
 /** The LayerNorms of the open block, and the one after the last block: [word, norm]. @returns {[string, import("../../../model/description.js").Norm][]} */
 export function normsOf(state, model) {
-  const { layers, final_norm: last } = stackOf(model, attentionOf(model, state.attention));
+  const { embedding, layers, final_norm: last } = stackOf(model, attentionOf(model, state.attention));
   const own = layers[state.layer].sublayers
     .filter(({ norm }) => norm)
     .map((one) => /** @type {[string, any]} */ ([wordOf(model, one), one.norm]));
-  return last ? [...own, ["final", last]] : own;
+  const first = /** @type {[string, any][]} */ (embedding.norm ? [["start", embedding.norm]] : []);
+  return [...own, ...first, .../** @type {[string, any][]} */ (last ? [["final", last]] : [])];
 }
 
 /**
