@@ -70,4 +70,5 @@ def test_a_state_has_no_causal_switch_and_its_columns_are_groups(page: "Page") -
     expect(page.get_by_test_id("always-causal")).to_be_visible()
     expect(page.get_by_test_id("switch-causal")).to_be_hidden()
     expect(page.get_by_test_id("groups")).to_contain_text("mean")
+    expect(page.get_by_test_id("label-counts")).to_contain_text("groups of features")
     expect(page.get_by_test_id("opened-title").first).to_contain_text("Features")

@@ -1,6 +1,6 @@
 /** Labels of heads on this sentence: marks in the overview, and the rule of the open head's label. */
 
-import { can } from "../../model/description.js";
+import { can, showsMeans } from "../../model/description.js";
 import { atLeast } from "../../state/levels.js";
 import { h, perRoot, replace } from "../../ui/dom.js";
 import { number, percent } from "../../ui/format.js";
@@ -44,7 +44,7 @@ export default {
       attention === trace.attention.id && layer === state.layer && head === state.head;
     const open = heads.find(isOpen);
     setHeadChips(actions.page, open?.label ? nameOf(open.label) : "", t("labels.about"));
-    replace(parts.counts, countsOf(heads));
+    replace(parts.counts, countsOf(heads, trace.attentions.every(showsMeans)));
     if (!open) return;
     replace(parts.said, open.label || atLeast(state, "everything") ? saidOf(open, rules) : null);
     parts.said.hidden = !parts.said.hasChildNodes();
@@ -91,14 +91,17 @@ function lineOf(kind, { score, fits }, { threshold, words }) {
   );
 }
 
-/** How many heads have each label; this is also the key to the marks. @param {Labelled[]} heads */
-function countsOf(heads) {
+/**
+ * How many heads have each label; this is also the key to the marks. @param {Labelled[]} heads
+ * @param {boolean} groups  each is the mean of a group of features
+ */
+function countsOf(heads, groups) {
   const labelled = heads.filter(({ label }) => label);
   const kinds = KINDS.map((kind) => [kind, labelled.filter(({ label }) => label === kind).length]).filter(([, n]) => n);
   const items = kinds.map(([kind, n]) =>
     h("span", { class: "label-kind" }, markOf(String(kind)), `${nameOf(String(kind))} ${n}`),
   );
-  return [t("labels.counts", { n: labelled.length, all: heads.length }), " ", items];
+  return [t(groups ? "labels.counts_groups" : "labels.counts", { n: labelled.length, all: heads.length }), " ", items];
 }
 
 /** Marks the pictures of the overview whose head has a label. @param {import("./heads.js").Row[]} rows @param {Labelled[]} heads */
