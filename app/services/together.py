@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
+
+import anyio
 
 from app.services.work import Gone, Work
 
@@ -18,8 +20,12 @@ MOST = 16
 
 @dataclass(eq=False)
 class Waiting(Generic[Part, Result]):
+    """A part that waits; `begun`: its turn has come, `over`: and is over."""
+
     part: Part
     result: asyncio.Future[Result]
+    begun: bool = False
+    over: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Together(Generic[Part, Result]):
@@ -31,12 +37,22 @@ class Together(Generic[Part, Result]):
         self._turns: dict[Hashable, asyncio.Task[None]] = {}
 
     async def run(self, part: Part, group: Hashable) -> Result:
-        """The result of one part; it waits, however long, for a turn of its group as a step. Cancelling drops it."""
+        """The result of one part; it waits, however long, for a turn of its group as a step.
+
+        Cancelling drops it while it waits. Afterwards it waits for the turn's end, which comes at the next layer if all
+        who share it have left.
+        """
         one = Waiting[Part, Result](part, asyncio.get_running_loop().create_future())
         self._waiting[group].append(one)
         if group not in self._turns:
             self._turns[group] = asyncio.create_task(self._take_turns(group))
-        return await one.result
+        try:
+            return await one.result
+        except asyncio.CancelledError:
+            if one.begun:
+                with anyio.CancelScope(shield=True):
+                    await one.over.wait()
+            raise
 
     async def _take_turns(self, group: Hashable) -> None:
         """One turn after the other, until nobody of the group waits. Those who come meanwhile are in the next."""
@@ -61,18 +77,21 @@ class Together(Generic[Part, Result]):
             )
             results = done.value
         except Gone:
-            return
+            results = [Gone()] * len(taken)
         except Exception as error:
             if not taken:  # the turn did not come: the server stops
                 taken = self._first(group)
             results = [error] * len(taken)
         for one, result in zip(taken, results, strict=True):
             settle(one.result, result)
+            one.over.set()
 
     def _first(self, group: Hashable) -> list[Waiting[Part, Result]]:
         """Those who wait longest and are still there. They wait for their turn no longer."""
         there = [one for one in self._waiting[group] if not one.result.done()]
         self._waiting[group] = there[MOST:]
+        for one in there[:MOST]:
+            one.begun = True
         return there[:MOST]
 
 

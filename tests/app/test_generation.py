@@ -133,14 +133,14 @@ async def test_too_many_streams(open_app: Open) -> None:
 
 async def test_leaving_stops_the_work(server_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a real connection: events arrive one by one, and closing the connection stops the model."""
-    made, really = [], Session.step
+    made, really = [], Session.tell
 
-    def slow(session: Session) -> Any:
+    def slow(session: Session, *more: Any) -> Any:
         made.append(time.perf_counter())
         time.sleep(0.02)
-        return really(session)
+        return really(session, *more)
 
-    monkeypatch.setattr(Session, "step", slow)
+    monkeypatch.setattr(Session, "tell", slow)
     async with httpx.AsyncClient(base_url=server_url) as client:
         async with client.stream("POST", "/api/generate", json={"text": TEXT, "max_new_tokens": 200}) as response:
             lines = response.aiter_lines()

@@ -100,7 +100,7 @@ async def test_what_was_typed_is_not_logged(client: AsyncClient, log: Log, monke
     await client.request("XYZZY", "/")
     for where in ("app.api.traces.route.answer", "app.services.tokens.tokenize"):
         monkeypatch.setattr(where, fail)
-    monkeypatch.setattr(Session, "step", fail)
+    monkeypatch.setattr(Session, "tell", fail)
     error_of(await client.post("/api/trace", json={"text": f"{SECRET} now"}), 500, "internal")
     error_of(await client.post("/api/tokenize", json={"text": SECRET}), 500, "internal")
     assert "event: error" in (await client.post("/api/generate", json={"text": f"{SECRET} now"})).text

@@ -141,14 +141,14 @@ async def test_a_closed_tab_stops_its_generation_within_a_step(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
     """The step in progress when the tab closes is the last: a thread cannot be stopped, but no further step starts."""
-    begun, really = [], Session.step
+    begun, really = [], Session.tell
 
-    def slow(session: Session) -> Any:
+    def slow(session: Session, *more: Any) -> Any:
         begun.append(session.n_new)
         time.sleep(0.1)
-        return really(session)
+        return really(session, *more)
 
-    monkeypatch.setattr(Session, "step", slow)
+    monkeypatch.setattr(Session, "tell", slow)
     with serve(Settings(device="cpu", model_threads=1)) as url:
         async with AsyncClient(base_url=url, timeout=60) as client:
             got, at_most = await leave_after(client, after), len(begun) + 1

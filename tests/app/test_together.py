@@ -84,3 +84,23 @@ async def test_who_waits_when_the_server_stops_is_told() -> None:
     assert told.value.code == "stopping"
     work.stopping = False
     assert await together.run(2, "a") == 2
+
+
+async def test_who_leaves_in_its_turn_waits_for_its_end() -> None:
+    """Until then it holds its place and its model."""
+    begun, go = threading.Event(), threading.Event()
+
+    def job(parts: Sequence[int]) -> list[int | Exception]:
+        begun.set()
+        go.wait(10)
+        return list(parts)
+
+    task = asyncio.create_task(Together[int, int](Work(threads=1, queue=1, streams=1), job).run(1, "a"))
+    while not begun.is_set():
+        await asyncio.sleep(0.001)
+    task.cancel()
+    await asyncio.sleep(0.01)
+    assert not task.done()
+    go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
