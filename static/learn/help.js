@@ -40,10 +40,10 @@ export function createHelp(context) {
     h("div", { class: "help-more" }, readingRow(frame.root), tourButton(dialog, tour)),
     h("h3", null, t("glossary.title")),
     words,
-    h("h3", null, t("help.keys")),
+    h("h3", { class: "help-keys" }, t("help.keys")),
     h(
       "dl",
-      null,
+      { class: "help-keys" },
       KEYS.map(([keys, text]) =>
         h(
           "div",

@@ -1,6 +1,6 @@
 /** What tokens are called in a sentence: words as read, with a number where a word comes again. No DOM. */
 
-import { tokenLabel } from "./labels.js";
+import { characterGroups, tokenLabel } from "./labels.js";
 
 /** @typedef {{word: string, nth: number|null}} Name  `nth`: 1 for the first of several; null: it comes once */
 
@@ -9,10 +9,34 @@ const known = new WeakMap();
 
 /** @param {import("../model/labels.js").Token[]} tokens @returns {Name[]} */
 export function namesOf(tokens) {
-  const names = known.get(tokens) ?? numbered(tokens.map(wordOf));
+  const names = known.get(tokens) ?? numbered(wordsOf(tokens));
   known.set(tokens, names);
   return names;
 }
+
+/** @param {import("./labels.js").Token[]} tokens */
+const wordsOf = (tokens) =>
+  characterGroups(tokens).flatMap(({ tokens: run, text }) =>
+    run.map((token) => partWord(run, text, token) ?? wordOf(token)),
+  );
+
+/**
+ * A token with a part of a character is called by the whole character, and which part it is: "猫(1/3)". null: it has
+ * none, or the other parts are not there.
+ * @param {import("./labels.js").Token[]} run  tokens that share characters @param {string|null} text  what they spell
+ * @param {import("./labels.js").Token} token
+ */
+function partWord(run, text, token) {
+  if (text === null || text.includes("\ufffd")) return null;
+  const holders = (/** @type {number} */ at) => run.filter(({ start, end }) => start <= at && at < end);
+  const of = [token.end - 1, token.start].map(holders).find(({ length }) => length > 1);
+  if (!of) return null;
+  const whole = [...text].slice(token.start - run[0].start, token.end - run[0].start).join("");
+  return `${wordOf({ ...token, partial: false, text: whole })}(${of.indexOf(token) + 1}/${of.length})`;
+}
+
+/** Whether it is called by a part of a character, or by bytes. @param {Name} name */
+export const isPart = ({ word }) => /\(\d+\/\d+\)$|^⟨.*⟩$/u.test(word);
 
 /** Without the spaces around it; a token of spaces shows them. @param {import("../model/labels.js").Token} token */
 function wordOf(token) {

@@ -16,6 +16,7 @@ import { drawAnswers, drawLabels, write } from "./draw_words.js";
  * @property {number} type  how much larger than usual letters are
  * @property {Name[][]} names  of each band's tokens @property {(string|null)[]} wrote  by the rows of the first
  * @property {(band: Band, layer: number, narrow: boolean) => string} title  of a layer
+ * @property {(band: Band, layer: number) => string} counted  a title that says from where layers are counted
  * @property {(n: number) => string} folded  what a row of n tokens is called
  * @property {Bar[]} bars
  * @property {(line: Line) => string} tone  the colour of a line
@@ -25,7 +26,7 @@ import { drawAnswers, drawLabels, write } from "./draw_words.js";
  * @property {(layer: number) => string} headsTitle @property {string} headWords  what a square is
  * @property {(square: import("./heads.js").Square) => boolean} isHead  whether it is the open or the previewed one
  * @property {{name: string, text: string, fresh: boolean, final: boolean}[]} lens  after each layer
- * @property {string} lensTitle
+ * @property {string} lensTitle @property {string} lensHere  before the answer after the one layer that is drawn
  * @property {Line[]|null} preview  one head's weights: all else fades
  * @property {import("./stages.js").Stage|null} stage  of Watch; null: all is as it is
  * @property {() => Path2D} [path]  of another pen than a canvas's
@@ -54,12 +55,13 @@ export function drawMoving(pen, scene, look) {
   drawRivers(pen, scene, look);
   for (const line of look.preview ?? [])
     stroke(pen, look.colours.accent, Math.max(0.8, line.width), () => bend(pen, line), 0.9);
+  for (const band of scene.bands) drawTitles(pen, band, scene, look);
   if (!look.stage) scene.beads.forEach((bead) => drawBead(pen, bead, look));
   drawAnswers(pen, scene, look);
   if (look.cursor) drawCursor(pen, scene, look.cursor, look);
 }
 
-/** Hairlines between layers, a line for each row, the names of the layers. @param {Pen} pen @param {Band} band @param {Scene} scene @param {Look} look */
+/** Hairlines between layers, a line for each row. @param {Pen} pen @param {Band} band @param {Scene} scene @param {Look} look */
 function drawGrid(pen, band, { bands, height, only }, look) {
   const { columns, rows, top, bottom, end } = band;
   if (rows[0].height === 0) return; // not drawn on this phone now
@@ -72,12 +74,23 @@ function drawGrid(pen, band, { bands, height, only }, look) {
   stroke(pen, look.colours.line, rows[0].height < 12 ? 0.5 : 1, () => {
     for (const { y } of rows) line(pen, first.x0 - 6, crisp(y), end, crisp(y));
   });
+}
+
+/** The names of the layers; lines from another stack run below their letters. @param {Pen} pen @param {Band} band @param {Scene} scene @param {Look} look */
+function drawTitles(pen, band, { only }, look) {
+  const { columns, rows, top } = band;
+  if (rows[0].height === 0) return;
   write(pen, look, { size: 13, colour: look.colours.dim });
+  pen.strokeStyle = look.colours.ground;
+  pen.lineWidth = 5;
+  pen.lineJoin = "round";
   columns.forEach(({ x0, x1 }, layer) => {
     if (x0 === x1) return;
-    const whole = look.title(band, layer, false);
-    const narrow = pen.measureText(whole).width + 10 > x1 - x0;
-    pen.fillText(narrow ? look.title(band, layer, true) : whole, x0 + (narrow ? 4 : 8), top - 12 * look.type);
+    const texts = [only || layer === 0 ? look.counted(band, layer) : "", look.title(band, layer, false)];
+    const whole = texts.find((text) => text && pen.measureText(text).width + 10 <= x1 - x0);
+    const [text, x, y] = [whole ?? look.title(band, layer, true), x0 + (whole ? 8 : 4), top - 12 * look.type];
+    pen.strokeText(text, x, y);
+    pen.fillText(text, x, y);
   });
 }
 

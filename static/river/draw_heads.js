@@ -60,14 +60,15 @@ export function drawHeads(pen, { squares, more, bands: [{ end }] }, look) {
 }
 
 /** What a square is, in the column of labels; over all of them where they have the whole width. @param {Pen} pen @param {Scene} scene @param {Look} look */
-export function drawHeadWords(pen, { bands: [band], squares, only }, look) {
+export function drawHeadWords(pen, { bands: [band, ...read], squares, only }, look) {
   const own = only ? squares : squares.filter(({ attention }) => look.isOfAnswer(attention));
   if (!own.length) return;
   const top = Math.min(...own.map(({ y }) => y));
   write(pen, look, { size: 13, colour: look.colours.dim, align: only === null ? "right" : "left" });
   if (only !== null) return pen.fillText(look.headsTitle(only.layer), 2, top - 8);
   const x = band.columns[0].x0 - LABEL_GAP;
-  wrapped(pen, look.headWords, Math.min(x, 110)).forEach((line, i) =>
+  const left = Math.max(0, ...read.map(({ columns }) => columns[columns.length - 1].x1)); // another stack's heads
+  wrapped(pen, look.headWords, Math.min(x - left - 4, 110)).forEach((line, i) =>
     pen.fillText(line, x, top + 11 + i * 17 * look.type),
   );
 }
@@ -94,6 +95,17 @@ function drawRow(pen, image, { x, y, width, height }, { row, of }, red) {
   pen.fillRect(x - 4, y + top, 3, Math.max(2.5, bottom - top));
 }
 
+/** After the one layer that is drawn: title and answer in one line. @param {Pen} pen @param {number} layer @param {{y: number, arrived: boolean}} at @param {Look} look */
+function drawLensOf(pen, layer, { y, arrived }, look) {
+  const { name, text, final, fresh } = look.lens[layer];
+  write(pen, look, { size: 13, colour: look.colours.dim });
+  pen.fillText(look.lensHere, 2, y);
+  const x = 2 + pen.measureText(look.lensHere).width;
+  if (!arrived) return; // the streams have not come so far
+  write(pen, look, { size: 15, colour: final ? look.colours.bar : look.colours.dim, bold: fresh });
+  pen.fillText(`${name} ${text}`, x, y);
+}
+
 /** What the model would say if it stopped after each layer; bold where that changes. @param {Pen} pen @param {Scene} scene @param {Look} look */
 export function drawLens(pen, { bands: [band], lens, only }, look) {
   if (!look.lens.length) return;
@@ -101,8 +113,9 @@ export function drawLens(pen, { bands: [band], lens, only }, look) {
   const widest = Math.max(...band.columns.map(({ x0, x1 }) => x1 - x0));
   if (widest === 0) return; // another stack's layer is drawn alone
   const narrow = widest < NARROW * look.type;
-  write(pen, look, { size: 13, colour: colours.dim, align: only ? "left" : "right" });
-  if (!narrow) pen.fillText(look.lensTitle, only ? 2 : band.columns[0].x0 - LABEL_GAP, lens);
+  if (only) return drawLensOf(pen, only.layer, { y: lens, arrived: !look.stage || look.stage.flow === 1 }, look);
+  write(pen, look, { size: 13, colour: colours.dim, align: "right" });
+  if (!narrow) pen.fillText(look.lensTitle, band.columns[0].x0 - LABEL_GAP, lens);
   let end = Infinity; // where the word to the right begins
   [...look.lens.entries()].reverse().forEach(([layer, { name, text, fresh, final }]) => {
     if (narrow && !fresh && layer < look.lens.length - 1) return;

@@ -6,6 +6,9 @@ import { wroteText } from "./wrote.js";
 
 /** @typedef {import("./draw.js").Pen} Pen  @typedef {import("./draw.js").Look} Look  @typedef {import("./layout.js").Scene} Scene  @typedef {import("./layout.js").Band} Band  @typedef {import("./words.js").Name} Name */
 
+/** The size of a row's label, and the smallest that can be read. */
+const [LABEL, LEAST] = [15, 12];
+
 /** Narrower layers have a number for a title, and name what comes next only where it changes. */
 export const NARROW = 62;
 
@@ -20,22 +23,23 @@ export function drawLabels(pen, { rows, labelled, wrote: aside, columns, chosen 
       pen.fillText(fitting(pen, look.folded(row.to - row.from), right - 2), right, y);
       continue;
     }
-    drawName(pen, names[row.from], { right: right - aside, y }, row.from === chosen, look);
+    const size = Math.max(LEAST, Math.min(LABEL, row.height / look.type - 2)); // neighbours do not touch
+    drawName(pen, names[row.from], { right: right - aside, y, size }, row.from === chosen, look);
     write(pen, look, { size: 13, colour: look.colours.dim });
     if (aside) pen.fillText(wroteText(wrote[row.from]), right - aside, y);
   }
 }
 
-/** A token, numbered where it comes again; red where it is the chosen one. @param {Pen} pen @param {Name} name @param {{right: number, y: number}} at @param {boolean} on @param {Look} look */
-function drawName(pen, { word, nth }, { right, y }, on, look) {
+/** A token, numbered where it comes again; red where it is the chosen one. @param {Pen} pen @param {Name} name @param {{right: number, y: number, size: number}} at @param {boolean} on @param {Look} look */
+function drawName(pen, { word, nth }, { right, y, size }, on, look) {
   const style = { colour: on ? look.colours.q : look.colours.ink, align: /** @type {const} */ ("right"), bold: on };
   let end = right;
   if (nth !== null) {
-    write(pen, look, { size: 11, ...style });
-    pen.fillText(String(nth), end, y + 3);
+    write(pen, look, { size: size - 4, ...style });
+    pen.fillText(String(nth), end, y + 2);
     end -= pen.measureText(String(nth)).width;
   }
-  write(pen, look, { size: 15, ...style });
+  write(pen, look, { size, ...style });
   pen.fillText(fitting(pen, word, end - 2), end, y);
 }
 
@@ -59,7 +63,11 @@ export function drawAnswers(pen, { bands: [{ rows }], node, answers: { x, y, wid
     const numbered = i === 0 || width > 120 * look.type;
     if (numbered && grown === 1) pen.fillText(text, x + width, top + 14 * look.type);
     const room = width - (numbered ? pen.measureText(text).width + 6 : 0);
-    write(pen, look, { size: rest ? 13 : 15, colour: rest ? colours.dim : colours.ink, bold: i === 0 });
+    const style = { colour: rest ? colours.dim : colours.ink, bold: i === 0 };
+    write(pen, look, { size: rest ? 13 : 15, ...style });
+    // The first one is never cut.
+    if (i === 0)
+      write(pen, look, { size: 15 * Math.min(1, Math.max(0.6, room / pen.measureText(name).width)), ...style });
     pen.fillText(fitting(pen, name, room), x, top + 14 * look.type);
     pen.globalAlpha = rest ? 0.4 : 1;
     pen.fillStyle = colours.bar;

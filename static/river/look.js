@@ -20,7 +20,7 @@ const COLOURS = {
   ground: "--paper",
 };
 
-/** @typedef {Pick<import("./draw.js").Look, "colours"|"font"|"type"|"title"|"folded">} Basics */
+/** @typedef {Pick<import("./draw.js").Look, "colours"|"font"|"type"|"title"|"counted"|"folded">} Basics */
 
 /** Its letters are larger than other pictures' to begin with. */
 const MOST = 1.25;
@@ -45,6 +45,11 @@ function readLook() {
     font: cssColour("--font"),
     type: Math.min(MOST, typeScale()),
     title: layerTitle,
+    counted: (band, layer) =>
+      t(layer ? "river.layer_of" : "river.layer_first", {
+        title: layerTitle(band, layer, false),
+        last: band.columns.length - 1,
+      }),
     folded: (n) => t("river.folded", { n }),
   };
 }

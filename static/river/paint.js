@@ -44,6 +44,7 @@ export function createPainter(canvas) {
       picture: (square) => pictures(trace, square, theme, dpr),
       lens: lensOf(shown),
       lensTitle: lensTitleOf(trace),
+      lensHere: t("river.lens_here"),
       preview: preview?.lines ?? null,
       stage,
     };

@@ -41,10 +41,12 @@ export function buildParts(root) {
   const zoom = h("div", { class: "river-zoom", hidden: true, dataset: { testid: "river-zoom" } });
   const steps = h("nav", { class: "river-steps", "aria-label": t("river.steps"), hidden: true });
   const top = h("div", { class: "river-top" }, sentence, writing);
+  const bytes = h("p", { class: "dim", hidden: true, dataset: { testid: "river-bytes" } });
   replace(
     root,
     about,
     top,
+    bytes,
     steps,
     board.box,
     zoom,
@@ -54,6 +56,7 @@ export function buildParts(root) {
   return {
     about,
     says,
+    bytes,
     steps,
     zoom,
     previewed,

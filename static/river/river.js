@@ -19,6 +19,7 @@ import { drawTable } from "./table.js";
 import { aboutOf, beadEntry, entryOf, legendOf } from "./tell.js";
 import { rolledOnce, toldOf } from "./told.js";
 import { createWatch } from "./watch.js";
+import { isPart, nameText } from "./words.js";
 import { createWriting } from "./writing.js";
 
 /** @typedef {{trace: import("../data/model_trace.js").ModelTrace, state: import("../state/store.js").State, actions: import("../stations/index.js").Actions}} Now */
@@ -72,6 +73,9 @@ export function createRiver(parts) {
     const cuttable = told.measured !== null;
     setText(parts.about, aboutOf(trace.model));
     setText(parts.legend, legendOf(told, cuttable));
+    const part = told.names.flat().find(isPart);
+    parts.bytes.hidden = !part;
+    if (part) setText(parts.bytes, t("river.bytes", { name: nameText(part) }));
     say(parts.says, sentenceOf(told, trace.model.description.predicts));
     update(parts.restore, { hidden: !told.cuts.length });
     setText(parts.restore, t("river.restore", { n: told.cuts.length }));

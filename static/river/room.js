@@ -8,10 +8,17 @@ import { wroteOf, wroteText } from "./wrote.js";
 /** @typedef {import("./board.js").Board} Board  @typedef {import("./board.js").Shown} Shown */
 
 /** Below this width the picture is drawn for a phone; below the other, as in a lesson, the answer's column is narrower. */
-const [PHONE, NARROW] = [600, 1000];
+export const PHONE = 600;
+const NARROW = 1000;
 
 /** The width of the answer's column: on a phone, in a narrow picture, in any other. */
 const RIGHT = [96, 140, 190];
+
+/** It grows for the first answer, as far as this, in steps: from word to word the picture stays where it is. */
+const [MORE, STEP] = [66, 22];
+
+/** Between the rows and the answers, and between an answer and its percent. */
+const BESIDE = 22 + 6;
 
 /** Labels that say what a row wrote leave a layer at least this width. */
 const LAYER = 66;
@@ -23,7 +30,7 @@ export const NONE = "none";
 const ROOM_ON_PHONE = 330;
 
 /** Labels are no wider than this; with what a row wrote beside them, than `BOTH`. */
-const [LABEL, LABEL_ON_PHONE, BOTH] = [130, 60, 150];
+const [LABEL, LABEL_ON_PHONE, BOTH] = [130, 84, 150];
 
 /** Titles above the rows, and what comes next below them; titles of another stack's rows. */
 const [BESIDES, ANOTHER] = [74, 26];
@@ -48,7 +55,8 @@ export function frameOf(canvas, { told, trace, bars, heads, open, head }, width,
   const fold = innerHeight - foot - canvas.getBoundingClientRect().top - scrollY;
   const besides = BESIDES + ANOTHER * (told.rolled.length - 1);
   const room = Math.min(bare ? 400 : 440, Math.max(240, fold - headRoom - besides));
-  const right = RIGHT[phone ? 0 : width < NARROW ? 1 : 2] * type;
+  const right =
+    RIGHT[phone ? 0 : width < NARROW ? 1 : 2] * type + moreFor(canvas, bars, phone ? 0 : width < NARROW ? 1 : 2);
   const labels = labelsOf(canvas, { told, trace }, { phone, room: width - right });
   return {
     width,
@@ -67,19 +75,33 @@ export function frameOf(canvas, { told, trace, bars, heads, open, head }, width,
   };
 }
 
+/** What the first answer, which is never cut, needs more than the column has. @param {HTMLCanvasElement} canvas @param {Shown["bars"]} bars @param {number} size */
+function moreFor(canvas, [first], size) {
+  const { type } = currentLook(canvas);
+  if (!first) return 0;
+  const widest = measureOn(canvas);
+  const needed = widest([first.name], 15) + widest([first.text], 13) + BESIDE - RIGHT[size] * type;
+  return Math.min(MORE * type, Math.max(0, Math.ceil(needed / STEP) * STEP));
+}
+
+/** The widest of some bold texts. @param {HTMLCanvasElement} canvas @returns {(texts: string[], size: number) => number} */
+function measureOn(canvas) {
+  const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  const { type, font } = currentLook(canvas);
+  return (texts, size) => {
+    pen.font = `700 ${size * type}px ${font}`;
+    return Math.max(0, ...texts.map((text) => pen.measureText(text).width));
+  };
+}
+
 /**
  * How wide each stack's labels are, and what the answering one's rows wrote: 0 where there is no room for it.
  * @param {HTMLCanvasElement} canvas @param {Pick<Shown, "told"|"trace">} shown
  * @param {{phone: boolean, room: number}} frame  `room`: the width of labels and layers
  */
 function labelsOf(canvas, { told, trace }, { phone, room }) {
-  const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
-  const { type, font } = currentLook(canvas);
-  /** @param {string[]} texts @param {number} size */
-  const widest = (texts, size) => {
-    pen.font = `700 ${size * type}px ${font}`;
-    return Math.max(0, ...texts.map((text) => pen.measureText(text).width));
-  };
+  const { type } = currentLook(canvas);
+  const widest = measureOn(canvas);
   const titled = widest([lensTitleOf(trace)], 13);
   const most = (phone ? LABEL_ON_PHONE : LABEL) * type;
   const labels = told.names.map((names, i) =>

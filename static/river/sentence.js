@@ -68,9 +68,20 @@ function whichWords(told) {
   const same = others.every(
     (one) => one.attention === first.attention && one.query === first.query && one.key === first.key,
   );
-  return same
-    ? phrase("river.cut_all", { ...words, n: told.cuts.length })
-    : phrase("river.cut_many", { n: told.cuts.length });
+  const n = told.cuts.length;
+  if (!same) return phrase("river.cut_many", { n });
+  const rest = uncutLayers(told);
+  if (!rest.length) return phrase("river.cut_all", { ...words, n });
+  if (rest.length > 2) return phrase("river.cut_some", { ...words, n });
+  return phrase("river.cut_except", { ...words, n, rest: rest.join(t("compare.comma")) });
+}
+
+/** The layers in which what is cut in the others is not cut. @param {Told} told */
+function uncutLayers({ rolled, cuts }) {
+  const found = rolled.find(({ flows }) => flows.some(({ flow }) => flow.attention === cuts[0].attention));
+  return Array.from({ length: found?.river.layers ?? 0 }, (_, layer) => layer).filter((layer) =>
+    cuts.every((cut) => cut.layer !== layer),
+  );
 }
 
 /** The stack with tokens of this side, and one's name. @param {Told} told @param {Edge} edge @param {"queries"|"keys"} end @param {number} at @returns {Name} */
@@ -86,5 +97,11 @@ const keyName = (told, edge) => nameAt(told, edge, "keys", edge.key);
 const queryName = (told, edge) => nameAt(told, edge, "queries", edge.query);
 
 /** One head, in a sentence. @param {NonNullable<ReturnType<typeof import("./shown_heads.js").previewOf>>} shown @returns {Words} */
-export const headWords = ({ head: { layer, head }, query: name, key: looked, weight }) =>
-  phrase("river.head", { layer, head, query: query(name), key: key(looked), p: share(weight) });
+export const headWords = ({ head: { layer, head }, writes, query: name, key: looked, weight }) =>
+  phrase(writes ? "river.head_writes" : "river.head", {
+    layer,
+    head,
+    query: query(name),
+    key: key(looked),
+    p: share(weight),
+  });

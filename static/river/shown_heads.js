@@ -71,6 +71,7 @@ export function previewOf(trace, told, scene, head, row = queryOf(trace, told, h
   return {
     head,
     lines: linesOfHead(scene, head, { from, to, row, weights }),
+    writes: to === 0 && scene.bands[0].side === "target",
     query: told.names[to][row],
     key: told.names[from][key],
     weight: weights[key],

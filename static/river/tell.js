@@ -36,8 +36,9 @@ function endsOf({ names }, { query, key, from, to }) {
 
 /** A line in words. @param {Told} told @param {Line} line @returns {string[]} */
 export function lineWords(told, line) {
-  const { names, row } = told;
-  const looks = t("river.looks", { layer: line.layer, ...endsOf(told, line) });
+  const { names, row, rolled } = told;
+  const writes = line.to === 0 && rolled[0].river.side === "target";
+  const looks = t(writes ? "river.looks_writes" : "river.looks", { layer: line.layer, ...endsOf(told, line) });
   if (isCut(told, line)) return [looks, t("river.is_cut")];
   const part = t("river.share", { share: share(line.share), token: nameText(names[0][row]) });
   return [looks, part, ...effectWords(told, line)];

@@ -1,12 +1,13 @@
 /** A head in the place of all heads: its matrix, and the arithmetic of one of its cells. */
 
-import { tokenLabel } from "../model/labels.js";
 import why from "../panels/inspector/inspector.js";
 import { drawWeights } from "../stations/query_key.js";
 import { h, hide, perRoot } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { listenToZoom } from "./gestures.js";
 import { asOfWeights, own } from "./own.js";
+import { PHONE } from "./room.js";
+import { namesOf, nameText } from "./words.js";
 
 /** @typedef {import("./river.js").Now} Now */
 
@@ -45,9 +46,12 @@ export function draw(root, now, { back, picture }) {
   if (!parts.why.hidden) why.draw(parts.why, trace, asOfWeights(state), actions);
 }
 
-/** Rows of a translation by what they write: "車 ⇒ を買った". @param {Now["trace"]} trace */
+/** Rows of a translation by what they write: "車 ⇒ を買った"; on a phone by that alone. @param {Now["trace"]} trace */
 function writtenLabels({ queries: { side, tokens } }) {
   if (side !== "target") return undefined;
-  const labels = tokens.map(tokenLabel);
-  return labels.map((label, row) => (row + 1 < labels.length ? `${label} ⇒ ${labels[row + 1]}` : label));
+  const labels = namesOf(tokens).map(nameText);
+  const own = innerWidth >= PHONE;
+  return labels.map((label, row) =>
+    row + 1 < labels.length ? `${own ? `${label} ` : ""}⇒ ${labels[row + 1]}` : label,
+  );
 }

@@ -6,6 +6,18 @@ let catalogue = {};
 /** The languages with a catalogue, as the header writes them. */
 export const LANGUAGE_SIGNS = { en: "EN", ja: "日本語" };
 
+/** Whether the pointer is a finger, which taps. */
+const TAPS = globalThis.matchMedia?.("(pointer: coarse)").matches ?? false;
+
+/** How a text calls what a pointer does: a finger taps. @param {string} text @param {boolean} [taps] */
+export function forPointer(text, taps = TAPS) {
+  if (!taps) return text;
+  return text
+    .replaceAll("クリック", "タップ")
+    .replace(/\b(c)lick(s?)\b/gi, (_, c, s) => (c === "C" ? "Tap" : "tap") + s)
+    .replace(/\bclick(ed|ing)\b/g, "tapp$1");
+}
+
 /** The page's language, as the server rendered it. @returns {"en"|"ja"} */
 export function language() {
   return document.documentElement.lang === "ja" ? "ja" : "en";
@@ -19,7 +31,7 @@ export async function loadCatalogue() {
 }
 
 /**
- * The string `key` with `{name}` filled in. With `{n: 1}`, uses the string `key.one` if the catalogue has it.
+ * The string `key` with `{name}` filled in. With `{n: 1}`, uses the string `key.one` if the catalogue has it; for a finger, `key.touch`.
  * @param {string} key
  * @param {Object<string, string|number>} [vars]
  * @returns {string}
@@ -30,9 +42,9 @@ export function t(key, vars = {}) {
 
 /** The string before anything is filled in. @param {string} key @param {unknown} n  1, or "1" as the page writes it */
 function patternOf(key, n) {
-  const text = (String(n) === "1" && catalogue[`${key}.one`]) || catalogue[key];
+  const text = (TAPS && catalogue[`${key}.touch`]) || (String(n) === "1" && catalogue[`${key}.one`]) || catalogue[key];
   if (text === undefined) console.warn(`no string "${key}" in ${language()}.json`);
-  return text ?? key;
+  return forPointer(text ?? key);
 }
 
 /** Whether the catalogue has `key`. @param {string} key */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tokenName } from "../../static/model/labels.js";
 import { errorText } from "../../static/ui/error_text.js";
-import { loadCatalogue, phrase, t } from "../../static/ui/i18n.js";
+import { forPointer, loadCatalogue, phrase, t } from "../../static/ui/i18n.js";
 
 const words = {
   ...{ tokens: "{n} tokens", "tokens.one": "1 token", keys: "{n} keys" },
@@ -47,3 +47,12 @@ for (const [text, name] of [
   test(`${text} is named ${name}`, () => {
     assert.equal(tokenName({ text, bytes: "", partial: false, special: false }), name);
   });
+
+test("a finger taps where a mouse clicks", () => {
+  assert.equal(
+    forPointer("Click a line, clicking opens it, a clicker", true),
+    "Tap a line, tapping opens it, a clicker",
+  );
+  assert.equal(forPointer("線をクリックすると切れます。", true), "線をタップすると切れます。");
+  assert.equal(forPointer("Click a line", false), "Click a line");
+});

@@ -1,11 +1,14 @@
 /** The words of a lesson in the page's language: *emphasis*, what was measured in {braces}, and the glossary's words. */
 
 import { h } from "../../ui/dom.js";
-import { language } from "../../ui/i18n.js";
+import { forPointer, language } from "../../ui/i18n.js";
 import { withFormulas } from "../../ui/with_formulas.js";
 
 /** @template T @param {{en: T, ja: T}} words @returns {T} */
-export const said = (words) => words[language()];
+export function said(words) {
+  const own = words[language()];
+  return typeof own === "string" ? /** @type {any} */ (forPointer(own)) : own;
+}
 
 /** @param {string} text @param {Object<string, string|number>} [vars] */
 export const filled = (text, vars = {}) =>

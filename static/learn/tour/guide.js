@@ -16,12 +16,13 @@ export function createGuide({ actions, modelOf, frame, ground }) {
     trace: /** @type {import("../../data/model_trace.js").ModelTrace|null} */ (null),
     waiting: false,
     from: /** @type {Element|null} */ (null),
+    level: /** @type {import("../../state/levels.js").Level|null} */ (null),
   };
   const card = createCard(root, { go, close });
 
-  /** @param {Element|null} from  where the focus goes back to */
-  function start(from) {
-    tour.from = from;
+  /** @param {Element|null} from  where the focus goes back to @param {import("../../state/levels.js").Level} level  to which it goes back */
+  function start(from, level) {
+    Object.assign(tour, { from, level });
     tour.waiting = true;
     begin();
   }
@@ -62,6 +63,8 @@ export function createGuide({ actions, modelOf, frame, ground }) {
         ? tour.from
         : frame.header.tour;
     if (inside) back.focus({ preventScroll: true });
+    const { level, lesson } = actions.get();
+    if (tour.level && level !== tour.level && lesson === null) actions.set({ level: tour.level });
   }
 
   new MutationObserver(begin).observe(root, { attributeFilter: ["data-state"] });

@@ -32,7 +32,7 @@ export function createTour(context) {
     }
     guide ??= module.code?.createGuide(context);
     guide?.draw(...shown);
-    guide?.start(from);
+    guide?.start(from, state.level);
   };
   return (...now) => {
     shown = now;
