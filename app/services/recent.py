@@ -27,8 +27,10 @@ from model.translate import BeamSearch
 
 USUAL = ("q", "k", "v", "scores", "mask", "pattern")
 """The roles that a page asks for next: the overview, one head of one layer, and all patterns for the heads' scores."""
-MANY = 128
-"""Of a longer text only what was asked for is kept: what may be asked next grows with the square of its length."""
+MANY = 96
+"""Nothing is kept of a longer text: what may be asked next grows with the square of its length."""
+SHARE = 8
+"""One run may take this part of the limit: a few long texts do not drive out all others."""
 RunKey = tuple[int, tuple[int, ...], tuple[int, ...] | None, Masks, Padding]
 """A loaded model, and everything of a run without interventions."""
 
@@ -68,6 +70,8 @@ class Recent:
     def keep(self, key: RunKey, traced: Trace) -> None:
         with self._lock:
             self._drop(key)
+            if size(traced) > self.limit // SHARE:
+                return
             self._kept[key] = traced
             self._memory.add(list(traced.tensors.values()))
             while self.nbytes > self.limit:
@@ -85,13 +89,12 @@ class Remembered(Subject):
         self._subject, self._recent, self._serial = subject, recent, serial
 
     def trace(self, run: Run, names: Sequence[str]) -> Trace:
-        if run.edit:  # functions: whether two of them are the same is not known
+        if run.edit or len(run.ids) + run.pad.count > MANY:  # edits are functions: which are the same is not known
             return self._subject.trace(run, names)
         key = self._serial, tuple(run.ids), None if run.target is None else tuple(run.target), run.use, run.pad
         found = self._recent.find(key, names)
         if found is None:
-            more = self._usual if len(run.ids) + run.pad.count <= MANY else []
-            traced = self._subject.trace(run, list(dict.fromkeys([*names, *more])))
+            traced = self._subject.trace(run, list(dict.fromkeys([*names, *self._usual])))
             self._recent.keep(key, only(traced, [name for name in traced.tensors if name not in self._large]))
             found = only(traced, names)
         return found
@@ -142,6 +145,12 @@ class Remembered(Subject):
 
     def weights(self, names: Sequence[str]) -> Mapping[str, Tensor]:
         return self._subject.weights(names)
+
+
+def size(traced: Trace) -> int:
+    """The bytes behind its tensors; all heads may share one mask."""
+    storages = {x.untyped_storage().data_ptr(): x.untyped_storage().nbytes() for x in traced.tensors.values()}
+    return sum(storages.values())
 
 
 def only(traced: Trace, names: Sequence[str]) -> Trace:

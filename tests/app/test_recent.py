@@ -16,7 +16,7 @@ from app.services import tracing
 from app.services.explain import layers
 from app.services.library import Entry, Library
 from app.services.plan import plan_run
-from app.services.recent import MANY, Recent
+from app.services.recent import Recent
 from app.settings import Settings
 from model.run import Run
 from model.subjects import ZooFolders, ZooSubject
@@ -97,17 +97,18 @@ def test_a_run_with_interventions_is_never_kept(counted: Counted) -> None:
     assert counted.passes == 4  # logits are not kept either
 
 
-def test_of_a_long_text_only_what_was_asked_is_kept(counted: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_kept_of_a_long_text(counted: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.services.recent.MANY", 8)
-    subject = Recent(2**24).over(counted)
-    assert MANY > 8
-    for names in (PATTERNS, PATTERNS, HEAD):
-        subject.trace(Run(list(range(9))), names)
-    assert counted.passes == 2
+    recent = Recent(2**24)
+    subject = recent.over(counted)
+    for pad in (Padding(), Padding(1)):
+        for _ in range(2):
+            subject.trace(Run(list(range(8)), pad=pad), PATTERNS)
+    assert counted.passes == 1 + 2
 
 
 def test_they_are_bounded_and_the_least_recently_used_go_first(counted: Counted) -> None:
-    room = 2**16
+    room = 2**18
     recent = Recent(room)
     subject = recent.over(counted)
     for n in range(20):
@@ -128,6 +129,17 @@ def test_a_model_whose_weights_were_replaced_forgets(tmp_path: Path) -> None:
         with models.use(entry) as subject:  # dropped after each use: there is no room for it
             logits.append(subject.trace(Run([1, 2, 3]), [*PATTERNS, "logits"]).tensors[PATTERNS[0]])
     assert not logits[0].equal(logits[1])
+
+
+def test_one_run_does_not_drive_out_all_others(counted: Counted) -> None:
+    recent = Recent(2**18)
+    subject = recent.over(counted)
+    subject.trace(Run([1, 2, 3]), PATTERNS)
+    before = recent.nbytes
+    subject.trace(Run(list(range(60))), PATTERNS)
+    subject.trace(Run([1, 2, 3]), PATTERNS)
+    assert recent.nbytes == before
+    assert counted.passes == 2
 
 
 async def test_a_server_says_how_often(tmp_path: Path) -> None:
