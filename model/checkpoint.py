@@ -20,7 +20,7 @@ from model.config import ModelConfig
 from model.describe import Description, describe
 from model.files import read_json, write_whole
 from model.layout import lay_out_for_reading
-from model.skeleton import stored_shapes
+from model.skeleton import NoNumbers, stored_shapes
 from model.special_tokens import special_names
 from model.tokenizer import Tokenizer, read_ranks
 from model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, Transformer, build
@@ -93,7 +93,8 @@ def load(folder: Path, device: torch.device | str = "cpu", step: int | None = No
     """
     config = read_config(folder)
     check_files(folder, config, step)
-    model = build(config)
+    with NoNumbers():
+        model = build(config)
     load_weights(model, read_weights(weights_file(folder, step)))
     model.requires_grad_(False).eval().to(device)
     lay_out_for_reading(model)

@@ -12,11 +12,8 @@ from model.config import ModelConfig
 from model.transformer import Transformer, build
 
 
-class ShapesOnly(TorchFunctionMode):
-    """Parameters are made without memory and without random numbers.
-
-    Not `torch.device("meta")`: that also moves buffers (tables of sines, say), and makes torch import its compiler.
-    """
+class NoNumbers(TorchFunctionMode):
+    """Parameters are made without random numbers: they are read next. What is not read (zeros, tables) is made."""
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -24,7 +21,20 @@ class ShapesOnly(TorchFunctionMode):
         kwargs = kwargs or {}
         if func.__name__ in ("normal_", "uniform_"):
             return kwargs["tensor"] if "tensor" in kwargs else args[0]
-        return func(*args, **kwargs | ({"device": "meta"} if func is torch.empty else {}))
+        return func(*args, **kwargs)
+
+
+class ShapesOnly(NoNumbers):
+    """Parameters are made without memory, too.
+
+    Not `torch.device("meta")`: that also moves buffers (tables of sines, say), and makes torch import its compiler.
+    """
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        more = {"device": "meta"} if func is torch.empty else {}
+        return super().__torch_function__(func, types, args, (kwargs or {}) | more)
 
 
 @lru_cache(maxsize=32)

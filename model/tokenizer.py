@@ -7,8 +7,9 @@ one, and [MASK] if the model fills gaps. None can be typed: text that spells one
 
 from __future__ import annotations
 
-import base64
+from binascii import a2b_base64
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import tiktoken
@@ -171,14 +172,24 @@ def load(
 
 def read_ranks(path: Path) -> dict[bytes, int]:
     """A piece of text → its rank. Raises `ValueError` for ranks that cannot encode every text."""
-    lines = [line.split() for line in read_bytes(path).splitlines() if line]
+    content = read_bytes(path)
     try:
-        ranks = {base64.b64decode(piece, validate=True): int(rank) for piece, rank in lines}
+        return ranks_in(content)
     except ValueError as error:
-        raise ValueError(f"{path} is not a file of `base64 rank` lines: {error}") from None
+        raise ValueError(f"{path}{error}") from None
+
+
+@lru_cache(maxsize=8)
+def ranks_in(content: bytes) -> dict[bytes, int]:
+    """The ranks in a file; kept, as a file is looked at before it is opened and models share one. It is not changed."""
+    lines = [line.split() for line in content.splitlines() if line]
+    try:
+        ranks = {a2b_base64(piece, strict_mode=True): int(rank) for piece, rank in lines}
+    except ValueError as error:
+        raise ValueError(f" is not a file of `base64 rank` lines: {error}") from None
     if sorted(ranks.values()) != list(range(len(lines))) or b"" in ranks:
-        raise ValueError(f"{path}: its ranks are not 0 to {len(lines) - 1}, each of another piece")
+        raise ValueError(f": its ranks are not 0 to {len(lines) - 1}, each of another piece")
     lacking = [byte for byte in range(256) if bytes([byte]) not in ranks]
     if lacking:
-        raise ValueError(f"{path} lacks {len(lacking)} of the 256 single bytes, so it cannot encode every text")
+        raise ValueError(f" lacks {len(lacking)} of the 256 single bytes, so it cannot encode every text")
     return ranks
