@@ -26,7 +26,7 @@ from app.settings import Settings
 NAME = "chumoku"
 BUSY = 16
 """Requests and streams under way in a replica, on average, above which another one starts."""
-ROUTER = RequestRouterConfig(request_router_class=ConsistentHashRouter)  # type: ignore[arg-type]
+ROUTER = RequestRouterConfig(request_router_class=ConsistentHashRouter)
 """Requests with the same `x-session-id` go to the same replica while it is there: it has read their text."""
 
 

@@ -48,7 +48,7 @@ def export(loaded: Checkpoint, folder: Path) -> Exported:
 def how_to_generate(theirs: PreTrainedModel, loaded: Checkpoint) -> GenerationConfig:
     """Up to the window, never a special token but END, and no END that is forced. (By default 20 tokens.)"""
     special = loaded.tokenizer.special
-    return GenerationConfig(  # type: ignore[no-untyped-call]
+    return GenerationConfig(
         max_length=loaded.config.max_seq_len,
         suppress_tokens=loaded.tokenizer.never_sampled,
         bos_token_id=theirs.config.bos_token_id,

@@ -14,7 +14,7 @@ from model.special_tokens import CLS, END, PAD, START
 def fast_tokenizer(ours: tokenizer.Tokenizer, window: int) -> PreTrainedTokenizerFast:
     special = sorted(ours.special_ids, key=ours.special_ids.__getitem__)
     theirs = backend(ours, special)
-    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+    return PreTrainedTokenizerFast(
         tokenizer_object=theirs,
         eos_token=END,
         pad_token=PAD,

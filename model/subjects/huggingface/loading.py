@@ -19,7 +19,7 @@ from model.subjects.huggingface.subject import HuggingFaceSubject
 from model.subjects.huggingface.tokenizer_files import open_tokenizer
 from model.subjects.subject import About
 
-transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+transformers.utils.logging.disable_progress_bar()
 os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
 """Or transformers asks a service to convert a repository that has only pickles."""
 
