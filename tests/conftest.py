@@ -3,6 +3,7 @@
 Heavy libraries are imported inside the fixtures, so that a unit test does not pay for them.
 """
 
+import gc
 import socket
 import threading
 import time
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Forty examples for each property, always the same."""
+    """Forty examples for each property, always the same. Nothing is garbage before the first test."""
+    gc.disable()
     if config.pluginmanager.hasplugin("hypothesispytest"):
         from hypothesis import settings
 
@@ -40,6 +42,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
     files = {item.path for item in items if item.get_closest_marker("browser")}
     items.sort(key=lambda item: item.path in files)
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: the garbage collector need not look at it again and again."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -92,6 +100,7 @@ def server_url() -> Iterator[str]:
     from app.main import create_app
 
     with served(create_app()) as url:
+        gc.freeze()  # torch and the app
         yield url
 
 

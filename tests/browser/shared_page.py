@@ -3,7 +3,8 @@
 A load takes 2 s of CPU time: 200 modules are requested, compiled and linked. Two cheaper ways lead to another address:
 
 - `anew` (0.5 s) starts the app again in the same document. Everything a page keeps is new: its elements, store,
-  address, listeners, timers, answers of the server. Only the modules stay, and they keep nothing of a page.
+  address, listeners, timers, answers of the server. Only the modules stay, and they keep nothing of a page. So does
+  `page.reload()`.
 - `follow` (0.1 s) changes the address, and the page follows, as after Back. What is not in the address stays: open
   tables, a zoom, undone tokens, stations that were opened (hidden), the time of the last step for Back.
 """
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page
 
 DEFAULTS: Any = {"locale": "en-US", "viewport": {"width": 1440, "height": 1000}}
-MEDIA: Any = {"color_scheme": "light", "reduced_motion": "no-preference"}
+# With less motion a page draws a change once, not sixty times a second. What moves is tested where a test says so.
+MEDIA: Any = {"color_scheme": "light", "reduced_motion": "reduce"}
 PATIENCE_MS = 60_000  # generous: on a busy machine a second of work can take ten
 
 # In every document, before its scripts: what a page leaves behind on the window, the document and media queries, and
@@ -47,7 +49,7 @@ ANEW = """async ([url, forget]) => {
   const clear = () => forget && [localStorage, sessionStorage].forEach((storage) => storage.clear());
   if (location.protocol === 'http:') clear();
   if (!document.querySelector('head > script[src="/static/main.js"]')) return false;
-  const asked = new URL(url, location);
+  const asked = new URL(url ?? location.href, location);
   const [here, state] = [location.href, history.state];
   history.replaceState(null, '', '/?text=');
   dispatchEvent(new PopStateEvent('popstate')); // the empty page asks for nothing, and what is on its way is cancelled
@@ -62,7 +64,7 @@ ANEW = """async ([url, forget]) => {
   const loaded = new DOMParser().parseFromString(await answer.text(), 'text/html');
   const root = document.documentElement;
   if (!answer.ok || loaded.documentElement.lang !== root.lang) return false;
-  history.pushState(null, '', asked);
+  if (asked.href !== here) history.pushState(null, '', asked);
   for (const { name } of [...root.attributes]) root.removeAttribute(name);
   for (const { name, value } of loaded.documentElement.attributes) root.setAttribute(name, value);
   document.title = loaded.title;
@@ -118,6 +120,7 @@ class SharedPage:
             return self.anew(url, **options)
 
         page.goto = goto  # type: ignore[method-assign]
+        page.reload = self.reload  # type: ignore[method-assign]
         self.listening: list[tuple[Any, Any]] = []
         page.on = self.listen  # type: ignore[method-assign]
         return page
@@ -130,6 +133,12 @@ class SharedPage:
         if not options and is_app(url) and page.evaluate(ANEW, [url, forget]):
             return None
         return type(page).goto(page, url, **options)
+
+    def reload(self) -> None:
+        page = self.page
+        assert page is not None
+        if not page.evaluate(ANEW, [None, False]):
+            type(page).reload(page)
 
     def listen(self, event: Any, listener: Callable[..., Any]) -> None:
         page = self.page
@@ -160,6 +169,11 @@ def forget(context: "BrowserContext") -> None:
 def goto(page: "Page", url: str, **options: Any) -> Any:
     """Load an address as `folded` writes it."""
     return type(page).goto(page, folded(url), **options)
+
+
+def visit(page: "Page", url: str) -> None:
+    """Opens the app anew at an address just as it stands, without forgetting anything."""
+    assert page.evaluate(ANEW, [url, False])
 
 
 def folded(url: str) -> str:

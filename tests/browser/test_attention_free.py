@@ -1,14 +1,11 @@
 """Mechanisms without a plain QKᵀ, with random weights: every number that the page recomputes is the model's own."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.helpers import flaws, settled
-from tests.conftest import served
-from tests.toys.models import write_toy
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -35,15 +32,8 @@ PLACES = [  # a view of a mechanism, and how many recomputed numbers it shows be
 
 
 @pytest.fixture(scope="module")
-def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    from app.main import create_app
-    from app.settings import Settings
-
-    folder = tmp_path_factory.mktemp("free")
-    for mechanism in sorted({mechanism for mechanism, _, _ in PLACES}):
-        write_toy(folder, f"toy-{mechanism}", mechanism, n_head=2, d_model=16, reach=4, rank=2)
-    with served(create_app(Settings(models_dir=(folder,)))) as url:
-        yield url
+def app_url(toys_url: str) -> str:
+    return toys_url
 
 
 def show(page: "Page", mechanism: str, place: str) -> None:

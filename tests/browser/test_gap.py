@@ -1,8 +1,7 @@
 """A masked language model on the page: a token is hidden and the gap filled; every number is the Python trace's, and
 every view that is offered opens."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,10 +11,7 @@ from playwright.sync_api import expect
 from model import checkpoint
 from model.checkpoint import Checkpoint
 from model.trace import trace
-from tests.app.families import save
 from tests.browser.helpers import flaws, offered, serious, settled, wait_for_run
-from tests.conftest import served
-from tests.model.helpers import tiny_gap_filler
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -30,20 +26,14 @@ STATIONS = {"tokens", "embedding", "qkv", "attention", "av", "ffn", "residual"}
 
 
 @pytest.fixture(scope="module")
-def filler(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
+def filler(toys: Path) -> Checkpoint:
     """In float16, as it is stored."""
-    made = replace(tiny_gap_filler(max_seq_len=48), name="filler")
-    return checkpoint.load(save(tmp_path_factory.getbasetemp() / "gaps", made))
+    return checkpoint.load(toys / "filler")
 
 
 @pytest.fixture(scope="module")
-def app_url(filler: Checkpoint, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    from app.main import create_app
-    from app.settings import Settings
-
-    folder = tmp_path_factory.getbasetemp() / "gaps"
-    with served(create_app(Settings(models_dir=(folder,), device="cpu"))) as url:
-        yield url
+def app_url(toys_url: str) -> str:
+    return toys_url
 
 
 def show(page: "Page", view: str = "weights", **more: object) -> None:

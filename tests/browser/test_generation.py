@@ -101,11 +101,10 @@ def percent(share: float) -> str:
 
 # --- the next token -------------------------------------------------------------------------------------------------
 
+# tests/js/test_sampling.py compares the distributions for many more.
 SETTINGS = {
     "default": {},
-    "off": {"temperature": 1, "top_k": 0, "top_p": 1},
     "greedy": {"temperature": 0},
-    "narrow": {"temperature": 0.5, "top_k": 5, "top_p": 0.8},
     "wide": {"temperature": 1.5, "top_k": 0, "top_p": 0.5},
 }
 

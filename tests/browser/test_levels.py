@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.helpers import drawn, loaded, requests_of_next, serious, turn
+from tests.browser.shared_page import visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -81,7 +82,7 @@ def opened(page: "Page", level: str, family: str = "decoder-only", **more: Any) 
 
 @pytest.mark.parametrize("family", TEXTS)
 def test_look_has_few_words_and_controls_and_is_short(open_page: "Callable[..., Page]", family: str) -> None:
-    page = open_page(viewport=LAPTOP)
+    page = open_page(viewport=LAPTOP, reduced_motion="no-preference")  # with less motion there is no Watch
     opened(page, "look", family)
     expect(page.get_by_test_id("river-says")).to_contain_text(re.compile("Cut every|Cutting"))  # it is measured
     controls = page.evaluate(CONTROLS)
@@ -278,7 +279,7 @@ def test_the_level_is_chosen_by_keyboard_remembered_and_in_the_link(open_page: "
     expect(page.locator("[data-panel=candidates]")).to_be_visible()
     expect(page.locator("[data-panel=next_token]")).to_be_hidden()
     # Back on the page without a sentence, whose link says no level.
-    type(page).goto(page, "/")
+    visit(page, "/")
     page.wait_for_selector('body[data-state="empty"]')
     assert page.evaluate(SKIPPED_TO)[1]
     page.get_by_test_id("level-everything").click()
@@ -286,14 +287,14 @@ def test_the_level_is_chosen_by_keyboard_remembered_and_in_the_link(open_page: "
     page.wait_for_selector('body[data-level="understand"][data-state="empty"]')
     page.get_by_test_id("level-understand").click()
     # A link that says a level opens at it, with a sentence or without; it is not what the reader chose.
-    type(page).goto(page, "/?level=look")
+    visit(page, "/?level=look")
     page.wait_for_selector('body[data-level="look"][data-state="empty"]')
     # A bare visit opens at what was chosen; a link that names a view opens whole.
-    type(page).goto(page, "/")
+    visit(page, "/")
     page.wait_for_selector('body[data-level="understand"][data-state="empty"]')
-    type(page).goto(page, "/?text=The cat")
+    visit(page, "/?text=The cat")
     page.wait_for_selector('body[data-level="understand"][data-state="ready"]')
-    type(page).goto(page, "/?text=The cat&view=ffn&river.shown=off")
+    visit(page, "/?text=The cat&view=ffn&river.shown=off")
     page.wait_for_selector('body[data-level="everything"][data-state="ready"]')
 
 

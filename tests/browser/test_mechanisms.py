@@ -6,7 +6,6 @@ Neither toy (`tests.toys.mechanism`) has q, k, scores or pattern;
 
 import json
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +13,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.helpers import flaws, offered, settled
-from tests.conftest import served
-from tests.toys.mechanism import registered
-from tests.toys.models import write_toy, write_toys
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -29,15 +25,8 @@ STATIONS = {"toy-gated-mean": {*ALWAYS, "attention"}, "toy-hidden-mean": set(ALW
 
 
 @pytest.fixture(scope="module")
-def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    from app.main import create_app
-    from app.settings import Settings
-
-    with registered():
-        folder = write_toys(tmp_path_factory.mktemp("toys"))
-        write_toy(folder, "toy-tall", "softmax", n_layer=12, n_head=12, d_model=48, max_seq_len=256)
-        with served(create_app(Settings(models_dir=(folder,)))) as url:
-            yield url
+def app_url(toys_url: str) -> str:
+    return toys_url
 
 
 def show(page: "Page", model: str, view: str, **more: object) -> None:
@@ -88,11 +77,9 @@ def test_a_link_reproduces_the_picture(page: "Page") -> None:
     said = page.locator('[data-station="attention"]').get_by_test_id("readout")
     before = said.inner_text()
     assert before
-    again = page.context.new_page()
-    again.goto(page.url)
-    expect(again.locator('[data-station="attention"]').get_by_test_id("readout")).to_have_text(before)
-    expect(again.get_by_test_id("opened-title")).to_have_text("Layer 1 · Head 1")
-    again.close()
+    page.reload()
+    expect(said).to_have_text(before)
+    expect(page.get_by_test_id("opened-title")).to_have_text("Layer 1 · Head 1")
 
 
 @pytest.mark.parametrize("model", STATIONS)

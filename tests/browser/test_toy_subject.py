@@ -1,40 +1,27 @@
 """A model of another kind (`tests.toys.subject`) on the page: no norm, no residual connection, no FFN, no positions, no
 unembedding, no PAD. Every station that is offered and every step of the walk is drawn; export and links work."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
-from model.subjects import SOURCES
 from tests.browser.helpers import flaws, offered, settled
-from tests.conftest import served
-from tests.toys.subject import BigramFolders
+from tests.toys.models import BIGRAMS as TEXT
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.warm
 
-TEXT = "abcabcabd"
 STATIONS = {"tokens", "embedding", "attention", "prediction"}
 STEPS = ["in.tokens", "in.embed", "attn.v", "attn.role-mask", "attn.role-share", "attn.role-attn_out", "out.answer"]
 
 
 @pytest.fixture(scope="module")
-def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    from app.main import create_app
-    from app.settings import Settings
-
-    folder = tmp_path_factory.mktemp("subjects") / "toy"
-    folder.mkdir()
-    (folder / "bigram.txt").write_text(TEXT)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("model.subjects.SOURCES", [*SOURCES, BigramFolders()])
-        with served(create_app(Settings(models_dir=(folder.parent,)))) as url:
-            yield url
+def app_url(toys_url: str) -> str:
+    return toys_url
 
 
 def show(page: "Page", view: str, **more: object) -> None:
@@ -93,10 +80,8 @@ def test_a_link_opens_the_same(page: "Page") -> None:
     expect(page.locator('[data-part="sum"]')).to_be_visible()  # its positions cannot be swapped
     show(page, "computation", step="attn.v", query=4)
     shown = page.get_by_test_id("computation-sum").get_attribute("data-value")
-    again = page.context.new_page()
-    again.goto(page.url)
-    expect(again.get_by_test_id("computation-sum")).to_have_attribute("data-value", shown or "")
-    again.close()
+    page.reload()
+    expect(page.get_by_test_id("computation-sum")).to_have_attribute("data-value", shown or "")
 
 
 def test_look_without_a_river_has_the_heads_and_the_open_station(page: "Page") -> None:

@@ -1,14 +1,12 @@
 """The slider over snapshots: the sentence and what is chosen stay, the pictures change. And the training station."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.helpers import flaws, settled
-from tests.conftest import served
-from tests.toys.snapshots import STEPS, write_watched
+from tests.toys.snapshots import STEPS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -17,14 +15,8 @@ pytestmark = pytest.mark.warm
 
 
 @pytest.fixture(scope="module")
-def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    from app.main import create_app
-    from app.settings import Settings
-
-    folder = tmp_path_factory.mktemp("watched")
-    write_watched(folder)
-    with served(create_app(Settings(models_dir=(folder,), default_model="watched"))) as url:
-        yield url
+def app_url(toys_url: str) -> str:
+    return toys_url
 
 
 def test_the_slider_shows_the_same_sentence_at_every_step(page: "Page") -> None:

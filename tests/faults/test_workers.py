@@ -2,15 +2,18 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.app.families import save
-from tests.faults.victim import Victim, serving
+from tests.faults.victim import ROOT, Victim, serving
 from tests.model.helpers import tiny_checkpoint
 
 N = 2
@@ -66,11 +69,18 @@ def stopped(pair: Victim) -> None:
     assert not any(Path(f"/proc/{one}").exists() for one in all_of_them)
 
 
-def test_workers_end_with_the_process_that_watches_them(pair: Victim) -> None:
-    left = workers_of(pair)
-    assert len(left) == N
-    pair.process.kill()
-    deadline = time.monotonic() + 20
-    while any(Path(f"/proc/{one}").exists() for one in left):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+def test_workers_end_with_the_process_that_watches_them() -> None:
+    """However it ends. A worker is told by SIGTERM, which stops it in an orderly way (as above)."""
+    watching = [sys.executable, "-m", "tests.faults.watcher"]
+    with subprocess.Popen(watching, cwd=ROOT, stdout=subprocess.PIPE, text=True) as watcher:
+        assert watcher.stdout is not None
+        worker = int(watcher.stdout.readline())
+        watcher.kill()
+        try:
+            deadline = time.monotonic() + 20
+            while Path(f"/proc/{worker}").exists():
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)

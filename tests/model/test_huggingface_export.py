@@ -160,6 +160,7 @@ def known(first: int, last: int) -> list[str]:
     return [one for one in every if unicodedata.category(one) != "Cn"]
 
 
+@pytest.mark.parametrize("pair", ["stories-gpt", "sentiment-encoder"], indirect=True)  # both splits
 def test_every_character_has_the_same_ids(pair: tuple[Checkpoint, Path]) -> None:
     loaded, folder = pair
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
