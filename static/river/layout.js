@@ -65,7 +65,8 @@ export function layoutOf(rolled, row, frame) {
   const step = 38 * frame.type;
   const chosen = answering.rows[answering.index[row]];
   const lens = answering.bottom + 20 * frame.type;
-  const heads = headsOf(bands, frame, lens + 14 * frame.type);
+  const besideEnd = strip ? strip.height + BELOW_STRIP + frame.answers * step : 0; // answers of a short sentence
+  const heads = headsOf(bands, frame, Math.max(lens + 14 * frame.type, besideEnd));
   const ends = [
     ...bands.map((band) => band.bottom),
     lens,

@@ -45,12 +45,15 @@ export function createModelMenu(root, { models: loaded, problems, choose }) {
     active = (index + options.length) % options.length;
     options.forEach((option, i) => option.classList.toggle("active", i === active));
     list.setAttribute("aria-activedescendant", options[active].id);
-    options[active].scrollIntoView({ block: "nearest" });
+    if (active === 0)
+      list.scrollTop = 0; // with the heading over it
+    else options[active].scrollIntoView({ block: "nearest" });
   };
   const toggle = (open) => {
     list.hidden = !open;
     button.setAttribute("aria-expanded", String(open));
     if (open) {
+      list.scrollTop = 0;
       activate(current);
       list.focus();
     }

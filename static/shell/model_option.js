@@ -3,7 +3,7 @@
 import { h, newId, update } from "../ui/dom.js";
 import { familyShape } from "../ui/family_shape.js";
 import { integer, millions, number, percent } from "../ui/format.js";
-import { hasString, t } from "../ui/i18n.js";
+import { hasString, language, t } from "../ui/i18n.js";
 import { languageName } from "./notes.js";
 
 /** In the order in which they are easiest to learn, which is not historical. */
@@ -64,20 +64,35 @@ export function optionOf(model, index) {
     max: integer(model.max_seq_len),
   };
   const good = qualityOf(model);
+  const detail = (/** @type {string} */ text) => h("small", { class: "detail" }, text);
   return h(
     "li",
     { role: "option", id: newId(`model-${index}`), dataset: { model: model.name } },
     h("span", { class: "name" }, model.name),
-    good && h("span", { class: "role" }, good),
+    good && h("span", { class: "role detail" }, good),
     likeOf(model)
-      ? h("small", null, differenceOf(model))
+      ? h("small", null, likeOf(model)?.model === model.name ? doesOf(model) : differenceOf(model))
       : [
-          h("small", null, shapeOf(model)),
-          h("small", null, t("header.more", more)),
-          h("small", null, [languagesOf(model), card(model, "on")].filter(Boolean).join(" · ")),
+          h("small", null, doesOf(model)),
+          detail(shapeOf(model)),
+          detail(t("header.more", more)),
+          detail([languagesOf(model), measuredOn(model)].filter(Boolean).join(" · ")),
         ],
   );
 }
+
+/** What it does, for who knows no families: of a model of ours in its own words. @param {any} model */
+export function doesOf({ name, predicts, sides, languages: [from = "", to = from] = [] }) {
+  const own = `header.does.${name}`;
+  if (hasString(own)) return t(own);
+  const kind = sides?.length > 1 ? "translates" : predicts;
+  return hasString(`header.does.${kind}`)
+    ? t(`header.does.${kind}`, { from: languageName(from), to: languageName(to) })
+    : "";
+}
+
+/** What its quality was measured on; cards are written in English. @param {any} model */
+const measuredOn = (model) => card(model, "on") && (language() === "en" ? card(model, "on") : t("header.held_out"));
 
 /** In what a model differs from the one that it was trained like. @param {any} model */
 export function differenceOf(model) {

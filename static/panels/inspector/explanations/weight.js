@@ -6,6 +6,7 @@ import { indexOfMost, rowIn } from "../../../model/matrix.js";
 import { scoringOf, valuesFor, vectorOf } from "../../../model/scoring.js";
 import { position } from "../../../model/selection.js";
 import { stepOf } from "../../../stations/attention/steps.js";
+import { atLeast } from "../../../state/levels.js";
 import { reasonOf } from "../../../stations/query_key.js";
 import { checkOf } from "../../../ui/agreement.js";
 import { replace } from "../../../ui/dom.js";
@@ -140,6 +141,8 @@ function drawEffect(parts, trace, state, values, { model }, query, key) {
     [[t("why.figure_weight"), " ", weightName], significant(model)],
     [t("why.figure_share"), percent(share)],
   ];
-  drawFigures(parts, length ? [...figures, [t(movesKey(trace, "why.figure_moves")), length]] : figures);
+  const symbols = atLeast(state, "everything") ? " ‖a·v·W_O‖" : "";
+  const moves = t(movesKey(trace, "why.figure_moves")) + symbols;
+  drawFigures(parts, length ? [...figures, [moves, length]] : figures);
   replace(parts.note, t("why.share_note"));
 }
