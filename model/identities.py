@@ -85,7 +85,8 @@ def gaps(
 
     def tensor(role: str) -> Tensor:
         if role in attention.roles:
-            return tensors[attention.tap(role, layer)]
+            x, group = tensors[attention.tap(role, layer)], attention.n_head // attention.n_kv_head
+            return x.repeat_interleave(group, 0) if attention.roles[role].dims.startswith("kv_head") else x
         return parameter(attention.parameters[role][layer])
 
     for op, of, gives in claims:

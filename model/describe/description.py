@@ -61,9 +61,11 @@ class Description:
     @cached_property
     def _plain(self) -> dict[str, Any]:
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))  # tuples become lists
-        for stack in plain["stacks"]:  # left out where there is none: it is rare, and older than many saved files' ids
-            if stack["embedding"]["norm"] is None:
-                del stack["embedding"]["norm"]
+        rare = [(stack["embedding"], "norm") for stack in plain["stacks"]]
+        rare += [(attention, "base") for attention in plain["attentions"]]
+        for part, name in rare:  # left out where there is none: newer than the ids in saved files
+            if part[name] is None:
+                del part[name]
         return plain
 
     @cached_property

@@ -164,6 +164,8 @@ class Attention:
     identities: tuple[Identity, ...]
     hands_over: tuple[str, ...] = ()
     """The roles and parameters that say what each key adds to each query; empty if that cannot be said."""
+    base: float | None = None
+    """Of rotary positions: a pair is turned by p · base^(−2i/d_head). None: 10,000, or no rotation."""
 
     def tap(self, role: str, layer: int) -> str:
         """A role's tap in a layer. Raises `KeyError` listing the known roles."""

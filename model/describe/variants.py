@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from model.describe.build import STREAM
 from model.describe.description import Description
-from model.describe.parts import AttentionSublayer, FfnSublayer, Norm, Stack, TapRef
+from model.describe.parts import Attention, AttentionSublayer, FfnSublayer, Norm, Stack, TapRef
+from model.mechanisms.rotary import BASE
 
 Sublayer = AttentionSublayer | FfnSublayer
 
@@ -43,6 +44,62 @@ def without_unembedding(description: Description) -> Description:
     """The logits are more than a matrix times the last state: a pooler or another layer is between them."""
     parameters = dict.fromkeys(description.logits.parameters)
     return replace(description, logits=replace(description.logits, parameters=parameters))
+
+
+def with_rms_norms(description: Description, eps: float) -> Description:
+    """Every norm of the layers, and the final one, as RMSNorm."""
+
+    def rms(norm: Norm | None) -> Norm | None:
+        return norm and replace(norm, kind="rms_norm", eps=eps, parameters={"gain": norm.parameters["gain"]})
+
+    found = each_sublayer(description, lambda one: replace(one, norm=rms(one.norm)))
+    return replace(found, stacks=tuple(replace(stack, final_norm=rms(stack.final_norm)) for stack in found.stacks))
+
+
+def with_gate(description: Description) -> Description:
+    """FFNs without biases whose activation is multiplied by a second projection, `up` (Shazeer 2020)."""
+
+    def change(one: Sublayer) -> Sublayer:
+        if not isinstance(one, FfnSublayer):
+            return one
+        up = TapRef(f"{one.module}.up", one.roles["pre"].dims)
+        roles = {"pre": one.roles["pre"], "up": up, "post": one.roles["post"], "out": one.roles["out"]}
+        weights = {"w_1": one.parameters["w_1"], "w_up": f"{one.module}.w_up.weight", "w_2": one.parameters["w_2"]}
+        return replace(one, roles=roles, parameters=weights, gate="up")
+
+    return each_sublayer(description, change)
+
+
+def with_grouped_heads(description: Description, n_kv_head: int, d_head: int, base: float) -> Description:
+    """Query heads that share keys and values (Ainslie et al. 2023), of any width, turned with another base."""
+
+    def change(one: Attention) -> Attention:
+        base_of = None if base == BASE else base
+        return replace(one, n_kv_head=n_kv_head, d_head=d_head, scale=d_head**-0.5, base=base_of)
+
+    return replace(description, attentions=tuple(map(change, description.attentions)))
+
+
+def without_biases(description: Description, of: str) -> Description:
+    """Attentions without b_Q for "q" in `of`, and so on."""
+    gone = {f"b_{x}" for x in of}
+
+    def change(one: Attention) -> Attention:
+        parameters = {role: names for role, names in one.parameters.items() if role not in gone}
+        identities = tuple(replace(x, of=tuple(role for role in x.of if role not in gone)) for x in one.identities)
+        return replace(one, parameters=parameters, identities=identities)
+
+    return replace(description, attentions=tuple(map(change, description.attentions)))
+
+
+def without_positions(description: Description) -> Description:
+    """Nothing is added to the embeddings."""
+
+    def changed(stack: Stack) -> Stack:
+        roles = {"embedding": stack.embedding.roles["embedding"]}
+        return replace(stack, embedding=replace(stack.embedding, roles=roles))
+
+    return replace(description, stacks=tuple(map(changed, description.stacks)))
 
 
 STILL = ("generate", "route", "batch")

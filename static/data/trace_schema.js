@@ -89,7 +89,7 @@ const ATTENTION = object(
     parts: record(NAMES, 100),
     identities: list(object({ op: NAME, of: NAMES, gives: NAME }), { most: 100 }),
   },
-  { hands_over: NAMES },
+  { hands_over: NAMES, base: number },
 );
 export const DESCRIPTION = object({
   id: NAME,

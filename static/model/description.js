@@ -31,6 +31,7 @@
  * @property {Object<string, string[]>} parts  the roles that add up to a role
  * @property {string[]} hands_over  the roles and parameters that say what each key adds to each query; empty if that cannot be said
  * @property {Identity[]} identities  what holds between its roles
+ * @property {number} [base]  of rotary positions; 10,000 where it is left out
  * @typedef {Object} Description
  * @property {string} id @property {string} family
  * @property {"next"|"same"|"classes"|"none"} predicts
@@ -68,6 +69,10 @@ export function tapOf({ id, roles }, layer, role) {
 
 /** The name of a parameter; null where this mechanism has none. @param {Attention} attention @param {number} layer @param {string} role */
 export const parameterOf = ({ parameters }, layer, role) => parameters[role]?.[layer] ?? null;
+
+/** Which head of a role's tensor a query head uses: keys and values may be those of a group. @param {Attention} attention @param {string} role @param {number} head */
+export const headIn = ({ roles, n_head, n_kv_head }, role, head) =>
+  roles[role]?.dims.startsWith("kv_head") ? Math.floor((head * n_kv_head) / n_head) : head;
 
 /** What every head's picture is drawn from. @param {Attention} attention @returns {string|null} a role */
 export const overviewOf = ({ overview }) => overview;
@@ -120,6 +125,12 @@ export const sublayersOf = (model, stack, layer) => stackOf(model, stack).layers
 /** @param {Model} model @param {string} stack @param {number} layer @returns {Ffn|null} */
 export const ffnOf = (model, stack, layer) =>
   /** @type {Ffn|null} */ (sublayersOf(model, stack, layer).find(({ kind }) => kind === "ffn") ?? null);
+
+/** The letters of a norm in formulas. @param {Norm|null|undefined} norm */
+export const normLetters = (norm) => (isRms(norm) ? "RMS" : "LN");
+
+/** Whether it is an RMSNorm (Zhang and Sennrich 2019): no mean is subtracted, no bias added. @param {Norm|null|undefined} norm */
+export const isRms = (norm) => norm?.kind === "rms_norm";
 
 /** The activations whose formulas the page has (activations.js). */
 const ACTIVATIONS = ["relu", "gelu", "gelu_tanh", "silu"];

@@ -56,11 +56,12 @@ export function indexOfMost(values) {
 }
 
 /**
- * LayerNorm of dimension `d`, before gain and bias: (x_d − μ) / √(σ² + ε) (Ba et al. 2016).
- * @param {ArrayLike<number>} x  [d_model] @param {number} d @param {number} eps
+ * LayerNorm of dimension `d`, before gain and bias: (x_d − μ) / √(σ² + ε) (Ba et al. 2016). An RMSNorm takes μ = 0, so that
+ * `variance` is the mean of the squares.
+ * @param {ArrayLike<number>} x  [d_model] @param {number} d @param {number} eps @param {boolean} [rms]
  */
-export function normalised(x, d, eps) {
-  const mean = sum(x) / x.length;
+export function normalised(x, d, eps, rms = false) {
+  const mean = rms ? 0 : sum(x) / x.length;
   let squares = 0;
   for (let i = 0; i < x.length; i++) squares += (x[i] - mean) ** 2;
   const variance = squares / x.length;

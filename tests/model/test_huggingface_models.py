@@ -12,6 +12,7 @@ from torch import Tensor
 from model.derive.route import route_of
 from model.generate import Generator, steps
 from model.identities import gaps
+from model.masks import CAUSAL, WINDOW
 from model.run import Run
 from model.sampling import Settings
 from model.subjects import Subject, source_of
@@ -23,6 +24,8 @@ from tests.toys import huggingface as toys
 
 CPU = torch.device("cpu")
 TEXT = "a little cat sat"
+WIDE = 4
+"""The sliding window of a model with one."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,12 @@ CASES = {
     "bert": Case(toys.bert, toys.word_piece),
     "bert-fills-gaps": Case(lambda: toys.bert("BertForMaskedLM"), toys.word_piece),
     "megatron-bert": Case(lambda: toys.bert("MegatronBertForSequenceClassification"), toys.word_piece),
+    "llama": Case(toys.llama, toys.sentence_piece),
+    "llama-alone": Case(
+        lambda: toys.llama(num_key_value_heads=1, attention_bias=True, head_dim=6), toys.sentence_piece
+    ),
+    "mistral": Case(lambda: toys.llama("Mistral", sliding_window=WIDE), toys.sentence_piece),
+    "qwen2": Case(lambda: toys.llama("Qwen2", rope_theta=1e6), toys.byte_level),
     "gpt2-relu": Case(lambda: toys.gpt2(activation_function="relu", tie_word_embeddings=False), toys.byte_level),
 }
 
@@ -46,6 +55,10 @@ CASES = {
 class Opened:
     subject: Any
     eager: Any
+
+    @property
+    def windowed(self) -> bool:
+        return getattr(self.eager.config, "sliding_window", None) == WIDE
 
 
 @pytest.fixture(scope="module", params=CASES)
@@ -172,12 +185,15 @@ def test_a_mask_edit_and_a_head_that_is_off_change_what_follows(subject: Any) ->
     assert not torch.equal(ablated[names[-1]], plain[names[-1]])
 
 
-def test_the_causal_mask_can_be_switched(subject: Any) -> None:
+def test_the_causal_mask_can_be_switched(opened: Opened) -> None:
+    """A sliding window is a reason of its own."""
+    subject = opened.subject
     attention = subject.description.attentions[0]
     name = attention.tap("mask", 0)
     for on in (True, False):
         mask = subject.trace(run_of(subject, use=Masks(causal=on)), [name]).tensors[name]
-        assert torch.equal(mask[0] != 0, torch.ones_like(mask[0]).triu(1).bool() & on)
+        assert torch.equal(mask[0] & CAUSAL != 0, torch.ones_like(mask[0]).triu(1).bool() & on)
+        assert torch.equal(mask[0] & WINDOW != 0, torch.ones_like(mask[0]).tril(-WIDE).bool() & opened.windowed)
 
 
 def test_a_text_grows_with_a_cache_as_it_would_without(subject: Any) -> None:

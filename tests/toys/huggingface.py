@@ -41,6 +41,21 @@ def word_piece() -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **roles)
 
 
+def sentence_piece() -> PreTrainedTokenizerFast:
+    """Llama's kind: <s> before a text, bytes for what is in no piece."""
+    names = ["<unk>", "<s>", END, PAD]
+    pieces = [*names, *(f"<0x{byte:02X}>" for byte in range(256)), "\u2581", *string.ascii_lowercase]
+    tokenizer = Tokenizer(
+        models.BPE({piece: i for i, piece in enumerate(pieces)}, [], unk_token="<unk>", byte_fallback=True)
+    )
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
+    steps = [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    tokenizer.decoder = decoders.Sequence(steps)
+    tokenizer.post_processor = processors.TemplateProcessing("<s> $A", special_tokens=[("<s>", 1)])
+    roles = dict(zip(("unk_token", "bos_token", "eos_token", "pad_token"), names, strict=True))
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **roles)
+
+
 def save(folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> Path:
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -74,4 +89,16 @@ def bert(kind: str = "BertForSequenceClassification", **more: Any) -> PreTrained
         "label2id": {"bad": 0, "so-so": 1, "good": 2},
     }
     model: PreTrainedModel = getattr(transformers, kind)(config(**BERT_SIZES | labels | more))
+    return model
+
+
+LLAMA_SIZES = {"vocab_size": SIZE, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 6,
+               "num_key_value_heads": 2, "intermediate_size": 20, "max_position_embeddings": 24, "pad_token_id": 3,
+               "bos_token_id": 1, "eos_token_id": 2}  # fmt: skip
+
+
+def llama(name: str = "Llama", **more: Any) -> PreTrainedModel:
+    """A Llama, Mistral or Qwen2: three query heads to a key head."""
+    config = getattr(transformers, f"{name}Config")(**LLAMA_SIZES | more)
+    model: PreTrainedModel = getattr(transformers, f"{name}ForCausalLM")(config)
     return model

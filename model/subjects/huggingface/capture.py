@@ -94,10 +94,10 @@ def attend(
         raise ValueError(f"its attention has {given[0]}, which changes the weights and is not shown")
     taps: Mapping[str, str] = getattr(module, TAPS)
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
-    query, key, value = visit(taps["query"], query), visit(taps["key"], key), visit(taps["v"], value)
+    query, key, value = visit(taps["q_turned"], query), visit(taps["k_turned"], key), visit(taps["v"], value)
     group = query.shape[1] // key.shape[1]
     if group > 1:
-        key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
+        key, value = repeated(key, group), repeated(value, group)
     products = torch.matmul(query, key.transpose(2, 3))
     scores = visit(taps["scores"], products * scaling if divisor is None else products / divisor)
     mask = torch.zeros((), dtype=torch.uint8, device=scores.device) if attention_mask is None else attention_mask
@@ -108,10 +108,17 @@ def attend(
     return z.transpose(1, 2).contiguous(), pattern
 
 
+def repeated(x: Tensor, group: int) -> Tensor:
+    """Each head `group` times, [batch kv_head key d] → [batch head key d]: as transformers does, where one head stays a
+    view, and torch multiplies it in another order."""
+    batch, n_kv_head, n, d = x.shape
+    return x[:, :, None].expand(batch, n_kv_head, group, n, d).reshape(batch, n_kv_head * group, n, d)
+
+
 def taps_of(attention: Attention, layer: int) -> dict[str, str]:
-    """The tap of each role; `query` and `key` are what the scores multiply, turned or not."""
+    """The tap of each role; `q_turned` and `k_turned` are what the scores multiply, turned or not."""
     taps = {role: attention.tap(role, layer) for role in attention.roles}
-    return taps | {name: taps.get(f"{name[0]}_rotated", taps[name[0]]) for name in ("query", "key")}
+    return taps | {f"{x}_turned": taps.get(f"{x}_rotated", taps[x]) for x in "qk"}
 
 
 AttentionInterface.register(NAME, attend)

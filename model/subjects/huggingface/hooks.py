@@ -37,6 +37,17 @@ def watch_output(module: nn.Module, *taps: str) -> None:
     module.register_forward_hook(hook)
 
 
+def watch_heads(module: nn.Module, tap: str, d_head: int) -> None:
+    """What it returns, split into heads: [batch head position d_head]."""
+
+    def hook(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> Tensor | None:
+        if not wanted(tap):
+            return None
+        return visit(tap, out.unflatten(-1, (-1, d_head)).transpose(1, 2)).transpose(1, 2).flatten(-2)
+
+    module.register_forward_hook(hook)
+
+
 def watch_table(module: nn.Module, tap: str, change: Callable[[Tensor], Tensor]) -> None:
     """What it looks up, with what the model does to it later; for looking at only."""
 
@@ -99,6 +110,8 @@ def watch_block(block: nn.Module, description: Description, stack: Stack, layout
         else:
             word = "ffn"
             watch_output(block.get_submodule(layout.parts["ffn 1"].module), one.roles["pre"].tap)
+            if one.gate is not None:
+                watch_output(block.get_submodule(layout.parts["ffn up"].module), one.roles[one.gate].tap)
             writer = block.get_submodule(layout.parts["ffn 2"].module)
             watch_input(writer, one.roles["post"].tap)
             watch_output(writer, one.roles["out"].tap)
@@ -118,5 +131,8 @@ def watch_attention(
     attention = description.attention(one.attention)
     taps = taps_of(attention, one.layer)
     setattr(block.get_submodule(layout.attentions[attention.id]), TAPS, taps)
+    for x in "qk":
+        if taps[f"{x}_turned"] != taps[x]:  # what the projection gives, before it is turned
+            watch_heads(block.get_submodule(layout.parts[f"{word} {x}"].module), taps[x], attention.d_head)
     writer = layout.parts[f"{word} o"]
     watch_writer(block.get_submodule(writer.module), writer.take, attention.n_head, taps["head_out"], taps["attn_out"])

@@ -30,7 +30,7 @@ class GrowingText:
         if not 0 < len(self.prompt) <= self.window:
             raise ValueError(f"a prompt needs 1 to {self.window} tokens, got {len(self.prompt)}")
         keeps = run.use.causal is not False and not run.looks_ahead
-        self.cache = DynamicCache(config=subject.config) if keeps else None
+        self.cache = DynamicCache() if keeps else None  # of every position, also where a window hides the first
         self.last: Tensor | None = None  # vocab
 
     @torch.inference_mode()

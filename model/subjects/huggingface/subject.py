@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -49,11 +48,6 @@ class HuggingFaceSubject(Subject):
     @property
     def checkpoint(self) -> Checkpoint | None:
         return None
-
-    @property
-    def config(self) -> Any:
-        """transformers' own."""
-        return self.model.config
 
     @torch.inference_mode()
     def trace(self, run: Run, names: Sequence[str]) -> Trace:

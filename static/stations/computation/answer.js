@@ -11,7 +11,10 @@ import { productPicture, productSum, stacked } from "./product.js";
 import { shareOf } from "./softmax.js";
 import { answerOf } from "./taps.js";
 
-const last = (model) => (answeringStack(model).final_norm ? normed(mi("X")) : mi("X"));
+function last(model) {
+  const { final_norm: norm } = answeringStack(model);
+  return norm ? normed(mi("X"), norm) : mi("X");
+}
 const unembedding = (model) => flipped(tiesEmbeddings(model) ? mi("E") : parameter("W", "u"));
 
 /** The answers that are shown: the most likely tokens, or all classes. @returns {{ids: number[], names: string[], p: number[]}} */

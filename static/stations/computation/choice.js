@@ -49,9 +49,13 @@ function inOpenHead(col, from, to, head) {
 export const followed = ({ cols }, cell, step) =>
   cols === "feature" && !hasUnits(step) && cell[1] >= 0 ? { cell } : {};
 
-/** A column of another head opens that head. @param {number} col @param {[number, number]} [band]  the open head's columns */
-const headAt = (col, [from, to] = [0, Infinity]) =>
-  col >= from && col < to ? {} : { head: Math.floor(col / (to - from)) };
+/** A column of another head opens that head; of keys that several share, the first of these. @param {number} col @param {number} shared @param {[number, number]} [band]  the open head's columns */
+const headAt = (col, shared, [from, to] = [0, Infinity]) =>
+  col >= from && col < to ? {} : { head: Math.floor(col / (to - from)) * shared };
+
+/** How many query heads share a head of the step's result. @param {import("./steps.js").Step} step */
+const sharing = ({ attention, kind }) =>
+  attention?.roles[kind]?.dims.startsWith("kv_head") ? attention.n_head / attention.n_kv_head : 1;
 
 /** The change of the state that chooses this element. @param {import("./context.js").Context} context @param {import("./product.js").Picture} picture
  * @param {[number, number]} cell @returns {Partial<import("../../state/store.js").State>}
@@ -61,7 +65,7 @@ export function choiceOf({ step }, { rows, cols, ids = [], result }, [row, col])
   const other = { key: { key: col }, answer: { answer: ids[col] }, feature: {} }[cols];
   const unit = hasUnits(step) ? { ffnUnit: col } : {};
   const cell = cols === "feature" && !hasUnits(step) ? { cell: /** @type {[number, number]} */ ([row, col]) } : {};
-  return { ...cell, ...token, ...other, ...unit, ...headAt(col, result.band) };
+  return { ...cell, ...token, ...other, ...unit, ...headAt(col, sharing(step), result.band) };
 }
 
 /** "of ·fox 3, feature 17". @returns {(Node|string)[]} */

@@ -98,13 +98,13 @@ function bringResult({ walk, board, list, picture }) {
 function drawHeading(parts, context) {
   const { step, model, layer, head, trace } = context;
   setText(parts.title, headTitle(model, { attention: trace.attention.id, layer, head }));
-  const name = h("b", { class: "step-name" }, stepName(step.kind));
+  const name = h("b", { class: "step-name" }, stepName(step));
   replace(parts.formula, name, h("span", { class: "formulas" }, kindOf(step).formula(step, context)));
   drawSources(parts.source, sourcesOf(step, model));
   const crossed = step.group === "cross_attn" && ["q", "k", "v"].includes(step.kind);
   setFormulas(
     parts.about,
-    [aboutStep(step.kind), crossed && t(`computation.about.cross_${step.kind}`), kindOf(step).note?.(step)]
+    [aboutStep(step), crossed && t(`computation.about.cross_${step.kind}`), kindOf(step).note?.(step)]
       .filter(Boolean)
       .join(" "),
   );

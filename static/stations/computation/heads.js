@@ -1,5 +1,6 @@
 /** Splitting into heads: Q, K and V are split into columns, and the results of the heads are concatenated again. */
 
+import { headIn } from "../../model/description.js";
 import { cellIn } from "../../model/matrix.js";
 import { t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, mtext } from "../../ui/mathml.js";
@@ -12,46 +13,46 @@ import { tapIn } from "./taps.js";
 
 const QKV = /** @type {const} */ (["q", "k", "v"]);
 
-/** The index of a head's first column. */
-const first = ({ attention }, head) => head * attention.d_head;
+/** The index of the first column that the open head has of Q, K or V. */
+const first = ({ attention }, name, head) => headIn(attention, name, head) * attention.d_head;
 
 /** Q, K, V of all heads, and below each the open head's columns. */
 export const heads = {
   formula(step, { head }) {
-    const columns = () => [
+    const columns = (name) => [
       mtext("["),
       mo(":"),
       mo(","),
-      mn(first(step, head)),
+      mn(first(step, name, head)),
       mo("…"),
-      mn(first(step, head + 1) - 1),
+      mn(first(step, name, head) + step.attention.d_head - 1),
       mtext("]"),
     ];
-    const one = (name) => [projected(name, head), mo("="), projected(name), columns()];
+    const one = (name) => [projected(name, head), mo("="), projected(name), columns(name)];
     return ["q", "k", "v"].map((name) => math(one(name)));
   },
   picture({ trace, step, head, queries, keys }) {
     const mats = QKV.flatMap((name) => {
       const tensor = trace.tensor(tapIn(step, name));
-      const d = tensor.shape[2];
+      const from = first(step, name, head);
       /** @type {Pick<Mat, "whose"|"rows">} */
       const rows = name === "q" ? { whose: "query", rows: queries } : { whose: "key", rows: keys };
-      const lit = (from) => (row, col) => ({ row: name === "q" ? row : undefined, col: from + col });
+      const lit = (before) => (row, col) => ({ row: name === "q" ? row : undefined, col: before + col });
       /** @type {Mat} */
       const whole = {
         id: name,
         op: "",
         name: () => projected(name),
         matrix: joined(tensor),
-        band: [head * d, (head + 1) * d],
-        lit: lit(head * d),
+        band: [from, from + step.attention.d_head],
+        lit: lit(from),
       };
       /** @type {Mat} */
       const one = {
         id: `${name}_head`,
         op: "→",
         name: () => projected(name, head),
-        matrix: headOf(tensor, head),
+        matrix: headOf(tensor, headIn(step.attention, name, head)),
         lit: lit(0),
       };
       return [

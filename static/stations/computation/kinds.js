@@ -3,6 +3,7 @@
  * place in steps.js.
  */
 
+import { isRms } from "../../model/description.js";
 import { weighsKeys } from "../../model/mechanism_needs.js";
 import { hasString, t } from "../../ui/i18n.js";
 import { roleName } from "../role_formulas.js";
@@ -19,6 +20,7 @@ import { softmaxStep } from "./softmax.js";
 import { roleOf } from "./steps.js";
 import { before, residual, rest } from "./stream.js";
 import { SUMS } from "./sums.js";
+import { NORMS } from "./taps.js";
 import { tokens } from "./token_step.js";
 
 /**
@@ -67,15 +69,19 @@ export const KINDS = {
 export const kindOf = ({ kind, attention }) =>
   (kind in SUMS && !weighsKeys(attention) ? undefined : KINDS[kind]) ?? role;
 
-/** The name of a step; a role without a step of its own is called by its name. @param {string} kind */
-export function stepName(kind) {
-  const role = roleOf({ kind });
-  return role === null ? t(`computation.step.${kind}`) : roleName(role);
+/** A step's name in the catalogue: its kind, except of a norm that is an RMSNorm. @param {import("./steps.js").Step} step */
+export const wordOfStep = (step) => (isRms(NORMS[step.kind]?.(step)) ? "rms" : step.kind);
+
+/** The name of a step; a role without a step of its own is called by its name. @param {import("./steps.js").Step} step */
+export function stepName(step) {
+  const role = roleOf(step);
+  return role === null ? t(`computation.step.${wordOfStep(step)}`) : roleName(role);
 }
 
-/** @param {string} kind */
-export function aboutStep(kind) {
-  const role = roleOf({ kind });
+/** @param {import("./steps.js").Step} step */
+export function aboutStep(step) {
+  const role = roleOf(step);
+  const kind = wordOfStep(step);
   const own = hasString(`role.${role}.about`) ? `role.${role}.about` : "computation.about.role";
   return t(role === null ? `computation.about.${kind}` : own);
 }

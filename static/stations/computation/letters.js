@@ -1,5 +1,6 @@
 /** The letters of the formulas (Vaswani et al. 2017), in the page's colours: they also name the matrices. */
 
+import { normLetters } from "../../model/description.js";
 import { t } from "../../ui/i18n.js";
 import { mi, mn, mo, mtext, row, sqrt, sub, subsup } from "../../ui/mathml.js";
 
@@ -34,8 +35,8 @@ export function stream(depth) {
 /** What a sublayer adds. @param {"attention"|"ffn"} kind */
 export const written = (kind) => mi(kind === "ffn" ? "FFN" : "MultiHead");
 
-/** LN(X). @param {Node} x */
-export const normed = (x) => row(mi("LN"), mtext("("), x, mtext(")"));
+/** LN(X) or RMS(X). @param {Node} x @param {import("../../model/description.js").Norm|null} norm */
+export const normed = (x, norm) => row(mi(normLetters(norm)), mtext("("), x, mtext(")"));
 
 /** The encoder's output. */
 export const memory = () => sub(mi("X"), mtext(t("sides.source")));

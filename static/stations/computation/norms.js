@@ -1,7 +1,8 @@
 /** LayerNorm: every row separately. */
 
+import { isRms } from "../../model/description.js";
 import { cellIn, normalised, rowIn } from "../../model/matrix.js";
-import { frac, math, mi, mn, mo, row, sqrt, sup } from "../../ui/mathml.js";
+import { frac, math, mi, mn, mo, mtext, row, sqrt, sup } from "../../ui/mathml.js";
 import { depthOf } from "./context.js";
 import { normed, written } from "./letters.js";
 import { asRow } from "./matrices.js";
@@ -9,40 +10,53 @@ import { stacked } from "./product.js";
 import { mat, streamName, sumName } from "./stream.js";
 import { NORMS } from "./taps.js";
 
-/** A LayerNorm: `of` a step; `input` names its input. */
+/** √(… + ε) @param {Node} inside */
+const root = (inside) => sqrt(row(inside, mo("+"), mi("ε")));
+
+/** (x − μ) / √(σ² + ε) @param {Node} x */
+const centred = (x) => frac(row(x, mo("−"), mi("μ")), root(sup(mi("σ"), mn(2))));
+
+/** A LayerNorm or an RMSNorm: `of` a step; `input` names its input. */
 function normKind(of, input) {
   return {
     formula(step) {
-      const [x, mean, spread] = [input(step), mi("μ"), sqrt(row(sup(mi("σ"), mn(2)), mo("+"), mi("ε")))];
-      return math(normed(x()), mo("="), mi("γ"), mo("⊙"), frac(row(x(), mo("−"), mean), spread), mo("+"), mi("β"));
+      const [x, one] = [input(step), of(step)];
+      const hat = isRms(one) ? frac(x(), root(row(mi("mean"), mtext("("), sup(x(), mn(2)), mtext(")")))) : centred(x());
+      const shift = one.parameters.bias ? [mo("+"), mi("β")] : [];
+      return math(normed(x(), one), mo("="), mi("γ"), mo("⊙"), hat, ...shift);
     },
     picture({ trace, step, queries }) {
       const { roles, parameters } = of(step);
       const one = { learned: true, whose: null, rows: null, lit: (row, col) => ({ row: 0, col }) };
+      const bias = parameters.bias
+        ? [mat("bias", "+", () => mi("β"), asRow(trace.weight(parameters.bias)), queries, one)]
+        : [];
       return stacked([
         mat("x", "", input(step), trace.tensor(roles.input.tap), queries, { lit: (row) => ({ row }) }),
         mat("gain", "⊙", () => mi("γ"), asRow(trace.weight(parameters.gain)), queries, one),
-        mat("bias", "+", () => mi("β"), asRow(trace.weight(parameters.bias)), queries, one),
-        mat("c", "=", () => normed(input(step)()), trace.tensor(roles.out.tap), queries),
+        ...bias,
+        mat("c", "=", () => normed(input(step)(), of(step)), trace.tensor(roles.out.tap), queries),
       ]);
     },
     /**
      * @param {any} context @param {import("./product.js").Picture} picture @param {number} query @param {number} col
      * @returns {import("./product.js").Arithmetic}
      */
-    explain({ step }, { mats: [x, gain, bias, c] }, query, col) {
+    explain({ step }, { mats: [x, gain, ...rest] }, query, col) {
       const { eps, roles } = of(step);
+      const rms = isRms(of(step));
+      const c = rest[rest.length - 1];
       const values = rowIn(x.matrix, query);
-      const { mean, variance, hat } = normalised(values, col, eps);
-      const [g, b] = [gain.matrix.data[col], bias.matrix.data[col]];
+      const { mean, variance, hat } = normalised(values, col, eps, rms);
+      const [g, b] = [gain.matrix.data[col], rest.length === 2 ? rest[0].matrix.data[col] : 0];
       /** @type {import("./product.js").Arithmetic["lines"]} */
       const lines = [
         ["computation.line.x", {}, values[col]],
-        ["computation.line.mean", { n: values.length }, mean],
-        ["computation.line.variance", { n: values.length }, variance],
-        ["computation.line.hat", { eps }, hat],
+        .../** @type {any} */ (rms ? [] : [["computation.line.mean", { n: values.length }, mean]]),
+        [rms ? "computation.line.squares" : "computation.line.variance", { n: values.length }, variance],
+        [rms ? "computation.line.rms" : "computation.line.hat", { eps }, hat],
         ["computation.line.gain", {}, g],
-        ["computation.line.shift", {}, b],
+        .../** @type {any} */ (rest.length === 2 ? [["computation.line.shift", {}, b]] : []),
       ];
       return {
         terms: null,

@@ -1,5 +1,6 @@
 /** Q, K, V, W_O, W₁ and W₂: a matrix of tokens times a learned matrix, plus a bias. */
 
+import { headIn } from "../../model/description.js";
 import { math, mi, mo } from "../../ui/mathml.js";
 import { depthOf } from "./context.js";
 import { memory, normed, parameter, projected, stream, times, written } from "./letters.js";
@@ -12,7 +13,7 @@ const feature = (i) => String(i);
 /** The name of a sublayer's input. @returns {() => Node} */
 const inputName = (step) => () => {
   const x = stream(depthOf(step));
-  return step.sublayer.norm?.place === "pre" ? normed(x) : x;
+  return step.sublayer.norm?.place === "pre" ? normed(x, step.sublayer.norm) : x;
 };
 
 /**
@@ -43,7 +44,8 @@ function linearKind(kind, look) {
       const rows = whose === "query" ? queries : keys;
       const one = step.attention?.roles[kind]?.dims === "head position"; // number for each token in a head
       const d = one ? 1 : (step.attention?.d_head ?? 0);
-      const band = /** @type {[number, number]} */ ([head * d, (head + 1) * d]);
+      const own = step.attention ? headIn(step.attention, kind, head) : head;
+      const band = /** @type {[number, number]} */ ([own * d, (own + 1) * d]);
       const matrix = (name) => {
         const tensor = trace.tensor(name);
         if (one && name === output) return transposed(tensor); // head position

@@ -69,7 +69,7 @@ export const sumName = (step) => () => row(stream(depthOf(step)), mo("+"), writt
 const addedName =
   ({ sublayer: { kind, norm } }) =>
   () =>
-    norm?.place === "res-post" ? normed(written(kind)) : written(kind);
+    norm?.place === "res-post" ? normed(written(kind), norm) : written(kind);
 
 export const residual = {
   formula(step) {

@@ -4,7 +4,7 @@ import { h, keepingFocus, keepWidth, replace, setText, update } from "../../ui/d
 import { t } from "../../ui/i18n.js";
 import { math } from "../../ui/mathml.js";
 import { letterOf } from "../role_formulas.js";
-import { stepName } from "./kinds.js";
+import { stepName, wordOfStep } from "./kinds.js";
 import { createPlayer } from "./player.js";
 import { roleOf } from "./steps.js";
 
@@ -129,8 +129,9 @@ function groupsOf(walk, steps, { layer }) {
   });
 }
 
-function stepButton(walk, { id, kind }) {
-  const name = stepName(kind);
+function stepButton(walk, step) {
+  const { id, kind } = step;
+  const name = stepName(step);
   const role = ["q", "k", "v"].includes(kind) ? kind : null;
   const click = () => walk.jump(walk.steps.findIndex((step) => step.id === id));
   return h(
@@ -143,15 +144,15 @@ function stepButton(walk, { id, kind }) {
       dataset: { step: id, testid: "walk-step", focus: id },
       on: { click },
     },
-    shortName(kind),
+    shortName(step),
   );
 }
 
 /** W_O, W_1 with a subscript, as in the formulas. */
-function shortName(kind) {
-  const role = roleOf({ kind });
+function shortName(step) {
+  const role = roleOf(step);
   if (role !== null) return math(letterOf(role));
-  const [letter, index] = t(`computation.short.${kind}`).split("_");
+  const [letter, index] = t(`computation.short.${wordOfStep(step)}`).split("_");
   return index ? [letter, h("sub", null, index)] : letter;
 }
 

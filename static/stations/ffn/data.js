@@ -1,6 +1,6 @@
 /** The FFN of the open stack and layer as numbers: which units fire, their order, the strongest. No DOM. */
 
-import { attentionOf, ffnOf as ffnIn, stackOf } from "../../model/description.js";
+import { attentionOf, ffnOf as ffnIn, normLetters, stackOf } from "../../model/description.js";
 import { isIn } from "../../model/places.js";
 
 /** @typedef {{shape: number[], data: Float32Array}} Matrix */
@@ -17,6 +17,7 @@ export function ffnOf({ attention, layer }, model) {
   return {
     stack: stack.id,
     place: norm?.place ?? null,
+    letters: normLetters(norm),
     input: input.tap,
     pre: roles.pre.tap,
     post: roles.post.tap,

@@ -96,7 +96,7 @@ const titleOf = (model, { stack }, { layer }) =>
 
 function stripOf({ ffn, shown, post: { shape }, scale }) {
   const normFirst = ffn.place === "pre";
-  const x = normFirst ? row(mi("LN"), mtext("("), mi("x"), mtext(")")) : mi("x");
+  const x = normFirst ? row(mi(ffn.letters), mtext("("), mi("x"), mtext(")")) : mi("x");
   const plus = (role, index) => (ffn.parameters[role] ? [mo("+"), sub(mi("b"), mn(index))] : []);
   const inner = row(x, sub(mi("W"), mn(1)), ...plus("b_1", 1));
   const out = math(mi("FFN"), mo("="), mi("post"), mtext("\u2009"), sub(mi("W"), mn(2)), ...plus("b_2", 2));

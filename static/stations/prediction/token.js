@@ -2,7 +2,7 @@
 
 import { drawBarPicture } from "../../chart/bars/bar_picture.js";
 import { cssColour } from "../../chart/colour.js";
-import { answeringStack, tiesEmbeddings } from "../../model/description.js";
+import { answeringStack, normLetters, tiesEmbeddings } from "../../model/description.js";
 import { tokenLabel, tokenName } from "../../model/labels.js";
 import { rowOf } from "../../model/selection.js";
 import { taken } from "../../model/take.js";
@@ -49,7 +49,8 @@ export function draw({ place, aside, tools }, trace, state, actions) {
 /** p_{t+1} = softmax(LN(x_t) · W_Eᵀ / T): the unembedding is the embedding, where the model ties them. */
 function formula(model, query, temperature) {
   const x = sub(mi("x"), mn(query));
-  const read = answeringStack(model).final_norm ? row(mi("LN"), mo("("), x, mo(")")) : x;
+  const { final_norm: norm } = answeringStack(model);
+  const read = norm ? row(mi(normLetters(norm)), mo("("), x, mo(")")) : x;
   const table = model.description.logits.parameters.unembedding;
   const out = tiesEmbeddings(model) ? transposed(sub(mi("W"), mi("E"))) : sub(mi("W"), mi("U"));
   const divided = temperature > 0 && temperature !== 1 ? [mo("/"), mn(number(temperature, 2).replace(/0$/, ""))] : [];

@@ -3,7 +3,7 @@
 import { roomBeside } from "../../chart/matrix/layout.js";
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
-import { placeOf, stackOf } from "../../model/description.js";
+import { normLetters, placeOf, stackOf } from "../../model/description.js";
 import { position } from "../../model/selection.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
@@ -45,12 +45,15 @@ function third(name) {
 
 export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
-  const normFirst = placeOf(stackOf(trace.model, trace.attention)) === "pre";
+  const stack = stackOf(trace.model, trace.attention);
+  const norm = placeOf(stack) === "pre" ? normLetters(stack.layers[0].sublayers[0].norm) : null;
   const [n, dHead] = trace.detail.q.shape;
   const [m] = trace.detail.k.shape;
   const note = t(n === m ? "matrix.qkv_note" : "matrix.qkv_note_crossed", { n, m, d_head: dHead });
   const crossed = trace.queries !== trace.keys;
-  const formula = NAMES.map((name) => projection(name, normFirst, crossed ? SIDES[name] : null));
+  const formula = NAMES.map((name) =>
+    projection(name, { norm, bias: `b_${name}` in trace.attention.parameters }, crossed ? SIDES[name] : null),
+  );
   drawHead(parts, trace.model, state, { formula, note });
   setText(parts.from, crossed ? t("matrix.qkv_crossed") : "");
   parts.from.hidden = !crossed;

@@ -13,7 +13,7 @@ import { nameOfPart, part } from "../activation_parts.js";
 import { buildStation, drawHead } from "../opened_head.js";
 import { labelsOf } from "../query_key.js";
 import { own } from "./own.js";
-import { degreesOf, turned } from "./pairs.js";
+import { BASE, degreesOf, turned } from "./pairs.js";
 
 const R = 40;
 
@@ -33,22 +33,26 @@ export function draw(root, trace, state, actions) {
   const sides = sidesOf(trace, state);
   const half = sides.q.x.length / 2;
   const pair = Math.min(own.of(state).pair, half - 1);
-  drawHead(parts, trace.model, state, { formula: formulas(), note: t("rotation.note", { half, d: 2 * half }) });
+  drawHead(parts, trace.model, state, {
+    formula: formulas(sides.base),
+    note: t("rotation.note", { half, d: 2 * half }),
+  });
   const tokens = { query: sides.q.name(), key: sides.k.name() };
   nameOfPart(parts.planes, phrase("rotation.title", tokens), t("rotation.about"));
   drawPlanes(parts.planes.place, sides, half, pair, (chosen) => actions.set(own.patch({ pair: chosen })));
-  for (const name of /** @type {const} */ (["q", "k"])) drawLine(parts.lines[name], name, sides[name], pair);
+  for (const name of /** @type {const} */ (["q", "k"]))
+    drawLine(parts.lines[name], name, sides[name], pair, sides.base);
 }
 
 /** The score of two turned vectors, and the angle. */
-function formulas() {
+function formulas(base) {
   const at = (letter, index, role) => sub(mi(letter, role), mi(index));
   const turn = row(sub(mi("R"), mi("i")), at("q", "i", "q"), mo("·"), sub(mi("R"), mi("j")), at("k", "j", "k"));
   const apart = sub(mi("R"), row(mi("j"), mo("−"), mi("i")));
   const exponent = row(mo("−"), mn(2), mi("i"), mo("/"), mi("d"));
   return [
     math(turn, mo("="), at("q", "i", "q"), mo("·"), apart, at("k", "j", "k")),
-    math(mi("θ"), mo("="), mi("p"), mo("·"), sup(mn("10000"), exponent)),
+    math(mi("θ"), mo("="), mi("p"), mo("·"), sup(mn(String(base)), exponent)),
   ];
 }
 
@@ -58,26 +62,19 @@ function sidesOf(trace, state) {
   const { detail, attention, queries, keys } = trace;
   const one = (role, side, at) => ({
     x: rowIn(detail[role], at),
-    model: rowIn(
-      headOf(
-        trace.role(`${role}_rotated`, detail.layer),
-        detail.head,
-        attention.roles[`${role}_rotated`].dims.startsWith("kv") ? attention.n_kv_head : attention.n_head,
-      ),
-      at,
-    ),
+    model: rowIn(headOf(trace.role(`${role}_rotated`, detail.layer), detail.head, attention.n_head), at),
     place: side.positionIds[at],
     name: () => namedLabel(labelsOf(side.tokens)[at], role, at),
   });
-  return { q: one("q", queries, query), k: one("k", keys, key) };
+  return { q: one("q", queries, query), k: one("k", keys, key), base: attention.base ?? BASE };
 }
 
 /** A plane for each pair; all have one scale. */
 function drawPlanes(root, sides, half, chosen, choose) {
   const all = Array.from({ length: half }, (_, i) => ({
     i,
-    q: turned(sides.q.x, i, sides.q.place),
-    k: turned(sides.k.x, i, sides.k.place),
+    q: turned(sides.q.x, i, sides.q.place, sides.base),
+    k: turned(sides.k.x, i, sides.k.place, sides.base),
   }));
   const reach = Math.max(...all.flatMap(({ q, k }) => [Math.hypot(...q.before), Math.hypot(...k.before)])) || 1;
   const plane = ({ i, q, k }) => {
@@ -132,9 +129,9 @@ function inDegrees(angle) {
 }
 
 /** The first number of a turned pair, and both beside the model's. */
-function drawLine(root, name, { x, model, place, name: token }, pair) {
+function drawLine(root, name, { x, model, place, name: token }, pair, base) {
   const half = x.length / 2;
-  const { before, after, angle } = turned(x, pair, place);
+  const { before, after, angle } = turned(x, pair, place, base);
   const point = ([a, b]) => `(${signed(a, 3)}, ${signed(b, 3)})`;
   const words = phrase("rotation.line", {
     token: token(),

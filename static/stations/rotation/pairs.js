@@ -3,21 +3,22 @@
  * position p, as in Llama. No DOM.
  */
 
-const BASE = 10_000;
+/** Where a description says no other. */
+export const BASE = 10_000;
 
-/** The angle of a pair for each position. @param {number} i @param {number} d */
-export const stepOf = (i, d) => BASE ** ((-2 * i) / d);
+/** The angle of a pair for each position. @param {number} i @param {number} d @param {number} [base] */
+export const stepOf = (i, d, base = BASE) => base ** ((-2 * i) / d);
 
 /** @typedef {[number, number]} Point */
 
 /**
  * A vector's pair, before and after it is turned.
- * @param {ArrayLike<number>} x  [d] @param {number} i @param {number} place  the position id
+ * @param {ArrayLike<number>} x  [d] @param {number} i @param {number} place  the position id @param {number} [base]
  * @returns {{before: Point, after: Point, angle: number}}
  */
-export function turned(x, i, place) {
+export function turned(x, i, place, base = BASE) {
   const half = x.length / 2;
-  const angle = place * stepOf(i, x.length);
+  const angle = place * stepOf(i, x.length, base);
   const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
   const before = /** @type {Point} */ ([x[i], x[i + half]]);
   return { before, after: [before[0] * cos - before[1] * sin, before[1] * cos + before[0] * sin], angle };

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from model.subjects.huggingface.families import bert, gpt2, megatron_bert
+from model.subjects.huggingface.families import bert, gpt2, llama, megatron_bert
 from model.subjects.huggingface.layout import Adapter
 from model.subjects.huggingface.settings import Settings
 
@@ -13,5 +13,8 @@ Family = tuple[tuple[str, ...], Callable[[Settings], Adapter]]
 FAMILIES: Mapping[str, Family] = {
     "bert": (bert.ARCHITECTURES, bert.adapt),
     "gpt2": (gpt2.ARCHITECTURES, gpt2.adapt),
+    "llama": (llama.ARCHITECTURES, llama.adapt_llama),
+    "mistral": (llama.ARCHITECTURES, llama.adapt_mistral),
+    "qwen2": (llama.ARCHITECTURES, llama.adapt_qwen2),
     "megatron-bert": (megatron_bert.ARCHITECTURES, megatron_bert.adapt),
 }

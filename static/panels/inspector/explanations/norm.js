@@ -1,6 +1,7 @@
-/** The arithmetic of one LayerNorm on one token: mean, variance, then for one dimension (x − mean)/√(variance + ε)·γ + β. */
+/** The arithmetic of one LayerNorm (or RMSNorm, without mean and β) on one token: mean, variance, then for one dimension (x − mean)/√(variance + ε)·γ + β. */
 
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
+import { isRms } from "../../../model/description.js";
 import { largest, normalised, rowIn } from "../../../model/matrix.js";
 import { position } from "../../../model/selection.js";
 import { opening, openStep, stepsOf } from "../../../stations/computation/steps.js";
@@ -44,7 +45,7 @@ export function draw(root, trace, state, actions) {
   const [x, out] = [part("input"), part("out")];
   drawTitle(
     parts,
-    "why.title_norm",
+    isRms(norm) ? "why.title_rms" : "why.title_norm",
     phrase("why.norm_of", { token: named(trace.queries.tokens[query], "q"), i: at(query) }),
   );
   const asked = state.cell?.[1] ?? Infinity;
@@ -55,8 +56,9 @@ export function draw(root, trace, state, actions) {
 }
 
 /** What it does to one dimension, in a sentence and three numbers. */
-function drawInShort(parts, { queries }, state, { eps }, { x, out, d, query }) {
-  const { mean, deviation } = normalised(x, d, eps);
+function drawInShort(parts, { queries }, state, norm, { x, out, d, query }) {
+  const rms = isRms(norm);
+  const { mean, deviation } = normalised(x, d, norm.eps, rms);
   const about = {
     token: named(queries.tokens[query], "q"),
     d,
@@ -65,8 +67,8 @@ function drawInShort(parts, { queries }, state, { eps }, { x, out, d, query }) {
   };
   drawSays(parts, state, phrase("why.says_norm", about));
   drawFigures(parts, [
-    [t("why.figure_mean"), significant(mean)],
-    [t("why.figure_deviation"), significant(deviation)],
+    .../** @type {[string, string][]} */ (rms ? [] : [[t("why.figure_mean"), significant(mean)]]),
+    [t(rms ? "why.figure_rms" : "why.figure_deviation"), significant(deviation)],
     [t("why.figure_out", { d }), significant(out[d])],
   ]);
 }
@@ -85,10 +87,13 @@ function drawChoice(parts, norms, open, choose) {
   parts.choice.onchange = () => choose(parts.choice.value);
 }
 
-function drawSteps({ steps }, trace, { parameters, eps }, { x, out, d }, onChoose) {
-  const [gain, bias] = [parameters.gain, parameters.bias].map((name) => trace.weight(name).data);
-  const { mean, variance, deviation, hat } = normalised(x, d, eps);
-  const total = hat * gain[d] + bias[d];
+function drawSteps({ steps }, trace, norm, { x, out, d }, onChoose) {
+  const { parameters, eps } = norm;
+  const rms = isRms(norm);
+  const gain = trace.weight(parameters.gain).data;
+  const bias = parameters.bias ? trace.weight(parameters.bias).data[d] : null;
+  const { mean, variance, deviation, hat } = normalised(x, d, eps, rms);
+  const total = hat * gain[d] + (bias ?? 0);
   drawLine(steps.input, "why.norm_input", { n: x.length });
   drawTermBars(steps.input.more, {
     terms: x,
@@ -98,7 +103,10 @@ function drawSteps({ steps }, trace, { parameters, eps }, { x, out, d }, onChoos
     words: (i) => t("why.norm_dimension", { d: i, value: signed(x[i], 4) }),
   });
   update(steps.input.item, { title: t("why.norm_click") });
-  drawLine(steps.mean, "why.norm_mean", { mean: value(significant(mean)), variance: value(significant(variance)) });
+  drawLine(steps.mean, rms ? "why.rms_mean" : "why.norm_mean", {
+    mean: value(significant(mean)),
+    variance: value(significant(variance)),
+  });
   const vars = {
     d,
     x: signed(x[d], 4),
@@ -106,11 +114,8 @@ function drawSteps({ steps }, trace, { parameters, eps }, { x, out, d }, onChoos
     deviation: significant(deviation),
     value: value(significant(hat)),
   };
-  drawLine(steps.hat, "why.norm_hat", vars);
-  drawLine(
-    steps.out,
-    "why.norm_out",
-    { gain: significant(gain[d]), bias: signed(bias[d], 4), value: value(significant(total)) },
-    checkOf(total, out[d]),
-  );
+  drawLine(steps.hat, rms ? "why.rms_hat" : "why.norm_hat", vars);
+  const after = { gain: significant(gain[d]), value: value(significant(total)) };
+  const shifted = bias === null ? after : { ...after, bias: signed(bias, 4) };
+  drawLine(steps.out, bias === null ? "why.rms_out" : "why.norm_out", shifted, checkOf(total, out[d]));
 }

@@ -76,7 +76,7 @@ function drawEffect(parts, w2, { unit, pre, post, up, activation, normFirst }) {
   const length = Math.abs(post) * lengthOf(columnIn(w2, unit)); // w2 [d_model d_ff]: the unit is a column
   drawFigures(parts, [
     [t("why.figure_pre", { activation: activation.name }), significant(pre)],
-    [t("why.figure_post", { activation: activation.name }), significant(post)],
+    [t(up === null ? "why.figure_post" : "why.figure_gated", { activation: activation.name }), significant(post)],
     [t("why.figure_writes"), significant(length)],
   ]);
   const writes = normFirst ? "why.unit_writes" : "why.unit_writes_normed";

@@ -1,0 +1,73 @@
+"""Llama (Touvron et al. 2023) and its kin: RMSNorm before each sublayer, rotary positions, grouped keys, a gated FFN.
+
+Mistral (Jiang et al. 2023) has a sliding window, Qwen2 (Yang et al. 2024) biases on Q, K and V.
+"""
+
+from __future__ import annotations
+
+from model.config import ModelConfig
+from model.describe import Description, describe
+from model.describe import variants as v
+from model.subjects.huggingface.activations import activation_of
+from model.subjects.huggingface.layout import Adapter, Part, StackLayout
+from model.subjects.huggingface.settings import Settings
+
+ARCHITECTURES = ("LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM")
+PARTS = {
+    **{f"self {x}": Part(f"self_attn.{x}_proj") for x in "qkvo"},
+    "self norm": Part("input_layernorm"),
+    "ffn 1": Part("mlp.gate_proj"),
+    "ffn up": Part("mlp.up_proj"),
+    "ffn 2": Part("mlp.down_proj"),
+    "ffn norm": Part("post_attention_layernorm"),
+}
+MAIN = StackLayout("model.embed_tokens", None, "model.layers.{n}", {"self": "self_attn"}, PARTS, "model.norm")
+DIMS = {
+    "w_q": "d_q d_model", "w_k": "d_kv d_model", "w_v": "d_kv d_model", "w_o": "d_model d_q",
+    "b_q": "d_q", "b_k": "d_kv", "b_v": "d_kv", "b_o": "d_model",
+}  # fmt: skip
+
+
+def adapt_llama(settings: Settings) -> Adapter:
+    settings.refuse("mlp_bias")
+    return adapt(settings, without="" if settings.flag("attention_bias", False) else "qkvo")
+
+
+def adapt_mistral(settings: Settings) -> Adapter:
+    return adapt(settings, without="qkvo")
+
+
+def adapt_qwen2(settings: Settings) -> Adapter:
+    return adapt(settings, without="o")
+
+
+def adapt(settings: Settings, without: str) -> Adapter:
+    """`without`: which of Q, K, V and O have no bias."""
+    n_head, d_model = settings.whole("num_attention_heads"), settings.whole("hidden_size")
+    config = ModelConfig(
+        vocab_size=settings.whole("vocab_size"), n_layer=settings.whole("num_hidden_layers"), n_head=n_head,
+        d_model=d_model, d_ff=settings.whole("intermediate_size"),
+        max_seq_len=settings.window("max_position_embeddings"), mechanism="rotary", position="none",
+        tie_embeddings=settings.flag("tie_word_embeddings", False),
+    )  # fmt: skip
+    heads = settings.whole("num_key_value_heads", n_head), settings.whole("head_dim", d_model // n_head)
+    found = v.with_grouped_heads(describe(config), *heads, base_of(settings))
+    found = v.without_positions(v.without_biases(found, without))
+    found = gated(found, settings)
+    return Adapter(v.without_our_modules(found), {"main": MAIN}, "lm_head", settings.whole("max_position_embeddings"),
+                   config.tie_embeddings, DIMS, unused=("rotary_emb.inv_freq",))  # fmt: skip
+
+
+def gated(description: Description, settings: Settings) -> Description:
+    found = v.with_rms_norms(description, settings.number("rms_norm_eps", 1e-6))
+    return v.with_activation(v.with_gate(found), activation_of(settings.text("hidden_act", "silu")))
+
+
+def base_of(settings: Settings) -> float:
+    """The base of the angles. Raises `ValueError` for angles of another kind (scaled, or of a part of the head)."""
+    given = settings.values.get("rope_parameters") or settings.values.get("rope_scaling") or {}
+    rope = Settings(settings.model_type, settings.architecture, dict(settings.values) | given)
+    kind = given.get("rope_type", given.get("type", "default"))
+    if kind != "default" or rope.number("partial_rotary_factor", 1.0) != 1.0:
+        raise ValueError(f"config.json: {settings.model_type} with rotary positions of type {kind} cannot be shown yet")
+    return rope.number("rope_theta", 10_000.0)
