@@ -77,7 +77,7 @@ function drawGrid(pen, band, { bands, height, only }, look) {
 }
 
 /** The names of the layers; lines from another stack run below their letters. @param {Pen} pen @param {Band} band @param {Scene} scene @param {Look} look */
-function drawTitles(pen, band, { only }, look) {
+function drawTitles(pen, band, { only, bands }, look) {
   const { columns, rows, top } = band;
   if (rows[0].height === 0) return;
   write(pen, look, { size: 13, colour: look.colours.dim });
@@ -86,11 +86,13 @@ function drawTitles(pen, band, { only }, look) {
   pen.lineJoin = "round";
   columns.forEach(({ x0, x1 }, layer) => {
     if (x0 === x1) return;
-    const texts = [only || layer === 0 ? look.counted(band, layer) : "", look.title(band, layer, false)];
-    const whole = texts.find((text) => text && pen.measureText(text).width + 10 <= x1 - x0);
+    // On a phone, lines from another stack cross the column: its title begins over the labels.
+    const crossed = only !== null && band === bands[0] && bands.length > 1;
+    const texts = [(only || layer === 0) && !crossed ? look.counted(band, layer) : "", look.title(band, layer, false)];
+    const whole = texts.find((text) => text && (crossed || pen.measureText(text).width + 10 <= x1 - x0));
     const [text, x, y] = [whole ?? look.title(band, layer, true), x0 + (whole ? 8 : 4), top - 12 * look.type];
-    pen.strokeText(text, x, y);
-    pen.fillText(text, x, y);
+    pen.strokeText(text, crossed ? 2 : x, y);
+    pen.fillText(text, crossed ? 2 : x, y);
   });
 }
 

@@ -206,6 +206,7 @@ def test_the_tour_on_a_phone_from_the_empty_page(open_page: "Callable[..., Page]
         assert box["y"] + box["height"] <= 800
         tour.get_by_test_id("tour-next").click()
     assert seen == ["sentence", "ribbon", "heads", "why", "classes", "batch"]
+    assert page.get_by_test_id("level-look").get_attribute("aria-checked") == "true", "where it came from"
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     page.goto("/")
     assert page.get_by_test_id("tour-offer").is_hidden()
