@@ -110,7 +110,7 @@ def print_generated(
     if beams is not None and not can_search:
         raise ValueError(f"--beam is for a translator; {loaded.name} is {loaded.description.family}")
     run = plan_writing(loaded, Run(text=text), settings.max_text_chars).run
-    if not can_search:
+    if loaded.description.writes == "source":
         sys.stdout.write(text)
     if can_search and not given and not n:
         print(searched(loaded, run, beams or BEAMS))

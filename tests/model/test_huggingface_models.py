@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -47,6 +47,7 @@ CASES = {
     ),
     "mistral": Case(lambda: toys.llama("Mistral", sliding_window=WIDE), toys.sentence_piece),
     "qwen2": Case(lambda: toys.llama("Qwen2", rope_theta=1e6), toys.byte_level),
+    "marian": Case(toys.marian, toys.byte_level),
     "gpt2-relu": Case(lambda: toys.gpt2(activation_function="relu", tie_word_embeddings=False), toys.byte_level),
 }
 
@@ -78,7 +79,13 @@ def subject(opened: Opened) -> Any:
 
 
 def run_of(subject: Subject, text: str = TEXT, **more: Any) -> Run:
-    return Run(subject.tokenizer.encode(text), **more)
+    """A translator's target is the end of the text."""
+    ids = subject.tokenizer.encode(text)
+    return Run(ids, ids[-4:] if writes_target(subject) else None, **more)
+
+
+def writes_target(subject: Subject) -> bool:
+    return subject.description.writes == "target"
 
 
 def every_tap(subject: Subject) -> list[str]:
@@ -91,14 +98,22 @@ def test_logits_and_weights_are_eagers_bit_for_bit(opened: Opened) -> None:
     ids = torch.tensor([subject.tokenizer.encode(TEXT)[:9]] * 2)
     hidden = torch.zeros(2, 9, dtype=torch.bool)
     hidden[0, :2] = hidden[1, 6:] = True
-    position_ids = torch.arange(9).expand(2, 9)
+    asked = {"attention_mask": (~hidden).long(), "output_attentions": True}
     with torch.inference_mode(), record(every_tap(subject)) as recording:
-        logits = subject.read_ids(ids, position_ids, hidden)
-        theirs = eager(ids, attention_mask=(~hidden).long(), position_ids=position_ids, output_attentions=True)
+        if writes_target(subject):
+            target, seen = ids[:, :5], asked["attention_mask"]
+            read = subject.model.get_encoder()(input_ids=ids, attention_mask=seen).last_hidden_state
+            logits = subject.write(target, read, seen)
+            theirs = eager(ids, decoder_input_ids=target, **asked)
+        else:
+            position_ids = torch.arange(9).expand(2, 9)
+            logits = subject.read_ids(ids, position_ids, hidden)
+            theirs = eager(ids, position_ids=position_ids, **asked)
     assert torch.equal(logits, theirs.logits)
-    (attention,) = subject.description.attentions
-    for n, weights in enumerate(theirs.attentions):
-        assert torch.equal(recording.tensors[attention.tap("pattern", n)], weights)
+    for attention in subject.description.attentions:
+        named = {"self": "attentions", "encoder": "encoder_attentions", "decoder": "decoder_attentions"}
+        for n, weights in enumerate(theirs[named.get(attention.id, "cross_attentions")]):
+            assert torch.equal(recording.tensors[attention.tap("pattern", n)], weights)
 
 
 @pytest.mark.parametrize("pad", [Padding(), Padding(2, "left"), Padding(3, "right")], ids=["plain", "left", "right"])
@@ -133,7 +148,9 @@ def test_parameters_are_those_that_made_the_numbers(subject: Any) -> None:
         name: one.shape for name, one in subject.about.weights.items()
     }
     for attention in subject.description.attentions:
-        for part in (part for part in subject.description.stack(attention.stack).sublayers if part.kind == "attention"):
+        for part in subject.description.stack(attention.stack).sublayers:
+            if part.kind != "attention" or part.attention != attention.id:
+                continue
             for role in "qkv" if attention.queries == attention.keys else "q":
                 expected = projected(found[part.input.tap], weights, attention, role, part.layer)
                 torch.testing.assert_close(found[attention.tap(role, part.layer)], expected, rtol=1e-4, atol=1e-5)
@@ -153,10 +170,11 @@ def projected(x: Tensor, weights: dict[str, Tensor], attention: Any, role: str, 
 def test_padding_that_is_hidden_changes_no_real_token(subject: Any) -> None:
     tap = subject.description.logits.tap
     plain = subject.trace(run_of(subject), [tap]).tensors[tap]
-    read_at_0 = bool(subject.description.classes)  # a PAD in front takes the place of [CLS], as in transformers
-    for pad in (Padding(2, "right"), *([] if read_at_0 else [Padding(2, "left")])):
+    # In transformers, a PAD in front takes the place of [CLS], and moves Marian's positions.
+    moves = bool(subject.description.classes) or writes_target(subject)
+    for pad in (Padding(2, "right"), *([] if moves else [Padding(2, "left")])):
         found = subject.trace(run_of(subject, pad=pad), [tap])
-        real = found.tensors[tap] if subject.description.classes else found.tensors[tap][~torch.tensor(found.is_pad)]
+        real = found.tensors[tap] if moves else found.tensors[tap][~torch.tensor(found.is_pad)]
         torch.testing.assert_close(real, plain, rtol=1e-4, atol=1e-5)
 
 
@@ -188,7 +206,7 @@ def test_a_mask_edit_and_a_head_that_is_off_change_what_follows(subject: Any) ->
 def test_the_causal_mask_can_be_switched(opened: Opened) -> None:
     """A sliding window is a reason of its own."""
     subject = opened.subject
-    attention = subject.description.attentions[0]
+    attention = next((one for one in subject.description.attentions if one.causal), subject.description.attentions[0])
     name = attention.tap("mask", 0)
     for on in (True, False):
         mask = subject.trace(run_of(subject, use=Masks(causal=on)), [name]).tensors[name]
@@ -202,10 +220,13 @@ def test_a_text_grows_with_a_cache_as_it_would_without(subject: Any) -> None:
     tap = subject.description.attentions[-1].tap("pattern", 1)
     greedy, run = Settings(temperature=0), run_of(subject, pad=Padding(1, "left"))
     written = [*steps(Generator(subject.start(run, [tap]), greedy, []), None, 3)]
-    assert [step.computed for step in written] == [len(run.ids) + 1, 1, 1, 1]
-    whole = subject.trace(Run(written[-1].ids[1:], pad=run.pad), [tap, subject.description.logits.tap]).tensors
+    begun = 1 + len(run.ids if run.target is None else run.target)  # a PAD, or START
+    assert [step.computed for step in written] == [begun, 1, 1, 1]
+    ids = written[-1].ids[1:]
+    read = Run(run.ids, ids, pad=run.pad) if writes_target(subject) else Run(ids, pad=run.pad)
+    whole = subject.trace(read, [tap]).tensors
     torch.testing.assert_close(written[-1].tensors[tap][:, -1], whole[tap][:, -1])
-    *_, again = steps(Generator(subject.start(Run(run.ids, pad=run.pad, looks_ahead=True), []), greedy, []), None, 3)
+    *_, again = steps(Generator(subject.start(replace(run, looks_ahead=True), []), greedy, []), None, 3)
     assert again.ids == written[-1].ids
 
 

@@ -102,3 +102,14 @@ def llama(name: str = "Llama", **more: Any) -> PreTrainedModel:
     config = getattr(transformers, f"{name}Config")(**LLAMA_SIZES | more)
     model: PreTrainedModel = getattr(transformers, f"{name}ForCausalLM")(config)
     return model
+
+
+def marian(**more: Any) -> PreTrainedModel:
+    both = {"layers": 2, "attention_heads": 3, "ffn_dim": 20}
+    sizes = {f"{side}_{name}": size for side in ("encoder", "decoder") for name, size in both.items()}
+    ids = {"pad_token_id": 257, "eos_token_id": 256, "decoder_start_token_id": 257, "forced_eos_token_id": None}
+    config = transformers.MarianConfig(
+        vocab_size=SIZE, d_model=12, max_position_embeddings=24, scale_embedding=True, activation_function="swish",
+        **sizes | ids | more,
+    )  # fmt: skip
+    return transformers.MarianMTModel(config)

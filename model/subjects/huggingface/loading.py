@@ -17,6 +17,7 @@ from model.subjects.huggingface.layout import Adapter
 from model.subjects.huggingface.settings import Settings
 from model.subjects.huggingface.subject import HuggingFaceSubject
 from model.subjects.huggingface.tokenizer_files import open_tokenizer
+from model.subjects.huggingface.translator import Translator
 from model.subjects.subject import About
 
 transformers.utils.logging.disable_progress_bar()
@@ -31,7 +32,8 @@ def load(folder: Path, about: About, settings: Settings, adapter: Adapter, devic
         adapter.prepare(model)
     attach(model, adapter)
     tokenizer = open_tokenizer(folder, settings, adapter.description)
-    subject = HuggingFaceSubject(about, adapter, model.to(device), tokenizer, device)
+    kind = Translator if adapter.description.writes == "target" else HuggingFaceSubject
+    subject = kind(about, adapter, model.to(device), tokenizer, device)
     check_runs(subject, folder)
     return subject
 

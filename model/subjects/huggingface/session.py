@@ -40,7 +40,7 @@ class GrowingText:
         before = 0 if self.cache is None else len(self.ids)
         self.ids = [*self.ids, *ids]
         new = self.ids[before:]
-        with record(self.names, self.run.edit) as recording, causal_mask(self.run.use.causal):
+        with record(self.names, self.run.edit) as recording, causal_mask(self.subject.causal(self.run)):
             begin_at(before)
             logits = self.read(torch.tensor([new], device=self.subject.device))
         self.last = logits[0, -1].clone()
@@ -61,5 +61,9 @@ class GrowingText:
         """Bytes of the keys and values that are kept."""
         if self.cache is None or not self.ids:
             return 0
-        layers: list[Any] = self.cache.layers
-        return sum(layer.keys.nbytes + layer.values.nbytes for layer in layers)
+        return sum(layer.keys.nbytes + layer.values.nbytes for layer in self.kept)
+
+    @property
+    def kept(self) -> list[Any]:
+        """The layers of the cache."""
+        return [] if self.cache is None else list(self.cache.layers)

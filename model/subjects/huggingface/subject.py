@@ -68,7 +68,8 @@ class HuggingFaceSubject(Subject):
 
     def causal(self, run: Run) -> bool | None:
         """The causal mask of a run; None where it is the model's own."""
-        return run.use.causal
+        own = any(one.causal for one in self.description.attentions)
+        return None if run.use.causal == own else run.use.causal
 
     def read_ids(self, ids: Tensor, position_ids: Tensor, hidden: Tensor, **more: object) -> Tensor:
         """The forward pass: ids and position_ids [batch query], hidden bool [batch key] (the PADs that no query sees)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from model.subjects.huggingface.families import bert, gpt2, llama, megatron_bert
+from model.subjects.huggingface.families import bert, gpt2, llama, marian, megatron_bert
 from model.subjects.huggingface.layout import Adapter
 from model.subjects.huggingface.settings import Settings
 
@@ -16,5 +16,6 @@ FAMILIES: Mapping[str, Family] = {
     "llama": (llama.ARCHITECTURES, llama.adapt_llama),
     "mistral": (llama.ARCHITECTURES, llama.adapt_mistral),
     "qwen2": (llama.ARCHITECTURES, llama.adapt_qwen2),
+    "marian": (marian.ARCHITECTURES, marian.adapt),
     "megatron-bert": (megatron_bert.ARCHITECTURES, megatron_bert.adapt),
 }

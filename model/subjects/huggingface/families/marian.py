@@ -1,0 +1,57 @@
+"""Marian (Junczys-Dowmunt et al. 2018): the shape of "Attention Is All You Need", post-norm, sines and cosines.
+
+A bias is added to the logits, so that they are more than a matrix. Positions count PADs: those on the left move a
+sentence.
+"""
+
+from __future__ import annotations
+
+from model.config import ModelConfig
+from model.describe import describe
+from model.describe.variants import with_activation, without_our_modules, without_unembedding
+from model.subjects.huggingface.activations import activation_of
+from model.subjects.huggingface.layout import Adapter, Part, StackLayout
+from model.subjects.huggingface.settings import Settings
+
+ARCHITECTURES = ("MarianMTModel",)
+ENCODER = {
+    **{f"self {x}": Part(f"self_attn.{x}_proj") for x in "qkv"},
+    "self o": Part("self_attn.out_proj"),
+    "self norm": Part("self_attn_layer_norm"),
+    "ffn 1": Part("fc1"),
+    "ffn 2": Part("fc2"),
+    "ffn norm": Part("final_layer_norm"),
+}
+CROSS = {
+    **{f"cross {x}": Part(f"encoder_attn.{x}_proj") for x in "qkv"},
+    "cross o": Part("encoder_attn.out_proj"),
+    "cross norm": Part("encoder_attn_layer_norm"),
+}
+STACKS = {
+    "encoder": StackLayout(
+        "model.encoder.embed_tokens", "model.encoder.embed_positions", "model.encoder.layers.{n}",
+        {"encoder": "self_attn"}, ENCODER,
+    ),
+    "decoder": StackLayout(
+        "model.decoder.embed_tokens", "model.decoder.embed_positions", "model.decoder.layers.{n}",
+        {"decoder": "self_attn", "cross": "encoder_attn"}, ENCODER | CROSS,
+    ),
+}  # fmt: skip
+
+
+def adapt(settings: Settings) -> Adapter:
+    """Raises `ValueError` for two stacks that differ, or two vocabularies."""
+    for name in ("layers", "attention_heads", "ffn_dim"):
+        settings.need(f"decoder_{name}", settings.whole(f"encoder_{name}"))
+    settings.need("share_encoder_decoder_embeddings", True)
+    settings.need("decoder_vocab_size", settings.whole("vocab_size"))
+    config = ModelConfig(
+        vocab_size=settings.whole("vocab_size"), n_layer=settings.whole("encoder_layers"),
+        n_head=settings.whole("encoder_attention_heads"), d_model=settings.whole("d_model"),
+        d_ff=settings.whole("encoder_ffn_dim"), max_seq_len=settings.window("max_position_embeddings"),
+        family="encoder-decoder", position="sinusoidal", norm_order="post",
+        scale_embeddings=settings.flag("scale_embedding", False),
+    )  # fmt: skip
+    found = with_activation(describe(config), activation_of(settings.text("activation_function", "gelu")))
+    return Adapter(without_unembedding(without_our_modules(found)), STACKS, None,
+                   settings.whole("max_position_embeddings"), tied=True)  # fmt: skip
