@@ -9,6 +9,7 @@ from transformers import PreTrainedTokenizerFast
 
 from model import text_form, tokenizer
 from model.special_tokens import CLS, END, PAD, START
+from model.subjects.huggingface.spelling import BYTES
 
 
 def fast_tokenizer(ours: tokenizer.Tokenizer, window: int) -> PreTrainedTokenizerFast:
@@ -65,9 +66,7 @@ def spelt(piece: bytes) -> str:
     return "".join(LETTERS[byte] for byte in piece)
 
 
-PRINTABLE = {*range(33, 127), *range(161, 173), *range(174, 256)}
-LETTERS = {byte: chr(byte) for byte in PRINTABLE}
-LETTERS |= {byte: chr(256 + n) for n, byte in enumerate(byte for byte in range(256) if byte not in PRINTABLE)}
+LETTERS = {byte: letter for letter, byte in BYTES.items()}
 
 CONTRACTED = ("n't", "'s", "'m", "'d", "'re", "'ve", "'ll")
 # Python's \w, \W without white space, \s and \b: this library's \w has other characters.

@@ -41,6 +41,8 @@ CASES = {
     "bert": Case(toys.bert, toys.word_piece),
     "bert-fills-gaps": Case(lambda: toys.bert("BertForMaskedLM"), toys.word_piece),
     "megatron-bert": Case(lambda: toys.bert("MegatronBertForSequenceClassification"), toys.word_piece),
+    "distilbert": Case(toys.distilbert, toys.word_piece),
+    "roberta": Case(lambda: toys.bert("RobertaForSequenceClassification"), toys.word_piece),
     "llama": Case(toys.llama, toys.sentence_piece),
     "llama-alone": Case(
         lambda: toys.llama(num_key_value_heads=1, attention_bias=True, head_dim=6), toys.sentence_piece
@@ -108,7 +110,7 @@ def test_logits_and_weights_are_eagers_bit_for_bit(opened: Opened) -> None:
         else:
             position_ids = torch.arange(9).expand(2, 9)
             logits = subject.read_ids(ids, position_ids, hidden)
-            theirs = eager(ids, position_ids=position_ids, **asked)
+            theirs = eager(ids, position_ids=position_ids + subject.adapter.first_row, **asked)
     assert torch.equal(logits, theirs.logits)
     for attention in subject.description.attentions:
         named = {"self": "attentions", "encoder": "encoder_attentions", "decoder": "decoder_attentions"}

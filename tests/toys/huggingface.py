@@ -81,8 +81,8 @@ BERT_SIZES = {"vocab_size": SIZE, "hidden_size": 15, "num_hidden_layers": 2, "nu
 
 
 def bert(kind: str = "BertForSequenceClassification", **more: Any) -> PreTrainedModel:
-    """A BERT or a Megatron BERT with three classes."""
-    config = transformers.MegatronBertConfig if kind.startswith("Megatron") else transformers.BertConfig
+    """A BERT, Megatron BERT or RoBERTa, a classifier with three classes."""
+    config = getattr(transformers, f"{kind.partition('For')[0]}Config")
     labels = {
         "num_labels": 3,
         "id2label": {0: "bad", 1: "so-so", 2: "good"},
@@ -113,3 +113,10 @@ def marian(**more: Any) -> PreTrainedModel:
         **sizes | ids | more,
     )  # fmt: skip
     return transformers.MarianMTModel(config)
+
+
+def distilbert() -> PreTrainedModel:
+    config = transformers.DistilBertConfig(
+        vocab_size=SIZE, dim=15, n_layers=2, n_heads=3, hidden_dim=20, max_position_embeddings=24, num_labels=2
+    )
+    return transformers.DistilBertForSequenceClassification(config)

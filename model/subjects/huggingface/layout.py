@@ -35,6 +35,16 @@ class Third:
 
 
 @dataclass(frozen=True)
+class From:
+    """A table without its first rows."""
+
+    row: int
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x[self.row :]
+
+
+@dataclass(frozen=True)
 class Part:
     """A Linear or a norm by the path of its module in a block."""
 
@@ -90,6 +100,8 @@ class Adapter:
     tied: bool = False
     dims: Mapping[str, str] = field(default_factory=lambda: SQUARE)
     unused: tuple[str, ...] = ()
+    first_row: int = 0
+    """Of the table of positions: that of position 0. Some models leave rows before it to PADs."""
     prepare: Callable[[nn.Module], None] | None = None
     """Changes a loaded model whose attention does not ask for a function."""
 
@@ -105,20 +117,20 @@ class Adapter:
     def stored(self) -> Iterator[Stored]:
         """Every parameter that the description names."""
         for stack in self.description.stacks:
-            yield from stored_in(self.description, stack, self.stacks[stack.id])
+            yield from stored_in(self.description, stack, self.stacks[stack.id], self.first_row)
         parameters = self.description.logits.parameters
         for role, kind in (("unembedding", WEIGHT), ("b_unembedding", BIAS)):
             if (ours := parameters[role]) is not None:
                 yield Stored(ours, f"{self.head}.{kind}")
 
 
-def stored_in(description: Description, stack: Stack, layout: StackLayout) -> Iterator[Stored]:
+def stored_in(description: Description, stack: Stack, layout: StackLayout, first_row: int) -> Iterator[Stored]:
     tables, norm = stack.embedding.parameters, stack.embedding.norm
     if tables["embedding"] is not None:
         yield Stored(tables["embedding"], f"{layout.embedding}.{WEIGHT}")
     if tables["positions"] is not None:
         plus = None if layout.segments is None else f"{layout.segments}.{WEIGHT}"
-        yield Stored(tables["positions"], f"{layout.positions}.{WEIGHT}", plus=plus)
+        yield Stored(tables["positions"], f"{layout.positions}.{WEIGHT}", From(first_row), plus)
     for one, module in ((norm, layout.embedding_norm), (stack.final_norm, layout.final_norm)):
         if one is not None:
             yield from pair(of_norm(one), Part(str(module)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 WINDOW = 1024
@@ -45,6 +45,10 @@ class Settings:
         found = self.values.get(name)
         found = found[0] if isinstance(found, list) and found else found
         return found if type(found) is int and found >= 0 else None
+
+    def renamed(self, names: Mapping[str, str]) -> Settings:
+        """The same with some settings under another family's names."""
+        return replace(self, values=dict(self.values) | {new: self.values.get(old) for new, old in names.items()})
 
     def window(self, name: str, default: int | None = None) -> int:
         """The most tokens that it reads here."""

@@ -75,7 +75,8 @@ class HuggingFaceSubject(Subject):
         """The forward pass: ids and position_ids [batch query], hidden bool [batch key] (the PADs that no query sees)
         → logits [batch query vocab]."""
         attention_mask = (~hidden).long()
-        out = self.model(input_ids=ids, attention_mask=attention_mask, position_ids=position_ids, **more)
+        rows = position_ids + self.adapter.first_row
+        out = self.model(input_ids=ids, attention_mask=attention_mask, position_ids=rows, **more)
         return visit(self.description.logits.tap, out.logits)
 
     def start(self, run: Run, names: Sequence[str]) -> Session:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from model.subjects.huggingface.families import bert, gpt2, llama, marian, megatron_bert
+from model.subjects.huggingface.families import bert, distilbert, gpt2, llama, marian, megatron_bert, roberta
 from model.subjects.huggingface.layout import Adapter
 from model.subjects.huggingface.settings import Settings
 
@@ -12,6 +12,8 @@ Family = tuple[tuple[str, ...], Callable[[Settings], Adapter]]
 """The names of its classes that can be opened, and what makes an adapter of its config."""
 FAMILIES: Mapping[str, Family] = {
     "bert": (bert.ARCHITECTURES, bert.adapt),
+    "distilbert": (distilbert.ARCHITECTURES, distilbert.adapt),
+    "roberta": (roberta.ARCHITECTURES, roberta.adapt),
     "gpt2": (gpt2.ARCHITECTURES, gpt2.adapt),
     "llama": (llama.ARCHITECTURES, llama.adapt_llama),
     "mistral": (llama.ARCHITECTURES, llama.adapt_mistral),
