@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import expect
@@ -304,6 +305,10 @@ def test_the_keyboard_cuts_every_look_at_a_token(page: "Page") -> None:
     expect(page.get_by_test_id("river-says")).to_contain_text("Cut in 6 layers: red₂ no longer looks at ball.")
     page.get_by_test_id("river-restore").click()
     expect(page.get_by_test_id("river-says")).to_contain_text("After red₂ the model says")
+    # A link that leaves one layer out says in which the look is still there.
+    cuts = without([{**LOOK, "layer": layer} for layer in range(5)])
+    show(page, urlencode({"run": json.dumps({"input": {"text": TEXT}, "interventions": cuts})}))
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cut in 5 layers: red₂ looks at ball in layer 5 only.")
 
 
 def test_the_sentence_cuts_what_it_tells_of(page: "Page") -> None:
