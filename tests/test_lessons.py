@@ -21,7 +21,7 @@ from model.generate import generate
 from model.sampling import Settings
 from model.source import ROOT, SOURCES, source
 from model.trace import Masks, Padding, trace
-from tests.cuts import without
+from tests.cuts import cut_in, without
 from tests.test_words import PERSONS, WORDS
 
 STATIC = Path(__file__).parent.parent / "static"
@@ -192,31 +192,61 @@ def test_without_the_causal_mask_the_answer_is_copied() -> None:
     assert right(one, float(probabilities(one, row, use=Masks(causal=False))[ball])) == "above 50\u202f%"
 
 
-@pytest.mark.parametrize("one", [step("softmax"), step("heads")], ids=["red", "green"])
-def test_the_induction_head_looks_at_what_came_after_the_same_word(one: dict[str, Any]) -> None:
-    at = asked(one)
-    ids = model_of(one).tokenizer.encode(at.get("text", one["open"]["text"]))
-    assert at["query"] == len(ids) - 1, "the last token"
-    (pattern,) = tensors(one, f"layers.{at['layer']}.attn.pattern", ids=ids)
-    key = int(pattern[at["head"], -1].argmax())
-    assert ids[key - 1] == ids[-1], "the token before it is the same word"
-    if "is" in one["question"]["options"][0]:
-        name = model_of(one).tokenizer.tokens([ids[key]])[0].text.strip()
-        assert right(one, name) == name == "frog"
+def weight(text: str, at: tuple[int, int], key: str, **more: Any) -> float:
+    """What the last token gives to the first `key` in a head (layer, head)."""
+    one = step("heads")
+    ids = model_of(one).tokenizer.encode(text)
+    (pattern,) = tensors(one, f"layers.{at[0]}.attn.pattern", ids=ids, **more)
+    names = [token.text.strip() for token in model_of(one).tokenizer.tokens(ids)]
+    return float(pattern[at[1], -1, names.index(key)])
+
+
+def test_the_key_of_ball_says_what_stood_before_it() -> None:
+    """Without its looks at the “red” before it, “ball” is hardly found by the induction head any more."""
+    one = step("heads")
+    at, writer = asked(one), asked(one)["writer"]
+    head, key = (at["layer"], at["head"]), at["key"]
+    ids, text = ids_of(one), one["open"]["text"]
+    assert (at["query"], ids[key - 1]) == (len(ids) - 1, ids[-1]), "the token before it is the same word"
+    masks = model_of(one).description.attentions[-1].roles["mask"].taps
+    blind = dict.fromkeys(masks[: at["layer"]], cut_in(slice(None), key, key - 1))
+    alone = {masks[writer["layer"]]: cut_in(writer["head"], key, key - 1)}
+    before, after, left = (weight(text, head, "ball", edit=edit) for edit in (None, blind, alone))
+    assert right(one, after / before) == "less than a fifth"
+    assert left < 0.6 * before, "“that head alone”"
+    assert weight(text, head, "car") < before / 3, "not any thing: that which followed “red”"
+    others = [
+        weight(text, head, "ball", edit={masks[layer]: cut_in(one, key, key - 1)})
+        for layer in range(at["layer"])
+        for one in range(8)
+        if (layer, one) != (writer["layer"], writer["head"])
+    ]
+    assert left < min(others), "no other head writes more of it"
+
+
+def test_a_head_that_finds_things_does_not_ask_what_stood_before_them() -> None:
+    """The notes: “it looks at “ball” and at “car”, whatever stood before them”, and “after “the blue” …, too”."""
+    text = step("heads")["open"]["text"]
+    for asked_for in (text, text.removesuffix("red") + "blue"):
+        assert [weight(asked_for, (3, 4), thing) > 0.3 for thing in ("ball", "car")] == [True, True]
+        ids = model_of(step("heads")).tokenizer.encode(asked_for)
+        (logits,) = tensors(step("heads"), "logits", ids=ids)
+        assert model_of(step("heads")).tokenizer.decode([int(logits[-1].argmax())]) == " ball"
 
 
 def test_heads_look_at_different_tokens() -> None:
     one = step("heads")
     config = model_of(one).config
-    assert [config.n_layer, config.n_head] == [6, 8], "“6 layers with 8 heads each”"
+    assert [config.n_layer, config.n_head] == [6, 8], "“6 layers, 8 heads each”"
     query, heads = one["figure"]["query"], one["figure"]["heads"]
     assert [asked(one)["layer"], asked(one)["head"]] == heads[0]
-    patterns = [tensors(one, f"layers.{layer}.attn.pattern")[0][head, query] for layer, head in heads]
-    looked = [int(row.argmax()) for row in patterns]
-    assert [words_of(one)[key] for key in looked] == ["ball", "the", ".", "Tom"]
-    assert looked[1] == query - 1, "“the token before”"
-    assert looked[2] == max(i for i, word in enumerate(words_of(one)) if word == "."), "“the last full stop”"
-    assert looked[3] == 0, "“on the first token”"
+    patterns = [tensors(one, f"layers.{layer}.attn.pattern")[0][head] for layer, head in heads]
+    looked = [int(pattern[query].argmax()) for pattern in patterns]
+    assert [words_of(one)[key] for key in looked] == ["ball", "the", "ball", "."]
+    assert words_of(one)[looked[0] - 1] == words_of(one)[query], "what followed the same word"
+    before = patterns[1].argmax(-1)[1:] == torch.arange(query)
+    assert before.float().mean() > 0.75, "“looks mostly at the token before”"
+    assert words_of(one)[int(patterns[1][looked[0]].argmax())] == "red", "from “ball”, too"
 
 
 def test_what_a_head_passes_on_is_the_value_of_its_key() -> None:

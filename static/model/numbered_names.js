@@ -38,9 +38,10 @@ function partWord(run, text, token) {
 /** Whether it is called by a part of a character, or by bytes. @param {Name} name */
 export const isPart = ({ word }) => /\(\d+\/\d+\)$|^⟨.*⟩$/u.test(word);
 
-/** Without the spaces around it; a token of spaces shows them. @param {import("../model/labels.js").Token} token */
+/** Without the spaces around it, punctuation in quotes; a token of spaces shows them. @param {import("../model/labels.js").Token} token */
 function wordOf(token) {
   const plain = !token.partial && !token.special && token.text.trim();
+  if (plain && /^\p{P}+$/u.test(plain)) return `“${plain}”`;
   return tokenLabel(plain ? { ...token, text: plain } : token);
 }
 

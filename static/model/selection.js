@@ -3,6 +3,7 @@
 import { fillsGaps } from "./description.js";
 import { gapOf } from "./gap.js";
 import { indexOfMost, rowIn } from "./matrix.js";
+import { sharedLength } from "./written.js";
 
 /**
  * @typedef {import("../data/model_trace.js").ModelTrace} ModelTrace
@@ -74,4 +75,28 @@ export function featureOf({ cell, head }, { d_head: width }) {
 /** Whether the state has no text; the page then shows examples. @param {State} state */
 export function isEmpty(state) {
   return state.file === null && state.ids === null && state.text === "";
+}
+
+/**
+ * The selection of another text: what was chosen, as far as it is still there; otherwise null, the default. The last
+ * token is not kept: another one is the last now.
+ * @param {Pick<ModelTrace, "text"|"readText"|"queries"|"keys"|"written">|null} trace  of the text before
+ * @param {Pick<State, "query"|"key"|"row">} state @param {string} text
+ */
+export function keptChoice(trace, { query, key, row }, text) {
+  /** @param {number|null} index @param {Side} side */
+  const kept = (index, side) => (trace && stays(trace, side, index, text) ? index : null);
+  const same = trace === null ? null : kept(query, trace.queries);
+  if (trace === null || same !== query) return { query: same, key: null, row: null };
+  return { query, key: kept(key, trace.keys), row: trace.written ? kept(row, trace.written) : null };
+}
+
+/**
+ * Whether a token ends before the texts differ. The one that ends just there may go on now, so it has changed.
+ * @param {Pick<ModelTrace, "text"|"readText">} trace @param {Side} side @param {number|null} index @param {string} text
+ */
+function stays({ text: before, readText }, { side, tokens, real }, index, text) {
+  if (index === null || side !== "source" || readText !== before) return false;
+  const shared = sharedLength(Array.from(before), Array.from(text));
+  return index < real.end - 1 && index >= real.start && tokens[index].end < shared;
 }

@@ -10,6 +10,12 @@ import { namesOf, nameText } from "./words.js";
 /** Whole percents, where they say enough. @param {number} p */
 export const share = (p) => percent(p, p < 0.095 || (p > 0.995 && p < 1) ? 1 : 0);
 
+/** A share between these: one number where both are written alike, otherwise "92–93 %". @param {{low: number, high: number}} between */
+export function shareBetween({ low, high }) {
+  const [least, most] = [share(low), share(high)];
+  return least === most ? most : `${least.replace(/\s*%$/, "")}–${most}`;
+}
+
 /** @param {Answer} answer */
 export const answerName = ({ token, name }) => (token ? nameText(namesOf([token])[0]) : className(String(name)));
 

@@ -11,7 +11,10 @@ import { foldsOf, labelledRows, rowIndex, rowsOf } from "./rows.js";
 /** From one row to the next: room for a label, unless there are many rows. */
 const [LEAST_PITCH, LABELLED_PITCH, MOST_PITCH] = [5, 15, 25];
 
-/** All rows together need not be higher than this for their labels. */
+/** Two labels are at least this far apart. */
+const LABEL_PITCH = 12.5;
+
+/** All rows together need not be higher than this for their labels, nor than what the first screen leaves. */
 const ENOUGH = 560;
 
 /** Above a stack's rows: the names of its layers. */
@@ -29,11 +32,11 @@ const [OPEN_SHARE, OPEN_WIDTH] = [0.52, 640];
  * @returns {Band[]} the answering one first
  */
 export function bandsOf(rolled, row, frame, above) {
-  const { room, type, fat, unfolded, width, right, wrote = 0, only = null } = frame;
+  const { room, type, fat, unfolded, width, right, wrote = 0, only = null, most = ENOUGH } = frame;
   const peaks = rolled.map(peaksOf);
   const folds = rolled.map((_, i) => foldsOf(peaks[i], i === 0 ? row : null, unfolded?.[i]));
   const count = folds.flat().length;
-  const least = Math.max(LEAST_PITCH, Math.min(LABELLED_PITCH * type, ENOUGH / count));
+  const least = Math.max(LEAST_PITCH, Math.min(LABELLED_PITCH * type, (Math.min(most, ENOUGH) - fat) / count));
   const pitch = Math.min(MOST_PITCH * type, Math.max(least, (room - fat) / count));
   const columns = only ? onlyColumn(rolled, frame, only) : allColumns(rolled, frame);
   let top = above;
@@ -44,7 +47,7 @@ export function bandsOf(rolled, row, frame, above) {
     const chosen = i === 0 ? row : null;
     const rows = rowsOf(folds[i], { top, pitch: away ? 0 : pitch, chosen, thick: away ? 0 : fat });
     const last = rows[rows.length - 1];
-    const labelled = labelledRows(away ? [] : rows, peaks[i], chosen, Math.max(pitch - 0.01, 15 * type));
+    const labelled = labelledRows(away ? [] : rows, peaks[i], chosen, Math.max(pitch - 0.01, LABEL_PITCH * type));
     const bottom = last.y + last.height / 2;
     const band = { stack, side, rows, index: rowIndex(folds[i]), labelled, chosen, columns: columns[i], top, bottom };
     top = bottom + 12;

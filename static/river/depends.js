@@ -13,7 +13,15 @@ function partsOf(trace, state) {
   const row = chosenRow(state, trace);
   const head = isDeep(state) ? [trace.attention.id, state.layer, state.head, position(state, trace).query] : null;
   return {
-    answers: [explained.route, explained.lens, predictions[row], classes, uncut?.route, uncut?.predictions[row]],
+    answers: [
+      explained.route,
+      explained.lens,
+      predictions[row],
+      classes,
+      uncut?.route,
+      uncut?.predictions[row],
+      head && trace.detail,
+    ],
     values: [trace.key, attentions.length, row, state.theme, state.type, state.lang, own.of(state), head],
   };
 }

@@ -35,6 +35,7 @@ import { beadsOf, headsOf, streamsOf } from "./placed.js";
  * @typedef {Object} Frame  what there is room for
  * @property {number} width
  * @property {number} room  the height of all rows
+ * @property {number} [most]  the height that rows may take for their labels
  * @property {number} right  the width of the answer's column
  * @property {number[]} labels  the widths of the labels of each stack, the answering one first
  * @property {number} [wrote]  of the answering one's, what its rows wrote

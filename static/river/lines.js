@@ -132,18 +132,22 @@ function alongOf({ x0, x1 }, x) {
 /** @param {Line} line @param {number} t  0 to 1 */
 export const heightOf = ({ y0, y1 }, t) => y0 + (y1 - y0) * (3 * t ** 2 - 2 * t ** 3);
 
+/** A line this near is the one that is meant, unless the pointer is inside another; beside lines, a thick one counts as nearer by its width, up to this. */
+const [ON, THICK] = [1.5, 6];
+
 /**
- * The shown line at a point, or the nearest within `reach` pixels.
+ * The shown line at a point, or within `reach` pixels: of several there, a thick one before a thin one.
  * @param {Line[]} lines  in the order in which they are drawn @param {number} x @param {number} y @param {number} [reach]
  */
 export function lineAt(lines, x, y, reach = 8) {
-  let best = /** @type {{line: Line, away: number}|null} */ (null);
+  let best = /** @type {{line: Line, far: number}|null} */ (null);
   for (const line of lines) {
     if (line.own || !line.shown || x < line.x0 || x > line.x1) continue;
     const t = alongOf(line, x);
     const slope = (6 * t * (1 - t) * (line.y1 - line.y0)) / ((line.x1 - line.x0) * (1.5 - 3 * t + 3 * t ** 2));
     const away = Math.abs(y - heightOf(line, t)) / Math.hypot(1, slope) - line.width / 2;
-    if (away <= reach && away <= (best?.away ?? Infinity)) best = { line, away: Math.max(0, away) };
+    const far = away <= 0 ? -2 * THICK : away <= ON ? away - 1.5 * THICK : away - Math.min(THICK, line.width);
+    if (away <= reach && far <= (best?.far ?? Infinity)) best = { line, far };
   }
   return best?.line ?? null;
 }

@@ -43,6 +43,9 @@ const named = ({ stack, layer }) => `${stack}.${layer}`;
 export const opening = (open, now) =>
   own.patch({ depth: "layers", layer: open && !(now && named(now) === named(open)) ? named(open) : null });
 
+/** The change that leaves what is open in the picture. */
+export const whole = () => own.patch({ depth: "layers", layer: null });
+
 /** The change that opens one head in the picture. @param {import("./heads.js").Head} head */
 export const openingHead = ({ attention, layer, head }) => ({
   attention,

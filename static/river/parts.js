@@ -17,8 +17,13 @@ export function buildParts(root) {
   });
   const choice = h("div", { class: "seg", role: "group", "aria-label": t("river.heads_choice"), hidden: true });
   const board = buildBoard();
-  const legend = h("span", { class: "dim", dataset: { testid: "river-legend" } });
-  const restore = h("button", { class: "btn", type: "button", hidden: true, dataset: { testid: "river-restore" } });
+  const legend = h("span", { class: "dim means", dataset: { testid: "river-legend" } });
+  const restore = h("button", {
+    class: "btn restore",
+    type: "button",
+    hidden: true,
+    dataset: { testid: "river-restore" },
+  });
   const table = h("div");
   const button = (/** @type {string} */ name, /** @type {string} */ kind) =>
     h("button", { class: `btn ${kind}`, type: "button", dataset: { testid: `river-${name}` } });

@@ -3,6 +3,7 @@
 import { toggled, uncut } from "../model/cuts.js";
 import { h, hide, keepingFocus, plainText, replace, setText, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
+import { revealWhole } from "../ui/reveal.js";
 import { actionsOf } from "./actions.js";
 import { barsOf } from "./answers.js";
 import { createBoard } from "./board.js";
@@ -23,6 +24,9 @@ import { isPart, nameText } from "./words.js";
 import { createWriting } from "./writing.js";
 
 /** @typedef {{trace: import("../data/model_trace.js").ModelTrace, state: import("../state/store.js").State, actions: import("../stations/index.js").Actions}} Now */
+
+/** From outside to inside. */
+const DEPTHS = ["layers", "head", "cell"];
 
 /** How many answers have a bar of their own. */
 const BARS = 5;
@@ -99,10 +103,13 @@ export function createRiver(parts) {
     /** @param {Now} newest */
     show(newest) {
       const same = now !== null && samePicture(now, newest);
+      const opens =
+        now !== null && DEPTHS.indexOf(own.of(now.state).depth) < DEPTHS.indexOf(own.of(newest.state).depth);
       now = newest;
       if (!same) render();
       hide(parts.zoom, !isDeep(newest.state), parts.board.canvas);
       if (isDeep(newest.state)) zooming.draw(parts.zoom, newest, { back, picture: parts.board.canvas });
+      if (opens) revealWhole(parts.zoom);
     },
 
     /** It is not shown: nothing is measured. */

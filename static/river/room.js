@@ -54,6 +54,7 @@ export function frameOf(canvas, { told, trace, bars, heads, open, head }, width,
   const foot = WATCH * type + (canvas.closest(".in-lesson") && !phone ? BAR : 0);
   const fold = innerHeight - foot - canvas.getBoundingClientRect().top - scrollY;
   const besides = BESIDES + ANOTHER * (told.rolled.length - 1);
+  const most = Math.max(240, fold - besides);
   const room = Math.min(bare ? 400 : 440, Math.max(240, fold - headRoom - besides));
   const right =
     RIGHT[phone ? 0 : width < NARROW ? 1 : 2] * type + moreFor(canvas, bars, phone ? 0 : width < NARROW ? 1 : 2);
@@ -64,6 +65,7 @@ export function frameOf(canvas, { told, trace, bars, heads, open, head }, width,
     ...labels,
     answers: bars.length,
     unfolded: opened,
+    most,
     room: head ? innerHeight * 0.3 : phone ? ROOM_ON_PHONE : room,
     right,
     fat: phone ? 36 : 44,

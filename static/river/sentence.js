@@ -2,7 +2,7 @@
 
 import { h } from "../ui/dom.js";
 import { phrase, t } from "../ui/i18n.js";
-import { answerName, share } from "./answers.js";
+import { answerName, share, shareBetween } from "./answers.js";
 import { nameText } from "./words.js";
 
 /**
@@ -21,6 +21,9 @@ const said = (answer) => h("b", { class: "said" }, answerName(answer));
 export const sentenceOf = (told, predicts) =>
   told.fall ? cutWords(told, predicts) : [...saysWords(told, predicts), h("span", { class: "tells" }, lookWords(told))];
 
+/** Where the first answer is less likely than this, many others are about as likely. */
+const FLAT = 0.2;
+
 /** @type {Record<string, string>} */
 const SAYS = { classes: "river.says_class", same: "river.says_gap" };
 
@@ -28,7 +31,8 @@ const SAYS = { classes: "river.says_class", same: "river.says_gap" };
 export function saysWords({ names, row, answers: [answer] }, predicts) {
   const token = query(names[0][row]);
   if (!answer) return gathersWords({ names, row });
-  return phrase(SAYS[predicts] ?? "river.says", { token, answer: said(answer), p: share(answer.p) });
+  const usual = predicts === "next" && answer.p < FLAT ? "river.says_flat" : "river.says";
+  return phrase(SAYS[predicts] ?? usual, { token, answer: said(answer), p: share(answer.p) });
 }
 
 /** @param {Pick<Told, "names"|"row">} told @returns {Words} */
@@ -37,12 +41,13 @@ export const gathersWords = ({ names, row }) => phrase("river.gathers", { token:
 /** What is left without the look that decides most, or that none decides. @param {Told} told @returns {Words} */
 function lookWords(told) {
   const { look, start } = told.measured ?? {};
-  if (!look || !start) return [];
+  if (!look || !start || !told.answers.length) return [];
   if (share(look.p) === share(start.p)) return [t("river.without_none")];
   const words = phrase("river.without_cut", { key: key(keyName(told, look.edges[0])) });
   const attrs = { class: "link", type: "button", tabindex: -1 }; // for the pointer: in the picture, Delete does the same
   const cut = h("button", { ...attrs, dataset: { testid: "cut-looks" } }, words);
-  return phrase("river.without", { cut, p: share(look.p) });
+  const verb = look.p < start.p ? "without" : "without_rises"; // the looks lower it one by one; together they may not
+  return phrase(`river.${verb}`, { cut, answer: said(told.answers[0]), p: share(look.p) });
 }
 
 /** Of another token than the cut one, it says which. @param {Told} told @param {string} predicts @returns {Words} */
@@ -103,5 +108,5 @@ export const headWords = ({ head: { layer, head }, writes, query: name, key: loo
     head,
     query: query(name),
     key: key(looked),
-    p: share(weight),
+    p: shareBetween(weight),
   });

@@ -1,6 +1,6 @@
 /** Which heads the picture has, which decide most, and one head's weights. No DOM. */
 
-import { indexOfMost } from "../model/matrix.js";
+import { indexOfMost, rowIn } from "../model/matrix.js";
 import { sideOf } from "../model/sides.js";
 import { linesOfHead, ratioOf } from "./heads.js";
 
@@ -67,13 +67,23 @@ export function previewOf(trace, told, scene, head, row = queryOf(trace, told, h
   const to = scene.bands.findIndex(({ stack }) => stack === attention?.stack);
   if (!picture || from < 0 || to < 0) return null;
   const weights = Array.from(picture.data.subarray(row * picture.n_key, (row + 1) * picture.n_key), (one) => one / 255);
-  const key = indexOfMost(weights);
+  const known = exactRow(trace, head, row);
+  const key = indexOfMost(known ?? weights);
   return {
     head,
     lines: linesOfHead(scene, head, { from, to, row, weights }),
     writes: to === 0 && scene.bands[0].side === "target",
     query: told.names[to][row],
     key: told.names[from][key],
-    weight: weights[key],
+    weight: known ? { low: known[key], high: known[key] } : aroundByte(picture.data[row * picture.n_key + key]),
   };
 }
+
+/** The weights of the open head as its matrix has them; null: this head has only a picture of bytes. @param {ModelTrace} trace @param {Head} head @param {number} row */
+function exactRow({ detail }, { attention, layer, head }, row) {
+  const is = detail?.overview && detail.attention === attention && detail.layer === layer && detail.head === head;
+  return is ? rowIn(detail.overview, row) : null;
+}
+
+/** The weights that a byte of a picture, round(255 · w), may stand for. @param {number} byte */
+const aroundByte = (byte) => ({ low: Math.max(0, byte - 0.5) / 255, high: Math.min(255, byte + 0.5) / 255 });

@@ -41,15 +41,25 @@ export function draw(root, now, { back, picture }) {
   if (!detail?.overview) return;
   /** A chosen cell opens its arithmetic. @param {import("../state/store.js").Patch} patch */
   const set = (patch) => actions.set({ ...patch, ...own.patch({ depth: "cell" }) });
-  const matrix = { id: "river", title: t("matrix.weights"), detail, rowLabels: writtenLabels(trace) };
+  const [rowLabels, colLabels] = [writtenLabels(trace), namesIn(trace.keys)];
+  const matrix = { id: "river", title: t("matrix.weights"), detail, rowLabels, colLabels };
   drawWeights(parts.matrix, trace, state, { ...actions, set }, matrix);
   if (!parts.why.hidden) why.draw(parts.why, trace, asOfWeights(state), actions);
 }
 
+/** @type {WeakMap<object, string[]>} */
+const known = new WeakMap();
+
+/** What the picture calls these tokens; the same array for the same tokens. @param {import("../model/sides.js").Side} side */
+function namesIn({ tokens }) {
+  if (!known.has(tokens)) known.set(tokens, namesOf(tokens).map(nameText));
+  return /** @type {string[]} */ (known.get(tokens));
+}
+
 /** Rows of a translation by what they write: "車 ⇒ を買った"; on a phone by that alone. @param {Now["trace"]} trace */
-function writtenLabels({ queries: { side, tokens } }) {
-  if (side !== "target") return undefined;
-  const labels = namesOf(tokens).map(nameText);
+function writtenLabels({ queries }) {
+  const labels = namesIn(queries);
+  if (queries.side !== "target") return labels;
   const own = innerWidth >= PHONE;
   return labels.map((label, row) =>
     row + 1 < labels.length ? `${own ? `${label} ` : ""}⇒ ${labels[row + 1]}` : label,

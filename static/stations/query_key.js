@@ -59,14 +59,15 @@ export function drawSquare(root, trace, state, actions, own) {
     title: t(attentions.length > 1 ? `matrix.${name}_axis.${side}` : `matrix.${name}_axis`),
     faded: (index) => !inside(real, index),
   });
-  const [rows, cols] = [axis("query", queries), axis("key", keys)];
+  const rows = { ...axis("query", queries), ...(own.rowLabels && { labels: own.rowLabels }) };
+  const cols = { ...axis("key", keys), ...(own.colLabels && { labels: own.colLabels }) };
   const { query, key } = position(state, trace);
   const shape = [rows.labels.length, cols.labels.length];
   drawMatrix(root, {
     label: t("matrix.label", { what: own.title, of: headLabel(model, state), rows: shape[0], cols: shape[1] }),
     shape,
     forbidden: null,
-    rows: { ...rows, ...(own.rowLabels && { labels: own.rowLabels }), role: "q" },
+    rows: { ...rows, role: "q" },
     cols: { ...cols, role: "k" },
     hover: (row, col) => [`${rows.labels[row]} → ${cols.labels[col]}`, inWords(own.words(row, col))],
     describe: (row, col) => describeCell([rows.labels[row], row], [cols.labels[col], col], own.words(row, col)),
@@ -115,9 +116,9 @@ export function leakMargin(trace, detail) {
  * @param {HTMLElement} root @param {import("../data/model_trace.js").ModelTrace} trace @param {import("../state/store.js").State} state
  * @param {import("./index.js").Actions} actions
  * @param {{id: string, title: string, detail: Pick<import("../data/model_trace.js").Detail, "overview"|"mask">,
- *   margin?: import("../chart/matrix/matrix.js").Matrix["margin"], rowLabels?: string[]}} which
+ *   margin?: import("../chart/matrix/matrix.js").Matrix["margin"], rowLabels?: string[], colLabels?: string[]}} which
  */
-export function drawWeights(root, trace, state, actions, { id, title, detail, margin, rowLabels }) {
+export function drawWeights(root, trace, state, actions, { id, title, detail, margin, rowLabels, colLabels }) {
   const { mask, overview } = detail;
   const n = trace.keys.tokens.length;
   drawSquare(root, trace, state, actions, {
@@ -131,6 +132,7 @@ export function drawWeights(root, trace, state, actions, { id, title, detail, ma
     sums: true,
     margin,
     rowLabels,
+    colLabels,
     words(query, key) {
       const reasons = mask.data[query * n + key];
       if (reasons === ABSENT) return ["matrix.reason.absent", {}];

@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cutToWidth } from "../../static/model/labels.js";
 import { isPart, namesOf, nameText, numberedLabel } from "../../static/model/numbered_names.js";
+import { keptChoice } from "../../static/model/selection.js";
+import { shareBetween } from "../../static/river/answers.js";
 
 /** Ten pixels a character. @param {string} text */
 const wide = (text) => 10 * [...text].length;
@@ -13,6 +15,39 @@ test("a text that fits stays; another has as many characters as fit with the ell
   assert.equal(cutToWidth("banana", 59, wide), "bana…");
   assert.equal(cutToWidth("banana", 5, wide), "b…");
   assert.equal(cutToWidth("😀😀😀", 20, wide), "😀…", "no half of a character");
+});
+
+test("a full stop in a picture is in quotes: it could be dirt", () => {
+  const token = (text) => /** @type {any} */ ({ text, bytes: "" });
+  assert.deepEqual(namesOf(["sad", ".", " Mom", ".", " "].map(token)).map(nameText), [
+    "sad",
+    "“.”₁",
+    "Mom",
+    "“.”₂",
+    "·",
+  ]);
+});
+
+test("what is typed keeps a chosen token before the change, and neither the last one nor a place", () => {
+  const words = ["Tom", " was", " sad"].map((text, index, all) => {
+    const start = all.slice(0, index).join("").length;
+    return { text, index, start, end: start + text.length };
+  });
+  const side = { side: "source", tokens: words, real: { start: 0, end: 3 } };
+  const trace = /** @type {any} */ ({ text: "Tom was sad", readText: "Tom was sad", queries: side, keys: side });
+  const kept = (/** @type {number|null} */ query, /** @type {string} */ text) =>
+    keptChoice(trace, { query, key: 0, row: null }, text);
+  assert.deepEqual(kept(1, "Tom was glad"), { query: 1, key: 0, row: null });
+  assert.equal(kept(1, "Tom wasn’t sad").query, null, "the token goes on");
+  assert.equal(kept(1, "I ran").query, null);
+  assert.equal(kept(1, "I ran").key, null);
+  assert.equal(kept(2, "Tom was sad.").query, null, "another token is the last");
+  assert.equal(kept(0, "Tom was sad.").query, 0);
+});
+
+test("a share that a picture of bytes leaves open is said as two numbers", () => {
+  assert.equal(shareBetween({ low: 235.5 / 255, high: 236.5 / 255 }).replaceAll("\u202f", " "), "92–93 %");
+  assert.equal(shareBetween({ low: 0.9201, high: 0.9239 }).replaceAll("\u202f", " "), "92 %");
 });
 
 test("a word that comes twice is told apart by its number", () => {

@@ -201,6 +201,10 @@ test("the pointer finds the line it is on, not its stream", () => {
   assert.equal(lineAt(scene.lines, x, y), look);
   assert.equal(lineAt(scene.lines, look.x0 + 1, look.y0 + look.width / 2 + 7), look);
   assert.equal(lineAt(scene.lines, x, y - 60), null);
+  const thin = { ...look, width: 0.5, y0: look.y0 + 14, y1: look.y1 + 14 };
+  const beside = (/** @type {number} */ below) => lineAt([look, thin], look.x0 + 1, look.y0 + below);
+  assert.equal(beside(look.width / 2 + 6), look, "between both the thick one");
+  assert.equal(beside(14), thin, "the one under the pointer");
 });
 
 test("arrow keys walk through rows and layers, from an encoder's river down to the decoder", () => {

@@ -80,10 +80,16 @@ export function createCard({ actions, frame, ground }) {
   );
 }
 
-/** Below the word, or above it. @param {HTMLElement} card @param {HTMLElement} term */
+/** In a lesson beside its words; elsewhere below the word, or above it. @param {HTMLElement} card @param {HTMLElement} term */
 function place(card, term) {
   const { left, top, bottom } = term.getBoundingClientRect();
   const { offsetWidth: width, offsetHeight: height } = card;
+  const column = term.closest(".lesson")?.getBoundingClientRect();
+  if (column && column.left >= width + 2 * GAP) {
+    card.style.left = `${column.left - width - GAP}px`;
+    card.style.top = `${Math.max(GAP, Math.min(top, innerHeight - height - GAP))}px`;
+    return;
+  }
   const below = bottom + GAP + height < innerHeight;
   card.style.left = `${Math.max(GAP, Math.min(left, innerWidth - width - GAP))}px`;
   card.style.top = `${Math.max(GAP, below ? bottom + GAP : top - height - GAP)}px`;

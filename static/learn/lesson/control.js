@@ -20,10 +20,10 @@ export function createLessons(context) {
   let before = null;
   const menu = createMenu(context, enter);
 
-  /** @param {string} lesson */
-  function enter(lesson) {
+  /** @param {string} lesson @param {number} lessonStep  from 1 */
+  function enter(lesson, lessonStep) {
     before = actions.get();
-    actions.set({ lesson, lessonStep: 1 });
+    actions.set({ lesson, lessonStep });
   }
 
   /** A link has opened the lesson: what it shows stays open. */

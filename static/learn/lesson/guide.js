@@ -16,6 +16,7 @@ import { onKeys } from "./keys.js";
 import { liveOf } from "./live.js";
 import { buildParts } from "./parts.js";
 import { drawPaper } from "./print.js";
+import { keepProgress } from "./progress.js";
 import { drawStep } from "./step.js";
 import { patchOf, stepsOf } from "./steps.js";
 
@@ -75,11 +76,13 @@ export function createGuide(context, leave) {
     const step = steps[n - 1];
     if (open.n !== n || isEmpty(state)) {
       open.n = n;
+      keepProgress(lesson.id, n, lesson.steps.length);
       root.append(...own.filter(({ isConnected }) => !isConnected));
       root.classList.add("in-lesson");
       root.classList.toggle("with-tools", step.tools === true);
       guessed(!step.question);
-      drawStep(parts, lesson, n, { live: () => liveFor(step), go, follow: leadOn, answered: () => guessed(true) });
+      const answered = () => guessed(true);
+      drawStep(parts, lesson, n, { live: () => liveFor(step), go, follow: leadOn, answered, perform: actions.set });
       root.scrollTop = 0;
       parts.title.focus({ preventScroll: true });
       // After this change has been drawn: it is inside the page's own redrawing.

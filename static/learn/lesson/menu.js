@@ -11,7 +11,7 @@ import { keepInMind, remembered } from "../../ui/remembered.js";
 const FIRST = "attention";
 
 /**
- * @param {import("../../page.js").Context} context @param {(lesson: string) => void} enter
+ * @param {import("../../page.js").Context} context @param {(lesson: string, step: number) => void} enter
  */
 export function createMenu(context, enter) {
   const { frame, tour } = context;
@@ -24,12 +24,14 @@ export function createMenu(context, enter) {
   place.append(button, panel);
   let locked = false;
   let items = /** @type {HTMLElement[]} */ ([]);
-  const { close } = createPopover(place, button, panel, () => filled().then(lock, failed));
+  let lines = /** @type {import("../../data/lessons.js").Line[]} */ ([]);
+  const { close } = createPopover(place, button, panel, () => filled().then(remind).then(lock, failed));
   const list = lazy(() => import("../../data/lessons.js"));
+  const progress = lazy(() => import("./progress.js"));
   const start = (/** @type {string} */ lesson) => {
     seen();
     close();
-    enter(lesson);
+    enter(lesson, progress.code?.progressIn(lesson).step ?? 1);
   };
   const takeTour = () => {
     seen();
@@ -38,16 +40,27 @@ export function createMenu(context, enter) {
   };
 
   const filled = once(async () => {
-    await list.load();
-    const known = (await list.code?.lessons()) ?? [];
-    items = known.map(({ id, minutes, title }) =>
-      item(title[language()], t("lesson.minutes", { n: minutes }), { testid: "lesson-item", lesson: id }, () =>
-        start(id),
-      ),
+    await Promise.all([list.load(), progress.load()]);
+    lines = (await list.code?.lessons()) ?? [];
+    items = lines.map(({ id, title }) =>
+      item(title[language()], "", { testid: "lesson-item", lesson: id }, () => start(id)),
     );
     replace(panel, items, item(t("tour.button"), t("tour.about"), { testid: "tour-button" }, takeTour));
   });
   const failed = (/** @type {Error} */ error) => replace(panel, h("p", { role: "alert" }, errorText(error)));
+
+  /** How far the reader has come. */
+  function remind() {
+    lines.forEach(({ id, minutes }, i) => {
+      const { step = 1, done = false } = progress.code?.progressIn(id) ?? {};
+      const about = [
+        done ? t("lesson.was_done") : t("lesson.minutes", { n: minutes }),
+        step > 1 && t("lesson.continue", { step }),
+      ];
+      setText(/** @type {HTMLElement} */ (items[i].lastElementChild), about.filter(Boolean).join(" · "));
+      items[i].classList.toggle("done", done);
+    });
+  }
 
   /** A lesson asks the model itself: not while a saved trace is shown. */
   function lock() {

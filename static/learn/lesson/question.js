@@ -14,10 +14,10 @@ export const optionWords = ({ en = "", ja = en, is = en }) => said({ en: en || i
 
 /**
  * @param {HTMLElement} root @param {Question} question
- * @param {{live: () => import("./live.js").Live|null, mark: (text: string) => (Node|string)[], answered: () => void}} on
- *   `live` is null while its model is not here yet
+ * @param {{live: () => import("./live.js").Live|null, mark: (text: string) => (Node|string)[], answered: () => void,
+ *   perform: (patch: import("../../state/store.js").Patch) => void}} on  `live` is null while its model is not here yet
  */
-export function drawQuestion(root, question, { live, mark, answered }) {
+export function drawQuestion(root, question, { live, mark, answered, perform }) {
   const answer = h("p", { class: "lesson-answer", "aria-live": "polite", dataset: { testid: "lesson-answer" } });
   const buttons = question.options.map((option, i) =>
     h(
@@ -56,6 +56,7 @@ export function drawQuestion(root, question, { live, mark, answered }) {
       replace(answer, verdict, nodesOf(filled(said(question.says), found), mark));
       root.dataset.answered = String(right);
       answered();
+      if (question.performs && found.patch) perform(found.patch);
     } catch (error) {
       if (!answer.isConnected) return;
       for (const button of [...buttons, reveal]) button.disabled = false;

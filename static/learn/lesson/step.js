@@ -14,9 +14,9 @@ import { nodesOf, said } from "./words.js";
 /**
  * @param {import("./parts.js").Parts} parts @param {import("../../data/lessons.js").Lesson} lesson @param {number} n  from 1
  * @param {{live: () => import("./live.js").Live|null, go: (by: number) => void, answered: () => void,
- *   follow: (lesson: string|null) => void}} on
+ *   perform: (patch: import("../../state/store.js").Patch) => void, follow: (lesson: string|null) => void}} on
  */
-export function drawStep(parts, lesson, n, { live, go, answered, follow }) {
+export function drawStep(parts, lesson, n, { live, go, answered, perform, follow }) {
   const steps = stepsOf(lesson);
   const step = steps[n - 1];
   const marked = /** @type {Set<string>} */ (new Set());
@@ -32,7 +32,7 @@ export function drawStep(parts, lesson, n, { live, go, answered, follow }) {
   parts.trying.hidden = !trying;
   parts.trying.classList.toggle("tells", step.then !== undefined);
   replace(parts.trying, h("b", null, t("lesson.try")), " ", trying ? nodesOf(said(trying), mark) : "");
-  if (step.question) drawQuestion(parts.question, step.question, { live, mark, answered });
+  if (step.question) drawQuestion(parts.question, step.question, { live, mark, answered, perform });
   else drawNext(parts.question, step.next ?? [], follow);
   drawMore(parts.more, step, live, mark);
   drawSources(parts.source, step.source ?? []);

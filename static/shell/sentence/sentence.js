@@ -2,6 +2,8 @@
 
 import { keyOf } from "../../data/request.js";
 import { attentionsOf, predictsTokens, writesTarget } from "../../model/description.js";
+import { keptChoice } from "../../model/selection.js";
+import { whole } from "../../river/own.js";
 import { atLeast } from "../../state/levels.js";
 import { h, replace, setText } from "../../ui/dom.js";
 import { phrase, t } from "../../ui/i18n.js";
@@ -19,12 +21,17 @@ export function createSentence(context) {
   const drawStrip = createStrip(parts.strip, actions, "source");
   const drawTarget = createTarget(parts, context);
   const drawNotes = createNotes(parts.notes, context);
-  const typing = createTyping(input, (text) => actions.set({ text, ids: null, nPrompt: null, targetIds: null }));
+  let drawn = /** @type {import("../../data/model_trace.js").ModelTrace|null} */ (null);
+  const typing = createTyping(input, (text) => {
+    const choice = keptChoice(drawn, actions.get(), text);
+    actions.set({ text, ids: null, nPrompt: null, targetIds: null, ...choice, ...outside(actions.get(), choice) });
+  });
   const grow = createGrowing(input);
   if (early !== null) typing.takeEarly(early);
   let said = "";
 
   return (trace, state, error) => {
+    drawn = trace;
     const written = state.file !== null || (state.ids && !state.text);
     const text = written && trace ? trace.text : state.text;
     if (!typing.pending() && input.value !== text) input.value = text;
@@ -46,6 +53,9 @@ export function createSentence(context) {
     }
   };
 }
+
+/** At Look, what was opened of a token that is gone is left: the picture shows the whole model again. @param {import("../../state/store.js").State} state @param {{query: number|null}} choice */
+const outside = (state, { query }) => (query === null && !atLeast(state, "understand") ? whole() : {});
 
 /**
  * What the model has written after the typed text, to be read as text: the strip has it by tokens.

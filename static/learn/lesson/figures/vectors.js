@@ -43,6 +43,7 @@ export async function draw(root, live, { a, b }) {
     root,
     h("h2", { class: "lesson-caption" }, t("lesson.vectors.title", { n: live.model.d_model })),
     [a, b].map(block),
+    h("p", { class: "lesson-figure-text dim" }, t("lesson.vectors.legend")),
     h(
       "p",
       { class: "lesson-figure-text tells", dataset: { testid: "lesson-alike" } },

@@ -25,11 +25,35 @@ export async function looks(live, { head, query, ...at }) {
   const { open, keys, roles } = await rolesOf(live, at, ["pattern", "scores"]);
   const row = rowOf(roles[0], query, head);
   const order = [...row.keys()].sort((a, b) => row[b] - row[a]);
-  const [[name, score], [next, less]] = order.map((key) => [
-    keys[key].text.trim(),
-    number(rowOf(roles[1], query, head)[key], 1),
-  ]);
-  return { value: name, key: name, weight: percent(row[order[0]]), score, next, less, d: open.d_head };
+  const [[name, score, raw], [next, less, raw_less]] = order.map((key) => {
+    const scaled = rowOf(roles[1], query, head)[key];
+    return [keys[key].text.trim(), number(scaled, 1), number(scaled / (open.scale ?? 1), 1)];
+  });
+  const found = { key: name, weight: percent(row[order[0]]), score, raw, next, less, raw_less, d: open.d_head };
+  return { value: name, ...found };
+}
+
+/**
+ * What is left of a weight if its key may not look at the token before it, in the layers below; `alone`: if only one head
+ * there may not. @type {Measure}
+ */
+export async function linked(live, { layer, head, query, key, writer }) {
+  const open = attentionOf(live.model);
+  const name = tapOf(open, layer, "pattern");
+  /** @param {{layer: number, head?: number}[]} blind */
+  const weight = async (blind) => {
+    const interventions = blind.map(({ layer, head }) => ({
+      kind: "mask",
+      where: { attention: open.id, layer, role: "mask", query: key, key: key - 1, ...(head !== undefined && { head }) },
+      allow: false,
+    }));
+    const { tensors } = await live.tensors([name], { interventions });
+    return rowOf(tensors[name], query, head)[key];
+  };
+  const below = Array.from({ length: layer }, (_, at) => ({ layer: at }));
+  const [before, after, alone] = await Promise.all([[], below, [writer]].map(weight));
+  const said = { before: percent(before, 0), after: percent(after, 0), alone: percent(alone, 0) };
+  return { value: after / before, ...said, writer: writer.head, at: writer.layer };
 }
 
 /** How many times larger the weight of one key is than that of another. @type {Measure} */

@@ -1,12 +1,13 @@
 /**
  * What a question can ask of the live model, by name. Each measure takes the step's model and run, and the `with` of the
- * question; `value` decides which option is right, and all that it returns can stand in the answer's words.
+ * question; `value` decides which option is right, and all that it returns can stand in the answer's words. `patch` is the change of the
+ * page that shows what was measured.
  *
  * @typedef {import("../live.js").Live} Live
- * @typedef {(live: Live, options: any) => Promise<{value: number|string} & Object<string, string|number>>} Measure
+ * @typedef {(live: Live, options: any) => Promise<{value: number|string, patch?: import("../../../state/store.js").Patch} & Object<string, any>>} Measure
  */
 
-import { crossed, differing, handed, looks, products, ratio, unscaled } from "./attention.js";
+import { crossed, differing, handed, linked, looks, products, ratio, unscaled } from "./attention.js";
 import { forbidden, later, padded, unmasked } from "./masks.js";
 import { moved, sentences, swallowed, twins } from "./stream.js";
 import { cut, instead, next, pieces, wrote } from "./text.js";
@@ -20,6 +21,7 @@ export const MEASURES = {
   handed,
   instead,
   later,
+  linked,
   looks,
   moved,
   next,

@@ -32,11 +32,13 @@ export async function cut(live, { row = "last", key }) {
     query: before.row,
     key,
   }));
-  const after = await live.answer(row, { interventions: toggled([], edges, attentions) });
+  const interventions = toggled([], edges, attentions);
+  const after = await live.answer(row, { interventions });
   const left = after.p[before.first];
   const names = { answer: await live.nameOf(before.first), instead: await live.nameOf(after.first) };
   const p = percent(after.p[after.first]);
-  return { value: left, before: percent(before.p[before.first]), after: percent(left), p, ...names };
+  const patch = { interventions };
+  return { value: left, patch, before: percent(before.p[before.first]), after: percent(left), p, ...names };
 }
 
 /** The first choice when its row may not look at a key, in any layer or head. @type {Measure} */
