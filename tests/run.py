@@ -58,7 +58,7 @@ def wait(running: "dict[str, subprocess.Popen[bytes]]", began: float) -> int:
 def start(name: str, begun: str) -> "subprocess.Popen[bytes]":
     print(f"{name} → {(LOGS / f'{name}.log').relative_to(ROOT)}", flush=True)
     with (LOGS / f"{name}.log").open("wb") as log:
-        environment = ENVIRONMENT | {"CHUMOKU_TESTS_BEGUN": begun}
+        environment = ENVIRONMENT | {"TESTS_BEGUN": begun}
         return subprocess.Popen(JOBS[name], cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
 
 

@@ -28,7 +28,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
 
 @cache
 def is_ours(file: str) -> bool:
-    begun = os.environ.get("CHUMOKU_TESTS_BEGUN")
+    begun = os.environ.get("TESTS_BEGUN")
     if not begun:
         return True
     try:

@@ -386,10 +386,7 @@ def test_everyone_can_use_it(open_page: "Callable[..., Page]", family: str) -> N
     assert serious(page) == []
     if family == "encoder-only":  # its panels in light: test_classes.py; the rest is as below
         return
-    page.locator(".model-button").click()
-    assert serious(page, "[data-part=model]") == []
     page.set_viewport_size({"width": 1440, "height": 1000})
-    page.keyboard.press("Escape")
     page.get_by_test_id("theme").click()
     settled(page)
     assert serious(page, rules="colours") == []

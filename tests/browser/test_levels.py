@@ -239,11 +239,13 @@ def test_axe_finds_nothing(open_page: "Callable[..., Page]", lang: str) -> None:
         else:
             turn(page, "light")
             assert serious(page) == []
-            page.get_by_test_id("more").click()
-            assert serious(page, ".more") == []
+            if level == "look":  # the menu is the same at every level
+                page.get_by_test_id("more").click()
+                assert serious(page, ".more") == []
+                turn(page, "dark")
+                assert serious(page, ".more", rules="colours") == []
+                page.keyboard.press("Escape")
             turn(page, "dark")
-            assert serious(page, ".more", rules="colours") == []
-            page.keyboard.press("Escape")
             assert serious(page, rules="colours") == []
 
 

@@ -85,15 +85,8 @@ def test_any_token_shows_its_own_answer(page: "Page") -> None:
     expected = answered(page, 10)
     expect(page.get_by_test_id("river-says").locator(".said").first).to_have_text(expected["text"].strip())
     assert f"{100 * expected['before']:.0f}" in says(page)
-
-
-def test_the_keyboard_reads_out_a_token_in_a_layer(page: "Page") -> None:
-    show(page)
-    picture = page.get_by_test_id("river")
-    picture.focus()
     picture.press("ArrowLeft")
-    picture.press("ArrowLeft")
-    expect(page.get_by_test_id("river-readout")).to_contain_text("red₂, layer 4")
+    expect(page.get_by_test_id("river-readout")).to_contain_text("Mom, layer 4")
 
 
 def test_what_changes_nothing_here_draws_nothing(page: "Page") -> None:
@@ -195,7 +188,7 @@ def without(edges: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"kind": "mask", "where": {**edge, "role": "mask"}, "allow": False} for edge in edges]
 
 
-def test_the_sentence_says_what_decides(page: "Page") -> None:
+def test_the_sentence_says_what_decides_and_cuts_it(page: "Page") -> None:
     show(page)
     expect(page.get_by_test_id("river-says")).to_contain_text("Cut every look at")
     start, *effects, _ = events(page, {"text": TEXT, "row": 13})
@@ -208,6 +201,16 @@ def test_the_sentence_says_what_decides(page: "Page") -> None:
     before, after = whole(start["p"]), whole(left["p"])
     expected = f"After red₂ the model says ball ({before}). Cut every look at ball, and ball falls to {after}."
     assert says(page) == expected
+
+    page.get_by_test_id("cut-looks").click()
+    said = page.get_by_test_id("river-says")
+    expect(said).to_contain_text("Cut in 6 layers: red₂ no longer looks at ball. ball falls from 98")
+    expect(said).to_contain_text("to 12")
+    assert page.evaluate("document.activeElement.dataset.testid") == "river"
+    # Of another token it says which: the cut changes nothing there.
+    for press in ("ArrowUp", "ArrowUp", "Enter"):
+        page.get_by_test_id("river").press(press)
+    expect(said).to_contain_text("no longer looks at ball. After the the model still says")
 
 
 @pytest.mark.fresh
@@ -311,19 +314,6 @@ def test_the_keyboard_cuts_every_look_at_a_token(page: "Page") -> None:
     cuts = without([{**LOOK, "layer": layer} for layer in range(5)])
     show(page, urlencode({"run": json.dumps({"input": {"text": TEXT}, "interventions": cuts})}))
     expect(page.get_by_test_id("river-says")).to_contain_text("Cut in 5 layers: red₂ looks at ball in layer 5 only.")
-
-
-def test_the_sentence_cuts_what_it_tells_of(page: "Page") -> None:
-    show(page)
-    page.get_by_test_id("cut-looks").click()
-    says = page.get_by_test_id("river-says")
-    expect(says).to_contain_text("Cut in 6 layers: red₂ no longer looks at ball. ball falls from 98")
-    expect(says).to_contain_text("to 12")
-    assert page.evaluate("document.activeElement.dataset.testid") == "river"
-    # Of another token it says which: the cut changes nothing there.
-    for press in ("ArrowUp", "ArrowUp", "Enter"):
-        page.get_by_test_id("river").press(press)
-    expect(says).to_contain_text("no longer looks at ball. After the the model still says")
 
 
 def test_a_classifiers_line_is_cut(page: "Page") -> None:
@@ -585,6 +575,9 @@ def test_the_wheel_leads_in_and_out(page: "Page") -> None:
 
 def test_a_decoder_shows_one_of_its_attentions_at_a_time(page: "Page") -> None:
     show(page, f"model={loaded('encoder-decoder').name}&text={SENTENCES['encoder-decoder']}")
+    # After the full stop of a finished translation, END is as likely without any of the looks.
+    expect(page.get_by_test_id("river-says")).to_contain_text("says END")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Cutting the looks at any one word hardly changes it.")
     attentions = """async (canvas) => {
       const { squares } = (await import('/static/river/board.js')).sceneOf(canvas);
       return [...new Set(squares.map((one) => one.attention))].sort();
@@ -598,7 +591,7 @@ def test_a_decoder_shows_one_of_its_attentions_at_a_time(page: "Page") -> None:
 # --- time -------------------------------------------------------------------------------------------------------------
 
 
-def test_the_answer_becomes_a_row(page: "Page") -> None:
+def test_the_answer_becomes_a_row_and_it_writes_on_until_it_is_stopped(page: "Page") -> None:
     show(page, f"level=look&text={TEXT}")
     page.get_by_test_id("river-next").click()
     expect(page.get_by_test_id("river-says").locator(".q")).to_have_text("ball₂")
@@ -610,13 +603,9 @@ def test_the_answer_becomes_a_row(page: "Page") -> None:
         )
         == 15
     )
-
-
-def test_it_writes_on_until_it_is_stopped(page: "Page") -> None:
-    show(page, f"level=look&text={TEXT}")
     write = page.get_by_test_id("river-write")
     write.click()
-    page.wait_for_function("() => document.querySelectorAll('[data-testid=token]').length >= 16")
+    page.wait_for_function("() => document.querySelectorAll('[data-testid=token]').length >= 17")
     expect(write).to_have_text("Stop")
     write.click()
     expect(write).to_have_text("Write on")
@@ -678,13 +667,6 @@ def test_the_legend_names_the_token_that_was_chosen(page: "Page") -> None:
     expect(legend).to_contain_text("mixed into the last word.")
     show(page, f"query=4&text={TEXT}")
     expect(legend).to_contain_text("mixed into ball. Darker")
-
-
-def test_where_no_single_look_decides_it_says_so(page: "Page") -> None:
-    """After the full stop of a finished translation, END is as likely without any of the looks."""
-    show(page, f"model=translate-enja&text={SENTENCES['encoder-decoder']}")
-    expect(page.get_by_test_id("river-says")).to_contain_text("says END")
-    expect(page.get_by_test_id("river-says")).to_contain_text("Cutting the looks at any one word hardly changes it.")
 
 
 # --- cards ------------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, TypeVar
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 from model import masks
 from model.checkpoint import Checkpoint
 from model.config import Family, ModelConfig
+from model.skeleton import NoNumbers
 from model.tokenizer import Tokenizer, from_ranks
 from model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, build
 
@@ -41,10 +43,12 @@ def randomise(model: M, seed: int = 0) -> M:
 
 def tiny_model(*, seed: int = 0, **changes: Any) -> DecoderOnly:
     """A random decoder (or, with `family`, another) of two layers, three heads of width five, in eval mode."""
-    model: Any = build(ModelConfig(**TINY | changes))
+    with NoNumbers():
+        model: Any = build(ModelConfig(**TINY | changes))
     return randomise(model, seed).requires_grad_(False).eval()
 
 
+@cache
 def byte_tokenizer(family: Family = "decoder-only", mask_token: bool = False) -> Tokenizer:
     return from_ranks({bytes([byte]): byte for byte in range(BYTES)}, "bytes", family, mask_token=mask_token)
 
