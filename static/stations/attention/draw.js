@@ -61,7 +61,7 @@ export function draw(root, trace, state, actions) {
   setFormulas(parts.says, saysOf(step, attention, detail, featureOf(state, attention)));
   const blind = detail.mask && ["masked", "weights"].includes(step) ? blindRows(detail.mask) : [];
   parts.note.hidden = blind.length === 0;
-  setText(parts.note, blind.length ? nothingWords(blind) : "");
+  setText(parts.note, blind.length ? nothingWords(blind, detail.pattern) : "");
   foldTools(parts, attention, state);
   drawFeatureChoice(parts.feature, step, trace, state, actions);
   // Another step of the same cells fades in; another head or sentence is simply there.

@@ -8,7 +8,8 @@ export function blindRows({ data, shape: [nQuery, nKey] }) {
   return rows.filter((query) => data.subarray(query * nKey, (query + 1) * nKey).every(Boolean));
 }
 
-/** @param {number[]} rows  that may see nothing, at least one */
-export function nothingWords(rows) {
-  return t("masks.nothing", { n: rows.length, rows: rows.join(t("compare.comma")) });
+/** @param {number[]} rows  that may see nothing, at least one @param {import("../../data/model_trace.js").Matrix|null} [pattern]  some models spread such a row evenly */
+export function nothingWords(rows, pattern) {
+  const spread = pattern && pattern.data[rows[0] * pattern.shape[1]] > 0;
+  return t(spread ? "masks.spread" : "masks.nothing", { n: rows.length, rows: rows.join(t("compare.comma")) });
 }

@@ -114,8 +114,12 @@ function drawSoftmax(steps, trace, { scaled, reasons, exp, rowSum, weight, model
     n: nAllowed,
     shift: number(shift, 2),
   };
-  drawLine(steps.exp, rowSum === 0 ? "why.no_key" : shift ? "why.exp_shifted" : "why.exp", vars);
-  drawLine(steps.weight, "why.weight", { value: value(significant(weight)) }, checkOf(weight, model));
+  const spread = rowSum === 0 && model > 0; // as transformers does, where our models give zeros
+  const n = trace.detail.pattern.shape[1];
+  const own = spread ? 1 / n : weight;
+  const key = spread ? "why.no_key_spread" : rowSum === 0 ? "why.no_key" : shift ? "why.exp_shifted" : "why.exp";
+  drawLine(steps.exp, key, spread ? { n } : vars);
+  drawLine(steps.weight, "why.weight", { value: value(significant(own)) }, checkOf(own, model));
 }
 
 /** a·v, its share of z, and how far it moves the stream. */
