@@ -32,7 +32,7 @@ function partWord(run, text, token) {
   const of = [token.end - 1, token.start].map(holders).find(({ length }) => length > 1);
   if (!of) return null;
   const whole = [...text].slice(token.start - run[0].start, token.end - run[0].start).join("");
-  return `${wordOf({ ...token, partial: false, text: whole })}(${of.indexOf(token) + 1}/${of.length})`;
+  return `${tokenLabel({ ...token, partial: false, text: whole.trim() || whole })}(${of.indexOf(token) + 1}/${of.length})`;
 }
 
 /** Whether it is called by a part of a character, or by bytes. @param {Name} name */

@@ -68,7 +68,7 @@ function wordsOf({ language: code, trained, models, writers = [] }, { model: { n
     : t("note.no_reader", vars);
   const said = writes ? t("note.translates", vars) : [t("note.untrained_language", vars), who];
   const others = writes || models.length ? [] : writers.flatMap((one) => writerWords(one, vars, wayTo(one)));
-  return [said, exampleWords(wayTo(name)), others];
+  return [said, others, exampleWords(wayTo(name))];
 }
 
 /** @param {Way|null} way */
