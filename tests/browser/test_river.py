@@ -275,7 +275,8 @@ def test_what_an_ffn_adds_is_a_number_under_the_pointer_and_in_the_table(page: "
     ratio = float(added / before)
     page.mouse.move(x, y)
     expect(page.locator(".river-tip")).to_have_text(
-        f"layer 3, FFN: what it adds to red₂ is {ratio:.2f} times as long as the stream before it"
+        f"layer 3, dot: the FFN, a small network that looks at no other word, adds to red₂ a vector {ratio:.2f} times"
+        " as long as its own"
     )
     table = page.locator('[data-panel="river"] details')
     table.locator("summary").click()
@@ -284,7 +285,7 @@ def test_what_an_ffn_adds_is_a_number_under_the_pointer_and_in_the_table(page: "
     picture.focus()
     for _ in range(3):
         picture.press("ArrowLeft")
-    expect(page.get_by_test_id("river-readout")).to_contain_text(f"layer 3, FFN: what it adds to red₂ is {ratio:.2f}")
+    expect(page.get_by_test_id("river-readout")).to_contain_text(f"adds to red₂ a vector {ratio:.2f} times")
 
 
 def test_back_takes_a_cut_back(page: "Page") -> None:
