@@ -21,12 +21,12 @@ DEFAULTS: Any = {"locale": "en-US", "viewport": {"width": 1440, "height": 1000}}
 MEDIA: Any = {"color_scheme": "light", "reduced_motion": "reduce"}
 PATIENCE_MS = 60_000  # generous: on a busy machine a second of work can take ten
 
-# In every document, before its scripts: what a page leaves behind on the window, the document and media queries, and
-# answers that it still waits for. (The pointer's events on the window are Playwright's.)
+# In every document, before its scripts: what a page leaves behind on the window, the document and media queries, what
+# it observes, and answers that it still waits for. (The pointer's events on the window are Playwright's.)
 WATCHED = """(() => {
   const { addEventListener } = EventTarget.prototype;
   const { fetch } = window;
-  const page = { listeners: [], number: 0 };
+  const page = { listeners: [], observers: [], number: 0 };
   Object.defineProperty(window, 'watched', { value: page });
   EventTarget.prototype.addEventListener = function (type, listener, options) {
     const target = this ?? window;
@@ -35,6 +35,13 @@ WATCHED = """(() => {
       page.listeners.push([target, type, listener, options]);
     return addEventListener.call(target, type, listener, options);
   };
+  for (const name of ['ResizeObserver', 'MutationObserver'])
+    window[name] = class extends window[name] {
+      constructor(...told) {
+        super(...told);
+        page.observers.push(this);
+      }
+    };
   window.fetch = (...asked) => {
     const { number } = page;
     return new Promise((resolve, reject) => {
@@ -56,6 +63,7 @@ ANEW = """async ([url, forget]) => {
   history.replaceState(state, '', here);
   const number = ++watched.number;
   for (const [target, ...listening] of watched.listeners.splice(0)) target.removeEventListener(...listening);
+  for (const observer of watched.observers.splice(0)) observer.disconnect(); // it would see its page go, and draw it
   for (let id = setTimeout(() => {}); id > 0; id--) clearTimeout(id);
   for (let id = requestAnimationFrame(() => {}); id > 0; id--) cancelAnimationFrame(id);
   clear();
