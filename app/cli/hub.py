@@ -8,7 +8,7 @@ from pathlib import Path
 
 ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 """An owner and a name."""
-FILES = ["*.safetensors", "*.safetensors.index.json", "config.json", "tokenizer.json", "tokenizer_config.json"]
+FILES = ["model*.safetensors", "model.safetensors.index.json", "config.json", "tokenizer.json", "tokenizer_config.json"]
 """What is opened: no pickle, no code."""
 
 

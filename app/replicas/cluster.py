@@ -24,7 +24,7 @@ from app.http import logs
 from app.services.discovery import discover
 from app.settings import PREFIX, Settings
 
-OVERRIDDEN = ("host", "token", "device", "ray", "replicas")
+OVERRIDDEN = ("host", "token", "device", "models", "ray", "replicas")
 """Settings that flags may have changed. Proxy and replicas read them from the environment."""
 OF_RAY = {
     "RAY_AUTH_MODE": "token",  # Ray's own ports are open to the network: whoever has no token is refused there
@@ -96,9 +96,14 @@ def surroundings(settings: Settings, folder: Path) -> None:
     for name in OVERRIDDEN:
         value = getattr(settings, name)
         if value is not None:
-            os.environ[f"{PREFIX}{name.upper()}"] = str(value)
+            os.environ[f"{PREFIX}{name.upper()}"] = spelled(value)
     (folder / "metrics").mkdir()
     os.environ["METRICS_OF_REPLICAS"] = str(folder / "metrics")
+
+
+def spelled(value: object) -> str:
+    """A setting as its variable has it; folders in full, as replicas have another working directory."""
+    return os.pathsep.join(str(Path(one).resolve()) for one in value) if isinstance(value, tuple) else str(value)
 
 
 @contextmanager

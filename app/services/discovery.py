@@ -55,12 +55,17 @@ def survey(settings: Settings, only: str | None = None) -> tuple[dict[str, Entry
 
 
 def named(settings: Settings) -> Iterator[tuple[Path, Source]]:
-    """The models of the settings that are named one by one. Raises `ValueError` for a folder that is no model."""
+    """The models of the settings that are named one by one. Raises `ValueError` for a folder that is no model, and for
+    two of one name."""
+    places: dict[str, Path] = {}
     for folder in settings.models:
         source = source_of(folder)
         if source is None:
-            raise ValueError(f"{folder} is not the folder of a model (an id of Hugging Face's hub has a slash)")
-        yield folder.resolve(), source
+            raise ValueError(f"{folder} is not the folder of a model; --model also takes an id of Hugging Face's hub")
+        place = folder.resolve()
+        if places.setdefault(place.name, place) != place:
+            raise ValueError(f"{places[place.name]} and {place} have the same name: rename one of them")
+        yield place, source
 
 
 def look(folder: Path, source: Source) -> Entry | Problem:

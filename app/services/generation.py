@@ -123,7 +123,7 @@ def steps(sessions: Sequence[Session]) -> list[Event | Exception]:
 
 
 def told(session: Session, step: Step, start: float) -> Event | Exception:
-    """A generation that fails ends alone."""
+    """A step's event, or why there is none: the others go on."""
     try:
         return session.tell(step, start)
     except Exception as error:

@@ -31,7 +31,10 @@ ENOUGH = 2_000
 
 
 def languages_of(about: About) -> list[str]:
-    """The languages on the model's card; English if there are none. For a translator: source, target."""
+    """The languages on the model's card; English if it names none. For a translator: source, target. Without a card
+    they are not known: none."""
+    if not about.card:
+        return []
     said = about.card.get("languages")
     return said if isinstance(said, list) and said and all(isinstance(name, str) for name in said) else ["en"]
 
@@ -63,10 +66,10 @@ def script(text: str) -> str | None:
 def notes(about: About, text: str, loaded: Languages) -> list[dict[str, Any]]:
     """`untrained_language`, if `text` is in a script that no language uses that the model reads. With the other models
     that read its language (`models`), and those that only write it (`writers`: translators into it, this model too).
-    Languages whose script we do not know never cause a note."""
+    Unknown languages, and those whose script we do not know, never cause a note."""
     found, trained = script(text), list(spoken(about).reads)
     known = [SCRIPT_OF.get(language) for language in trained]
-    if found is None or found in known or None in known:
+    if found is None or not trained or found in known or None in known:
         return []
     language = LANGUAGE_OF.get(found, found)
     models = [name for name, one in loaded.items() if language in one.reads and name != about.name]

@@ -204,6 +204,7 @@ class Library:
         for entry in there:
             if taken > self.limit and entry.users == 0 and entry.source is not None and entry.subject is not None:
                 taken -= entry.subject.nbytes
+                self.recent.forget(entry.subject)
                 entry.subject = entry.mark = None
 
 

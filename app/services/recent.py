@@ -67,15 +67,24 @@ class Recent:
         self.metrics.traces.labels("kept" if hit else "none").inc()
         return only(found, names) if hit and found is not None else None
 
-    def keep(self, key: RunKey, traced: Trace) -> None:
+    def keep(self, key: RunKey, traced: Trace) -> bool:
+        """Whether it was kept: it may be too large."""
         with self._lock:
             self._drop(key)
             if size(traced) > self.limit // SHARE:
-                return
+                return False
             self._kept[key] = traced
             self._memory.add(list(traced.tensors.values()))
             while self.nbytes > self.limit:
                 self._drop(next(iter(self._kept)))
+            return True
+
+    def forget(self, subject: Subject) -> None:
+        """A model that is dropped is not asked again."""
+        if isinstance(subject, Remembered):
+            with self._lock:
+                for key in [key for key in self._kept if key[0] == subject.serial]:
+                    self._drop(key)
 
     def _drop(self, key: RunKey) -> None:
         if key in self._kept:
@@ -86,16 +95,20 @@ class Remembered(Subject):
     """A model whose recent runs are kept."""
 
     def __init__(self, subject: Subject, recent: Recent, serial: int) -> None:
-        self._subject, self._recent, self._serial = subject, recent, serial
+        self._subject, self._recent, self.serial = subject, recent, serial
+        self._longest = MANY
 
     def trace(self, run: Run, names: Sequence[str]) -> Trace:
-        if run.edit or len(run.ids) + run.pad.count > MANY:  # edits are functions: which are the same is not known
+        n = max(len(run.ids) + run.pad.count, len(run.target or ()))
+        if run.edit or n > self._longest:  # edits are functions: which are the same is not known
             return self._subject.trace(run, names)
-        key = self._serial, tuple(run.ids), None if run.target is None else tuple(run.target), run.use, run.pad
+        key = self.serial, tuple(run.ids), None if run.target is None else tuple(run.target), run.use, run.pad
         found = self._recent.find(key, names)
         if found is None:
             traced = self._subject.trace(run, list(dict.fromkeys([*names, *self._usual])))
-            self._recent.keep(key, only(traced, [name for name in traced.tensors if name not in self._large]))
+            kept = only(traced, [name for name in traced.tensors if name not in self._large])
+            if not self._recent.keep(key, kept):
+                self._longest = min(self._longest, n - 1)  # a large model: its longer texts are too large, too
             found = only(traced, names)
         return found
 

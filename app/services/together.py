@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
+from contextvars import Context
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -15,12 +16,12 @@ from app.services.work import Gone, Work
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 MOST = 16
-"""So many at once at most: whoever waits for a turn waits behind all of them."""
+"""At most this many at once: whoever waits for a turn waits behind them all."""
 
 
 @dataclass(eq=False)
 class Waiting(Generic[Part, Result]):
-    """A part that waits; `begun`: its turn has come, `over`: and is over."""
+    """A part that waits. `begun`: its turn has come; `over` is set when that turn has ended."""
 
     part: Part
     result: asyncio.Future[Result]
@@ -45,7 +46,8 @@ class Together(Generic[Part, Result]):
         one = Waiting[Part, Result](part, asyncio.get_running_loop().create_future())
         self._waiting[group].append(one)
         if group not in self._turns:
-            self._turns[group] = asyncio.create_task(self._take_turns(group))
+            # In a context of its own: it is nobody's request.
+            self._turns[group] = asyncio.create_task(self._take_turns(group), context=Context())
         try:
             return await one.result
         except asyncio.CancelledError:
@@ -60,7 +62,9 @@ class Together(Generic[Part, Result]):
             while self._waiting[group]:
                 await self._take_turn(group)
         finally:
-            del self._turns[group], self._waiting[group]
+            del self._turns[group]
+            for one in self._waiting.pop(group, ()):
+                one.result.cancel()
 
     async def _take_turn(self, group: Hashable) -> None:
         taken: list[Waiting[Part, Result]] = []

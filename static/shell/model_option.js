@@ -82,10 +82,11 @@ export function optionOf(model, index) {
 }
 
 /** What it does, for who knows no families: of a model of ours in its own words. @param {any} model */
-export function doesOf({ name, predicts, sides, languages: [from = "", to = from] = [] }) {
+export function doesOf({ name, predicts, sides, languages: [from, to = from] = [] }) {
   const own = `header.does.${name}`;
   if (hasString(own)) return t(own);
   const kind = sides?.length > 1 ? "translates" : predicts;
+  if (from === undefined) return hasString(`header.does.${kind}.any`) ? t(`header.does.${kind}.any`) : "";
   return hasString(`header.does.${kind}`)
     ? t(`header.does.${kind}`, { from: languageName(from), to: languageName(to) })
     : "";

@@ -13,7 +13,6 @@ export function createNotes(root, { actions, frame, examples, declared, models }
   let drawn = "";
   const asTrained = () => actions.set({ causal: null, padCount: 0, padMask: true, padFollow: true });
   const restore = () => actions.set({ interventions: uncut(actions.get().interventions) });
-  /** @param {import("../data/model_trace.js").ModelTrace|null} trace @param {import("../state/store.js").State} state @param {Error|null} error */
   /** The sentence of a model's first example. @param {string} name @returns {Way|null} */
   const wayTo = (name) => {
     const found = loadedOf(examples, models).find(({ model }) => model === name);
@@ -21,6 +20,7 @@ export function createNotes(root, { actions, frame, examples, declared, models }
       ? { text: found.text, open: () => actions.set(patchOf({ model: name, text: found.text }, declared)) }
       : null;
   };
+  /** @param {import("../data/model_trace.js").ModelTrace|null} trace @param {import("../state/store.js").State} state @param {Error|null} error */
   return (trace, state, error) => {
     const notes = (!error && trace?.notes) || [];
     const n = trace && away(state) ? cutsOf(state.interventions, attentionsOf(trace.model)).length : 0;
@@ -35,7 +35,7 @@ export function createNotes(root, { actions, frame, examples, declared, models }
     const draw = () =>
       replace(
         root,
-        notes.map((note) => h("p", null, wordsOf(note, trace, { open: actions.openModel, wayTo }))),
+        trace && notes.map((note) => h("p", null, wordsOf(note, trace, { open: actions.openModel, wayTo }))),
         n > 0 && h("p", null, t("river.cut_many", { n }), back),
         masked && h("p", null, t("note.masks"), " ", reset),
       );

@@ -75,3 +75,9 @@ async def test_what_needs_our_modules_is_refused_by_name(client: AsyncClient) ->
 def test_a_folder_that_is_no_model_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="is not the folder of a model"):
         discovery.discover(Settings(models=(tmp_path,)))
+
+
+def test_two_models_of_one_name_are_refused(tmp_path: Path) -> None:
+    folders = tuple(toys.save(tmp_path / where / "tiny", toys.gpt2(), toys.byte_level()) for where in ("a", "b"))
+    with pytest.raises(ValueError, match="have the same name: rename one of them"):
+        discovery.discover(Settings(models=folders))

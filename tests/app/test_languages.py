@@ -53,7 +53,10 @@ async def test_an_untrained_language_is_said_and_works(families: AsyncClient) ->
 
 def test_what_a_card_says(three: Library) -> None:
     gpt = three.find("gpt").about
-    for card in ({}, {"languages": []}, {"languages": "ja"}, {"languages": [1]}):
+    unknown = replace(gpt, card={})  # no card: a model of somebody else's
+    assert languages_of(unknown) == []
+    assert notes(unknown, "猫が好き", {}) == []
+    for card in ({"languages": []}, {"languages": "ja"}, {"languages": [1]}):
         assert languages_of(replace(gpt, card=card)) == ["en"]
     german = replace(gpt, card={"languages": ["de"]})
     assert notes(german, "Guten Tag", {}) == []

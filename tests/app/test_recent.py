@@ -16,10 +16,10 @@ from app.services import tracing
 from app.services.explain import layers
 from app.services.library import Entry, Library
 from app.services.plan import plan_run
-from app.services.recent import Recent
+from app.services.recent import Recent, Remembered
 from app.settings import Settings
 from model.run import Run
-from model.subjects import ZooFolders, ZooSubject
+from model.subjects import Subject, ZooFolders, ZooSubject
 from model.trace import Masks, Padding
 from tests.app.conftest import opener
 from tests.app.families import opened, save, tiny
@@ -129,6 +129,36 @@ def test_a_model_whose_weights_were_replaced_forgets(tmp_path: Path) -> None:
         with models.use(entry) as subject:  # dropped after each use: there is no room for it
             logits.append(subject.trace(Run([1, 2, 3]), [*PATTERNS, "logits"]).tensors[PATTERNS[0]])
     assert not logits[0].equal(logits[1])
+
+
+def test_a_kept_model_is_the_model(counted: Counted) -> None:
+    """Every member of a subject is passed on: a stub of the protocol would return None."""
+    names = {name for name in vars(Subject) if not name.startswith("_")}
+    assert names - {"name"} <= vars(Remembered).keys()
+    assert Recent(2**20).over(counted).name == "gpt"
+
+
+def test_a_model_that_is_too_large_at_a_length_is_asked_for_no_more_than_it_was(counted: Counted) -> None:
+    subject = Recent(2**14).over(counted)
+    recorded = []
+    really = counted.trace
+    counted.trace = lambda run, names: recorded.append(len(names)) or really(run, names)  # type: ignore[method-assign]
+    for _ in range(2):
+        subject.trace(Run(list(range(20))), PATTERNS)
+    assert recorded[1] == len(PATTERNS) < recorded[0]
+
+
+def test_a_dropped_model_leaves_nothing(counted: Counted) -> None:
+    recent = Recent(2**24)
+    one, other = recent.over(counted), recent.over(counted)
+    for subject in (one, other):
+        subject.trace(Run([1, 2]), PATTERNS)
+    both = recent.nbytes
+    recent.forget(one)
+    assert recent.nbytes == both / 2
+    recent.forget(counted)
+    other.trace(Run([1, 2]), PATTERNS)
+    assert counted.passes == 2
 
 
 def test_one_run_does_not_drive_out_all_others(counted: Counted) -> None:

@@ -1,5 +1,6 @@
 """Replicas on Ray Serve, without a cluster: settings, the config file, and what stands around Ray's proxy."""
 
+import os
 from importlib import import_module, util
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 
 from app.cli import serving
 from app.cli.program import cli
+from app.replicas.cluster import surroundings
 from app.replicas.proxy import Front
 from app.settings import Settings, from_environment
 
@@ -123,3 +125,10 @@ def test_rays_proxy_gets_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
     config.load()
     assert config.http_protocol_class is proxy.door
     assert Door.__name__ in str(proxy.door.__annotations__["return"])
+
+
+def test_replicas_find_the_models_that_were_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    monkeypatch.chdir(tmp_path)
+    surroundings(Settings(models=(Path("one"), Path("two"))), tmp_path)
+    assert os.environ["CHUMOKU_MODELS"] == f"{tmp_path / 'one'}:{tmp_path / 'two'}"

@@ -33,6 +33,7 @@ def change(folder: Path, **settings: Any) -> None:
         ({"auto_map": {"AutoModel": "theirs.Model"}}, "names code of its own, which is never run"),
         ({"reorder_and_upcast_attn": True}, "gpt2 with reorder_and_upcast_attn=True cannot be shown yet"),
         ({"scale_attn_weights": False}, "gpt2 with scale_attn_weights=False cannot be shown yet"),
+        ({"quantization_config": {"bits": 4}}, "gpt2 with quantization_config=.* cannot be shown yet"),
         ({"n_head": "three"}, "n_head must be a whole number"),
         ({"n_head": 5}, "d_model=12 is not divisible by n_head=5"),
         ({"vocab_size": 200}, "has 258 tokens, its model 200"),
@@ -42,6 +43,25 @@ def test_a_config_that_cannot_be_shown(folder: Path, settings: dict[str, Any], s
     change(folder, **settings)
     with pytest.raises(ValueError, match=said):
         SOURCE.about(folder)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"problem_type": "multi_label_classification"}, {"position_embedding_type": "relative_key"}]
+)
+@pytest.mark.parametrize("kind", ["Bert", "MegatronBert"])
+def test_a_classifier_whose_numbers_would_be_others(tmp_path: Path, kind: str, settings: dict[str, Any]) -> None:
+    folder = toys.save(tmp_path / "tiny", toys.bert(f"{kind}ForSequenceClassification"), toys.word_piece())
+    SOURCE.about(folder)
+    change(folder, **settings)
+    with pytest.raises(ValueError, match="cannot be shown yet"):
+        SOURCE.about(folder)
+
+
+def test_an_older_folder_names_no_mask_token(tmp_path: Path) -> None:
+    folder = toys.save(tmp_path / "tiny", toys.bert("BertForMaskedLM"), toys.word_piece())
+    assert SOURCE.about(folder).special.mask == 4
+    (folder / "tokenizer_config.json").write_text('{"do_lower_case": true}')
+    assert SOURCE.about(folder).special.mask == 4
 
 
 def test_weights_that_are_a_pickle(folder: Path) -> None:

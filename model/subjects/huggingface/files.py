@@ -32,6 +32,7 @@ def read_settings(folder: Path) -> Settings:
         raise ValueError(
             f"{folder / CONFIG} names code of its own, which is never run: only models of transformers open"
         )
+    found.refuse("quantization_config")
     if found.model_type not in FAMILIES:
         raise ValueError(f"{folder}: {found.model_type} models cannot be shown yet; known are {', '.join(FAMILIES)}")
     names, _ = FAMILIES[found.model_type]

@@ -68,6 +68,6 @@ class Settings:
                 )
 
     def need(self, name: str, value: object) -> None:
-        """Refuse any other value of a setting; left out, it has this one."""
-        if (found := self.values.get(name, value)) != value:
+        """Refuse any other value of a setting; left out or null, it has this one."""
+        if (found := self.values.get(name)) not in (None, value):
             raise ValueError(f"config.json: {self.model_type} with {name}={found!r} cannot be shown yet")

@@ -15,6 +15,8 @@ from model.subjects.huggingface.tokens import FastTokenizer
 
 FILE, ROLES = "tokenizer.json", "tokenizer_config.json"
 PROBE = "a"
+MASKS = ("[MASK]", "<mask>")
+"""What the token that hides another one is called where a folder does not say: older ones have no roles of tokens."""
 
 
 def open_tokenizer(folder: Path, settings: Settings, description: Description) -> FastTokenizer:
@@ -54,13 +56,18 @@ def special_of(folder: Path, fast: Any, settings: Settings, writes: Side | None)
     if writes == "target" and before is not None:
         raise ValueError(f"{folder / FILE} puts a token before what is read, which cannot be shown yet")
     first = settings.token("decoder_start_token_id") if writes == "target" else before
-    return Special(id_of("pad"), id_of("eos"), first, id_of("mask"), None if writes == "source" else after)
+    mask = id_of("mask")
+    if mask is None and writes is None:
+        mask = next((id for name in MASKS if (id := fast.token_to_id(name)) is not None), None)
+    return Special(id_of("pad"), id_of("eos"), first, mask, None if writes == "source" else after)
 
 
 def around(fast: Any, folder: Path) -> tuple[int | None, int | None]:
     """The ids that are put before and after a text."""
     inside, whole = (fast.encode(PROBE, add_special_tokens=special).ids for special in (False, True))
-    at = next(n for n in range(len(whole)) if whole[n : n + len(inside)] == inside)
+    at = next((n for n in range(len(whole)) if inside and whole[n : n + len(inside)] == inside), None)
+    if at is None:
+        raise ValueError(f"{folder / FILE} does not say what it puts around a text: it has no token for {PROBE!r}")
     before, after = whole[:at], whole[at + len(inside) :]
     if len(before) > 1 or len(after) > 1:
         raise ValueError(

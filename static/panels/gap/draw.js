@@ -37,7 +37,7 @@ export function draw(root, trace, state, actions) {
   );
   const words = isGap ? "gap.hidden" : "gap.seen";
   replace(parts.hint, isText ? [unsureOf(prediction), h("br"), t(trace.file ? "open.no_take" : words)] : t("gap.none"));
-  parts.hide.hidden = !isText || isGap || Boolean(trace.file);
+  parts.hide.hidden = !isText || isGap || Boolean(trace.file) || trace.model.special.mask === null;
   parts.hide.onclick = () => put(trace.model.special.mask);
 }
 

@@ -35,7 +35,6 @@ MAIN = StackLayout(
 
 def adapt(settings: Settings) -> Adapter:
     settings.refuse("is_decoder", "add_cross_attention")
-    settings.need("position_embedding_type", "absolute")
     config = encoder_config(settings, classifies=settings.architecture == CLASSIFIER, norm_order="post")
     description = with_embedding_norm(encoder(config, settings), config.layer_norm_eps)
     return Adapter(description, {"main": MAIN}, None, settings.whole("max_position_embeddings"),
@@ -43,7 +42,10 @@ def adapt(settings: Settings) -> Adapter:
 
 
 def encoder_config(settings: Settings, *, classifies: bool, norm_order: str) -> ModelConfig:
-    """The numbers of BERT and its kin."""
+    """The numbers of BERT and its kin. Of several labels at once each would have a probability of its own."""
+    settings.need("position_embedding_type", "absolute")
+    if classifies:
+        settings.need("problem_type", "single_label_classification")
     return ModelConfig(
         vocab_size=settings.whole("vocab_size"), n_layer=settings.whole("num_hidden_layers"),
         n_head=settings.whole("num_attention_heads"), d_model=settings.whole("hidden_size"),
