@@ -45,6 +45,8 @@ export class SvgPen extends Path {
   fillStyle = "#000";
   lineWidth = 1;
   globalAlpha = 1;
+  /** @type {CanvasLineJoin} */
+  lineJoin = "miter";
   font = "10px sans-serif";
   /** @type {keyof typeof ANCHORS} */
   textAlign = "left";
@@ -90,9 +92,12 @@ export class SvgPen extends Path {
   }
   /** @param {string} text @param {number} x @param {number} y */
   fillText(text, x, y) {
-    const [, weight, size, family] = /** @type {RegExpMatchArray} */ (this.font.match(/^(\d+) ([\d.]+)px (.*)$/));
-    const look = { "font-weight": weight, "font-size": size, "font-family": family, fill: this.fillStyle };
-    this.#add("text", { x: short(x), y: short(y), "text-anchor": ANCHORS[this.textAlign], ...look }, xmlText(text));
+    this.#text(text, x, y, { fill: this.fillStyle });
+  }
+  /** The edge of letters: what a text stands on. @param {string} text @param {number} x @param {number} y */
+  strokeText(text, x, y) {
+    const edge = { stroke: this.strokeStyle, "stroke-width": short(this.lineWidth), "stroke-linejoin": this.lineJoin };
+    this.#text(text, x, y, { fill: "none", ...edge });
   }
   /** A canvas, or a part of it: as on a canvas. @param {HTMLCanvasElement} image @param {...number} at */
   drawImage(image, ...at) {
@@ -115,6 +120,14 @@ export class SvgPen extends Path {
   /** @param {number} x @param {number} y */
   scale(x, y) {
     this.#group.setAttribute("transform", `scale(${x} ${y})`);
+  }
+
+  /** @param {string} text @param {number} x @param {number} y @param {object} look */
+  #text(text, x, y, look) {
+    const [, weight, size, family] = /** @type {RegExpMatchArray} */ (this.font.match(/^(\d+) ([\d.]+)px (.*)$/));
+    const font = { "font-weight": weight, "font-size": size, "font-family": family };
+    const place = { x: short(x), y: short(y), "text-anchor": ANCHORS[this.textAlign] };
+    this.#add("text", { ...place, ...font, ...look }, xmlText(text));
   }
 
   /** @param {string} tag @param {object} attrs @param {...string} text */

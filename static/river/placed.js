@@ -16,7 +16,7 @@ export const BELOW = 8;
 const NONE = { squares: [], more: [] };
 
 /** Less height than this shows no head that can be read. */
-const LEAST = 44;
+const LEAST = 64;
 
 /**
  * The height of heads that begin at `y`: what the first screen leaves. If that is too little for the answering stack's,

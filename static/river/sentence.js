@@ -78,7 +78,11 @@ function whichWords(told) {
   const rest = uncutLayers(told);
   if (!rest.length) return phrase("river.cut_all", { ...words, n });
   if (rest.length > 2) return phrase("river.cut_some", { ...words, n });
-  return phrase(rest.length > 1 ? "river.cut_except_two" : "river.cut_except", { ...words, n, rest: rest.join(t("compare.comma")) });
+  return phrase(rest.length > 1 ? "river.cut_except_two" : "river.cut_except", {
+    ...words,
+    n,
+    rest: rest.join(t("compare.comma")),
+  });
 }
 
 /** The layers in which what is cut in the others is not cut. @param {Told} told */

@@ -6,12 +6,18 @@ let catalogue = {};
 /** The languages with a catalogue, as the header writes them. */
 export const LANGUAGE_SIGNS = { en: "EN", ja: "日本語" };
 
-/** Whether the pointer is a finger, which taps. */
-const TAPS = globalThis.matchMedia?.("(pointer: coarse)").matches ?? false;
+/** @type {boolean|undefined} */
+let finger;
 
-/** How a text calls what a pointer does: a finger taps. @param {string} text @param {boolean} [taps] */
-export function forPointer(text, taps = TAPS) {
-  if (!taps) return text;
+/** Whether the pointer is a finger, which taps. Asked once. */
+const taps = () => {
+  finger ??= globalThis.matchMedia?.("(pointer: coarse)").matches ?? false;
+  return finger;
+};
+
+/** How a text calls what a pointer does: a finger taps. @param {string} text @param {boolean} [tapping] */
+export function forPointer(text, tapping = taps()) {
+  if (!tapping) return text;
   return text
     .replaceAll("クリック", "タップ")
     .replace(/\b(c)lick(s?)\b/gi, (_, c, s) => (c === "C" ? "Tap" : "tap") + s)
@@ -42,7 +48,8 @@ export function t(key, vars = {}) {
 
 /** The string before anything is filled in. @param {string} key @param {unknown} n  1, or "1" as the page writes it */
 function patternOf(key, n) {
-  const text = (TAPS && catalogue[`${key}.touch`]) || (String(n) === "1" && catalogue[`${key}.one`]) || catalogue[key];
+  const text =
+    (taps() && catalogue[`${key}.touch`]) || (String(n) === "1" && catalogue[`${key}.one`]) || catalogue[key];
   if (text === undefined) console.warn(`no string "${key}" in ${language()}.json`);
   return forPointer(text ?? key);
 }

@@ -252,7 +252,7 @@ def test_the_river_is_saved_as_it_is_drawn(page: "Page", tmp_path: Path) -> None
     svg = save(page, "river-svg", tmp_path).read_text("utf-8")
     drawn = ElementTree.fromstring(svg)
     texts = [node.text for node in drawn.iter("{http://www.w3.org/2000/svg}text")]
-    assert {"layer 0", "layer 5", "cat", "sat", "mat"} <= set(texts)
+    assert {"layer 0 (first)", "layer 5", "cat", "sat", "mat"} <= set(texts)
     curves = [
         node
         for node in drawn.iter("{http://www.w3.org/2000/svg}path")

@@ -101,7 +101,7 @@ def test_lines_are_the_weights_of_the_head(page: "Page", model: checkpoint.Check
     same(lines(page), weights)
     allowed = int((mask == 0).sum())
     note = page.get_by_test_id("lines-note")
-    assert note.inner_text() == f"Weights below 1 % are not drawn: {allowed - len(weights)} of {allowed} lines."
+    assert note.inner_text() == f"Weights below 1\u202f% are not drawn: {allowed - len(weights)} of {allowed} lines."
     last = len(pattern) - 1
     same(lines(page, "lit"), {at: weight for at, weight in weights.items() if at[1] == last})
     assert "Layer 3 · Head 5" in page.locator("[data-testid=opened-title]:visible").first.inner_text()
