@@ -106,22 +106,21 @@ class Remembered(Subject):
         found = self._recent.find(key, names)
         if found is None:
             traced = self._subject.trace(run, list(dict.fromkeys([*names, *self._usual])))
-            kept = only(traced, [name for name in traced.tensors if name not in self._large])
-            if not self._recent.keep(key, kept):
+            if not self._recent.keep(key, only(traced, self._usual)):
                 self._longest = min(self._longest, n - 1)  # a large model: its longer texts are too large, too
             found = only(traced, names)
         return found
 
     @cached_property
     def _usual(self) -> list[str]:
-        """The taps of what is usually asked for."""
-        roles = [one.roles[role] for one in self.description.attentions for role in USUAL if role in one.roles]
+        """The taps of what is usually asked for. No others are kept: who exports a whole trace asks once."""
+        roles = [
+            one.roles[role]
+            for one in self.description.attentions
+            for role in one.roles
+            if role in {*USUAL, one.overview}
+        ]
         return [tap for role in roles for tap in role.taps]
-
-    @cached_property
-    def _large(self) -> frozenset[str]:
-        """The logits take more than all that is kept of a short text."""
-        return frozenset([self.description.logits.tap])
 
     @property
     def about(self) -> About:

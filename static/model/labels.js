@@ -61,7 +61,12 @@ export function tokenLabel(token) {
  */
 export function tokenName(token) {
   const label = tokenLabel(token);
-  return /[\p{L}\p{N}]/u.test(label) ? label : `“${label}”`;
+  return /[\p{L}\p{N}]/u.test(label) ? label : quoted(label);
+}
+
+/** In quotes; Japanese punctuation in Japanese ones. @param {string} label */
+export function quoted(label) {
+  return /[\u3000-\u303f\uff00-\uffef]/.test(label) ? `「${label}」` : `“${label}”`;
 }
 
 /** @param {string} character @returns {["text"|"mark", string]} */

@@ -1,6 +1,6 @@
 /** What tokens are called in a sentence: words as read, with a number where a word comes again. No DOM. */
 
-import { characterGroups, tokenLabel } from "./labels.js";
+import { characterGroups, quoted, tokenLabel } from "./labels.js";
 
 /** @typedef {{word: string, nth: number|null}} Name  `nth`: 1 for the first of several; null: it comes once */
 
@@ -41,7 +41,7 @@ export const isPart = ({ word }) => /\(\d+\/\d+\)$|^⟨.*⟩$/u.test(word);
 /** Without the spaces around it, punctuation in quotes; a token of spaces shows them. @param {import("../model/labels.js").Token} token */
 function wordOf(token) {
   const plain = !token.partial && !token.special && token.text.trim();
-  if (plain && /^\p{P}+$/u.test(plain)) return `“${plain}”`;
+  if (plain && /^\p{P}+$/u.test(plain)) return quoted(plain);
   return tokenLabel(plain ? { ...token, text: plain } : token);
 }
 

@@ -138,6 +138,15 @@ def test_a_kept_model_is_the_model(counted: Counted) -> None:
     assert Recent(2**20).over(counted).name == "gpt"
 
 
+def test_a_whole_trace_changes_nothing_for_the_next_question(counted: Counted) -> None:
+    """All tensors of a run are more than a run may take; what is usually asked for is not."""
+    subject = Recent(2**18).over(counted)
+    subject.trace(Run(list(range(12))), list(counted.description.taps))
+    for _ in range(2):
+        subject.trace(Run(list(range(12))), HEAD)
+    assert counted.passes == 1
+
+
 def test_a_model_that_is_too_large_at_a_length_is_asked_for_no_more_than_it_was(counted: Counted) -> None:
     subject = Recent(2**14).over(counted)
     recorded = []

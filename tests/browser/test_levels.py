@@ -215,6 +215,7 @@ def test_a_picture_fills_the_screen_and_escape_leaves(open_page: "Callable[..., 
     opened(page, "understand")
     drawn(page)
     panel = page.locator('[data-panel="opened"]')
+    expect(page.get_by_test_id("label-counts")).to_contain_text("heads")  # the label of the open head is in its title
     before = panel.bounding_box()
     # A browser that has no full screen for elements, as a phone: the panel covers the window.
     page.evaluate("() => { Element.prototype.requestFullscreen = undefined; }")

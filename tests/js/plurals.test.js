@@ -39,6 +39,7 @@ test("an error that nobody retries promises no retry", () => {
 
 for (const [text, name] of [
   [",", "“,”"],
+  ["。", "「。」"],
   [" cat", "·cat"],
   [" .", "“·.”"],
   ["猫", "猫"],

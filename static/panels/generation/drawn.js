@@ -96,6 +96,7 @@ function looksOf({ of, key, token, weight }, query) {
 }
 
 function nameOf(word, role = "") {
-  const [before, after] = tokenName(word) === tokenLabel(word) ? ["", ""] : ["“", "”"];
+  const name = tokenName(word);
+  const [before, after] = name === tokenLabel(word) ? ["", ""] : [name[0], name[name.length - 1]];
   return h("b", { class: `mono token-name ${role}` }, before, tokenText(word), after);
 }
