@@ -34,7 +34,7 @@ def factored_mean(k: Tensor, v: Tensor, w: Tensor | None, allowed: Tensor) -> Te
     `SPREAD`, a row could see only terms that round to zero, 0/0: then the exact form is taken.
     """
     with torch.autocast(k.device.type, enabled=False):
-        k, v = exact(k), exact(v)
+        k, v, w = exact(k), exact(v), w if w is None else exact(w)
         if too_far_apart(k, w):
             logits = k[:, :, None] if w is None else k[:, :, None] + w[..., None]
             return (feature_weights(logits, allowed)[0] * v[:, :, None]).sum(-2)

@@ -12,6 +12,7 @@ from model import masks
 from model.checkpoint import ZOO
 from model.config import ModelConfig
 from model.mechanisms import MECHANISMS, fuse_attention, mixers
+from model.training.precision import PRECISIONS, products_in
 from model.training.prepare import prepare_tokenizer
 from model.training.presets import PRESETS, STORIES_GPT, difference
 from model.training.train import parameter_groups
@@ -63,6 +64,22 @@ def test_it_learns_a_sentence(mechanism: str) -> None:
         optimizer.step()
         losses.append(loss.detach())
     assert losses[-1] < 0.3 * losses[0]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_it_trains_with_bfloat16_products(mechanism: str) -> None:
+    """Sums of exponentials stay in float32, whatever the precision of the products before them."""
+    torch.manual_seed(0)
+    model = build(ModelConfig(**SMALL, n_layer=1, mechanism=mechanism, reach=3, rank=2))
+    fuse_attention(model, 12)
+    ids, mask = torch.randint(20, (2, 12)), masks.causal(11, 11)[None, None]
+    losses = {}
+    for precision in PRECISIONS:
+        with products_in(precision, ids.device):
+            logits = model(ids[:, :-1], mask)
+        losses[precision] = torch.nn.functional.cross_entropy(logits.float().flatten(0, 1), ids[:, 1:].flatten())
+        losses[precision].backward()
+    assert losses["bfloat16"].item() == pytest.approx(losses["float32"].item(), rel=2**-7)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
