@@ -11,28 +11,28 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 from starlette.types import Lifespan
 
-from app import VERSION
-from app.api.routes import ROUTERS
-from app.http import handlers
-from app.http.access import Access
-from app.http.assets import STATIC, FreshFiles
-from app.http.body_limit import BodyLimit
-from app.http.built import Built
-from app.http.deps import State
-from app.http.hosts import Hosts, known_names
-from app.http.middleware import Failures, HeadAsGet, SecurityHeaders
-from app.http.observe import Observe
-from app.services import discovery, generation
-from app.services.answers import Answers
-from app.services.library import Library
-from app.services.metrics import Metrics
-from app.services.prefixes import Prefixes
-from app.services.recent import Recent
-from app.services.room import Room
-from app.services.sharing import Sharing
-from app.services.together import Together
-from app.services.work import Work
-from app.settings import Settings
+from chumoku.app import VERSION
+from chumoku.app.api.routes import ROUTERS
+from chumoku.app.http import handlers
+from chumoku.app.http.access import Access
+from chumoku.app.http.assets import STATIC, FreshFiles
+from chumoku.app.http.body_limit import BodyLimit
+from chumoku.app.http.built import Built
+from chumoku.app.http.deps import State
+from chumoku.app.http.hosts import Hosts, known_names
+from chumoku.app.http.middleware import Failures, HeadAsGet, SecurityHeaders
+from chumoku.app.http.observe import Observe
+from chumoku.app.services import discovery, generation
+from chumoku.app.services.answers import Answers
+from chumoku.app.services.library import Library
+from chumoku.app.services.metrics import Metrics
+from chumoku.app.services.prefixes import Prefixes
+from chumoku.app.services.recent import Recent
+from chumoku.app.services.room import Room
+from chumoku.app.services.sharing import Sharing
+from chumoku.app.services.together import Together
+from chumoku.app.services.work import Work
+from chumoku.app.settings import Settings
 
 DESCRIPTION = "Look into trained Transformers: tokens, every tensor of a forward pass, and generation step by step."
 

@@ -15,8 +15,8 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from app.settings import Settings
 from benchmarks.measure import Row
+from chumoku.app.settings import Settings
 
 PARTS = (
     *("capture", "generation", "wire", "effects", "page", "river", "explain", "start", "load", "lag", "scaling"),

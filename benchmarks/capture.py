@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 
 from benchmarks.measure import Row, side_by_side
-from model import checkpoint, masks
-from model.checkpoint import ZOO
-from model.mechanisms import fuse_attention
-from model.taps import record, tap_dims
+from chumoku.model import checkpoint, masks
+from chumoku.model.checkpoint import ZOO
+from chumoku.model.mechanisms import fuse_attention
+from chumoku.model.taps import record, tap_dims
 
 SEQ_LEN = 64
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from app.api.explain.schema import EffectsRequest
-from app.services.explain.effects import EffectsSession
 from benchmarks.measure import Row, median_seconds
-from model import checkpoint
-from model.checkpoint import ZOO
-from model.derive.route import route
-from model.subjects import ZooSubject
+from chumoku.app.api.explain.schema import EffectsRequest
+from chumoku.app.services.explain.effects import EffectsSession
+from chumoku.model import checkpoint
+from chumoku.model.checkpoint import ZOO
+from chumoku.model.derive.route import route
+from chumoku.model.subjects import ZooSubject
 
 SEQ_LEN = EDGES = 64
 

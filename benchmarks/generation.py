@@ -6,10 +6,10 @@ from __future__ import annotations
 import torch
 
 from benchmarks.measure import Row, side_by_side
-from model import checkpoint
-from model.checkpoint import ZOO
-from model.generate import generate
-from model.sampling import Settings
+from chumoku.model import checkpoint
+from chumoku.model.checkpoint import ZOO
+from chumoku.model.generate import generate
+from chumoku.model.sampling import Settings
 from tests.model.test_huggingface import gpt2
 
 PROMPT, NEW = 16, 48

@@ -19,10 +19,10 @@ from typing import Any
 
 import httpx
 
-from app.services.api_page import EXAMPLES
 from benchmarks.load import STORY
 from benchmarks.measure import Row
 from benchmarks.start import server, wait_for_trace
+from chumoku.app.services.api_page import EXAMPLES
 
 Json = dict[str, Any]
 SECONDS, PAUSE, BAR = 2.0, 0.004, 20.0

@@ -19,8 +19,8 @@ import httpx
 
 from benchmarks.measure import Row
 from benchmarks.start import server, wait_for_trace
-from model.checkpoint import ZOO, read_config
-from model.describe import describe
+from chumoku.model.checkpoint import ZOO, read_config
+from chumoku.model.describe import describe
 
 Json = dict[str, Any]
 PROCESSES = 4

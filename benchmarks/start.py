@@ -32,7 +32,7 @@ def server(
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "app.cli", "serve", "--port", str(port), *options]
+    command = [sys.executable, "-m", "chumoku", "serve", "--port", str(port), *options]
     given = {f"CHUMOKU_{name.upper()}": str(value) for name, value in settings.items()}
     environment = os.environ | {"CHUMOKU_ANSWER_CACHE": "0"} | given
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log, env=environment)

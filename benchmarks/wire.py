@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import statistics
 
-from app.api.traces.schema import TraceRequest
-from app.services.tracing import answer
 from benchmarks.measure import Row
-from model import checkpoint
-from model.checkpoint import ZOO
-from model.subjects import ZooSubject
+from chumoku.app.api.traces.schema import TraceRequest
+from chumoku.app.services.tracing import answer
+from chumoku.model import checkpoint
+from chumoku.model.checkpoint import ZOO
+from chumoku.model.subjects import ZooSubject
 
 SEQ_LEN = 64
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from model.config import ModelConfig
-from model.feedforward import FeedForward
-from model.mechanisms import MECHANISMS, MixerCache
-from model.positions import positions_from
-from model.stopping import check
-from model.taps import Tap
+from chumoku.model.config import ModelConfig
+from chumoku.model.feedforward import FeedForward
+from chumoku.model.mechanisms import MECHANISMS, MixerCache
+from chumoku.model.positions import positions_from
+from chumoku.model.stopping import check
+from chumoku.model.taps import Tap
 
 Sublayer = Callable[[Tensor], Tensor]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from model.mechanisms import MixerCache
+from chumoku.model.mechanisms import MixerCache
 
 
 class Cache:

@@ -15,16 +15,16 @@ from safetensors.torch import load_file
 from safetensors.torch import save as serialize
 from torch import Tensor, nn
 
-from model import tokenizer as tokenizers
-from model.config import ModelConfig
-from model.describe import Description, describe
-from model.files import read_json, write_whole
-from model.layout import lay_out_for_reading
-from model.skeleton import NoNumbers, stored_shapes
-from model.special_tokens import special_names
-from model.tokenizer import Tokenizer, read_ranks
-from model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, Transformer, build
-from model.weights_file import check_shapes, shapes_in
+from chumoku.model import tokenizer as tokenizers
+from chumoku.model.config import ModelConfig
+from chumoku.model.describe import Description, describe
+from chumoku.model.files import read_json, write_whole
+from chumoku.model.layout import lay_out_for_reading
+from chumoku.model.skeleton import NoNumbers, stored_shapes
+from chumoku.model.special_tokens import special_names
+from chumoku.model.tokenizer import Tokenizer, read_ranks
+from chumoku.model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, Transformer, build
+from chumoku.model.weights_file import check_shapes, shapes_in
 
 T = TypeVar("T", bound=nn.Module)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Self, get_args, get_type_hints
 
-from model.mechanisms import MECHANISMS
+from chumoku.model.mechanisms import MECHANISMS
 
 Family = Literal["decoder-only", "encoder-only", "encoder-decoder"]
 PositionKind = Literal["learned", "sinusoidal", "none"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from model.cache import Cache
-from model.config import ModelConfig
-from model.positions import positions_from
-from model.stack import Stack, init_weights
-from model.taps import Tap, name_taps
+from chumoku.model.cache import Cache
+from chumoku.model.config import ModelConfig
+from chumoku.model.positions import positions_from
+from chumoku.model.stack import Stack, init_weights
+from chumoku.model.taps import Tap, name_taps
 
 
 class DecoderOnly(Stack):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from model.block import CrossBlock, Memory
-from model.cache import Cache, DecoderCache
-from model.config import ModelConfig
-from model.positions import positions_from
-from model.stack import Stack, init_weights
-from model.taps import Tap, name_taps
+from chumoku.model.block import CrossBlock, Memory
+from chumoku.model.cache import Cache, DecoderCache
+from chumoku.model.config import ModelConfig
+from chumoku.model.positions import positions_from
+from chumoku.model.stack import Stack, init_weights
+from chumoku.model.taps import Tap, name_taps
 
 
 class EncoderDecoder(nn.Module):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from model.config import ModelConfig
-from model.positions import positions_from
-from model.stack import Stack, init_weights
-from model.taps import Tap, name_taps
+from chumoku.model.config import ModelConfig
+from chumoku.model.positions import positions_from
+from chumoku.model.stack import Stack, init_weights
+from chumoku.model.taps import Tap, name_taps
 
 
 class EncoderOnly(Stack):

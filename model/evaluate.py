@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from model import masks
-from model.config import ModelConfig
-from model.tokenizer import Tokenizer
-from model.transformer import DecoderOnly
+from chumoku.model import masks
+from chumoku.model.config import ModelConfig
+from chumoku.model.tokenizer import Tokenizer
+from chumoku.model.transformer import DecoderOnly
 
 PREFIXES = 32
 """How many prefixes of a text are read at once."""

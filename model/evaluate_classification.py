@@ -8,10 +8,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from model import masks
-from model.checkpoint import Checkpoint
-from model.tokenizer import Tokenizer
-from model.transformer import EncoderOnly
+from chumoku.model import masks
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.tokenizer import Tokenizer
+from chumoku.model.transformer import EncoderOnly
 
 BATCH = 64
 

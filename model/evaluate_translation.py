@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from model.checkpoint import Checkpoint
-from model.translate import translate
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.translate import translate
 
 
 def chrf_and_bleu(checkpoint: Checkpoint, pairs: Sequence[tuple[str, str]], *, beams: int = 4) -> dict[str, float]:

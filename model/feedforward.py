@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torch import Tensor, nn
 
-from model.taps import Tap
+from chumoku.model.taps import Tap
 
 
 class FeedForward(nn.Module):

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from model import together
-from model.checkpoint import Checkpoint
-from model.run import Run
-from model.sampling import Distribution, Settings, distribution, draw, uniform
-from model.session import DecoderSession, Forward, Session
+from chumoku.model import together
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.run import Run
+from chumoku.model.sampling import Distribution, Settings, distribution, draw, uniform
+from chumoku.model.session import DecoderSession, Forward, Session
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from operator import add, mul
 import torch
 from torch import Tensor
 
-from model import masks
-from model.describe import Attention
-from model.mechanisms.softmax import masked_softmax
+from chumoku.model import masks
+from chumoku.model.describe import Attention
+from chumoku.model.mechanisms.softmax import masked_softmax
 
 
 @dataclass(frozen=True)

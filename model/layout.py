@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from model.mechanisms import Mixer
+from chumoku.model.mechanisms import Mixer
 
 
 def lay_out_for_reading(model: nn.Module) -> None:

@@ -8,7 +8,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from model.config import ModelConfig
+from chumoku.model.config import ModelConfig
 
 
 class LearnedPositions(nn.Module):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from model.taps import Edit
-from model.trace import Masks, Padding, pads_among
+from chumoku.model.taps import Edit
+from chumoku.model.trace import Masks, Padding, pads_among
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from model import masks
-from model.block import Memory
-from model.cache import Cache, DecoderCache
-from model.checkpoint import Checkpoint
-from model.run import Run
-from model.taps import record
-from model.trace import check_length, pad_ids, with_first
+from chumoku.model import masks
+from chumoku.model.block import Memory
+from chumoku.model.cache import Cache, DecoderCache
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.run import Run
+from chumoku.model.taps import record
+from chumoku.model.trace import check_length, pad_ids, with_first
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from model.config import ModelConfig
-from model.transformer import Transformer, build
+from chumoku.model.config import ModelConfig
+from chumoku.model.transformer import Transformer, build
 
 
 class NoNumbers(TorchFunctionMode):

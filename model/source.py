@@ -10,12 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from model import masks, sampling
-from model.block import PostNormResidual, PreNormResidual, ResPostNormResidual
-from model.feedforward import FeedForward
-from model.mechanisms.softmax import MultiHeadAttention, masked_softmax
-from model.positions import LearnedPositions, SinusoidalPositions, sinusoid
-from model.stack import Stack
+from chumoku.model import masks, sampling
+from chumoku.model.block import PostNormResidual, PreNormResidual, ResPostNormResidual
+from chumoku.model.feedforward import FeedForward
+from chumoku.model.mechanisms.softmax import MultiHeadAttention, masked_softmax
+from chumoku.model.positions import LearnedPositions, SinusoidalPositions, sinusoid
+from chumoku.model.stack import Stack
 
 ROOT = Path(__file__).parent.parent
 SOURCES: dict[str, Callable[..., Any]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from model.config import Family
+from chumoku.model.config import Family
 
 END = "<|endoftext|>"
 PAD = "<|pad|>"

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from torch import Tensor, nn
 
-from model.block import Block, LayerNorm
-from model.cache import Cache
-from model.config import ModelConfig
-from model.feedforward import FeedForward
-from model.mechanisms import Mixer, mixers
-from model.positions import build_positions
-from model.taps import Tap, begin_at
+from chumoku.model.block import Block, LayerNorm
+from chumoku.model.cache import Cache
+from chumoku.model.config import ModelConfig
+from chumoku.model.feedforward import FeedForward
+from chumoku.model.mechanisms import Mixer, mixers
+from chumoku.model.positions import build_positions
+from chumoku.model.taps import Tap, begin_at
 
 
 class Stack(nn.Module):

@@ -13,10 +13,10 @@ from typing import Self, TypeGuard
 import torch
 from torch import Tensor
 
-from model.cache import Cache
-from model.mechanisms.history import History
-from model.session import DecoderSession, Forward, Session
-from model.taps import record
+from chumoku.model.cache import Cache
+from chumoku.model.mechanisms.history import History
+from chumoku.model.session import DecoderSession, Forward, Session
+from chumoku.model.taps import record
 
 FILL = 128
 """The reason for what is in front of a shorter text. It is never shown: the recorded rows begin after it."""

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import tiktoken
 
-from model.config import Family, TextForm
-from model.files import read_bytes
-from model.special_tokens import CLS, END, MASK, PAD, START, Special, special_names
-from model.text_form import TEXT_FORMS
+from chumoku.model.config import Family, TextForm
+from chumoku.model.files import read_bytes
+from chumoku.model.special_tokens import CLS, END, MASK, PAD, START, Special, special_names
+from chumoku.model.text_form import TEXT_FORMS
 
 # GPT-2's split (Radford et al. 2019), except that digits are separate: contractions, words, digits, punctuation, space.
 SPLIT = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""

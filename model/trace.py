@@ -9,13 +9,13 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from model import masks
-from model.block import Memory
-from model.checkpoint import Checkpoint
-from model.describe import Side
-from model.encoder_decoder import EncoderDecoder
-from model.encoder_only import EncoderOnly
-from model.taps import Edit, record, tap_dims
+from chumoku.model import masks
+from chumoku.model.block import Memory
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import Side
+from chumoku.model.encoder_decoder import EncoderDecoder
+from chumoku.model.encoder_only import EncoderOnly
+from chumoku.model.taps import Edit, record, tap_dims
 
 
 @dataclass(frozen=True)

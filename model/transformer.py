@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from model.config import ModelConfig
-from model.decoder_only import DecoderOnly
-from model.encoder_decoder import EncoderDecoder
-from model.encoder_only import EncoderOnly
+from chumoku.model.config import ModelConfig
+from chumoku.model.decoder_only import DecoderOnly
+from chumoku.model.encoder_decoder import EncoderDecoder
+from chumoku.model.encoder_only import EncoderOnly
 
 __all__ = ["FAMILIES", "DecoderOnly", "EncoderDecoder", "EncoderOnly", "Transformer", "build"]
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from model import masks
-from model.checkpoint import Checkpoint
-from model.run import Run
-from model.session import read_source
-from model.taps import record
-from model.tokenizer import Tokenizer
-from model.trace import check_length
+from chumoku.model import masks
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.run import Run
+from chumoku.model.session import read_source
+from chumoku.model.taps import record
+from chumoku.model.tokenizer import Tokenizer
+from chumoku.model.trace import check_length
 
 MAX_BEAMS = 16
 LONGER = 50

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from model.checkpoint import Checkpoint
-from model.generate import Generator, Step, steps
-from model.run import Run
-from model.sampling import Settings
-from model.session import TargetSession
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.generate import Generator, Step, steps
+from chumoku.model.run import Run
+from chumoku.model.sampling import Settings
+from chumoku.model.session import TargetSession
 
 
 def target_generator(

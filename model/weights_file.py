@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from model.files import LARGEST, size_of
+from chumoku.model.files import LARGEST, size_of
 
 BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}
 """The types of weights."""

@@ -97,7 +97,7 @@ def toy_models(toy_mechanisms: None, tmp_path_factory: pytest.TempPathFactory) -
 @pytest.fixture(scope="session")
 def server_url() -> Iterator[str]:
     """The address of the real app, served by uvicorn from a thread on a free port."""
-    from app.main import create_app
+    from chumoku.app.main import create_app
 
     with served(create_app()) as url:
         gc.freeze()  # torch and the app

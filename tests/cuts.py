@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.masks import EDITED
-from model.taps import Edit
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.masks import EDITED
+from chumoku.model.taps import Edit
 
 
 def without(checkpoint: Checkpoint, row: int, key: int) -> dict[str, Edit]:

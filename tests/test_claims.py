@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 import torch
 
-from model import checkpoint
-from model.checkpoint import ZOO, Checkpoint
-from model.derive.effects import Effect, Effects
-from model.derive.rollout import Edge, widest
-from model.derive.route import route
-from model.taps import Edit
-from model.trace import trace
+from chumoku.model import checkpoint
+from chumoku.model.checkpoint import ZOO, Checkpoint
+from chumoku.model.derive.effects import Effect, Effects
+from chumoku.model.derive.rollout import Edge, widest
+from chumoku.model.derive.route import route
+from chumoku.model.taps import Edit
+from chumoku.model.trace import trace
 from tests.cuts import cut_in, without
 
 load = cache(checkpoint.load)

@@ -16,8 +16,8 @@ import pytest
 import safetensors.numpy
 from typer.testing import CliRunner, Result
 
-from app import VERSION
-from app.cli import cli
+from chumoku.app import VERSION
+from chumoku.app.cli import cli
 
 ROOT = Path(__file__).parent.parent
 TEXT = "Once upon a time"
@@ -41,8 +41,8 @@ def one_line(result: Result) -> str:
 
 
 def test_trace_writes_every_tensor(run: Run, tmp_path: Path) -> None:
-    from model import checkpoint
-    from model.trace import trace
+    from chumoku.model import checkpoint
+    from chumoku.model.trace import trace
 
     out = tmp_path / "once.safetensors"
     result = run("trace", TEXT, "--model", "stories-gpt", "-o", out)
@@ -88,8 +88,8 @@ def test_a_traces_file_says_all_that_a_page_needs(run: Run, tmp_path: Path) -> N
 def test_trace_with_pads(
     run: Run, tmp_path: Path, options: list[Any], masks: tuple[bool, ...], pad: tuple[Any, ...], positions: list[int]
 ) -> None:
-    from model import checkpoint
-    from model.trace import Masks, Padding, trace
+    from chumoku.model import checkpoint
+    from chumoku.model.trace import Masks, Padding, trace
 
     out = tmp_path / "padded.npz"
     result = run("trace", TEXT, *options, "-o", out)
@@ -160,9 +160,9 @@ def test_generate_prints_the_text_and_what_follows(run: Run) -> None:
 
 
 def test_generate_writes_what_the_model_generates(run: Run) -> None:
-    from model import checkpoint
-    from model.generate import generate
-    from model.sampling import Settings
+    from chumoku.model import checkpoint
+    from chumoku.model.generate import generate
+    from chumoku.model.sampling import Settings
 
     gpt = checkpoint.load(checkpoint.ZOO / "stories-gpt")
     *_, last = generate(gpt, gpt.tokenizer.encode(TEXT), Settings(1.0, 0, 0.9, 5), 10)
@@ -173,7 +173,7 @@ def test_generate_writes_what_the_model_generates(run: Run) -> None:
 @pytest.mark.usefixtures("torch_as_it_was")
 def test_units_are_written_onto_a_card(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the model's own preset; an error is one line."""
-    from model.training import command
+    from chumoku.model.training import command
     from tests.training.helpers import classification_preset, write_sentences
 
     preset = classification_preset()
@@ -192,8 +192,8 @@ def test_units_are_written_onto_a_card(run: Run, tmp_path: Path, monkeypatch: py
 
 
 def test_evaluate(run: Run, tmp_path: Path) -> None:
-    from model import checkpoint
-    from model.evaluate import text_figures
+    from chumoku.model import checkpoint
+    from chumoku.model.evaluate import text_figures
 
     data = tmp_path / "texts.txt"
     data.write_text("Once upon a time there was a dog.\n<|endoftext|>\nThe cat sat.\nIt slept.\n<|endoftext|>\n")
@@ -253,7 +253,7 @@ def test_models(run: Run) -> None:
 
 def test_train_hands_on_its_options(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     given: dict[str, Any] = {}
-    monkeypatch.setattr("model.training.command.run_training", lambda **options: given.update(options))
+    monkeypatch.setattr("chumoku.model.training.command.run_training", lambda **options: given.update(options))
     result = run("train", "stories-gpt", "--data", "texts", "--minutes", 1.5, "--seed", 4, "--out", "runs/x")
     assert result.exit_code == 0, result.output
     assert given == {
@@ -316,9 +316,8 @@ def test_version(run: Run) -> None:
 
 def test_help_is_quick() -> None:
     """--help imports none of the heavy libraries."""
-    code = (
-        "import sys, app.cli; sys.exit(any(name in sys.modules for name in ('torch', 'fastapi', 'numpy', 'pydantic')))"
-    )
+    heavy = ("torch", "fastapi", "numpy", "pydantic")
+    code = f"import sys, chumoku.app.cli; sys.exit(any(name in sys.modules for name in {heavy}))"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
@@ -332,7 +331,7 @@ def test_a_taken_port_says_what_to_do(run: Run) -> None:
 
 
 def test_serve_says_where_it_is_and_stops_when_asked() -> None:
-    command = [sys.executable, "-m", "app.cli", "serve", "--port", "0", "--device", "cpu"]
+    command = [sys.executable, "-m", "chumoku", "serve", "--port", "0", "--device", "cpu"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         assert server.stderr is not None

@@ -11,14 +11,14 @@ import safetensors
 import safetensors.numpy
 import torch
 
-from app.services.library import Library
-from model import checkpoint
-from model.checkpoint import Checkpoint
-from model.evaluate_classification import accuracy
-from model.sampling import Settings
-from model.trace import trace
-from model.translate import translate
-from model.translate_steps import generate_target
+from chumoku.app.services.library import Library
+from chumoku.model import checkpoint
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.evaluate_classification import accuracy
+from chumoku.model.sampling import Settings
+from chumoku.model.trace import trace
+from chumoku.model.translate import translate
+from chumoku.model.translate_steps import generate_target
 from tests.app.conftest import three  # noqa: F401
 from tests.app.families import SOURCE, TARGET, opened, save
 from tests.test_cli import Run, one_line, run  # noqa: F401
@@ -95,7 +95,7 @@ def test_generate_translates(run: Run, translator: Checkpoint) -> None:  # noqa:
 
 
 def test_evaluate_a_translator(run: Run, translator: Checkpoint, tmp_path: Path) -> None:  # noqa: F811
-    from model.evaluate_translation import chrf_and_bleu
+    from chumoku.model.evaluate_translation import chrf_and_bleu
 
     pairs = [("I like cats.", "猫が好き。"), ("Yes.", "はい。")]
     data = tmp_path / "pairs.tsv"
@@ -120,10 +120,10 @@ def test_evaluate_a_classifier(run: Run, classifier: Checkpoint, tmp_path: Path)
 def test_models_fit_into_80_columns() -> None:
     from rich.console import Console
 
-    from app.cli.commands import models_table
-    from app.services import discovery
-    from app.services.models import all_models
-    from app.settings import Settings
+    from chumoku.app.cli.commands import models_table
+    from chumoku.app.services import discovery
+    from chumoku.app.services.models import all_models
+    from chumoku.app.settings import Settings
 
     described = all_models(discovery.discover(Settings(device="cpu", models_dir=[])))["models"]
     with (console := Console(width=80, color_system=None)).capture() as said:
@@ -137,7 +137,7 @@ def test_models_fit_into_80_columns() -> None:
 
 
 def test_models_show_each_ones_figure() -> None:
-    from app.cli.commands import figure
+    from chumoku.app.cli.commands import figure
 
     assert figure({"bits_per_byte": 0.85}) == "0.85 bits/byte"
     assert figure({"greedy": {"chrf": 30.1}, "beam_4": {"chrf": 31.2, "bleu": 20}}) == "chrF 31.2"

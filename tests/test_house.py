@@ -27,7 +27,7 @@ def python_files(room: str) -> list[Path]:
 
 def imports(path: Path) -> Iterator[str]:
     """Every module that a file imports, anywhere in it: absolute, and with each imported name appended."""
-    package = path.relative_to(ROOT).parent.parts
+    package = ("chumoku", *path.relative_to(ROOT).parent.parts)
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -49,50 +49,58 @@ def offences(room: str, *forbidden: str, but: str | tuple[str, ...] = ()) -> lis
     ]
 
 
+def test_ours_is_imported_from_the_package() -> None:
+    """Also from `tests/` and `benchmarks/`: the folders' own names are not on the path of an installed package."""
+    for room in ("app", "model", "tests", "benchmarks"):
+        assert offences(room, "app", "model") == []
+    links = {path.name: path.resolve() for path in (ROOT / "chumoku").iterdir() if path.is_symlink()}
+    assert links == {name: ROOT / name for name in ("app", "model", "static", "templates")}
+
+
 def test_model_knows_nothing_of_the_app() -> None:
-    assert offences("model", "app", "fastapi", "starlette", "uvicorn") == []
+    assert offences("model", "chumoku.app", "fastapi", "starlette", "uvicorn") == []
 
 
 def test_models_run_without_the_training_code() -> None:
     assert python_files("model/training")
-    assert offences("model", "model.training", but="model/training") == []
+    assert offences("model", "chumoku.model.training", but="model/training") == []
 
 
 def test_services_know_nothing_of_http() -> None:
-    """Of `app.api` they import the schemas of requests, but neither paths nor the schemas of answers."""
+    """Of `chumoku.app.api` they import the schemas of requests, but neither paths nor the schemas of answers."""
     assert offences("app/services", "fastapi", "starlette", "uvicorn") == []
-    assert offences("app/services", "app.http", "app.main", "app.cli", *resources("route", "answer")) == []
+    outside = ("http", "main", "cli", *resources("route", "answer"))
+    assert offences("app/services", *(f"chumoku.app.{name}" for name in outside)) == []
 
 
 def test_what_may_be_asked_depends_on_nothing_that_answers() -> None:
     """A request's schema imports other schemas and the kinds of interventions, which define their own."""
     schemas = [path for path in python_files("app/api") if path.stem in ("schema", "run", "sampling")]
     assert schemas
-    others = ("app.api.", "app.services.interventions.")
+    others = ("chumoku.app.api.", "chumoku.app.services.interventions.")
     outside = [
         f"{path.relative_to(ROOT)} imports {name}"
         for path in schemas
         for name in imports(path)
-        if name.startswith("app.") and not name.startswith(others)
+        if name.startswith("chumoku.app.") and not name.startswith(others)
     ]
     assert outside == []
 
 
 def test_routes_know_nothing_of_what_assembles_them() -> None:
-    assert offences("app/api", "app.main", "app.cli") == []
-    assert offences("app/http", "app.main", "app.cli") == []
+    assert offences("app/api", "chumoku.app.main", "chumoku.app.cli") == []
+    assert offences("app/http", "chumoku.app.main", "chumoku.app.cli") == []
 
 
 def test_the_command_line_needs_no_http() -> None:
     """Except `serve`."""
-    assert (
-        offences("app/cli", "app.http", "app.main", "fastapi", but=("app/cli/serving.py", "app/cli/workers.py")) == []
-    )
+    serving = ("app/cli/serving.py", "app/cli/workers.py")
+    assert offences("app/cli", "chumoku.app.http", "chumoku.app.main", "fastapi", but=serving) == []
 
 
 def resources(*files: str) -> list[str]:
     folders = {path.parent.name for path in python_files("app/api")} - {"api"}
-    return [f"app.api.{folder}.{file}" for folder in folders for file in files]
+    return [f"api.{folder}.{file}" for folder in folders for file in files]
 
 
 @pytest.mark.parametrize("room", ["app", "model"])

@@ -15,12 +15,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
-from model import checkpoint
-from model.checkpoint import ZOO, Checkpoint
-from model.generate import generate
-from model.sampling import Settings
-from model.source import ROOT, SOURCES, source
-from model.trace import Masks, Padding, trace
+from chumoku.model import checkpoint
+from chumoku.model.checkpoint import ZOO, Checkpoint
+from chumoku.model.generate import generate
+from chumoku.model.sampling import Settings
+from chumoku.model.source import ROOT, SOURCES, source
+from chumoku.model.trace import Masks, Padding, trace
 from tests.cuts import cut_in, without
 from tests.test_words import PERSONS, WORDS
 

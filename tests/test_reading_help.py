@@ -74,7 +74,7 @@ def test_every_view_and_panel_has_both_sentences(language: str) -> None:
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_every_kind_of_head_has_a_name_and_its_rule(language: str) -> None:
-    from model.explain.head_labels import RULES
+    from chumoku.model.explain.head_labels import RULES
 
     known = words(language)
     assert set(RULES) == set(KINDS)

@@ -10,9 +10,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from typer.main import get_command
 
-from app.cli.program import cli
-from app.settings import Settings
-from model.training.presets import PRESETS, Preset
+from chumoku.app.cli.program import cli
+from chumoku.app.settings import Settings
+from chumoku.model.training.presets import PRESETS, Preset
 
 ROOT = Path(__file__).parent.parent
 PAGES = {name: (ROOT / name).read_text("utf-8") for name in ("README.md", "CONTRIBUTING.md")}

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from safetensors import safe_open
 
-from app.services.targets import greedy
-from app.services.tokens import as_read
-from model import checkpoint
-from model.checkpoint import ZOO, Checkpoint
-from model.describe import Attention
-from model.subjects import ZooSubject, every_folder
-from model.trace import Trace, trace
-from model.training.presets import PRESETS, difference
+from chumoku.app.services.targets import greedy
+from chumoku.app.services.tokens import as_read
+from chumoku.model import checkpoint
+from chumoku.model.checkpoint import ZOO, Checkpoint
+from chumoku.model.describe import Attention
+from chumoku.model.subjects import ZooSubject, every_folder
+from chumoku.model.trace import Trace, trace
+from chumoku.model.training.presets import PRESETS, difference
 
 EXAMPLES = json.loads((Path(__file__).parents[1] / "static" / "examples.json").read_text(encoding="utf-8"))["examples"]
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")

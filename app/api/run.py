@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.api.schema import ModelName, Request
-from app.services.interventions.patch import Patch
-from app.services.interventions.registry import Intervention
+from chumoku.app.api.schema import ModelName, Request
+from chumoku.app.services.interventions.patch import Patch
+from chumoku.app.services.interventions.registry import Intervention
 
 MAX_IDS = 65_536
 TokenIds = Annotated[list[int], Field(max_length=MAX_IDS, fail_fast=True)]

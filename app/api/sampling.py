@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from app.api.schema import Request
+from chumoku.app.api.schema import Request
 
 MAX_SEED = 2**53 - 1
 """The largest integer that a JavaScript number represents exactly."""

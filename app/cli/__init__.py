@@ -1,5 +1,5 @@
 """The command line. Heavy libraries are imported inside the commands, so that `--help` is instant."""
 
-from app.cli.program import cli, main
+from chumoku.app.cli.program import cli, main
 
 __all__ = ["cli", "main"]

@@ -13,20 +13,20 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from app.api.run import Run
-from app.api.traces.schema import TraceRequest
-from app.cli.console import need_training, need_transformers
-from app.services import discovery, targets, tokens, tracing
-from app.services.capabilities import CLASSIFIES, check_can, explained
-from app.services.models import all_models
-from app.services.plan import plan_writing
-from app.settings import Settings
-from model import checkpoint
-from model.checkpoint import Checkpoint
-from model.generate import Generator, Step, steps
-from model.run import Run as ModelRun
-from model.sampling import Settings as SamplingSettings
-from model.subjects import Subject
+from chumoku.app.api.run import Run
+from chumoku.app.api.traces.schema import TraceRequest
+from chumoku.app.cli.console import need_training, need_transformers
+from chumoku.app.services import discovery, targets, tokens, tracing
+from chumoku.app.services.capabilities import CLASSIFIES, check_can, explained
+from chumoku.app.services.models import all_models
+from chumoku.app.services.plan import plan_writing
+from chumoku.app.settings import Settings
+from chumoku.model import checkpoint
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.generate import Generator, Step, steps
+from chumoku.model.run import Run as ModelRun
+from chumoku.model.sampling import Settings as SamplingSettings
+from chumoku.model.subjects import Subject
 
 
 def open_model(name: str, settings: Settings) -> Checkpoint:

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import typer
 
-from app.errors import AppError
+from chumoku.app.errors import AppError
 
 
 def fail(message: str) -> NoReturn:
@@ -39,16 +39,16 @@ def clear_errors() -> Iterator[None]:
 def need_transformers() -> ModuleType:
     """`model.huggingface`; raises `ValueError` when the `hf` extra is not installed."""
     try:
-        from model import huggingface
+        from chumoku.model import huggingface
     except ModuleNotFoundError as error:
         raise ValueError(f"this needs {error.name}: pip install -c constraints.txt -e '.[hf]'") from None
     return huggingface
 
 
 def need_training() -> ModuleType:
-    """`model.training.command`; raises `ValueError` when the `train` extra is not installed."""
+    """`chumoku.model.training.command`; raises `ValueError` when the `train` extra is not installed."""
     try:
-        from model.training import command
+        from chumoku.model.training import command
     except ModuleNotFoundError as error:
         raise ValueError(f"training needs {error.name}: pip install -c constraints.txt -e '.[train]'") from None
     return command

@@ -11,14 +11,14 @@ from typing import Any
 from rich.console import Console
 from rich.progress import track
 
-from app.cli.commands import BEAMS, open_model
-from app.settings import Settings
-from model.checkpoint import Checkpoint
-from model.describe import Description
-from model.evaluate import WHOLE_WINDOW, text_figures
-from model.evaluate_classification import accuracy, read_labelled
-from model.training.data import read_documents
-from model.training.translation import read_pairs
+from chumoku.app.cli.commands import BEAMS, open_model
+from chumoku.app.settings import Settings
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import Description
+from chumoku.model.evaluate import WHOLE_WINDOW, text_figures
+from chumoku.model.evaluate_classification import accuracy, read_labelled
+from chumoku.model.training.data import read_documents
+from chumoku.model.training.translation import read_pairs
 
 NAMES = {
     "bits_per_byte": "bits per byte",
@@ -82,7 +82,7 @@ def translator(loaded: Checkpoint, data: Path, beams: int) -> Score:
 
 def scored(loaded: Checkpoint, pairs: list[tuple[str, str]], beams: int) -> dict[str, float]:
     """chrF and BLEU. Raises `ValueError` if sacrebleu is not installed."""
-    from model.evaluate_translation import chrf_and_bleu
+    from chumoku.model.evaluate_translation import chrf_and_bleu
 
     try:
         return chrf_and_bleu(loaded, pairs, beams=beams)

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from app import VERSION
-from app.cli import options as opt
-from app.cli.console import clear_errors
-from app.cli.training import training
+from chumoku.app import VERSION
+from chumoku.app.cli import options as opt
+from chumoku.app.cli.console import clear_errors
+from chumoku.app.cli.training import training
 
 # Heavy libraries are imported inside the commands, so that --help is instant.
 
@@ -73,8 +73,8 @@ def serve(
         chumoku serve --host 0.0.0.0 --ray --replicas 1-8
     """
     with clear_errors():
-        from app.cli import hub, serving
-        from app.settings import from_environment
+        from chumoku.app.cli import hub, serving
+        from chumoku.app.settings import from_environment
 
         settings = from_environment(
             host=host, port=port, device=device, workers=workers, ray=ray or None, replicas=replicas,
@@ -113,8 +113,8 @@ def trace(
     """
     masks = {"causal": causal, "padding": padding_mask}
     with clear_errors():
-        from app.cli import commands, edits, hub
-        from app.settings import from_environment
+        from chumoku.app.cli import commands, edits, hub
+        from chumoku.app.settings import from_environment
 
         changes = edits.interventions(edit or [])
         pad = commands.padding(pad_left, pad_right, follow=follow)
@@ -146,8 +146,8 @@ def generate(
         chumoku generate "I ate a banana in the morning." --model translate-enja --beam 4
     """
     with clear_errors():
-        from app.cli import commands, hub
-        from app.settings import from_environment
+        from chumoku.app.cli import commands, hub
+        from chumoku.app.settings import from_environment
 
         drawing = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
         commands.print_generated(text, hub.named(model), from_environment(device=device), drawing, n, beam)
@@ -168,8 +168,8 @@ def export(
         chumoku export translate-enja exported/translate-enja --to hf
     """
     with clear_errors():
-        from app.cli import commands
-        from app.settings import from_environment
+        from chumoku.app.cli import commands
+        from chumoku.app.settings import from_environment
 
         typer.echo(commands.export_model(model, folder, to, from_environment(device="cpu")))
 
@@ -185,8 +185,8 @@ def models(
     chumoku models --json
     """
     with clear_errors():
-        from app.cli import commands
-        from app.settings import from_environment
+        from chumoku.app.cli import commands
+        from chumoku.app.settings import from_environment
 
         commands.list_models(from_environment(device="cpu"), as_json=as_json)
 

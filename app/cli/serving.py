@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from app.cli.files import raise_file_limit
-from app.cli.links import announcement
-from app.http import logs
-from app.http.door.keeper import SPARE_FILES, Doorkeeper, Limits
-from app.http.door.protocol import Door
-from app.settings import Settings
+from chumoku.app.cli.files import raise_file_limit
+from chumoku.app.cli.links import announcement
+from chumoku.app.http import logs
+from chumoku.app.http.door.keeper import SPARE_FILES, Doorkeeper, Limits
+from chumoku.app.http.door.protocol import Door
+from chumoku.app.settings import Settings
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -43,12 +43,12 @@ def serve(settings: Settings) -> None:
         return serve_on_ray(settings)
     with listen(settings.host, settings.port) as listener:
         if settings.workers > 1:
-            from app.cli.workers import serve_together
+            from chumoku.app.cli.workers import serve_together
 
             return serve_together(listener, settings)
         # Imported after the port is taken, so that a busy port fails at once: torch takes seconds to import.
-        from app.main import create_app
-        from app.services import discovery
+        from chumoku.app.main import create_app
+        from chumoku.app.services import discovery
 
         dictConfig(logs.config(settings.log_level, settings.log_text, plain=sys.stderr.isatty()))
         found = discovery.discover(settings)
@@ -62,7 +62,7 @@ def serve_on_ray(settings: Settings) -> None:
     """Serve by replicas. Raises `ValueError` if Ray Serve is not installed, too."""
     if find_spec("ray") is None or find_spec("mmh3") is None:  # mmh3: what the router of sessions hashes with
         raise ValueError("--ray needs Ray Serve, which is not installed: pip install -c constraints.txt -e '.[scale]'")
-    from app.replicas.cluster import serve_replicas
+    from chumoku.app.replicas.cluster import serve_replicas
 
     serve_replicas(settings)
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from app.cli import options as opt
-from app.cli.console import clear_errors, need_training
+from chumoku.app.cli import options as opt
+from chumoku.app.cli.console import clear_errors, need_training
 
 training = typer.Typer()
 
@@ -103,8 +103,8 @@ def evaluate(
         chumoku evaluate sentiment-encoder --data dev.tsv --json
     """
     with clear_errors():
-        from app.cli import evaluation
-        from app.settings import from_environment
+        from chumoku.app.cli import evaluation
+        from chumoku.app.settings import from_environment
 
         score = evaluation.evaluate(model, data, from_environment(device=device), beam)
         typer.echo(score.json if as_json else score.line)
@@ -125,7 +125,7 @@ def units(
         chumoku units runs/stories-gpt/stories-gpt --data data/stories
     """
     with clear_errors():
-        from app.cli import commands
-        from app.settings import from_environment
+        from chumoku.app.cli import commands
+        from chumoku.app.settings import from_environment
 
         typer.echo(commands.write_units(model, data, from_environment(device=device)))

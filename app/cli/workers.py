@@ -16,12 +16,12 @@ import uvicorn
 from prometheus_client.multiprocess import mark_process_dead
 from uvicorn.supervisors import Multiprocess
 
-from app.cli.files import raise_file_limit
-from app.cli.links import announcement
-from app.cli.serving import UVICORN, door_of, show
-from app.http import logs
-from app.services.metrics import MANY
-from app.settings import Settings
+from chumoku.app.cli.files import raise_file_limit
+from chumoku.app.cli.links import announcement
+from chumoku.app.cli.serving import UVICORN, door_of, show
+from chumoku.app.http import logs
+from chumoku.app.services.metrics import MANY
+from chumoku.app.settings import Settings
 
 SECONDS_TO_ANSWER = 20
 """How long a worker may be silent before it counts as hung. While torch is imported, it is silent for seconds."""
@@ -46,12 +46,15 @@ class WorkerConfig(uvicorn.Config):
 
     def __init__(self, settings: Settings, plain: bool) -> None:
         super().__init__(
-            "app.main:create_app", workers=settings.workers, timeout_worker_healthcheck=SECONDS_TO_ANSWER, **UVICORN
+            "chumoku.app.main:create_app",
+            workers=settings.workers,
+            timeout_worker_healthcheck=SECONDS_TO_ANSWER,
+            **UVICORN,
         )
         self.settings, self.plain = settings, plain
 
     def load(self) -> None:
-        from app.main import create_app
+        from chumoku.app.main import create_app
 
         threading.Thread(target=end_with_parent, daemon=True).start()
         dictConfig(logs.config(self.settings.log_level, self.settings.log_text, plain=self.plain))

@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.errors import AppError
-from app.http.handlers import respond
-from app.http.pages import page
+from chumoku.app.errors import AppError
+from chumoku.app.http.handlers import respond
+from chumoku.app.http.pages import page
 
 MONTH = 30 * 24 * 3600
 OPEN = ("/healthz", "/static/")

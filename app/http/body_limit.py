@@ -6,7 +6,7 @@ from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.http.handlers import body_too_large, respond
+from chumoku.app.http.handlers import body_too_large, respond
 
 
 class BodyLimit:

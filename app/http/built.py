@@ -10,7 +10,7 @@ from anyio import Lock, to_thread
 from fastapi import Response
 from starlette.datastructures import Headers
 
-from app.http.conditional import is_known, not_modified
+from chumoku.app.http.conditional import is_known, not_modified
 
 MOST = 64
 """Answers; the least recently used go first. The docs name the host that was asked for, so there may be many."""

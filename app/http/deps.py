@@ -11,16 +11,16 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Request
 
-from app.http.built import Built
-from app.http.observe import Seen, seen
-from app.services.generation import Steps
-from app.services.library import Library
-from app.services.metrics import Metrics
-from app.services.prefixes import Prefixes
-from app.services.room import Claim
-from app.services.sharing import Asker, Sharing
-from app.services.work import Work
-from app.settings import Settings
+from chumoku.app.http.built import Built
+from chumoku.app.http.observe import Seen, seen
+from chumoku.app.services.generation import Steps
+from chumoku.app.services.library import Library
+from chumoku.app.services.metrics import Metrics
+from chumoku.app.services.prefixes import Prefixes
+from chumoku.app.services.room import Claim
+from chumoku.app.services.sharing import Asker, Sharing
+from chumoku.app.services.work import Work
+from chumoku.app.settings import Settings
 
 Wanted = Callable[[], Awaitable[bool]]
 

@@ -10,22 +10,22 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request, Response
 
-from app import VERSION
-from app.api.run import Run
-from app.api.schema import ModelRequest
-from app.http.deps import AskerDep, SeenDep, State, get_state
-from app.http.observe import Seen
-from app.http.paced import Paced
-from app.services import sizes
-from app.services.answers import Answer
-from app.services.capabilities import check_can
-from app.services.explain.shared import Json, to_json
-from app.services.metrics import Kind
-from app.services.plan import RunPlan, plan_run
-from app.services.room import Reserve
-from app.services.sharing import Asker, Make, Question
-from app.services.work import Done
-from model.subjects import Subject
+from chumoku.app import VERSION
+from chumoku.app.api.run import Run
+from chumoku.app.api.schema import ModelRequest
+from chumoku.app.http.deps import AskerDep, SeenDep, State, get_state
+from chumoku.app.http.observe import Seen
+from chumoku.app.http.paced import Paced
+from chumoku.app.services import sizes
+from chumoku.app.services.answers import Answer
+from chumoku.app.services.capabilities import check_can
+from chumoku.app.services.explain.shared import Json, to_json
+from chumoku.app.services.metrics import Kind
+from chumoku.app.services.plan import RunPlan, plan_run
+from chumoku.app.services.room import Reserve
+from chumoku.app.services.sharing import Asker, Make, Question
+from chumoku.app.services.work import Done
+from chumoku.model.subjects import Subject
 
 Asked = TypeVar("Asked", bound=Run)
 Model = TypeVar("Model", bound=ModelRequest)

@@ -12,10 +12,10 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from app.errors import AppError
-from app.http.observe import seen, template
-from app.services.tokens import invalid_text
-from app.services.work import Gone
+from chumoku.app.errors import AppError
+from chumoku.app.http.observe import seen, template
+from chumoku.app.services.tokens import invalid_text
+from chumoku.app.services.work import Gone
 
 CLIENT_CLOSED = 499
 """nginx's status for a client that disconnected; only the log shows it."""

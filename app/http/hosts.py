@@ -14,8 +14,8 @@ from collections.abc import Collection
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.errors import AppError
-from app.http.handlers import respond
+from chumoku.app.errors import AppError
+from chumoku.app.http.handlers import respond
 
 ANY = "*"
 HOST = re.compile(r"(?:\[([\da-f:.]+)\]|([\w.-]+))(?::\d*)?", re.ASCII | re.IGNORECASE)

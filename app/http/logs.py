@@ -74,7 +74,7 @@ def config(level: str, log_text: bool, plain: bool = False) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"lines": {"()": PlainLines if plain else JsonLines, "log_text": log_text}},
-        "handlers": {"stderr": {"class": "app.http.stderr.Stderr", "formatter": "lines"}},
+        "handlers": {"stderr": {"class": "chumoku.app.http.stderr.Stderr", "formatter": "lines"}},
         "loggers": {"chumoku": {"level": level.upper()}},
         "root": {"handlers": ["stderr"], "level": others},
     }

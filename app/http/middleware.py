@@ -7,8 +7,8 @@ import logging
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.errors import internal
-from app.http.handlers import respond
+from chumoku.app.errors import internal
+from chumoku.app.http.handlers import respond
 
 log = logging.getLogger("chumoku")
 

@@ -14,8 +14,8 @@ from starlette.datastructures import MutableHeaders
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.http.logs import REQUEST_ID
-from app.services.metrics import Metrics
+from chumoku.app.http.logs import REQUEST_ID
+from chumoku.app.services.metrics import Metrics
 
 log = logging.getLogger("chumoku")
 

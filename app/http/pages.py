@@ -8,8 +8,8 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.templating import Jinja2Templates
 
-from app.api.pages import i18n
-from app.http.assets import STATIC, TEMPLATES
+from chumoku.app.api.pages import i18n
+from chumoku.app.http.assets import STATIC, TEMPLATES
 
 templates = Jinja2Templates(directory=TEMPLATES)
 

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 
 from fastapi.sse import ServerSentEvent
 
-from app.errors import AppError, internal
-from app.services.events import Event
+from chumoku.app.errors import AppError, internal
+from chumoku.app.services.events import Event
 
 log = logging.getLogger("chumoku")
 

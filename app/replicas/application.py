@@ -17,11 +17,11 @@ from ray.serve.config import AutoscalingConfig, BackpressureConfig, RequestRoute
 from ray.serve.experimental.consistent_hash_router import ConsistentHashRouter
 from ray.serve.schema import LoggingConfig
 
-from app.cli.serving import SECONDS_TO_FINISH
-from app.http import logs
-from app.main import create_app
-from app.services.metrics import MANY
-from app.settings import Settings
+from chumoku.app.cli.serving import SECONDS_TO_FINISH
+from chumoku.app.http import logs
+from chumoku.app.main import create_app
+from chumoku.app.services.metrics import MANY
+from chumoku.app.settings import Settings
 
 NAME = "chumoku"
 BUSY = 16

@@ -18,11 +18,11 @@ from typing import Any
 
 from prometheus_client.multiprocess import mark_process_dead
 
-from app.cli.links import announcement
-from app.cli.serving import SECONDS_TO_FINISH, listen, show
-from app.http import logs
-from app.services.discovery import discover
-from app.settings import PREFIX, Settings
+from chumoku.app.cli.links import announcement
+from chumoku.app.cli.serving import SECONDS_TO_FINISH, listen, show
+from chumoku.app.http import logs
+from chumoku.app.services.discovery import discover
+from chumoku.app.settings import PREFIX, Settings
 
 OVERRIDDEN = ("host", "token", "device", "models", "ray", "replicas")
 """Settings that flags may have changed. Proxy and replicas read them from the environment."""
@@ -35,7 +35,7 @@ OF_RAY = {
     "RAY_worker_niceness": "0",  # 15 otherwise: on a busy machine, the start would take minutes
     "RAY_SERVE_QUEUE_LENGTH_RESPONSE_DEADLINE_S": "1",  # of 0.1: a busy replica is no reason to leave it
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # replicas share the GPU
-    "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "app.replicas.proxy:middlewares",
+    "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "chumoku.app.replicas.proxy:middlewares",
 }
 log = logging.getLogger("chumoku")
 
@@ -112,7 +112,7 @@ def cluster(settings: Settings, folder: str, host: str, port: int) -> Iterator[C
     import ray
     from ray import serve
 
-    from app.replicas.application import NAME, application
+    from chumoku.app.replicas.application import NAME, application
 
     most = settings.replica_range[1]
     logging.getLogger("ray.serve").setLevel(logging.ERROR)

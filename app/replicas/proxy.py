@@ -15,12 +15,12 @@ from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.cli.files import raise_file_limit
-from app.cli.serving import limits_of
-from app.errors import AppError
-from app.http.door.keeper import Doorkeeper
-from app.http.door.protocol import Door
-from app.settings import Settings
+from chumoku.app.cli.files import raise_file_limit
+from chumoku.app.cli.serving import limits_of
+from chumoku.app.errors import AppError
+from chumoku.app.http.door.keeper import Doorkeeper
+from chumoku.app.http.door.protocol import Door
+from chumoku.app.settings import Settings
 
 FOR_RAY = {b"x-request-disconnect-disabled", b"x-request-timeout-seconds", b"serve-multiplexed-model-id"}
 """Headers with which a client could tell Ray to work on after it has left, for example."""
@@ -44,7 +44,7 @@ def door(**uvicorns: Any) -> Door:
 
 @cache
 def keeper() -> Doorkeeper:
-    from app.services.metrics import Metrics  # late: prometheus_client asks for the folder when it is imported
+    from chumoku.app.services.metrics import Metrics  # late: prometheus_client asks for the folder when it is imported
 
     dropped = Metrics().dropped
     return Doorkeeper(limits_of(Settings(), raise_file_limit()), lambda limit: dropped.labels(limit).inc())

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from threading import Lock
 
-from app.services.metrics import Metrics
+from chumoku.app.services.metrics import Metrics
 
 
 @dataclass(frozen=True)

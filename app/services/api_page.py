@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from app.services.discovery import PREFERRED
+from chumoku.app.services.discovery import PREFERRED
 
 Json = dict[str, Any]
 

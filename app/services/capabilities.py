@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.errors import AppError
-from model.checkpoint import Checkpoint
-from model.describe import Predicts
-from model.subjects import Subject
+from chumoku.app.errors import AppError
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import Predicts
+from chumoku.model.subjects import Subject
 
 WITHOUT_TARGET = "Leave target and target_ids out, or use a model that writes a target."
 WITHOUT_NEXT_TOKEN = "Leave predict out: a trace's metadata has the classes, if there are any."

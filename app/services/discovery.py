@@ -7,12 +7,12 @@ from pathlib import Path
 
 import torch
 
-from app.errors import AppError, unknown_name
-from app.services.library import Entry, Library
-from app.services.problems import Problem, log_aside, problem_of
-from app.settings import Settings
-from model.checkpoint import ZOO, pick_device
-from model.subjects import Source, Subject, every_folder, source_of
+from chumoku.app.errors import AppError, unknown_name
+from chumoku.app.services.library import Entry, Library
+from chumoku.app.services.problems import Problem, log_aside, problem_of
+from chumoku.app.settings import Settings
+from chumoku.model.checkpoint import ZOO, pick_device
+from chumoku.model.subjects import Source, Subject, every_folder, source_of
 
 PREFERRED = "stories-gpt"
 

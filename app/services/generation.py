@@ -8,21 +8,21 @@ from typing import Any
 
 import torch
 
-from app.api.generation.schema import GenerateRequest
-from app.errors import AppError
-from app.services import tokens
-from app.services.capabilities import CLASSIFIES, check_can
-from app.services.events import Event
-from app.services.plan import plan_writing
-from app.services.predictions import prediction_json
-from app.services.prefixes import Prefixes
-from app.services.together import Together
-from app.services.wire import in_json
-from model import together
-from model.describe import Description
-from model.generate import Generator, Step, step_together
-from model.sampling import Settings
-from model.subjects import Subject
+from chumoku.app.api.generation.schema import GenerateRequest
+from chumoku.app.errors import AppError
+from chumoku.app.services import tokens
+from chumoku.app.services.capabilities import CLASSIFIES, check_can
+from chumoku.app.services.events import Event
+from chumoku.app.services.plan import plan_writing
+from chumoku.app.services.predictions import prediction_json
+from chumoku.app.services.prefixes import Prefixes
+from chumoku.app.services.together import Together
+from chumoku.app.services.wire import in_json
+from chumoku.model import together
+from chumoku.model.describe import Description
+from chumoku.model.generate import Generator, Step, step_together
+from chumoku.model.sampling import Settings
+from chumoku.model.subjects import Subject
 
 
 class Session:

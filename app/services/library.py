@@ -13,12 +13,12 @@ from uuid import uuid4
 
 import torch
 
-from app.errors import AppError, unknown_name
-from app.services.languages import Spoken, spoken
-from app.services.marks import mark_of
-from app.services.problems import Aside, Problem, log_aside, problem_of, stamp_of
-from app.services.recent import Recent
-from model.subjects import About, Source, Subject
+from chumoku.app.errors import AppError, unknown_name
+from chumoku.app.services.languages import Spoken, spoken
+from chumoku.app.services.marks import mark_of
+from chumoku.app.services.problems import Aside, Problem, log_aside, problem_of, stamp_of
+from chumoku.app.services.recent import Recent
+from chumoku.model.subjects import About, Source, Subject
 
 log = logging.getLogger("chumoku")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from app.services.languages import languages_of
-from app.services.library import Entry, Library
-from model.subjects import About
+from chumoku.app.services.languages import languages_of
+from chumoku.app.services.library import Entry, Library
+from chumoku.model.subjects import About
 
 CONFIG = (
     "position",

@@ -6,19 +6,19 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from app.api.run import Run
-from app.errors import AppError, inside
-from app.services import tokens
-from app.services.capabilities import explained
-from app.services.interventions.base import Lengths, Site, Source
-from app.services.interventions.edits import Edits, edits_of
-from app.services.targets import Target, resolve, start_of, target_of
-from model.checkpoint import Checkpoint
-from model.describe import Side
-from model.explain.anatomy import Options
-from model.run import Run as ModelRun
-from model.subjects import Subject
-from model.trace import Masks, Padding, pad_ids
+from chumoku.app.api.run import Run
+from chumoku.app.errors import AppError, inside
+from chumoku.app.services import tokens
+from chumoku.app.services.capabilities import explained
+from chumoku.app.services.interventions.base import Lengths, Site, Source
+from chumoku.app.services.interventions.edits import Edits, edits_of
+from chumoku.app.services.targets import Target, resolve, start_of, target_of
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import Side
+from chumoku.model.explain.anatomy import Options
+from chumoku.model.run import Run as ModelRun
+from chumoku.model.subjects import Subject
+from chumoku.model.trace import Masks, Padding, pad_ids
 
 MAX_SOURCES = 16
 
@@ -41,7 +41,7 @@ class RunPlan:
 
     @property
     def options(self) -> Options:
-        """The arguments of `model.trace.trace` and of `model.explain`, besides the ids."""
+        """The arguments of `model.trace.trace` and of `chumoku.model.explain`, besides the ids."""
         options: Options = {"use": self.use, "pad": self.pad, "edit": self.edits.taps}
         return options if self.target is None else {**options, "target": self.target.ids}
 

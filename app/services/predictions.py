@@ -7,13 +7,13 @@ from typing import Any
 
 from torch import Tensor
 
-from app.api.sampling import Sampling
-from app.api.traces.schema import Predict
-from app.errors import check_index
-from app.services import tokens
-from model.sampling import Distribution, Settings, distribution, likeliest
-from model.stopping import check
-from model.subjects import Subject, Tokenizer
+from chumoku.app.api.sampling import Sampling
+from chumoku.app.api.traces.schema import Predict
+from chumoku.app.errors import check_index
+from chumoku.app.services import tokens
+from chumoku.model.sampling import Distribution, Settings, distribution, likeliest
+from chumoku.model.stopping import check
+from chumoku.model.subjects import Subject, Tokenizer
 
 
 def predict(subject: Subject, logits: Tensor, request: Predict, is_pad: Sequence[bool]) -> list[dict[str, Any]]:

@@ -15,11 +15,11 @@ from weakref import WeakKeyDictionary
 
 from torch import Tensor
 
-from app.api.run import Run
-from app.services.metrics import Metrics
-from app.services.plan import RunPlan
-from model.session import Prefix, Resumable, Session
-from model.subjects import Subject
+from chumoku.app.api.run import Run
+from chumoku.app.services.metrics import Metrics
+from chumoku.app.services.plan import RunPlan
+from chumoku.model.session import Prefix, Resumable, Session
+from chumoku.model.subjects import Subject
 
 RunKey = tuple[int, str]
 """A loaded model, and everything of a run that changes what is kept, except the ids that are read."""

@@ -15,15 +15,15 @@ from threading import Lock
 import torch
 from torch import Tensor
 
-from app.services.metrics import Metrics
-from app.services.prefixes import Memory
-from model.checkpoint import Checkpoint
-from model.describe import Description
-from model.run import Run
-from model.session import Session
-from model.subjects import About, Subject, Tokenizer
-from model.trace import Masks, Padding, Trace
-from model.translate import BeamSearch
+from chumoku.app.services.metrics import Metrics
+from chumoku.app.services.prefixes import Memory
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import Description
+from chumoku.model.run import Run
+from chumoku.model.session import Session
+from chumoku.model.subjects import About, Subject, Tokenizer
+from chumoku.model.trace import Masks, Padding, Trace
+from chumoku.model.translate import BeamSearch
 
 USUAL = ("q", "k", "v", "scores", "mask", "pattern")
 """The roles that a page asks for next: the overview, one head of one layer, and all patterns for the heads' scores."""

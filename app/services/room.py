@@ -13,7 +13,7 @@ from threading import Lock
 
 import anyio
 
-from app.errors import AppError
+from chumoku.app.errors import AppError
 
 MEGABYTE = 2**20
 SMALL = MEGABYTE

@@ -8,13 +8,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from app.services.answers import Answer, Answers, etag_of
-from app.services.library import Entry, Library
-from app.services.metrics import Kind
-from app.services.room import Claim, Crowded, Reserve, Size
-from app.services.threads import Wanted
-from app.services.work import Done, Gone, Work
-from model.subjects import Subject
+from chumoku.app.services.answers import Answer, Answers, etag_of
+from chumoku.app.services.library import Entry, Library
+from chumoku.app.services.metrics import Kind
+from chumoku.app.services.room import Claim, Crowded, Reserve, Size
+from chumoku.app.services.threads import Wanted
+from chumoku.app.services.work import Done, Gone, Work
+from chumoku.model.subjects import Subject
 
 Make = Callable[[Subject, Reserve], Answer]
 """Computes an answer, and reserves its bytes as soon as it knows how many they are."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from math import prod
 
-from app.api.explain.schema import RouteRequest
-from app.api.generation.schema import GenerateRequest
-from app.api.run import Run
-from app.api.traces.schema import TraceRequest
-from app.api.translation.schema import TranslateRequest
-from app.services.plan import RunPlan
-from app.services.room import Size
-from app.services.tokens import TOKEN_BYTES
-from model.describe import Attention, Description, FfnSublayer, Stack, TapPlace
-from model.translate import LONGER
+from chumoku.app.api.explain.schema import RouteRequest
+from chumoku.app.api.generation.schema import GenerateRequest
+from chumoku.app.api.run import Run
+from chumoku.app.api.traces.schema import TraceRequest
+from chumoku.app.api.translation.schema import TranslateRequest
+from chumoku.app.services.plan import RunPlan
+from chumoku.app.services.room import Size
+from chumoku.app.services.tokens import TOKEN_BYTES
+from chumoku.model.describe import Attention, Description, FfnSublayer, Stack, TapPlace
+from chumoku.model.translate import LONGER
 
 ITEM = {"float32": 4, "float16": 2, "uint8": 1}
 BASE64 = 4 / 3

@@ -8,14 +8,14 @@ from threading import Lock
 from typing import Literal
 from weakref import WeakKeyDictionary
 
-from app.errors import AppError
-from app.services import tokens
-from app.services.capabilities import check_target
-from model.generate import greedy_ids
-from model.run import Run
-from model.subjects import Subject
-from model.trace import with_first
-from model.translate import LONGER
+from chumoku.app.errors import AppError
+from chumoku.app.services import tokens
+from chumoku.app.services.capabilities import check_target
+from chumoku.model.generate import greedy_ids
+from chumoku.model.run import Run
+from chumoku.model.subjects import Subject
+from chumoku.model.trace import with_first
+from chumoku.model.translate import LONGER
 
 KEPT = 128
 _greedy: WeakKeyDictionary[Subject, dict[tuple[int, ...], list[int]]] = WeakKeyDictionary()

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import anyio
 
-from model.stopping import Stop, stoppable
+from chumoku.model.stopping import Stop, stoppable
 
 T = TypeVar("T")
 Wanted = Callable[[], Awaitable[bool]]

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 import anyio
 
-from app.services.work import Gone, Work
+from chumoku.app.services.work import Gone, Work
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from app.api.run import Run
-from app.errors import AppError
-from app.services.room import Reserve, Size, unlimited
-from model.subjects import Subject, Tokenizer
-from model.tokenizer import Token, check_encodable
-from model.trace import with_first
+from chumoku.app.api.run import Run
+from chumoku.app.errors import AppError
+from chumoku.app.services.room import Reserve, Size, unlimited
+from chumoku.model.subjects import Subject, Tokenizer
+from chumoku.model.tokenizer import Token, check_encodable
+from chumoku.model.trace import with_first
 
 TOKEN_BYTES = 400
 """Bytes of JSON that one token takes at most."""

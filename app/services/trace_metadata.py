@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from app import VERSION
-from app.api.traces.schema import TraceRequest
-from app.services import tokens, wire
-from app.services.plan import RunPlan
-from app.services.targets import Target
-from model.describe import Description
-from model.subjects import About, Subject
-from model.trace import Trace
+from chumoku.app import VERSION
+from chumoku.app.api.traces.schema import TraceRequest
+from chumoku.app.services import tokens, wire
+from chumoku.app.services.plan import RunPlan
+from chumoku.app.services.targets import Target
+from chumoku.model.describe import Description
+from chumoku.model.subjects import About, Subject
+from chumoku.model.trace import Trace
 
 
 def metadata(plan: RunPlan, request: TraceRequest, traced: Trace) -> dict[str, Any]:

@@ -8,20 +8,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from app.api.traces.schema import TraceRequest
-from app.errors import AppError, check_index, unknown_name
-from app.services import sizes, wire
-from app.services.answers import Answer
-from app.services.capabilities import check_tokens
-from app.services.languages import Languages, notes
-from app.services.plan import RunPlan, plan_run
-from app.services.predictions import check_positions, classes, predict
-from app.services.room import Reserve, unlimited
-from app.services.trace_metadata import metadata
-from model.describe import Description, TapPlace
-from model.subjects import Subject
-from model.taps import match_names
-from model.trace import Trace
+from chumoku.app.api.traces.schema import TraceRequest
+from chumoku.app.errors import AppError, check_index, unknown_name
+from chumoku.app.services import sizes, wire
+from chumoku.app.services.answers import Answer
+from chumoku.app.services.capabilities import check_tokens
+from chumoku.app.services.languages import Languages, notes
+from chumoku.app.services.plan import RunPlan, plan_run
+from chumoku.app.services.predictions import check_positions, classes, predict
+from chumoku.app.services.room import Reserve, unlimited
+from chumoku.app.services.trace_metadata import metadata
+from chumoku.model.describe import Description, TapPlace
+from chumoku.model.subjects import Subject
+from chumoku.model.taps import match_names
+from chumoku.model.trace import Trace
 
 NONE: Languages = {}
 

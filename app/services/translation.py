@@ -7,13 +7,13 @@ from typing import Any
 
 import torch
 
-from app.api.translation.schema import TranslateRequest
-from app.services import tokens
-from app.services.capabilities import check_can
-from app.services.languages import Languages, notes
-from app.services.plan import plan_writing
-from model.subjects import Subject
-from model.translate import Hypothesis
+from chumoku.app.api.translation.schema import TranslateRequest
+from chumoku.app.services import tokens
+from chumoku.app.services.capabilities import check_can
+from chumoku.app.services.languages import Languages, notes
+from chumoku.app.services.plan import plan_writing
+from chumoku.model.subjects import Subject
+from chumoku.model.translate import Hypothesis
 
 
 class Translation:

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from app.api.weights.schema import WeightsRequest
-from app.errors import AppError, unknown_name
-from app.services import wire
-from app.services.room import Reserve, Size
-from model.subjects import Subject
-from model.taps import match_names
+from chumoku.app.api.weights.schema import WeightsRequest
+from chumoku.app.errors import AppError, unknown_name
+from chumoku.app.services import wire
+from chumoku.app.services.room import Reserve, Size
+from chumoku.model.subjects import Subject
+from chumoku.model.taps import match_names
 
 FLOAT32 = 4
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from app.errors import AppError
+from chumoku.app.errors import AppError
 
 Dtype = Literal["float32", "float16", "uint8"]
 

@@ -14,12 +14,12 @@ from typing import Generic, TypeVar
 import anyio
 from anyio import CapacityLimiter, to_thread
 
-from app.errors import AppError
-from app.services.metrics import Kind, Metrics
-from app.services.room import Claim, Crowded, Room
-from app.services.threads import Threads, Wanted
-from app.services.turns import Lane, Turns
-from model.stopping import Stopped
+from chumoku.app.errors import AppError
+from chumoku.app.services.metrics import Kind, Metrics
+from chumoku.app.services.room import Claim, Crowded, Room
+from chumoku.app.services.threads import Threads, Wanted
+from chumoku.app.services.turns import Lane, Turns
+from chumoku.model.stopping import Stopped
 
 T = TypeVar("T")
 LANES: dict[Kind, Lane] = {

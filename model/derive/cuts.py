@@ -13,15 +13,15 @@ from typing import Any, Unpack
 import torch
 from torch import Tensor
 
-from model.block import CrossBlock, Memory
-from model.checkpoint import Checkpoint
-from model.derive.rollout import Edge
-from model.describe import AttentionSublayer, Layer, Stack
-from model.explain.anatomy import Options
-from model.masks import EDITED, allowed
-from model.positions import positions_from
-from model.taps import record
-from model.trace import Masks, trace
+from chumoku.model.block import CrossBlock, Memory
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.derive.rollout import Edge
+from chumoku.model.describe import AttentionSublayer, Layer, Stack
+from chumoku.model.explain.anatomy import Options
+from chumoku.model.masks import EDITED, allowed
+from chumoku.model.positions import positions_from
+from chumoku.model.taps import record
+from chumoku.model.trace import Masks, trace
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from typing import Unpack
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.derive.cuts import Cuts
-from model.derive.rollout import Edge
-from model.explain.anatomy import Options, answer_logits, check_answer, pick_row, read, rows_of
-from model.explain.gradients import check_sampled
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.derive.cuts import Cuts
+from chumoku.model.derive.rollout import Edge
+from chumoku.model.explain.anatomy import Options, answer_logits, check_answer, pick_row, read, rows_of
+from chumoku.model.explain.gradients import check_sampled
 
 BATCH_BYTES = 32 * 2**20
 """About what the passes of a batch may take in one layer."""

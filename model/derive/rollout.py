@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from model.derive.route import River
+from chumoku.model.derive.route import River
 
 
 @dataclass(frozen=True, order=True)

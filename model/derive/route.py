@@ -22,15 +22,15 @@ from typing import Unpack, cast
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.describe import Attention, AttentionSublayer, Description, Norm, Side, Stack, TapRef
-from model.explain.anatomy import Options, parameter
-from model.mechanisms import MECHANISMS
-from model.mechanisms.mixer import SeparatesKeys
-from model.run import Run
-from model.subjects import Subject
-from model.taps import Edit
-from model.trace import Masks, Padding, Trace, trace
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import Attention, AttentionSublayer, Description, Norm, Side, Stack, TapRef
+from chumoku.model.explain.anatomy import Options, parameter
+from chumoku.model.mechanisms import MECHANISMS
+from chumoku.model.mechanisms.mixer import SeparatesKeys
+from chumoku.model.run import Run
+from chumoku.model.subjects import Subject
+from chumoku.model.taps import Edit
+from chumoku.model.trace import Masks, Padding, Trace, trace
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """What a model is, from its config alone: the only code that spells the names of taps and parameters."""
 
-from model.describe.build import describe
-from model.describe.description import Description, Predicts, TapPlace
-from model.describe.parameters import ParameterRef, parameters
-from model.describe.parts import (
+from chumoku.model.describe.build import describe
+from chumoku.model.describe.description import Description, Predicts, TapPlace
+from chumoku.model.describe.parameters import ParameterRef, parameters
+from chumoku.model.describe.parts import (
     Attention,
     AttentionSublayer,
     FfnSublayer,

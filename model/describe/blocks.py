@@ -3,8 +3,8 @@ say by these words where each is kept."""
 
 from __future__ import annotations
 
-from model.describe.description import Description
-from model.describe.parts import Attention, AttentionSublayer, FfnSublayer, Norm, Stack
+from chumoku.model.describe.description import Description
+from chumoku.model.describe.parts import Attention, AttentionSublayer, FfnSublayer, Norm, Stack
 
 Part = tuple[str, ...]
 """The names of a weight and of its bias, if it has one; of a norm, of its gain and its bias."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from model.config import Family, ModelConfig, NormOrder
-from model.describe.capabilities import capabilities
-from model.describe.description import Description, Predicts
-from model.describe.parts import (
+from chumoku.model.config import Family, ModelConfig, NormOrder
+from chumoku.model.describe.capabilities import capabilities
+from chumoku.model.describe.description import Description, Predicts
+from chumoku.model.describe.parts import (
     Attention,
     AttentionSublayer,
     Embedding,
@@ -20,8 +20,8 @@ from model.describe.parts import (
     Stack,
     TapRef,
 )
-from model.describe.plans import PLANS, Attends, StackPlan
-from model.mechanisms import MECHANISMS
+from chumoku.model.describe.plans import PLANS, Attends, StackPlan
+from chumoku.model.mechanisms import MECHANISMS
 
 STREAM = "position d_model"
 

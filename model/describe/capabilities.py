@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from model.config import PositionKind
-from model.describe.description import Predicts
-from model.describe.parts import Attention, Stack
+from chumoku.model.config import PositionKind
+from chumoku.model.describe.description import Predicts
+from chumoku.model.describe.parts import Attention, Stack
 
 
 def capabilities(

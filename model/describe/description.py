@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
-from model.config import Family
-from model.describe.parts import Attention, FfnSublayer, Logits, Side, Stack, TapRef
+from chumoku.model.config import Family
+from chumoku.model.describe.parts import Attention, FfnSublayer, Logits, Side, Stack, TapRef
 
 Predicts = Literal["next", "same", "classes", "none"]
 """What row t of the logits predicts: token t + 1, token t, the classes of the whole text, or nothing."""

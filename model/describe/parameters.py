@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from model.config import ModelConfig
-from model.describe.build import describe
-from model.describe.description import Description
-from model.describe.parts import AttentionSublayer, Norm, Stack
-from model.mechanisms import MECHANISMS
+from chumoku.model.config import ModelConfig
+from chumoku.model.describe.build import describe
+from chumoku.model.describe.description import Description
+from chumoku.model.describe.parts import AttentionSublayer, Norm, Stack
+from chumoku.model.mechanisms import MECHANISMS
 
 DIMS = {
     "embedding": "vocab d_model",

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from model.config import NormOrder, PositionKind
-from model.mechanisms.mixer import Identity
+from chumoku.model.config import NormOrder, PositionKind
+from chumoku.model.mechanisms.mixer import Identity
 
 Side = Literal["source", "target"]
 """The sentence that is read (in every family), and what an encoder-decoder writes."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from model.config import Family
-from model.describe.parts import Side
+from chumoku.model.config import Family
+from chumoku.model.describe.parts import Side
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from model.describe.build import STREAM
-from model.describe.description import Description
-from model.describe.parts import Attention, AttentionSublayer, FfnSublayer, Norm, Stack, TapRef
-from model.mechanisms.rotary import BASE
+from chumoku.model.describe.build import STREAM
+from chumoku.model.describe.description import Description
+from chumoku.model.describe.parts import Attention, AttentionSublayer, FfnSublayer, Norm, Stack, TapRef
+from chumoku.model.mechanisms.rotary import BASE
 
 Sublayer = AttentionSublayer | FfnSublayer
 
@@ -103,7 +103,7 @@ def without_positions(description: Description) -> Description:
 
 
 STILL = ("generate", "route", "batch")
-"""What needs no modules of ours: the rest of `can` is computed by `model.explain` with them."""
+"""What needs no modules of ours: the rest of `can` is computed by `chumoku.model.explain` with them."""
 
 
 def without_our_modules(description: Description) -> Description:

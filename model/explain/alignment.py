@@ -17,7 +17,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from model.explain.head_scores import MIN_KEYS, HeadKind, Tally, first_tally, prepare, spread_tally
+from chumoku.model.explain.head_scores import MIN_KEYS, HeadKind, Tally, first_tally, prepare, spread_tally
 
 
 def cross_scores(pattern: Tensor, counted: Tensor) -> dict[HeadKind, Tally]:

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from model.checkpoint import Checkpoint
-from model.describe import Description, Norm
-from model.taps import Edit
-from model.trace import Masks, Padding, Trace
-from model.transformer import Transformer
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import Description, Norm
+from chumoku.model.taps import Edit
+from chumoku.model.trace import Masks, Padding, Trace
+from chumoku.model.transformer import Transformer
 
 
 class Options(TypedDict, total=False):

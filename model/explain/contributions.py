@@ -15,10 +15,10 @@ from typing import Literal, Unpack
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.describe import AttentionSublayer, Description, FfnSublayer, Norm
-from model.explain.anatomy import Options, check_answer, parameter, pick_row, rows_of, unembedding
-from model.trace import trace
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import AttentionSublayer, Description, FfnSublayer, Norm
+from chumoku.model.explain.anatomy import Options, check_answer, parameter, pick_row, rows_of, unembedding
+from chumoku.model.trace import trace
 
 Part = Literal[
     "embedding", "position", "head", "attention_bias", "ffn", "ffn_bias", "norm_bias", "output_bias", "edited"

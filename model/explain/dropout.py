@@ -13,11 +13,11 @@ from typing import Literal, Unpack
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.describe import AttentionSublayer, Description
-from model.explain.anatomy import Options
-from model.explain.forcing import Forced, forced
-from model.taps import Edit
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import AttentionSublayer, Description
+from chumoku.model.explain.anatomy import Options
+from chumoku.model.explain.forcing import Forced, forced
+from chumoku.model.taps import Edit
 
 What = Literal["start", "weights", "added"]
 """Where numbers are dropped: at the start of a stream, among attention weights, in what a sublayer adds."""

@@ -13,9 +13,9 @@ from typing import Unpack
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.explain.anatomy import Options, rows_of
-from model.trace import Trace, trace
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.explain.anatomy import Options, rows_of
+from chumoku.model.trace import Trace, trace
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ from typing import Unpack
 import torch
 from torch import Tensor, nn
 
-from model.block import PreNormResidual, Sublayer
-from model.checkpoint import Checkpoint
-from model.config import NormOrder
-from model.explain.anatomy import Options, answer_logits, check_answer, pick_row, rows_of
-from model.taps import Edit, record
-from model.trace import Masks, Trace, run, trace
-from model.transformer import Transformer
+from chumoku.model.block import PreNormResidual, Sublayer
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.config import NormOrder
+from chumoku.model.explain.anatomy import Options, answer_logits, check_answer, pick_row, rows_of
+from chumoku.model.taps import Edit, record
+from chumoku.model.trace import Masks, Trace, run, trace
+from chumoku.model.transformer import Transformer
 
 
 class WithoutSkip(nn.Module):

@@ -10,13 +10,13 @@ from typing import Unpack
 import torch
 from torch import Tensor
 
-from model import masks
-from model.checkpoint import Checkpoint
-from model.describe import Attention, Description
-from model.explain.alignment import cross_scores
-from model.explain.anatomy import Options
-from model.explain.head_scores import HeadKind, Tally, join, self_scores
-from model.trace import Trace, trace
+from chumoku.model import masks
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import Attention, Description
+from chumoku.model.explain.alignment import cross_scores
+from chumoku.model.explain.anatomy import Options
+from chumoku.model.explain.head_scores import HeadKind, Tally, join, self_scores
+from chumoku.model.trace import Trace, trace
 
 RULES: dict[HeadKind, tuple[float, str]] = {
     "previous": (1 / 3, "weight on the token just before, outside the first key, above chance"),

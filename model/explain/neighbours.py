@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from model.checkpoint import Checkpoint
-from model.explain.anatomy import parameter
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.explain.anatomy import parameter
 
 Measure = Literal["cosine", "dot"]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from model.describe import parameters
-from model.transformer import Transformer
+from chumoku.model.describe import parameters
+from chumoku.model.transformer import Transformer
 
 PARTS = {
     "embedding": "E",

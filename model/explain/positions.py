@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from model.checkpoint import Checkpoint
-from model.config import PositionKind
-from model.explain.anatomy import parameter
-from model.positions import sinusoid
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.config import PositionKind
+from chumoku.model.explain.anatomy import parameter
+from chumoku.model.positions import sinusoid
 
 MAX_TIMES = 8
 """A sinusoid is continued up to this many times the model's window."""

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from model.checkpoint import Checkpoint
-from model.describe import AttentionSublayer, Description, FfnSublayer, Norm, Stack
-from model.explain.anatomy import Options, parameter
-from model.trace import trace
-from model.transformer import Transformer
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import AttentionSublayer, Description, FfnSublayer, Norm, Stack
+from chumoku.model.explain.anatomy import Options, parameter
+from chumoku.model.trace import trace
+from chumoku.model.transformer import Transformer
 
 
 @dataclass(frozen=True)

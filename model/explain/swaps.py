@@ -14,11 +14,11 @@ from typing import Unpack
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.describe import Stack
-from model.explain.anatomy import Options, answer_logits, rows_of
-from model.taps import Edit
-from model.trace import Padding, Trace, read_as, trace
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import Stack
+from chumoku.model.explain.anatomy import Options, answer_logits, rows_of
+from chumoku.model.taps import Edit
+from chumoku.model.trace import Padding, Trace, read_as, trace
 
 TOLERANCE = 1e-4
 """Relative; float32 sums in another order differ by about 1e-6."""

@@ -11,8 +11,8 @@ from time import perf_counter
 
 import torch
 
-from model import stopping
-from model.mechanisms.bare import FORMS, SQUARES, Inputs, Run
+from chumoku.model import stopping
+from chumoku.model.mechanisms.bare import FORMS, SQUARES, Inputs, Run
 
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
 MOST_BYTES = 2**29

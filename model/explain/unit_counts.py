@@ -12,12 +12,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model import masks
-from model.checkpoint import Checkpoint
-from model.describe import FfnSublayer, Side
-from model.explain.units import extremes
-from model.taps import record
-from model.trace import Masks, check_length, check_target, read_as, run, with_first
+from chumoku.model import masks
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import FfnSublayer, Side
+from chumoku.model.explain.units import extremes
+from chumoku.model.taps import record
+from chumoku.model.trace import Masks, check_length, check_target, read_as, run, with_first
 
 Sample = tuple[Sequence[int], Sequence[int] | None]
 """The ids of a text and of an encoder-decoder's target; the target is None in other families."""

@@ -9,10 +9,10 @@ from typing import Unpack
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.describe import FfnSublayer
-from model.explain.anatomy import Options
-from model.trace import trace
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import FfnSublayer
+from chumoku.model.explain.anatomy import Options
+from chumoku.model.trace import trace
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,6 @@
 `export` writes a folder that `from_pretrained` opens. Needs the extra `hf`.
 """
 
-from model.huggingface.export import export
+from chumoku.model.huggingface.export import export
 
 __all__ = ["export"]

@@ -8,9 +8,9 @@ from types import ModuleType
 
 from transformers import GenerationConfig, PreTrainedModel
 
-from model.checkpoint import Checkpoint
-from model.huggingface import gpt2, marian, megatron_bert
-from model.huggingface.tokenizer import fast_tokenizer
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.huggingface import gpt2, marian, megatron_bert
+from chumoku.model.huggingface.tokenizer import fast_tokenizer
 
 FORMS: tuple[ModuleType, ...] = (gpt2, marian, megatron_bert)
 """Each has `suits(config)`, `build(model, special)` and `OPENED_BY`. A new one is a file and a place here."""

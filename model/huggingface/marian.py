@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 from transformers import MarianConfig, MarianMTModel
 
-from model.config import ModelConfig
-from model.describe import describe
-from model.describe.blocks import parts_of
-from model.positions import sinusoid
-from model.special_tokens import Special
-from model.transformer import Transformer
+from chumoku.model.config import ModelConfig
+from chumoku.model.describe import describe
+from chumoku.model.describe.blocks import parts_of
+from chumoku.model.positions import sinusoid
+from chumoku.model.special_tokens import Special
+from chumoku.model.transformer import Transformer
 
 OPENED_BY = "AutoModelForSeq2SeqLM"
 

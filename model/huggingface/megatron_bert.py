@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 from transformers import MegatronBertConfig, MegatronBertForSequenceClassification
 
-from model.config import ModelConfig
-from model.describe import describe
-from model.describe.blocks import around, parts_of
-from model.special_tokens import Special
-from model.transformer import Transformer
+from chumoku.model.config import ModelConfig
+from chumoku.model.describe import describe
+from chumoku.model.describe.blocks import around, parts_of
+from chumoku.model.special_tokens import Special
+from chumoku.model.transformer import Transformer
 
 OPENED_BY = "AutoModelForSequenceClassification"
 SMALL = 2.0**-12

@@ -7,9 +7,9 @@ from itertools import pairwise
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from model import text_form, tokenizer
-from model.special_tokens import CLS, END, PAD, START
-from model.subjects.huggingface.spelling import BYTES
+from chumoku.model import text_form, tokenizer
+from chumoku.model.special_tokens import CLS, END, PAD, START
+from chumoku.model.subjects.huggingface.spelling import BYTES
 
 
 def fast_tokenizer(ours: tokenizer.Tokenizer, window: int) -> PreTrainedTokenizerFast:

@@ -1,12 +1,12 @@
 """The ways to attend, by name. A new one is one file in this folder and one line here."""
 
-from model.mechanisms.aft import AftFull, AftLocal, AftSimple
-from model.mechanisms.aft_conv import AftConv
-from model.mechanisms.mixer import Mixer, MixerCache, fuse_attention, mixers
-from model.mechanisms.relative import RelativeAttention
-from model.mechanisms.rotary import RotaryAttention
-from model.mechanisms.softmax import MultiHeadAttention
-from model.mechanisms.wkv import Wkv
+from chumoku.model.mechanisms.aft import AftFull, AftLocal, AftSimple
+from chumoku.model.mechanisms.aft_conv import AftConv
+from chumoku.model.mechanisms.mixer import Mixer, MixerCache, fuse_attention, mixers
+from chumoku.model.mechanisms.relative import RelativeAttention
+from chumoku.model.mechanisms.rotary import RotaryAttention
+from chumoku.model.mechanisms.softmax import MultiHeadAttention
+from chumoku.model.mechanisms.wkv import Wkv
 
 __all__ = ["MECHANISMS", "Mixer", "MixerCache", "fuse_attention", "mixers"]
 

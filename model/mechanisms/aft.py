@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import torch
 from torch import Tensor, nn
 
-from model import masks
-from model.mechanisms.attention_free import ROLES, AttentionFree
-from model.mechanisms.cost import GATE, INPUTS, QUOTIENT, Cost, Term
-from model.mechanisms.distances import apart
-from model.mechanisms.mixer import Parameter
-from model.mechanisms.sums import factored_mean
+from chumoku.model import masks
+from chumoku.model.mechanisms.attention_free import ROLES, AttentionFree
+from chumoku.model.mechanisms.cost import GATE, INPUTS, QUOTIENT, Cost, Term
+from chumoku.model.mechanisms.distances import apart
+from chumoku.model.mechanisms.mixer import Parameter
+from chumoku.model.mechanisms.sums import factored_mean
 
 if TYPE_CHECKING:
-    from model.config import ModelConfig
+    from chumoku.model.config import ModelConfig
 
 KEYED = Term("keyed_values", ("T", "d"))
 STATE = Term("state", ("2", "d"))

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import torch
 from torch import Tensor, nn
 
-from model.mechanisms.aft import PositionBiased
-from model.mechanisms.attention_free import ROLES, AttentionFree
-from model.mechanisms.cost import GATE, INPUTS, QUOTIENT, Cost, Term
-from model.mechanisms.distances import apart
-from model.mechanisms.mixer import Identity, Parameter
-from model.taps import Tap
+from chumoku.model.mechanisms.aft import PositionBiased
+from chumoku.model.mechanisms.attention_free import ROLES, AttentionFree
+from chumoku.model.mechanisms.cost import GATE, INPUTS, QUOTIENT, Cost, Term
+from chumoku.model.mechanisms.distances import apart
+from chumoku.model.mechanisms.mixer import Identity, Parameter
+from chumoku.model.taps import Tap
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from model.config import ModelConfig
+    from chumoku.model.config import ModelConfig
 
 
 class AftConv(PositionBiased):

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import Tensor, nn
 
-from model.mechanisms.folded import Folded
-from model.mechanisms.mixer import Identity, Mixer, MixerDescription, Parameter
-from model.mechanisms.sums import feature_weights
-from model.taps import Tap
+from chumoku.model.mechanisms.folded import Folded
+from chumoku.model.mechanisms.mixer import Identity, Mixer, MixerDescription, Parameter
+from chumoku.model.mechanisms.sums import feature_weights
+from chumoku.model.taps import Tap
 
 if TYPE_CHECKING:
-    from model.config import ModelConfig
+    from chumoku.model.config import ModelConfig
 
 ROLES = {
     "q": "head position d_head",

@@ -13,13 +13,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from model import masks, stopping
-from model.mechanisms.aft import AftFull
-from model.mechanisms.relative import RelativeAttention
-from model.mechanisms.rotary import RotaryAttention
-from model.mechanisms.running import running_mean
-from model.mechanisms.softmax import MultiHeadAttention
-from model.mechanisms.wkv import recurrent
+from chumoku.model import masks, stopping
+from chumoku.model.mechanisms.aft import AftFull
+from chumoku.model.mechanisms.relative import RelativeAttention
+from chumoku.model.mechanisms.rotary import RotaryAttention
+from chumoku.model.mechanisms.running import running_mean
+from chumoku.model.mechanisms.softmax import MultiHeadAttention
+from chumoku.model.mechanisms.wkv import recurrent
 
 Run = Callable[[], object]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from model.mechanisms.history import History
+from chumoku.model.mechanisms.history import History
 
 
 class Folded(History):

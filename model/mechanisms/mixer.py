@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Protocol, Self
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
-    from model.config import ModelConfig
-    from model.mechanisms.cost import Cost
+    from chumoku.model.config import ModelConfig
+    from chumoku.model.mechanisms.cost import Cost
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from abc import abstractmethod
 
 from torch import Tensor
 
-from model.mechanisms.history import History
-from model.mechanisms.softmax import MultiHeadAttention
+from chumoku.model.mechanisms.history import History
+from chumoku.model.mechanisms.softmax import MultiHeadAttention
 
 
 class PositionalAttention(MultiHeadAttention):

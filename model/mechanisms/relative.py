@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Self
 import torch
 from torch import Tensor, nn
 
-from model.mechanisms.cost import Cost, Term
-from model.mechanisms.distances import apart, are_consecutive, skew, unskew
-from model.mechanisms.mixer import Identity, MixerDescription, Parameter
-from model.mechanisms.positional import PositionalAttention
-from model.mechanisms.softmax import ROLES, MultiHeadAttention
-from model.taps import Tap
+from chumoku.model.mechanisms.cost import Cost, Term
+from chumoku.model.mechanisms.distances import apart, are_consecutive, skew, unskew
+from chumoku.model.mechanisms.mixer import Identity, MixerDescription, Parameter
+from chumoku.model.mechanisms.positional import PositionalAttention
+from chumoku.model.mechanisms.softmax import ROLES, MultiHeadAttention
+from chumoku.model.taps import Tap
 
 if TYPE_CHECKING:
-    from model.config import ModelConfig
+    from chumoku.model.config import ModelConfig
 
 OWN = {
     "distance": "query key",

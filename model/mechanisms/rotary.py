@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from model.mechanisms.cost import Cost, Term
-from model.mechanisms.mixer import Identity, MixerDescription
-from model.mechanisms.positional import PositionalAttention
-from model.mechanisms.softmax import IDENTITIES, ROLES, MultiHeadAttention
-from model.taps import Tap
+from chumoku.model.mechanisms.cost import Cost, Term
+from chumoku.model.mechanisms.mixer import Identity, MixerDescription
+from chumoku.model.mechanisms.positional import PositionalAttention
+from chumoku.model.mechanisms.softmax import IDENTITIES, ROLES, MultiHeadAttention
+from chumoku.model.taps import Tap
 
 if TYPE_CHECKING:
-    from model.config import ModelConfig
+    from chumoku.model.config import ModelConfig
 
 BASE = 10_000.0
 TURNED = {"q_rotated": ROLES["q"], "k_rotated": ROLES["k"]}

@@ -10,14 +10,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from model import masks
-from model.mechanisms.cost import INPUTS, Cost, Term
-from model.mechanisms.history import History
-from model.mechanisms.mixer import Identity, Mixer, MixerDescription, Parameter
-from model.taps import Tap
+from chumoku.model import masks
+from chumoku.model.mechanisms.cost import INPUTS, Cost, Term
+from chumoku.model.mechanisms.history import History
+from chumoku.model.mechanisms.mixer import Identity, Mixer, MixerDescription, Parameter
+from chumoku.model.taps import Tap
 
 if TYPE_CHECKING:
-    from model.config import ModelConfig
+    from chumoku.model.config import ModelConfig
 
 ROLES = {
     "q": "head position d_head",

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, ClassVar, Self, cast
 import torch
 from torch import Tensor, nn
 
-from model import masks
-from model.mechanisms.attention_free import ROLES, AttentionFree
-from model.mechanisms.cost import GATE, INPUTS, QUOTIENT, Cost, Term
-from model.mechanisms.distances import apart
-from model.mechanisms.folded import Folded
-from model.mechanisms.mixer import Identity, MixerDescription, Parameter
-from model.mechanisms.sums import exact
+from chumoku.model import masks
+from chumoku.model.mechanisms.attention_free import ROLES, AttentionFree
+from chumoku.model.mechanisms.cost import GATE, INPUTS, QUOTIENT, Cost, Term
+from chumoku.model.mechanisms.distances import apart
+from chumoku.model.mechanisms.folded import Folded
+from chumoku.model.mechanisms.mixer import Identity, MixerDescription, Parameter
+from chumoku.model.mechanisms.sums import exact
 
 if TYPE_CHECKING:
-    from model.config import ModelConfig
+    from chumoku.model.config import ModelConfig
 
 NONE_OF = ("q", "position_bias")
 VECTORS = ("decay", "bonus", "mix_r", "mix_k", "mix_v")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import torch
 
-from model.subjects.huggingface import HuggingFaceFolders
-from model.subjects.subject import About, Session, Source, Special, Subject, Tokenizer, Weight
-from model.subjects.zoo import ZooFolders, ZooSubject
+from chumoku.model.subjects.huggingface import HuggingFaceFolders
+from chumoku.model.subjects.subject import About, Session, Source, Special, Subject, Tokenizer, Weight
+from chumoku.model.subjects.zoo import ZooFolders, ZooSubject
 
 __all__ = [
     "SOURCES", "About", "Session", "Source", "Special", "Subject", "Tokenizer", "Weight", "ZooSubject", "every_folder",

@@ -10,14 +10,14 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.describe import Description
-from model.run import Run
-from model.session import Session
-from model.special_tokens import Special
-from model.tokenizer import Token
-from model.trace import Trace
-from model.translate import BeamSearch
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import Description
+from chumoku.model.run import Run
+from chumoku.model.session import Session
+from chumoku.model.special_tokens import Special
+from chumoku.model.tokenizer import Token
+from chumoku.model.trace import Trace
+from chumoku.model.translate import BeamSearch
 
 __all__ = ["About", "Session", "Source", "Special", "Subject", "Tokenizer", "Weight"]
 
@@ -101,7 +101,7 @@ class Subject(Protocol):
 
     @property
     def checkpoint(self) -> Checkpoint | None:
-        """Our own modules, which `model.explain` needs; None: it cannot be explained."""
+        """Our own modules, which `chumoku.model.explain` needs; None: it cannot be explained."""
         ...
 
     def trace(self, run: Run, names: Sequence[str]) -> Trace:

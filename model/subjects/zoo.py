@@ -11,19 +11,19 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from model import checkpoint
-from model.checkpoint import Checkpoint
-from model.config import ModelConfig
-from model.describe import describe, parameters
-from model.explain import anatomy
-from model.run import Run
-from model.session import DecoderSession, Session, TargetSession
-from model.skeleton import skeleton
-from model.special_tokens import special_of
-from model.subjects.subject import About, Subject, Weight
-from model.tokenizer import Tokenizer
-from model.trace import Trace, trace
-from model.translate import BeamSearch
+from chumoku.model import checkpoint
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.config import ModelConfig
+from chumoku.model.describe import describe, parameters
+from chumoku.model.explain import anatomy
+from chumoku.model.run import Run
+from chumoku.model.session import DecoderSession, Session, TargetSession
+from chumoku.model.skeleton import skeleton
+from chumoku.model.special_tokens import special_of
+from chumoku.model.subjects.subject import About, Subject, Weight
+from chumoku.model.tokenizer import Tokenizer
+from chumoku.model.trace import Trace, trace
+from chumoku.model.translate import BeamSearch
 
 FILES = ("config.json", "weights.safetensors")
 """Each of them says that a folder is meant to be a model."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
-from model.files import write_whole
-from model.tokenizer import SPLIT
+from chumoku.model.files import write_whole
+from chumoku.model.tokenizer import SPLIT
 
 
 def learn_ranks(texts: Iterable[str], n_ranks: int) -> dict[bytes, int]:

@@ -12,13 +12,13 @@ from typing import Any
 
 import torch
 
-from model import checkpoint
-from model.files import write_whole
-from model.training.corpus_units import corpus_units
-from model.training.curve import read_metrics
-from model.training.presets import Preset, difference
-from model.training.run_state import Progress
-from model.training.task import Task
+from chumoku.model import checkpoint
+from chumoku.model.files import write_whole
+from chumoku.model.training.corpus_units import corpus_units
+from chumoku.model.training.curve import read_metrics
+from chumoku.model.training.presets import Preset, difference
+from chumoku.model.training.run_state import Progress
+from chumoku.model.training.task import Task
 
 EARLY, LOGGED = 50, 100
 """The steps of which each is on the card, and how many of the others."""

@@ -10,16 +10,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model import masks
-from model.checkpoint import Checkpoint
-from model.evaluate_classification import classify_all, confusion, read_labelled
-from model.text_form import TEXT_FORMS
-from model.tokenizer import Tokenizer
-from model.training.data import is_held_out, spread
-from model.training.length_buckets import LengthBuckets, pad_rows
-from model.training.presets import Preset
-from model.training.task import Batch, Unseen
-from model.transformer import EncoderOnly, Transformer
+from chumoku.model import masks
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.evaluate_classification import classify_all, confusion, read_labelled
+from chumoku.model.text_form import TEXT_FORMS
+from chumoku.model.tokenizer import Tokenizer
+from chumoku.model.training.data import is_held_out, spread
+from chumoku.model.training.length_buckets import LengthBuckets, pad_rows
+from chumoku.model.training.presets import Preset
+from chumoku.model.training.task import Batch, Unseen
+from chumoku.model.transformer import EncoderOnly, Transformer
 
 Example = tuple[str, int]
 SENTENCE_WORDS = 12

@@ -14,17 +14,17 @@ import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from model import checkpoint
-from model.training.card import make_card, write_card
-from model.training.corpus_units import corpus_units
-from model.training.curve import draw_curve
-from model.training.memory import keep_freed_memory
-from model.training.precision import Precision
-from model.training.prepare import prepare
-from model.training.presets import PRESETS
-from model.training.snapshots import stored
-from model.training.train import Run, Trainer, seed_everything
-from model.training.warm_start import keep_vocabulary
+from chumoku.model import checkpoint
+from chumoku.model.training.card import make_card, write_card
+from chumoku.model.training.corpus_units import corpus_units
+from chumoku.model.training.curve import draw_curve
+from chumoku.model.training.memory import keep_freed_memory
+from chumoku.model.training.precision import Precision
+from chumoku.model.training.prepare import prepare
+from chumoku.model.training.presets import PRESETS
+from chumoku.model.training.snapshots import stored
+from chumoku.model.training.train import Run, Trainer, seed_everything
+from chumoku.model.training.warm_start import keep_vocabulary
 
 console = Console(stderr=True)
 REPORT_SECONDS = 60.0

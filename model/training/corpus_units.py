@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from model.checkpoint import Checkpoint
-from model.explain.unit_counts import count_units, summary
-from model.training.prepare import task_of
-from model.training.presets import Preset
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.explain.unit_counts import count_units, summary
+from chumoku.model.training.prepare import task_of
+from chumoku.model.training.presets import Preset
 
 N_TEXTS = 200
 """The largest number of texts, spread evenly over those held out."""

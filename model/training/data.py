@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.special_tokens import END
-from model.tokenizer import Tokenizer
+from chumoku.model.special_tokens import END
+from chumoku.model.tokenizer import Tokenizer
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.tokenizer import Tokenizer
+from chumoku.model.tokenizer import Tokenizer
 
 HIDDEN, REPLACED = 0.8, 0.1
 """Of the chosen tokens, so many become [MASK] and so many a random token; the rest stay (Devlin et al. 2019, 3.1)."""

@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.evaluate import bits_per_byte, text_figures, trained_mask
-from model.generate import generate
-from model.sampling import Settings
-from model.tokenizer import Tokenizer
-from model.training.data import (
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.evaluate import bits_per_byte, text_figures, trained_mask
+from chumoku.model.generate import generate
+from chumoku.model.sampling import Settings
+from chumoku.model.tokenizer import Tokenizer
+from chumoku.model.training.data import (
     SHARED_RUN,
     Mixture,
     Stream,
@@ -26,9 +26,9 @@ from model.training.data import (
     spread,
     unseen_documents,
 )
-from model.training.presets import Preset
-from model.training.task import Batch, Unseen
-from model.transformer import DecoderOnly, Transformer
+from chumoku.model.training.presets import Preset
+from chumoku.model.training.task import Batch, Unseen
+from chumoku.model.transformer import DecoderOnly, Transformer
 
 BPE_BYTES = 24_000_000
 PROMPTS = ("Once upon a time", "Tom had a red ball.", "The little bird was sad because")

@@ -11,17 +11,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from model import masks
-from model.checkpoint import Checkpoint
-from model.text_form import TEXT_FORMS
-from model.tokenizer import Tokenizer
-from model.training.data import spread
-from model.training.gaps import Gaps, make_gaps
-from model.training.length_buckets import LengthBuckets, pad_rows
-from model.training.passages import Passages, split_texts, weighted
-from model.training.presets import Preset
-from model.training.task import Batch, Unseen
-from model.transformer import EncoderOnly, Transformer
+from chumoku.model import masks
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.text_form import TEXT_FORMS
+from chumoku.model.tokenizer import Tokenizer
+from chumoku.model.training.data import spread
+from chumoku.model.training.gaps import Gaps, make_gaps
+from chumoku.model.training.length_buckets import LengthBuckets, pad_rows
+from chumoku.model.training.passages import Passages, split_texts, weighted
+from chumoku.model.training.presets import Preset
+from chumoku.model.training.task import Batch, Unseen
+from chumoku.model.transformer import EncoderOnly, Transformer
 
 BPE_BYTES = 6_000_000
 VALIDATION_ROWS = 64

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from model.evaluate_classification import read_labelled
-from model.tokenizer import Tokenizer
-from model.training.classification import phrases, split_sentences
-from model.training.data import is_held_out, read_documents
-from model.training.presets import Preset, Reads, Source
-from model.training.translation import read_pairs
+from chumoku.model.evaluate_classification import read_labelled
+from chumoku.model.tokenizer import Tokenizer
+from chumoku.model.training.classification import phrases, split_sentences
+from chumoku.model.training.data import is_held_out, read_documents
+from chumoku.model.training.presets import Preset, Reads, Source
+from chumoku.model.training.translation import read_pairs
 
 SHORTEST = 5
 """Fewer tokens, [CLS] included, are too little context to fill a gap from."""

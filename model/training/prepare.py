@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from model import tokenizer as tokenizers
-from model.checkpoint import ZOO
-from model.config import ModelConfig
-from model.files import write_whole
-from model.special_tokens import special_names
-from model.tokenizer import Tokenizer
-from model.training import bpe
-from model.training.classification import Classification
-from model.training.language_modelling import LanguageModelling
-from model.training.masked_lm import MaskedLM
-from model.training.presets import Preset
-from model.training.task import Task
-from model.training.translation import Translation
+from chumoku.model import tokenizer as tokenizers
+from chumoku.model.checkpoint import ZOO
+from chumoku.model.config import ModelConfig
+from chumoku.model.files import write_whole
+from chumoku.model.special_tokens import special_names
+from chumoku.model.tokenizer import Tokenizer
+from chumoku.model.training import bpe
+from chumoku.model.training.classification import Classification
+from chumoku.model.training.language_modelling import LanguageModelling
+from chumoku.model.training.masked_lm import MaskedLM
+from chumoku.model.training.presets import Preset
+from chumoku.model.training.task import Task
+from chumoku.model.training.translation import Translation
 
 TASKS: dict[str, type[Task]] = {
     "decoder-only": LanguageModelling,

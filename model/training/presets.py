@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from model.config import ModelConfig
-from model.training.loss import SmoothingForm
-from model.training.schedule import WarmUpThenLinear, WarmUpThenRoot
+from chumoku.model.config import ModelConfig
+from chumoku.model.training.loss import SmoothingForm
+from chumoku.model.training.schedule import WarmUpThenLinear, WarmUpThenRoot
 
 GPT_SCHEDULE = WarmUpThenLinear(peak_rate=1.5e-3, warm_up=0.02)
 

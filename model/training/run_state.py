@@ -14,9 +14,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from model.files import SCRATCH, sync, write_beside
-from model.training.average import Average
-from model.training.precision import Precision
+from chumoku.model.files import SCRATCH, sync, write_beside
+from chumoku.model.training.average import Average
+from chumoku.model.training.precision import Precision
 
 
 @dataclass

@@ -14,9 +14,9 @@ import torch
 from safetensors.torch import save as serialize
 from torch import Tensor, nn
 
-from model import checkpoint
-from model.describe import Description
-from model.files import read_json, write_whole
+from chumoku.model import checkpoint
+from chumoku.model.describe import Description
+from chumoku.model.files import read_json, write_whole
 
 FIRST = 0.01
 """The part of a run after which the first snapshot is taken that is not of step 0."""

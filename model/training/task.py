@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.explain.unit_counts import Sample
-from model.tokenizer import Tokenizer
-from model.training.presets import Preset
-from model.transformer import Transformer
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.explain.unit_counts import Sample
+from chumoku.model.tokenizer import Tokenizer
+from chumoku.model.training.presets import Preset
+from chumoku.model.transformer import Transformer
 
 
 @dataclass(frozen=True)

@@ -16,20 +16,20 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from model import checkpoint
-from model.describe import describe
-from model.mechanisms import fuse_attention, mixers
-from model.training.average import LastCheckpoints, MovingAverage
-from model.training.loss import cross_entropy
-from model.training.precision import PRECISIONS, Precision, faster, products_in
-from model.training.prepare import prepare
-from model.training.presets import Preset
-from model.training.room import unwritten, when_there_is_room
-from model.training.run_state import Progress, before, load_state, save_state
-from model.training.snapshots import Snapshots, gradient_norms, stored
-from model.training.task import Batch, Task
-from model.training.warm_start import begin_with, keep_vocabulary
-from model.transformer import Transformer, build
+from chumoku.model import checkpoint
+from chumoku.model.describe import describe
+from chumoku.model.mechanisms import fuse_attention, mixers
+from chumoku.model.training.average import LastCheckpoints, MovingAverage
+from chumoku.model.training.loss import cross_entropy
+from chumoku.model.training.precision import PRECISIONS, Precision, faster, products_in
+from chumoku.model.training.prepare import prepare
+from chumoku.model.training.presets import Preset
+from chumoku.model.training.room import unwritten, when_there_is_room
+from chumoku.model.training.run_state import Progress, before, load_state, save_state
+from chumoku.model.training.snapshots import Snapshots, gradient_norms, stored
+from chumoku.model.training.task import Batch, Task
+from chumoku.model.training.warm_start import begin_with, keep_vocabulary
+from chumoku.model.transformer import Transformer, build
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from model import masks
-from model.checkpoint import Checkpoint
-from model.tokenizer import Tokenizer
-from model.training.data import is_held_out, spread
-from model.training.length_buckets import LengthBuckets, pad_rows
-from model.training.presets import Preset
-from model.training.task import Batch, Unseen
-from model.transformer import Transformer
+from chumoku.model import masks
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.tokenizer import Tokenizer
+from chumoku.model.training.data import is_held_out, spread
+from chumoku.model.training.length_buckets import LengthBuckets, pad_rows
+from chumoku.model.training.presets import Preset
+from chumoku.model.training.task import Batch, Unseen
+from chumoku.model.transformer import Transformer
 
 Pair = tuple[str, str]
 
@@ -139,7 +139,7 @@ class Translation:
         return nats / n
 
     def evaluation(self, loaded: Checkpoint) -> dict[str, Any]:
-        from model.evaluate_translation import chrf_and_bleu
+        from chumoku.model.evaluate_translation import chrf_and_bleu
 
         limit = loaded.config.max_seq_len
         pairs = [p for p in self.held_out if 4 <= len(p[0].split()) <= 14 and len(self.encode(p)[0]) <= limit]
@@ -152,7 +152,7 @@ class Translation:
         }
 
     def samples(self, loaded: Checkpoint) -> list[dict[str, Any]]:
-        from model.translate import translate
+        from chumoku.model.translate import translate
 
         return [
             {"source": text, "beam_4": translate(loaded, text, beams=4)[0].text(loaded.tokenizer)} for text in PROBES

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from torch import Tensor
 
-from model import checkpoint
-from model.describe import describe
-from model.training.presets import Preset
-from model.transformer import Transformer
+from chumoku.model import checkpoint
+from chumoku.model.describe import describe
+from chumoku.model.training.presets import Preset
+from chumoku.model.transformer import Transformer
 
 
 def keep_vocabulary(preset: Preset, folder: Path | None) -> Preset:

@@ -10,12 +10,12 @@ import pytest
 from fastapi import FastAPI
 from httpx import ASGITransport, AsyncClient
 
-from app.cli.serving import server_of
-from app.main import create_app
-from app.services import discovery
-from app.services.library import Library
-from app.settings import Settings
-from model.checkpoint import Checkpoint
+from chumoku.app.cli.serving import server_of
+from chumoku.app.main import create_app
+from chumoku.app.services import discovery
+from chumoku.app.services.library import Library
+from chumoku.app.settings import Settings
+from chumoku.model.checkpoint import Checkpoint
 from tests.app.families import opened, trio
 
 Open = Callable[[Settings], AbstractAsyncContextManager[AsyncClient]]

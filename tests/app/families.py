@@ -5,13 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from app.services import library
-from app.services.library import Library
-from model import checkpoint
-from model.checkpoint import Checkpoint
-from model.config import Family
-from model.subjects import ZooSubject
-from model.tokenizer import from_ranks
+from chumoku.app.services import library
+from chumoku.app.services.library import Library
+from chumoku.model import checkpoint
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.config import Family
+from chumoku.model.subjects import ZooSubject
+from chumoku.model.tokenizer import from_ranks
 from tests.model.helpers import BYTES, tiny_checkpoint
 
 LANGUAGES = {"gpt": ["en"], "classifier": ["en"], "translator": ["en", "ja"]}

@@ -7,12 +7,12 @@ import pytest
 from httpx import ASGITransport, AsyncClient, Response
 from starlette.requests import Request
 
-from app.http.access import Access, is_same
-from app.http.hosts import known_names
-from app.http.observe import Seen
-from app.main import create_app
-from app.services.library import Library
-from app.settings import Settings, from_environment
+from chumoku.app.http.access import Access, is_same
+from chumoku.app.http.hosts import known_names
+from chumoku.app.http.observe import Seen
+from chumoku.app.main import create_app
+from chumoku.app.services.library import Library
+from chumoku.app.settings import Settings, from_environment
 from tests.app.conftest import Open
 from tests.app.helpers import error_of
 

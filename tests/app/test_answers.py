@@ -11,16 +11,16 @@ import pytest
 import torch
 from httpx import AsyncClient, Response
 
-from app.main import create_app
-from app.services import discovery, library
-from app.services import metrics as metric
-from app.services.answers import Answer, Answers, etag_of
-from app.services.library import Library
-from app.services.room import MEGABYTE, Reserve, Room, Size
-from app.services.sharing import Question, Sharing
-from app.services.work import Gone, Work
-from app.settings import Settings
-from model.subjects import Subject
+from chumoku.app.main import create_app
+from chumoku.app.services import discovery, library
+from chumoku.app.services import metrics as metric
+from chumoku.app.services.answers import Answer, Answers, etag_of
+from chumoku.app.services.library import Library
+from chumoku.app.services.room import MEGABYTE, Reserve, Room, Size
+from chumoku.app.services.sharing import Question, Sharing
+from chumoku.app.services.work import Gone, Work
+from chumoku.app.settings import Settings
+from chumoku.model.subjects import Subject
 from tests.app.conftest import client_of
 from tests.app.families import save
 from tests.app.helpers import decode, error_of, metrics
@@ -317,7 +317,7 @@ async def test_files_that_change_while_they_are_read_are_not_known(
 async def test_another_version_has_another_etag(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with app_of(folder) as client:
         before = await client.post("/api/trace", json={"text": "a"})
-        monkeypatch.setattr("app.http.desk.VERSION", "0.1.1")
+        monkeypatch.setattr("chumoku.app.http.desk.VERSION", "0.1.1")
         assert (await client.post("/api/trace", json={"text": "a"})).headers["etag"] != before.headers["etag"]
 
 

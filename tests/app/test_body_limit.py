@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from app.settings import Settings
+from chumoku.app.settings import Settings
 from tests.app.conftest import Serve
 from tests.app.helpers import error_of
 

@@ -10,13 +10,13 @@ from httpx import AsyncClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.api.run import Run
-from app.services.interventions.base import Site, Source
-from app.services.interventions.edits import edits_of
-from model.describe import describe
-from model.run import Run as ModelRun
-from model.subjects import ZooSubject
-from model.trace import Trace
+from chumoku.app.api.run import Run
+from chumoku.app.services.interventions.base import Site, Source
+from chumoku.app.services.interventions.edits import edits_of
+from chumoku.model.describe import describe
+from chumoku.model.run import Run as ModelRun
+from chumoku.model.subjects import ZooSubject
+from chumoku.model.trace import Trace
 from tests.app.helpers import refused, trace
 from tests.model.helpers import tiny_checkpoint
 

@@ -5,9 +5,9 @@ import httpx
 import pytest
 from httpx import AsyncClient
 
-from model.explain import timings
-from model.explain.timings import Timing, Timings
-from model.mechanisms import MECHANISMS
+from chumoku.model.explain import timings
+from chumoku.model.explain.timings import Timing, Timings
+from chumoku.model.mechanisms import MECHANISMS
 from tests.app.helpers import error_of, parse_events
 
 

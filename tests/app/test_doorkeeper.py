@@ -9,11 +9,11 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from app.cli.files import MOST, raise_file_limit
-from app.cli.serving import limits_of
-from app.http.door.keeper import SPARE_FILES, Doorkeeper, Limits
-from app.http.door.protocol import Door
-from app.settings import Settings
+from chumoku.app.cli.files import MOST, raise_file_limit
+from chumoku.app.cli.serving import limits_of
+from chumoku.app.http.door.keeper import SPARE_FILES, Doorkeeper, Limits
+from chumoku.app.http.door.protocol import Door
+from chumoku.app.settings import Settings
 
 
 def limits(connections: int) -> Limits:

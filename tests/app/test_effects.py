@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from httpx import AsyncClient
 
-from app.services.explain.effects import EffectsSession
-from app.services.library import Library
-from app.settings import Settings
-from model.derive import effects as measured
-from model.derive.rollout import widest
-from model.derive.route import route
-from model.explain.anatomy import Options
+from chumoku.app.services.explain.effects import EffectsSession
+from chumoku.app.services.library import Library
+from chumoku.app.settings import Settings
+from chumoku.model.derive import effects as measured
+from chumoku.model.derive.rollout import widest
+from chumoku.model.derive.route import route
+from chumoku.model.explain.anatomy import Options
 from tests.app.conftest import Open
 from tests.app.families import opened
 from tests.app.helpers import decode, error_of, parse_events

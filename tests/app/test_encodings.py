@@ -11,9 +11,9 @@ import tiktoken_ext.openai_public
 from httpx import AsyncClient
 from tiktoken import registry
 
-from app.services import encodings
-from model.checkpoint import ZOO
-from model.tokenizer import SPLIT
+from chumoku.app.services import encodings
+from chumoku.model.checkpoint import ZOO
+from chumoku.model.tokenizer import SPLIT
 
 NAMES = ["gpt2", "cl100k_base", "o200k_base"]
 RANKS = (ZOO / "stories-gpt" / "tokenizer.tiktoken").read_bytes()

@@ -1,4 +1,4 @@
-"""/api/explain/… returns what `model.explain` computes, for every model of the zoo."""
+"""/api/explain/… returns what `chumoku.model.explain` computes, for every model of the zoo."""
 
 import base64
 from dataclasses import asdict, replace
@@ -10,27 +10,27 @@ import torch
 from httpx import AsyncClient
 from pydantic import BaseModel
 
-from app.api.explain import answer, answer_layers, answer_river
-from app.services.explain.shared import to_json
-from app.services.library import Library
-from app.services.targets import greedy
-from app.services.tokens import as_read
-from model.checkpoint import Checkpoint
-from model.derive.route import route
-from model.explain.anatomy import Options
-from model.explain.contributions import contributions
-from model.explain.gradients import gradient_norms
-from model.explain.head_labels import RULES, labels
-from model.explain.lens import logit_lens
-from model.explain.neighbours import neighbours
-from model.explain.parameters import count_parameters
-from model.explain.positions import position_table
-from model.explain.residual import streams
-from model.explain.swaps import swap_tokens
-from model.explain.units import units
-from model.masks import EDITED
-from model.subjects import ZooSubject
-from model.trace import Masks, Padding
+from chumoku.app.api.explain import answer, answer_layers, answer_river
+from chumoku.app.services.explain.shared import to_json
+from chumoku.app.services.library import Library
+from chumoku.app.services.targets import greedy
+from chumoku.app.services.tokens import as_read
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.derive.route import route
+from chumoku.model.explain.anatomy import Options
+from chumoku.model.explain.contributions import contributions
+from chumoku.model.explain.gradients import gradient_norms
+from chumoku.model.explain.head_labels import RULES, labels
+from chumoku.model.explain.lens import logit_lens
+from chumoku.model.explain.neighbours import neighbours
+from chumoku.model.explain.parameters import count_parameters
+from chumoku.model.explain.positions import position_table
+from chumoku.model.explain.residual import streams
+from chumoku.model.explain.swaps import swap_tokens
+from chumoku.model.explain.units import units
+from chumoku.model.masks import EDITED
+from chumoku.model.subjects import ZooSubject
+from chumoku.model.trace import Masks, Padding
 from tests.app.families import opened
 from tests.app.helpers import decode, refused
 

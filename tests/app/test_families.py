@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from httpx import AsyncClient
 
-from app.services.library import Library
-from model.checkpoint import Checkpoint
-from model.text_form import treebank
-from model.trace import Masks, Padding, trace
-from model.translate import beam_search
+from chumoku.app.services.library import Library
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.text_form import treebank
+from chumoku.model.trace import Masks, Padding, trace
+from chumoku.model.translate import beam_search
 from tests.app.families import SOURCE, TARGET, opened
 from tests.app.helpers import trace as ask
 

@@ -98,6 +98,8 @@ async def test_unknown_attention_lists_the_known(families: AsyncClient) -> None:
 
 
 async def test_no_translator_at_all(client: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.services.library.Library.translator", lambda library, name: library.find("stories-gpt"))
+    monkeypatch.setattr(
+        "chumoku.app.services.library.Library.translator", lambda library, name: library.find("stories-gpt")
+    )
     error = await refused(client, "/api/translate", 422, "cannot", text="a")
     assert "/api/models" in error["hint"]

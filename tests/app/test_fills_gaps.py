@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from httpx import AsyncClient
 
-from app.services import library
-from app.settings import Settings
-from model.checkpoint import Checkpoint
-from model.describe import describe
-from model.subjects import ZooSubject
-from model.trace import trace
+from chumoku.app.services import library
+from chumoku.app.settings import Settings
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import describe
+from chumoku.model.subjects import ZooSubject
+from chumoku.model.trace import trace
 from tests.app.conftest import opener
 from tests.app.helpers import refused
 from tests.app.helpers import trace as ask

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from httpx import AsyncClient
 
-from app.services.generation import Session
-from app.settings import Settings
-from model.checkpoint import Checkpoint
-from model.generate import generate
-from model.sampling import Settings as Sampling
+from chumoku.app.services.generation import Session
+from chumoku.app.settings import Settings
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.generate import generate
+from chumoku.model.sampling import Settings as Sampling
 from tests.app.conftest import Open
 from tests.app.helpers import TEXT, error_of, parse_events
 
@@ -97,7 +97,7 @@ async def test_the_window_fills(client: AsyncClient, gpt: Checkpoint) -> None:
 
 
 async def test_an_end_ends(client: AsyncClient, gpt: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("model.generate.draw", lambda dist, u: gpt.tokenizer.end_id)
+    monkeypatch.setattr("chumoku.model.generate.draw", lambda dist, u: gpt.tokenizer.end_id)
     events = await stream(client, max_new_tokens=9)
     assert events[-1][1] == {"reason": "end_of_text", "n_new": 1}
     assert steps(events)[0]["token"]["special"]

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import torch
 
-from app.services.interventions.ablate import own_heads
-from app.services.tracing import chosen_heads, select_heads
-from model.config import ModelConfig
-from model.describe import Description, describe
+from chumoku.app.services.interventions.ablate import own_heads
+from chumoku.app.services.tracing import chosen_heads, select_heads
+from chumoku.model.config import ModelConfig
+from chumoku.model.describe import Description, describe
 
 N_HEAD, N_KV_HEAD = 4, 2
 PLAIN = describe(ModelConfig(vocab_size=16, n_layer=1, n_head=N_HEAD, d_model=8, d_ff=8, max_seq_len=8))

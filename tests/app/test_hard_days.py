@@ -9,9 +9,9 @@ import httpx
 import numpy as np
 import pytest
 
-from app.settings import Settings
-from model.checkpoint import Checkpoint
-from model.trace import trace
+from chumoku.app.settings import Settings
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.trace import trace
 from tests.app.conftest import Serve
 from tests.app.helpers import TEXT, decode, error_of, refused
 

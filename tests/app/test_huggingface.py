@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from httpx import ASGITransport, AsyncClient
 
-from app.main import create_app
-from app.services import discovery
-from app.settings import Settings
+from chumoku.app.main import create_app
+from chumoku.app.services import discovery
+from chumoku.app.settings import Settings
 from tests.app.helpers import decode, parse_events, refused, trace
 from tests.toys import huggingface as toys
 

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 from httpx import AsyncClient
 
-from app.services.languages import Spoken, languages_of, notes, script
-from app.services.library import Library
+from chumoku.app.services.languages import Spoken, languages_of, notes, script
+from chumoku.app.services.library import Library
 from tests.app.helpers import trace
 
 

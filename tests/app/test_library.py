@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from app.errors import AppError
-from app.services.library import Entry, Library
-from model.subjects import About, Subject
+from chumoku.app.errors import AppError
+from chumoku.app.services.library import Entry, Library
+from chumoku.model.subjects import About, Subject
 from tests.toys.subject import BigramFolders
 
 N_BYTES = 29 * 29 * 4

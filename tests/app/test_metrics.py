@@ -11,9 +11,9 @@ import httpx
 import pytest
 from httpx import AsyncClient
 
-from app.api.traces import route as traces
-from app.services.generation import Session
-from app.settings import Settings
+from chumoku.app.api.traces import route as traces
+from chumoku.app.services.generation import Session
+from chumoku.app.settings import Settings
 from tests.app.conftest import Open, Serve
 from tests.app.helpers import TEXT, error_of, metrics
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from httpx import AsyncClient
 
-from app.services.discovery import discover
-from app.services.models import all_models
-from app.settings import Settings
-from model.checkpoint import ZOO, Checkpoint
-from model.taps import tap_dims
+from chumoku.app.services.discovery import discover
+from chumoku.app.services.models import all_models
+from chumoku.app.settings import Settings
+from chumoku.model.checkpoint import ZOO, Checkpoint
+from chumoku.model.taps import tap_dims
 
 ROOT = Path(__file__).parents[2]
 
@@ -77,7 +77,7 @@ async def test_listing_loads_nothing() -> None:
 def test_listing_does_not_import_torch_s_compiler() -> None:
     """The import would delay the first answer by seconds."""
     code = (
-        "import sys; from app.services.discovery import discover; from app.settings import Settings; "
+        "import sys; from chumoku.app.services.discovery import discover; from app.settings import Settings; "
         "discover(Settings(device='cpu')); sys.exit('torch._dynamo' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from httpx import AsyncClient
 
-from model.checkpoint import Checkpoint
-from model.trace import Masks, Padding
-from model.trace import trace as run
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.trace import Masks, Padding
+from chumoku.model.trace import trace as run
 from tests.app.helpers import TEXT, trace
 
 PATTERN, MASK = "layers.2.attn.pattern", "layers.2.attn.mask"

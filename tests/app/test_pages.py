@@ -5,8 +5,8 @@ from html.parser import HTMLParser
 import pytest
 from httpx import AsyncClient
 
-from app.api.pages import i18n
-from app.http.assets import STATIC, plotly_file
+from chumoku.app.api.pages import i18n
+from chumoku.app.http.assets import STATIC, plotly_file
 from tests.app.helpers import error_of
 
 
@@ -158,7 +158,7 @@ async def test_docs_list_every_route_with_its_fields(client: AsyncClient) -> Non
 
 
 async def test_commands_of_the_docs_work(families: AsyncClient) -> None:
-    from app.services.api_page import EXAMPLES
+    from chumoku.app.services.api_page import EXAMPLES
 
     for path, body in EXAMPLES.items():
         answer = await families.post(path, json=body)
@@ -199,7 +199,11 @@ async def test_what_is_the_same_for_all_is_built_once(
     client: AsyncClient, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     first = await client.get(path)
-    for builder in ("app.api.pages.route.render", "app.api.pages.route.dump", "app.api.models.route.as_bytes"):
+    for builder in (
+        "chumoku.app.api.pages.route.render",
+        "chumoku.app.api.pages.route.dump",
+        "chumoku.app.api.models.route.as_bytes",
+    ):
         monkeypatch.delattr(builder)
     second = await client.get(path)
     assert (second.content, second.headers["etag"]) == (first.content, first.headers["etag"])

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from httpx import AsyncClient
 
-from model.checkpoint import Checkpoint
-from model.sampling import Settings, distribution
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.sampling import Settings, distribution
 from tests.app.helpers import refused, trace
 
 

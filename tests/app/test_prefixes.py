@@ -12,12 +12,12 @@ from httpx import AsyncClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.api.generation.schema import GenerateRequest
-from app.services.generation import Session
-from app.services.library import Entry, Library
-from app.services.prefixes import Prefixes
-from model.session import DecoderSession
-from model.subjects import Subject, ZooFolders, ZooSubject
+from chumoku.app.api.generation.schema import GenerateRequest
+from chumoku.app.services.generation import Session
+from chumoku.app.services.library import Entry, Library
+from chumoku.app.services.prefixes import Prefixes
+from chumoku.model.session import DecoderSession
+from chumoku.model.subjects import Subject, ZooFolders, ZooSubject
 from tests.app.families import opened, save, tiny
 from tests.app.helpers import cell, head, metrics, parse_events
 

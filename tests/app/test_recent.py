@@ -10,17 +10,17 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.api.explain.schema import HeadsRequest
-from app.api.traces.schema import TraceRequest
-from app.services import tracing
-from app.services.explain import layers
-from app.services.library import Entry, Library
-from app.services.plan import plan_run
-from app.services.recent import Recent, Remembered
-from app.settings import Settings
-from model.run import Run
-from model.subjects import Subject, ZooFolders, ZooSubject
-from model.trace import Masks, Padding
+from chumoku.app.api.explain.schema import HeadsRequest
+from chumoku.app.api.traces.schema import TraceRequest
+from chumoku.app.services import tracing
+from chumoku.app.services.explain import layers
+from chumoku.app.services.library import Entry, Library
+from chumoku.app.services.plan import plan_run
+from chumoku.app.services.recent import Recent, Remembered
+from chumoku.app.settings import Settings
+from chumoku.model.run import Run
+from chumoku.model.subjects import Subject, ZooFolders, ZooSubject
+from chumoku.model.trace import Masks, Padding
 from tests.app.conftest import opener
 from tests.app.families import opened, save, tiny
 from tests.app.helpers import metrics
@@ -98,7 +98,7 @@ def test_a_run_with_interventions_is_never_kept(counted: Counted) -> None:
 
 
 def test_nothing_is_kept_of_a_long_text(counted: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.services.recent.MANY", 8)
+    monkeypatch.setattr("chumoku.app.services.recent.MANY", 8)
     recent = Recent(2**24)
     subject = recent.over(counted)
     for pad in (Padding(), Padding(1)):

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from httpx import AsyncClient
 
-from app.settings import Settings
-from model.checkpoint import Checkpoint
+from chumoku.app.settings import Settings
+from chumoku.model.checkpoint import Checkpoint
 from tests.app.conftest import Open
 from tests.app.helpers import cell, error_of, head, refused
 
@@ -173,7 +173,7 @@ async def test_our_own_failure_shows_nothing(
     def fail(*_: object) -> None:
         raise RuntimeError("a secret")
 
-    monkeypatch.setattr("app.api.traces.route.answer", fail)
+    monkeypatch.setattr("chumoku.app.api.traces.route.answer", fail)
     response = await client.post("/api/trace", json={"text": "a"})
     error_of(response, 500, "internal")
     assert "secret" not in response.text

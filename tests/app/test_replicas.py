@@ -11,11 +11,11 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 from typer.testing import CliRunner
 
-from app.cli import serving
-from app.cli.program import cli
-from app.replicas.cluster import surroundings
-from app.replicas.proxy import Front
-from app.settings import Settings, from_environment
+from chumoku.app.cli import serving
+from chumoku.app.cli.program import cli
+from chumoku.app.replicas.cluster import surroundings
+from chumoku.app.replicas.proxy import Front
+from chumoku.app.settings import Settings, from_environment
 
 ROOT = Path(__file__).parents[2]
 
@@ -107,7 +107,7 @@ def test_the_config_file_builds_the_application() -> None:
     settings = Settings()
     assert deployment.max_ongoing_requests >= settings.streams + settings.queue + settings.model_threads
     assert "ConsistentHash" in deployment._deployment_config.request_router_config.request_router_class
-    from app.replicas import proxy
+    from chumoku.app.replicas import proxy
 
     text = (ROOT / "docs" / "serve.yaml").read_text("utf-8")
     assert f"{proxy.__name__}:{proxy.middlewares.__name__}" in text
@@ -116,8 +116,8 @@ def test_the_config_file_builds_the_application() -> None:
 def test_rays_proxy_gets_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
     import uvicorn
 
-    from app.http.door.protocol import Door
-    from app.replicas import proxy
+    from chumoku.app.http.door.protocol import Door
+    from chumoku.app.replicas import proxy
 
     monkeypatch.setitem(uvicorn.config.HTTP_PROTOCOLS, "auto", uvicorn.config.HTTP_PROTOCOLS["auto"])
     assert [one.cls for one in proxy.middlewares()] == [Front]

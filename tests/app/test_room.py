@@ -9,11 +9,11 @@ import pytest
 from anyio import to_thread
 from httpx import AsyncClient
 
-from app.errors import AppError
-from app.services.metrics import Metrics
-from app.services.room import MEGABYTE, Crowded, Room, Size
-from app.services.work import Work
-from app.settings import Settings
+from chumoku.app.errors import AppError
+from chumoku.app.services.metrics import Metrics
+from chumoku.app.services.room import MEGABYTE, Crowded, Room, Size
+from chumoku.app.services.work import Work
+from chumoku.app.settings import Settings
 from tests.app.conftest import Open
 from tests.app.helpers import error_of, metrics
 
@@ -108,7 +108,7 @@ async def test_no_more_wait_for_room_than_there_are_places() -> None:
 
 
 async def test_nobody_waits_for_room_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.services.work.SECONDS_FOR_ROOM", 0.01)
+    monkeypatch.setattr("chumoku.app.services.work.SECONDS_FOR_ROOM", 0.01)
     room = Room(4 * MEGABYTE, 4 * MEGABYTE)
     with room.claim() as first, room.claim() as second:
         first.take(size(4))

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from app.api.traces.schema import TraceRequest
-from app.services import tracing
-from model.subjects import ZooSubject
+from chumoku.app.api.traces.schema import TraceRequest
+from chumoku.app.services import tracing
+from chumoku.model.subjects import ZooSubject
 from tests.app.helpers import decode
 from tests.model.helpers import tiny_checkpoint
 

@@ -12,9 +12,9 @@ from schemathesis import Case
 from schemathesis.config import SchemathesisConfig
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from app.main import create_app
-from app.services.library import Library
-from app.settings import Settings
+from chumoku.app.main import create_app
+from chumoku.app.services.library import Library
+from chumoku.app.settings import Settings
 from tests.conftest import served
 
 pytest_plugins = ["schemathesis.pytest.plugin"]

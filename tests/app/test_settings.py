@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from app import VERSION
-from app.errors import AppError
-from app.services import discovery
-from app.services.models import all_models
-from app.settings import Settings, from_environment
-from model import checkpoint
-from model.checkpoint import ZOO
+from chumoku.app import VERSION
+from chumoku.app.errors import AppError
+from chumoku.app.services import discovery
+from chumoku.app.services.models import all_models
+from chumoku.app.settings import Settings, from_environment
+from chumoku.model import checkpoint
+from chumoku.model.checkpoint import ZOO
 
 README = Path(__file__).parents[2] / "app" / "README.md"
 

@@ -9,12 +9,12 @@ from httpx import AsyncClient
 from safetensors.torch import load, load_file, save_file
 from typer.testing import CliRunner
 
-from app.cli.program import cli
-from app.main import create_app
-from app.services import discovery
-from app.services.library import Library
-from app.settings import Settings
-from model import checkpoint
+from chumoku.app.cli.program import cli
+from chumoku.app.main import create_app
+from chumoku.app.services import discovery
+from chumoku.app.services.library import Library
+from chumoku.app.settings import Settings
+from chumoku.model import checkpoint
 from tests.app.conftest import client_of
 from tests.toys.snapshots import STEPS, at, figures, write_watched
 

@@ -5,11 +5,11 @@ import threading
 
 import pytest
 
-from app.cli.serving import server_of
-from app.http import stderr
-from app.main import create_app
-from app.services.library import Library
-from app.settings import Settings
+from chumoku.app.cli.serving import server_of
+from chumoku.app.http import stderr
+from chumoku.app.main import create_app
+from chumoku.app.services.library import Library
+from chumoku.app.settings import Settings
 
 
 def test_lines_that_nobody_reads_are_counted_and_the_reader_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

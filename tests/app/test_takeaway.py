@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from httpx import AsyncClient
 
-from app.api.traces.route import attachment
-from model.config import ModelConfig
+from chumoku.app.api.traces.route import attachment
+from chumoku.model.config import ModelConfig
 from tests.app.helpers import TEXT, decode, trace
 from tests.app.test_settings import README
 

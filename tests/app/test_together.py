@@ -11,10 +11,10 @@ import pytest
 import torch
 from httpx import AsyncClient
 
-from app.errors import AppError
-from app.services.together import MOST, Together
-from app.services.work import Work
-from model.decoder_only import DecoderOnly
+from chumoku.app.errors import AppError
+from chumoku.app.services.together import MOST, Together
+from chumoku.app.services.work import Work
+from chumoku.model.decoder_only import DecoderOnly
 from tests.app.helpers import parse_events
 
 

@@ -3,12 +3,12 @@ from httpx import AsyncClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.errors import AppError
-from app.services import tokens
-from app.settings import Settings
-from model.checkpoint import ZOO, Checkpoint
-from model.special_tokens import Special
-from model.tokenizer import load
+from chumoku.app.errors import AppError
+from chumoku.app.services import tokens
+from chumoku.app.settings import Settings
+from chumoku.model.checkpoint import ZOO, Checkpoint
+from chumoku.model.special_tokens import Special
+from chumoku.model.tokenizer import load
 from tests.app.conftest import Open
 from tests.app.helpers import error_of, refused
 from tests.toys.subject import END, Letters

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from httpx import ASGITransport, AsyncClient
 
-from app.main import create_app
-from app.settings import Settings
+from chumoku.app.main import create_app
+from chumoku.app.settings import Settings
 from tests.app.helpers import decode, parse_events, refused, trace
 
 TEXT = "attention"

@@ -11,12 +11,12 @@ import pytest
 import torch
 from httpx import ASGITransport, AsyncClient
 
-from app.main import create_app
-from app.services import discovery
-from app.settings import Settings
-from model.identities import gaps
-from model.run import Run
-from model.subjects import SOURCES
+from chumoku.app.main import create_app
+from chumoku.app.services import discovery
+from chumoku.app.settings import Settings
+from chumoku.model.identities import gaps
+from chumoku.model.run import Run
+from chumoku.model.subjects import SOURCES
 from tests.app.helpers import decode, parse_events, refused, trace
 from tests.toys.subject import END, LETTERS, VOCAB, BigramFolders
 from tests.toys.two_attentions import TwoFolders
@@ -29,7 +29,7 @@ ROLES = ["mask", "share", "v", "head_out", "attn_out"]
 def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BigramFolders:
     """The registry with one more entry, and a folder with a working and a broken model."""
     source = BigramFolders()
-    monkeypatch.setattr("model.subjects.SOURCES", [*SOURCES, source])
+    monkeypatch.setattr("chumoku.model.subjects.SOURCES", [*SOURCES, source])
     for name, text in (("toy", TEXT), ("empty", "")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "bigram.txt").write_text(text)
@@ -160,7 +160,7 @@ async def test_one_that_does_not_load_takes_nothing_with_it(client: AsyncClient)
 async def test_the_rows_of_two_self_attentions_in_a_layer_are_kept_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("model.subjects.SOURCES", [TwoFolders()])
+    monkeypatch.setattr("chumoku.model.subjects.SOURCES", [TwoFolders()])
     (tmp_path / "two").mkdir()
     (tmp_path / "two" / "bigram.txt").write_text(TEXT)
     settings = Settings(device="cpu", models_dir=(tmp_path,), default_model="two")

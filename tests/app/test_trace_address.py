@@ -6,9 +6,9 @@ from urllib.parse import unquote
 import pytest
 from httpx import AsyncClient
 
-from app.api.traces.address import TEXTS, query_of, request_of
-from app.api.traces.schema import TraceRequest
-from app.settings import Settings
+from chumoku.app.api.traces.address import TEXTS, query_of, request_of
+from chumoku.app.api.traces.schema import TraceRequest
+from chumoku.app.settings import Settings
 from tests.app.conftest import Open
 from tests.app.helpers import error_of, head, metrics
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from httpx import AsyncClient
 
-from app import VERSION
-from app.settings import Settings
-from model.checkpoint import Checkpoint
-from model.describe import describe
-from model.taps import tap_dims
-from model.trace import Masks, trace
+from chumoku.app import VERSION
+from chumoku.app.settings import Settings
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import describe
+from chumoku.model.taps import tap_dims
+from chumoku.model.trace import Masks, trace
 from tests.app.conftest import Open
 from tests.app.helpers import TEXT, decode
 from tests.app.helpers import trace as post
@@ -167,8 +167,8 @@ async def test_concurrent_requests_get_their_own(open_app: Open, gpt: Checkpoint
 async def test_a_gpus_trace_is_the_cpus(client: AsyncClient) -> None:
     from httpx import ASGITransport
 
-    from app.main import create_app
-    from app.services import discovery
+    from chumoku.app.main import create_app
+    from chumoku.app.services import discovery
 
     app = create_app(Settings(device="cuda"), discovery.discover(Settings(device="cuda")))
     transport = ASGITransport(app=app)

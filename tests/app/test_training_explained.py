@@ -1,4 +1,4 @@
-"""/api/explain/forcing, prefix and dropout return what `model.explain` computes, and refuse what there is not."""
+"""/api/explain/forcing, prefix and dropout return what `model/explain` computes, and refuse what there is not."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,13 +7,13 @@ import pytest
 from httpx import AsyncClient
 from pydantic import BaseModel
 
-from app.api.explain import answer_training
-from app.main import create_app
-from app.services import library
-from app.settings import Settings
-from model.explain.dropout import with_dropout
-from model.explain.forcing import forced, prefix
-from model.subjects import ZooSubject
+from chumoku.app.api.explain import answer_training
+from chumoku.app.main import create_app
+from chumoku.app.services import library
+from chumoku.app.settings import Settings
+from chumoku.model.explain.dropout import with_dropout
+from chumoku.model.explain.forcing import forced, prefix
+from chumoku.model.subjects import ZooSubject
 from tests.app.conftest import client_of
 from tests.app.helpers import refused
 from tests.app.test_explain import agree

@@ -9,13 +9,13 @@ import pytest
 from httpx import AsyncClient
 from starlette.requests import Request
 
-from app.services.library import Library
-from app.services.translation import Translation
-from app.settings import Settings
-from model.checkpoint import Checkpoint
-from model.sampling import Settings as Sampling
-from model.translate import beam_search
-from model.translate_steps import generate_target
+from chumoku.app.services.library import Library
+from chumoku.app.services.translation import Translation
+from chumoku.app.settings import Settings
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.sampling import Settings as Sampling
+from chumoku.model.translate import beam_search
+from chumoku.model.translate_steps import generate_target
 from tests.app.conftest import Open
 from tests.app.families import SOURCE, TARGET, opened
 from tests.app.helpers import error_of, metrics, parse_events
@@ -143,12 +143,12 @@ async def test_why_a_target_ends(families: AsyncClient, monkeypatch: pytest.Monk
     ended = await stream(families, target_ids=[97, 256])
     assert [name for name, _ in ended] == ["start", "end"]
     assert ended[-1][1] == {"reason": "end_of_text", "n_new": 0}
-    monkeypatch.setattr("model.generate.draw", lambda dist, u: 97)
+    monkeypatch.setattr("chumoku.model.generate.draw", lambda dist, u: 97)
     full = await stream(families, target_ids=[97] * 61, max_new_tokens=9, rows=False)
     assert full[-1][1] == {"reason": "window_full", "n_new": 2}
     assert full[1][1]["rows"] is None
     assert (await stream(families, max_new_tokens=2))[-1][1] == {"reason": "max_new_tokens", "n_new": 2}
-    monkeypatch.setattr("model.generate.draw", lambda dist, u: 256)
+    monkeypatch.setattr("chumoku.model.generate.draw", lambda dist, u: 256)
     assert (await stream(families))[-1][1] == {"reason": "end_of_text", "n_new": 1}
 
 

@@ -9,7 +9,7 @@ import anyio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.services.turns import BETWEEN, PATIENCE, Lane, Turns
+from chumoku.app.services.turns import BETWEEN, PATIENCE, Lane, Turns
 
 
 class Hall:

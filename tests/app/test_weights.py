@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from httpx import AsyncClient
 
-from app.services.library import Library
-from app.services.models import detailed
-from app.settings import Settings
+from chumoku.app.services.library import Library
+from chumoku.app.services.models import detailed
+from chumoku.app.settings import Settings
 from tests.app.conftest import Open
 from tests.app.families import opened
 from tests.app.helpers import decode, refused

@@ -8,8 +8,8 @@ import pytest
 import safetensors.numpy
 import torch
 
-from app.errors import AppError
-from app.services import wire
+from chumoku.app.errors import AppError
+from chumoku.app.services import wire
 from tests.app.helpers import decode
 
 

@@ -6,13 +6,13 @@ import anyio
 import pytest
 from torch import Tensor
 
-from app.errors import AppError
-from app.services.work import Gone, Work
-from app.settings import Settings
-from model.config import Family
-from model.stopping import Stop, Stopped, check, stoppable
-from model.taps import tap_dims
-from model.trace import trace
+from chumoku.app.errors import AppError
+from chumoku.app.services.work import Gone, Work
+from chumoku.app.settings import Settings
+from chumoku.model.config import Family
+from chumoku.model.stopping import Stop, Stopped, check, stoppable
+from chumoku.model.taps import tap_dims
+from chumoku.model.trace import trace
 from tests.app.conftest import Open
 from tests.app.helpers import error_of
 from tests.model.helpers import target_of, tiny_checkpoint
@@ -82,7 +82,7 @@ async def test_cancelling_gives_the_place_back() -> None:
 
 
 async def test_a_full_queue_is_503(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    from app.api.traces import route as traces
+    from chumoku.app.api.traces import route as traces
 
     started, release, really = threading.Event(), threading.Event(), traces.answer
 

@@ -75,13 +75,13 @@ def toys(toy_mechanisms: None, tmp_path_factory: pytest.TempPathFactory) -> Path
 @pytest.fixture(scope="session")
 def toys_url(toys: Path) -> Iterator[str]:
     """The address of one app for all of them: an app of its own for each module would be one more load of the page."""
-    from app.main import create_app
-    from app.settings import Settings
-    from model.subjects import SOURCES
+    from chumoku.app.main import create_app
+    from chumoku.app.settings import Settings
+    from chumoku.model.subjects import SOURCES
     from tests.toys.subject import BigramFolders
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("model.subjects.SOURCES", [*SOURCES, BigramFolders()])
+        patch.setattr("chumoku.model.subjects.SOURCES", [*SOURCES, BigramFolders()])
         with served(create_app(Settings(models_dir=(toys,), default_model="watched", device="cpu"))) as url:
             yield url
 

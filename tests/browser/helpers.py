@@ -7,15 +7,15 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, Request
 
-    from model.checkpoint import Checkpoint
+    from chumoku.model.checkpoint import Checkpoint
 
 
 @cache
 def loaded(family: str) -> "Checkpoint":
     """The model of a family that is not one of the small ones trained alike, on the CPU. Tests do not change it."""
-    from app.settings import Settings
-    from model import checkpoint
-    from model.subjects import every_folder
+    from chumoku.app.settings import Settings
+    from chumoku.model import checkpoint
+    from chumoku.model.subjects import every_folder
 
     folders = every_folder(*Settings().models_dir, checkpoint.ZOO)
     models = (checkpoint.load(folder, "cpu") for folder, _ in folders)

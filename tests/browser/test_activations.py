@@ -8,13 +8,13 @@ from urllib.parse import urlencode
 import pytest
 import torch
 
-from model import checkpoint
-from model.checkpoint import Checkpoint
-from model.explain.gradients import gradient_norms
-from model.explain.parameters import count_parameters
-from model.explain.residual import streams
-from model.explain.units import units
-from model.trace import Padding, trace
+from chumoku.model import checkpoint
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.explain.gradients import gradient_norms
+from chumoku.model.explain.parameters import count_parameters
+from chumoku.model.explain.residual import streams
+from chumoku.model.explain.units import units
+from chumoku.model.trace import Padding, trace
 from tests.browser.helpers import drawn, matrix_shown
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 import pytest
 import torch
 
-from model import checkpoint
-from model.trace import Masks, Padding, Trace, trace
+from chumoku.model import checkpoint
+from chumoku.model.trace import Masks, Padding, Trace, trace
 from tests.browser.helpers import loaded, serious_in_both_themes
 
 if TYPE_CHECKING:

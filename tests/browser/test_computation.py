@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 import pytest
 from torch import Tensor
 
-from model import checkpoint
-from model.trace import trace
+from chumoku.model import checkpoint
+from chumoku.model.trace import trace
 from tests.browser.helpers import loaded, serious
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.explain.lens import Lens, logit_lens
-from model.explain.neighbours import neighbours
-from model.explain.positions import position_table
-from model.explain.swaps import swap_tokens
-from model.trace import trace
+from chumoku.model.explain.lens import Lens, logit_lens
+from chumoku.model.explain.neighbours import neighbours
+from chumoku.model.explain.positions import position_table
+from chumoku.model.explain.swaps import swap_tokens
+from chumoku.model.trace import trace
 from tests.browser.helpers import drawn, loaded, matrix_shown, serious
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from tests.browser.shared_page import PATIENCE_MS
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
-    from model.checkpoint import Checkpoint
-    from model.trace import Trace
+    from chumoku.model.checkpoint import Checkpoint
+    from chumoku.model.trace import Trace
 
 TEXT = "The cat sat on the mat."
 HOSTILE = '=1+1 <script>alert(1)</script>, "a" & b'
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.warm
 
 @pytest.fixture(scope="module")
 def checkpoint() -> "Checkpoint":
-    from model import checkpoint
+    from chumoku.model import checkpoint
 
     return checkpoint.load(checkpoint.ZOO / "stories-gpt")
 
@@ -48,8 +48,8 @@ def traced(checkpoint: "Checkpoint") -> "Trace":
 
 
 def run(checkpoint: "Checkpoint", text: str) -> "Trace":
-    from model.taps import tap_dims
-    from model.trace import trace
+    from chumoku.model.taps import tap_dims
+    from chumoku.model.trace import trace
 
     return trace(checkpoint, checkpoint.tokenizer.encode(text), list(tap_dims(checkpoint.model)))
 
@@ -362,7 +362,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A trace that `chumoku trace` wrote."""
     from typer.testing import CliRunner
 
-    from app.cli import cli
+    from chumoku.app.cli import cli
 
     path = tmp_path_factory.mktemp("trace") / "cat.safetensors"
     result = CliRunner().invoke(cli, ["trace", TEXT, "-o", str(path)])

@@ -10,10 +10,10 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from app.services.tokens import text_of
-from model import checkpoint
-from model.trace import Masks, Padding, Trace, trace
-from model.translate import beam_search
+from chumoku.app.services.tokens import text_of
+from chumoku.model import checkpoint
+from chumoku.model.trace import Masks, Padding, Trace, trace
+from chumoku.model.translate import beam_search
 from tests.browser.helpers import loaded, matrix_shown, serious, settled, wait_for_run
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from model import checkpoint
-from model.checkpoint import Checkpoint
-from model.trace import trace
+from chumoku.model import checkpoint
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.trace import trace
 from tests.browser.helpers import flaws, offered, serious, settled, wait_for_run
 
 if TYPE_CHECKING:

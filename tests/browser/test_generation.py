@@ -22,10 +22,10 @@ from tests.browser.helpers import wait_for_run
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Request
 
-    from model.checkpoint import Checkpoint
-    from model.generate import Step
-    from model.run import Run
-    from model.sampling import Distribution, Settings
+    from chumoku.model.checkpoint import Checkpoint
+    from chumoku.model.generate import Step
+    from chumoku.model.run import Run
+    from chumoku.model.sampling import Distribution, Settings
 
 pytestmark = pytest.mark.warm
 
@@ -35,7 +35,7 @@ LAYER, HEAD, SEED = 2, 3, 7
 
 @pytest.fixture(scope="module")
 def checkpoint() -> "Checkpoint":
-    from model import checkpoint
+    from chumoku.model import checkpoint
 
     return checkpoint.load(checkpoint.ZOO / "stories-gpt")
 
@@ -80,8 +80,8 @@ def press(page: "Page", name: str, n_tokens: int) -> None:
 
 def model_steps(checkpoint: "Checkpoint", prompt: "list[int] | Run", n: int, **settings: Any) -> "list[Step]":
     """What `model.generate` gives with the page's settings: the prompt's step and `n` more."""
-    from model.generate import generate
-    from model.sampling import Settings
+    from chumoku.model.generate import generate
+    from chumoku.model.sampling import Settings
 
     chosen = Settings(**{"temperature": 0.8, "top_k": 20, "top_p": 0.95, "seed": SEED, **settings})
     return list(generate(checkpoint, prompt, chosen, n, ["layers.2.attn.pattern"]))
@@ -113,8 +113,8 @@ SETTINGS = {
 def test_bars_are_the_models_distribution(
     page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int], settings: dict[str, Any]
 ) -> None:
-    from model.sampling import Settings, distribution
-    from model.trace import trace
+    from chumoku.model.sampling import Settings, distribution
+    from chumoku.model.trace import trace
 
     logits = trace(checkpoint, prompt, ["logits"]).tensors["logits"]
     used = Settings(**{"temperature": 0.8, "top_k": 20, "top_p": 0.95, **settings})
@@ -233,7 +233,7 @@ def test_three_steps_are_one_play_of_three(
 
 
 def test_the_new_tokens_row_is_the_models(page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]) -> None:
-    from model.trace import trace
+    from chumoku.model.trace import trace
 
     show(page, text, view="weights")
     ids = model_steps(checkpoint, prompt, 2)[-1].ids
@@ -397,7 +397,7 @@ def test_a_link_replays_and_draws_nothing(page: "Page", text: str, prompt: list[
 @pytest.fixture
 def slow_steps(monkeypatch: pytest.MonkeyPatch, server_url: str) -> Iterator[list[int]]:
     """Slows the server's steps down and counts them."""
-    from app.services.generation import Session
+    from chumoku.app.services.generation import Session
 
     made: list[int] = []
     step = Session.step
@@ -497,8 +497,8 @@ def test_the_end_of_the_text_says_so(page: "Page", text: str, checkpoint: "Check
 
 
 def test_generation_keeps_to_the_run(page: "Page", text: str, checkpoint: "Checkpoint", prompt: list[int]) -> None:
-    from model.run import Run
-    from model.trace import Masks
+    from chumoku.model.run import Run
+    from chumoku.model.trace import Masks
 
     ablated = {"kind": "ablate", "where": {"layer": 2, "role": "z", "head": 1}}
     runs: list[tuple[dict[str, Any], dict[str, bool]]]

@@ -18,8 +18,8 @@ pytestmark = pytest.mark.warm
 
 @pytest.fixture(scope="module")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    from app.main import create_app
-    from app.settings import Settings
+    from chumoku.app.main import create_app
+    from chumoku.app.settings import Settings
     from tests.toys import huggingface
 
     model = huggingface.random_numbers(huggingface.llama())

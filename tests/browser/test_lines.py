@@ -14,8 +14,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import checkpoint
-from model.trace import trace
+from chumoku.model import checkpoint
+from chumoku.model.trace import trace
 from tests.browser.helpers import loaded, matrix_shown, serious
 from tests.test_colours import MACHADO, contrast, linear, palette, seen
 

@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import checkpoint
-from model.trace import Masks, Padding, Trace, trace
+from chumoku.model import checkpoint
+from chumoku.model.trace import Masks, Padding, Trace, trace
 from tests.browser.helpers import drawn, matrix_shown, overflows, wait_for_run
 
 if TYPE_CHECKING:

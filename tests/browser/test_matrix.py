@@ -13,8 +13,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import checkpoint
-from model.trace import Masks, trace
+from chumoku.model import checkpoint
+from chumoku.model.trace import Masks, trace
 from tests.browser.helpers import drawn, matrix_shown
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from urllib.parse import urlencode
 import pytest
 import safetensors.numpy
 
-from model.checkpoint import Checkpoint
-from model.sampling import Settings, distribution
-from model.trace import Masks, trace
-from model.translate import beam_search
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.sampling import Settings, distribution
+from chumoku.model.trace import Masks, trace
+from chumoku.model.translate import beam_search
 from tests.browser.helpers import drawn, loaded
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def saved(model: Checkpoint, path: Path, change: Callable[[dict[str, Any]], None
     """A trace as `chumoku trace` writes it, with its metadata changed."""
     from typer.testing import CliRunner
 
-    from app.cli import cli
+    from chumoku.app.cli import cli
 
     arguments = ["trace", SENTENCES[0], "--model", model.name, "--target", TARGET, "-o", str(path)]
     result = CliRunner().invoke(cli, arguments)

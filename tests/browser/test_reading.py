@@ -7,11 +7,11 @@ from urllib.parse import urlencode
 
 import pytest
 
-from model import checkpoint
-from model.explain.head_labels import RULES, labels
-from model.explain.units import units
-from model.sampling import Settings, distribution
-from model.trace import Masks, trace
+from chumoku.model import checkpoint
+from chumoku.model.explain.head_labels import RULES, labels
+from chumoku.model.explain.units import units
+from chumoku.model.sampling import Settings, distribution
+from chumoku.model.trace import Masks, trace
 from tests.browser.helpers import drawn, serious, wait_for_run
 
 if TYPE_CHECKING:

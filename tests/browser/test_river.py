@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
-from model.trace import trace
+from chumoku.model.trace import trace
 from tests.browser.helpers import loaded, matrix_shown, requests_of_next, serious, wait_for_run
 
 if TYPE_CHECKING:

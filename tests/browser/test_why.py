@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import checkpoint
-from model.explain.contributions import contributions
-from model.trace import Trace, trace
+from chumoku.model import checkpoint
+from chumoku.model.explain.contributions import contributions
+from chumoku.model.trace import Trace, trace
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page

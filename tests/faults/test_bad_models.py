@@ -14,14 +14,14 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from app.cli.program import cli
-from app.errors import AppError
-from app.services import discovery
-from app.services.library import Entry, Library
-from app.services.problems import Problem
-from app.settings import Settings
-from model.run import Run
-from model.subjects import source_of
+from chumoku.app.cli.program import cli
+from chumoku.app.errors import AppError
+from chumoku.app.services import discovery
+from chumoku.app.services.library import Entry, Library
+from chumoku.app.services.problems import Problem
+from chumoku.app.settings import Settings
+from chumoku.model.run import Run
+from chumoku.model.subjects import source_of
 from tests.app.families import save
 from tests.faults.bad_models import AT_LOAD, AT_START, HARMLESS, Damage
 from tests.faults.victim import Victim

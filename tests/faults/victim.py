@@ -101,7 +101,7 @@ def serving(
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CHUMOKU_")}
     environment |= {f"CHUMOKU_{name.upper()}": str(value) for name, value in settings.items()}
     environment |= {"CHUMOKU_DEVICE": "cpu", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "app.cli", "serve", "--port", "0", *args]
+    command = [sys.executable, "-m", "chumoku", "serve", "--port", "0", *args]
     if files is not None:  # the soft limit is half of the hard one
         limit = f'ulimit -Sn {files // 2} && ulimit -Hn {files} && exec "$@"'
         command = ["sh", "-c", limit, "sh", *command]

@@ -5,12 +5,12 @@ import signal
 import sys
 from types import ModuleType
 
-from app.cli.workers import WorkerConfig
-from app.settings import Settings
+from chumoku.app.cli.workers import WorkerConfig
+from chumoku.app.settings import Settings
 
 
 def work(ready: "multiprocessing.connection.Connection") -> None:
-    sys.modules["app.main"] = stub = ModuleType("app.main")
+    sys.modules["chumoku.app.main"] = stub = ModuleType("chumoku.app.main")
     stub.create_app = lambda settings: ModuleType("app")
     WorkerConfig(Settings(workers=2), plain=False).load()
     ready.send("loaded")

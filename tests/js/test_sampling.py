@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.sampling import Settings, distribution
+from chumoku.model.sampling import Settings, distribution
 
 SAMPLE = """
 import { distribution, entropyBits } from "./static/model/sampling.js";

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from model import checkpoint
-from model.checkpoint import ZOO, Checkpoint
-from model.config import ModelConfig
-from model.subjects import every_folder
+from chumoku.model import checkpoint
+from chumoku.model.checkpoint import ZOO, Checkpoint
+from chumoku.model.config import ModelConfig
+from chumoku.model.subjects import every_folder
 from tests.model.helpers import FAMILIES, tiny_checkpoint
 
 load = cache(checkpoint.load)

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from model import masks
-from model.checkpoint import Checkpoint
-from model.config import Family, ModelConfig
-from model.skeleton import NoNumbers
-from model.tokenizer import Tokenizer, from_ranks
-from model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, build
+from chumoku.model import masks
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.config import Family, ModelConfig
+from chumoku.model.skeleton import NoNumbers
+from chumoku.model.tokenizer import Tokenizer, from_ranks
+from chumoku.model.transformer import DecoderOnly, EncoderDecoder, EncoderOnly, build
 
 BYTES = 256
 """A tokenizer of only the 256 bytes has 258 ids: END and PAD follow the bytes. START or [CLS] is the 259th."""

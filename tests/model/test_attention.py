@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from model import masks
-from model.mechanisms import fuse_attention
-from model.mechanisms.softmax import MultiHeadAttention, masked_softmax, sdpa_attend
-from model.taps import name_taps, record
+from chumoku.model import masks
+from chumoku.model.mechanisms import fuse_attention
+from chumoku.model.mechanisms.softmax import MultiHeadAttention, masked_softmax, sdpa_attend
+from chumoku.model.taps import name_taps, record
 from tests.model.helpers import causal_mask, close, randn, random_ids, randomise, tiny_model
 
 sizes = st.integers(1, 5)

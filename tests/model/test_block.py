@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from model import masks
-from model.block import RESIDUALS, Block
-from model.config import ModelConfig
-from model.positions import positions_from
-from model.transformer import DecoderOnly, build
+from chumoku.model import masks
+from chumoku.model.block import RESIDUALS, Block
+from chumoku.model.config import ModelConfig
+from chumoku.model.positions import positions_from
+from chumoku.model.transformer import DecoderOnly, build
 from tests.model.helpers import (
     NORM_ORDERS,
     POSITIONS,

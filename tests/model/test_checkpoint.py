@@ -7,11 +7,11 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from model import checkpoint
-from model.checkpoint import Checkpoint, load, pick_device, save
-from model.config import ModelConfig
-from model.subjects import every_folder
-from model.training.bpe import save_ranks
+from chumoku.model import checkpoint
+from chumoku.model.checkpoint import Checkpoint, load, pick_device, save
+from chumoku.model.config import ModelConfig
+from chumoku.model.subjects import every_folder
+from chumoku.model.training.bpe import save_ranks
 from tests.model.helpers import (
     BYTES,
     FAMILIES,

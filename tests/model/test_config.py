@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from model.config import Family, ModelConfig
+from chumoku.model.config import Family, ModelConfig
 from tests.model.helpers import FAMILIES, TINY
 
 

@@ -7,12 +7,12 @@ import math
 import pytest
 import torch
 
-from model.checkpoint import Checkpoint
-from model.config import Family, ModelConfig
-from model.describe import describe, parameters
-from model.taps import tap_dims
-from model.trace import trace
-from model.transformer import build
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.config import Family, ModelConfig
+from chumoku.model.describe import describe, parameters
+from chumoku.model.taps import tap_dims
+from chumoku.model.trace import trace
+from chumoku.model.transformer import build
 from tests.model.helpers import FAMILIES, NORM_ORDERS, POSITIONS, TINY, close, target_of
 from tests.pairwise import pairwise
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from model.config import ModelConfig
-from model.describe import describe
+from chumoku.model.config import ModelConfig
+from chumoku.model.describe import describe
 
 FIXTURES = Path(__file__).parent.parent / "js"
 SIZE = {"vocab_size": 64, "n_layer": 2, "n_head": 2, "d_model": 8, "d_ff": 16, "max_seq_len": 32}

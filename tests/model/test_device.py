@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from model import checkpoint
-from model.checkpoint import Checkpoint
-from model.generate import generate
-from model.sampling import Settings
-from model.trace import Padding, trace
+from chumoku.model import checkpoint
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.generate import generate
+from chumoku.model.sampling import Settings
+from chumoku.model.trace import Padding, trace
 from tests.model.helpers import close, target_of
 
 TEXT = "Once upon a time, there was a tiny dragon who could not find her way home."

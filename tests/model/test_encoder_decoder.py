@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from model import masks
-from model.block import Block, CrossBlock, Memory
-from model.config import ModelConfig
-from model.encoder_decoder import EncoderDecoder
-from model.positions import positions_from
-from model.stack import Stack
-from model.taps import record, tap_dims
-from model.transformer import build
+from chumoku.model import masks
+from chumoku.model.block import Block, CrossBlock, Memory
+from chumoku.model.config import ModelConfig
+from chumoku.model.encoder_decoder import EncoderDecoder
+from chumoku.model.positions import positions_from
+from chumoku.model.stack import Stack
+from chumoku.model.taps import record, tap_dims
+from chumoku.model.transformer import build
 from tests.model.helpers import (
     FAMILIES,
     NORM_ORDERS,

@@ -7,9 +7,9 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from model.checkpoint import Checkpoint
-from model.evaluate import bits_per_byte, losses
-from model.transformer import DecoderOnly
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.evaluate import bits_per_byte, losses
+from chumoku.model.transformer import DecoderOnly
 from tests.model.helpers import byte_tokenizer, causal_mask, tiny_model
 
 TOKENIZER = byte_tokenizer()

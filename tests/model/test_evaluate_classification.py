@@ -7,10 +7,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model import masks
-from model.checkpoint import Checkpoint
-from model.evaluate_classification import accuracy, classify_all, confusion, read_labelled
-from model.trace import trace
+from chumoku.model import masks
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.evaluate_classification import accuracy, classify_all, confusion, read_labelled
+from chumoku.model.trace import trace
 from tests.model.helpers import close, tiny_checkpoint
 
 TEXTS = ["a", "attention", "is", "all", "you", "need", "", "a much longer text than the window is", "bc"]
@@ -22,7 +22,7 @@ def classifier() -> Checkpoint:
 
 
 def test_every_text_has_the_logits_that_it_has_alone(classifier: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("model.evaluate_classification.BATCH", 4)
+    monkeypatch.setattr("chumoku.model.evaluate_classification.BATCH", 4)
     logits = classify_all(classifier.encoder_only, classifier.tokenizer, TEXTS)
     for row, text in zip(logits, TEXTS, strict=True):
         ids = [classifier.tokenizer.first_id, *text.encode()][: classifier.config.max_seq_len]

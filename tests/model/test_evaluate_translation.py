@@ -3,10 +3,10 @@
 import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
-from model import evaluate_translation
-from model.checkpoint import Checkpoint
-from model.evaluate_translation import chrf_and_bleu
-from model.translate import translate
+from chumoku.model import evaluate_translation
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.evaluate_translation import chrf_and_bleu
+from chumoku.model.translate import translate
 from tests.model.helpers import tiny_checkpoint
 
 PAIRS = [("abc", "むかしむかし"), ("hello", "あるところに"), ("d", "山へ")]

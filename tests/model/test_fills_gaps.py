@@ -3,17 +3,17 @@
 import pytest
 import torch
 
-from model import masks, special_tokens
-from model.checkpoint import Checkpoint
-from model.config import ModelConfig
-from model.describe import describe, parameters
-from model.explain.contributions import contributions
-from model.explain.gradients import gradient_norms
-from model.explain.lens import logit_lens
-from model.explain.swaps import swap_tokens
-from model.identities import gaps
-from model.subjects.zoo import about_config
-from model.trace import Masks, Padding, trace
+from chumoku.model import masks, special_tokens
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.config import ModelConfig
+from chumoku.model.describe import describe, parameters
+from chumoku.model.explain.contributions import contributions
+from chumoku.model.explain.gradients import gradient_norms
+from chumoku.model.explain.lens import logit_lens
+from chumoku.model.explain.swaps import swap_tokens
+from chumoku.model.identities import gaps
+from chumoku.model.subjects.zoo import about_config
+from chumoku.model.trace import Masks, Padding, trace
 from tests.model.helpers import NORM_ORDERS, TINY, close, tiny_gap_filler, tiny_model
 
 CLS, MASK, PAD = 258, 259, 257

@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from model import generate as generation
-from model.checkpoint import Checkpoint
-from model.generate import Generator, Step, generate
-from model.mechanisms.history import History
-from model.run import Run
-from model.sampling import Settings, draw, uniform
-from model.session import DecoderSession
-from model.taps import record, tap_dims
-from model.trace import Padding, trace
+from chumoku.model import generate as generation
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.generate import Generator, Step, generate
+from chumoku.model.mechanisms.history import History
+from chumoku.model.run import Run
+from chumoku.model.sampling import Settings, draw, uniform
+from chumoku.model.session import DecoderSession
+from chumoku.model.taps import record, tap_dims
+from chumoku.model.trace import Padding, trace
 from tests.model.helpers import NORM_ORDERS, POSITIONS, causal_mask, close, random_ids, tiny_checkpoint, tiny_model
 
 PROMPT = list(b"attend")

@@ -5,11 +5,11 @@ import torch
 from torch import Tensor, nn
 from transformers import GPT2Config, GPT2LMHeadModel, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
-from model import masks
-from model.checkpoint import Checkpoint
-from model.sampling import Settings, distribution
-from model.taps import record
-from model.transformer import DecoderOnly
+from chumoku.model import masks
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.sampling import Settings, distribution
+from chumoku.model.taps import record
+from chumoku.model.transformer import DecoderOnly
 from tests.model.helpers import close, randn, random_ids, tiny_model
 
 

@@ -10,20 +10,20 @@ import transformers
 from torch import Tensor
 from transformers import AutoTokenizer
 
-from model import checkpoint, masks
-from model.checkpoint import ZOO, Checkpoint
-from model.config import ModelConfig
-from model.generate import greedy_ids
-from model.huggingface import export, gpt2, marian, megatron_bert
-from model.huggingface.tokenizer import treebank as their_treebank
-from model.run import Run
-from model.session import DecoderSession
-from model.special_tokens import special_of
-from model.subjects.huggingface import HuggingFaceFolders
-from model.text_form import treebank
-from model.trace import trace
-from model.transformer import Transformer, build
-from model.translate import translate
+from chumoku.model import checkpoint, masks
+from chumoku.model.checkpoint import ZOO, Checkpoint
+from chumoku.model.config import ModelConfig
+from chumoku.model.generate import greedy_ids
+from chumoku.model.huggingface import export, gpt2, marian, megatron_bert
+from chumoku.model.huggingface.tokenizer import treebank as their_treebank
+from chumoku.model.run import Run
+from chumoku.model.session import DecoderSession
+from chumoku.model.special_tokens import special_of
+from chumoku.model.subjects.huggingface import HuggingFaceFolders
+from chumoku.model.text_form import treebank
+from chumoku.model.trace import trace
+from chumoku.model.transformer import Transformer, build
+from chumoku.model.translate import translate
 
 SMALL = {"vocab_size": 60, "n_layer": 2, "n_head": 3, "d_model": 12, "d_ff": 20, "max_seq_len": 16}
 GPT2 = ModelConfig(**SMALL)

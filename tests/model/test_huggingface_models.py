@@ -9,17 +9,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.derive.route import route_of
-from model.generate import Generator, steps
-from model.identities import gaps
-from model.masks import CAUSAL, WINDOW
-from model.run import Run
-from model.sampling import Settings
-from model.subjects import Subject, source_of
-from model.subjects.huggingface.files import read_settings
-from model.subjects.huggingface.loading import load_model
-from model.taps import record
-from model.trace import Masks, Padding
+from chumoku.model.derive.route import route_of
+from chumoku.model.generate import Generator, steps
+from chumoku.model.identities import gaps
+from chumoku.model.masks import CAUSAL, WINDOW
+from chumoku.model.run import Run
+from chumoku.model.sampling import Settings
+from chumoku.model.subjects import Subject, source_of
+from chumoku.model.subjects.huggingface.files import read_settings
+from chumoku.model.subjects.huggingface.loading import load_model
+from chumoku.model.taps import record
+from chumoku.model.trace import Masks, Padding
 from tests.toys import huggingface as toys
 
 CPU = torch.device("cpu")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-from model.subjects import ZooSubject, source_of
-from model.subjects.huggingface import HuggingFaceFolders, memory
+from chumoku.model.subjects import ZooSubject, source_of
+from chumoku.model.subjects.huggingface import HuggingFaceFolders, memory
 from tests.toys import huggingface as toys
 
 SOURCE = HuggingFaceFolders()
@@ -98,7 +98,7 @@ def test_what_is_known_without_the_weights(folder: Path) -> None:
 
 
 def test_a_folder_of_ours_is_not_one_of_theirs() -> None:
-    from model.checkpoint import ZOO
+    from chumoku.model.checkpoint import ZOO
 
     source = source_of(ZOO / "stories-gpt")
     assert source is not None

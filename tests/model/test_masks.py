@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model import masks
+from chumoku.model import masks
 
 lengths = st.integers(1, 9)
 

@@ -5,26 +5,26 @@ from pathlib import Path
 import pytest
 import torch
 
-from model import checkpoint
-from model.checkpoint import Checkpoint
-from model.describe import describe, parameters
-from model.explain.contributions import contributions
-from model.explain.gradients import gradient_norms
-from model.explain.head_labels import labels
-from model.explain.lens import logit_lens
-from model.explain.parameters import count_parameters
-from model.explain.residual import streams
-from model.explain.swaps import swap_tokens
-from model.explain.unit_counts import count_units
-from model.explain.units import units
-from model.generate import generate
-from model.identities import gaps
-from model.mechanisms import MECHANISMS
-from model.sampling import Settings
-from model.taps import tap_dims
-from model.trace import Masks, Padding, trace
-from model.translate import beam_search
-from model.translate_steps import generate_target
+from chumoku.model import checkpoint
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import describe, parameters
+from chumoku.model.explain.contributions import contributions
+from chumoku.model.explain.gradients import gradient_norms
+from chumoku.model.explain.head_labels import labels
+from chumoku.model.explain.lens import logit_lens
+from chumoku.model.explain.parameters import count_parameters
+from chumoku.model.explain.residual import streams
+from chumoku.model.explain.swaps import swap_tokens
+from chumoku.model.explain.unit_counts import count_units
+from chumoku.model.explain.units import units
+from chumoku.model.generate import generate
+from chumoku.model.identities import gaps
+from chumoku.model.mechanisms import MECHANISMS
+from chumoku.model.sampling import Settings
+from chumoku.model.taps import tap_dims
+from chumoku.model.trace import Masks, Padding, trace
+from chumoku.model.translate import beam_search
+from chumoku.model.translate_steps import generate_target
 from tests.model.helpers import close, target_of
 
 SOURCE, TARGET = list(b"attention"), list(b"looks")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from model.describe import describe, parameters
+from chumoku.model.describe import describe, parameters
 from tests.model.helpers import tiny_checkpoint
 
 ROOT = Path(__file__).parent.parent.parent

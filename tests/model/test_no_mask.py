@@ -5,13 +5,13 @@ import math
 import pytest
 import torch
 
-from model.checkpoint import Checkpoint
-from model.evaluate import bits_per_byte, text_figures
-from model.generate import generate
-from model.run import Run
-from model.sampling import Settings
-from model.session import DecoderSession
-from model.trace import Masks, trace
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.evaluate import bits_per_byte, text_figures
+from chumoku.model.generate import generate
+from chumoku.model.run import Run
+from chumoku.model.sampling import Settings
+from chumoku.model.session import DecoderSession
+from chumoku.model.trace import Masks, trace
 from tests.model.helpers import close, tiny_checkpoint
 
 IDS = list(b"sees ahead")

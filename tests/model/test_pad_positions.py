@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 import torch
 
-from model import masks
-from model.checkpoint import Checkpoint
-from model.config import Family
-from model.explain.gradients import gradient_norms
-from model.explain.head_labels import labels
-from model.explain.lens import logit_lens
-from model.explain.swaps import swap_tokens
-from model.explain.unit_counts import count_units
-from model.explain.units import units
-from model.trace import Padding, trace
+from chumoku.model import masks
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.config import Family
+from chumoku.model.explain.gradients import gradient_norms
+from chumoku.model.explain.head_labels import labels
+from chumoku.model.explain.lens import logit_lens
+from chumoku.model.explain.swaps import swap_tokens
+from chumoku.model.explain.unit_counts import count_units
+from chumoku.model.explain.units import units
+from chumoku.model.trace import Padding, trace
 from tests.model.helpers import FAMILIES, close, target_of, tiny_checkpoint
 
 TEXT, TARGET = list(b"attention"), list(b"tout")

@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from model import masks
-from model.checkpoint import Checkpoint
-from model.config import Family
-from model.taps import record, tap_dims
-from model.trace import Masks, Padding, trace
+from chumoku.model import masks
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.config import Family
+from chumoku.model.taps import record, tap_dims
+from chumoku.model.trace import Masks, Padding, trace
 from tests.model.helpers import (
     FAMILIES,
     NORM_ORDERS,

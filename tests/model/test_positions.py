@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from model import masks
-from model.config import ModelConfig
-from model.positions import build_positions, sinusoid
+from chumoku.model import masks
+from chumoku.model.config import ModelConfig
+from chumoku.model.positions import build_positions, sinusoid
 from tests.model.helpers import POSITIONS, TINY, causal_mask, close, random_ids, tiny_model
 
 

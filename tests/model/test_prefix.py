@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.run import Run
-from model.session import DecoderSession, Prefix, TargetSession
-from model.trace import Masks, Padding, trace
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.run import Run
+from chumoku.model.session import DecoderSession, Prefix, TargetSession
+from chumoku.model.trace import Masks, Padding, trace
 from tests.model.helpers import close, tiny_checkpoint
 from tests.model.test_session import EDITS, TARGETS
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import model
-from model.config import Family
-from model.taps import tap_dims
+from chumoku import model
+from chumoku.model.config import Family
+from chumoku.model.taps import tap_dims
 from tests.model.helpers import FAMILIES, tiny_checkpoint
 
 README = Path(model.__file__).with_name("README.md").read_text("utf-8")

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from model.sampling import Distribution, Settings, distribution, draw, likeliest, uniform
+from chumoku.model.sampling import Distribution, Settings, distribution, draw, likeliest, uniform
 from tests.model.helpers import close, randn
 
 # Halves up to 15 give many ties. Millionths up to 30 give none, not even by rounding.

@@ -6,16 +6,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.generate import Step, generate
-from model.masks import EDITED
-from model.run import Run
-from model.sampling import Settings
-from model.session import DecoderSession
-from model.taps import Edit
-from model.trace import Masks, Padding, Trace, trace
-from model.translate import BeamSearch, Hypothesis, beam_search
-from model.translate_steps import generate_target
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.generate import Step, generate
+from chumoku.model.masks import EDITED
+from chumoku.model.run import Run
+from chumoku.model.sampling import Settings
+from chumoku.model.session import DecoderSession
+from chumoku.model.taps import Edit
+from chumoku.model.trace import Masks, Padding, Trace, trace
+from chumoku.model.translate import BeamSearch, Hypothesis, beam_search
+from chumoku.model.translate_steps import generate_target
 from tests.model.helpers import close, tiny_checkpoint
 
 PROMPT, GREEDY, N = list(b"attend"), Settings(temperature=0.0), 6

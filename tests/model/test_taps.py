@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import masks
-from model.block import Memory
-from model.taps import Tap, match_names, record, tap_dims, visit
-from model.transformer import DecoderOnly
+from chumoku.model import masks
+from chumoku.model.block import Memory
+from chumoku.model.taps import Tap, match_names, record, tap_dims, visit
+from chumoku.model.transformer import DecoderOnly
 from tests.model.helpers import causal_mask, random_ids, tiny_model, tiny_translator
 
 PATTERN = "layers.1.attn.pattern"

@@ -7,10 +7,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model import together
-from model.run import Run
-from model.session import DecoderSession, TargetSession
-from model.trace import Masks, Padding
+from chumoku.model import together
+from chumoku.model.run import Run
+from chumoku.model.session import DecoderSession, TargetSession
+from chumoku.model.trace import Masks, Padding
 from tests.model.helpers import close, tiny_checkpoint
 
 MODEL = tiny_checkpoint("decoder-only", max_seq_len=64)

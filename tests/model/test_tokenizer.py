@@ -8,12 +8,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer as Learner
 
-from model import tokenizer as tokenizers
-from model.checkpoint import ZOO
-from model.config import Family
-from model.special_tokens import CLS, END, PAD, START
-from model.tokenizer import Token, Tokenizer
-from model.training import bpe
+from chumoku.model import tokenizer as tokenizers
+from chumoku.model.checkpoint import ZOO
+from chumoku.model.config import Family
+from chumoku.model.special_tokens import CLS, END, PAD, START
+from chumoku.model.tokenizer import Token, Tokenizer
+from chumoku.model.training import bpe
 from tests.model.helpers import BYTES, byte_tokenizer
 
 STORIES = tokenizers.load(ZOO / "stories-gpt" / "tokenizer.tiktoken")

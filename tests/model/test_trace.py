@@ -10,18 +10,18 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import masks
-from model.block import Block, CrossBlock, PostNormResidual, ResPostNormResidual
-from model.checkpoint import Checkpoint
-from model.config import Family
-from model.describe import Attention
-from model.encoder_decoder import EncoderDecoder
-from model.encoder_only import EncoderOnly
-from model.identities import gaps
-from model.mechanisms.softmax import masked_softmax
-from model.stack import Stack
-from model.taps import tap_dims
-from model.trace import Masks, Padding, Trace, trace
+from chumoku.model import masks
+from chumoku.model.block import Block, CrossBlock, PostNormResidual, ResPostNormResidual
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.config import Family
+from chumoku.model.describe import Attention
+from chumoku.model.encoder_decoder import EncoderDecoder
+from chumoku.model.encoder_only import EncoderOnly
+from chumoku.model.identities import gaps
+from chumoku.model.mechanisms.softmax import masked_softmax
+from chumoku.model.stack import Stack
+from chumoku.model.taps import tap_dims
+from chumoku.model.trace import Masks, Padding, Trace, trace
 from tests.model.helpers import FAMILIES, NORM_ORDERS, POSITIONS, close, target_of, tiny_checkpoint
 from tests.pairwise import pairwise
 

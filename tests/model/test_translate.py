@@ -8,12 +8,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model import translate as translation
-from model.checkpoint import Checkpoint
-from model.run import Run
-from model.tokenizer import Tokenizer
-from model.trace import trace
-from model.translate import MAX_BEAMS, Hypothesis, beam_search, length_penalty, translate
+from chumoku.model import translate as translation
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.run import Run
+from chumoku.model.tokenizer import Tokenizer
+from chumoku.model.trace import trace
+from chumoku.model.translate import MAX_BEAMS, Hypothesis, beam_search, length_penalty, translate
 from tests.model.helpers import byte_tokenizer, tiny_checkpoint
 
 

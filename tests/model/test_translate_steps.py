@@ -3,14 +3,14 @@
 import pytest
 import torch
 
-from model.checkpoint import Checkpoint
-from model.generate import Step
-from model.run import Run
-from model.sampling import Settings
-from model.session import TargetSession
-from model.trace import trace
-from model.translate import beam_search
-from model.translate_steps import generate_target, target_generator
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.generate import Step
+from chumoku.model.run import Run
+from chumoku.model.sampling import Settings
+from chumoku.model.session import TargetSession
+from chumoku.model.trace import trace
+from chumoku.model.translate import beam_search
+from chumoku.model.translate_steps import generate_target, target_generator
 from tests.model.helpers import close, tiny_checkpoint
 
 SOURCE = list(b"I like cats.")
@@ -75,14 +75,14 @@ def test_start_and_pad_are_never_drawn(translator: Checkpoint) -> None:
 
 
 def test_an_end_and_a_full_window_stop(translator: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("model.generate.draw", lambda dist, u: 97)
+    monkeypatch.setattr("chumoku.model.generate.draw", lambda dist, u: 97)
     *_, last = generate_target(translator, SOURCE, GREEDY, 100)
     assert len(last.ids) == translator.config.max_seq_len
     generator = target_generator(translator, Run(SOURCE, target=last.ids), GREEDY)
     generator.prefill()
     with pytest.raises(ValueError, match="window of 24 tokens is full"):
         generator.step()
-    monkeypatch.setattr("model.generate.draw", lambda dist, u: 256)
+    monkeypatch.setattr("chumoku.model.generate.draw", lambda dist, u: 256)
     assert [len(step.ids) for step in generate_target(translator, SOURCE, GREEDY, 100)] == [1, 2]
 
 

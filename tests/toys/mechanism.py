@@ -13,12 +13,12 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from model import masks
-from model.config import ModelConfig
-from model.mechanisms import MECHANISMS
-from model.mechanisms.history import History
-from model.mechanisms.mixer import Identity, Mixer, MixerDescription, Parameter
-from model.taps import Tap
+from chumoku.model import masks
+from chumoku.model.config import ModelConfig
+from chumoku.model.mechanisms import MECHANISMS
+from chumoku.model.mechanisms.history import History
+from chumoku.model.mechanisms.mixer import Identity, Mixer, MixerDescription, Parameter
+from chumoku.model.taps import Tap
 
 ROLES = {
     "v": "head position d_head",

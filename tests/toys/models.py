@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from model.config import Family
+from chumoku.model.config import Family
 from tests.app.families import save
 from tests.model.helpers import tiny_checkpoint, tiny_gap_filler
 from tests.toys.mechanism import TOYS

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from safetensors.torch import save_file
 
-from model import checkpoint
-from model.checkpoint import Checkpoint
-from model.training.snapshots import stored
+from chumoku.model import checkpoint
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.training.snapshots import stored
 from tests.app.families import save
 from tests.model.helpers import tiny_checkpoint
 

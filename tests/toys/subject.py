@@ -14,17 +14,17 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from model import masks
-from model.checkpoint import Checkpoint
-from model.describe import Attention, AttentionSublayer, Description, Logits, Role, Stack, TapRef
-from model.describe.parts import Embedding, Layer
-from model.mechanisms.mixer import Identity
-from model.run import Run
-from model.session import Forward
-from model.subjects import About, Special, Subject, Weight
-from model.taps import begin_at, record, visit
-from model.tokenizer import Token
-from model.trace import Trace
+from chumoku.model import masks
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import Attention, AttentionSublayer, Description, Logits, Role, Stack, TapRef
+from chumoku.model.describe.parts import Embedding, Layer
+from chumoku.model.mechanisms.mixer import Identity
+from chumoku.model.run import Run
+from chumoku.model.session import Forward
+from chumoku.model.subjects import About, Special, Subject, Weight
+from chumoku.model.taps import begin_at, record, visit
+from chumoku.model.tokenizer import Token
+from chumoku.model.trace import Trace
 
 LETTERS = string.ascii_lowercase + " ."
 END = len(LETTERS)

@@ -9,10 +9,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from model.describe import Attention, AttentionSublayer, Description, Role, TapRef
-from model.describe.parts import Layer
-from model.subjects import About
-from model.taps import visit
+from chumoku.model.describe import Attention, AttentionSublayer, Description, Role, TapRef
+from chumoku.model.describe.parts import Layer
+from chumoku.model.subjects import About
+from chumoku.model.taps import visit
 from tests.toys.subject import VOCAB, Bigram, BigramFolders
 
 

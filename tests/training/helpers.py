@@ -10,12 +10,12 @@ from typing import Any
 
 import torch
 
-from model.config import ModelConfig
-from model.special_tokens import END
-from model.training.presets import Preset, Source
-from model.training.schedule import WarmUpThenLinear
-from model.training.train import Run, train
-from model.transformer import Transformer
+from chumoku.model.config import ModelConfig
+from chumoku.model.special_tokens import END
+from chumoku.model.training.presets import Preset, Source
+from chumoku.model.training.schedule import WarmUpThenLinear
+from chumoku.model.training.train import Run, train
+from chumoku.model.transformer import Transformer
 
 CONFIG = {"vocab_size": 300, "n_layer": 2, "n_head": 2, "d_model": 16, "d_ff": 24, "max_seq_len": 32}
 HELD_OUT = 0.1

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.training import classification
-from model.training.classification import Classification, phrases, read_rows, split_sentences
-from model.training.prepare import prepare
-from model.training.train import train
-from model.transformer import EncoderOnly, build
+from chumoku.model.training import classification
+from chumoku.model.training.classification import Classification, phrases, read_rows, split_sentences
+from chumoku.model.training.prepare import prepare
+from chumoku.model.training.train import train
+from chumoku.model.transformer import EncoderOnly, build
 from tests.training.helpers import classification_preset, tiny_run, write_sentences
 
 SHORT = 3

@@ -9,22 +9,22 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from app.cli.program import cli
-from model import checkpoint
-from model import translate as search
-from model.checkpoint import Checkpoint
-from model.evaluate import bits_per_byte
-from model.evaluate_classification import accuracy, read_labelled
-from model.evaluate_translation import chrf_and_bleu
-from model.explain.unit_counts import Sample, count_units, summary
-from model.training import command, translation
-from model.training.classification import split_sentences
-from model.training.command import add_units, command_line, run_training
-from model.training.curve import draw_curve, read_metrics
-from model.training.data import is_held_out, spread
-from model.training.train import Run
-from model.training.translation import split_pairs
-from model.translate import translate
+from chumoku.app.cli.program import cli
+from chumoku.model import checkpoint
+from chumoku.model import translate as search
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.evaluate import bits_per_byte
+from chumoku.model.evaluate_classification import accuracy, read_labelled
+from chumoku.model.evaluate_translation import chrf_and_bleu
+from chumoku.model.explain.unit_counts import Sample, count_units, summary
+from chumoku.model.training import command, translation
+from chumoku.model.training.classification import split_sentences
+from chumoku.model.training.command import add_units, command_line, run_training
+from chumoku.model.training.curve import draw_curve, read_metrics
+from chumoku.model.training.data import is_held_out, spread
+from chumoku.model.training.train import Run
+from chumoku.model.training.translation import split_pairs
+from chumoku.model.translate import translate
 from tests.training.helpers import (
     HELD_OUT,
     PAIRS,

@@ -8,10 +8,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.special_tokens import END
-from model.training.data import Mixture, Stream, is_held_out, read_documents, sample_texts, unseen_documents
-from model.training.language_modelling import LanguageModelling, split_documents
-from model.training.prepare import prepare
+from chumoku.model.special_tokens import END
+from chumoku.model.training.data import Mixture, Stream, is_held_out, read_documents, sample_texts, unseen_documents
+from chumoku.model.training.language_modelling import LanguageModelling, split_documents
+from chumoku.model.training.prepare import prepare
 from tests.model.helpers import byte_tokenizer
 from tests.training.helpers import HELD_OUT, documents, tiny_preset
 

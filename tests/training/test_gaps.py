@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.training.gaps import make_gaps
+from chumoku.model.training.gaps import make_gaps
 from tests.model.helpers import BYTES, byte_tokenizer
 
 TOKENIZER = byte_tokenizer("encoder-only", mask_token=True)

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.training.length_buckets import LengthBuckets, pad_rows
+from chumoku.model.training.length_buckets import LengthBuckets, pad_rows
 
 # Like a corpus of sentences: mostly of similar length, few very short or long.
 LENGTHS = np.exp(np.random.default_rng(0).normal(2.1, 0.4, 5000)).round().clip(2, 60).astype(int)

@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 import torch
 
-from model import checkpoint, masks
-from model.config import ModelConfig
-from model.text_form import treebank
-from model.training import command
-from model.training.classification import phrases, read_rows, split_sentences
-from model.training.command import run_training
-from model.training.masked_lm import MaskedLM, best_fills
-from model.training.passages import Passages, split_texts, weighted, whole
-from model.training.prepare import prepare
-from model.training.presets import MASKED_LM, SENTIMENT_ENCODER
-from model.training.task import Batch
-from model.training.train import Trainer, train
-from model.training.translation import read_pairs
-from model.training.warm_start import keep_vocabulary
-from model.transformer import EncoderOnly, build
+from chumoku.model import checkpoint, masks
+from chumoku.model.config import ModelConfig
+from chumoku.model.text_form import treebank
+from chumoku.model.training import command
+from chumoku.model.training.classification import phrases, read_rows, split_sentences
+from chumoku.model.training.command import run_training
+from chumoku.model.training.masked_lm import MaskedLM, best_fills
+from chumoku.model.training.passages import Passages, split_texts, weighted, whole
+from chumoku.model.training.prepare import prepare
+from chumoku.model.training.presets import MASKED_LM, SENTIMENT_ENCODER
+from chumoku.model.training.task import Batch
+from chumoku.model.training.train import Trainer, train
+from chumoku.model.training.translation import read_pairs
+from chumoku.model.training.warm_start import keep_vocabulary
+from chumoku.model.transformer import EncoderOnly, build
 from tests.model.helpers import byte_tokenizer
 from tests.training.helpers import (
     assert_same_weights,

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from model import masks
-from model.checkpoint import ZOO
-from model.config import ModelConfig
-from model.mechanisms import MECHANISMS, fuse_attention, mixers
-from model.training.precision import PRECISIONS, products_in
-from model.training.prepare import prepare_tokenizer
-from model.training.presets import PRESETS, STORIES_GPT, difference
-from model.training.train import parameter_groups
-from model.transformer import build
+from chumoku.model import masks
+from chumoku.model.checkpoint import ZOO
+from chumoku.model.config import ModelConfig
+from chumoku.model.mechanisms import MECHANISMS, fuse_attention, mixers
+from chumoku.model.training.precision import PRECISIONS, products_in
+from chumoku.model.training.prepare import prepare_tokenizer
+from chumoku.model.training.presets import PRESETS, STORIES_GPT, difference
+from chumoku.model.training.train import parameter_groups
+from chumoku.model.transformer import build
 
 SMALL = {"vocab_size": 20, "n_head": 2, "d_model": 16, "d_ff": 16, "max_seq_len": 12}
 PLAIN = PRESETS["mini-softmax"]

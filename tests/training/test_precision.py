@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.training.precision import PRECISIONS, Precision, faster, products_in
-from model.training.prepare import prepare
-from model.training.presets import Preset
-from model.training.train import Run, Trainer, seed_everything
+from chumoku.model.training.precision import PRECISIONS, Precision, faster, products_in
+from chumoku.model.training.prepare import prepare
+from chumoku.model.training.presets import Preset
+from chumoku.model.training.train import Run, Trainer, seed_everything
 from tests.training.helpers import tiny_preset, tiny_run, weights_of
 
 CPU = torch.device("cpu")

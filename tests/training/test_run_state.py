@@ -11,9 +11,9 @@ import pytest
 import torch
 from torch import nn
 
-from model.training import room
-from model.training.average import Average, LastCheckpoints, MovingAverage
-from model.training.run_state import DamagedState, Progress, load_state, save_state
+from chumoku.model.training import room
+from chumoku.model.training.average import Average, LastCheckpoints, MovingAverage
+from chumoku.model.training.run_state import DamagedState, Progress, load_state, save_state
 
 Everything = tuple[nn.Module, Average, torch.optim.Optimizer, np.random.Generator]
 AVERAGES: dict[str, Callable[[nn.Module], Average]] = {

@@ -10,14 +10,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from model import checkpoint
-from model.evaluate import bits_per_byte
-from model.training import command
-from model.training.card import log_of
-from model.training.command import command_line, run_training
-from model.training.snapshots import Snapshots, fractions
-from model.training.train import Run, train
-from model.transformer import DecoderOnly, build
+from chumoku.model import checkpoint
+from chumoku.model.evaluate import bits_per_byte
+from chumoku.model.training import command
+from chumoku.model.training.card import log_of
+from chumoku.model.training.command import command_line, run_training
+from chumoku.model.training.snapshots import Snapshots, fractions
+from chumoku.model.training.train import Run, train
+from chumoku.model.transformer import DecoderOnly, build
 from tests.training.helpers import assert_same_weights, tiny_preset, tiny_run
 from tests.training.test_train import make_trainer
 

@@ -15,14 +15,14 @@ import torch
 from safetensors import safe_open
 from torch import nn
 
-from model import checkpoint, masks
-from model.evaluate import bits_per_byte
-from model.training.language_modelling import LanguageModelling
-from model.training.prepare import prepare
-from model.training.run_state import Progress
-from model.training.task import Batch
-from model.training.train import Run, Trainer, parameter_groups, train
-from model.transformer import DecoderOnly, build
+from chumoku.model import checkpoint, masks
+from chumoku.model.evaluate import bits_per_byte
+from chumoku.model.training.language_modelling import LanguageModelling
+from chumoku.model.training.prepare import prepare
+from chumoku.model.training.run_state import Progress
+from chumoku.model.training.task import Batch
+from chumoku.model.training.train import Run, Trainer, parameter_groups, train
+from chumoku.model.transformer import DecoderOnly, build
 from tests.model.helpers import randomise
 from tests.training.helpers import assert_same_weights, tiny_preset, tiny_run
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from model.training.prepare import prepare
-from model.training.task import Batch
-from model.training.train import train
-from model.training.translation import Translation, bare, read_pairs, split_pairs
-from model.transformer import build
+from chumoku.model.training.prepare import prepare
+from chumoku.model.training.task import Batch
+from chumoku.model.training.train import train
+from chumoku.model.training.translation import Translation, bare, read_pairs, split_pairs
+from chumoku.model.transformer import build
 from tests.model.helpers import tiny_checkpoint
 from tests.training.helpers import PAIRS, assert_same_weights, tiny_run, translation_preset, write_pairs
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from app.api.answer import tensors_answer
+from chumoku.app.api.answer import tensors_answer
 
 Rows = list[list[float | None]]
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from app.api.explain.answer import Rows
+from chumoku.app.api.explain.answer import Rows
 
 
 class HeadScoreInfo(BaseModel):

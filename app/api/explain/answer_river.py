@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from model.describe import Side
+from chumoku.model.describe import Side
 
 
 class ArrayInfo(BaseModel):

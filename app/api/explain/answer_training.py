@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from app.api.explain.answer import Tokens
+from chumoku.app.api.explain.answer import Tokens
 
 
 class LossesInfo(BaseModel):

@@ -8,14 +8,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from app.api.answer import BUSY, REFUSALS, as_json
-from app.api.explain.schema import EffectsRequest
-from app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
-from app.http.stream import server_sent
-from app.services import sizes
-from app.services.events import Event
-from app.services.explain.effects import EffectsSession
-from app.services.work import Work
+from chumoku.app.api.answer import BUSY, REFUSALS, as_json
+from chumoku.app.api.explain.schema import EffectsRequest
+from chumoku.app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
+from chumoku.app.http.stream import server_sent
+from chumoku.app.services import sizes
+from chumoku.app.services.events import Event
+from chumoku.app.services.explain.effects import EffectsSession
+from chumoku.app.services.work import Work
 
 router = APIRouter(prefix="/api/explain", tags=["explain"])
 

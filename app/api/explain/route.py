@@ -1,11 +1,11 @@
-"""Explanations: what `model.explain` computes from a run, or from the model alone."""
+"""Explanations: what `chumoku.model.explain` computes from a run, or from the model alone."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from app.api.answer import BUSY, REFUSALS, Answers
-from app.api.explain.answer import (
+from chumoku.app.api.answer import BUSY, REFUSALS, Answers
+from chumoku.app.api.explain.answer import (
     POSITIONS_ANSWER,
     ContributionsResponse,
     GradientsResponse,
@@ -13,11 +13,11 @@ from app.api.explain.answer import (
     NeighboursResponse,
     ParametersResponse,
 )
-from app.api.explain.answer_cost import CostResponse
-from app.api.explain.answer_layers import HeadsResponse, ResidualResponse, SwapResponse, UnitsResponse
-from app.api.explain.answer_river import RouteResponse
-from app.api.explain.answer_training import DropoutResponse, ForcingResponse, PrefixResponse
-from app.api.explain.schema import (
+from chumoku.app.api.explain.answer_cost import CostResponse
+from chumoku.app.api.explain.answer_layers import HeadsResponse, ResidualResponse, SwapResponse, UnitsResponse
+from chumoku.app.api.explain.answer_river import RouteResponse
+from chumoku.app.api.explain.answer_training import DropoutResponse, ForcingResponse, PrefixResponse
+from chumoku.app.api.explain.schema import (
     ContributionsRequest,
     CostRequest,
     DropoutRequest,
@@ -34,13 +34,13 @@ from app.api.explain.schema import (
     SwapRequest,
     UnitsRequest,
 )
-from app.http.desk import DeskDep
-from app.services.explain import answers as explain_answers
-from app.services.explain import costs as explain_costs
-from app.services.explain import layers as explain_layers
-from app.services.explain import river as explain_river
-from app.services.explain import tables as explain_tables
-from app.services.explain import training as explain_training
+from chumoku.app.http.desk import DeskDep
+from chumoku.app.services.explain import answers as explain_answers
+from chumoku.app.services.explain import costs as explain_costs
+from chumoku.app.services.explain import layers as explain_layers
+from chumoku.app.services.explain import river as explain_river
+from chumoku.app.services.explain import tables as explain_tables
+from chumoku.app.services.explain import training as explain_training
 
 router = APIRouter(prefix="/api/explain", tags=["explain"])
 OTHERS: Answers = {**REFUSALS, **BUSY}

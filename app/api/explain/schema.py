@@ -6,9 +6,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.api.run import Run
-from app.api.schema import Index, ModelRequest
-from app.services.interventions.base import Where
+from chumoku.app.api.run import Run
+from chumoku.app.api.schema import Index, ModelRequest
+from chumoku.app.services.interventions.base import Where
 
 MAX_K = 100
 Stack = Annotated[

@@ -8,13 +8,13 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from app.api.answer import BUSY, REFUSALS, as_json
-from app.api.explain.schema import TimingsRequest
-from app.http.deps import LibraryDep, SeenDep, WorkDep
-from app.http.stream import server_sent
-from app.services.events import Event
-from app.services.explain.costs import TimingsSession
-from app.services.work import Work
+from chumoku.app.api.answer import BUSY, REFUSALS, as_json
+from chumoku.app.api.explain.schema import TimingsRequest
+from chumoku.app.http.deps import LibraryDep, SeenDep, WorkDep
+from chumoku.app.http.stream import server_sent
+from chumoku.app.services.events import Event
+from chumoku.app.services.explain.costs import TimingsSession
+from chumoku.app.services.work import Work
 
 router = APIRouter(prefix="/api/explain", tags=["explain"])
 

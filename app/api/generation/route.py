@@ -9,14 +9,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from app.api.answer import BUSY, REFUSALS, as_json
-from app.api.generation.schema import GenerateRequest
-from app.http.deps import ClaimDep, LibraryDep, PrefixesDep, SeenDep, SettingsDep, StepsDep, WantedDep, WorkDep
-from app.http.stream import server_sent
-from app.services import sizes
-from app.services.events import Event
-from app.services.generation import Session, Steps
-from app.services.work import Work
+from chumoku.app.api.answer import BUSY, REFUSALS, as_json
+from chumoku.app.api.generation.schema import GenerateRequest
+from chumoku.app.http.deps import ClaimDep, LibraryDep, PrefixesDep, SeenDep, SettingsDep, StepsDep, WantedDep, WorkDep
+from chumoku.app.http.stream import server_sent
+from chumoku.app.services import sizes
+from chumoku.app.services.events import Event
+from chumoku.app.services.generation import Session, Steps
+from chumoku.app.services.work import Work
 
 router = APIRouter(prefix="/api", tags=["generation"])
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from app.api.run import Run
-from app.api.sampling import MAX_SEED, Candidates, Sampling
+from chumoku.app.api.run import Run
+from chumoku.app.api.sampling import MAX_SEED, Candidates, Sampling
 
 
 class GenerateRequest(Run, Sampling):

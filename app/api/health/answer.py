@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from app.api.answer import ErrorResponse
+from chumoku.app.api.answer import ErrorResponse
 
 
 class Health(BaseModel):

@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from app.api.health.answer import METRICS_ANSWER, ONLY_LOCAL, Health, Readiness
-from app.http.deps import LibraryDep, MetricsDep, WorkDep
+from chumoku.app.api.health.answer import METRICS_ANSWER, ONLY_LOCAL, Health, Readiness
+from chumoku.app.http.deps import LibraryDep, MetricsDep, WorkDep
 
 router = APIRouter(tags=["health"])
 

@@ -7,10 +7,10 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
-from app.api.answer import REFUSALS, Answers
-from app.api.models.answer import ModelDetail, ModelsResponse
-from app.http.deps import BuiltDep, LibraryDep
-from app.services.models import all_models, detailed
+from chumoku.app.api.answer import REFUSALS, Answers
+from chumoku.app.api.models.answer import ModelDetail, ModelsResponse
+from chumoku.app.http.deps import BuiltDep, LibraryDep
+from chumoku.app.services.models import all_models, detailed
 
 UNKNOWN: Answers = {status: REFUSALS[status] for status in (404, 422)}
 

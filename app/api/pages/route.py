@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from app.http.assets import plotly_response, sheet_response
-from app.http.deps import BuiltDep, LibraryDep
-from app.http.pages import addressed, page, reader_of, render
-from app.services.api_page import endpoints, schemas
-from app.services.explain.shared import dump
+from chumoku.app.http.assets import plotly_response, sheet_response
+from chumoku.app.http.deps import BuiltDep, LibraryDep
+from chumoku.app.http.pages import addressed, page, reader_of, render
+from chumoku.app.services.api_page import endpoints, schemas
+from chumoku.app.services.explain.shared import dump
 
 router = APIRouter(tags=["pages"])
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from app.api.answer import REFUSALS, Answers
-from app.api.source.answer import SourceResponse
-from app.errors import unknown_name
-from model.source import SOURCES
-from model.source import source as lines_of
+from chumoku.app.api.answer import REFUSALS, Answers
+from chumoku.app.api.source.answer import SourceResponse
+from chumoku.app.errors import unknown_name
+from chumoku.model.source import SOURCES
+from chumoku.model.source import source as lines_of
 
 UNKNOWN: Answers = {404: {**REFUSALS[404], "description": "`unknown_source`"}, 422: REFUSALS[422]}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from app.api.answer import Token
+from chumoku.app.api.answer import Token
 
 
 class EncodingCount(BaseModel):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from app.api.answer import REFUSALS
-from app.api.tokens.answer import TokenizeResponse
-from app.api.tokens.schema import TokenizeRequest
-from app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WorkDep
-from app.http.paced import Paced
-from app.services import encodings, tokens
-from app.services.explain.shared import to_json
+from chumoku.app.api.answer import REFUSALS
+from chumoku.app.api.tokens.answer import TokenizeResponse
+from chumoku.app.api.tokens.schema import TokenizeRequest
+from chumoku.app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WorkDep
+from chumoku.app.http.paced import Paced
+from chumoku.app.services import encodings, tokens
+from chumoku.app.services.explain.shared import to_json
 
 router = APIRouter(prefix="/api", tags=["tokens"])
 

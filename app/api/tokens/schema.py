@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from app.api.schema import ModelName, Request
+from chumoku.app.api.schema import ModelName, Request
 
 
 class TokenizeRequest(Request):

@@ -14,9 +14,9 @@ from urllib.parse import parse_qsl, quote
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from app.api.schema import MAX_FIELDS
-from app.api.traces.schema import TraceRequest
-from app.errors import AppError
+from chumoku.app.api.schema import MAX_FIELDS
+from chumoku.app.api.traces.schema import TraceRequest
+from chumoku.app.errors import AppError
 
 TEXTS = ("model", "text", "target", "dtype", "format")
 TOKEN = "token"

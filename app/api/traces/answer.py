@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from app.api.answer import ErrorResponse
-from app.api.traces.address import TEXTS
-from app.api.traces.schema import TraceRequest
+from chumoku.app.api.answer import ErrorResponse
+from chumoku.app.api.traces.address import TEXTS
+from chumoku.app.api.traces.schema import TraceRequest
 
 TRACE_ANSWER: dict[str, Any] = {
     "description": "A safetensors (or .npz) body; the metadata's `chumoku` is JSON text: version, produced_by, model, "

@@ -7,20 +7,20 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from app.api.answer import BUSY, REFUSALS, Answers
-from app.api.traces.address import query_of, request_of
-from app.api.traces.answer import ADDRESS, CROSS_SITE, TRACE_ANSWER, UNCHANGED
-from app.api.traces.schema import TraceRequest
-from app.errors import AppError
-from app.http.conditional import is_known, not_modified
-from app.http.deps import LibraryDep, SettingsDep
-from app.http.desk import BYTES, Desk, DeskDep
-from app.services.answers import Answer
-from app.services.metrics import Kind
-from app.services.room import Reserve
-from app.services.sharing import Question
-from app.services.tracing import answer
-from model.subjects import Subject
+from chumoku.app.api.answer import BUSY, REFUSALS, Answers
+from chumoku.app.api.traces.address import query_of, request_of
+from chumoku.app.api.traces.answer import ADDRESS, CROSS_SITE, TRACE_ANSWER, UNCHANGED
+from chumoku.app.api.traces.schema import TraceRequest
+from chumoku.app.errors import AppError
+from chumoku.app.http.conditional import is_known, not_modified
+from chumoku.app.http.deps import LibraryDep, SettingsDep
+from chumoku.app.http.desk import BYTES, Desk, DeskDep
+from chumoku.app.services.answers import Answer
+from chumoku.app.services.metrics import Kind
+from chumoku.app.services.room import Reserve
+from chumoku.app.services.sharing import Question
+from chumoku.app.services.tracing import answer
+from chumoku.model.subjects import Subject
 
 router = APIRouter(prefix="/api", tags=["traces"])
 MANY = 1024

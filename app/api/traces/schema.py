@@ -6,9 +6,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.api.run import Run
-from app.api.sampling import Candidates, Sampling
-from app.api.schema import Indices
+from chumoku.app.api.run import Run
+from chumoku.app.api.sampling import Candidates, Sampling
+from chumoku.app.api.schema import Indices
 
 MAX_CANDIDATES = 2**15
 """Listed in one answer: positions × n."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from app.api.answer import Note, Token
+from chumoku.app.api.answer import Note, Token
 
 
 class HypothesisInfo(BaseModel):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from app.api.answer import BUSY, REFUSALS
-from app.api.translation.answer import TranslateResponse
-from app.api.translation.schema import TranslateRequest
-from app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
-from app.http.paced import Paced
-from app.services import sizes
-from app.services.explain.shared import to_json
-from app.services.translation import Translation
+from chumoku.app.api.answer import BUSY, REFUSALS
+from chumoku.app.api.translation.answer import TranslateResponse
+from chumoku.app.api.translation.schema import TranslateRequest
+from chumoku.app.http.deps import ClaimDep, LibraryDep, SeenDep, SettingsDep, WantedDep, WorkDep
+from chumoku.app.http.paced import Paced
+from chumoku.app.services import sizes
+from chumoku.app.services.explain.shared import to_json
+from chumoku.app.services.translation import Translation
 
 router = APIRouter(prefix="/api", tags=["translation"])
 

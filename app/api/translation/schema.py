@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator
 
-from app.api.run import Run
+from chumoku.app.api.run import Run
 
 MAX_BEAMS = 16
 

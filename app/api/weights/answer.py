@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from app.api.answer import tensors_answer
+from chumoku.app.api.answer import tensors_answer
 
 WEIGHTS_ANSWER = tensors_answer("the parameters, float32; the metadata's `chumoku` is JSON text: model, dims.")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from app.api.answer import BUSY, REFUSALS
-from app.api.weights.answer import WEIGHTS_ANSWER
-from app.api.weights.schema import WeightsRequest
-from app.http.desk import DeskDep
-from app.services.weights import answer
+from chumoku.app.api.answer import BUSY, REFUSALS
+from chumoku.app.api.weights.answer import WEIGHTS_ANSWER
+from chumoku.app.api.weights.schema import WeightsRequest
+from chumoku.app.http.desk import DeskDep
+from chumoku.app.services.weights import answer
 
 router = APIRouter(prefix="/api", tags=["models"])
 

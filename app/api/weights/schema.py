@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.api.schema import Indices, ModelRequest
+from chumoku.app.api.schema import Indices, ModelRequest
 
 
 class WeightsRequest(ModelRequest):

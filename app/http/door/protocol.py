@@ -12,11 +12,11 @@ from typing import Any, Literal, cast
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from app.errors import AppError
-from app.http.door import refusals
-from app.http.door.exit import Exit, system_buffer
-from app.http.door.keeper import Doorkeeper
-from app.http.door.unframed import unframed
+from chumoku.app.errors import AppError
+from chumoku.app.http.door import refusals
+from chumoku.app.http.door.exit import Exit, system_buffer
+from chumoku.app.http.door.keeper import Doorkeeper
+from chumoku.app.http.door.unframed import unframed
 
 SLICE = 16 * 1024
 """Bytes fed to the parser at once: it concatenates a long field from its parts, which takes quadratic time."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from app.errors import AppError
+from chumoku.app.errors import AppError
 
 
 def answer(error: AppError, headers: Iterable[tuple[bytes, bytes]]) -> bytes:

@@ -1,1 +1,1 @@
-"""Explanations: what `model.explain` computes from a run, or from a model alone, as JSON."""
+"""Explanations: what `chumoku.model.explain` computes from a run, or from a model alone, as JSON."""

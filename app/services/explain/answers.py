@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from app.api.explain.schema import ContributionsRequest, GradientsRequest, LensRequest
-from app.services.explain.shared import Json, answers, checked, chosen, plain, prefixed, refusing
-from app.services.plan import RunPlan
-from model.explain.contributions import contributions as contributions_of
-from model.explain.gradients import check_sampled, gradient_norms
-from model.explain.lens import Followed, logit_lens
+from chumoku.app.api.explain.schema import ContributionsRequest, GradientsRequest, LensRequest
+from chumoku.app.services.explain.shared import Json, answers, checked, chosen, plain, prefixed, refusing
+from chumoku.app.services.plan import RunPlan
+from chumoku.model.explain.contributions import contributions as contributions_of
+from chumoku.model.explain.gradients import check_sampled, gradient_norms
+from chumoku.model.explain.lens import Followed, logit_lens
 
 
 def lens(plan: RunPlan, request: LensRequest) -> Json:

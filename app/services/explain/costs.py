@@ -6,14 +6,14 @@ from dataclasses import asdict
 
 import torch
 
-from app.api.schema import ModelRequest
-from app.services.events import Event
-from app.services.explain.shared import Json
-from app.services.room import Reserve, Size
-from model.explain.timings import LENGTHS, Timings
-from model.mechanisms import MECHANISMS
-from model.mechanisms.cost import sizes
-from model.subjects import About, Subject
+from chumoku.app.api.schema import ModelRequest
+from chumoku.app.services.events import Event
+from chumoku.app.services.explain.shared import Json
+from chumoku.app.services.room import Reserve, Size
+from chumoku.model.explain.timings import LENGTHS, Timings
+from chumoku.model.mechanisms import MECHANISMS
+from chumoku.model.mechanisms.cost import sizes
+from chumoku.model.subjects import About, Subject
 
 COUNTS = 64_000
 """Bytes of JSON that the formulas of all mechanisms take at most."""

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import exp
 
-from app.api.explain import schema
-from app.api.explain.schema import EffectsRequest
-from app.errors import check_index, unknown_name
-from app.services.capabilities import check_can
-from app.services.events import Event
-from app.services.explain.shared import answers, chosen, refusing
-from app.services.plan import RunPlan, plan_run
-from model.derive.effects import Effect, Effects
-from model.derive.rollout import Edge, widest
-from model.derive.route import route
-from model.explain.gradients import check_sampled
-from model.subjects import Subject
+from chumoku.app.api.explain import schema
+from chumoku.app.api.explain.schema import EffectsRequest
+from chumoku.app.errors import check_index, unknown_name
+from chumoku.app.services.capabilities import check_can
+from chumoku.app.services.events import Event
+from chumoku.app.services.explain.shared import answers, chosen, refusing
+from chumoku.app.services.plan import RunPlan, plan_run
+from chumoku.model.derive.effects import Effect, Effects
+from chumoku.model.derive.rollout import Edge, widest
+from chumoku.model.derive.route import route
+from chumoku.model.explain.gradients import check_sampled
+from chumoku.model.subjects import Subject
 
 
 class EffectsSession:

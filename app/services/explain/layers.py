@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from app.api.explain.schema import HeadsRequest, ResidualRequest, SwapRequest, UnitsRequest
-from app.errors import AppError, check_index
-from app.services.capabilities import explained
-from app.services.explain.shared import Json, plain, prefixed, stack_of
-from app.services.plan import RunPlan
-from model.checkpoint import Checkpoint
-from model.describe import AttentionSublayer
-from model.explain.head_labels import RULES, labels_of, scored_taps
-from model.explain.residual import Written, streams
-from model.explain.swaps import swap_tokens
-from model.explain.units import FfnUnits
-from model.explain.units import units as units_of
+from chumoku.app.api.explain.schema import HeadsRequest, ResidualRequest, SwapRequest, UnitsRequest
+from chumoku.app.errors import AppError, check_index
+from chumoku.app.services.capabilities import explained
+from chumoku.app.services.explain.shared import Json, plain, prefixed, stack_of
+from chumoku.app.services.plan import RunPlan
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import AttentionSublayer
+from chumoku.model.explain.head_labels import RULES, labels_of, scored_taps
+from chumoku.model.explain.residual import Written, streams
+from chumoku.model.explain.swaps import swap_tokens
+from chumoku.model.explain.units import FfnUnits
+from chumoku.model.explain.units import units as units_of
 
 
 def heads(plan: RunPlan, request: HeadsRequest) -> Json:

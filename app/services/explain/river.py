@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.api.explain.schema import RouteRequest
-from app.services.explain.shared import Json
-from app.services.plan import RunPlan
-from app.services.wire import in_json
-from model.derive.route import Flow, River, route_of
+from chumoku.app.api.explain.schema import RouteRequest
+from chumoku.app.services.explain.shared import Json
+from chumoku.app.services.plan import RunPlan
+from chumoku.app.services.wire import in_json
+from chumoku.model.derive.route import Flow, River, route_of
 
 
 def route(plan: RunPlan, request: RouteRequest) -> Json:

@@ -10,13 +10,13 @@ from typing import Any
 
 from torch import Tensor
 
-from app.api.explain.schema import AnswerRequest
-from app.errors import AppError, unknown_name
-from app.services import predictions, tokens
-from app.services.plan import RunPlan
-from model.checkpoint import Checkpoint
-from model.describe import Stack
-from model.explain.anatomy import check_answer, pick_row, rows_read
+from chumoku.app.api.explain.schema import AnswerRequest
+from chumoku.app.errors import AppError, unknown_name
+from chumoku.app.services import predictions, tokens
+from chumoku.app.services.plan import RunPlan
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.describe import Stack
+from chumoku.model.explain.anatomy import check_answer, pick_row, rows_read
 
 Json = dict[str, Any]
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -24,7 +24,7 @@ ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 
 @contextmanager
 def refusing(code: str, hint: str, *, where: str, got: int | None = None, limit: int | None = None) -> Iterator[None]:
-    """Errors of `model.explain` about an invalid argument, as an `AppError`."""
+    """Errors of `chumoku.model.explain` about an invalid argument, as an `AppError`."""
     try:
         yield
     except ValueError as error:

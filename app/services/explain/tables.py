@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from app.api.explain.schema import NeighboursRequest, ParametersRequest, PositionsRequest
-from app.errors import AppError
-from app.services import wire
-from app.services.capabilities import explained
-from app.services.explain.shared import Json, looks, plain, refusing, stack_of
-from app.services.room import Reserve, Size
-from app.services.sizes import NUMBER
-from app.services.tokens import TOKEN_BYTES
-from model.checkpoint import Checkpoint
-from model.config import PositionKind
-from model.explain.neighbours import neighbours as neighbours_of
-from model.explain.parameters import count_parameters
-from model.explain.positions import MAX_TIMES, position_table
-from model.subjects import Subject
+from chumoku.app.api.explain.schema import NeighboursRequest, ParametersRequest, PositionsRequest
+from chumoku.app.errors import AppError
+from chumoku.app.services import wire
+from chumoku.app.services.capabilities import explained
+from chumoku.app.services.explain.shared import Json, looks, plain, refusing, stack_of
+from chumoku.app.services.room import Reserve, Size
+from chumoku.app.services.sizes import NUMBER
+from chumoku.app.services.tokens import TOKEN_BYTES
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.config import PositionKind
+from chumoku.model.explain.neighbours import neighbours as neighbours_of
+from chumoku.model.explain.parameters import count_parameters
+from chumoku.model.explain.positions import MAX_TIMES, position_table
+from chumoku.model.subjects import Subject
 
 COUNT = 300
 """Bytes of JSON that the count of one parameter takes at most."""

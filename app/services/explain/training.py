@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from app.api.explain.schema import DropoutRequest, ForcingRequest, PrefixRequest
-from app.api.run import Input
-from app.errors import AppError
-from app.services.capabilities import OTHER_MODEL, check_next
-from app.services.explain.shared import Json, looks, plain, refusing
-from app.services.plan import RunPlan, planned
-from app.services.targets import Target
-from model.checkpoint import Checkpoint
-from model.explain.anatomy import pick_row, rows_read
-from model.explain.dropout import with_dropout
-from model.explain.forcing import Forced
-from model.explain.forcing import forced as forced_of
-from model.explain.forcing import prefix as prefix_of
+from chumoku.app.api.explain.schema import DropoutRequest, ForcingRequest, PrefixRequest
+from chumoku.app.api.run import Input
+from chumoku.app.errors import AppError
+from chumoku.app.services.capabilities import OTHER_MODEL, check_next
+from chumoku.app.services.explain.shared import Json, looks, plain, refusing
+from chumoku.app.services.plan import RunPlan, planned
+from chumoku.app.services.targets import Target
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.explain.anatomy import pick_row, rows_read
+from chumoku.model.explain.dropout import with_dropout
+from chumoku.model.explain.forcing import Forced
+from chumoku.model.explain.forcing import forced as forced_of
+from chumoku.model.explain.forcing import prefix as prefix_of
 
 
 def forcing(plan: RunPlan, request: ForcingRequest) -> Json:

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Protocol
 from pydantic import Field
 from torch import Tensor
 
-from app.api.schema import Index, Request
-from app.errors import AppError, check_index, unknown_name
-from model.describe import Attention, Description, Role, Side
+from chumoku.app.api.schema import Index, Request
+from chumoku.app.errors import AppError, check_index, unknown_name
+from chumoku.model.describe import Attention, Description, Role, Side
 
 AttentionId = Annotated[
     str | None,

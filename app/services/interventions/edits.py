@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from app.services.interventions.base import Apply, Kind, Site
-from model.taps import Edit
+from chumoku.app.services.interventions.base import Apply, Kind, Site
+from chumoku.model.taps import Edit
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import Literal
 from pydantic import Field
 from torch import Tensor
 
-from app.api.schema import Index
-from app.services.interventions.base import Change, Kind, Site, Where
-from model.masks import EDITED
+from chumoku.app.api.schema import Index
+from chumoku.app.services.interventions.base import Change, Kind, Site, Where
+from chumoku.model.masks import EDITED
 
 
 class Cell(Where):

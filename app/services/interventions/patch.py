@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import Field, model_validator
 from torch import Tensor
 
-from app.api.schema import Index
-from app.errors import AppError, check_index
-from app.services.interventions.base import Change, Kind, Site, Source, Where, wrong_role
-from model.describe import Attention
+from chumoku.app.api.schema import Index
+from chumoku.app.errors import AppError, check_index
+from chumoku.app.services.interventions.base import Change, Kind, Site, Source, Where, wrong_role
+from chumoku.model.describe import Attention
 
 if TYPE_CHECKING:
-    from app.api.run import Run
+    from chumoku.app.api.run import Run
 
 
 class Rows(Where):

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.services.interventions.ablate import Ablate
-from app.services.interventions.mask import EditMask
-from app.services.interventions.patch import Patch
+from chumoku.app.services.interventions.ablate import Ablate
+from chumoku.app.services.interventions.mask import EditMask
+from chumoku.app.services.interventions.patch import Patch
 
 Intervention = Annotated[Ablate | EditMask | Patch, Field(discriminator="kind")]

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 
-from model import masks, stopping
-from model.describe import Attention
-from model.taps import visit
+from chumoku.model import masks, stopping
+from chumoku.model.describe import Attention
+from chumoku.model.taps import visit
 
 NAME = "chumoku"
 LOWEST = torch.finfo(torch.float32).min

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from model.files import read_json
-from model.subjects.huggingface.families import FAMILIES
-from model.subjects.huggingface.layout import Adapter
-from model.subjects.huggingface.settings import Settings
-from model.weights_file import Shapes, shapes_in
+from chumoku.model.files import read_json
+from chumoku.model.subjects.huggingface.families import FAMILIES
+from chumoku.model.subjects.huggingface.layout import Adapter
+from chumoku.model.subjects.huggingface.settings import Settings
+from chumoku.model.weights_file import Shapes, shapes_in
 
 CONFIG, INDEX, WEIGHTS = "config.json", "model.safetensors.index.json", "model.safetensors"
 PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack")

@@ -7,10 +7,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from model.describe import AttentionSublayer, Description, Norm, Stack
-from model.subjects.huggingface.capture import TAPS, taps_of
-from model.subjects.huggingface.layout import WEIGHT, Adapter, StackLayout, Take
-from model.taps import edited, visit, wanted
+from chumoku.model.describe import AttentionSublayer, Description, Norm, Stack
+from chumoku.model.subjects.huggingface.capture import TAPS, taps_of
+from chumoku.model.subjects.huggingface.layout import WEIGHT, Adapter, StackLayout, Take
+from chumoku.model.taps import edited, visit, wanted
 
 
 def visited(taps: Sequence[str], x: Tensor) -> Tensor:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from torch import Tensor, nn
 
-from model.describe import Description, Stack
-from model.describe.blocks import Part as Names
-from model.describe.blocks import of_norm, parts_of
+from chumoku.model.describe import Description, Stack
+from chumoku.model.describe.blocks import Part as Names
+from chumoku.model.describe.blocks import of_norm, parts_of
 
 Take = Callable[[Tensor], Tensor]
 """A part of their weight [out in] or bias [out], as ours."""

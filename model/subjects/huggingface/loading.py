@@ -10,15 +10,15 @@ import torch
 import transformers
 from torch import nn
 
-from model.run import Run
-from model.subjects.huggingface.capture import NAME
-from model.subjects.huggingface.hooks import attach
-from model.subjects.huggingface.layout import Adapter
-from model.subjects.huggingface.settings import Settings
-from model.subjects.huggingface.subject import HuggingFaceSubject
-from model.subjects.huggingface.tokenizer_files import open_tokenizer
-from model.subjects.huggingface.translator import Translator
-from model.subjects.subject import About
+from chumoku.model.run import Run
+from chumoku.model.subjects.huggingface.capture import NAME
+from chumoku.model.subjects.huggingface.hooks import attach
+from chumoku.model.subjects.huggingface.layout import Adapter
+from chumoku.model.subjects.huggingface.settings import Settings
+from chumoku.model.subjects.huggingface.subject import HuggingFaceSubject
+from chumoku.model.subjects.huggingface.tokenizer_files import open_tokenizer
+from chumoku.model.subjects.huggingface.translator import Translator
+from chumoku.model.subjects.subject import About
 
 transformers.utils.logging.disable_progress_bar()
 os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"

@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from model import masks
-from model.run import Run
-from model.session import Forward
-from model.subjects.huggingface.capture import causal_mask
-from model.taps import begin_at, record
+from chumoku.model import masks
+from chumoku.model.run import Run
+from chumoku.model.session import Forward
+from chumoku.model.subjects.huggingface.capture import causal_mask
+from chumoku.model.taps import begin_at, record
 
 if TYPE_CHECKING:
-    from model.subjects.huggingface.subject import HuggingFaceSubject
+    from chumoku.model.subjects.huggingface.subject import HuggingFaceSubject
 
 
 class GrowingText:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import torch
 
-from model.describe.parameters import references
-from model.subjects.huggingface import files, memory
-from model.subjects.huggingface.layout import Adapter
-from model.subjects.huggingface.settings import Settings
-from model.subjects.huggingface.tokenizer_files import FILE, ROLES, open_tokenizer
-from model.subjects.subject import About, Subject, Weight
+from chumoku.model.describe.parameters import references
+from chumoku.model.subjects.huggingface import files, memory
+from chumoku.model.subjects.huggingface.layout import Adapter
+from chumoku.model.subjects.huggingface.settings import Settings
+from chumoku.model.subjects.huggingface.tokenizer_files import FILE, ROLES, open_tokenizer
+from chumoku.model.subjects.subject import About, Subject, Weight
 
 EXTRA = "pip install -c constraints.txt -e '.[hf]'"
 
@@ -39,7 +39,7 @@ class HuggingFaceFolders:
         known = about(folder, settings, adapter)
         memory.check(known.name, known.n_parameters)
         try:
-            from model.subjects.huggingface.loading import load
+            from chumoku.model.subjects.huggingface.loading import load
         except ModuleNotFoundError as error:
             raise needs(error) from None
         return load(folder, known, settings, adapter, device)

@@ -8,21 +8,21 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
-from model import masks
-from model.checkpoint import Checkpoint
-from model.run import Run
-from model.subjects.huggingface.capture import causal_mask
-from model.subjects.huggingface.layout import Adapter, Stored
-from model.subjects.huggingface.session import GrowingText
-from model.subjects.huggingface.tokens import FastTokenizer
-from model.subjects.subject import About, Session, Subject
-from model.taps import record, visit
-from model.trace import Trace, check_length, pad_ids
-from model.translate import BeamSearch
+from chumoku.model import masks
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.run import Run
+from chumoku.model.subjects.huggingface.capture import causal_mask
+from chumoku.model.subjects.huggingface.layout import Adapter, Stored
+from chumoku.model.subjects.huggingface.session import GrowingText
+from chumoku.model.subjects.huggingface.tokens import FastTokenizer
+from chumoku.model.subjects.subject import About, Session, Subject
+from chumoku.model.taps import record, visit
+from chumoku.model.trace import Trace, check_length, pad_ids
+from chumoku.model.translate import BeamSearch
 
 
 class HuggingFaceSubject(Subject):
-    """It has none of our modules, so `model.explain` does not know it; what its tensors say is shown."""
+    """It has none of our modules, so `chumoku.model.explain` does not know it; what its tensors say is shown."""
 
     def __init__(
         self, about: About, adapter: Adapter, model: nn.Module, tokenizer: FastTokenizer, device: torch.device

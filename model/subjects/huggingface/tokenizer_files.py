@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from model.describe import Description, Side
-from model.files import read_json
-from model.special_tokens import Special
-from model.subjects.huggingface.settings import Settings
-from model.subjects.huggingface.spelling import vocabulary_of
-from model.subjects.huggingface.tokens import FastTokenizer
+from chumoku.model.describe import Description, Side
+from chumoku.model.files import read_json
+from chumoku.model.special_tokens import Special
+from chumoku.model.subjects.huggingface.settings import Settings
+from chumoku.model.subjects.huggingface.spelling import vocabulary_of
+from chumoku.model.subjects.huggingface.tokens import FastTokenizer
 
 FILE, ROLES = "tokenizer.json", "tokenizer_config.json"
 PROBE = "a"

@@ -8,9 +8,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from model.special_tokens import Special
-from model.subjects.huggingface.spelling import Vocabulary
-from model.tokenizer import Token, character_spans, check_encodable, is_partial
+from chumoku.model.special_tokens import Special
+from chumoku.model.subjects.huggingface.spelling import Vocabulary
+from chumoku.model.tokenizer import Token, character_spans, check_encodable, is_partial
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Fast

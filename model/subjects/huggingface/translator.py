@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache, EncoderDecoderCache
 
-from model.run import Run
-from model.subjects.huggingface.capture import causal_mask
-from model.subjects.huggingface.session import GrowingText
-from model.subjects.huggingface.subject import HuggingFaceSubject
-from model.taps import record, visit
-from model.trace import Trace, check_length, with_first
+from chumoku.model.run import Run
+from chumoku.model.subjects.huggingface.capture import causal_mask
+from chumoku.model.subjects.huggingface.session import GrowingText
+from chumoku.model.subjects.huggingface.subject import HuggingFaceSubject
+from chumoku.model.taps import record, visit
+from chumoku.model.trace import Trace, check_length, with_first
 
 
 class Translator(HuggingFaceSubject):

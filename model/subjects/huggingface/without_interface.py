@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from model.subjects.huggingface.capture import attend
+from chumoku.model.subjects.huggingface.capture import attend
 
 
 def replace_attention(module: Any) -> None:

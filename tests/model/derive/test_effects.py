@@ -6,13 +6,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.derive import effects
-from model.derive.effects import Effects
-from model.derive.rollout import Edge
-from model.masks import EDITED
-from model.taps import Edit
-from model.trace import trace
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.derive import effects
+from chumoku.model.derive.effects import Effects
+from chumoku.model.derive.rollout import Edge
+from chumoku.model.masks import EDITED
+from chumoku.model.taps import Edit
+from chumoku.model.trace import trace
 from tests.model.explain.helpers import EVERY_KIND, SOURCE, a_model, every_run, options, sampled
 from tests.model.helpers import close
 

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from model.checkpoint import Checkpoint
-from model.derive.rollout import Edge, widest, widths
-from model.derive.route import Flow, River, route
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.derive.rollout import Edge, widest, widths
+from chumoku.model.derive.route import Flow, River, route
 from tests.model.explain.helpers import SOURCE, options
 from tests.model.helpers import close
 

@@ -4,12 +4,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.derive.route import Flow, norms, route
-from model.describe import AttentionSublayer
-from model.explain.anatomy import parameter
-from model.mechanisms import MECHANISMS
-from model.trace import trace
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.derive.route import Flow, norms, route
+from chumoku.model.describe import AttentionSublayer
+from chumoku.model.explain.anatomy import parameter
+from chumoku.model.mechanisms import MECHANISMS
+from chumoku.model.trace import trace
 from tests.model.explain.helpers import EVERY_KIND, RUNS, SOURCE, a_model, every_run, options
 from tests.model.helpers import FAMILIES, NORM_ORDERS, close
 from tests.pairwise import pairwise

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.trace import Masks, Padding
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.trace import Masks, Padding
 from tests.model.helpers import FAMILIES, NORM_ORDERS, tiny_checkpoint
 
 SOURCE = list(b"attention")

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.explain.alignment import alignment_tally, cross_scores, monotone
-from model.explain.head_labels import name_heads
-from model.explain.head_scores import HeadKind
+from chumoku.model.explain.alignment import alignment_tally, cross_scores, monotone
+from chumoku.model.explain.head_labels import name_heads
+from chumoku.model.explain.head_scores import HeadKind
 from tests.model.helpers import close
 
 T, S = 8, 10

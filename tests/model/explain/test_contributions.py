@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.explain.contributions import contributions
-from model.trace import Padding, trace
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.explain.contributions import contributions
+from chumoku.model.trace import Padding, trace
 from tests.model.explain.helpers import EVERY_KIND, SOURCE, a_model, options
 from tests.model.helpers import FAMILIES, NORM_ORDERS
 from tests.pairwise import pairwise

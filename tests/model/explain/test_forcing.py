@@ -7,13 +7,13 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from model import masks
-from model.checkpoint import ZOO, Checkpoint, load
-from model.evaluate import bits_per_byte
-from model.explain.dropout import dropout_taps, with_dropout
-from model.explain.forcing import forced, prefix
-from model.trace import Masks, Padding, trace
-from model.training.loss import cross_entropy
+from chumoku.model import masks
+from chumoku.model.checkpoint import ZOO, Checkpoint, load
+from chumoku.model.evaluate import bits_per_byte
+from chumoku.model.explain.dropout import dropout_taps, with_dropout
+from chumoku.model.explain.forcing import forced, prefix
+from chumoku.model.trace import Masks, Padding, trace
+from chumoku.model.training.loss import cross_entropy
 from tests.model.helpers import tiny_checkpoint
 
 IDS = list(b"abcabdab")

@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.explain.gradients import gradient_norms, without_residuals
-from model.trace import Masks, Padding, trace
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.explain.gradients import gradient_norms, without_residuals
+from chumoku.model.trace import Masks, Padding, trace
 from tests.model.explain.helpers import EVERY_KIND, SOURCE, a_model, favoured, options, sampled
 from tests.model.helpers import causal_mask
 

@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.explain import head_labels
-from model.explain.head_labels import HeadScore, add_tallies, head_tallies, labels, name_heads
-from model.explain.head_scores import HeadKind, Tally, self_scores
-from model.trace import Padding
+from chumoku.model.explain import head_labels
+from chumoku.model.explain.head_labels import HeadScore, add_tallies, head_tallies, labels, name_heads
+from chumoku.model.explain.head_scores import HeadKind, Tally, self_scores
+from chumoku.model.trace import Padding
 from tests.model.explain.helpers import SOURCE, TARGET, a_model, options
 from tests.model.helpers import close
 

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.explain.anatomy import read
-from model.explain.lens import logit_lens
-from model.trace import Padding, trace
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.explain.anatomy import read
+from chumoku.model.explain.lens import logit_lens
+from chumoku.model.trace import Padding, trace
 from tests.model.explain.helpers import EVERY_KIND, SOURCE, TARGET, a_model, options
 from tests.model.helpers import close
 

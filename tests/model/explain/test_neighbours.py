@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from model.checkpoint import Checkpoint
-from model.explain.neighbours import neighbours
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.explain.neighbours import neighbours
 from tests.model.explain.helpers import a_model
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from model.checkpoint import Checkpoint
-from model.explain.parameters import count_parameters
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.explain.parameters import count_parameters
 from tests.model.explain.helpers import a_model
 
 V, D, F, L, N = 258, 15, 22, 2, 24

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from model.checkpoint import Checkpoint
-from model.explain.residual import streams
-from model.trace import trace
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.explain.residual import streams
+from chumoku.model.trace import trace
 from tests.model.explain.helpers import EVERY_KIND, SOURCE, a_model, options
 from tests.model.helpers import close
 

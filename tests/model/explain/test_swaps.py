@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import torch
 
-from model.checkpoint import Checkpoint
-from model.explain.swaps import swap_tokens
-from model.trace import Masks, Padding, trace
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.explain.swaps import swap_tokens
+from chumoku.model.trace import Masks, Padding, trace
 from tests.model.explain.helpers import SOURCE, a_model, favoured, options, sampled
 
 SWAPPED = list(b"attinteon")  # 3 and 6

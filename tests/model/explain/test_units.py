@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import torch
 
-from model.checkpoint import Checkpoint
-from model.explain.unit_counts import count_units, examples, summary
-from model.explain.units import units
-from model.trace import Padding, trace
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.explain.unit_counts import count_units, examples, summary
+from chumoku.model.explain.units import units
+from chumoku.model.trace import Padding, trace
 from tests.model.explain.helpers import SOURCE, TARGET, a_model, options
 
 TEXTS = [b"attention", b"is", b"all you need, they said", b"x", b"looks at what it wants"]

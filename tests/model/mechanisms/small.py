@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from model.config import ModelConfig
-from model.mechanisms import MECHANISMS, Mixer
+from chumoku.model.config import ModelConfig
+from chumoku.model.mechanisms import MECHANISMS, Mixer
 from tests.model.helpers import randomise
 
 SEQ_LEN = 7

@@ -12,10 +12,10 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from model import masks
-from model.config import ModelConfig
-from model.mechanisms import MECHANISMS
-from model.mechanisms.cost import count, sizes
+from chumoku.model import masks
+from chumoku.model.config import ModelConfig
+from chumoku.model.mechanisms import MECHANISMS
+from chumoku.model.mechanisms.cost import count, sizes
 
 N, D, H, S, R = 7, 8, 2, 3, 5
 SIZES = sizes(D, H, S, R)

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from model.mechanisms.distances import apart, are_consecutive, skew, unskew
-from model.mechanisms.relative import RelativeAttention
+from chumoku.model.mechanisms.distances import apart, are_consecutive, skew, unskew
+from chumoku.model.mechanisms.relative import RelativeAttention
 from tests.model.helpers import close, randn
 from tests.model.mechanisms.small import small_mixer
 

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import masks
-from model.mechanisms import MECHANISMS, Mixer
-from model.mechanisms.sums import factored_mean, feature_weights
-from model.mechanisms.wkv import Wkv, recurrent
+from chumoku.model import masks
+from chumoku.model.mechanisms import MECHANISMS, Mixer
+from chumoku.model.mechanisms.sums import factored_mean, feature_weights
+from chumoku.model.mechanisms.wkv import Wkv, recurrent
 from tests.model.helpers import close, randn
 from tests.model.mechanisms.naive import NAIVE
 from tests.model.mechanisms.small import SEQ_LEN, small_mixer

@@ -5,8 +5,8 @@ from transformers import LlamaConfig, RwkvConfig
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaRotaryEmbedding
 from transformers.models.rwkv.modeling_rwkv import RwkvSelfAttention
 
-from model import masks
-from model.taps import name_taps, record
+from chumoku.model import masks
+from chumoku.model.taps import name_taps, record
 from tests.model.helpers import close, randn
 from tests.model.mechanisms.small import SEQ_LEN, small_mixer
 

@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 import torch
 
-from model.checkpoint import Checkpoint
-from model.derive.route import norms, route
-from model.describe import parameters
-from model.explain.anatomy import parameter
-from model.generate import generate
-from model.identities import gaps
-from model.mechanisms import MECHANISMS
-from model.run import Run
-from model.sampling import Settings
-from model.taps import tap_dims
-from model.trace import Masks, Padding, trace
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.derive.route import norms, route
+from chumoku.model.describe import parameters
+from chumoku.model.explain.anatomy import parameter
+from chumoku.model.generate import generate
+from chumoku.model.identities import gaps
+from chumoku.model.mechanisms import MECHANISMS
+from chumoku.model.run import Run
+from chumoku.model.sampling import Settings
+from chumoku.model.taps import tap_dims
+from chumoku.model.trace import Masks, Padding, trace
 from tests.model.helpers import causal_mask, close, tiny_checkpoint, tiny_model
 from tests.model.mechanisms.naive import NAIVE
 

@@ -8,15 +8,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import masks
-from model.explain import timings
-from model.explain.timings import Timings
-from model.mechanisms import bare
-from model.mechanisms.aft import AftLocal, AftSimple
-from model.mechanisms.aft_conv import AftConv
-from model.mechanisms.bare import Inputs
-from model.mechanisms.cost import sizes
-from model.mechanisms.running import running_mean
+from chumoku.model import masks
+from chumoku.model.explain import timings
+from chumoku.model.explain.timings import Timings
+from chumoku.model.mechanisms import bare
+from chumoku.model.mechanisms.aft import AftLocal, AftSimple
+from chumoku.model.mechanisms.aft_conv import AftConv
+from chumoku.model.mechanisms.bare import Inputs
+from chumoku.model.mechanisms.cost import sizes
+from chumoku.model.mechanisms.running import running_mean
 
 N, D, H, S, R = 12, 8, 2, 3, 4
 AT, MASK = torch.arange(N)[None], masks.causal(N, N)[None, None]

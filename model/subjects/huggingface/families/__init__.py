@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from model.subjects.huggingface.families import bert, distilbert, gpt2, llama, marian, megatron_bert, roberta
-from model.subjects.huggingface.layout import Adapter
-from model.subjects.huggingface.settings import Settings
+from chumoku.model.subjects.huggingface.families import bert, distilbert, gpt2, llama, marian, megatron_bert, roberta
+from chumoku.model.subjects.huggingface.layout import Adapter
+from chumoku.model.subjects.huggingface.settings import Settings
 
 Family = tuple[tuple[str, ...], Callable[[Settings], Adapter]]
 """The names of its classes that can be opened, and what makes an adapter of its config."""

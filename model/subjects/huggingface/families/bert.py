@@ -7,12 +7,17 @@ the positions.
 
 from __future__ import annotations
 
-from model.config import ModelConfig
-from model.describe import Description, describe
-from model.describe.variants import with_activation, with_embedding_norm, without_our_modules, without_unembedding
-from model.subjects.huggingface.activations import activation_of
-from model.subjects.huggingface.layout import Adapter, Part, StackLayout
-from model.subjects.huggingface.settings import Settings
+from chumoku.model.config import ModelConfig
+from chumoku.model.describe import Description, describe
+from chumoku.model.describe.variants import (
+    with_activation,
+    with_embedding_norm,
+    without_our_modules,
+    without_unembedding,
+)
+from chumoku.model.subjects.huggingface.activations import activation_of
+from chumoku.model.subjects.huggingface.layout import Adapter, Part, StackLayout
+from chumoku.model.subjects.huggingface.settings import Settings
 
 CLASSIFIER, FILLS_GAPS = "BertForSequenceClassification", "BertForMaskedLM"
 ARCHITECTURES = (CLASSIFIER, FILLS_GAPS)

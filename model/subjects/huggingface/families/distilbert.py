@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from model.describe.variants import with_embedding_norm
-from model.subjects.huggingface.families import bert
-from model.subjects.huggingface.layout import Adapter, Part, StackLayout
-from model.subjects.huggingface.settings import Settings
+from chumoku.model.describe.variants import with_embedding_norm
+from chumoku.model.subjects.huggingface.families import bert
+from chumoku.model.subjects.huggingface.layout import Adapter, Part, StackLayout
+from chumoku.model.subjects.huggingface.settings import Settings
 
 CLASSIFIER, FILLS_GAPS = "DistilBertForSequenceClassification", "DistilBertForMaskedLM"
 ARCHITECTURES = (CLASSIFIER, FILLS_GAPS)

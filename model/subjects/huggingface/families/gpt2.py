@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from model.config import ModelConfig
-from model.describe import describe
-from model.describe.variants import with_activation, without_our_modules
-from model.subjects.huggingface.activations import activation_of
-from model.subjects.huggingface.layout import Adapter, Part, StackLayout, Third, in_out
-from model.subjects.huggingface.settings import Settings
+from chumoku.model.config import ModelConfig
+from chumoku.model.describe import describe
+from chumoku.model.describe.variants import with_activation, without_our_modules
+from chumoku.model.subjects.huggingface.activations import activation_of
+from chumoku.model.subjects.huggingface.layout import Adapter, Part, StackLayout, Third, in_out
+from chumoku.model.subjects.huggingface.settings import Settings
 
 ARCHITECTURES = ("GPT2LMHeadModel",)
 PARTS = {

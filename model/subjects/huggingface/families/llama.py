@@ -5,12 +5,12 @@ Mistral (Jiang et al. 2023) has a sliding window, Qwen2 (Yang et al. 2024) biase
 
 from __future__ import annotations
 
-from model.config import ModelConfig
-from model.describe import Description, describe
-from model.describe import variants as v
-from model.subjects.huggingface.activations import activation_of
-from model.subjects.huggingface.layout import Adapter, Part, StackLayout
-from model.subjects.huggingface.settings import Settings
+from chumoku.model.config import ModelConfig
+from chumoku.model.describe import Description, describe
+from chumoku.model.describe import variants as v
+from chumoku.model.subjects.huggingface.activations import activation_of
+from chumoku.model.subjects.huggingface.layout import Adapter, Part, StackLayout
+from chumoku.model.subjects.huggingface.settings import Settings
 
 ARCHITECTURES = ("LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM")
 PARTS = {

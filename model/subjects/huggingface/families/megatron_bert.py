@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from torch import nn
 
-from model.subjects.huggingface.families import bert
-from model.subjects.huggingface.layout import Adapter, Part, StackLayout
-from model.subjects.huggingface.settings import Settings
+from chumoku.model.subjects.huggingface.families import bert
+from chumoku.model.subjects.huggingface.layout import Adapter, Part, StackLayout
+from chumoku.model.subjects.huggingface.settings import Settings
 
 CLASSIFIER, FILLS_GAPS = "MegatronBertForSequenceClassification", "MegatronBertForMaskedLM"
 ARCHITECTURES = (CLASSIFIER, FILLS_GAPS)
@@ -26,7 +26,7 @@ def adapt(settings: Settings) -> Adapter:
 
 
 def prepare(model: nn.Module) -> None:
-    from model.subjects.huggingface.without_interface import replace_attention
+    from chumoku.model.subjects.huggingface.without_interface import replace_attention
 
     for module in model.modules():
         if type(module).__name__ == "MegatronBertSelfAttention":

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from model.describe.variants import with_embedding_norm
-from model.subjects.huggingface.families import bert
-from model.subjects.huggingface.layout import Adapter
-from model.subjects.huggingface.settings import Settings
+from chumoku.model.describe.variants import with_embedding_norm
+from chumoku.model.subjects.huggingface.families import bert
+from chumoku.model.subjects.huggingface.layout import Adapter
+from chumoku.model.subjects.huggingface.settings import Settings
 
 CLASSIFIER, FILLS_GAPS = "RobertaForSequenceClassification", "RobertaForMaskedLM"
 ARCHITECTURES = (CLASSIFIER, FILLS_GAPS)
