@@ -17,7 +17,7 @@ from chumoku.model.mechanisms.softmax import MultiHeadAttention, masked_softmax
 from chumoku.model.positions import LearnedPositions, SinusoidalPositions, sinusoid
 from chumoku.model.stack import Stack
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parent.parent  # a checkout links to this folder
 SOURCES: dict[str, Callable[..., Any]] = {
     "attend": MultiHeadAttention.attend,
     "masked_softmax": masked_softmax,
@@ -62,7 +62,7 @@ def source(name: str) -> Source:
     return Source(
         name,
         function.__qualname__,
-        path.relative_to(ROOT.resolve()).as_posix(),
+        path.relative_to(ROOT).as_posix(),
         first,
         textwrap.dedent("".join(lines)),
     )
