@@ -53,9 +53,15 @@ def feature_softmax(*of: Tensor) -> Tensor:
     return logits.softmax(2).nan_to_num(0.0)
 
 
+def rms_norm(attention: Attention, x: Tensor, gain: Tensor) -> Tensor:
+    """x / √(mean(x²) + ε) · gain over the last dimension."""
+    return x * (x.square().mean(-1, keepdim=True) + (attention.norm_eps or 0.0)).rsqrt() * gain
+
+
 Op = Callable[[Attention, list[Tensor]], Tensor]
 OPS: dict[str, Op] = {
     "scaled_product": lambda attention, x: x[0] @ x[1].mT * (attention.scale or 1.0),
+    "rms_norm": lambda attention, x: rms_norm(attention, *x),
     "masked_softmax": lambda _, x: masked_softmax(x[0], masks.allowed(x[1])),
     "weighted_sum": lambda _, x: x[0] @ x[1],
     "sum_heads": lambda _, x: reduce(add, x[1:], x[0].sum(0)),

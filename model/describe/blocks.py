@@ -20,13 +20,15 @@ def around(description: Description) -> tuple[Stack, str, str, Part]:
 
 def parts_of(description: Description, stack: Stack, n: int) -> dict[str, Part]:
     """`self q`, `self k`, `self v`, `self o`, `self norm`, the same of `cross`, and `ffn 1`, `ffn 2`, `ffn norm`; of a
-    gated FFN also `ffn up`."""
+    gated FFN also `ffn up`, and of normalised queries and keys `self q norm`, `self k norm`."""
     found: dict[str, Part] = {}
     for sublayer in stack.layers[n].sublayers:
         if isinstance(sublayer, AttentionSublayer):
             attention = description.attention(sublayer.attention)
             word = word_of(attention)
             found |= {f"{word} {x}": of_attention(attention, x, n) for x in "qkvo"}
+            gains = [x for x in "qk" if f"gain_{x}" in attention.parameters]
+            found |= {f"{word} {x} norm": (attention.parameters[f"gain_{x}"][n],) for x in gains}
         else:
             word = "ffn"
             found |= of_ffn(sublayer)

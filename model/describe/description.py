@@ -62,7 +62,9 @@ class Description:
     def _plain(self) -> dict[str, Any]:
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))  # tuples become lists
         rare = [(stack["embedding"], "norm") for stack in plain["stacks"]]
-        rare += [(attention, "base") for attention in plain["attentions"]]
+        rare += [(one, name) for one in plain["attentions"] for name in ("base", "rotary_dims", "norm_eps")]
+        sublayers = [one for stack in plain["stacks"] for layer in stack["layers"] for one in layer["sublayers"]]
+        rare += [(one, "beside") for one in sublayers if one["kind"] == "ffn"]
         for part, name in rare:  # left out where there is none: newer than the ids in saved files
             if part[name] is None:
                 del part[name]

@@ -92,6 +92,9 @@ class FfnSublayer(Sublayer):
     activation: str
     gate: str | None
     d_ff: int
+    beside: TapRef | None = None
+    """What another sublayer adds to the stream together with it, where both read the same stream (a parallel residual,
+    Black et al. 2022): `leaves` is `reads` + `beside` + `writes`."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +169,10 @@ class Attention:
     """The roles and parameters that say what each key adds to each query; empty if that cannot be said."""
     base: float | None = None
     """Of rotary positions: a pair is turned by p · base^(−2i/d_head). None: 10,000, or no rotation."""
+    rotary_dims: int | None = None
+    """How many of a head's dimensions, the first ones, are turned; they are the d_head of the angle. None: all."""
+    norm_eps: float | None = None
+    """Of the RMSNorm that each head's q and k go through after their projections. None: they do not."""
 
     def tap(self, role: str, layer: int) -> str:
         """A role's tap in a layer. Raises `KeyError` listing the known roles."""

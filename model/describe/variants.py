@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from chumoku.model.describe.build import STREAM
 from chumoku.model.describe.description import Description
-from chumoku.model.describe.parts import Attention, AttentionSublayer, FfnSublayer, Norm, Stack, TapRef
+from chumoku.model.describe.parts import Attention, AttentionSublayer, FfnSublayer, Layer, Norm, Stack, TapRef
 from chumoku.model.mechanisms.rotary import BASE
 
 Sublayer = AttentionSublayer | FfnSublayer
@@ -44,6 +44,19 @@ def without_unembedding(description: Description) -> Description:
     """The logits are more than a matrix times the last state: a pooler or another layer is between them."""
     parameters = dict.fromkeys(description.logits.parameters)
     return replace(description, logits=replace(description.logits, parameters=parameters))
+
+
+def with_parallel_residual(description: Description) -> Description:
+    """Attention and FFN read the same stream, and are added to it together: there is no stream between them."""
+
+    def changed(layer: Layer) -> Layer:
+        attention, ffn = layer.sublayers
+        assert isinstance(ffn, FfnSublayer)
+        attends = replace(attention, leaves=attention.writes)
+        return Layer((attends, replace(ffn, reads=attention.reads, beside=attention.writes)))
+
+    stacks = (replace(one, layers=tuple(map(changed, one.layers))) for one in description.stacks)
+    return replace(description, stacks=tuple(stacks))
 
 
 def with_rms_norms(description: Description, eps: float) -> Description:

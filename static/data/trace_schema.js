@@ -42,14 +42,17 @@ const NORM = object({
 });
 const STREAM = { reads: TAP, writes: TAP, leaves: TAP, input: TAP, norm: orNull(NORM) };
 const ATTENDS = object({ ...STREAM, attention: NAME, layer: whole() });
-const FFN = object({
-  ...STREAM,
-  roles: record(TAP, 100),
-  parameters: record(NAME, 100),
-  activation: NAME,
-  gate: orNull(NAME),
-  d_ff: whole(),
-});
+const FFN = object(
+  {
+    ...STREAM,
+    roles: record(TAP, 100),
+    parameters: record(NAME, 100),
+    activation: NAME,
+    gate: orNull(NAME),
+    d_ff: whole(),
+  },
+  { beside: TAP },
+);
 /** @type {Check} */
 const sublayer = (value, at) =>
   oneOf("attention", "ffn")(value?.kind, `${at}.kind`) ?? (value.kind === "ffn" ? FFN : ATTENDS)(value, at);
@@ -89,7 +92,7 @@ const ATTENTION = object(
     parts: record(NAMES, 100),
     identities: list(object({ op: NAME, of: NAMES, gives: NAME }), { most: 100 }),
   },
-  { hands_over: NAMES, base: number },
+  { hands_over: NAMES, base: number, rotary_dims: whole(), norm_eps: number },
 );
 export const DESCRIPTION = object({
   id: NAME,

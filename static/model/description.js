@@ -10,7 +10,8 @@
  *   same as `writes` without a residual connection), what the sublayer itself computed, and what its first matrices multiply
  * @typedef {Stream & {kind: "attention", attention: string, layer: number}} AttentionSublayer
  * @typedef {Stream & {kind: "ffn", roles: Object<string, Tap>, parameters: Object<string, string>, activation: string,
- *   gate: string|null, d_ff: number}} Ffn
+ *   gate: string|null, d_ff: number, beside?: Tap}} Ffn  `beside`: what another sublayer adds to the stream together with it, where both
+ *   read the same stream (a parallel residual)
  * @typedef {AttentionSublayer|Ffn} Sublayer
  * @typedef {{roles: {embedding: Tap, positional?: Tap}, scale: number|null, positions: "learned"|"sinusoidal"|"none",
  *   parameters: {embedding: string|null, positions: string|null}, norm?: Norm}} Embedding  what is looked up is multiplied by `scale`
@@ -32,6 +33,8 @@
  * @property {string[]} hands_over  the roles and parameters that say what each key adds to each query; empty if that cannot be said
  * @property {Identity[]} identities  what holds between its roles
  * @property {number} [base]  of rotary positions; 10,000 where it is left out
+ * @property {number} [rotary_dims]  how many dimensions of a head, its first, are turned; all where it is left out
+ * @property {number} [norm_eps]  of the RMSNorm of each head's q and k, where there is one
  * @typedef {Object} Description
  * @property {string} id @property {string} family
  * @property {"next"|"same"|"classes"|"none"} predicts

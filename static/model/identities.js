@@ -1,13 +1,13 @@
 /** One element of an identity in a description, in float64: its terms and their sum. No DOM. */
 
-import { cellIn, columnIn, products, rowIn, sum } from "./matrix.js";
+import { cellIn, columnIn, normalised, products, rowIn, sum } from "./matrix.js";
 
 /**
  * @typedef {import("./matrix.js").Matrix} Matrix
  * @typedef {{a: ArrayLike<number>, b: ArrayLike<number>|null, values: number[], total: number}} Element  `b` null: the terms
  *   are no products; `total` may be more than their sum (a factor, a division, a bias): the number to compare with the
  * tensor
- * @typedef {{scale: number|null}} Constants  of the attention
+ * @typedef {{scale: number|null, norm_eps?: number}} Constants  of the attention
  */
 
 /**
@@ -20,6 +20,12 @@ const OPS = {
     const [a, b] = [rowIn(q, row), rowIn(k, col)];
     const values = products(a, b);
     return { a, b, values, total: sum(values) * (scale ?? 1) };
+  },
+
+  /** x / √(mean(x²) + ε) · gain, over a row. */
+  rms_norm([x, gain], row, col, { norm_eps: eps = 0 }) {
+    const { hat } = normalised(rowIn(x, row), col, eps, true);
+    return { a: [hat], b: [gain.data[col]], values: [hat * gain.data[col]], total: hat * gain.data[col] };
   },
 
   /** e to the power of a score, divided by the row's sum; 0 for a forbidden cell and in a row without an allowed key. */
@@ -141,7 +147,7 @@ export function headOf(tensor, head, count, dims) {
 /**
  * One element of an identity's result; null if the page does not know the operation or lacks a tensor.
  * @param {import("./description.js").Identity} identity @param {(name: string) => any} tensorOf  a role's tensor of all heads, or a parameter
- * @param {{n_head: number, scale: number|null, roles?: Object<string, {dims: string}>}} attention
+ * @param {{n_head: number, scale: number|null, norm_eps?: number, roles?: Object<string, {dims: string}>}} attention
  * @param {{head: number, row: number, col: number}} at
  * @returns {Element|null}
  */

@@ -1,5 +1,5 @@
-"""A Llama of transformers on the page: RMSNorm, a gated FFN, rotary positions and grouped keys, each explained by its
-own formula, with the model's numbers."""
+"""Models of transformers on the page: what is different in each family is explained by its own formula, with the
+model's numbers."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -15,16 +15,29 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.warm
 
+STEPS = {
+    "llama": {"attn.role-q_rotated", "ffn.up", "ffn.silu", "out.logits"},
+    "qwen3": {"attn.role-q", "attn.role-k", "attn.role-q_rotated"},
+    "gpt-neox": {"attn.role-q_rotated", "ffn.residual", "ffn.gelu"},
+}
+"""Steps of the walk that each has, among others."""
+VIEWS = {"llama": ("rotation", "ffn"), "qwen3": ("qkv", "rotation"), "gpt-neox": ("rotation",)}
+
 
 @pytest.fixture(scope="module")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     from chumoku.app.main import create_app
     from chumoku.app.settings import Settings
-    from tests.toys import huggingface
+    from tests.toys import huggingface as toys
 
-    model = huggingface.random_numbers(huggingface.llama())
-    folder = huggingface.save(tmp_path_factory.mktemp("hf") / "llama", model, huggingface.sentence_piece())
-    with served(create_app(Settings(models=(folder,), device="cpu"))) as url:
+    models = {
+        "llama": (toys.llama(), toys.sentence_piece()),
+        "qwen3": (toys.llama("Qwen3", head_dim=6), toys.byte_level()),
+        "gpt-neox": (toys.gpt_neox(), toys.byte_level()),
+    }
+    folder = tmp_path_factory.mktemp("hf")
+    saved = tuple(toys.save(folder / name, toys.random_numbers(one), words) for name, (one, words) in models.items())
+    with served(create_app(Settings(models=saved, device="cpu"))) as url:
         yield url
 
 
@@ -33,17 +46,33 @@ def whole(page: "Page") -> None:
     assert flaws(page) == []
 
 
-def test_every_step_agrees_with_the_models_own_numbers(page: "Page") -> None:
-    page.goto("/?text=a+cat&model=llama&view=computation&head=4&step=attn.norm")
+@pytest.mark.parametrize("model", STEPS)
+def test_every_step_agrees_with_the_models_own_numbers(page: "Page", model: str) -> None:
+    page.goto(f"/?text=a+cat&model={model}&view=computation&head=2&layer=1&step=attn.norm")
     whole(page)
-    expect(page.locator(".step-name")).to_have_text("RMSNorm")
     steps = [one.get_attribute("data-step") for one in page.get_by_test_id("walk-step").all()]
-    assert {"attn.role-q_rotated", "ffn.up", "ffn.silu", "out.logits"} <= {*steps}
+    assert STEPS[model] <= {*steps}
     for step in steps:
         page.locator(f'[data-testid="walk-step"][data-step="{step}"]').click()
         page.wait_for_selector(f'[data-step="{step}"][aria-current="step"]')
         whole(page)
-    for view in ("rotation", "ffn"):
+    for view in VIEWS[model]:
         page.locator(f'[data-testid="station"][data-view="{view}"]').click()
         whole(page)
+
+
+def test_a_norm_and_a_gate_have_their_own_words(page: "Page") -> None:
+    page.goto("/?text=a+cat&model=llama&view=computation&head=4&step=attn.norm")
+    whole(page)
+    expect(page.locator(".step-name")).to_have_text("RMSNorm")
+    page.goto("/?text=a+cat&model=llama&view=ffn")
+    whole(page)
     expect(page.locator('[data-why="unit"] [data-step="gate"] .check')).to_be_visible()
+
+
+def test_a_parallel_residual_is_one_sum_of_three(page: "Page") -> None:
+    page.goto("/?text=a+cat&model=gpt-neox&view=computation&step=ffn.residual")
+    whole(page)
+    expect(page.get_by_text("there is no stream between them")).to_be_visible()
+    steps = [one.get_attribute("data-step") for one in page.get_by_test_id("walk-step").all()]
+    assert "attn.residual" not in steps

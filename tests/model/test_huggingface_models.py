@@ -49,6 +49,9 @@ CASES = {
     ),
     "mistral": Case(lambda: toys.llama("Mistral", sliding_window=WIDE), toys.sentence_piece),
     "qwen2": Case(lambda: toys.llama("Qwen2", rope_theta=1e6), toys.byte_level),
+    "qwen3": Case(lambda: toys.llama("Qwen3", head_dim=6), toys.byte_level),
+    "gpt-neox": Case(toys.gpt_neox, toys.byte_level),
+    "gpt-neox-in-turn": Case(lambda: toys.gpt_neox(use_parallel_residual=False, attention_bias=False), toys.byte_level),
     "marian": Case(toys.marian, toys.byte_level),
     "gpt2-relu": Case(lambda: toys.gpt2(activation_function="relu", tie_word_embeddings=False), toys.byte_level),
 }
@@ -139,7 +142,11 @@ def test_a_sublayer_adds_what_it_writes(subject: Any) -> None:
     for stack in subject.description.stacks:
         for one in stack.sublayers:
             whole = one.norm.roles["input"].tap if one.norm and one.norm.place == "post" else one.leaves.tap
-            torch.testing.assert_close(found[one.reads.tap] + found[one.writes.tap], found[whole])
+            if one.leaves == one.writes:  # added together with another one
+                continue
+            beside = getattr(one, "beside", None)
+            added = found[one.writes.tap] + (0 if beside is None else found[beside.tap])
+            torch.testing.assert_close(found[one.reads.tap] + added, found[whole])
 
 
 def test_parameters_are_those_that_made_the_numbers(subject: Any) -> None:
@@ -155,7 +162,8 @@ def test_parameters_are_those_that_made_the_numbers(subject: Any) -> None:
                 continue
             for role in "qkv" if attention.queries == attention.keys else "q":
                 expected = projected(found[part.input.tap], weights, attention, role, part.layer)
-                torch.testing.assert_close(found[attention.tap(role, part.layer)], expected, rtol=1e-4, atol=1e-5)
+                tap = attention.tap(f"{role}_projected" if f"gain_{role}" in attention.parameters else role, part.layer)
+                torch.testing.assert_close(found[tap], expected, rtol=1e-4, atol=1e-5)
     for ffn in (ffn for stack in subject.description.stacks for ffn in stack.ffns):
         out = found[ffn.roles["post"].tap] @ weights[ffn.parameters["w_2"]].T
         bias = weights[ffn.parameters["b_2"]] if "b_2" in ffn.parameters else 0

@@ -104,6 +104,15 @@ def llama(name: str = "Llama", **more: Any) -> PreTrainedModel:
     return model
 
 
+def gpt_neox(**more: Any) -> PreTrainedModel:
+    """3 heads of 8 dimensions, of which the first 4 are turned."""
+    sizes = {"vocab_size": SIZE, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3,
+             "intermediate_size": 20, "max_position_embeddings": 24}  # fmt: skip
+    rope = {"rope_type": "default", "rope_theta": 5000.0, "partial_rotary_factor": 0.5}
+    config = transformers.GPTNeoXConfig(**sizes | {"rope_parameters": rope} | more)
+    return transformers.GPTNeoXForCausalLM(config)
+
+
 def marian(**more: Any) -> PreTrainedModel:
     both = {"layers": 2, "attention_heads": 3, "ffn_dim": 20}
     sizes = {f"{side}_{name}": size for side in ("encoder", "decoder") for name, size in both.items()}

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from chumoku.model.describe import AttentionSublayer, Description, Norm, Stack
 from chumoku.model.subjects.huggingface.capture import TAPS, taps_of
-from chumoku.model.subjects.huggingface.layout import WEIGHT, Adapter, StackLayout, Take
+from chumoku.model.subjects.huggingface.layout import WEIGHT, Adapter, OfHeads, StackLayout, Take
 from chumoku.model.taps import edited, visit, wanted
 
 
@@ -44,6 +44,32 @@ def watch_heads(module: nn.Module, tap: str, d_head: int) -> None:
         if not wanted(tap):
             return None
         return visit(tap, out.unflatten(-1, (-1, d_head)).transpose(1, 2)).transpose(1, 2).flatten(-2)
+
+    module.register_forward_hook(hook)
+
+
+def watch_packed(module: nn.Module, tap: str, take: OfHeads) -> None:
+    """Q or K out of what it returns, which has the three of each head side by side."""
+
+    def hook(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> Tensor | None:
+        if not wanted(tap):
+            return None
+        three: Tensor = out.unflatten(-1, (take.n_head, 3, -1))  # batch position head q|k|v d_head
+        found = visit(tap, three[..., take.n, :].transpose(1, 2))
+        if not edited(tap):
+            return None
+        three = three.clone()
+        three[..., take.n, :] = found.transpose(1, 2)
+        return three.flatten(-3)
+
+    module.register_forward_hook(hook)
+
+
+def watch_normed(module: nn.Module, tap: str) -> None:
+    """What a norm of each head's dimensions returns [batch position head d_head], as [batch head position d_head]."""
+
+    def hook(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> Tensor | None:
+        return visit(tap, out.transpose(1, 2)).transpose(1, 2) if wanted(tap) else None
 
     module.register_forward_hook(hook)
 
@@ -117,7 +143,7 @@ def watch_block(block: nn.Module, description: Description, stack: Stack, layout
             watch_output(writer, one.roles["out"].tap)
         if one.norm is not None:
             post = one.norm.place == "post"
-            before = [] if post or one is sublayers[0] else [one.reads.tap]
+            before = [] if post or one.reads == sublayers[0].reads else [one.reads.tap]
             after = [one.leaves.tap] if post else []
             watch_norm(block.get_submodule(layout.parts[f"{word} norm"].module), one.norm, before, after)
     last = sublayers[-1]
@@ -132,7 +158,15 @@ def watch_attention(
     taps = taps_of(attention, one.layer)
     setattr(block.get_submodule(layout.attentions[attention.id]), TAPS, taps)
     for x in "qk":
-        if taps[f"{x}_turned"] != taps[x]:  # what the projection gives, before it is turned
-            watch_heads(block.get_submodule(layout.parts[f"{word} {x}"].module), taps[x], attention.d_head)
+        part = layout.parts[f"{word} {x}"]
+        projected = taps.get(f"{x}_projected", taps[x])
+        if projected != taps[x]:
+            watch_normed(block.get_submodule(layout.parts[f"{word} {x} norm"].module), taps[x])
+        if taps[f"{x}_turned"] == projected:
+            continue
+        if isinstance(part.take, OfHeads):  # what the projection gives, before it is normalised or turned
+            watch_packed(block.get_submodule(part.module), projected, part.take)
+        else:
+            watch_heads(block.get_submodule(part.module), projected, attention.d_head)
     writer = layout.parts[f"{word} o"]
     watch_writer(block.get_submodule(writer.module), writer.take, attention.n_head, taps["head_out"], taps["attn_out"])

@@ -35,6 +35,18 @@ class Third:
 
 
 @dataclass(frozen=True)
+class OfHeads:
+    """Q, K or V out of one matrix that has the three of each head side by side: [head · q k v · d_head, in]."""
+
+    n: int
+    n_head: int
+
+    def __call__(self, x: Tensor) -> Tensor:
+        own: Tensor = x.unflatten(0, (self.n_head, 3, -1))[:, self.n].flatten(0, 1)
+        return own
+
+
+@dataclass(frozen=True)
 class From:
     """A table without its first rows."""
 
@@ -111,7 +123,8 @@ class Adapter:
         ffns = [ffn.d_ff for stack in described.stacks for ffn in stack.ffns]
         sizes = {"vocab": described.vocab_size, "position": self.n_positions, "d_ff": max(ffns, default=0)}
         one = described.attentions[0]
-        sizes |= {"d_q": one.n_head * one.d_head, "d_kv": one.n_kv_head * one.d_head, "class": len(described.classes)}
+        sizes |= {"d_head": one.d_head, "d_q": one.n_head * one.d_head, "d_kv": one.n_kv_head * one.d_head}
+        sizes["class"] = len(described.classes)
         return sizes.get(dim, described.d_model)
 
     def stored(self) -> Iterator[Stored]:

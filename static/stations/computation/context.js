@@ -43,5 +43,8 @@ export function contextOf(trace, state, step) {
   };
 }
 
-/** How many sublayers of the block come before the one that reads the stream. @param {import("./steps.js").Step} step */
-export const depthOf = ({ stack, layer, sublayer }) => stack.layers[layer].sublayers.indexOf(sublayer);
+/** How many streams of the block come before the one that its sublayer reads. @param {import("./steps.js").Step} step */
+export function depthOf({ stack, layer, sublayer }) {
+  const read = new Set(stack.layers[layer].sublayers.map(({ reads }) => reads.tap));
+  return [...read].indexOf(sublayer?.reads.tap);
+}

@@ -3,7 +3,7 @@
  * place in steps.js.
  */
 
-import { isRms } from "../../model/description.js";
+import { has, isRms } from "../../model/description.js";
 import { weighsKeys } from "../../model/mechanism_needs.js";
 import { hasString, t } from "../../ui/i18n.js";
 import { roleName } from "../role_formulas.js";
@@ -72,15 +72,22 @@ export const kindOf = ({ kind, attention }) =>
 /** A step's name in the catalogue: its kind, except of a norm that is an RMSNorm. @param {import("./steps.js").Step} step */
 export const wordOfStep = (step) => (isRms(NORMS[step.kind]?.(step)) ? "rms" : step.kind);
 
+/** A role without a step of its own, as the catalogue calls it there; null for other steps. @param {import("./steps.js").Step} step */
+function roleWord(step) {
+  const role = roleOf(step);
+  const isNormed = role !== null && has(/** @type {any} */ (step.attention), `${role}_projected`);
+  return isNormed ? `${role}_normed` : role;
+}
+
 /** The name of a step; a role without a step of its own is called by its name. @param {import("./steps.js").Step} step */
 export function stepName(step) {
-  const role = roleOf(step);
+  const role = roleWord(step);
   return role === null ? t(`computation.step.${wordOfStep(step)}`) : roleName(role);
 }
 
 /** @param {import("./steps.js").Step} step */
 export function aboutStep(step) {
-  const role = roleOf(step);
+  const role = roleWord(step);
   const kind = wordOfStep(step);
   const own = hasString(`role.${role}.about`) ? `role.${role}.about` : "computation.about.role";
   return t(role === null ? `computation.about.${kind}` : own);

@@ -2,11 +2,12 @@
 
 import { headIn } from "../../model/description.js";
 import { math, mi, mo } from "../../ui/mathml.js";
+import { letterOf } from "../role_formulas.js";
 import { depthOf } from "./context.js";
 import { memory, normed, parameter, projected, stream, times, written } from "./letters.js";
 import { asRow, joined, transposed } from "./matrices.js";
 import { productPicture, productSum } from "./product.js";
-import { isForeign, LINEAR } from "./taps.js";
+import { isForeign, LINEAR, madeBy } from "./taps.js";
 
 const feature = (i) => String(i);
 
@@ -79,7 +80,7 @@ const projection = (name) =>
     split: "out",
     whose: name === "q" ? "query" : "key",
     inputOf: isForeign(name, step) ? memory : inputName(step),
-    outputOf: () => projected(name),
+    outputOf: () => (madeBy(step, name) === name ? projected(name) : letterOf(madeBy(step, name))),
   }));
 
 export const q = projection("q");

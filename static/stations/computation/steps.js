@@ -55,6 +55,8 @@ const WHERE = {
 };
 /** The steps that make a role, where they can; others name the role. */
 const MAKES = {
+  q_projected: ["q"],
+  k_projected: ["k"],
   q: ["q"],
   k: ["k"],
   v: ["v"],
@@ -77,6 +79,8 @@ function isLinear(name) {
 
 /** What everything else is made from comes first. */
 const FIRST = ["q", "k", "v"];
+/** Before a norm of each head, where there is one. */
+const PROJECTED = ["q_projected", "k_projected"];
 
 /**
  * The steps of one attention, in the order of its roles.
@@ -84,9 +88,10 @@ const FIRST = ["q", "k", "v"];
  */
 function kindsOf(attention) {
   const can = (kind) => ATTENTION[kind].every((role) => has(attention, role)) && (WHERE[kind]?.(attention) ?? true);
-  const roles = new Set([...FIRST.filter((role) => has(attention, role)), ...Object.keys(attention.roles)]);
+  const first = [...PROJECTED, ...FIRST].filter((role) => has(attention, role));
+  const roles = new Set([...first, ...Object.keys(attention.roles)]);
   const made = [...roles].flatMap((role) => {
-    const kinds = (MAKES[role] ?? []).filter(can);
+    const kinds = has(attention, `${role}_projected`) ? [] : (MAKES[role] ?? []).filter(can);
     if (role === "z" && !kinds.length) return [...(identityOf(attention, role) ? [`${ROLE}z`] : []), "concat"];
     if (kinds.length || role === "head_out" || !isDrawn(attention.roles[role].dims))
       return role === "z" ? [...kinds, "concat"] : kinds;

@@ -1,6 +1,7 @@
 /** The residual stream: what a sublayer adds to it, and the blocks that the walk skips. */
 
-import { cellIn } from "../../model/matrix.js";
+import { cellIn, sum } from "../../model/matrix.js";
+import { t } from "../../ui/i18n.js";
 import { math, mi, mn, mo, mtext, row, sub } from "../../ui/mathml.js";
 import { depthOf } from "./context.js";
 import { normed, stream, written } from "./letters.js";
@@ -71,10 +72,14 @@ const addedName =
   () =>
     norm?.place === "res-post" ? normed(written(kind), norm) : written(kind);
 
+const besideName = () => written("attention");
+
 export const residual = {
+  note: ({ sublayer }) => (sublayer.beside ? t("computation.parallel") : null),
   formula(step) {
     const depth = depthOf(step);
-    const sum_ = [stream(depth), mo("+"), addedName(step)()];
+    const beside = step.sublayer.beside ? [mo("+"), besideName()] : [];
+    const sum_ = [stream(depth), ...beside, mo("+"), addedName(step)()];
     return step.sublayer.norm?.place === "post" ? math(...sum_) : math(stream(depth + 1), mo("="), ...sum_);
   },
   picture({ trace, step, queries }) {
@@ -82,6 +87,7 @@ export const residual = {
     const compound = step.sublayer.norm?.place === "post";
     return stacked([
       mat("a", "", streamName(depth), trace.tensor(taps.before), queries),
+      ...(taps.beside ? [mat("beside", "+", besideName, trace.tensor(taps.beside), queries)] : []),
       mat("b", "+", addedName(step), trace.tensor(taps.added), queries),
       mat("c", "=", compound ? sumName(step) : streamName(depth + 1), trace.tensor(taps.sum), queries, { compound }),
     ]);
@@ -90,17 +96,16 @@ export const residual = {
    * @param {any} context @param {import("./product.js").Picture} picture @param {number} query @param {number} col
    * @returns {import("./product.js").Arithmetic}
    */
-  explain({ step }, { mats: [a, b, c] }, query, col) {
-    const [x, y] = [cellIn(a.matrix, query, col), cellIn(b.matrix, query, col)];
+  explain({ step }, { mats }, query, col) {
+    const parts = mats.slice(0, -1).map(({ matrix }) => cellIn(matrix, query, col));
+    const c = mats[mats.length - 1];
+    const names = { a: "stream", beside: "beside", b: "added" };
     /** @type {import("./product.js").Arithmetic["lines"]} */
-    const lines = [
-      ["computation.line.stream", {}, x],
-      ["computation.line.added", {}, y],
-    ];
+    const lines = parts.map((value, i) => [`computation.line.${names[mats[i].id]}`, {}, value]);
     return {
       terms: null,
       lines,
-      total: x + y,
+      total: sum(parts),
       own: cellIn(c.matrix, query, col),
       tap: sumOf(step.sublayer).sum,
     };

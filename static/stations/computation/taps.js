@@ -1,6 +1,6 @@
 /** The taps and parameters that the steps read and write, by the names of the description. No DOM. */
 
-import { answeringStack, identityOf, parameterOf, stacksOf, tapOf } from "../../model/description.js";
+import { answeringStack, has, identityOf, parameterOf, stacksOf, tapOf } from "../../model/description.js";
 import { isKnown } from "../../model/identities.js";
 import { roleOf } from "./steps.js";
 
@@ -20,10 +20,10 @@ function readBy(model, name, step) {
 }
 
 /** The tensors of a residual connection: the stream before, what is added, and their sum. */
-export function sumOf({ reads, writes, leaves, norm }) {
+export function sumOf({ reads, writes, leaves, norm, beside }) {
   const added = norm?.place === "res-post" ? norm.roles.out : writes;
   const sum = norm?.place === "post" ? norm.roles.input : leaves;
-  return { before: reads.tap, added: added.tap, sum: sum.tap };
+  return { before: reads.tap, ...(beside && { beside: beside.tap }), added: added.tap, sum: sum.tap };
 }
 
 const last = (list) => list[list.length - 1];
@@ -50,10 +50,13 @@ export const NORMS = {
   final: ({ stack }) => /** @type {import("../../model/description.js").Norm} */ (stack.final_norm),
 };
 
+/** The role that a projection gives: before its norm, where there is one. @param {{attention: any}} step @param {"q"|"k"|"v"} name */
+export const madeBy = ({ attention }, name) => (has(attention, `${name}_projected`) ? `${name}_projected` : name);
+
 /** @param {"q"|"k"|"v"} name */
 const projection = (name) => (step, model) => ({
   input: readBy(model, name, step),
-  output: tapIn(step, name),
+  output: tapIn(step, madeBy(step, name)),
   ...learned(step, name),
 });
 const learned = ({ attention, layer }, name) => ({

@@ -3,7 +3,7 @@
 import { roomBeside } from "../../chart/matrix/layout.js";
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
-import { normLetters, placeOf, stackOf } from "../../model/description.js";
+import { has, normLetters, placeOf, stackOf } from "../../model/description.js";
 import { position } from "../../model/selection.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
@@ -52,7 +52,7 @@ export function draw(root, trace, state, actions) {
   const note = t(n === m ? "matrix.qkv_note" : "matrix.qkv_note_crossed", { n, m, d_head: dHead });
   const crossed = trace.queries !== trace.keys;
   const formula = NAMES.map((name) =>
-    projection(name, { norm, bias: `b_${name}` in trace.attention.parameters }, crossed ? SIDES[name] : null),
+    projection(name, { norm, ...madeOf(trace.attention, name) }, crossed ? SIDES[name] : null),
   );
   drawHead(parts, trace.model, state, { formula, note });
   setText(parts.from, crossed ? t("matrix.qkv_crossed") : "");
@@ -64,6 +64,12 @@ export function draw(root, trace, state, actions) {
   const redraw = () => draw(root, trace, state, actions);
   for (const name of NAMES) drawThird(parts, name, trace, state, { ...actions, redraw });
 }
+
+/** @param {import("../../model/description.js").Attention} attention @param {string} name */
+const madeOf = (attention, name) => ({
+  bias: `b_${name}` in attention.parameters,
+  normed: has(attention, `${name}_projected`),
+});
 
 function drawThird(parts, name, trace, state, actions) {
   const { head, legend, place } = parts.thirds[name];

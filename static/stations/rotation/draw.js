@@ -32,10 +32,11 @@ export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
   const sides = sidesOf(trace, state);
   const half = sides.q.x.length / 2;
+  const rest = trace.detail.q.shape[1] - 2 * half;
   const pair = Math.min(own.of(state).pair, half - 1);
   drawHead(parts, trace.model, state, {
     formula: formulas(sides.base),
-    note: t("rotation.note", { half, d: 2 * half }),
+    note: [t("rotation.note", { half, d: 2 * half }), rest ? t("rotation.rest", { n: rest }) : ""].join(" "),
   });
   const tokens = { query: sides.q.name(), key: sides.k.name() };
   nameOfPart(parts.planes, phrase("rotation.title", tokens), t("rotation.about"));
@@ -60,8 +61,9 @@ function formulas(base) {
 function sidesOf(trace, state) {
   const { query, key } = position(state, trace);
   const { detail, attention, queries, keys } = trace;
+  const turnedDims = attention.rotary_dims ?? detail.q.shape[1];
   const one = (role, side, at) => ({
-    x: rowIn(detail[role], at),
+    x: rowIn(detail[role], at).slice(0, turnedDims),
     model: rowIn(headOf(trace.role(`${role}_rotated`, detail.layer), detail.head, attention.n_head), at),
     place: side.positionIds[at],
     name: () => namedLabel(labelsOf(side.tokens)[at], role, at),

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from chumoku.model.subjects.huggingface.families import bert, distilbert, gpt2, llama, marian, megatron_bert, roberta
+from chumoku.model.subjects.huggingface.families import (
+    bert,
+    distilbert,
+    gpt2,
+    gpt_neox,
+    llama,
+    marian,
+    megatron_bert,
+    roberta,
+)
 from chumoku.model.subjects.huggingface.layout import Adapter
 from chumoku.model.subjects.huggingface.settings import Settings
 
@@ -18,6 +27,8 @@ FAMILIES: Mapping[str, Family] = {
     "llama": (llama.ARCHITECTURES, llama.adapt_llama),
     "mistral": (llama.ARCHITECTURES, llama.adapt_mistral),
     "qwen2": (llama.ARCHITECTURES, llama.adapt_qwen2),
+    "qwen3": (llama.ARCHITECTURES, llama.adapt_qwen3),
+    "gpt_neox": (gpt_neox.ARCHITECTURES, gpt_neox.adapt),
     "marian": (marian.ARCHITECTURES, marian.adapt),
     "megatron-bert": (megatron_bert.ARCHITECTURES, megatron_bert.adapt),
 }

@@ -1,18 +1,22 @@
 """Llama (Touvron et al. 2023) and its kin: RMSNorm before each sublayer, rotary positions, grouped keys, a gated FFN.
 
-Mistral (Jiang et al. 2023) has a sliding window, Qwen2 (Yang et al. 2024) biases on Q, K and V.
+Mistral (Jiang et al. 2023) has a sliding window, Qwen2 (Yang et al. 2024) biases on Q, K and V, Qwen3 (Yang et al.
+2025) an RMSNorm of each head's q and k.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import Description, describe
 from chumoku.model.describe import variants as v
+from chumoku.model.describe.attention_variants import with_normed_heads
 from chumoku.model.subjects.huggingface.activations import activation_of
 from chumoku.model.subjects.huggingface.layout import Adapter, Part, StackLayout
 from chumoku.model.subjects.huggingface.settings import Settings
 
-ARCHITECTURES = ("LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM")
+ARCHITECTURES = ("LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM")
 PARTS = {
     **{f"self {x}": Part(f"self_attn.{x}_proj") for x in "qkvo"},
     "self norm": Part("input_layernorm"),
@@ -24,7 +28,7 @@ PARTS = {
 MAIN = StackLayout("model.embed_tokens", None, "model.layers.{n}", {"self": "self_attn"}, PARTS, "model.norm")
 DIMS = {
     "w_q": "d_q d_model", "w_k": "d_kv d_model", "w_v": "d_kv d_model", "w_o": "d_model d_q",
-    "b_q": "d_q", "b_k": "d_kv", "b_v": "d_kv", "b_o": "d_model",
+    "b_q": "d_q", "b_k": "d_kv", "b_v": "d_kv", "b_o": "d_model", "gain_q": "d_head", "gain_k": "d_head",
 }  # fmt: skip
 
 
@@ -39,6 +43,13 @@ def adapt_mistral(settings: Settings) -> Adapter:
 
 def adapt_qwen2(settings: Settings) -> Adapter:
     return adapt(settings, without="o")
+
+
+def adapt_qwen3(settings: Settings) -> Adapter:
+    found = adapt(settings, without="" if settings.flag("attention_bias", False) else "qkvo")
+    normed = with_normed_heads(found.description, settings.number("rms_norm_eps", 1e-6))
+    norms = {f"self {x} norm": Part(f"self_attn.{x}_norm") for x in "qk"}
+    return replace(found, description=normed, stacks={"main": replace(MAIN, parts=PARTS | norms)})
 
 
 def adapt(settings: Settings, without: str) -> Adapter:
@@ -65,9 +76,16 @@ def gated(description: Description, settings: Settings) -> Description:
 
 def base_of(settings: Settings) -> float:
     """The base of the angles. Raises `ValueError` for angles of another kind (scaled, or of a part of the head)."""
-    given = settings.values.get("rope_parameters") or settings.values.get("rope_scaling") or {}
-    rope = Settings(settings.model_type, settings.architecture, dict(settings.values) | given)
-    kind = given.get("rope_type", given.get("type", "default"))
-    if kind != "default" or rope.number("partial_rotary_factor", 1.0) != 1.0:
-        raise ValueError(f"config.json: {settings.model_type} with rotary positions of type {kind} cannot be shown yet")
+    rope = rope_of(settings)
+    if rope.number("partial_rotary_factor", 1.0) != 1.0:
+        raise ValueError(f"config.json: {settings.model_type} that turns a part of each head cannot be shown yet")
     return rope.number("rope_theta", 10_000.0)
+
+
+def rope_of(settings: Settings) -> Settings:
+    """The settings of rotary positions. Raises `ValueError` for angles that are scaled."""
+    given = settings.values.get("rope_parameters") or settings.values.get("rope_scaling") or {}
+    kind = given.get("rope_type", given.get("type", "default"))
+    if kind != "default":
+        raise ValueError(f"config.json: {settings.model_type} with rotary positions of type {kind} cannot be shown yet")
+    return Settings(settings.model_type, settings.architecture, dict(settings.values) | given)

@@ -1,0 +1,52 @@
+"""GPT-NeoX (Black et al. 2022), also Pythia: attention and FFN read the same stream, and a part of each
+head is turned."""
+
+from __future__ import annotations
+
+from chumoku.model.config import ModelConfig
+from chumoku.model.describe import describe
+from chumoku.model.describe import variants as v
+from chumoku.model.describe.attention_variants import with_rotary_dims
+from chumoku.model.subjects.huggingface.activations import activation_of
+from chumoku.model.subjects.huggingface.families.llama import DIMS, rope_of
+from chumoku.model.subjects.huggingface.layout import Adapter, OfHeads, Part, StackLayout
+from chumoku.model.subjects.huggingface.settings import Settings
+
+ARCHITECTURES = ("GPTNeoXForCausalLM",)
+
+
+def adapt(settings: Settings) -> Adapter:
+    n_head, d_model = settings.whole("num_attention_heads"), settings.whole("hidden_size")
+    config = ModelConfig(
+        vocab_size=settings.whole("vocab_size"), n_layer=settings.whole("num_hidden_layers"), n_head=n_head,
+        d_model=d_model, d_ff=settings.whole("intermediate_size"),
+        max_seq_len=settings.window("max_position_embeddings"), mechanism="rotary", position="none",
+        tie_embeddings=settings.flag("tie_word_embeddings", False),
+        layer_norm_eps=settings.number("layer_norm_eps", 1e-5),
+    )  # fmt: skip
+    rope = rope_of(settings)
+    turned = int(config.d_head * rope.number("partial_rotary_factor", settings.number("rotary_pct", 0.25)))
+    base = rope.number("rope_theta", settings.number("rotary_emb_base", 10_000.0))
+    found = v.with_grouped_heads(describe(config), n_head, config.d_head, base)
+    found = v.without_positions(with_rotary_dims(found, turned))
+    found = v.without_biases(found, "" if settings.flag("attention_bias", True) else "qkvo")
+    found = v.with_activation(found, activation_of(settings.text("hidden_act", "gelu")))
+    if settings.flag("use_parallel_residual", True):
+        found = v.with_parallel_residual(found)
+    return Adapter(v.without_our_modules(found), {"main": layout(n_head)}, "lm_head",
+                   settings.whole("max_position_embeddings"), config.tie_embeddings, DIMS,
+                   unused=("rotary_emb.inv_freq", ".attention.bias", ".attention.masked_bias"))  # fmt: skip
+
+
+def layout(n_head: int) -> StackLayout:
+    parts = {
+        **{f"self {x}": Part("attention.query_key_value", OfHeads(i, n_head)) for i, x in enumerate("qkv")},
+        "self o": Part("attention.dense"),
+        "self norm": Part("input_layernorm"),
+        "ffn 1": Part("mlp.dense_h_to_4h"),
+        "ffn 2": Part("mlp.dense_4h_to_h"),
+        "ffn norm": Part("post_attention_layernorm"),
+    }
+    return StackLayout(
+        "gpt_neox.embed_in", None, "gpt_neox.layers.{n}", {"self": "attention"}, parts, "gpt_neox.final_layer_norm"
+    )
