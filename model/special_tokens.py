@@ -25,22 +25,24 @@ SPECIAL: dict[Family, tuple[str, ...]] = {
 @dataclass(frozen=True)
 class Special:
     """The special ids that a tokenizer has: what pads a text, what ends it, what it begins with, what hides a token,
-    and what stands after every text that is read."""
+    what stands after every text that is read, and before every source of an encoder-decoder."""
 
     pad: int | None = None
     end: int | None = None
     first: int | None = None
     mask: int | None = None
     last: int | None = None
+    before: int | None = None
 
     @property
     def ids(self) -> list[int]:
-        return [i for i in (self.pad, self.end, self.first, self.mask, self.last) if i is not None]
+        every = (self.pad, self.end, self.first, self.mask, self.last, self.before)
+        return [i for i in every if i is not None]
 
     @property
     def never_sampled(self) -> list[int]:
-        """What a model never predicts: all of them except END."""
-        return sorted(set(self.ids) - {self.end})
+        """What a model never predicts: all of them except END, and what a target may contain as well as a source."""
+        return sorted(set(self.ids) - {self.end, self.before})
 
 
 def special_names(family: Family, mask_token: bool = False) -> tuple[str, ...]:

@@ -60,8 +60,8 @@ class Session:
     @property
     def ended(self) -> str | None:
         """Why there is no further step, or None. A target given with its END is already complete."""
-        ids, writes_target = self.generator.ids, self.plan.target is not None
-        if (self.n_new or writes_target) and ids[-1] == self.subject.tokenizer.special.end:
+        ids, is_target = self.generator.ids, self.plan.target is not None and len(self.prompt) > 1  # more than START
+        if (self.n_new or is_target) and ids[-1] == self.subject.tokenizer.special.end:
             return "end_of_text"
         if self.n_new >= self.request.max_new_tokens:
             return "max_new_tokens"

@@ -56,14 +56,15 @@ def start_of(subject: Subject) -> list[int]:
 
 def check_ids(subject: Subject, token_ids: Sequence[int]) -> list[int]:
     """`token_ids` after START, which they may include. Raises `bad_token` for an END that is not last."""
-    tokenizer = subject.tokenizer
+    tokenizer, start = subject.tokenizer, start_of(subject)
     ids = tokens.check_ids(tokenizer, token_ids, "target_ids", first_allowed=True)
-    if tokenizer.special.end in ids[:-1]:
-        where = f"target_ids[{ids.index(tokenizer.special.end)}]"
+    begun = len(start) if ids[: len(start)] == start else 0
+    if (end := tokenizer.special.end) in ids[begun:-1]:
+        where = f"target_ids[{ids.index(end, begun)}]"
         hint = "Cut the target after its END, or leave END out."
-        message = f"{tokenizer.special.end} is END, which ends a target: nothing can follow it."
-        raise AppError("bad_token", message, hint, where=where, got=tokenizer.special.end)
-    return with_first(ids, start[0]) if (start := start_of(subject)) else ids
+        message = f"{end} is END, which ends a target: nothing can follow it."
+        raise AppError("bad_token", message, hint, where=where, got=end)
+    return with_first(ids, start[0]) if start else ids
 
 
 def greedy(subject: Subject, source_ids: Sequence[int]) -> list[int]:

@@ -80,16 +80,18 @@ def reads_first(subject: Subject) -> bool:
 
 def as_read(subject: Subject, ids: list[int]) -> list[int]:
     """`ids` as the model reads a sentence: a classifier's after [CLS], BERT's before [SEP] too."""
-    first, last = subject.tokenizer.special.first, subject.tokenizer.special.last
-    ids = with_first(ids, first) if first is not None and reads_first(subject) else ids
-    return ids if last is None or ids[-1] == last else [*ids, last]
+    special = subject.tokenizer.special
+    first = special.first if reads_first(subject) else special.before
+    ids = ids if first is None else with_first(ids, first)
+    return ids if special.last is None or ids[-1] == special.last else [*ids, special.last]
 
 
 def check_ids(
     tokenizer: Tokenizer, token_ids: Sequence[int], name: str = "token_ids", *, first_allowed: bool
 ) -> list[int]:
     """`token_ids` as a list; raises `bad_token` for an id outside the vocabulary, for a PAD, and for a [CLS] or START
-    that is not at the beginning, or not `first_allowed` there."""
+    that is not at the beginning, or not `first_allowed` there. (Some models begin a target with their END.)"""
+    special = tokenizer.special
     for index, token_id in enumerate(token_ids):
         where = f"{name}[{index}]"
         if not 0 <= token_id < tokenizer.vocab_size:
@@ -99,7 +101,8 @@ def check_ids(
         if is_only_pad(tokenizer, token_id):
             message = f"{token_id} is PAD, which cannot be part of a text."
             raise AppError("bad_token", message, "Use `pad` to add PADs.", where=where, got=token_id)
-        if token_id == tokenizer.special.first and (index or not first_allowed):
+        begins = token_id == special.first and token_id not in (special.end, special.last)
+        if begins and (index or not first_allowed):
             spelt = tokenizer.token_bytes(token_id).decode()
             place = "nowhere but at the beginning" if first_allowed else "in a target, never in a source"
             message = f"{token_id} is {spelt}, which stands {place}."

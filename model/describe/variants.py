@@ -40,6 +40,26 @@ def with_embedding_norm(description: Description, eps: float) -> Description:
     return replace(description, stacks=tuple(map(changed, description.stacks)))
 
 
+def with_layers(description: Description, stack: str, n: int) -> Description:
+    """Only the first layers of a stack."""
+
+    def first(one: Attention) -> Attention:
+        if one.stack != stack:
+            return one
+        roles = {role: replace(x, taps=x.taps[:n]) for role, x in one.roles.items()}
+        return replace(one, n_layer=n, roles=roles, parameters={k: x[:n] for k, x in one.parameters.items()})
+
+    def changed(one: Stack) -> Stack:
+        if one.id != stack:
+            return one
+        layers = one.layers[:n]
+        leaves = layers[-1].sublayers[-1].leaves if one.final_norm is None else one.leaves
+        return replace(one, layers=layers, leaves=leaves)
+
+    stacks, attentions = map(changed, description.stacks), map(first, description.attentions)
+    return replace(description, stacks=tuple(stacks), attentions=tuple(attentions))
+
+
 def without_unembedding(description: Description) -> Description:
     """The logits are more than a matrix times the last state: a pooler or another layer is between them."""
     parameters = dict.fromkeys(description.logits.parameters)

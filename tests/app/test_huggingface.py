@@ -22,9 +22,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return toys.save(tmp_path_factory.mktemp("hf") / "tiny", model, toys.byte_level())
 
 
+@pytest.fixture(scope="module")
+def bart(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    words = toys.sentence_piece(f"<s> $A {toys.END}")
+    return toys.save(tmp_path_factory.mktemp("hf") / "bart", toys.random_numbers(toys.bart()), words)
+
+
 @pytest.fixture
-async def client(folder: Path) -> AsyncIterator[AsyncClient]:
-    settings = Settings(device="cpu", models=(folder,))
+async def client(folder: Path, bart: Path) -> AsyncIterator[AsyncClient]:
+    settings = Settings(device="cpu", models=(folder, bart))
     app = create_app(settings, discovery.discover(settings))
     async with (
         app.router.lifespan_context(app),
@@ -54,6 +60,31 @@ async def test_it_is_traced_edited_and_continued(client: AsyncClient) -> None:
     steps = [data for name, data in events if name == "step"]
     assert [step["cache"]["computed"] for step in steps] == [1, 1]
     assert steps[0]["rows"]["self"]["shape"] == [2, 3, len(TEXT) + 1]
+
+
+async def test_a_target_may_begin_with_its_end_and_a_source_with_a_token(client: AsyncClient) -> None:
+    """BART: <s> is 1, </s> is 2. What an answer says can be posted again."""
+    asked = {"model": "bart", "text": TEXT, "want": ["logits"]}
+    tensors, meta = await trace(client, **asked)
+    source, target = ([token["id"] for token in meta[name]] for name in ("tokens", "target_tokens"))
+    assert (source[0], source[-1], target[0]) == (1, 2, 2)
+    assert 2 not in target[1:]
+    again, _ = await trace(client, **asked | {"text": None, "token_ids": source, "target_ids": target})
+    assert np.array_equal(again["logits"], tensors["logits"])
+    whole = [*target[:3], 2]
+    _, meta = await trace(client, **asked | {"target_ids": whole})
+    assert [token["id"] for token in meta["target_tokens"]] == whole
+    await refused(client, "/api/trace", 422, "bad_token", **asked | {"target_ids": [2, 9, 2, 9]})
+    events = parse_events(
+        (
+            await client.post(
+                "/api/generate",
+                json={"model": "bart", "text": TEXT, "target": "", "temperature": 0, "max_new_tokens": 2},
+            )
+        ).text
+    )
+    steps = [data for name, data in events if name == "step"]
+    assert [step["token"]["id"] for step in steps] == target[1:3]
 
 
 async def test_its_river_and_its_weights(client: AsyncClient) -> None:

@@ -53,6 +53,7 @@ CASES = {
     "gpt-neox": Case(toys.gpt_neox, toys.byte_level),
     "gpt-neox-in-turn": Case(lambda: toys.gpt_neox(use_parallel_residual=False, attention_bias=False), toys.byte_level),
     "marian": Case(toys.marian, toys.byte_level),
+    "bart": Case(toys.bart, lambda: toys.sentence_piece(f"<s> $A {toys.END}")),
     "gpt2-relu": Case(lambda: toys.gpt2(activation_function="relu", tie_word_embeddings=False), toys.byte_level),
 }
 

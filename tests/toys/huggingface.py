@@ -41,7 +41,7 @@ def word_piece() -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **roles)
 
 
-def sentence_piece() -> PreTrainedTokenizerFast:
+def sentence_piece(around: str = "<s> $A") -> PreTrainedTokenizerFast:
     """Llama's kind: <s> before a text, bytes for what is in no piece."""
     names = ["<unk>", "<s>", END, PAD]
     pieces = [*names, *(f"<0x{byte:02X}>" for byte in range(256)), "\u2581", *string.ascii_lowercase]
@@ -51,7 +51,7 @@ def sentence_piece() -> PreTrainedTokenizerFast:
     tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
     steps = [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
     tokenizer.decoder = decoders.Sequence(steps)
-    tokenizer.post_processor = processors.TemplateProcessing("<s> $A", special_tokens=[("<s>", 1)])
+    tokenizer.post_processor = processors.TemplateProcessing(around, special_tokens=[("<s>", 1), (END, 2)])
     roles = dict(zip(("unk_token", "bos_token", "eos_token", "pad_token"), names, strict=True))
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **roles)
 
@@ -113,15 +113,23 @@ def gpt_neox(**more: Any) -> PreTrainedModel:
     return transformers.GPTNeoXForCausalLM(config)
 
 
-def marian(**more: Any) -> PreTrainedModel:
+def marian(kind: str = "Marian", **more: Any) -> PreTrainedModel:
     both = {"layers": 2, "attention_heads": 3, "ffn_dim": 20}
     sizes = {f"{side}_{name}": size for side in ("encoder", "decoder") for name, size in both.items()}
     ids = {"pad_token_id": 257, "eos_token_id": 256, "decoder_start_token_id": 257, "forced_eos_token_id": None}
-    config = transformers.MarianConfig(
-        vocab_size=SIZE, d_model=12, max_position_embeddings=24, scale_embedding=True, activation_function="swish",
-        **sizes | ids | more,
+    config = getattr(transformers, f"{kind}Config")(
+        vocab_size=SIZE, d_model=12, max_position_embeddings=24,
+        scale_embedding=True, activation_function="swish", **sizes | ids | more,
     )  # fmt: skip
-    return transformers.MarianMTModel(config)
+    name = "MarianMTModel" if kind == "Marian" else f"{kind}ForConditionalGeneration"
+    model: PreTrainedModel = getattr(transformers, name)(config)
+    return model
+
+
+def bart(**more: Any) -> PreTrainedModel:
+    """A source is between <s> and </s>, a target begins with </s>. Three layers read, two write."""
+    ids = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 3, "decoder_start_token_id": 2}
+    return marian("Bart", encoder_layers=3, **ids | more)
 
 
 def distilbert() -> PreTrainedModel:

@@ -111,7 +111,7 @@ def attach(model: nn.Module, adapter: Adapter) -> None:
 
 
 def watch_start(model: nn.Module, stack: Stack, layout: StackLayout) -> None:
-    roles, scale = stack.embedding.roles, stack.embedding.scale
+    roles, scale = stack.embedding.roles, 1.0 if layout.is_scaled else stack.embedding.scale
     watch_table(model.get_submodule(layout.embedding), roles["embedding"].tap, lambda x: x * scale)
     if layout.positions is not None:
         segments = None if layout.segments is None else model.get_submodule(layout.segments).get_parameter(WEIGHT)

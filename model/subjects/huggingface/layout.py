@@ -67,7 +67,8 @@ class Part:
 @dataclass(frozen=True)
 class StackLayout:
     """The modules of a stack. `block` is a path with {n}; `attentions`: by id, the module in a block that attends;
-    `parts`: by the words of `describe/blocks.py`; `segments`: the table whose row 0 is added to every position."""
+    `parts`: by the words of `describe/blocks.py`; `segments`: the table whose row 0 is added to every position;
+    `is_scaled`: the embedding's module multiplies what it looks up by the description's scale."""
 
     embedding: str
     positions: str | None
@@ -77,6 +78,7 @@ class StackLayout:
     final_norm: str | None = None
     embedding_norm: str | None = None
     segments: str | None = None
+    is_scaled: bool = False
 
 
 @dataclass(frozen=True)

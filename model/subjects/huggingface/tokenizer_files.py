@@ -53,13 +53,12 @@ def special_of(folder: Path, fast: Any, settings: Settings, writes: Side | None)
         return settings.token(f"{role}_token_id") if name is None else fast.token_to_id(str(name))
 
     before, after = around(fast, folder)
-    if writes == "target" and before is not None:
-        raise ValueError(f"{folder / FILE} puts a token before what is read, which cannot be shown yet")
     first = settings.token("decoder_start_token_id") if writes == "target" else before
     mask = id_of("mask")
     if mask is None and writes is None:
         mask = next((id for name in MASKS if (id := fast.token_to_id(name)) is not None), None)
-    return Special(id_of("pad"), id_of("eos"), first, mask, None if writes == "source" else after)
+    opens = before if writes == "target" else None
+    return Special(id_of("pad"), id_of("eos"), first, mask, None if writes == "source" else after, opens)
 
 
 def around(fast: Any, folder: Path) -> tuple[int | None, int | None]:

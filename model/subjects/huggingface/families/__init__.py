@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from chumoku.model.subjects.huggingface.families import (
+    bart,
     bert,
     distilbert,
     gpt2,
@@ -30,5 +31,6 @@ FAMILIES: Mapping[str, Family] = {
     "qwen3": (llama.ARCHITECTURES, llama.adapt_qwen3),
     "gpt_neox": (gpt_neox.ARCHITECTURES, gpt_neox.adapt),
     "marian": (marian.ARCHITECTURES, marian.adapt),
+    "bart": (bart.ARCHITECTURES, bart.adapt),
     "megatron-bert": (megatron_bert.ARCHITECTURES, megatron_bert.adapt),
 }

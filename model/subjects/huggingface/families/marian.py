@@ -6,9 +6,11 @@ sentence.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from chumoku.model.config import ModelConfig
-from chumoku.model.describe import describe
-from chumoku.model.describe.variants import with_activation, without_our_modules, without_unembedding
+from chumoku.model.describe import Description, describe
+from chumoku.model.describe.variants import with_activation, with_layers, without_our_modules, without_unembedding
 from chumoku.model.subjects.huggingface.activations import activation_of
 from chumoku.model.subjects.huggingface.layout import Adapter, Part, StackLayout
 from chumoku.model.subjects.huggingface.settings import Settings
@@ -40,18 +42,28 @@ STACKS = {
 
 
 def adapt(settings: Settings) -> Adapter:
-    """Raises `ValueError` for two stacks that differ, or two vocabularies."""
-    for name in ("layers", "attention_heads", "ffn_dim"):
-        settings.need(f"decoder_{name}", settings.whole(f"encoder_{name}"))
+    config = translator_config(settings)
     settings.need("share_encoder_decoder_embeddings", True)
     settings.need("decoder_vocab_size", settings.whole("vocab_size"))
-    config = ModelConfig(
-        vocab_size=settings.whole("vocab_size"), n_layer=settings.whole("encoder_layers"),
+    description = translator(replace(config, position="sinusoidal"), settings)
+    return Adapter(description, STACKS, None, settings.whole("max_position_embeddings"), tied=True)
+
+
+def translator_config(settings: Settings) -> ModelConfig:
+    """The numbers of Marian and its kin. Raises `ValueError` for two stacks that differ in more than their layers."""
+    for name in ("attention_heads", "ffn_dim"):
+        settings.need(f"decoder_{name}", settings.whole(f"encoder_{name}"))
+    return ModelConfig(
+        vocab_size=settings.whole("vocab_size"),
+        n_layer=max(settings.whole("encoder_layers"), settings.whole("decoder_layers")),
         n_head=settings.whole("encoder_attention_heads"), d_model=settings.whole("d_model"),
         d_ff=settings.whole("encoder_ffn_dim"), max_seq_len=settings.window("max_position_embeddings"),
-        family="encoder-decoder", position="sinusoidal", norm_order="post",
-        scale_embeddings=settings.flag("scale_embedding", False),
+        family="encoder-decoder", norm_order="post", scale_embeddings=settings.flag("scale_embedding", False),
     )  # fmt: skip
+
+
+def translator(config: ModelConfig, settings: Settings) -> Description:
     found = with_activation(describe(config), activation_of(settings.text("activation_function", "gelu")))
-    return Adapter(without_unembedding(without_our_modules(found)), STACKS, None,
-                   settings.whole("max_position_embeddings"), tied=True)  # fmt: skip
+    for side in ("encoder", "decoder"):
+        found = with_layers(found, side, settings.whole(f"{side}_layers"))
+    return without_unembedding(without_our_modules(found))
