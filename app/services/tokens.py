@@ -111,9 +111,10 @@ def check_ids(
 
 
 def is_only_pad(tokenizer: Tokenizer, token_id: int) -> bool:
-    """Whether an id can only be a PAD: some tokenizers pad with END or with a word."""
+    """Whether an id can only be a PAD: some tokenizers pad with END, with what begins a target, or with a word."""
     special = tokenizer.special
-    return token_id == special.pad != special.end and tokenizer.tokens([token_id])[0].special
+    is_pad = token_id == special.pad and token_id not in (special.end, special.first)
+    return is_pad and tokenizer.tokens([token_id])[0].special
 
 
 def check_length(n_tokens: int, limit: int, where: str, n_pad: int = 0, what: str = "tokens") -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from chumoku.model.describe.description import Description
 from chumoku.model.describe.parts import Attention, Role
 from chumoku.model.mechanisms.mixer import Identity
+from chumoku.model.mechanisms.rotary import BASE
 
 
 def each_attention(description: Description, change: Callable[[Attention], Attention]) -> Description:
@@ -17,6 +18,56 @@ def each_attention(description: Description, change: Callable[[Attention], Atten
 def named(one: Attention, name: str) -> tuple[str, ...]:
     """A tap or a parameter beside q, in each layer."""
     return tuple(tap.removesuffix("q") + name for tap in one.roles["q"].taps)
+
+
+def with_heads(
+    description: Description, n_head: int, n_kv_head: int, d_head: int, base: float = BASE, scale: float | None = None
+) -> Description:
+    """Heads of any width, which may share keys and values (Ainslie et al. 2023), turned with another base. Their
+    products are multiplied by `scale`; None: by 1/√d_head."""
+
+    def change(one: Attention) -> Attention:
+        return replace(
+            one, n_head=n_head, n_kv_head=n_kv_head, d_head=d_head, base=None if base == BASE else base,
+            scale=d_head**-0.5 if scale is None else scale,
+        )  # fmt: skip
+
+    return each_attention(description, change)
+
+
+def without_biases(description: Description, of: str) -> Description:
+    """Attentions without b_Q for "q" in `of`, and so on."""
+    gone = {f"b_{x}" for x in of}
+
+    def change(one: Attention) -> Attention:
+        parameters = {role: names for role, names in one.parameters.items() if role not in gone}
+        identities = tuple(replace(x, of=tuple(role for role in x.of if role not in gone)) for x in one.identities)
+        return replace(one, parameters=parameters, identities=identities)
+
+    return each_attention(description, change)
+
+
+def with_score_bias(description: Description, role: str) -> Description:
+    """Self-attentions whose scores have a part that depends on positions alone: a role of its own, beside
+    `content_scores`."""
+
+    def change(one: Attention) -> Attention:
+        if one.queries != one.keys:
+            return one
+        dims, roles = one.roles["scores"].dims, dict[str, Role]()
+        for name, found in one.roles.items():
+            if name == "scores":
+                roles |= {part: Role(dims, named(one, part)) for part in (CONTENT, role)}
+            roles[name] = found
+        product = next(x for x in one.identities if x.gives == "scores")
+        identities = tuple(replace(x, gives=CONTENT) if x is product else x for x in one.identities)
+        parts = dict(one.parts) | {"scores": (CONTENT, role)}
+        return replace(one, roles=roles, parts=parts, identities=identities)
+
+    return each_attention(description, change)
+
+
+CONTENT = "content_scores"
 
 
 def with_normed_heads(description: Description, eps: float) -> Description:

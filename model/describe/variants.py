@@ -8,7 +8,6 @@ from dataclasses import replace
 from chumoku.model.describe.build import STREAM
 from chumoku.model.describe.description import Description
 from chumoku.model.describe.parts import Attention, AttentionSublayer, FfnSublayer, Layer, Norm, Stack, TapRef
-from chumoku.model.mechanisms.rotary import BASE
 
 Sublayer = AttentionSublayer | FfnSublayer
 
@@ -103,26 +102,13 @@ def with_gate(description: Description) -> Description:
     return each_sublayer(description, change)
 
 
-def with_grouped_heads(description: Description, n_kv_head: int, d_head: int, base: float) -> Description:
-    """Query heads that share keys and values (Ainslie et al. 2023), of any width, turned with another base."""
+def without_ffn_biases(description: Description) -> Description:
+    def change(one: Sublayer) -> Sublayer:
+        if not isinstance(one, FfnSublayer):
+            return one
+        return replace(one, parameters={role: name for role, name in one.parameters.items() if role[0] != "b"})
 
-    def change(one: Attention) -> Attention:
-        base_of = None if base == BASE else base
-        return replace(one, n_kv_head=n_kv_head, d_head=d_head, scale=d_head**-0.5, base=base_of)
-
-    return replace(description, attentions=tuple(map(change, description.attentions)))
-
-
-def without_biases(description: Description, of: str) -> Description:
-    """Attentions without b_Q for "q" in `of`, and so on."""
-    gone = {f"b_{x}" for x in of}
-
-    def change(one: Attention) -> Attention:
-        parameters = {role: names for role, names in one.parameters.items() if role not in gone}
-        identities = tuple(replace(x, of=tuple(role for role in x.of if role not in gone)) for x in one.identities)
-        return replace(one, parameters=parameters, identities=identities)
-
-    return replace(description, attentions=tuple(map(change, description.attentions)))
+    return each_sublayer(description, change)
 
 
 def without_positions(description: Description) -> Description:

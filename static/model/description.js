@@ -97,7 +97,12 @@ const is = (attention, role, op, of) => {
 };
 
 /** Whether its scores are q·k/√d and nothing else: no distance is added, nothing is turned first. @param {Attention|null|undefined} attention */
-export const scoresDotProducts = (attention) => is(attention, "scores", "scaled_product", ["q", "k"]);
+export const scoresDotProducts = (attention) =>
+  is(attention, "scores", "scaled_product", ["q", "k"]) && scalesProducts(attention);
+
+/** Whether products are divided by √d_head. @param {Attention|null|undefined} attention */
+export const scalesProducts = (attention) =>
+  !attention?.scale || Math.abs(attention.scale ** 2 * attention.d_head - 1) < 1e-6;
 
 /** Whether every feature has weights of its own: query × key × feature. @param {Attention|null|undefined} attention */
 export const weighsFeatures = (attention) => attention?.roles.weights?.dims === "head query key d_head";

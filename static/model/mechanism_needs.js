@@ -14,9 +14,19 @@ const DISTANCE = ["content_scores", "relative_scores"];
 /** @param {Attention} attention */
 export const hasDistance = (attention) => (attention.parts?.scores ?? []).join() === DISTANCE.join();
 
+/** The role of positions alone that is added to the products, where there is one (T5's bias, ALiBi). @param {Attention} attention @returns {string|null} */
+export function biasRole(attention) {
+  const [content, added, ...more] = attention.parts?.scores ?? [];
+  return content === DISTANCE[0] && added && added !== DISTANCE[1] && !more.length ? added : null;
+}
+
+/** What its products are divided by: √d_head, or 1 in models that do not scale them. @param {Attention} attention */
+export const divisorOf = ({ scale, d_head }) => (scale ? 1 / scale : Math.sqrt(d_head));
+
 /** The roles that are multiplied: q and k, or what they are turned to; null where scores are something else. @param {Attention} attention @returns {string[]|null} */
 export function multiplied(attention) {
-  const stated = identityOf(attention, hasDistance(attention) ? "content_scores" : "scores");
+  const inParts = hasDistance(attention) || biasRole(attention) !== null;
+  const stated = identityOf(attention, inParts ? DISTANCE[0] : "scores");
   return stated?.op === "scaled_product" ? stated.of : null;
 }
 

@@ -6,7 +6,7 @@
 import { parameterOf, tapOf } from "./description.js";
 import { headOf } from "./identities.js";
 import { cellIn, rowIn } from "./matrix.js";
-import { hasDistance, multiplied } from "./mechanism_needs.js";
+import { biasRole, divisorOf, hasDistance, multiplied } from "./mechanism_needs.js";
 
 /** @typedef {import("./matrix.js").Matrix} Matrix */
 /**
@@ -15,6 +15,8 @@ import { hasDistance, multiplied } from "./mechanism_needs.js";
  * @property {Matrix} k
  * @property {Matrix} v
  * @property {{rows: Matrix, keys: Matrix, values: Matrix}|null} distance  the row of each pair in the tables, and these
+ * @property {Matrix|null} [bias]  what positions alone add to each score
+ * @property {number} [divisor]  what products are divided by; by default √d
  */
 
 /** @param {import("../data/model_trace.js").ModelTrace} trace @returns {Scoring} */
@@ -27,7 +29,15 @@ export function scoringOf({ attention, detail, tensor, weight }) {
   const distance = hasDistance(attention)
     ? { rows: own("distance"), keys: table("table_k"), values: table("table_v") }
     : null;
-  return { q: one === "q" ? q : own(one), k: other === "k" ? k : own(other), v, distance };
+  const added = biasRole(attention);
+  return {
+    q: one === "q" ? q : own(one),
+    k: other === "k" ? k : own(other),
+    v,
+    distance,
+    bias: added === null ? null : /** @type {any} */ (detail)[added],
+    divisor: divisorOf(attention),
+  };
 }
 
 /** The learned vector of the distance between a query and a key. @param {NonNullable<Scoring["distance"]>} distance @param {"keys"|"values"} table @param {number} query @param {number} key */

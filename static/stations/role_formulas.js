@@ -1,5 +1,6 @@
 /** Roles of mechanisms as letters, and the equations in a description as formulas. */
 
+import { scalesProducts } from "../model/description.js";
 import { hasString, t } from "../ui/i18n.js";
 import { frac, math, mi, mn, mo, mover, mtext, row, sqrt, sub, sup } from "../ui/mathml.js";
 
@@ -19,6 +20,8 @@ const LETTERS = {
   pattern: () => mi("A"),
   mask: () => mi("M"),
   weights: () => mi("a"),
+  relative_bias: () => mi("b"),
+  alibi: () => mi("m"),
   content_scores: () => sub(mi("S"), mi("k")),
   relative_scores: () => sub(mi("S"), mi("a")),
   content_z: () => sub(mi("z"), mi("v")),
@@ -49,7 +52,8 @@ const infix =
   (sign) =>
   (...of) =>
     of.flatMap((one, i) => (i ? [mo(sign), letterOf(one)] : [letterOf(one)]));
-const dotted = (a, b) => [frac(row(a, mo("·"), b), sqrt(sub(mi("d"), mi("k"))))];
+const dotted = (a, b, isScaled = true) =>
+  isScaled ? [frac(row(a, mo("·"), b), sqrt(sub(mi("d"), mi("k"))))] : [a, mo("·"), b];
 
 /** e^(w + k) of key `i`, without w where there is no bias. @param {string[]} of */
 const exponential = (of, i) => {
@@ -77,10 +81,13 @@ const OPS = {
 /**
  * "z = g ⊙ y": an identity, or a role's letter alone.
  * @param {import("../model/description.js").Identity|null} identity @param {string} role
+ * @param {import("../model/description.js").Attention|null} [attention]  that does not divide its products by √d, perhaps
  */
-export function formulaOf(identity, role) {
+export function formulaOf(identity, role, attention = null) {
   if (!identity) return math(letterOf(role));
   const { op, of } = identity;
+  if (op === "scaled_product" && !scalesProducts(attention))
+    return math(letterOf(role), mo("="), ...dotted(letterOf(of[0]), letterOf(of[1]), false));
   const plain = () => [mi(op), mtext("("), ...infix(",")(...of), mtext(")")];
   return math(letterOf(role), mo("="), ...(Object.hasOwn(OPS, op) ? OPS[op](...of) : plain()));
 }

@@ -23,14 +23,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def bart(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    words = toys.sentence_piece(f"<s> $A {toys.END}")
-    return toys.save(tmp_path_factory.mktemp("hf") / "bart", toys.random_numbers(toys.bart()), words)
+def translators(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
+    folder, ends = tmp_path_factory.mktemp("hf"), f"$A {toys.END}"
+    models = {"bart": (toys.bart(), f"<s> {ends}"), "t5": (toys.t5(), ends)}
+    return tuple(
+        toys.save(folder / name, toys.random_numbers(model), toys.sentence_piece(around))
+        for name, (model, around) in models.items()
+    )
 
 
 @pytest.fixture
-async def client(folder: Path, bart: Path) -> AsyncIterator[AsyncClient]:
-    settings = Settings(device="cpu", models=(folder, bart))
+async def client(folder: Path, translators: tuple[Path, ...]) -> AsyncIterator[AsyncClient]:
+    settings = Settings(device="cpu", models=(folder, *translators))
     app = create_app(settings, discovery.discover(settings))
     async with (
         app.router.lifespan_context(app),
@@ -62,27 +66,25 @@ async def test_it_is_traced_edited_and_continued(client: AsyncClient) -> None:
     assert steps[0]["rows"]["self"]["shape"] == [2, 3, len(TEXT) + 1]
 
 
-async def test_a_target_may_begin_with_its_end_and_a_source_with_a_token(client: AsyncClient) -> None:
-    """BART: <s> is 1, </s> is 2. What an answer says can be posted again."""
-    asked = {"model": "bart", "text": TEXT, "want": ["logits"]}
+@pytest.mark.parametrize(("model", "begins", "start"), [("bart", 1, 2), ("t5", None, 3)])
+async def test_a_target_may_begin_with_its_end_or_its_pad(
+    client: AsyncClient, model: str, begins: int | None, start: int
+) -> None:
+    """END is 2, PAD 3; a source of BART begins with <s>. What an answer says can be posted again."""
+    asked = {"model": model, "text": TEXT, "want": ["logits"]}
     tensors, meta = await trace(client, **asked)
     source, target = ([token["id"] for token in meta[name]] for name in ("tokens", "target_tokens"))
-    assert (source[0], source[-1], target[0]) == (1, 2, 2)
-    assert 2 not in target[1:]
+    assert ((source[0] == begins) == (begins is not None), source[-1], target[0]) == (True, 2, start)
+    assert not {2, 3} & {*target[1:]}
     again, _ = await trace(client, **asked | {"text": None, "token_ids": source, "target_ids": target})
     assert np.array_equal(again["logits"], tensors["logits"])
     whole = [*target[:3], 2]
     _, meta = await trace(client, **asked | {"target_ids": whole})
     assert [token["id"] for token in meta["target_tokens"]] == whole
-    await refused(client, "/api/trace", 422, "bad_token", **asked | {"target_ids": [2, 9, 2, 9]})
-    events = parse_events(
-        (
-            await client.post(
-                "/api/generate",
-                json={"model": "bart", "text": TEXT, "target": "", "temperature": 0, "max_new_tokens": 2},
-            )
-        ).text
-    )
+    for wrong in ([start, 9, 2, 9], [start, 9, 3]):
+        await refused(client, "/api/trace", 422, "bad_token", **asked | {"target_ids": wrong})
+    asked = {"model": model, "text": TEXT, "target": "", "temperature": 0, "max_new_tokens": 2}
+    events = parse_events((await client.post("/api/generate", json=asked)).text)
     steps = [data for name, data in events if name == "step"]
     assert [step["token"]["id"] for step in steps] == target[1:3]
 

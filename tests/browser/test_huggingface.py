@@ -19,9 +19,17 @@ STEPS = {
     "llama": {"attn.role-q_rotated", "ffn.up", "ffn.silu", "out.logits"},
     "qwen3": {"attn.role-q", "attn.role-k", "attn.role-q_rotated"},
     "gpt-neox": {"attn.role-q_rotated", "ffn.residual", "ffn.gelu"},
+    "t5": {"attn.role-content_scores", "attn.role-relative_bias", "attn.role-scores", "cross_attn.role-scores"},
+    "bloom": {"in.start", "attn.role-alibi", "attn.role-scores", "ffn.gelu_tanh"},
 }
 """Steps of the walk that each has, among others."""
-VIEWS = {"llama": ("rotation", "ffn"), "qwen3": ("qkv", "rotation"), "gpt-neox": ("rotation",)}
+VIEWS = {
+    "llama": ("rotation", "ffn"),
+    "qwen3": ("qkv", "rotation"),
+    "gpt-neox": ("rotation",),
+    "t5": ("attention", "av"),
+    "bloom": ("attention",),
+}
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +42,8 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "llama": (toys.llama(), toys.sentence_piece()),
         "qwen3": (toys.llama("Qwen3", head_dim=6), toys.byte_level()),
         "gpt-neox": (toys.gpt_neox(), toys.byte_level()),
+        "t5": (toys.t5(), toys.sentence_piece(f"$A {toys.END}")),
+        "bloom": (toys.bloom(), toys.byte_level()),
     }
     folder = tmp_path_factory.mktemp("hf")
     saved = tuple(toys.save(folder / name, toys.random_numbers(one), words) for name, (one, words) in models.items())
@@ -76,3 +86,19 @@ def test_a_parallel_residual_is_one_sum_of_three(page: "Page") -> None:
     expect(page.get_by_text("there is no stream between them")).to_be_visible()
     steps = [one.get_attribute("data-step") for one in page.get_by_test_id("walk-step").all()]
     assert "attn.residual" not in steps
+
+
+@pytest.mark.parametrize(("model", "role"), [("t5", "relative_bias"), ("bloom", "alibi")])
+def test_what_positions_add_is_a_part_of_the_score(page: "Page", model: str, role: str) -> None:
+    page.goto(f"/?text=a+cat&model={model}&view=attention&head=1&query=1&key=0")
+    whole(page)
+    if model == "t5":  # its last attention is the cross-attention, whose scores are bare products
+        expect(page.locator('[data-why="weight"] [data-step="scaled"]')).to_contain_text("nothing divides it by √4")
+        page.goto("/?text=a+cat&model=t5&view=attention&attention=encoder&head=1&query=1&key=0")
+        whole(page)
+    for step in ("content", "added", "scaled", "masked", "weights"):
+        page.get_by_test_id(f"step-{step}").click()
+        whole(page)
+    line = page.locator('[data-why="weight"] [data-step="bias"]')
+    expect(line).to_contain_text("what positions add")
+    expect(page.locator('[data-why="weight"] [data-step="scaled"] .check')).to_be_visible()

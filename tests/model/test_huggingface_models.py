@@ -54,6 +54,12 @@ CASES = {
     "gpt-neox-in-turn": Case(lambda: toys.gpt_neox(use_parallel_residual=False, attention_bias=False), toys.byte_level),
     "marian": Case(toys.marian, toys.byte_level),
     "bart": Case(toys.bart, lambda: toys.sentence_piece(f"<s> $A {toys.END}")),
+    "t5": Case(toys.t5, lambda: toys.sentence_piece(f"$A {toys.END}")),
+    "t5-gated": Case(
+        lambda: toys.t5(feed_forward_proj="gated-gelu", tie_word_embeddings=False),
+        lambda: toys.sentence_piece(f"$A {toys.END}"),
+    ),
+    "bloom": Case(toys.bloom, toys.byte_level),
     "gpt2-relu": Case(lambda: toys.gpt2(activation_function="relu", tie_word_embeddings=False), toys.byte_level),
 }
 

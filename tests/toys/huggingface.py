@@ -132,6 +132,21 @@ def bart(**more: Any) -> PreTrainedModel:
     return marian("Bart", encoder_layers=3, **ids | more)
 
 
+def t5(**more: Any) -> PreTrainedModel:
+    """5 heads of 4 dimensions beside a stream of 12; distances from 3 on share buckets."""
+    config = transformers.T5Config(
+        **{"vocab_size": SIZE, "d_model": 12, "d_kv": 4, "d_ff": 20, "num_layers": 2, "num_decoder_layers": 3,
+           "num_heads": 5, "relative_attention_num_buckets": 8, "relative_attention_max_distance": 9, "n_positions": 24,
+           "pad_token_id": 3, "eos_token_id": 2, "decoder_start_token_id": 3} | more
+    )  # fmt: skip
+    return transformers.T5ForConditionalGeneration(config)
+
+
+def bloom(**more: Any) -> PreTrainedModel:
+    sizes = {"vocab_size": SIZE, "hidden_size": 12, "n_layer": 2, "n_head": 3, "seq_length": 24}
+    return transformers.BloomForCausalLM(transformers.BloomConfig(**sizes | more))
+
+
 def distilbert() -> PreTrainedModel:
     config = transformers.DistilBertConfig(
         vocab_size=SIZE, dim=15, n_layers=2, n_heads=3, hidden_dim=20, max_position_embeddings=24, num_labels=2

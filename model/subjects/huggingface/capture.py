@@ -17,6 +17,7 @@ from transformers import AttentionInterface, AttentionMaskInterface
 
 from chumoku.model import masks, stopping
 from chumoku.model.describe import Attention
+from chumoku.model.describe.attention_variants import CONTENT
 from chumoku.model.taps import visit
 
 NAME = "chumoku"
@@ -24,8 +25,10 @@ LOWEST = torch.finfo(torch.float32).min
 """What a forbidden score is lowered by: a row without any allowed key becomes 1/T everywhere, as in transformers."""
 TAPS = "chumoku_taps"
 """The attribute of a module that attends: the tap of each of its roles."""
-UNSHOWN = ("s_aux", "softcap", "indices", "head_mask", "position_bias")
+UNSHOWN = ("s_aux", "softcap", "indices", "head_mask")
 """Arguments that change the weights, and that none of our families gives."""
+BIAS = "bias"
+"""Stands for the part of the scores that depends on positions alone, under whatever role an attention has it."""
 
 _causal: ContextVar[bool | None] = ContextVar("chumoku_causal", default=None)
 
@@ -81,10 +84,11 @@ def attend(
     scaling: float | None = None,
     *,
     divisor: float | None = None,
+    position_bias: Tensor | None = None,
     **others: Any,
 ) -> tuple[Tensor, Tensor]:
     """softmax(QKᵀ · scaling + M) V, in the order of transformers' eager attention, so that no bit differs. With a
-    `divisor`, the products are divided by it.
+    `divisor`, the products are divided by it; a `position_bias` [1|batch head query key] is added to them.
 
     query [batch head query d_head], key and value [batch kv_head key d_head]; returns z [batch query head d_head] and
     the weights. Raises `ValueError` for an argument that it does not know.
@@ -93,13 +97,25 @@ def attend(
     if given := [name for name in UNSHOWN if others.get(name) is not None]:
         raise ValueError(f"its attention has {given[0]}, which changes the weights and is not shown")
     taps: Mapping[str, str] = getattr(module, TAPS)
+    if position_bias is not None and BIAS not in taps and position_bias.any():
+        raise ValueError("its attention has position_bias, which changes the weights and is not shown")
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
     query, key, value = visit(taps["q_turned"], query), visit(taps["k_turned"], key), visit(taps["v"], value)
     group = query.shape[1] // key.shape[1]
     if group > 1:
         key, value = repeated(key, group), repeated(value, group)
     products = torch.matmul(query, key.transpose(2, 3))
-    scores = visit(taps["scores"], products * scaling if divisor is None else products / divisor)
+    products = products * scaling if divisor is None else products / divisor
+    if position_bias is not None and BIAS in taps:
+        products = visit(taps[CONTENT], products) + visit(taps[BIAS], position_bias.expand_as(products))
+    return weigh(taps, products, attention_mask, value)
+
+
+def weigh(
+    taps: Mapping[str, str], scores: Tensor, attention_mask: Tensor | None, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    """softmax(scores + M) V: z [batch query head d_head], and the weights [batch head query key]."""
+    scores = visit(taps["scores"], scores)
     mask = torch.zeros((), dtype=torch.uint8, device=scores.device) if attention_mask is None else attention_mask
     mask = visit(taps["mask"], mask.expand_as(scores))
     pattern = (scores + torch.where(masks.allowed(mask), 0.0, LOWEST)).softmax(dim=-1)
@@ -116,9 +132,12 @@ def repeated(x: Tensor, group: int) -> Tensor:
 
 
 def taps_of(attention: Attention, layer: int) -> dict[str, str]:
-    """The tap of each role; `q_turned` and `k_turned` are what the scores multiply, turned or not."""
+    """The tap of each role; `q_turned` and `k_turned` are what the scores multiply, turned or not; `bias` is what is
+    added to them."""
     taps = {role: attention.tap(role, layer) for role in attention.roles}
-    return taps | {f"{x}_turned": taps.get(f"{x}_rotated", taps[x]) for x in "qk"}
+    taps |= {f"{x}_turned": taps.get(f"{x}_rotated", taps[x]) for x in "qk"}
+    added = [role for role in attention.parts.get("scores", ()) if role != CONTENT]
+    return taps | {BIAS: taps[added[0]]} if added else taps
 
 
 AttentionInterface.register(NAME, attend)

@@ -1,7 +1,7 @@
 /** What each step makes, as a formula (Vaswani et al. 2017, equation 1). */
 
 import { has, identityOf, showsMeans } from "../../model/description.js";
-import { weighsKeys } from "../../model/mechanism_needs.js";
+import { biasRole, weighsKeys } from "../../model/mechanism_needs.js";
 import { math, mi, mn, mo, mtext, row, sqrt, sub, sup } from "../../ui/mathml.js";
 import { weightsFormula } from "../feature_formulas.js";
 import { formulaOf, letterOf } from "../role_formulas.js";
@@ -17,6 +17,7 @@ export function actOf(step, attention) {
   if (step === "content") return math(mi("q", "q"), mo("·"), mi("k", "k"));
   if (step === "distance") return math(mi("q", "q"), mo("·"), sup(mi("a"), mi("K")));
   if (step === "bias") return math(mi("w"));
+  if (step === "added") return math(mo("+"), letterOf(String(biasRole(attention))));
   if (step === "feature") return math(sup(mi("e"), exponentOf(attention)));
   if (step === "weights" && showsMeans(attention)) return math(letterOf("mean_weights"));
   if (step === "weights" && weighsKeys(attention)) return math(sup(mi("e"), exponentOf(attention)));
@@ -30,12 +31,13 @@ export function actOf(step, attention) {
 export function resultOf(step, attention) {
   const { d_head: d, overview } = attention;
   const stated = { content: "content_scores", distance: "relative_scores", bias: "position_bias" }[step];
-  if (stated) return formulaOf(identityOf(attention, stated), stated);
+  if (stated) return formulaOf(identityOf(attention, stated), stated, attention);
+  if (step === "added") return math(letterOf(String(biasRole(attention))));
   if (step === "feature") return weightsFormula(attention);
   if (step === "weights" && showsMeans(attention))
     return formulaOf(identityOf(attention, String(overview)), String(overview));
   if (step === "weights" && weighsKeys(attention)) return weightsFormula(attention);
-  if (step === "scaled" && isPlain(attention)) return formulaOf(identityOf(attention, "scores"), "scores");
+  if (step === "scaled" && isPlain(attention)) return formulaOf(identityOf(attention, "scores"), "scores", attention);
   if (step === "qk")
     return math(
       mi("q", "q"),

@@ -1,7 +1,7 @@
 /** What a step does, in a sentence. */
 
-import { showsMeans } from "../../model/description.js";
-import { weighsKeys } from "../../model/mechanism_needs.js";
+import { scalesProducts, showsMeans } from "../../model/description.js";
+import { biasRole, weighsKeys } from "../../model/mechanism_needs.js";
 import { number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { stepsOf } from "./steps.js";
@@ -16,7 +16,11 @@ export function saysOf(step, attention, detail, feature = 0) {
 
 /** @param {import("./steps.js").StepName} step @param {Attention} attention @param {import("../../data/model_trace.js").Detail} detail */
 function keyOf(step, attention, { mask }) {
+  if (step === "added") return String(biasRole(attention));
+  if (step === "content" && !scalesProducts(attention)) return "content_unscaled";
+  if (step === "scaled" && stepsOf(attention).includes("added")) return "sum_bias";
   if (step === "scaled" && stepsOf(attention).includes("content")) return "sum";
+  if (step === "scaled" && !scalesProducts(attention)) return "unscaled";
   if (step === "scaled" && !stepsOf(attention).includes("qk")) return "scores";
   if (step === "bias") return attention.roles.position_bias.dims.startsWith("head") ? "bias_head" : "bias";
   if (step === "masked" && weighsKeys(attention)) return mask.data.some(Boolean) ? "left_out" : "unmasked";

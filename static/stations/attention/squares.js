@@ -8,6 +8,7 @@ import { rowTones, signedScale, weightScale } from "../../chart/matrix/scale.js"
 import { sliceOf } from "../../model/feature_weights.js";
 import { headOf } from "../../model/identities.js";
 import { cellIn, largest } from "../../model/matrix.js";
+import { biasRole } from "../../model/mechanism_needs.js";
 import { featureOf } from "../../model/selection.js";
 import { cellWeight, number, significant } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
@@ -98,10 +99,12 @@ function allowedAlone() {
   return { scale: { stops: [one, one], min: 0, max: 1, seen: [0, 0] }, cellText: () => "0", ink: cssColour("--ink-2") };
 }
 
-/** One summand of the scores; both have one scale, so that their colours compare. @param {"content_scores"|"relative_scores"} role */
-const part = (role) => (/** @type {any} */ trace) => {
-  const { [role]: own, content_scores: content, relative_scores: distance, mask } = trace.detail;
-  const reach = once(own, "reach", () => furthest(content.data, distance.data));
+/** One summand of the scores; all have one scale, so that their colours compare. @param {(attention: any) => string} named */
+const part = (named) => (/** @type {any} */ trace) => {
+  const [role, mask] = [named(trace.attention), trace.detail.mask];
+  const own = trace.detail[role];
+  const all = trace.attention.parts.scores.map((/** @type {string} */ one) => trace.detail[one].data);
+  const reach = once(own, "reach", () => furthest(...all));
   const words = (row, col) => {
     const at = row * own.shape[1] + col;
     const [value, score] = [own, trace.detail.scores].map(({ data }) => significant(data[at], 5));
@@ -160,8 +163,9 @@ const furthest = (...all) => Math.max(...all.map((data) => Math.abs(data[largest
 
 /** By step, of a trace and a state. @type {Record<string, (trace: any, state: any) => any>} */
 export const SQUARES = {
-  content: part("content_scores"),
-  distance: part("relative_scores"),
+  content: part(() => "content_scores"),
+  distance: part(() => "relative_scores"),
+  added: part((attention) => String(biasRole(attention))),
   bias,
   feature,
   qk: ({ detail }) => qk(detail),

@@ -1,20 +1,22 @@
 /**
  * From QKᵀ to the weights: QKᵀ › ÷√d › + M › softmax. An attention has the steps that its roles allow: with relative positions
- * content › distance › their sum › + M › softmax, without a QKᵀ what position adds › M › one feature › the mean of all. No DOM.
+ * content › distance (or a bias by position) › their sum › + M › softmax, without a QKᵀ what position adds › M › one feature › the mean of all. No DOM.
  */
 
 import { has, scoresDotProducts, weighsFeatures } from "../../model/description.js";
+import { biasRole } from "../../model/mechanism_needs.js";
 import { own } from "./own.js";
 
-/** @typedef {"content"|"distance"|"qk"|"scaled"|"bias"|"masked"|"feature"|"weights"} StepName  @typedef {import("../../model/description.js").Attention} Attention */
+/** @typedef {"content"|"distance"|"added"|"qk"|"scaled"|"bias"|"masked"|"feature"|"weights"} StepName  @typedef {import("../../model/description.js").Attention} Attention */
 
 /** In their order. @type {StepName[]} */
-const NAMES = ["content", "distance", "qk", "scaled", "bias", "masked", "feature", "weights"];
+const NAMES = ["content", "distance", "added", "qk", "scaled", "bias", "masked", "feature", "weights"];
 
 /** @type {Record<StepName, (attention: Attention) => boolean>} */
 const IS_THERE = {
   content: (attention) => has(attention, "content_scores"),
   distance: (attention) => has(attention, "relative_scores"),
+  added: (attention) => biasRole(attention) !== null,
   qk: scoresDotProducts,
   scaled: (attention) => has(attention, "scores"),
   bias: (attention) => has(attention, "position_bias"),

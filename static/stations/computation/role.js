@@ -36,7 +36,7 @@ function headIn(trace, step, name, head) {
 }
 
 export const role = {
-  formula: (step) => formulaOf(identityOf(step.attention, roleOf(step)), roleOf(step)),
+  formula: (step) => formulaOf(identityOf(step.attention, roleOf(step)), roleOf(step), step.attention),
   picture({ trace, step, head, queries, keys }) {
     const name = roleOf(step);
     const matrix = headIn(trace, step, name, head);

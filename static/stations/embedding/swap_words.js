@@ -10,7 +10,7 @@ import { t } from "../../ui/i18n.js";
 export const TOLERANCE = 1e-4;
 
 /** What an attention has that tells positions apart by itself: distances, a rotation, a bias; WKV's weights decay. */
-const KNOWS_POSITIONS = ["relative_scores", "q_rotated", "position_bias"];
+const KNOWS_POSITIONS = ["relative_scores", "q_rotated", "position_bias", "relative_bias", "alibi"];
 
 /** @param {any} model  Whether its attention knows positions without those that are added to the embeddings. */
 export const attentionKnowsPositions = (model) =>

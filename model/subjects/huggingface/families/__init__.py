@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from chumoku.model.subjects.huggingface.families import (
     bart,
     bert,
+    bloom,
     distilbert,
     gpt2,
     gpt_neox,
@@ -14,6 +15,7 @@ from chumoku.model.subjects.huggingface.families import (
     marian,
     megatron_bert,
     roberta,
+    t5,
 )
 from chumoku.model.subjects.huggingface.layout import Adapter
 from chumoku.model.subjects.huggingface.settings import Settings
@@ -32,5 +34,7 @@ FAMILIES: Mapping[str, Family] = {
     "gpt_neox": (gpt_neox.ARCHITECTURES, gpt_neox.adapt),
     "marian": (marian.ARCHITECTURES, marian.adapt),
     "bart": (bart.ARCHITECTURES, bart.adapt),
+    "t5": (t5.ARCHITECTURES, t5.adapt),
+    "bloom": (bloom.ARCHITECTURES, bloom.adapt),
     "megatron-bert": (megatron_bert.ARCHITECTURES, megatron_bert.adapt),
 }

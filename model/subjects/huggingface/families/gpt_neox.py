@@ -6,7 +6,7 @@ from __future__ import annotations
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import describe
 from chumoku.model.describe import variants as v
-from chumoku.model.describe.attention_variants import with_rotary_dims
+from chumoku.model.describe.attention_variants import with_heads, with_rotary_dims, without_biases
 from chumoku.model.subjects.huggingface.activations import activation_of
 from chumoku.model.subjects.huggingface.families.llama import DIMS, rope_of
 from chumoku.model.subjects.huggingface.layout import Adapter, OfHeads, Part, StackLayout
@@ -27,9 +27,9 @@ def adapt(settings: Settings) -> Adapter:
     rope = rope_of(settings)
     turned = int(config.d_head * rope.number("partial_rotary_factor", settings.number("rotary_pct", 0.25)))
     base = rope.number("rope_theta", settings.number("rotary_emb_base", 10_000.0))
-    found = v.with_grouped_heads(describe(config), n_head, config.d_head, base)
+    found = with_heads(describe(config), n_head, n_head, config.d_head, base)
     found = v.without_positions(with_rotary_dims(found, turned))
-    found = v.without_biases(found, "" if settings.flag("attention_bias", True) else "qkvo")
+    found = without_biases(found, "" if settings.flag("attention_bias", True) else "qkvo")
     found = v.with_activation(found, activation_of(settings.text("hidden_act", "gelu")))
     if settings.flag("use_parallel_residual", True):
         found = v.with_parallel_residual(found)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import Description, describe
 from chumoku.model.describe import variants as v
-from chumoku.model.describe.attention_variants import with_normed_heads
+from chumoku.model.describe.attention_variants import with_heads, with_normed_heads, without_biases
 from chumoku.model.subjects.huggingface.activations import activation_of
 from chumoku.model.subjects.huggingface.layout import Adapter, Part, StackLayout
 from chumoku.model.subjects.huggingface.settings import Settings
@@ -62,8 +62,8 @@ def adapt(settings: Settings, without: str) -> Adapter:
         tie_embeddings=settings.flag("tie_word_embeddings", False),
     )  # fmt: skip
     heads = settings.whole("num_key_value_heads", n_head), settings.whole("head_dim", d_model // n_head)
-    found = v.with_grouped_heads(describe(config), *heads, base_of(settings))
-    found = v.without_positions(v.without_biases(found, without))
+    found = with_heads(describe(config), n_head, *heads, base_of(settings))
+    found = v.without_positions(without_biases(found, without))
     found = gated(found, settings)
     return Adapter(v.without_our_modules(found), {"main": MAIN}, "lm_head", settings.whole("max_position_embeddings"),
                    config.tie_embeddings, DIMS, unused=("rotary_emb.inv_freq",))  # fmt: skip

@@ -42,7 +42,7 @@ export function draw(root, trace, state) {
     t(element ? "why.role_note" : identity ? "why.role_unknown" : "why.role_none", { op: identity?.op ?? "" }),
   );
   if (!element) return drawOwn(parts, cellIn(own, query, col));
-  drawTerms(parts.steps.terms, identity, role, element);
+  drawTerms(parts.steps.terms, formulaOf(identity, role, attention), element);
   drawLine(
     parts.steps.sum,
     "why.role_sum",
@@ -58,8 +58,7 @@ function drawOwn({ steps }, number) {
 }
 
 /** The equation with its terms; a single one needs no picture. */
-function drawTerms({ line, more }, identity, role, { a, b, values }) {
-  const formula = formulaOf(identity, role);
+function drawTerms({ line, more }, formula, { a, b, values }) {
   more.hidden = values.length === 1;
   if (more.hidden) {
     const product = b ? `${significant(a[0], 3)} × ${significant(b[0], 3)}` : significant(a[0], 4);

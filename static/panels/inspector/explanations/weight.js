@@ -1,13 +1,15 @@
 /** The arithmetic of one weight: q·k, ÷ √d_head, + M, exp, ÷ the row's sum; then the effect of the weight. */
 
 import { drawTermBars } from "../../../chart/bars/term_bars.js";
-import { placeOf, stackOf } from "../../../model/description.js";
+import { placeOf, scalesProducts, stackOf } from "../../../model/description.js";
 import { indexOfMost, rowIn } from "../../../model/matrix.js";
+import { biasRole } from "../../../model/mechanism_needs.js";
 import { scoringOf, valuesFor, vectorOf } from "../../../model/scoring.js";
 import { position } from "../../../model/selection.js";
 import { atLeast } from "../../../state/levels.js";
 import { stepOf } from "../../../stations/attention/steps.js";
 import { reasonOf } from "../../../stations/query_key.js";
+import { letterOf } from "../../../stations/role_formulas.js";
 import { checkOf } from "../../../ui/agreement.js";
 import { replace } from "../../../ui/dom.js";
 import { number, percent, signed, significant } from "../../../ui/format.js";
@@ -17,7 +19,7 @@ import { at, buildWhy, drawFigures, drawLine, drawSays, drawTitle, named, value 
 import { outputOf } from "./taps.js";
 import { handedOver, moved, weightTerms } from "./weight_terms.js";
 
-const partsOf = buildWhy(["dot", "distance", "scaled", "mask", "exp", "weight", "part", "moves"]);
+const partsOf = buildWhy(["dot", "distance", "bias", "scaled", "mask", "exp", "weight", "part", "moves"]);
 /** What is added goes through a LayerNorm before it reaches the stream, except in a pre-norm model. @param {any} trace @param {string} key */
 const movesKey = ({ model, attention }, key) =>
   ["pre", null].includes(placeOf(stackOf(model, attention))) ? key : `${key}_normed`;
@@ -32,6 +34,7 @@ export function draw(root, trace, state) {
   drawSays(parts, state, saysOf(trace, step, terms, query, key));
   drawScore(parts.steps, trace, scoring, terms, query, key);
   drawDistance(parts.steps.distance, scoring, terms, query, key);
+  drawBias(parts.steps.bias, trace.attention, terms);
   drawSoftmax(parts.steps, trace, terms);
   drawEffect(parts, trace, state, valuesFor(scoring, query), terms, query, key);
   for (const [name, { item }] of Object.entries(parts.steps))
@@ -44,6 +47,7 @@ const TITLES = {
   qk: "why.title_score",
   content: "why.title_score",
   distance: "why.title_score",
+  added: "why.title_score",
   scaled: "why.title_score",
 };
 /** In one sentence: how much of the query's attention the key gets, and who gets the most. */
@@ -64,9 +68,16 @@ function saysOf(trace, step, { reasons, scaled, model }, query, key) {
 
 const four = (value) => number(value, 4);
 /** The steps that the open station is about. */
-const LIT = { qk: ["dot"], content: ["dot"], distance: ["distance"], scaled: ["scaled"], masked: ["mask"] };
+const LIT = {
+  qk: ["dot"],
+  content: ["dot"],
+  distance: ["distance"],
+  added: ["bias"],
+  scaled: ["scaled"],
+  masked: ["mask"],
+};
 /** The steps that ask about a score. */
-const OF_SCORES = ["qk", "content", "distance", "scaled"];
+const OF_SCORES = ["qk", "content", "distance", "added", "scaled"];
 
 /** The part of the score for the distance, where there is one. */
 function drawDistance(step, { q, distance }, { distances, apart, dHead }, query, key) {
@@ -81,6 +92,20 @@ function drawDistance(step, { q, distance }, { distances, apart, dHead }, query,
     words: (d) =>
       t("why.distance_term", { d, q: signed(own[d], 3), a: signed(vector[d], 3), value: signed(distances[d], 3) }),
   });
+}
+
+/** What positions alone add, where they do. */
+function drawBias(step, attention, { bias }) {
+  const role = biasRole(attention);
+  step.item.hidden = role === null;
+  if (role !== null) drawLine(step, "why.bias", { role: math(letterOf(role)), value: value(four(bias)) });
+}
+
+/** How the products become the score: a key of the catalogue. */
+function scaledKey(attention, distance) {
+  if (distance) return "why.scaled_sum";
+  const added = biasRole(attention) === null ? "" : "_bias";
+  return `why.${scalesProducts(attention) ? "scaled" : "unscaled"}${added}`;
 }
 
 function drawScore(steps, trace, { q: all, k: keys, distance }, { products, dHead, root, dot, scaled }, query, key) {
@@ -99,7 +124,7 @@ function drawScore(steps, trace, { q: all, k: keys, distance }, { products, dHea
   const own = trace.detail.scores.data[query * keys.shape[0] + key];
   drawLine(
     steps.scaled,
-    distance ? "why.scaled_sum" : "why.scaled",
+    scaledKey(trace.attention, distance),
     { d: dHead, root: number(root, 3), value: value(four(scaled)) },
     checkOf(scaled, own, four),
   );

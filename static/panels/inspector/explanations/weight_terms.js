@@ -3,7 +3,7 @@
  * equation 1), with the part for the distance where there is one (Shaw et al. 2018, equations 3 and 4). No DOM.
  */
 
-import { columnIn, products, rowIn, sum } from "../../../model/matrix.js";
+import { cellIn, columnIn, products, rowIn, sum } from "../../../model/matrix.js";
 import { vectorOf } from "../../../model/scoring.js";
 
 /** @typedef {import("../../../model/scoring.js").Scoring} Scoring */
@@ -12,14 +12,19 @@ import { vectorOf } from "../../../model/scoring.js";
  * What leads from q and k to a weight, in float64.
  * @param {import("../../../data/model_trace.js").Detail} detail @param {Scoring} scoring @param {number} query @param {number} key
  */
-export function weightTerms({ mask, pattern }, { q, k, distance }, query, key) {
+export function weightTerms(
+  { mask, pattern },
+  { q, k, distance, bias = null, divisor = Math.sqrt(q.shape[1]) },
+  query,
+  key,
+) {
   const dHead = q.shape[1];
   const nKey = k.shape[0];
-  const root = Math.sqrt(dHead);
   const own = rowIn(q, query);
   const terms = products(own, rowIn(k, key));
   const apart = (j) => (distance ? products(own, vectorOf(distance, "keys", query, j)) : []);
-  const scoreOf = (j) => (sum(products(own, rowIn(k, j))) + sum(apart(j))) / root;
+  const biasOf = (j) => (bias ? cellIn(bias, query, j) : 0);
+  const scoreOf = (j) => (sum(products(own, rowIn(k, j))) + sum(apart(j))) / divisor + biasOf(j);
   const allowed = Array.from({ length: nKey }, (_, j) => mask.data[query * nKey + j] === 0);
   const scores = allowed.map((yes, j) => (yes ? scoreOf(j) : -Infinity));
   // e to a large power leaves even float64: softmax stays the same when all of a row are moved (and it is said).
@@ -30,7 +35,8 @@ export function weightTerms({ mask, pattern }, { q, k, distance }, query, key) {
   return {
     products: terms,
     dHead,
-    root,
+    root: divisor,
+    bias: biasOf(key),
     dot: sum(terms),
     distances: apart(key),
     apart: sum(apart(key)),
