@@ -15,13 +15,14 @@ from chumoku.app import VERSION
 from chumoku.app.api.routes import ROUTERS
 from chumoku.app.http import handlers
 from chumoku.app.http.access import Access
-from chumoku.app.http.assets import STATIC, FreshFiles
+from chumoku.app.http.assets import FreshFiles
 from chumoku.app.http.body_limit import BodyLimit
 from chumoku.app.http.built import Built
 from chumoku.app.http.deps import State
 from chumoku.app.http.hosts import Hosts, known_names
 from chumoku.app.http.middleware import Failures, HeadAsGet, SecurityHeaders
 from chumoku.app.http.observe import Observe
+from chumoku.app.page_files import STATIC
 from chumoku.app.services import discovery, generation
 from chumoku.app.services.answers import Answers
 from chumoku.app.services.library import Library

@@ -1,5 +1,31 @@
 """Chumoku: see, with a trained Transformer's own numbers, how attention turns a sentence into the next token.
 
+    import chumoku
+    trace = chumoku.load("stories-gpt").trace("Once upon a time")
+    chumoku.show(trace)
+
 In a checkout `chumoku/app`, `model`, `static` and `templates` are links to the folders beside this one; an
 installed package holds the folders themselves. Either way a notebook's own `model.py` shadows none of them.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from chumoku.app.notebook.model import Model, Trace, load
+    from chumoku.app.notebook.show import Picture, compare, show
+
+__all__ = ["Model", "Picture", "Trace", "compare", "load", "show"]
+
+PLACES = {"load": "model", "Model": "model", "Trace": "model", "show": "show", "compare": "show", "Picture": "show"}
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]
+
+
+def __getattr__(name: str) -> Any:
+    """What `__all__` lists, imported when it is first used: torch takes seconds, and `chumoku --help` needs none."""
+    if name not in PLACES:
+        raise AttributeError(f"module 'chumoku' has no attribute {name!r}")
+    return getattr(import_module(f"chumoku.app.notebook.{PLACES[name]}"), name)

@@ -15,9 +15,11 @@ import { errorText } from "./ui/error_text.js";
 
 /**
  * @param {HTMLElement} root  of the first page @param {Store} store @param {ReturnType<typeof mount>} page
- * @param {{models: import("./data/models.js").Models, examples: any}} options
+ * @param {{models: import("./data/models.js").Models, examples: any, api?: import("./page.js").Server, names?: [string, string]}} options
+ *   the first page's; `names`: over the panels, if not those of the models
  */
-export function createBeside(root, store, page, { models, examples }) {
+export function createBeside(root, store, page, options) {
+  const { models } = options;
   const element = h("div", { class: "page second", hidden: true });
   /** @type {{store: Store, page: ReturnType<typeof mount>}|null} */
   let second = null;
@@ -45,14 +47,14 @@ export function createBeside(root, store, page, { models, examples }) {
     root.classList.add("beside-on");
     /** @param {HTMLElement} one @param {string|null} name */
     const name = (one, name) => one.style.setProperty("--model-name", JSON.stringify(name ?? models.first));
-    name(root, state.model);
-    name(element, besideModel(state));
+    name(root, options.names?.[0] ?? state.model);
+    name(element, options.names?.[1] ?? besideModel(state));
     if (second) return second.store.replace(stateBeside(state));
     root.append(element);
     const own = createStore(stateBeside(state));
     second = {
       store: own,
-      page: mount(element, own, { models, examples, second: true, onTrace: () => follow(store.get()) }),
+      page: mount(element, own, { ...options, second: true, onTrace: () => follow(store.get()) }),
     };
     own.subscribe((now, before) => following || answer(now, before));
   }

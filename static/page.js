@@ -22,12 +22,14 @@
  * @property {{start: () => void}} tour  set by learn/tour/tour.js
  * @property {string|null} early  text typed before the page was mounted
  *
+ * @typedef {Pick<typeof server, "trace"|"tokenize"|"weights"|"explain">} Server  what pictures ask
+ *
  * @typedef {(trace: import("./data/model_trace.js").ModelTrace|null, state: State,
  *   error: import("./data/api.js").ApiError|null) => void} Draw  called at every change with the current trace (null:
  * none yet)
  */
 
-import * as api from "./data/api.js";
+import * as server from "./data/api.js";
 import { createLoader } from "./data/loader.js";
 import { keyOf } from "./data/request.js";
 import { createSources } from "./data/sources.js";
@@ -66,8 +68,8 @@ import { t } from "./ui/i18n.js";
 /** @type {import("./stations/index.js").Panel[]} */
 const SIDE = [besidePick, fold, river, ...PANELS, quizBar];
 
-/** What a page beside another has: the pictures; what is asked stands in the other one. */
-const PICTURES = ["river", "classes", "effective", "next_token"];
+/** The panels of a page of pictures alone: one beside another, which has the controls, or one in a saved file. */
+export const PICTURES = ["river", "classes", "effective", "next_token"];
 
 /** The views' own state, which a link has beside the run. */
 export const DECLARED = [...VIEWS, ...SIDE].flatMap(({ own }) => own ?? []);
@@ -107,11 +109,14 @@ function whileShown(element, draw) {
  * @param {HTMLElement} root
  * @param {Store} store
  * @param {{models: import("./data/models.js").Models, examples: any, address?: Context["address"], early?: string|null,
- *   second?: boolean, onTrace?: () => void}} options  `address`: of the page that owns the document; `second`: it stands
- *   beside another, which has the controls; `onTrace`: called when another trace is shown
+ *   second?: boolean, pictures?: string[]|null, api?: Server, onTrace?: () => void}} options  `address`: of the page that owns the document;
+ *   `second`: it stands beside another; `pictures`: it has these panels and no controls; `api`: who answers; `onTrace`: called when
+ *   another trace is shown
  */
-export function mount(root, store, { models, examples, address, early = null, second = false, onTrace = () => {} }) {
-  const side = second ? SIDE.filter(({ id }) => PICTURES.includes(id)) : SIDE;
+export function mount(root, store, options) {
+  const { models, examples, address, early = null, second = false, pictures = second ? PICTURES : null } = options;
+  const { api = server, onTrace = () => {} } = options;
+  const side = pictures ? SIDE.filter(({ id }) => pictures.includes(id)) : SIDE;
   const frame = buildFrame(root, { panels: side, owner: address !== undefined, second });
   const status = createStatus({ root, voice: frame.sentence.status, banner: frame.sentence.banner });
   const live = createTraces(api, { modelNamed: models.named, onWait: status.waiting });
@@ -177,7 +182,7 @@ export function mount(root, store, { models, examples, address, early = null, se
     tour: { start: () => {} },
     ground: address ? document : root,
   };
-  const draws = (second ? [createLevels, createHeadsPanel] : CONTROLS).map((create) => create(context));
+  const draws = (pictures ? [createLevels, createHeadsPanel] : CONTROLS).map((create) => create(context));
   const page = {
     loader,
     panels,
@@ -226,7 +231,7 @@ async function refresh(page, state) {
     if (newest) status.show("ready");
   } catch (error) {
     if (/** @type {any} */ (error).name === "AbortError") return; // cancelled by something newer
-    if (!(error instanceof api.ApiError)) console.error(error);
+    if (!(error instanceof server.ApiError)) console.error(error);
     status.show("error");
     controls(page.trace, state, /** @type {any} */ (error));
     panels.busy(false);

@@ -9,7 +9,7 @@ from fastapi import Request, Response
 from fastapi.templating import Jinja2Templates
 
 from chumoku.app.api.pages import i18n
-from chumoku.app.http.assets import STATIC, TEMPLATES
+from chumoku.app.page_files import STATIC, TEMPLATES
 
 templates = Jinja2Templates(directory=TEMPLATES)
 

@@ -86,16 +86,24 @@ def entry_of(folder: Path, source: Source) -> Entry:
 
 
 def open_subject(name: str | None, settings: Settings) -> Subject:
-    """One loaded model: by name, by its folder, either of them with `@step`, or the default (None)."""
+    """One loaded model, as `find_entry` finds it."""
+    return opened(find_entry(name, settings), settings)
+
+
+def find_entry(name: str | None, settings: Settings) -> Entry:
+    """One model: by name, by its folder, either of them with `@step`, or the default (None)."""
     try:
-        found = entry_at(locate(name, settings))
+        return entry_at(locate(name, settings))
     except AppError:
         base, at, step = (name or "").rpartition("@")
         if not at:
             raise
-        found = entry_at(locate(base, settings)).snapshot(step)
-    assert found.source is not None
-    return found.source.open(found.folder, pick_device(settings.device))
+        return entry_at(locate(base, settings)).snapshot(step)
+
+
+def opened(entry: Entry, settings: Settings) -> Subject:
+    assert entry.source is not None
+    return entry.source.open(entry.folder, pick_device(settings.device))
 
 
 def entry_at(folder: Path) -> Entry:

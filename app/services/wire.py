@@ -50,6 +50,13 @@ def encode(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> by
     return body
 
 
+def metadata_of(body: bytes) -> dict[str, Any]:
+    """What `encode` wrote beside the tensors."""
+    size = 8 + int.from_bytes(body[:8], "little")
+    metadata: dict[str, Any] = json.loads(json.loads(body[8:size])["__metadata__"]["chumoku"])
+    return metadata
+
+
 def encode_npz(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> bytes:
     """The same as an .npz, uncompressed and without pickle; the metadata is `__metadata__`, an array of one string."""
     body = io.BytesIO()

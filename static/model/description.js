@@ -182,6 +182,9 @@ export const answersTokens = (model) => predictsTokens(model) || fillsGaps(model
 /** Whether it writes a target beside the sentence. @param {Model|null|undefined} model */
 export const writesTarget = (model) => model?.description?.writes === "target";
 
+/** Whether its parameters can be asked for: a picture in a file of its own brings none. @param {any} model */
+export const servesWeights = (model) => Object.keys(model?.weights ?? {}).length > 0;
+
 /** @param {Model|null|undefined} model @param {string} what */
 export const can = (model, what) => model?.description?.can[what] ?? false;
 

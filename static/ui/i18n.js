@@ -29,6 +29,11 @@ export function language() {
   return document.documentElement.lang === "ja" ? "ja" : "en";
 }
 
+/** Texts that a saved file brings. @param {Object<string, string>} texts */
+export function useCatalogue(texts) {
+  catalogue = texts;
+}
+
 /** Fetches the catalogue of the page's language, once, before anything is drawn. */
 export async function loadCatalogue() {
   const answer = await fetch(`/static/i18n/${language()}.json`);

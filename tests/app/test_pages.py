@@ -6,7 +6,8 @@ import pytest
 from httpx import AsyncClient
 
 from chumoku.app.api.pages import i18n
-from chumoku.app.http.assets import STATIC, plotly_file
+from chumoku.app.http.assets import plotly_file
+from chumoku.app.page_files import STATIC
 from tests.app.helpers import error_of
 
 

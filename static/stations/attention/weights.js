@@ -10,8 +10,11 @@ import { both, lines } from "./chosen.js";
 import { drawForms } from "./forms.js";
 
 /** One matrix, or before | after | difference. */
-export const buildChoices = () =>
-  segment(t("matrix.show"), ["alone", "both"], "show", (name) => t(`matrix.show.${name}`));
+export function buildChoices() {
+  const choices = segment(t("matrix.show"), ["alone", "both"], "show", (name) => t(`matrix.show.${name}`));
+  choices.box.classList.add("runs");
+  return choices;
+}
 
 /** @param {any} parts @param {any} trace @param {any} state @param {any} actions @param {(place: HTMLElement, draw: () => void) => void} morph */
 export function drawWeightsStep({ places, forms, legend, choices }, trace, state, actions, morph) {

@@ -4,7 +4,7 @@
  */
 
 import { lazily } from "../../../data/lazily.js";
-import { answersTokens, attentionOf, can, stacksOf } from "../../../model/description.js";
+import { answersTokens, attentionOf, can, servesWeights, stacksOf } from "../../../model/description.js";
 import { knowsScores, knowsValues, needsOfScores, needsOfWeights, weighsKeys } from "../../../model/mechanism_needs.js";
 import { hasRoles, tensors, weights } from "../../../model/needs.js";
 import { normsOf as normsIn } from "../../../model/places.js";
@@ -25,7 +25,7 @@ export const EXPLANATIONS = {
     needs: (state, model) => [
       "detail",
       ...needsOfScores(attentionOf(model, state.attention), state.layer),
-      ...(state.file === null ? weights(outputOf(state, model)) : []),
+      ...(state.file === null && servesWeights(model) ? weights(outputOf(state, model)) : []),
     ],
     ...lazily(() => import("./weight.js")),
   },

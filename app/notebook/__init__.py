@@ -1,0 +1,1 @@
+"""Chumoku in a notebook or a script: `chumoku.load`, `.trace`, `chumoku.show`, `chumoku.compare`."""

@@ -1,0 +1,172 @@
+"""Models and traces for scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+from pydantic import ValidationError
+from torch import Tensor
+
+from chumoku.app.api.run import Run
+from chumoku.app.api.traces.schema import TraceRequest
+from chumoku.app.errors import AppError
+from chumoku.app.services import discovery, tracing, wire
+from chumoku.app.services.library import Entry
+from chumoku.app.services.plan import plan_run
+from chumoku.app.settings import Settings
+from chumoku.model.subjects import Subject
+
+N_CANDIDATES = 20
+"""How many next tokens a trace lists for each position, as the page does."""
+
+
+def load(name: str | PathLike[str] | None = None, *, device: str = "auto") -> Model:
+    """A model of the zoo by name, or any model by its folder; None: the default.
+
+    A folder is one of ours, or one written by transformers' `save_pretrained` (extra `hf`). Raises `ValueError` that
+    lists the known names, or says what is wrong with the folder.
+    """
+    with as_value_error():
+        settings = Settings(device=device)  # type: ignore[arg-type]  # pydantic refuses others
+        entry = discovery.find_entry(None if name is None else str(name), settings)
+        return Model(entry, discovery.opened(entry, settings), settings)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Model:
+    """A loaded model."""
+
+    entry: Entry
+    subject: Subject
+    settings: Settings
+
+    @property
+    def name(self) -> str:
+        return self.subject.name
+
+    @property
+    def taps(self) -> Mapping[str, str]:
+        """The name and the dimensions of every tensor that a trace has."""
+        return {name: place.dims for name, place in self.subject.description.taps.items()}
+
+    def trace(
+        self,
+        text: str | None = None,
+        *,
+        token_ids: Sequence[int] | None = None,
+        target: str | None = None,
+        causal: bool | None = None,
+        padding: bool = True,
+        pad: Mapping[str, Any] | None = None,
+        interventions: Sequence[Mapping[str, Any]] = (),
+    ) -> Trace:
+        """Run a sentence, as text or as token ids, and keep every tensor of the run.
+
+        `target` is what a translator has written so far; None: its own greedy translation. `causal` and `padding`
+        switch masks (None: as trained), `pad` adds PADs ({"count": 2, "side": "left"}), and `interventions` change the
+        run: [{"kind": "ablate", "where": {"layer": 3, "head": 5}}]. Raises `ValueError` for what cannot be run.
+        """
+        given = {"text": text, "token_ids": None if token_ids is None else list(token_ids), "target": target}
+        asked = {name: value for name, value in given.items() if value is not None}
+        with as_value_error():
+            run = Run.model_validate(
+                {
+                    **asked,
+                    "model": self.name,
+                    "masks": {"causal": causal, "padding": padding},
+                    "pad": dict(pad or {}),
+                    "interventions": [dict(one) for one in interventions],
+                }
+            )
+            return Trace(self, self._file(run))
+
+    def _file(self, run: Run) -> bytes:
+        """A saved trace: every tensor, and what each position predicts."""
+        plan = plan_run(self.subject, run, self.settings.max_text_chars)
+        predicts = self.subject.description.predicts in ("next", "same")
+        rows = list(range(plan.lengths["target" if plan.target else "source"]))
+        wanted = {
+            "want": ["*"],
+            "describe": True,
+            "predict": {"positions": rows, "n": N_CANDIDATES} if predicts else None,
+        }
+        request = TraceRequest.model_validate(run.model_dump(exclude_unset=True) | wanted)
+        return bytes(tracing.answer(self.subject, request, self.settings.max_text_chars).body)
+
+    def __repr__(self) -> str:
+        n = sum(len(stack.layers) for stack in self.subject.description.stacks)
+        return f"<chumoku model {self.name}: {n} layers, {self.subject.about.n_parameters:,} parameters>"
+
+
+class Trace:
+    """One run of a model, with every tensor: `trace["layers.3.attn.pattern"]`. It knows its model and its tokens."""
+
+    def __init__(self, model: Model, file: bytes) -> None:
+        self.model, self._bytes = model, file
+        self.metadata = wire.metadata_of(file)
+        self.tensors: Mapping[str, Tensor] = safetensors.torch.load(file)
+
+    def __getitem__(self, name: str) -> Tensor:
+        if name not in self.tensors:
+            raise KeyError(f"{name!r} is not a tensor of this trace; `trace.dims` lists all {len(self.tensors)}")
+        return self.tensors[name]
+
+    @property
+    def dims(self) -> Mapping[str, str]:
+        """The dimensions of each tensor, by its name."""
+        dims: dict[str, str] = self.metadata["dims"]
+        return dims
+
+    @property
+    def run(self) -> dict[str, Any]:
+        """What was asked: the run as the API, a link and a saved file have it."""
+        run: dict[str, Any] = self.metadata["run"]
+        return run
+
+    @property
+    def text(self) -> str:
+        """What the tokens spell."""
+        text: str = self.metadata["read_text"]
+        return text
+
+    @property
+    def tokens(self) -> list[str]:
+        return [token["text"] for token in self.metadata["tokens"]]
+
+    @property
+    def target_tokens(self) -> list[str] | None:
+        """What a translator's decoder read; None in the other families."""
+        written = self.metadata["target_tokens"]
+        return None if written is None else [token["text"] for token in written]
+
+    @property
+    def predictions(self) -> list[dict[str, Any]]:
+        """What each position predicts: the candidates with their probabilities."""
+        predictions: list[dict[str, Any]] = self.metadata["predictions"]
+        return predictions
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the trace as a safetensors file, which the page and safetensors open."""
+        Path(path).write_bytes(self._bytes)
+        return Path(path)
+
+    def __repr__(self) -> str:
+        return f"<chumoku trace of {self.model.name}: {len(self.tokens)} tokens, {len(self.tensors)} tensors>"
+
+
+@contextmanager
+def as_value_error() -> Iterator[None]:
+    """The app's refusals as a script expects them."""
+    try:
+        yield
+    except AppError as error:
+        raise ValueError(f"{error.message} {error.hint}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None

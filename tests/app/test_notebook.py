@@ -1,0 +1,203 @@
+"""`chumoku.load`, `show` and `compare`: numbers are those of the API, and a picture brings what it shows."""
+
+import json
+import re
+import subprocess
+import sys
+from base64 import b64decode
+from gzip import decompress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import safetensors.torch
+import torch
+from httpx import AsyncClient
+
+import chumoku
+from chumoku.app.notebook import bundle
+from chumoku.app.notebook.document import ENTRY, LEFT_OUT, POLICY
+from chumoku.app.notebook.show import LARGEST, VIEWS
+from chumoku.app.page_files import STATIC
+from chumoku.app.services import wire
+
+TEXT = "Lily had a red ball. Mom found the red"
+ABLATED = [{"kind": "ablate", "where": {"layer": 5, "head": 5}}]
+
+
+@pytest.fixture(scope="module")
+def gpt() -> chumoku.Model:
+    return chumoku.load("stories-gpt", device="cpu")
+
+
+@pytest.fixture(scope="module")
+def trace(gpt: chumoku.Model) -> chumoku.Trace:
+    return gpt.trace(TEXT)
+
+
+def parts(picture: chumoku.Picture) -> list[bytes]:
+    """The code, what is shown, and the tensors of each run."""
+    found = re.findall(r'<script type="application/gzip" [^>]+>([^<]+)</script>', picture.html)
+    return [decompress(b64decode(one)) for one in found]
+
+
+def about(picture: chumoku.Picture) -> dict[str, Any]:
+    shown: dict[str, Any] = json.loads(parts(picture)[1])
+    return shown
+
+
+async def test_a_trace_has_the_tensors_of_the_api(client: AsyncClient, trace: chumoku.Trace) -> None:
+    answer = await client.post("/api/trace", json={"model": "stories-gpt", "text": TEXT, "want": ["*"]})
+    theirs = safetensors.torch.load(answer.content)
+    assert trace.dims.keys() == theirs.keys() == trace.model.taps.keys()
+    for name, tensor in theirs.items():
+        torch.testing.assert_close(trace[name], tensor, rtol=1e-5, atol=1e-5)
+
+
+def test_a_trace_knows_its_model_and_its_tokens(gpt: chumoku.Model, trace: chumoku.Trace) -> None:
+    assert trace.model is gpt
+    assert "".join(trace.tokens) == trace.text == TEXT
+    assert trace.target_tokens is None
+    assert trace.predictions[-1]["candidates"][0]["text"] == " ball"
+    assert trace.dims["layers.3.attn.pattern"] == "head query key"
+    assert repr(trace) == f"<chumoku trace of stories-gpt: {len(trace.tokens)} tokens, {len(trace.tensors)} tensors>"
+    assert repr(gpt) == "<chumoku model stories-gpt: 6 layers, 5,853,184 parameters>"
+
+
+def test_a_saved_trace_is_the_file_that_the_command_writes(trace: chumoku.Trace, tmp_path: Path) -> None:
+    path = trace.save(tmp_path / "trace.safetensors")
+    saved = safetensors.torch.load_file(path)
+    assert all(torch.equal(saved[name], tensor) for name, tensor in trace.tensors.items())
+    assert wire.metadata_of(path.read_bytes())["description"]["family"] == "decoder-only"
+
+
+def test_masks_pads_and_interventions_change_the_run(gpt: chumoku.Model, trace: chumoku.Trace) -> None:
+    ablated, open_mask = gpt.trace(TEXT, interventions=ABLATED), gpt.trace(TEXT, causal=False)
+    assert ablated["layers.5.attn.z"][5].abs().max() == 0 < trace["layers.5.attn.z"][5].abs().max()
+    assert trace["layers.0.attn.pattern"].triu(1).max() == 0 < open_mask["layers.0.attn.pattern"].triu(1).max()
+    padded = gpt.trace(token_ids=[5, 6, 7], pad={"count": 2, "side": "left"})
+    assert padded["layers.0.attn.pattern"].shape[-1] == 5
+
+
+def test_a_translator_and_a_classifier(tmp_path: Path) -> None:
+    written = chumoku.load("translate-enja").trace("I like tea.")
+    assert written.target_tokens is not None
+    assert written["decoder.layers.0.cross_attn.pattern"].shape[1:] == (len(written.target_tokens), len(written.tokens))
+    judged = chumoku.load("sentiment-encoder").trace("a warm and funny film")
+    assert judged.metadata["classes"]
+    assert judged.predictions == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"text": ""}, "at least one character"),
+        ({}, "either text or token_ids"),
+        ({"text": "a", "token_ids": [1]}, "either text or token_ids"),
+        ({"text": "a", "interventions": [{"kind": "ablate", "where": {"layer": 9, "head": 0}}]}, "layer"),
+        ({"text": "a", "pad": {"count": -1}}, "pad.count"),
+        ({"text": "a \ud800"}, "surrogate"),
+    ],
+)
+def test_what_cannot_be_run_is_a_value_error(gpt: chumoku.Model, wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        gpt.trace(**wrong)
+
+
+def test_an_unknown_model_lists_the_known_ones() -> None:
+    with pytest.raises(ValueError, match="stories-gpt"):
+        chumoku.load("storys-gpt")
+
+
+def test_an_unknown_tensor_says_where_the_names_are(trace: chumoku.Trace) -> None:
+    with pytest.raises(KeyError, match=r"trace\.dims"):
+        trace["layers.99.attn.pattern"]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_each_view_is_one_document_without_requests(trace: chumoku.Trace, view: str) -> None:
+    picture = chumoku.show(trace, view, layer=3, head=2)
+    assert POLICY in picture.html
+    assert 'src="' not in picture.html
+    assert about(picture)["state"]["layer"] == 3
+    assert picture.nbytes < 2_500_000  # the figure in the README, with a margin
+    assert "<iframe" in picture._repr_html_()
+    assert '"<!doctype' not in picture._repr_html_()  # it is an attribute: escaped
+
+
+def test_a_picture_has_the_numbers_of_its_trace(trace: chumoku.Trace) -> None:
+    tensors = safetensors.torch.load(parts(chumoku.show(trace))[2])
+    assert {"layers.0.attn.pattern", "layers.5.attn.q", "layers.5.attn.scores"} <= tensors.keys()
+    assert all(torch.equal(tensor, trace[name]) for name, tensor in tensors.items())
+
+
+def test_a_picture_of_a_long_sentence_brings_the_open_layer_alone(gpt: chumoku.Model) -> None:
+    picture = chumoku.show(gpt.trace(" ".join(["red ball"] * 90)), "weights", layer=4)
+    tensors = safetensors.torch.load(parts(picture)[2])
+    assert picture.nbytes <= LARGEST
+    assert "layers.4.attn.q" in tensors
+    assert "layers.3.attn.q" not in tensors
+    assert tensors["layers.3.attn.pattern"].dtype == torch.uint8
+    assert tensors["layers.4.attn.pattern"].dtype == torch.float32
+
+
+def test_markup_in_a_sentence_stays_text(gpt: chumoku.Model) -> None:
+    picture = chumoku.show(gpt.trace('</script><img src=x onerror="alert(1)">'))
+    assert "<img" not in picture.html
+    assert "<img" not in picture._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"view": "rivr"}, "known are river, weights"),
+        ({"layer": 6}, "layers 0 to 5"),
+        ({"head": -1}, "heads 0 to 7"),
+        ({"attention": "cross"}, "unknown attention"),
+        ({"lang": "fr"}, "known are en, ja"),
+        ({"theme": "pink"}, "known are light, dark"),
+    ],
+)
+def test_what_cannot_be_shown_says_what_can(trace: chumoku.Trace, wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        chumoku.show(trace, **wrong)
+
+
+def test_two_runs_are_named_by_what_changes_them(gpt: chumoku.Model, trace: chumoku.Trace) -> None:
+    ablated = chumoku.compare(trace, gpt.trace(TEXT, interventions=ABLATED, causal=False))
+    assert about(ablated)["names"] == ["stories-gpt", "stories-gpt: no causal mask, ablate layer 5 head 5"]
+    mini = chumoku.load("mini-softmax").trace(TEXT)
+    assert about(chumoku.compare(trace, mini))["names"] == ["stories-gpt", "mini-softmax"]
+    assert about(chumoku.compare(trace, mini, names=("large", "small")))["names"] == ["large", "small"]
+
+
+def test_two_sentences_are_not_compared(gpt: chumoku.Model, trace: chumoku.Trace) -> None:
+    with pytest.raises(ValueError, match="show each by itself"):
+        chumoku.compare(trace, gpt.trace("Another sentence"))
+
+
+def test_the_script_has_every_module_that_a_picture_imports() -> None:
+    """Nothing is imported that is not in it, and nothing that only other controls load."""
+    paths = [path for path, _ in bundle.modules(ENTRY, lambda path: not LEFT_OUT.match(path))]
+    code = bundle.script(ENTRY, lambda path: not LEFT_OUT.match(path))
+    assert len(paths) == len(set(paths)) > 300
+    assert all((STATIC / path).is_file() for path in paths)
+    assert set(re.findall(r'need\("([^"]+)"\)', code)) <= set(paths)
+    assert re.findall(r"^\s*(?:import|export) .*", code, re.MULTILINE) == []
+
+
+def test_the_package_is_imported_in_no_time() -> None:
+    """What `chumoku --help` imports: torch comes with the first model."""
+    heavy = ("torch", "fastapi", "numpy", "pydantic")
+    code = f"import sys, chumoku; assert 'load' in dir(chumoku); sys.exit(any(name in sys.modules for name in {heavy}))"
+    assert subprocess.run([sys.executable, "-c", code], cwd=STATIC.parent.parent, check=False).returncode == 0
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'lod'"):
+        chumoku.lod  # noqa: B018
+
+
+def test_the_example_of_the_readme_runs() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (STATIC.parent.parent / "README.md").read_text("utf-8"), re.DOTALL)
+    exec(code, {})
