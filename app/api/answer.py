@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -18,14 +18,26 @@ class Token(BaseModel):
     special: bool = Field(description="END, PAD, START, [CLS] or [MASK], which have no characters.")
 
 
-class Note(BaseModel):
-    """A remark about an answer. Not an error."""
+class Unread(BaseModel):
+    """Only the last tokens of the text were read: the model reads more than the page draws. Not an error."""
+
+    code: Literal["windowed"]
+    n_tokens: int = Field(description="Of the text, as the model would read it.")
+    n_read: int = Field(description="What it has read, as if the text began there.")
+
+
+class Untrained(BaseModel):
+    """The text is in a language that the model was not trained on. Not an error."""
 
     code: Literal["untrained_language"]
     language: str = Field(description="The language of the text, or the name of its script.", examples=["ja"])
     trained: list[str] = Field(description="The languages that the model can read.")
     models: list[str] = Field(description="Other loaded models that read the language.")
     writers: list[str] = Field(description="Loaded models that write it and do not read it: translators into it.")
+
+
+Note = Annotated[Untrained | Unread, Field(discriminator="code")]
+"""A remark about an answer."""
 
 
 class ErrorDetail(BaseModel):

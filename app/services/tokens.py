@@ -56,7 +56,8 @@ def resolve(
     inside: str = "",
 ) -> list[int]:
     """The ids that the model reads, [CLS] included, by text or by ids (exactly one of them is given): at least one, and
-    no more than fit beside `n_pad` PADs. `inside` is where the two are, for errors.
+    no more than fit beside `n_pad` PADs. Of a text that the model could read whole and the page cannot draw, the last
+    ones (`unread`). `inside` is where the two are, for errors.
 
     Raises `empty_text`, `too_long`, `bad_token` and what `encode` raises.
     """
@@ -69,8 +70,33 @@ def resolve(
         hint = "Type at least one character." if token_ids is None else "Give at least one id."
         raise AppError("empty_text", "There are no tokens to look at.", hint, where=where)
     ids = as_read(subject, ids)
+    if token_ids is None and is_wider(subject):
+        ids = last_of(subject, ids, subject.description.max_seq_len - n_pad)
     check_length(len(ids) + n_pad, subject.description.max_seq_len, where, n_pad)
     return ids
+
+
+def is_wider(subject: Subject) -> bool:
+    """Whether the model reads more tokens than the page draws."""
+    return subject.about.n_positions > subject.description.max_seq_len
+
+
+def last_of(subject: Subject, ids: list[int], n: int) -> list[int]:
+    """The last ids of a sentence, as the model reads one: its first token stays."""
+    if len(ids) <= n:
+        return ids
+    own = as_read(subject, ids[-n:])
+    return as_read(subject, ids[-n:][len(own) - n :]) if len(own) > n else own
+
+
+def unread(subject: Subject, run: Run, n_read: int) -> dict[str, Any] | None:
+    """A note where only the last tokens of a text were read; `n_read` of them, PADs included."""
+    text = run.sentence.text
+    if text is None or n_read < subject.description.max_seq_len or not is_wider(subject):
+        return None
+    n = len(as_read(subject, subject.tokenizer.encode(text)))
+    n_own = n_read - run.pad.count
+    return {"code": "windowed", "n_tokens": n, "n_read": n_own} if n > n_own else None
 
 
 def reads_first(subject: Subject) -> bool:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from chumoku.app.api.traces.schema import TraceRequest
 from chumoku.app.errors import AppError, check_index, unknown_name
-from chumoku.app.services import sizes, wire
+from chumoku.app.services import sizes, tokens, wire
 from chumoku.app.services.answers import Answer
 from chumoku.app.services.capabilities import check_tokens
 from chumoku.app.services.languages import Languages, notes
@@ -44,7 +44,8 @@ def answer(
         "seconds": seconds,
         **outcome(subject, request, traced),
     }
-    about["notes"] = notes(subject.about, about["text"], loaded)
+    cut = tokens.unread(subject, request, len(plan.padded))
+    about["notes"] = [*([cut] if cut else []), *notes(subject.about, about["text"], loaded)]
     body = wire.ENCODERS[request.format](arrays, about)
     return Answer(body, len(traced.ids), seconds, perf_counter() - start - seconds)
 

@@ -67,6 +67,8 @@ class About:
     snapshots: Mapping[int, Source] = field(default_factory=dict)
     """What it was on the way, by training step: a source each, which opens the same folder."""
 
+    n_positions: int = 0
+    """The most tokens that the model itself reads, where that is more than `max_seq_len`; 0: that is all it reads."""
     first_name: str | None = None
     """What its special token `first` is called, if not as ours."""
 

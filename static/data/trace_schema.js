@@ -110,6 +110,11 @@ export const DESCRIPTION = object({
   attentions: list(ATTENTION, { least: 1, most: 16 }),
 });
 
+const UNTRAINED = object({ code: NAME, language: NAME, trained: NAMES, models: NAMES }, { writers: NAMES });
+const UNREAD = object({ n_tokens: whole(), n_read: whole() });
+/** @type {Check} */
+const note = (value, at) => (value?.code === "windowed" ? UNREAD : UNTRAINED)(value, at);
+
 /** Before files described themselves. */
 const PATH = object(
   {
@@ -149,9 +154,7 @@ export const META = object(
     scale: record(number, MOST.tensors),
     predictions: orNull(list(object({ candidates: list(object(WORD)) }), { most: MOST.tokens })),
     classes: orNull(list(object({ name: NAME, logit: number, probability: number }), { most: 10_000 })),
-    notes: list(object({ code: NAME, language: NAME, trained: NAMES, models: NAMES }, { writers: NAMES }), {
-      most: 100,
-    }),
+    notes: list(note, { most: 100 }),
     special: object({}, { pad: INDEX, end: INDEX, first: INDEX, mask: INDEX }),
     pad_id: INDEX,
     end_id: INDEX,

@@ -5,6 +5,7 @@ import { attentionsOf } from "../model/description.js";
 import { away } from "../river/panel.js";
 import { atLeast } from "../state/levels.js";
 import { h, hide, keepingFocus, replace } from "../ui/dom.js";
+import { number } from "../ui/format.js";
 import { language, phrase, t } from "../ui/i18n.js";
 import { loadedOf, patchOf } from "./examples.js";
 
@@ -50,12 +51,20 @@ const button = (testid, text, click) =>
 /** @typedef {{text: string, open: () => void}} Way  a sentence that the model reads, and what opens it */
 
 /**
- * The model does not read the text's language: who does, who only writes it, and a sentence to go on with.
+ * Only the end of a long text was read; or the model does not read its language: who does, who only writes it, and a
+ * sentence to go on with.
  * @param {import("../data/model_trace.js").ModelTrace["notes"][number]} note
  * @param {import("../data/model_trace.js").ModelTrace} trace
- * @param {{open: (name: string) => void, wayTo: (name: string) => Way|null}} to
+ * @param {{open: (name: string) => void, wayTo: (name: string) => Way|null}} ways
  */
-function wordsOf({ language: code, trained, models, writers = [] }, { model: { name } }, { open, wayTo }) {
+function wordsOf(note, trace, ways) {
+  if (note.code !== "windowed") return languageWords(note, trace, ways);
+  const [n, read] = [note.n_tokens ?? 0, note.n_read ?? 0].map((one) => number(one, 0));
+  return t("note.windowed", { n, read });
+}
+
+/** The text's language, which the model does not read. @param {any} note @param {any} trace @param {any} ways */
+function languageWords({ language: code, trained, models, writers = [] }, { model: { name } }, { open, wayTo }) {
   const vars = {
     language: languageName(code),
     model: name,

@@ -10,6 +10,7 @@ from httpx import ASGITransport, AsyncClient
 from chumoku.app.main import create_app
 from chumoku.app.services import discovery
 from chumoku.app.settings import Settings
+from chumoku.model.subjects.huggingface import settings as huggingface_settings
 from tests.app.helpers import decode, parse_events, refused, trace
 from tests.toys import huggingface as toys
 
@@ -87,6 +88,40 @@ async def test_a_target_may_begin_with_its_end_or_its_pad(
     events = parse_events((await client.post("/api/generate", json=asked)).text)
     steps = [data for name, data in events if name == "step"]
     assert [step["token"]["id"] for step in steps] == target[1:3]
+
+
+@pytest.fixture
+async def narrow(
+    folder: Path, translators: tuple[Path, ...], monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[AsyncClient]:
+    """The same models on a page that draws 8 tokens."""
+    monkeypatch.setattr(huggingface_settings, "WINDOW", 8)
+    settings = Settings(device="cpu", models=(folder, *translators))
+    app = create_app(settings, discovery.discover(settings))
+    async with (
+        app.router.lifespan_context(app),
+        AsyncClient(transport=ASGITransport(app=app), base_url="http://localhost") as client,
+    ):
+        yield client
+
+
+async def test_of_a_long_text_the_last_tokens_are_read_and_it_says_so(narrow: AsyncClient) -> None:
+    asked = {"model": "tiny", "text": "one small dog", "want": ["logits"]}
+    tensors, meta = await trace(narrow, **asked)
+    assert (meta["text"], meta["read_text"]) == ("one small dog", "mall dog")
+    assert meta["notes"] == [{"code": "windowed", "n_tokens": 13, "n_read": 8}]
+    alone, plain = await trace(narrow, **asked | {"text": "mall dog"})
+    assert np.array_equal(tensors["logits"], alone["logits"])
+    assert plain["notes"] == []
+    _, padded = await trace(narrow, **asked | {"pad": {"count": 2, "side": "left"}})
+    assert padded["read_text"] == "ll dog"
+    assert padded["notes"] == [{"code": "windowed", "n_tokens": 13, "n_read": 6}]
+    ids = [token["id"] for token in meta["tokens"]]
+    await refused(narrow, "/api/trace", 422, "too_long", model="tiny", token_ids=[*ids, 5])
+    _, both = await trace(narrow, model="bart", text="one small dog", target="a")
+    source = [token["id"] for token in both["tokens"]]
+    assert (len(source), source[0], source[-1]) == (8, 1, 2)
+    assert both["read_text"].strip() == "ll dog"
 
 
 async def test_its_river_and_its_weights(client: AsyncClient) -> None:

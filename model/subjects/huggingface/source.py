@@ -56,7 +56,7 @@ def about(folder: Path, settings: Settings, adapter: Adapter) -> About:
     first = None if special.first is None else tokenizer.vocabulary.label_of(special.first)
     weights = described(adapter)
     return About(folder.name, adapter.description, special, tokenizer.never_sampled, {}, config, weights,
-                 files.n_parameters(shapes), first_name=first)  # fmt: skip
+                 files.n_parameters(shapes), n_positions=adapter.n_positions, first_name=first)  # fmt: skip
 
 
 def described(adapter: Adapter) -> Mapping[str, Weight]:
