@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from setuptools import Distribution
 
 ROOT = Path(__file__).parent.parent
 
@@ -43,3 +44,17 @@ def test_a_folder_that_cannot_be_written_is_named() -> None:
     done = make("install", "VENV=/proc/nowhere")
     assert "Chumoku installs into /proc/nowhere, which cannot be written" in done.stderr
     assert "python3-venv" not in done.stderr
+
+
+def test_an_installed_package_has_the_page_and_the_models() -> None:
+    """What `pip install .` copies: every file of the page and of the models that git knows, beside the code."""
+    distribution = Distribution({"script_name": "setup.py"})
+    distribution.parse_config_files([str(ROOT / "pyproject.toml")])
+    build = distribution.get_command_obj("build_py")
+    build.ensure_finalized()
+    copied = {str(path).removeprefix(f"{build.build_lib}/") for path in build.get_outputs(include_bytecode=False)}
+    known = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    wanted = [path for path in known if path.startswith(("static/", "templates/", "model/zoo/"))]
+    code = [path for path in known if path.startswith(("app/", "model/")) and path.endswith(".py")]
+    assert len(wanted) > 500
+    assert {f"chumoku/{path}" for path in wanted + code if not path.endswith("README.md")} <= copied
