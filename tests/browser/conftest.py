@@ -20,24 +20,6 @@ CHROMIUMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-
 QUIET = ("gpu", "quic", "background-networking", "component-update", "sync")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
-    """With `make test` several processes share the files: true where another one has begun this test's file."""
-    return None if is_ours(item.path.name) else True
-
-
-@cache
-def is_ours(file: str) -> bool:
-    begun = os.environ.get("TESTS_BEGUN")
-    if not begun:
-        return True
-    try:
-        Path(begun, file).touch(exist_ok=False)
-    except FileExistsError:
-        return False
-    return True
-
-
 @pytest.fixture(scope="session")
 def browser() -> "Iterator[Browser]":
     """The headless shell, a Chromium, or the browser that CHROMIUM names. Without one, tests fail; they never skip."""
