@@ -95,6 +95,8 @@ class Description:
                 yield TapPlace(part.leaves.tap, part.leaves.dims, "leaves", stack.id, part.layer)
         if stack.final_norm is not None:
             yield from places(stack.final_norm.roles, stack.id)
+        elif stack.leaves not in (stack.sublayers[-1].leaves, stack.sublayers[-1].writes):
+            yield TapPlace(stack.leaves.tap, stack.leaves.dims, "leaves", stack.id)
 
     @cached_property
     def overviews(self) -> frozenset[str]:

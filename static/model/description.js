@@ -155,6 +155,10 @@ export const placeOf = ({ layers }) => layers[0].sublayers[0].norm?.place ?? nul
 /** Whether a sublayer adds its output to the stream, instead of replacing it. @param {Stream} sublayer */
 export const hasResidual = ({ writes, leaves }) => writes.tap !== leaves.tap;
 
+/** Whether its blocks compute more than the description says: what the last one writes is not its output. @param {Stack} stack */
+export const hidesBlocks = ({ layers, leaves, final_norm: last }) =>
+  last === null && layers[layers.length - 1].sublayers.every((one) => one.leaves.tap !== leaves.tap);
+
 /** The stack that the logits come from. @param {Model} model @returns {Stack} */
 export const answeringStack = (model) => stackOf(model, model.description.logits.stack);
 

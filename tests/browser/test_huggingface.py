@@ -20,6 +20,7 @@ STEPS = {
     "qwen3": {"attn.role-q", "attn.role-k", "attn.role-q_rotated"},
     "gpt-neox": {"attn.role-q_rotated", "ffn.residual", "ffn.gelu"},
     "t5": {"attn.role-content_scores", "attn.role-relative_bias", "attn.role-scores", "cross_attn.role-scores"},
+    "phi": {"attn.heads", "attn.scores", "attn.av", "attn.role-attn_out"},
     "bloom": {"in.start", "attn.role-alibi", "attn.role-scores", "ffn.gelu_tanh"},
 }
 """Steps of the walk that each has, among others."""
@@ -29,6 +30,7 @@ VIEWS = {
     "gpt-neox": ("rotation",),
     "t5": ("attention", "av"),
     "bloom": ("attention",),
+    "phi": ("attention", "qkv", "av"),
 }
 
 
@@ -44,6 +46,7 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "gpt-neox": (toys.gpt_neox(), toys.byte_level()),
         "t5": (toys.t5(), toys.sentence_piece(f"$A {toys.END}")),
         "bloom": (toys.bloom(), toys.byte_level()),
+        "phi": (toys.phi(), toys.byte_level()),
     }
     folder = tmp_path_factory.mktemp("hf")
     saved = tuple(toys.save(folder / name, toys.random_numbers(one), words) for name, (one, words) in models.items())
@@ -58,7 +61,7 @@ def whole(page: "Page") -> None:
 
 @pytest.mark.parametrize("model", STEPS)
 def test_every_step_agrees_with_the_models_own_numbers(page: "Page", model: str) -> None:
-    page.goto(f"/?text=a+cat&model={model}&view=computation&head=2&layer=1&step=attn.norm")
+    page.goto(f"/?text=a+cat&model={model}&view=computation&head=2&layer=1&step=in.embed")
     whole(page)
     steps = [one.get_attribute("data-step") for one in page.get_by_test_id("walk-step").all()]
     assert STEPS[model] <= {*steps}
@@ -102,3 +105,9 @@ def test_what_positions_add_is_a_part_of_the_score(page: "Page", model: str, rol
     line = page.locator('[data-why="weight"] [data-step="bias"]')
     expect(line).to_contain_text("what positions add")
     expect(page.locator('[data-why="weight"] [data-step="scaled"] .check')).to_be_visible()
+
+
+def test_of_an_unknown_family_the_attention_is_shown_and_the_rest_is_said_to_be_missing(page: "Page") -> None:
+    page.goto("/?text=a+cat&model=phi&view=computation&step=attn.role-attn_out")
+    whole(page)
+    expect(page.get_by_text("What else this block computes is not shown")).to_be_visible()

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from chumoku.model.subjects import ZooSubject, source_of
-from chumoku.model.subjects.huggingface import HuggingFaceFolders, memory
+from chumoku.model.subjects.huggingface import HuggingFaceFolders, any_attention, memory
 from tests.toys import huggingface as toys
 
 SOURCE = HuggingFaceFolders()
@@ -55,6 +55,36 @@ def test_a_classifier_whose_numbers_would_be_others(tmp_path: Path, kind: str, s
     change(folder, **settings)
     with pytest.raises(ValueError, match="cannot be shown yet"):
         SOURCE.about(folder)
+
+
+@pytest.mark.parametrize(
+    ("build", "said"),
+    [
+        (toys.gemma2, "its attention has softcap, which may change the weights and is not shown"),
+        (toys.gpt_oss, "its attention has s_aux, which may change the weights and is not shown"),
+        (toys.gptj, "a GPTJForCausalLM asks for no attention function of its own, so nothing can be seen"),
+    ],
+)
+def test_a_family_whose_attention_cannot_be_shown_whole(tmp_path: Path, build: Any, said: str) -> None:
+    folder = toys.save(tmp_path / "tiny", build(), toys.byte_level())
+    with pytest.raises(ValueError, match=said):
+        SOURCE.open(folder, torch.device("cpu"))
+
+
+def test_an_unknown_family_must_be_what_its_config_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = toys.save(tmp_path / "tiny", toys.phi(), toys.byte_level())
+    own = json.loads((folder / "config.json").read_text())["rope_parameters"]
+    SOURCE.open(folder, torch.device("cpu"))
+    change(folder, rope_parameters=own | {"rope_type": "dynamic", "factor": 2.0})
+    with pytest.raises(ValueError, match="of type dynamic cannot be shown: its angles depend on the length"):
+        SOURCE.about(folder)
+    change(folder, rope_parameters=own, attention_multiplier=0.5)
+    with pytest.raises(ValueError, match=r"scaled by 0\.3536, and its config says 0\.5"):
+        SOURCE.open(folder, torch.device("cpu"))
+    change(folder, attention_multiplier=None)
+    monkeypatch.setattr(any_attention, "added", lambda mask: None)
+    with pytest.raises(ValueError, match="its logits are not those of eager attention"):
+        SOURCE.open(folder, torch.device("cpu"))
 
 
 def test_an_older_folder_names_no_mask_token(tmp_path: Path) -> None:

@@ -113,6 +113,35 @@ def gpt_neox(**more: Any) -> PreTrainedModel:
     return transformers.GPTNeoXForCausalLM(config)
 
 
+def phi(**more: Any) -> PreTrainedModel:
+    """A family without a file of ours: a parallel residual with one norm, a part of each head turned, biases."""
+    sizes = {"vocab_size": SIZE, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3,
+             "intermediate_size": 20, "max_position_embeddings": 24, "pad_token_id": 3}  # fmt: skip
+    return transformers.PhiForCausalLM(transformers.PhiConfig(**sizes | more))
+
+
+def gemma2(**more: Any) -> PreTrainedModel:
+    """Its scores go through a tanh, unless `attn_logit_softcapping` is None."""
+    config = transformers.Gemma2Config(**LLAMA_SIZES | {"head_dim": 4, "query_pre_attn_scalar": 9} | more)
+    return transformers.Gemma2ForCausalLM(config)
+
+
+def gpt_oss() -> PreTrainedModel:
+    """A learned number takes part in each softmax."""
+    rope = {"rope_type": "default", "rope_theta": 10_000.0}
+    config = transformers.GptOssConfig(
+        **LLAMA_SIZES | {"head_dim": 4, "num_local_experts": 2, "num_experts_per_tok": 1, "rope_parameters": rope}
+    )
+    return transformers.GptOssForCausalLM(config)
+
+
+def gptj() -> PreTrainedModel:
+    ids = {"bos_token_id": 1, "eos_token_id": 2}
+    return transformers.GPTJForCausalLM(
+        transformers.GPTJConfig(vocab_size=SIZE, n_positions=24, n_embd=12, n_layer=1, n_head=3, rotary_dim=4, **ids)
+    )
+
+
 def marian(kind: str = "Marian", **more: Any) -> PreTrainedModel:
     both = {"layers": 2, "attention_heads": 3, "ffn_dim": 20}
     sizes = {f"{side}_{name}": size for side in ("encoder", "decoder") for name, size in both.items()}

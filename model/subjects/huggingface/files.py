@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 from chumoku.model.files import read_json
-from chumoku.model.subjects.huggingface.families import FAMILIES
+from chumoku.model.subjects.huggingface.families import FAMILIES, others
 from chumoku.model.subjects.huggingface.layout import Adapter
 from chumoku.model.subjects.huggingface.settings import Settings
 from chumoku.model.weights_file import Shapes, shapes_in
@@ -33,6 +33,8 @@ def read_settings(folder: Path) -> Settings:
             f"{folder / CONFIG} names code of its own, which is never run: only models of transformers open"
         )
     found.refuse("quantization_config")
+    if found.model_type not in FAMILIES and others.is_decoder(found.architecture):
+        return found
     if found.model_type not in FAMILIES:
         raise ValueError(f"{folder}: {found.model_type} models cannot be shown yet; known are {', '.join(FAMILIES)}")
     names, _ = FAMILIES[found.model_type]
@@ -46,7 +48,8 @@ def read_settings(folder: Path) -> Settings:
 def adapt(folder: Path) -> tuple[Settings, Adapter]:
     """Raises `OSError` or `ValueError`."""
     settings = read_settings(folder)
-    return settings, FAMILIES[settings.model_type][1](settings)
+    _, make = FAMILIES.get(settings.model_type, ((), others.adapt))
+    return settings, make(settings)
 
 
 def weight_files(folder: Path) -> list[Path]:

@@ -118,6 +118,9 @@ class Adapter:
     """Of the table of positions: that of position 0. Some models leave rows before it to PADs."""
     prepare: Callable[[nn.Module], None] | None = None
     """Changes a loaded model whose attention does not ask for a function."""
+    is_known: bool = True
+    """Whether its insides are those of a family of ours. Otherwise its own attention function computes, and only what
+    goes in and out of that is seen."""
 
     def size(self, dim: str) -> int:
         """How long a dimension of a parameter is."""

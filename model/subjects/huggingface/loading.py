@@ -11,6 +11,8 @@ import transformers
 from torch import nn
 
 from chumoku.model.run import Run
+from chumoku.model.subjects.huggingface.any_attention import NAME as ANY
+from chumoku.model.subjects.huggingface.any_attention import attach_any, check_asks
 from chumoku.model.subjects.huggingface.capture import NAME
 from chumoku.model.subjects.huggingface.hooks import attach
 from chumoku.model.subjects.huggingface.layout import Adapter
@@ -27,10 +29,15 @@ os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
 
 def load(folder: Path, about: About, settings: Settings, adapter: Adapter, device: torch.device) -> HuggingFaceSubject:
     """Raises `ValueError` for weights that are missing, of another shape, or too large to calculate with."""
-    model = load_model(folder, settings.architecture)
+    if not adapter.is_known:
+        check_asks(settings.architecture, str(folder))
+    model = load_model(folder, settings.architecture, NAME if adapter.is_known else ANY)
     if adapter.prepare is not None:
         adapter.prepare(model)
-    attach(model, adapter)
+    if adapter.is_known:
+        attach(model, adapter)
+    else:
+        attach_any(model, adapter.description, str(folder))
     tokenizer = open_tokenizer(folder, settings, adapter.description)
     kind = Translator if adapter.description.writes == "target" else HuggingFaceSubject
     subject = kind(about, adapter, model.to(device), tokenizer, device)

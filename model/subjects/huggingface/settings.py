@@ -28,7 +28,8 @@ class Settings:
         return found
 
     def number(self, name: str, default: float) -> float:
-        found = self.values.get(name, default)
+        found = self.values.get(name)
+        found = default if found is None else found
         if type(found) not in (int, float):
             raise ValueError(f"config.json: {name} must be a number, got {str(found)[:40]}")
         return float(found)

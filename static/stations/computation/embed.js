@@ -1,6 +1,8 @@
 /** The start of the residual stream: embeddings and positions. */
 
+import { hidesBlocks } from "../../model/description.js";
 import { cellIn } from "../../model/matrix.js";
+import { t } from "../../ui/i18n.js";
 import { math, mi, mo, mtext, row, sqrt, sub } from "../../ui/mathml.js";
 import { isScaled, scalingWords } from "../embedding/scaling.js";
 import { mapped } from "./matrices.js";
@@ -12,7 +14,7 @@ import { startOf } from "./taps.js";
 const factor = ({ embedding }) => embedding.scale ?? 1;
 
 export const embed = {
-  note: ({ stack }) => scalingWords(stack),
+  note: ({ stack }) => (hidesBlocks(stack) ? t("computation.embedding_hidden") : scalingWords(stack)),
   formula({ stack }) {
     const scaled = isScaled(stack) ? [sqrt(sub(mi("d"), mi("model"))), mo("·")] : [];
     return math(

@@ -1,8 +1,9 @@
 /** A role without a step of its own: one head of it, and its equation, if its mechanism gives one. */
 
-import { identityOf } from "../../model/description.js";
+import { hidesBlocks, identityOf } from "../../model/description.js";
 import { elementOf, headOf } from "../../model/identities.js";
 import { cellIn } from "../../model/matrix.js";
+import { t } from "../../ui/i18n.js";
 import { formulaOf, letterOf, roleName } from "../role_formulas.js";
 import { stacked } from "./product.js";
 import { roleOf } from "./steps.js";
@@ -36,6 +37,8 @@ function headIn(trace, step, name, head) {
 }
 
 export const role = {
+  note: (step) =>
+    hidesBlocks(step.stack) && tapIn(step, roleOf(step)) === step.sublayer.writes.tap ? t("computation.hidden") : null,
   formula: (step) => formulaOf(identityOf(step.attention, roleOf(step)), roleOf(step), step.attention),
   picture({ trace, step, head, queries, keys }) {
     const name = roleOf(step);

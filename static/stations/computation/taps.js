@@ -1,6 +1,6 @@
 /** The taps and parameters that the steps read and write, by the names of the description. No DOM. */
 
-import { answeringStack, has, identityOf, parameterOf, stacksOf, tapOf } from "../../model/description.js";
+import { answeringStack, has, hidesBlocks, identityOf, parameterOf, stacksOf, tapOf } from "../../model/description.js";
 import { isKnown } from "../../model/identities.js";
 import { roleOf } from "./steps.js";
 
@@ -35,8 +35,8 @@ export const firstOf = ({ layers }) => layers[0].sublayers[0].reads.tap;
 export const SKIPPED = {
   before: ({ stack, layer }) => ({ from: firstOf(stack), to: stack.layers[layer].sublayers[0].reads.tap }),
   rest: ({ stack, layer }) => ({
-    from: last(stack.layers[layer].sublayers).leaves.tap,
-    to: last(last(stack.layers).sublayers).leaves.tap,
+    from: stack.layers[layer + 1].sublayers[0].reads.tap,
+    to: (hidesBlocks(stack) ? stack : last(last(stack.layers).sublayers)).leaves.tap,
   }),
 };
 
