@@ -85,6 +85,11 @@ def with_normed_heads(description: Description, eps: float) -> Description:
     return each_attention(description, change)
 
 
+def with_frequencies(description: Description, frequencies: tuple[float, ...] | None) -> Description:
+    """Pairs that are turned by another angle per position than the base says."""
+    return each_attention(description, lambda one: replace(one, frequencies=frequencies))
+
+
 def with_rotary_dims(description: Description, turned: int) -> Description:
     """Only the first dimensions of a head are turned."""
 

@@ -15,6 +15,8 @@ from chumoku.model.describe.parts import Attention, FfnSublayer, Logits, Side, S
 Predicts = Literal["next", "same", "classes", "none"]
 """What row t of the logits predicts: token t + 1, token t, the classes of the whole text, or nothing."""
 T = TypeVar("T", Stack, Attention)
+RARE = ("base", "frequencies", "rotary_dims", "norm_eps")
+"""Fields of an attention that few have."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Description:
     def _plain(self) -> dict[str, Any]:
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))  # tuples become lists
         rare = [(stack["embedding"], "norm") for stack in plain["stacks"]]
-        rare += [(one, name) for one in plain["attentions"] for name in ("base", "rotary_dims", "norm_eps")]
+        rare += [(one, name) for one in plain["attentions"] for name in RARE]
         sublayers = [one for stack in plain["stacks"] for layer in stack["layers"] for one in layer["sublayers"]]
         rare += [(one, "beside") for one in sublayers if one["kind"] == "ffn"]
         for part, name in rare:  # left out where there is none: newer than the ids in saved files

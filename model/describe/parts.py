@@ -169,6 +169,8 @@ class Attention:
     """The roles and parameters that say what each key adds to each query; empty if that cannot be said."""
     base: float | None = None
     """Of rotary positions: a pair is turned by p · base^(−2i/d_head). None: 10,000, or no rotation."""
+    frequencies: tuple[float, ...] | None = None
+    """The angle of each pair per position, where the base does not say it. None: it does."""
     rotary_dims: int | None = None
     """How many of a head's dimensions, the first ones, are turned; they are the d_head of the angle. None: all."""
     norm_eps: float | None = None

@@ -92,7 +92,13 @@ const ATTENTION = object(
     parts: record(NAMES, 100),
     identities: list(object({ op: NAME, of: NAMES, gives: NAME }), { most: 100 }),
   },
-  { hands_over: NAMES, base: number, rotary_dims: whole(), norm_eps: number },
+  {
+    hands_over: NAMES,
+    base: number,
+    frequencies: list(number, { most: MOST.heads }),
+    rotary_dims: whole(),
+    norm_eps: number,
+  },
 );
 export const DESCRIPTION = object({
   id: NAME,

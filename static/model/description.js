@@ -33,6 +33,7 @@
  * @property {string[]} hands_over  the roles and parameters that say what each key adds to each query; empty if that cannot be said
  * @property {Identity[]} identities  what holds between its roles
  * @property {number} [base]  of rotary positions; 10,000 where it is left out
+ * @property {number[]} [frequencies]  the angle of each pair per position, where the base does not say it
  * @property {number} [rotary_dims]  how many dimensions of a head, its first, are turned; all where it is left out
  * @property {number} [norm_eps]  of the RMSNorm of each head's q and k, where there is one
  * @typedef {Object} Description

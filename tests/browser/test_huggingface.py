@@ -41,7 +41,7 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     from tests.toys import huggingface as toys
 
     models = {
-        "llama": (toys.llama(), toys.sentence_piece()),
+        "llama": (toys.llama(rope_parameters=toys.LLAMA_3, head_dim=6), toys.sentence_piece()),
         "qwen3": (toys.llama("Qwen3", head_dim=6), toys.byte_level()),
         "gpt-neox": (toys.gpt_neox(), toys.byte_level()),
         "t5": (toys.t5(), toys.sentence_piece(f"$A {toys.END}")),

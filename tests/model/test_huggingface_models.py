@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,6 +48,10 @@ CASES = {
     "llama-alone": Case(
         lambda: toys.llama(num_key_value_heads=1, attention_bias=True, head_dim=6), toys.sentence_piece
     ),
+    "llama-3": Case(lambda: toys.llama(rope_parameters=toys.LLAMA_3, head_dim=6), toys.byte_level),
+    "llama-yarn": Case(
+        lambda: toys.llama(rope_parameters={"rope_type": "yarn", "rope_theta": 1e4, "factor": 2.0}), toys.byte_level
+    ),
     "mistral": Case(lambda: toys.llama("Mistral", sliding_window=WIDE), toys.sentence_piece),
     "qwen2": Case(lambda: toys.llama("Qwen2", rope_theta=1e6), toys.byte_level),
     "qwen3": Case(lambda: toys.llama("Qwen3", head_dim=6), toys.byte_level),
@@ -70,6 +75,7 @@ CASES = {
 class Opened:
     subject: Any
     eager: Any
+    folder: Path
 
     @property
     def windowed(self) -> bool:
@@ -84,7 +90,8 @@ def opened(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     )
     source = source_of(folder)
     assert source is not None
-    return Opened(source.open(folder, CPU), load_model(folder, read_settings(folder).architecture, "eager"))
+    eager = load_model(folder, read_settings(folder).architecture, "eager")
+    return Opened(source.open(folder, CPU), eager, folder)
 
 
 @pytest.fixture
@@ -128,6 +135,26 @@ def test_logits_and_weights_are_eagers_bit_for_bit(opened: Opened) -> None:
         named = {"self": "attentions", "encoder": "encoder_attentions", "decoder": "decoder_attentions"}
         for n, weights in enumerate(theirs[named.get(attention.id, "cross_attentions")]):
             assert torch.equal(recording.tensors[attention.tap("pattern", n)], weights)
+
+
+def test_logits_are_those_of_fused_attention_at_real_tokens(opened: Opened) -> None:
+    """SDPA adds up in another order, and a PAD without any key has other numbers there."""
+    subject = opened.subject
+    if not opened.eager._supports_sdpa:
+        return
+    fused = load_model(opened.folder, read_settings(opened.folder).architecture, "sdpa")
+    run = run_of(subject, pad=Padding(2, "right"))
+    asked = {"input_ids": torch.tensor([subject.padded(run)]), "attention_mask": (~torch.tensor([run.is_pad])).long()}
+    if writes_target(subject):
+        asked["decoder_input_ids"] = torch.tensor([subject.begun(run)])
+    with torch.inference_mode():
+        theirs = fused(**asked).logits[0]
+    found = subject.trace(run, [subject.description.logits.tap])
+    ours = found.tensors[subject.description.logits.tap]
+    if not (subject.description.classes or writes_target(subject)):
+        real = ~torch.tensor(found.is_pad)
+        ours, theirs = ours[real], theirs[real]
+    assert (ours - theirs).abs().max() < 1e-5 * theirs.abs().max()
 
 
 @pytest.mark.parametrize("pad", [Padding(), Padding(2, "left"), Padding(3, "right")], ids=["plain", "left", "right"])
@@ -184,6 +211,23 @@ def projected(x: Tensor, weights: dict[str, Tensor], attention: Any, role: str, 
     bias = attention.parameters.get(f"b_{role}")
     out = x @ weights[attention.parameters[f"w_{role}"][layer]].T + (0 if bias is None else weights[bias[layer]])
     return out.unflatten(-1, (-1, attention.d_head)).transpose(0, 1)
+
+
+def test_q_and_k_are_turned_by_the_angles_that_are_described(subject: Any) -> None:
+    run = run_of(subject)
+    found = subject.trace(run, every_tap(subject)).tensors
+    for attention in subject.description.attentions:
+        if "q_rotated" not in attention.roles:
+            continue
+        n, half = attention.rotary_dims or attention.d_head, (attention.rotary_dims or attention.d_head) // 2
+        base = attention.base or 10_000.0
+        per_position = attention.frequencies or [base ** (-2 * i / n) for i in range(half)]
+        angle = torch.arange(len(run.ids))[:, None] * torch.tensor(per_position)
+        for name in "qk":
+            x, turned = (found[attention.tap(role, 1)] for role in (name, f"{name}_rotated"))
+            one, other = x[..., :half], x[..., half:n]
+            expected = [one * angle.cos() - other * angle.sin(), other * angle.cos() + one * angle.sin(), x[..., n:]]
+            torch.testing.assert_close(turned, torch.cat(expected, -1), rtol=1e-4, atol=1e-5)
 
 
 def test_padding_that_is_hidden_changes_no_real_token(subject: Any) -> None:

@@ -97,6 +97,11 @@ LLAMA_SIZES = {"vocab_size": SIZE, "hidden_size": 24, "num_hidden_layers": 2, "n
                "bos_token_id": 1, "eos_token_id": 2}  # fmt: skip
 
 
+LLAMA_3 = {"rope_type": "llama3", "rope_theta": 500.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+           "original_max_position_embeddings": 64}  # fmt: skip
+"""Of the three pairs of a head of 6, one stays, one is slowed in part, one by the whole factor."""
+
+
 def llama(name: str = "Llama", **more: Any) -> PreTrainedModel:
     """A Llama, Mistral or Qwen2: three query heads to a key head."""
     config = getattr(transformers, f"{name}Config")(**LLAMA_SIZES | more)

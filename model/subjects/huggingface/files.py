@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 from chumoku.model.files import read_json
+from chumoku.model.subjects.huggingface.angles import KINDS, kind_of
 from chumoku.model.subjects.huggingface.families import FAMILIES, others
 from chumoku.model.subjects.huggingface.layout import Adapter
 from chumoku.model.subjects.huggingface.settings import Settings
@@ -49,6 +50,8 @@ def adapt(folder: Path) -> tuple[Settings, Adapter]:
     """Raises `OSError` or `ValueError`."""
     settings = read_settings(folder)
     _, make = FAMILIES.get(settings.model_type, ((), others.adapt))
+    if others.is_decoder(settings.architecture) and kind_of(settings) not in KINDS:
+        make = others.adapt  # their angles have no formula here
     return settings, make(settings)
 
 

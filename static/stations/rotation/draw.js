@@ -35,25 +35,31 @@ export function draw(root, trace, state, actions) {
   const rest = trace.detail.q.shape[1] - 2 * half;
   const pair = Math.min(own.of(state).pair, half - 1);
   drawHead(parts, trace.model, state, {
-    formula: formulas(sides.base),
-    note: [t("rotation.note", { half, d: 2 * half }), rest ? t("rotation.rest", { n: rest }) : ""].join(" "),
+    formula: formulas(trace.attention),
+    note: [
+      t("rotation.note", { half, d: 2 * half }),
+      rest ? t("rotation.rest", { n: rest }) : "",
+      trace.attention.frequencies ? t("rotation.scaled") : "",
+    ].join(" "),
   });
   const tokens = { query: sides.q.name(), key: sides.k.name() };
   nameOfPart(parts.planes, phrase("rotation.title", tokens), t("rotation.about"));
   drawPlanes(parts.planes.place, sides, half, pair, (chosen) => actions.set(own.patch({ pair: chosen })));
   for (const name of /** @type {const} */ (["q", "k"]))
-    drawLine(parts.lines[name], name, sides[name], pair, sides.base);
+    drawLine(parts.lines[name], name, sides[name], pair, trace.attention);
 }
 
 /** The score of two turned vectors, and the angle. */
-function formulas(base) {
+function formulas({ base = BASE, frequencies }) {
   const at = (letter, index, role) => sub(mi(letter, role), mi(index));
   const turn = row(sub(mi("R"), mi("i")), at("q", "i", "q"), mo("·"), sub(mi("R"), mi("j")), at("k", "j", "k"));
   const apart = sub(mi("R"), row(mi("j"), mo("−"), mi("i")));
   const exponent = row(mo("−"), mn(2), mi("i"), mo("/"), mi("d"));
   return [
     math(turn, mo("="), at("q", "i", "q"), mo("·"), apart, at("k", "j", "k")),
-    math(mi("θ"), mo("="), mi("p"), mo("·"), sup(mn(String(base)), exponent)),
+    frequencies
+      ? math(mi("θ"), mo("="), mi("p"), mo("·"), sub(mi("f"), mi("i")))
+      : math(mi("θ"), mo("="), mi("p"), mo("·"), sup(mn(String(base)), exponent)),
   ];
 }
 
@@ -68,15 +74,15 @@ function sidesOf(trace, state) {
     place: side.positionIds[at],
     name: () => namedLabel(labelsOf(side.tokens)[at], role, at),
   });
-  return { q: one("q", queries, query), k: one("k", keys, key), base: attention.base ?? BASE };
+  return { q: one("q", queries, query), k: one("k", keys, key), attention };
 }
 
 /** A plane for each pair; all have one scale. */
 function drawPlanes(root, sides, half, chosen, choose) {
   const all = Array.from({ length: half }, (_, i) => ({
     i,
-    q: turned(sides.q.x, i, sides.q.place, sides.base),
-    k: turned(sides.k.x, i, sides.k.place, sides.base),
+    q: turned(sides.q.x, i, sides.q.place, sides.attention),
+    k: turned(sides.k.x, i, sides.k.place, sides.attention),
   }));
   const reach = Math.max(...all.flatMap(({ q, k }) => [Math.hypot(...q.before), Math.hypot(...k.before)])) || 1;
   const plane = ({ i, q, k }) => {
@@ -131,9 +137,9 @@ function inDegrees(angle) {
 }
 
 /** The first number of a turned pair, and both beside the model's. */
-function drawLine(root, name, { x, model, place, name: token }, pair, base) {
+function drawLine(root, name, { x, model, place, name: token }, pair, attention) {
   const half = x.length / 2;
-  const { before, after, angle } = turned(x, pair, place, base);
+  const { before, after, angle } = turned(x, pair, place, attention);
   const point = ([a, b]) => `(${signed(a, 3)}, ${signed(b, 3)})`;
   const words = phrase("rotation.line", {
     token: token(),

@@ -9,16 +9,20 @@ export const BASE = 10_000;
 /** The angle of a pair for each position. @param {number} i @param {number} d @param {number} [base] */
 export const stepOf = (i, d, base = BASE) => base ** ((-2 * i) / d);
 
+/** The angle of a pair for each position, as an attention has it. @param {Pick<import("../../model/description.js").Attention, "base"|"frequencies">} attention @param {number} i @param {number} d */
+export const angleOf = ({ base = BASE, frequencies }, i, d) => frequencies?.[i] ?? stepOf(i, d, base);
+
 /** @typedef {[number, number]} Point */
 
 /**
  * A vector's pair, before and after it is turned.
- * @param {ArrayLike<number>} x  [d] @param {number} i @param {number} place  the position id @param {number} [base]
+ * @param {ArrayLike<number>} x  [d] @param {number} i @param {number} place  the position id
+ * @param {Pick<import("../../model/description.js").Attention, "base"|"frequencies">} [attention]
  * @returns {{before: Point, after: Point, angle: number}}
  */
-export function turned(x, i, place, base = BASE) {
+export function turned(x, i, place, attention = {}) {
   const half = x.length / 2;
-  const angle = place * stepOf(i, x.length, base);
+  const angle = place * angleOf(attention, i, x.length);
   const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
   const before = /** @type {Point} */ ([x[i], x[i + half]]);
   return { before, after: [before[0] * cos - before[1] * sin, before[1] * cos + before[0] * sin], angle };

@@ -6,9 +6,10 @@ from __future__ import annotations
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import describe
 from chumoku.model.describe import variants as v
-from chumoku.model.describe.attention_variants import with_heads, with_rotary_dims, without_biases
+from chumoku.model.describe.attention_variants import with_frequencies, with_heads, with_rotary_dims, without_biases
 from chumoku.model.subjects.huggingface.activations import activation_of
-from chumoku.model.subjects.huggingface.families.llama import DIMS, rope_of
+from chumoku.model.subjects.huggingface.angles import frequencies_of, rope_of
+from chumoku.model.subjects.huggingface.families.llama import DIMS
 from chumoku.model.subjects.huggingface.layout import Adapter, OfHeads, Part, StackLayout
 from chumoku.model.subjects.huggingface.settings import Settings
 
@@ -28,7 +29,8 @@ def adapt(settings: Settings) -> Adapter:
     turned = int(config.d_head * rope.number("partial_rotary_factor", settings.number("rotary_pct", 0.25)))
     base = rope.number("rope_theta", settings.number("rotary_emb_base", 10_000.0))
     found = with_heads(describe(config), n_head, n_head, config.d_head, base)
-    found = v.without_positions(with_rotary_dims(found, turned))
+    found = with_frequencies(with_rotary_dims(found, turned), frequencies_of(settings, turned, base))
+    found = v.without_positions(found)
     found = without_biases(found, "" if settings.flag("attention_bias", True) else "qkvo")
     found = v.with_activation(found, activation_of(settings.text("hidden_act", "gelu")))
     if settings.flag("use_parallel_residual", True):

@@ -11,8 +11,9 @@ from dataclasses import replace
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import Description, describe
 from chumoku.model.describe import variants as v
-from chumoku.model.describe.attention_variants import with_heads, with_normed_heads, without_biases
+from chumoku.model.describe.attention_variants import with_frequencies, with_heads, with_normed_heads, without_biases
 from chumoku.model.subjects.huggingface.activations import activation_of
+from chumoku.model.subjects.huggingface.angles import base_of, frequencies_of
 from chumoku.model.subjects.huggingface.layout import Adapter, Part, StackLayout
 from chumoku.model.subjects.huggingface.settings import Settings
 
@@ -61,8 +62,10 @@ def adapt(settings: Settings, without: str) -> Adapter:
         max_seq_len=settings.window("max_position_embeddings"), mechanism="rotary", position="none",
         tie_embeddings=settings.flag("tie_word_embeddings", False),
     )  # fmt: skip
-    heads = settings.whole("num_key_value_heads", n_head), settings.whole("head_dim", d_model // n_head)
-    found = with_heads(describe(config), n_head, *heads, base_of(settings))
+    d_head = settings.whole("head_dim", d_model // n_head)
+    n_kv_head, base = settings.whole("num_key_value_heads", n_head), base_of(settings)
+    found = with_heads(describe(config), n_head, n_kv_head, d_head, base)
+    found = with_frequencies(found, frequencies_of(settings, d_head, base))
     found = v.without_positions(without_biases(found, without))
     found = gated(found, settings)
     return Adapter(v.without_our_modules(found), {"main": MAIN}, "lm_head", settings.whole("max_position_embeddings"),
@@ -72,20 +75,3 @@ def adapt(settings: Settings, without: str) -> Adapter:
 def gated(description: Description, settings: Settings) -> Description:
     found = v.with_rms_norms(description, settings.number("rms_norm_eps", 1e-6))
     return v.with_activation(v.with_gate(found), activation_of(settings.text("hidden_act", "silu")))
-
-
-def base_of(settings: Settings) -> float:
-    """The base of the angles. Raises `ValueError` for angles of another kind (scaled, or of a part of the head)."""
-    rope = rope_of(settings)
-    if rope.number("partial_rotary_factor", 1.0) != 1.0:
-        raise ValueError(f"config.json: {settings.model_type} that turns a part of each head cannot be shown yet")
-    return rope.number("rope_theta", 10_000.0)
-
-
-def rope_of(settings: Settings) -> Settings:
-    """The settings of rotary positions. Raises `ValueError` for angles that are scaled."""
-    given = settings.values.get("rope_parameters") or settings.values.get("rope_scaling") or {}
-    kind = given.get("rope_type", given.get("type", "default"))
-    if kind != "default":
-        raise ValueError(f"config.json: {settings.model_type} with rotary positions of type {kind} cannot be shown yet")
-    return Settings(settings.model_type, settings.architecture, dict(settings.values) | given)
