@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
@@ -20,6 +20,7 @@ from chumoku.app.services import discovery, tracing, wire
 from chumoku.app.services.library import Entry
 from chumoku.app.services.plan import plan_run
 from chumoku.app.settings import Settings
+from chumoku.model.derive.rollout import Edge
 from chumoku.model.subjects import Subject
 
 N_CANDIDATES = 20
@@ -84,9 +85,9 @@ class Model:
                     "interventions": [dict(one) for one in interventions],
                 }
             )
-            return Trace(self, self._file(run))
+            return Trace(self, self.file_of(run))
 
-    def _file(self, run: Run) -> bytes:
+    def file_of(self, run: Run) -> bytes:
         """A saved trace: every tensor, and what each position predicts."""
         plan = plan_run(self.subject, run, self.settings.max_text_chars)
         predicts = self.subject.description.predicts in ("next", "same")
@@ -128,6 +129,17 @@ class Trace:
         """What was asked: the run as the API, a link and a saved file have it."""
         run: dict[str, Any] = self.metadata["run"]
         return run
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The same run as a request: a target that the model wrote is given by its ids."""
+        return self.run | {"target": None} if self.run["target_ids"] else self.run
+
+    def without(self, edges: Iterable[Edge]) -> Trace:
+        """The same run, in which queries do not see keys, in all heads of a layer."""
+        cuts = [{"kind": "mask", "where": vars(edge) | {"role": "mask"}, "allow": False} for edge in edges]
+        asked = self.asked | {"interventions": [*self.run["interventions"], *cuts]}
+        return Trace(self.model, self.model.file_of(Run.model_validate(asked)))
 
     @property
     def text(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from chumoku.app.services.models import detailed
 from chumoku.app.services.plan import plan_run
 from chumoku.model.describe import Attention
 
+Json = dict[str, Any]
 N_LENS = 5
 """Answers that the lens lists, as on the page."""
 
@@ -23,39 +25,36 @@ class Saved:
     """One run: a safetensors body, and the explanations by the names of `/api/explain`."""
 
     tensors: bytes
-    answers: dict[str, Any]
+    answers: Json
 
 
-def saved(trace: Trace, layer: int | None) -> Saved:
-    """What pictures show of a run; with `layer`, the heads of that layer alone can be opened.
-
-    What is only a small picture is sent as bytes, as the page gets it.
-    """
+def saved(trace: Trace, layers: Container[int], effects: Json | None = None) -> Saved:
+    """What pictures show of a run: the heads of `layers` can be opened, others are small pictures, as bytes."""
     attentions = trace.model.subject.description.attentions
-    names = {name: dtype for one in attentions for name, dtype in shown(one, layer).items()}
+    names = {name: dtype for one in attentions for name, dtype in shown(one, layers).items()}
     arrays = {name: wire.convert(name, trace[name], dtype) for name, dtype in names.items()}
     about = {name: value for name, value in trace.metadata.items() if name != "description"}
     about["dims"] = {name: trace.dims[name] for name in names}
-    return Saved(bytes(wire.encode(arrays, about)), explanations(trace))
+    return Saved(bytes(wire.encode(arrays, about)), explanations(trace) | ({"effects": effects} if effects else {}))
 
 
-def shown(attention: Attention, layer: int | None) -> dict[str, wire.Dtype]:
+def shown(attention: Attention, layers: Container[int]) -> dict[str, wire.Dtype]:
     """The taps of an attention that pictures show: the overviews of all layers, and everything of the open ones."""
     pictured = {attention.overview, "mask"}
     return {
-        tap: "float32" if layer in (None, index) else "uint8"
+        tap: "float32" if index in layers else "uint8"
         for role, place in attention.roles.items()
         for index, tap in enumerate(place.taps)
-        if role in pictured or layer in (None, index)
+        if role in pictured or index in layers
     }
 
 
-def explanations(trace: Trace) -> dict[str, Any]:
+def explanations(trace: Trace) -> Json:
     """What the river and the heads say about the run, as the API says it."""
     subject, limit = trace.model.subject, trace.model.settings.max_text_chars
     can = subject.description.can
-    asked = trace.run | {"target": None} if trace.run["target_ids"] else trace.run
-    found: dict[str, Any] = {}
+    asked = trace.asked
+    found: Json = {}
     plan = plan_run(subject, Run.model_validate(asked), limit)
     if can.get("route"):
         found["route"] = river.route(plan, RouteRequest.model_validate(asked))
@@ -66,7 +65,7 @@ def explanations(trace: Trace) -> dict[str, Any]:
     return found
 
 
-def entry(model: Model) -> dict[str, Any]:
+def entry(model: Model) -> Json:
     """What `/api/models/{name}` says about the model, of what a picture without a server can do."""
     about = detailed(model.entry, model.subject.device.type)
     can = {name: able and name in ("route", "lens") for name, able in about["description"]["can"].items()}

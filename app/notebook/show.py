@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
+from chumoku.app.notebook.cuts import Measured, measured
 from chumoku.app.notebook.document import document, texts
 from chumoku.app.notebook.model import Trace, as_value_error
 from chumoku.app.notebook.saved import Saved, entry, saved
@@ -24,6 +26,8 @@ VIEWS: dict[str, dict[str, Any]] = {
 HEIGHTS = {"river": 640}
 HEIGHT = 720
 
+LAYERS = 10_000
+"""More than any model has."""
 LARGEST = 8_000_000
 """Bytes of a picture. Above them it brings the open layer's numbers alone, and above that it is refused."""
 
@@ -171,9 +175,10 @@ def picture(
     if theme not in (None, "light", "dark"):
         raise ValueError(f"unknown theme {theme!r}; known are light, dark")
     title = f"{' | '.join(dict.fromkeys(one.model.name for one in traces))}: {traces[0].text}"
-    for open_layer in (None, layer or 0):
+    effects = [measured(one) if view == "river" else None for one in traces]
+    for open_layers in (range(LAYERS), [layer or 0]):
         with as_value_error():
-            parts = [saved(one, open_layer) for one in traces]
+            parts = [*saved_runs(traces, effects, open_layers)]
         html = written(traces, parts, state, view=view, names=names, title=title, lang=lang, theme=theme)
         found = Picture(html, title, height or HEIGHTS.get(view, HEIGHT))
         if found.nbytes <= LARGEST:
@@ -181,6 +186,15 @@ def picture(
     raise ValueError(
         f"this picture has {found.nbytes / 1e6:.1f} MB, more than {LARGEST / 1e6:.0f}: trace a shorter sentence"
     )
+
+
+def saved_runs(traces: list[Trace], effects: list[Measured | None], open_layers: Container[int]) -> Iterator[Saved]:
+    """Each run; beside one alone, the run that its sentence offers to cut."""
+    for trace, found in zip(traces, effects, strict=True):
+        cut = found.cut if found and len(traces) == 1 else None
+        yield saved(trace, open_layers, None if found is None else found.effects | ({} if cut else {"look": None}))
+        if cut:
+            yield saved(cut, [])
 
 
 def written(

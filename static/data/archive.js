@@ -11,6 +11,9 @@ import { decode } from "./wire.js";
 /**
  * @typedef {import("./wire.js").Decoded} Decoded  @typedef {import("./wire.js").Tensor} Tensor
  * @typedef {{tensors: ArrayBuffer, answers: Object<string, any>}} Saved  a safetensors body in float32, and explanations by name
+ * @typedef {{row: number|null, start: {answer: number, p: number}, effects: import("./effects.js").Effect[],
+ *   look: {edges: import("../model/cuts.js").Edge[], p: number}|null}} SavedEffects  of cuts on the answer of a row; `look`: the one
+ *   that decides most, which is saved as a run of its own
  */
 
 /** What was not saved. A status of 4xx: the panel that asks says so, and the others are unaffected. */
@@ -40,7 +43,7 @@ export function createArchive(models, saved) {
     /** @param {string} name */
     model: async (name) => entry(name),
 
-    /** @param {any} request @returns {Promise<Decoded & {file: string, lacks: (need: string) => string|null}>} */
+    /** @param {any} request @returns {Promise<Decoded & {file: string, measured: SavedEffects|null, lacks: (need: string) => string|null}>} */
     async trace(request) {
       const { decoded, answers } = runOf(request);
       const { meta, tensors } = decoded;
@@ -52,7 +55,12 @@ export function createArchive(models, saved) {
         want.map((name) => [name, request.dtype === "uint8" ? pictured(model, name, tensors[name]) : tensors[name]]),
       );
       const predictions = rowsOf(meta, request.predict);
-      const about = { file: meta.model, lacks: (/** @type {string} */ need) => lacks(need, tensors, answers) };
+      const measured = answers.effects ?? null;
+      const about = {
+        file: meta.model,
+        measured,
+        lacks: (/** @type {string} */ need) => lacks(need, tensors, answers),
+      };
       return { meta: { ...meta, predictions }, tensors: own, ...about };
     },
 

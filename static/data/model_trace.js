@@ -7,8 +7,9 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @typedef {import("../model/description.js").Attention} Attention
  * @typedef {{shape: number[], data: Float32Array|Uint8Array}} Matrix
  * @typedef {import("./wire.js").Tensor} Tensor
- * @typedef {import("./wire.js").Decoded & {model?: any, file?: string|null, lacks?: (need: string) => string|null}} Overview  of a
- *   saved trace with its model, its name and what it lacks
+ * @typedef {import("./wire.js").Decoded & {model?: any, file?: string|null, lacks?: (need: string) => string|null,
+ *   measured?: import("./archive.js").SavedEffects|null}} Overview  of a saved trace with its model, its name, what it lacks, and
+ *   what was measured
  * @typedef {{attention: string, layer: number, head: number, causal: boolean, q: Matrix, k: Matrix, v: Matrix, scores: Matrix,
  *   mask: Matrix, pattern: Matrix, overview: Matrix}} Detail  one head in float32: of these roles, and of all others that are
  *   `head query key`, those that its attention has (`overview`: what its picture is drawn from; mask: uint8 reasons, 0 = allowed)
@@ -58,6 +59,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {number} seconds  what the server needed
  * @property {string} key  identifies its request
  * @property {string|null} file  the name of the saved trace that this is; null: the server's
+ * @property {import("./archive.js").SavedEffects|null} measured  what cuts do, measured when a picture was saved
  * @property {(need: string) => string|null} lacks  why a need can never be met, as a key of the catalogue; null: it can
  */
 
@@ -125,6 +127,7 @@ export function modelTrace({
     seconds: meta.seconds,
     file: overview.file ?? null,
     lacks: overview.lacks ?? (() => null),
+    measured: overview.measured ?? null,
   };
 }
 

@@ -14,7 +14,7 @@ import { isCut } from "./told.js";
 /** @param {() => import("./river.js").Now} newest  what the page shows when something is done @param {import("./told.js").Told} told @param {{previewed: HTMLElement, measuring: ReturnType<typeof import("./measuring.js").createMeasuring>}} page @returns {import("./board.js").Actions} */
 export function actionsOf(newest, told, { previewed, measuring }) {
   const { trace, actions } = newest();
-  const cuttable = told.measured !== null;
+  const { cuttable } = told;
   /** @param {import("../model/cuts.js").Edge[]} edges */
   const toggle = (edges) =>
     edges.length && actions.set({ interventions: toggled(actions.get().interventions, edges, trace.attentions) });

@@ -74,9 +74,8 @@ export function createRiver(parts) {
     if (last?.rolled !== told.rolled) watch.end();
     last = told;
     writing.show(now, told);
-    const cuttable = told.measured !== null;
     setText(parts.about, aboutOf(trace.model));
-    setText(parts.legend, legendOf(told, cuttable));
+    setText(parts.legend, legendOf(told));
     const part = told.names.flat().find(isPart);
     parts.bytes.hidden = !part;
     if (part) setText(parts.bytes, t("river.bytes", { name: nameText(part) }));

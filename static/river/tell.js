@@ -18,15 +18,16 @@ export function aboutOf(model) {
   return t(predictsTokens(model) ? "river.about" : "river.about_reads");
 }
 
-/** What the picture means; of darkness, once it is measured. @param {Told} told @param {boolean} cuttable */
-export function legendOf({ names, row, measured }, cuttable) {
+/** What the picture means; of darkness, once it is measured. @param {Told} told */
+export function legendOf({ names, row, measured, cuttable }) {
   const token = nameText(names[0][row]);
   if (names[0].length === 1) return t("river.legend_alone");
-  if (!cuttable) return `${t("river.legend_widths", { token })}${t("river.legend_uncuttable")}`;
+  if (!measured) return `${t("river.legend_widths", { token })}${t("river.legend_uncuttable")}`;
   if (measured?.error) return `${t("river.legend_widths", { token })}${t("river.legend_unmeasured")}`;
   if (!measured?.effects.size) return `${t("river.legend_widths", { token })}${t("river.legend_measuring")}`;
   const isLast = row === names[0].length - 1;
-  return t(`river.legend${isLast ? "" : "_token"}${currentTheme() === "dark" ? "_dark" : ""}`, { token });
+  const means = t(`river.legend${isLast ? "" : "_token"}${currentTheme() === "dark" ? "_dark" : ""}`, { token });
+  return cuttable ? `${means}${t("river.legend_click")}` : means;
 }
 
 /** @param {Told} told @param {Line} line */

@@ -23,6 +23,7 @@ import { namesOf } from "./words.js";
  * @property {Edge[]} cuts
  * @property {Fall|null} fall  null: nothing is cut
  * @property {import("./measuring.js").Measured|null} measured  null: this model has no effects
+ * @property {boolean} cuttable  whether any line can be cut
  */
 
 /** A rollout is computed once for each answer of the server and row. */
@@ -52,7 +53,8 @@ export function toldOf(trace, state, rolls, measuring) {
   const cuts = trace.uncut ? cutsOf(state.interventions, trace.attentions) : [];
   const measured = measuredOf(trace, state, { row, rolled, answer: answersBefore[0]?.id ?? null }, measuring);
   const fall = answersBefore.length ? fallOf(answersBefore[0], answers, measured) : null;
-  return { rolled, before, row, names, answers, answersBefore, cuts, fall, measured };
+  const cuttable = measured !== null && trace.file === null;
+  return { rolled, before, row, names, answers, answersBefore, cuts, fall, measured, cuttable };
 }
 
 /** @param {Answer} answer @param {Answer[]} answers @param {Told["measured"]} measured @returns {Fall} */
@@ -68,9 +70,9 @@ function fallOf(answer, answers, measured) {
  * @param {ReturnType<typeof import("./measuring.js").createMeasuring>} measuring
  */
 function measuredOf(trace, state, { row, rolled, answer }, measuring) {
-  if (!can(trace.model, "effects") || trace.file || !inside(answeringSide(trace).real, row)) {
+  if (!can(trace.model, "effects") || trace.file !== null || !inside(answeringSide(trace).real, row)) {
     measuring.stop();
-    return null;
+    return trace.measured?.row === row ? savedOf(trace.measured) : null;
   }
   const pinned = withTarget(state, trace);
   const at = trace.classes ? {} : { row };
@@ -82,6 +84,16 @@ function measuredOf(trace, state, { row, rolled, answer }, measuring) {
       ...at,
     }),
   );
+}
+
+/** @type {WeakMap<object, Told["measured"]>} */
+const known = new WeakMap();
+
+/** What was measured when a picture was saved. @param {import("../data/archive.js").SavedEffects} saved */
+function savedOf(saved) {
+  const effects = new Map(saved.effects.map((one) => [edgeKey(one), one]));
+  if (!known.has(saved)) known.set(saved, { start: saved.start, effects, done: true, look: saved.look, error: null });
+  return known.get(saved) ?? null;
 }
 
 /** With what the model has written as its target: a cut must not change it. @param {State} state @param {ModelTrace} trace */

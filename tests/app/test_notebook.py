@@ -15,11 +15,14 @@ import torch
 from httpx import AsyncClient
 
 import chumoku
+from chumoku.app.api.traces.schema import TraceRequest
 from chumoku.app.notebook import bundle
+from chumoku.app.notebook.cuts import measured
 from chumoku.app.notebook.document import ENTRY, LEFT_OUT, POLICY
 from chumoku.app.notebook.show import LARGEST, VIEWS
 from chumoku.app.page_files import STATIC
 from chumoku.app.services import wire
+from chumoku.app.services.tracing import answer
 
 TEXT = "Lily had a red ball. Mom found the red"
 ABLATED = [{"kind": "ablate", "where": {"layer": 5, "head": 5}}]
@@ -120,7 +123,7 @@ def test_each_view_is_one_document_without_requests(trace: chumoku.Trace, view: 
     assert POLICY in picture.html
     assert 'src="' not in picture.html
     assert about(picture)["state"]["layer"] == 3
-    assert picture.nbytes < 2_500_000  # the figure in the README, with a margin
+    assert picture.nbytes < 2_500_000  # the README's figure, with a margin
     assert "<iframe" in picture._repr_html_()
     assert '"<!doctype' not in picture._repr_html_()  # it is an attribute: escaped
 
@@ -201,3 +204,42 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 def test_the_example_of_the_readme_runs() -> None:
     (code,) = re.findall(r"```python\n(.*?)```", (STATIC.parent.parent / "README.md").read_text("utf-8"), re.DOTALL)
     exec(code, {})
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("stories-gpt", TEXT),
+        ("mini-aft-simple", TEXT),
+        ("translate-enja", "I like tea."),
+        ("sentiment-encoder", "a warm film"),
+    ],
+)
+def test_a_river_brings_the_run_without_the_most_decisive_looks(name: str, text: str) -> None:
+    """What its sentence promises is what the model says when they are cut."""
+    trace = chumoku.load(name).trace(text)
+    found = measured(trace)
+    assert found is not None
+    assert found.cut is not None
+    look, start = found.effects["look"], found.effects["start"]
+    places = {(edge["query"], edge["key"]) for edge in look["edges"]}
+    assert len(places) == 1
+    asked = {"interventions": found.cut.run["interventions"], "target": None, "target_ids": trace.run["target_ids"]}
+    again = answer(
+        trace.model.subject,
+        TraceRequest.model_validate(trace.asked | asked | {"predict": None, "want": ["logits"]}),
+        999,
+    )
+    logits = safetensors.torch.load(bytes(again.body))["logits"].double()
+    if trace.metadata["classes"] is None:
+        logits = logits[found.effects["row"]]
+        logits[trace.metadata["never_sampled"]] = -torch.inf
+    assert look["p"] == pytest.approx(float(logits.flatten().softmax(-1)[start["answer"]]), rel=1e-5)
+    assert look["p"] < start["p"]
+
+
+def test_the_river_of_two_runs_brings_no_cut(trace: chumoku.Trace) -> None:
+    picture = chumoku.compare(trace, chumoku.load("mini-softmax").trace(TEXT))
+    assert [one["effects"]["look"] for one in about(picture)["answers"]] == [None, None]
+    assert all(one["effects"]["effects"] for one in about(picture)["answers"])
+    assert len(parts(picture)) == 4

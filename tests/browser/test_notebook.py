@@ -86,6 +86,22 @@ def test_an_executed_notebook_shows_its_pictures(opened: Open, tmp_path: Path, m
     expect(page.get_by_text("<chumoku trace of stories-gpt: 10 tokens, 119 tensors>")).to_be_visible()
 
 
+def test_the_river_cuts_its_most_decisive_looks_without_a_server(
+    opened: Open, trace: chumoku.Trace, tmp_path: Path
+) -> None:
+    page = opened(saved(chumoku.show(trace), tmp_path))
+    drawn(page)
+    says, legend = page.get_by_test_id("river-says"), page.get_by_test_id("river-legend")
+    expect(legend).to_contain_text("Darker: cutting it changes the answer more.")
+    expect(legend).not_to_contain_text("Click")  # other lines would need the model
+    before = says.inner_text()
+    page.get_by_test_id("cut-looks").click()
+    expect(says).to_contain_text("no longer looks at ball")
+    drawn(page)
+    page.get_by_test_id("river-restore").click()
+    expect(says).to_have_text(before)
+
+
 def test_an_open_head_explains_a_cell_and_opens_another(opened: Open, trace: chumoku.Trace, tmp_path: Path) -> None:
     page = opened(saved(chumoku.show(trace, "weights", layer=5, head=5, query=9, key=4), tmp_path))
     drawn(page)

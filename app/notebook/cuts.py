@@ -1,0 +1,77 @@
+"""What looks decide about a run's answer, measured when a picture is saved, and the run without the most decisive."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chumoku.app.api.explain.schema import EffectsRequest
+from chumoku.app.notebook.model import Trace
+from chumoku.app.services.explain.effects import EffectsSession, effect
+from chumoku.app.services.plan import RunPlan
+from chumoku.model.derive.effects import Effect
+from chumoku.model.derive.rollout import Edge
+from chumoku.model.derive.route import route_of
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The effects as a picture reads them (`SavedEffects` in `static/data/archive.js`), and the run without the looks
+    that decide most; None: no look lowers the answer."""
+
+    effects: Json
+    cut: Trace | None
+
+
+def measured(trace: Trace) -> Measured | None:
+    """The effects of the widest looks on the run's own answer; None for a model that cannot cut."""
+    subject, limit = trace.model.subject, trace.model.settings.max_text_chars
+    if not subject.description.can.get("effects"):
+        return None
+    session = EffectsSession(subject, EffectsRequest.model_validate(trace.asked), limit)
+    start, row, found = session.start().data, session.effects.row, effects_of(session)
+    edges = deciding(session.plan, row, {one.edge: one.delta for one in found})
+    cut = trace.without(edges) if edges else None
+    look = cut and {"edges": [vars(edge) for edge in edges], "p": probability(cut, row, start["answer"])}
+    return Measured({"row": row, "start": start, "effects": [effect(one) for one in found], "look": look}, cut)
+
+
+def effects_of(session: EffectsSession) -> list[Effect]:
+    """All effects, in the order of the edges."""
+    return [one for batch in session.batches for one in session.effects.measure(batch)]
+
+
+def deciding(plan: RunPlan, row: int, deltas: Mapping[Edge, float]) -> list[Edge]:
+    """All looks of `row` at the token whose looks, measured one by one, lower the answer most; none if none does.
+
+    `decidingLook` of `static/river/edges.js`.
+    """
+    river = route_of(plan.subject, plan.run)[-1]
+    sides = {flow.attention: flow.keys for flow in river.flows}
+    falls: defaultdict[tuple[str, int], float] = defaultdict(float)
+    for edge, delta in deltas.items():
+        if edge.query == row and edge.attention in sides:
+            falls[sides[edge.attention], edge.key] -= delta
+    side, key = max(falls, key=lambda place: falls[place], default=("", -1))
+    if falls[side, key] <= 0:
+        return []
+    return [
+        Edge(flow.attention, layer, row, key)
+        for flow in river.flows
+        if flow.keys == side and not (side == river.side and key == row)
+        for layer in range(len(flow.share))
+        if flow.share[layer, row, key] > 0
+    ]
+
+
+def probability(trace: Trace, row: int, answer: int) -> float:
+    """What a run gives to a class, or after `row` to a token."""
+    logits = trace[trace.model.subject.description.logits.tap].double()
+    if trace.metadata["classes"] is None:
+        logits = logits[row]
+        logits[trace.metadata["never_sampled"]] = -float("inf")
+    return float(logits.flatten().softmax(-1)[answer])
