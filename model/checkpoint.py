@@ -20,6 +20,7 @@ from chumoku.model.config import ModelConfig
 from chumoku.model.describe import Description, describe
 from chumoku.model.files import read_json, write_whole
 from chumoku.model.layout import lay_out_for_reading
+from chumoku.model.pictures.tokenizer import PatchTokenizer
 from chumoku.model.skeleton import NoNumbers, stored_shapes
 from chumoku.model.special_tokens import special_names
 from chumoku.model.tokenizer import Tokenizer, read_ranks
@@ -98,7 +99,7 @@ def load(folder: Path, device: torch.device | str = "cpu", step: int | None = No
     load_weights(model, read_weights(weights_file(folder, step)))
     model.requires_grad_(False).eval().to(device)
     lay_out_for_reading(model)
-    tokenizer = tokenizers.load(folder / "tokenizer.tiktoken", config.family, config.text_form, config.mask_token)
+    tokenizer = read_tokenizer(folder, config)
     card = read_card(folder)
     if step is None:
         return Checkpoint(folder.name, model, tokenizer, card)
@@ -131,8 +132,22 @@ def check_files(folder: Path, config: ModelConfig, step: int | None = None) -> N
     if config.n_layer > len(found):  # before a model of so many layers is built
         raise ValueError(f"{path} has {len(found)} tensors, the config {config.n_layer:,} layers")
     check_shapes(stored_shapes(config), found)
+    if config.picture is not None:
+        return check_patches(folder, config, PatchTokenizer(config.picture))
     ranks, special = read_ranks(folder / "tokenizer.tiktoken"), special_names(config.family, config.mask_token)
     check_vocabulary(folder, config, len(ranks) + len(special))
+
+
+def read_tokenizer(folder: Path, config: ModelConfig) -> Tokenizer:
+    """What a folder's model reads: text by its file of ranks, or patches, which need none."""
+    if config.picture is not None:
+        return PatchTokenizer(config.picture)
+    return tokenizers.load(folder / "tokenizer.tiktoken", config.family, config.text_form, config.mask_token)
+
+
+def check_patches(folder: Path, config: ModelConfig, tokenizer: PatchTokenizer) -> None:
+    if tokenizer.vocab_size != config.vocab_size:
+        raise ValueError(f"{folder / 'config.json'}: vocab_size must be {tokenizer.vocab_size} for such patches")
 
 
 def check_vocabulary(folder: Path, config: ModelConfig, n_ids: int) -> None:
@@ -187,12 +202,14 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 
 
 def save(folder: Path, model: Transformer, ranks_file: Path) -> None:
-    """Write weights (float16), config and tokenizer of `model` into `folder`. Raises `OSError` on a full disk."""
+    """Write weights (float16), config and tokenizer of `model` into `folder`; one that reads pictures has no file of
+    ranks. Raises `OSError` on a full disk."""
     folder.mkdir(parents=True, exist_ok=True)
-    ranks = ranks_file.read_bytes()
+    ranks = None if model.config.picture is not None else ranks_file.read_bytes()
     write_whole(weights_file(folder), serialize({name: x.half() for name, x in weights(model).items()}))
     write_whole(folder / "config.json", (json.dumps(model.config.to_json(), indent=2) + "\n").encode())
-    write_whole(folder / "tokenizer.tiktoken", ranks)
+    if ranks is not None:
+        write_whole(folder / "tokenizer.tiktoken", ranks)
 
 
 def weights(model: nn.Module) -> dict[str, Tensor]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self, get_args, get_type_hints
 
 from chumoku.model.mechanisms import MECHANISMS
+from chumoku.model.pictures.picture import Picture
 
 Family = Literal["decoder-only", "encoder-only", "encoder-decoder"]
 PositionKind = Literal["learned", "sinusoidal", "none"]
@@ -28,8 +29,9 @@ class ModelConfig:
     (in an encoder-decoder: on either side), `n_layer` the layers of each stack. An encoder-only model classifies texts
     into `classes`, or without any it predicts the token at each position; `mask_token` says that its vocabulary has
     [MASK], which hides one. `causal_mask` says that a decoder was trained under it. `text_form` is how text is
-    normalised before tokenizing (`text_form.py`); `mechanism` is how its attentions attend (`mechanisms/`). Raises
-    `ValueError` if the numbers do not make a model.
+    normalised before tokenizing (`text_form.py`); `mechanism` is how its attentions attend (`mechanisms/`). With a
+    `picture` it reads pictures of that kind, whose patches are its tokens (`pictures/`). Raises `ValueError` if the
+    numbers do not make a model.
     """
 
     vocab_size: int
@@ -52,6 +54,7 @@ class ModelConfig:
     causal_mask: bool = True
     reach: int = 16
     rank: int = 32
+    picture: Picture | None = None
 
     def __post_init__(self) -> None:
         self._check_sizes()
@@ -73,6 +76,16 @@ class ModelConfig:
             raise ValueError(f"only encoder-only models have a [MASK] token; this one is {self.family}")
         if self.family == "encoder-only" and not self.classes and not self.mask_token:
             raise ValueError("an encoder-only model without classes fills gaps, and needs mask_token for them")
+        if self.picture is not None:
+            self._check_picture(self.picture)
+
+    def _check_picture(self, picture: Picture) -> None:
+        if not self.classes or self.mask_token:
+            raise ValueError("only classifiers without a [MASK] token read pictures")
+        if self.max_seq_len != picture.n_patches + 1:
+            raise ValueError(f"max_seq_len must be {picture.n_patches + 1}: [CLS] and {picture.n_patches} patches")
+        if self.vocab_size <= picture.n_ids:
+            raise ValueError(f"vocab_size must be more than the {picture.n_ids:,} patches that there are")
 
     def _check_sizes(self) -> None:
         for name in ("vocab_size", "n_layer", "n_head", "d_model", "d_ff", "max_seq_len", "reach", "rank"):
@@ -95,7 +108,9 @@ class ModelConfig:
         return self.causal_mask and self.family != "encoder-only"
 
     def to_json(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+        """As in `config.json`; `picture` only where there is one."""
+        data = dataclasses.asdict(self)
+        return data if self.picture is not None else {name: x for name, x in data.items() if name != "picture"}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
@@ -108,7 +123,9 @@ class ModelConfig:
         if missing:
             raise ValueError(f"missing model settings {missing}")
         check_types(data)
-        return cls(**data | {"classes": tuple(data.get("classes", ()))})
+        picture = data.get("picture")
+        read = {"picture": None if picture is None else Picture.from_json(picture)}
+        return cls(**data | read | {"classes": tuple(data.get("classes", ()))})
 
 
 def check_types(data: dict[str, Any]) -> None:
@@ -144,4 +161,5 @@ FITS: dict[Any, tuple[Callable[[object], bool], str]] = {
     float: (is_number, "a number"),
     bool: (is_switch, "true or false"),
     tuple[str, ...]: (is_texts, "a list of texts"),
+    Picture | None: (lambda value: value is None or isinstance(value, dict), "an object"),
 }

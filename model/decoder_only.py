@@ -21,7 +21,7 @@ class DecoderOnly(Stack):
         name_taps(self)
         init_weights(self, config)
         if config.tie_embeddings:  # Press & Wolf 2017
-            self.unembedding.weight = self.token_embedding.weight
+            self.unembedding.weight = self.table.weight
 
     def forward(
         self,

@@ -28,8 +28,8 @@ class EncoderDecoder(nn.Module):
         name_taps(self)
         init_weights(self, config)
         if config.tie_embeddings:
-            self.decoder.token_embedding.weight = self.encoder.token_embedding.weight
-            self.unembedding.weight = self.encoder.token_embedding.weight
+            self.decoder.table.weight = self.encoder.table.weight
+            self.unembedding.weight = self.encoder.table.weight
 
     def forward(
         self, source_ids: Tensor, target_ids: Tensor, source_mask: Tensor, target_mask: Tensor, cross_mask: Tensor

@@ -27,7 +27,7 @@ class EncoderOnly(Stack):
         name_taps(self)
         init_weights(self, config)
         if config.tie_embeddings and not config.classes:  # Press & Wolf 2017
-            self.unembedding.weight = self.token_embedding.weight
+            self.unembedding.weight = self.table.weight
 
     def forward(
         self,

@@ -31,4 +31,4 @@ class Run:
     @property
     def pads_take_no_position(self) -> bool:
         """Position ids follow the padding mask."""
-        return self.use.padding and self.pad.follow
+        return self.use.padding and self.pad.take_no_position

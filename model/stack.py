@@ -12,6 +12,7 @@ from chumoku.model.cache import Cache
 from chumoku.model.config import ModelConfig
 from chumoku.model.feedforward import FeedForward
 from chumoku.model.mechanisms import Mixer, mixers
+from chumoku.model.pictures.embedding import PatchEmbedding
 from chumoku.model.positions import build_positions
 from chumoku.model.taps import Tap, begin_at
 
@@ -22,7 +23,7 @@ class Stack(nn.Module):
     def __init__(self, config: ModelConfig, block: type[Block] = Block) -> None:
         super().__init__()
         self.config = config
-        self.token_embedding = nn.Embedding(config.vocab_size, config.d_model)
+        self.token_embedding = build_embedding(config)
         self.positions = build_positions(config)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(block(config) for _ in range(config.n_layer))
@@ -31,6 +32,12 @@ class Stack(nn.Module):
         )
         self.embedding = Tap("position d_model")
         self.positional = Tap("position d_model")
+
+    @property
+    def table(self) -> nn.Embedding:
+        """E, of a model that reads text."""
+        assert isinstance(self.token_embedding, nn.Embedding)
+        return self.token_embedding
 
     def new_cache(self) -> Cache:
         """For the positions of this stack."""
@@ -44,6 +51,13 @@ class Stack(nn.Module):
             embedding = embedding * math.sqrt(self.config.d_model)
         x = self.embedding(embedding) + self.positional(self.positions(position_ids))
         return self.dropout(x)  # type: ignore[no-any-return]
+
+
+def build_embedding(config: ModelConfig) -> nn.Embedding | PatchEmbedding:
+    """A row of a table for each id; for patches of a picture, a matrix times their pixels."""
+    if config.picture is None:
+        return nn.Embedding(config.vocab_size, config.d_model)
+    return PatchEmbedding(config.picture, config.vocab_size - config.picture.n_ids, config.d_model)
 
 
 def init_weights(model: nn.Module, config: ModelConfig) -> None:

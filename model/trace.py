@@ -30,11 +30,21 @@ class Masks:
 @dataclass(frozen=True)
 class Padding:
     """PAD tokens beside a sentence (in an encoder-decoder: the source). With `follow`, position ids skip masked PADs,
-    so that padding shifts nothing."""
+    so that padding shifts nothing.
+
+    `hidden` are positions whose tokens count as PADs where they stand, such as the hidden patches of a picture: they
+    keep their position ids.
+    """
 
     count: int = 0
     side: Literal["left", "right"] = "left"
     follow: bool = True
+    hidden: tuple[int, ...] = ()
+
+    @property
+    def take_no_position(self) -> bool:
+        """Whether position ids skip what is masked."""
+        return self.follow and not self.hidden
 
 
 @dataclass(frozen=True)
@@ -73,7 +83,7 @@ def trace(
     """Run `ids` through the model and keep the taps called `names` (all of them by default), in the model's order.
 
     [CLS] and START are added if missing. An encoder-decoder reads `target` as if it had written it (teacher forcing).
-    Position ids skip PADs while the padding mask is on and `pad.follow` is set; otherwise a PAD counts like any token.
+    Position ids skip PADs while the padding mask is on and `pad` says so; otherwise a PAD counts like any token.
     Raises `ValueError` for no tokens, more than the model's window, or a missing or unexpected target, and `KeyError`
     for an unknown tap.
     """
@@ -89,7 +99,7 @@ def trace(
     token_ids = torch.tensor([padded], device=checkpoint.device)  # 1 position
     added = pads_among(len(read), pad)
     is_pad = torch.tensor([added], device=checkpoint.device)
-    skipped = is_pad if use.padding and pad.follow else torch.zeros_like(is_pad)
+    skipped = is_pad if use.padding and pad.take_no_position else torch.zeros_like(is_pad)
     position_ids = masks.position_ids(skipped)
     target_ids = None if target is None else with_first(target, checkpoint.tokenizer.first_id)
     written = None if target_ids is None else torch.tensor([target_ids], device=checkpoint.device)  # 1 query
@@ -154,7 +164,8 @@ def pad_ids(ids: Sequence[int], pad: Padding, pad_id: int) -> list[int]:
 def pads_among(n_ids: int, pad: Padding) -> list[bool]:
     """Which of n_ids tokens and their PADs are PADs, by position: a token of the text may have the PAD's id."""
     pads, rest = [True] * pad.count, [False] * n_ids
-    return [*pads, *rest] if pad.side == "left" else [*rest, *pads]
+    added = [*pads, *rest] if pad.side == "left" else [*rest, *pads]
+    return [is_pad or at in pad.hidden for at, is_pad in enumerate(added)]
 
 
 def check_length(n_tokens: int, max_seq_len: int, what: str = "tokens") -> None:

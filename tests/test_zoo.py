@@ -14,6 +14,7 @@ from chumoku.app.services.tokens import as_read
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import ZOO, Checkpoint
 from chumoku.model.describe import Attention
+from chumoku.model.pictures.examples import read_examples
 from chumoku.model.subjects import ZooSubject, every_folder
 from chumoku.model.trace import Trace, trace
 from chumoku.model.training.presets import PRESETS, difference
@@ -89,6 +90,24 @@ def test_the_classifier_s_card_says_what_it_takes_for_what_and_where_it_fails() 
     right, n = sum(table[i][i] for i in range(2)), sum(map(sum, table))
     assert card["evaluation"]["accuracy"] == pytest.approx(right / n, abs=1e-4)
     assert all(sample["probability_of_it"] < 0.5 for sample in card["samples"])
+
+
+def test_the_card_of_the_model_of_pictures_says_what_it_gets_right() -> None:
+    """The figures, from the pictures and weights that ship."""
+    loaded = checkpoint.load(ZOO / "digits-vit")
+    assert loaded.config.picture is not None
+    table = [[0] * 10 for _ in range(10)]
+    for one in read_examples(ZOO / "digits-vit", loaded.config.picture, 10):
+        logits = trace(loaded, loaded.config.picture.ids(one.pixels), ["logits"]).tensors["logits"]
+        table[one.label][int(logits.argmax())] += 1
+    right = sum(table[i][i] for i in range(10)) / sum(map(sum, table))
+    figures = loaded.card["evaluation"]
+    assert figures["confusion"]["table"] == table
+    assert figures["accuracy"] == pytest.approx(right, abs=1e-4)
+    assert right >= 0.97
+    said = f"**{100 * right:.1f} %** of 360 pictures", f"{100 * figures['last_fifth']['accuracy']:.1f} %"
+    line = next(line for line in README.splitlines() if "zoo/digits-vit/card.json" in line)
+    assert all(words in line for words in said)
 
 
 @pytest.mark.parametrize("name", MODELS)

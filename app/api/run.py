@@ -9,24 +9,34 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from chumoku.app.api.schema import ModelName, Request
+from chumoku.app.api.schema import Index, ModelName, Request
 from chumoku.app.services.interventions.patch import Patch
 from chumoku.app.services.interventions.registry import Intervention
 
 MAX_IDS = 65_536
+MAX_SIDE = 256
 TokenIds = Annotated[list[int], Field(max_length=MAX_IDS, fail_fast=True)]
 
 
+Pixels = Annotated[
+    list[Annotated[list[int], Field(max_length=MAX_SIDE, fail_fast=True)]], Field(max_length=MAX_SIDE, fail_fast=True)
+]
+
+
 class Input(Request):
-    """A sentence as text or as ids: exactly one of the two."""
+    """A sentence as text or as ids, or a picture: exactly one of the three."""
 
     text: str | None = Field(default=None, description="The sentence.", examples=["Once upon a time"])
     token_ids: TokenIds | None = Field(default=None, description="The sentence as token ids, instead of `text`.")
+    pixels: Pixels | None = Field(
+        default=None,
+        description="The rows of a picture, for a model that has a `picture`: whole numbers from 0 to `levels` − 1.",
+    )
 
     @model_validator(mode="after")
-    def one_of_two(self) -> Self:
-        if (self.text is None) == (self.token_ids is None):
-            raise ValueError("give either text or token_ids, one of the two")
+    def one_of_three(self) -> Self:
+        if sum(given is not None for given in (self.text, self.token_ids, self.pixels)) != 1:
+            raise ValueError("give either text, token_ids or pixels, one of the three")
         return self
 
 
@@ -46,6 +56,12 @@ class Pad(Request):
         description="Position ids follow the padding mask: while it is on, a PAD takes no position. "
         "Otherwise a PAD counts like any token.",
     )
+    hidden: list[Index] = Field(
+        default=[],
+        max_length=4096,
+        description="Positions of the patches of a picture that are hidden: keys that the padding mask forbids. "
+        "They stay where they are.",
+    )
 
 
 class Run(Request):
@@ -55,6 +71,7 @@ class Run(Request):
     input: Input | None = Field(default=None, description="The sentence.")
     text: str | None = Field(default=None, description="Short for `input.text`.", examples=["Once upon a time"])
     token_ids: TokenIds | None = Field(default=None, description="Shorthand for `input.token_ids`.")
+    pixels: Pixels | None = Field(default=None, description="Shorthand for `input.pixels`.")
     target: str | None = Field(
         default=None, description="What an encoder-decoder reads as written so far; empty: START alone."
     )
@@ -72,8 +89,8 @@ class Run(Request):
 
     @model_validator(mode="after")
     def one_input(self) -> Self:
-        if sum(given is not None for given in (self.input, self.text, self.token_ids)) != 1:
-            raise ValueError("give either text or token_ids, one of the two (or input, which has one of them)")
+        if sum(given is not None for given in (self.input, self.text, self.token_ids, self.pixels)) != 1:
+            raise ValueError("give either text, token_ids or pixels, one of the three (or input with one)")
         return self
 
     @model_validator(mode="after")
@@ -85,7 +102,7 @@ class Run(Request):
     @property
     def sentence(self) -> Input:
         """The sentence, however it was given."""
-        return self.input or Input(text=self.text, token_ids=self.token_ids)
+        return self.input or Input(text=self.text, token_ids=self.token_ids, pixels=self.pixels)
 
     def to_json(self, first: str | None) -> dict[str, Any]:
         """The run itself, without what a request wants of it; `first` is the id of the model's first attention."""
@@ -95,7 +112,7 @@ class Run(Request):
             "target": self.target,
             "target_ids": self.target_ids,
             "masks": self.masks.model_dump(),
-            "pad": self.pad.model_dump(),
+            "pad": self.pad.model_dump(exclude=None if self.pad.hidden else {"hidden"}),
             "interventions": [item.to_json(first) for item in self.interventions],
         }
 

@@ -29,6 +29,9 @@ positive, 0 negative.
 `masked-lm` fills gaps, and a classifier can start from its weights. The files of the three above, in folders
 `stories/`, `enja/` and `sst2/`.
 
+`digits-vit` reads pictures of handwritten digits: they come with scikit-learn, and no file is read. `digits-vit-last`
+is the same with the last fifth held out, which other people wrote.
+
 `mini-softmax` and its kin differ in one thing each: `mini-post-norm`, `mini-res-post`, `mini-sinusoidal`,
 `mini-no-position`, `mini-relative`, `mini-rotary`, `mini-single-head`, `mini-no-mask`, `mini-aft-full`,
 `mini-aft-local`, `mini-aft-simple`, `mini-aft-conv`, `mini-wkv`. They read what `stories-gpt` reads and share its
@@ -44,6 +47,8 @@ tokenizer; 3,000 steps are 12 million tokens.
 
     chumoku train sentiment-encoder --data data/sst2 --steps 600 --warm-start runs/masked-lm/masked-lm
 
+    chumoku train digits-vit --minutes 3
+
     chumoku train stories-gpt --data data/stories --steps 200 --warm-start model/zoo/stories-gpt
 
     chumoku train mini-softmax --data data/stories --steps 3000 --snapshots 8
@@ -53,7 +58,7 @@ tokenizer; 3,000 steps are 12 million tokens.
 @training.command(help=TRAIN_HELP)
 def train(
     preset: opt.Preset,
-    data: Annotated[Path, typer.Option(help="The folder with the files named above.", show_default=False)],
+    data: Annotated[Path, typer.Option(help="The folder with the files named above.")] = Path("data"),
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.", envvar="CHUMOKU_DEVICE")] = "auto",
     minutes: Annotated[float, typer.Option(help="How long to train, over all resumed runs.", min=0)] = 120.0,
     steps: Annotated[int, typer.Option(help="Train this many steps instead; 0: use minutes.", min=0)] = 0,

@@ -32,8 +32,8 @@ ENOUGH = 2_000
 
 def languages_of(about: About) -> list[str]:
     """The languages on the model's card; English if it names none. For a translator: source, target. Without a card
-    they are not known: none."""
-    if not about.card:
+    they are not known, and a picture has none."""
+    if not about.card or about.description.picture is not None:
         return []
     said = about.card.get("languages")
     return said if isinstance(said, list) and said and all(isinstance(name, str) for name in said) else ["en"]

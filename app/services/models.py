@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from chumoku.app.errors import AppError
 from chumoku.app.services.languages import languages_of
 from chumoku.app.services.library import Entry, Library
 from chumoku.model.subjects import About
@@ -37,6 +38,7 @@ def detailed(entry: Entry, device: str) -> dict[str, Any]:
         "taps": [{"name": name, "dims": place.dims} for name, place in description.taps.items()],
         "units": about.card.get("units"),
         "snapshots": snapshots(entry.of or entry),
+        "example": asdict(about.pictures[0]) if about.pictures else None,
         "snapshot_of": None if entry.of is None else entry.of.name,
         "log": about.card.get("log"),
         "device": device,
@@ -64,6 +66,7 @@ def listed(about: About) -> dict[str, Any]:
         "n_parameters": about.n_parameters,
         "languages": languages_of(about),
         "classes": list(description.classes),
+        "picture": description.picture and asdict(description.picture),
         "card": {name: value for name, value in about.card.items() if name not in OF_ITS_OWN},
     }
 
@@ -75,6 +78,15 @@ def snapshots(entry: Entry) -> list[dict[str, Any]]:
         {**figures[step], "model": one.name, "problem": one.aside.reason if one.aside else None}
         for step, one in sorted(entry.snapshots.items())
     ]
+
+
+def pictures(entry: Entry) -> dict[str, Any]:
+    """The answer of `/api/models/{name}/pictures`. Raises `wrong_input` for a model that reads text."""
+    if entry.about.description.picture is None:
+        message = f"{entry.name!r} reads text, not pictures."
+        raise AppError("wrong_input", message, "Use a model that has a `picture`.", where="name", status=404)
+    data = entry.about.card.get("data")
+    return {"source": data[0]["what"] if data else "", "pictures": [asdict(one) for one in entry.about.pictures]}
 
 
 def all_models(library: Library) -> dict[str, Any]:

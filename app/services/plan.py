@@ -12,6 +12,7 @@ from chumoku.app.services import tokens
 from chumoku.app.services.capabilities import explained
 from chumoku.app.services.interventions.base import Lengths, Site, Source
 from chumoku.app.services.interventions.edits import Edits, edits_of
+from chumoku.app.services.pictures import check_hidden
 from chumoku.app.services.targets import Target, resolve, start_of, target_of
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Side
@@ -103,7 +104,8 @@ def planned(
     if run.pad.count and subject.tokenizer.special.pad is None:
         message = f"{subject.name!r} has no PAD."
         raise AppError("bad_pad", message, "Leave pad out.", where="pad.count", got=run.pad.count)
-    pad = Padding(run.pad.count, run.pad.side, run.pad.follow)
+    check_hidden(subject, run, ids)
+    pad = Padding(run.pad.count, run.pad.side, run.pad.follow, tuple(sorted(set(run.pad.hidden))))
     lengths = lengths_of(ids, target, pad)
     limits = lengths if grows is None else {**lengths, grows: subject.description.max_seq_len}
     sources = Sources(subject, max_chars)

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from chumoku.app.api.run import Run
 from chumoku.app.errors import AppError
+from chumoku.app.services.pictures import check_reads_text, check_whole, patches
 from chumoku.app.services.room import Reserve, Size, unlimited
 from chumoku.model.subjects import Subject, Tokenizer
 from chumoku.model.tokenizer import Token, check_encodable
@@ -42,8 +43,10 @@ def invalid_text(why: str, where: str = "text") -> AppError:
 
 
 def read(subject: Subject, run: Run, max_chars: int) -> list[int]:
-    """The ids that a run reads, from text or ids. Raises what `resolve` raises."""
+    """The ids that a run reads, from text, ids or pixels. Raises what `resolve` and `patches` raise."""
     sentence, inside = run.sentence, "input." if run.input is not None else ""
+    if sentence.pixels is not None:
+        return as_read(subject, patches(subject, sentence.pixels, f"{inside}pixels"))
     return resolve(subject, sentence.text, sentence.token_ids, max_chars, run.pad.count, inside)
 
 
@@ -59,10 +62,11 @@ def resolve(
     no more than fit beside `n_pad` PADs. Of a text that the model could read whole and the page cannot draw, the last
     ones (`unread`). `inside` is where the two are, for errors.
 
-    Raises `empty_text`, `too_long`, `bad_token` and what `encode` raises.
+    Raises `empty_text`, `too_long`, `bad_token`, `wrong_input`, `bad_picture` and what `encode` raises.
     """
     where = f"{inside}text" if token_ids is None else f"{inside}token_ids"
     if token_ids is None:
+        check_reads_text(subject, where)
         ids = encode(subject.tokenizer, text or "", max_chars, where)
     else:
         ids = check_ids(subject.tokenizer, token_ids, where, first_allowed=reads_first(subject))
@@ -72,6 +76,7 @@ def resolve(
     ids = as_read(subject, ids)
     if token_ids is None and is_wider(subject):
         ids = last_of(subject, ids, subject.description.max_seq_len - n_pad)
+    check_whole(subject, ids, where)
     check_length(len(ids) + n_pad, subject.description.max_seq_len, where, n_pad)
     return ids
 
@@ -212,6 +217,7 @@ def size_of(text: str, n_tokens: int) -> Size:
 
 def tokenize(subject: Subject, text: str, max_chars: int, reserve: Reserve = unlimited) -> dict[str, Any]:
     """The answer of `/api/tokenize`. An empty text has no tokens; a text beyond the window is counted, not refused."""
+    check_reads_text(subject, "text")
     ids = encode(subject.tokenizer, text, max_chars)
     ids = as_read(subject, ids) if ids else ids
     reserve(size_of(text, len(ids)))

@@ -53,6 +53,7 @@ def describe(config: ModelConfig) -> Description:
         vocab_size=config.vocab_size,
         max_seq_len=config.max_seq_len,
         can=capabilities(predicts, config.position, stacks, attentions),
+        picture=config.picture,
         stacks=stacks,
         logits=logits(config, stacks[-1]),
         attentions=attentions,
@@ -67,12 +68,19 @@ def stack(config: ModelConfig, plan: StackPlan) -> Stack:
 
 
 def embedding(config: ModelConfig, plan: StackPlan) -> Embedding:
+    at = f"{plan.path}token_embedding."
+    table: dict[str, str | None] = {"embedding": f"{at}weight"}
+    if config.picture is not None:
+        names = {"w_patch": "projection.weight", "b_patch": "projection.bias", "special": "special.weight"}
+        table = {"embedding": None, **{role: f"{at}{name}" for role, name in names.items()}}
+    roles = {role: TapRef(f"{plan.path}{role}", STREAM) for role in ("embedding", "positional")}
+    patches = {} if config.picture is None else {"patches": TapRef(f"{at}patches", "position pixel")}
     return Embedding(
-        {role: TapRef(f"{plan.path}{role}", STREAM) for role in ("embedding", "positional")},
+        patches | roles,
         math.sqrt(config.d_model) if config.scale_embeddings else 1.0,
         config.position,
         {
-            "embedding": f"{plan.path}token_embedding.weight",
+            **table,
             "positions": f"{plan.path}positions.table.weight" if config.position == "learned" else None,
         },
     )

@@ -17,6 +17,7 @@ def capabilities(
     `effects` also a mask in which to cut."""
     read = [one for one in attentions if one.stack == stacks[-1].id]
     answers = predicts != "none"
+    reads_text = stacks[0].embedding.parameters["embedding"] is not None  # else patches, which have no table
     separates = all(one.hands_over for one in attentions)
     return {
         "generate": predicts == "next",
@@ -30,9 +31,9 @@ def capabilities(
         "heads": any(has_overview(one) for one in attentions),
         "swap": True,
         "positions": positions != "none",
-        "neighbours": True,
+        "neighbours": reads_text,
         "parameters": True,
-        "batch": True,
+        "batch": reads_text,
     }
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 
 from chumoku.model.config import Family
 from chumoku.model.describe.parts import Attention, FfnSublayer, Logits, Side, Stack, TapRef
+from chumoku.model.pictures.picture import Picture
 
 Predicts = Literal["next", "same", "classes", "none"]
 """What row t of the logits predicts: token t + 1, token t, the classes of the whole text, or nothing."""
@@ -49,6 +50,8 @@ class Description:
     stacks: tuple[Stack, ...]
     logits: Logits
     attentions: tuple[Attention, ...]
+    picture: Picture | None = None
+    """What kind of pictures it reads, instead of text."""
 
     def to_json(self) -> dict[str, Any]:
         """The description as in the API and in saved files."""
@@ -67,6 +70,7 @@ class Description:
         rare += [(one, name) for one in plain["attentions"] for name in RARE]
         sublayers = [one for stack in plain["stacks"] for layer in stack["layers"] for one in layer["sublayers"]]
         rare += [(one, "beside") for one in sublayers if one["kind"] == "ffn"]
+        rare.append((plain, "picture"))
         for part, name in rare:  # left out where there is none: newer than the ids in saved files
             if part[name] is None:
                 del part[name]

@@ -14,6 +14,9 @@ from chumoku.model.mechanisms import MECHANISMS
 DIMS = {
     "embedding": "vocab d_model",
     "positions": "position d_model",
+    "w_patch": "d_model pixel",
+    "b_patch": "d_model",
+    "special": "special d_model",
     "gain": "d_model",
     "bias": "d_model",
     "w_1": "d_ff d_model",

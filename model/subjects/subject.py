@@ -12,6 +12,7 @@ from torch import Tensor
 
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Description
+from chumoku.model.pictures.examples import Example
 from chumoku.model.run import Run
 from chumoku.model.session import Session
 from chumoku.model.special_tokens import Special
@@ -69,6 +70,9 @@ class About:
 
     n_positions: int = 0
     """The most tokens that the model itself reads, where that is more than `max_seq_len`; 0: that is all it reads."""
+
+    pictures: Sequence[Example] = ()
+    """Of a model that reads pictures: some that it never saw."""
     first_name: str | None = None
     """What its special token `first` is called, if not as ours."""
 

@@ -16,6 +16,8 @@ from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import describe, parameters
 from chumoku.model.explain import anatomy
+from chumoku.model.pictures.examples import FILE as PICTURES
+from chumoku.model.pictures.examples import Example, read_examples
 from chumoku.model.run import Run
 from chumoku.model.session import DecoderSession, Session, TargetSession
 from chumoku.model.skeleton import skeleton
@@ -39,7 +41,8 @@ class ZooFolders:
         config, card = checkpoint.read_config(folder), checkpoint.read_card(folder)
         checkpoint.check_files(folder, config)
         snapshots = {one["step"]: ZooSnapshot(one["step"]) for one in card.get("snapshots", [])}
-        return replace(about_config(folder.name, config, card), snapshots=snapshots)
+        known = about_config(folder.name, config, card)
+        return replace(known, snapshots=snapshots, pictures=pictures_in(folder, config))
 
     def files(self, folder: Path) -> list[Path]:
         return files_of(folder)
@@ -69,8 +72,12 @@ class ZooSnapshot:
         return opened(checkpoint.load(folder, device, self.step), checkpoint.weights_file(folder, self.step))
 
 
+def pictures_in(folder: Path, config: ModelConfig) -> list[Example]:
+    return read_examples(folder, config.picture, len(config.classes)) if config.picture is not None else []
+
+
 def files_of(folder: Path, step: int | None = None) -> list[Path]:
-    names = ("config.json", "tokenizer.tiktoken", "card.json")
+    names = ("config.json", "tokenizer.tiktoken", "card.json", PICTURES)
     return [checkpoint.weights_file(folder, step), *(folder / name for name in names)]
 
 

@@ -37,7 +37,7 @@ def make_card(
         "family": preset.config.family,
         **compared(preset),
         "languages": list(preset.languages),
-        "tokenizer": f"a byte-level BPE of {preset.config.vocab_size:,} ids learned on {task.learned_from}",
+        "tokenizer": tokens_of(preset, task),
         "command": how["command"],
         "seed": how["seed"],
         "hardware": f"{hardware(how['device'])}, {progress.precision} matrix products",
@@ -56,6 +56,14 @@ def make_card(
         "samples": task.samples(loaded),
         "units": corpus_units(loaded, preset, how["data"]),
     }
+
+
+def tokens_of(preset: Preset, task: Task) -> str:
+    picture = preset.config.picture
+    if picture is None:
+        return f"a byte-level BPE of {preset.config.vocab_size:,} ids learned on {task.learned_from}"
+    across = f"{picture.patch} × {picture.patch}"
+    return f"none is learned: a token is a patch of {across} pixels, of which there are {picture.n_ids:,}"
 
 
 def log_of(metrics: list[dict[str, Any]]) -> dict[str, list[float]]:

@@ -19,6 +19,7 @@ from chumoku.model.training.card import make_card, write_card
 from chumoku.model.training.corpus_units import corpus_units
 from chumoku.model.training.curve import draw_curve
 from chumoku.model.training.memory import keep_freed_memory
+from chumoku.model.training.pictures import Pictures
 from chumoku.model.training.precision import Precision
 from chumoku.model.training.prepare import prepare
 from chumoku.model.training.presets import PRESETS
@@ -80,7 +81,8 @@ def command_line(preset: str, run: Run, precision: Precision) -> str:
     scale = ["--rate-scale", f"{run.rate_scale:g}"] if run.rate_scale != 1 else []
     watched = ["--snapshots", str(run.snapshots)] if run.snapshots else []
     how = ["--seed", str(run.seed), "--precision", precision, *scale, *warm_start, *watched]
-    words = ["chumoku", "train", preset, "--data", str(run.data), *budget, *how]
+    from_files = any(source.reads != "package" for source in PRESETS[preset].sources)
+    words = ["chumoku", "train", preset, *(["--data", str(run.data)] if from_files else []), *budget, *how]
     return shlex.join(words)
 
 
@@ -135,6 +137,8 @@ def export(trainer: Trainer, how: dict[str, Any]) -> Path:
     folder = run_folder / preset.name
     checkpoint.save(folder, trainer.averaged_model(), run_folder / "tokenizer.tiktoken")
     trainer.snapshots.copy_to(folder)
+    if isinstance(trainer.task, Pictures):
+        trainer.task.ship(folder)
     card = make_card(preset, folder, run_folder, trainer.progress, trainer.task, how)
     card["averaging"] = averaging(trainer, card["curve"])
     if trainer.snapshots.taken:

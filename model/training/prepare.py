@@ -8,12 +8,14 @@ from chumoku.model import tokenizer as tokenizers
 from chumoku.model.checkpoint import ZOO
 from chumoku.model.config import ModelConfig
 from chumoku.model.files import write_whole
+from chumoku.model.pictures.tokenizer import PatchTokenizer
 from chumoku.model.special_tokens import special_names
 from chumoku.model.tokenizer import Tokenizer
 from chumoku.model.training import bpe
 from chumoku.model.training.classification import Classification
 from chumoku.model.training.language_modelling import LanguageModelling
 from chumoku.model.training.masked_lm import MaskedLM
+from chumoku.model.training.pictures import Pictures
 from chumoku.model.training.presets import Preset
 from chumoku.model.training.task import Task
 from chumoku.model.training.translation import Translation
@@ -26,7 +28,9 @@ TASKS: dict[str, type[Task]] = {
 
 
 def task_of(config: ModelConfig) -> type[Task]:
-    """The task of a family; an encoder-only model without classes fills gaps."""
+    """The task of a family; a model with a picture reads those; an encoder-only model without classes fills gaps."""
+    if config.picture is not None:
+        return Pictures
     return MaskedLM if config.family == "encoder-only" and not config.classes else TASKS[config.family]
 
 
@@ -39,6 +43,8 @@ def prepare(preset: Preset, folder: Path, data: Path, warm_start: Path | None = 
 def prepare_tokenizer(preset: Preset, folder: Path, data: Path, warm_start: Path | None) -> Tokenizer:
     """The run's tokenizer: kept from before, taken from another model, or learned from the data."""
     config, ranks_file = preset.config, folder / "tokenizer.tiktoken"
+    if config.picture is not None:
+        return PatchTokenizer(config.picture)
     if not ranks_file.exists():
         taken = ZOO / preset.tokenizer if warm_start is None and preset.tokenizer else warm_start
         if taken is not None:

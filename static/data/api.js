@@ -34,6 +34,10 @@ export const models = (options = {}) => read("json", send("GET", "/api/models", 
 export const model = (name, options = {}) =>
   read("json", send("GET", `/api/models/${encodeURIComponent(name)}`, undefined, options), options);
 
+/** Pictures that a model never saw. @param {string} name @returns {Promise<{source: string, pictures: import("./pictures.js").Example[]}>} */
+export const pictures = (name, options = {}) =>
+  read("json", send("GET", `/api/models/${encodeURIComponent(name)}/pictures`, undefined, options), options);
+
 /** @param {{model?: string, text: string}} request */
 export const tokenize = (request, options = {}) =>
   read("json", send("POST", "/api/tokenize", request, options), options);

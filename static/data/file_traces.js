@@ -102,7 +102,7 @@ function picturesOf(model, tensors) {
 function modelOf(meta, known) {
   const { description } = meta;
   const [{ n_layer, n_head, d_head }] = description.attentions;
-  const { classes, d_model, vocab_size, max_seq_len } = description;
+  const { classes, d_model, vocab_size, max_seq_len, picture = null } = description;
   return {
     ...known,
     ...meta.config,
@@ -115,6 +115,7 @@ function modelOf(meta, known) {
     d_model,
     vocab_size,
     max_seq_len,
+    picture,
     special: specialOf(meta, known),
     never_sampled: neverSampled(meta, known),
   };

@@ -15,6 +15,7 @@ export function asked({ model, input, target, target_ids, masks, pad, interventi
   const written = target_ids ? { target_ids } : target !== null ? { target } : {};
   const sentence = { model, ...input, ...written };
   const edits = interventions.length ? { interventions } : {};
+  if (pad.hidden) return { ...sentence, masks, pad: { hidden: pad.hidden }, ...edits };
   if (!pad.count) return { ...sentence, masks: { causal: masks.causal, padding: true }, ...edits };
   return { ...sentence, masks, pad, ...edits };
 }

@@ -100,21 +100,25 @@ const ATTENTION = object(
     norm_eps: number,
   },
 );
-export const DESCRIPTION = object({
-  id: NAME,
-  family: NAME,
-  predicts: oneOf("next", "same", "classes", "none"),
-  writes: orNull(SIDE),
-  sides: list(SIDE, { least: 1, most: 2 }),
-  classes: list(NAME, { most: 10_000 }),
-  d_model: SIZE,
-  vocab_size: SIZE,
-  max_seq_len: SIZE,
-  can: record(flag, 1000),
-  stacks: list(STACK, { least: 1, most: 16 }),
-  logits: object({ tap: NAME, dims: NAME, stack: NAME, parameters: record(orNull(NAME), 100) }),
-  attentions: list(ATTENTION, { least: 1, most: 16 }),
-});
+const PICTURE = object({ size: whole(1, 1024), patch: whole(1, 1024), levels: whole(2, 36) });
+export const DESCRIPTION = object(
+  {
+    id: NAME,
+    family: NAME,
+    predicts: oneOf("next", "same", "classes", "none"),
+    writes: orNull(SIDE),
+    sides: list(SIDE, { least: 1, most: 2 }),
+    classes: list(NAME, { most: 10_000 }),
+    d_model: SIZE,
+    vocab_size: SIZE,
+    max_seq_len: SIZE,
+    can: record(flag, 1000),
+    stacks: list(STACK, { least: 1, most: 16 }),
+    logits: object({ tap: NAME, dims: NAME, stack: NAME, parameters: record(orNull(NAME), 100) }),
+    attentions: list(ATTENTION, { least: 1, most: 16 }),
+  },
+  { picture: PICTURE },
+);
 
 const UNTRAINED = object({ code: NAME, language: NAME, trained: NAMES, models: NAMES }, { writers: NAMES });
 const UNREAD = object({ n_tokens: whole(), n_read: whole() });
@@ -154,7 +158,7 @@ export const META = object(
     never_sampled: IDS,
     max_seq_len: SIZE,
     heads: orNull(IDS),
-    pad: orNull(object({ count: whole(0, MOST.tokens), side: oneOf("left", "right") }, { follow: flag })),
+    pad: orNull(object({ count: whole(0, MOST.tokens), side: oneOf("left", "right") }, { follow: flag, hidden: IDS })),
     interventions: INTERVENTIONS,
     run: object({}, { interventions: INTERVENTIONS, pad: object({ count: whole(0, MOST.tokens) }) }),
     scale: record(number, MOST.tensors),
@@ -184,6 +188,7 @@ const CONFIG = {
   layer_norm_eps: number,
   text_form: NAME,
   mechanism: NAME,
+  picture: PICTURE,
   tie_embeddings: flag,
   scale_embeddings: flag,
 };

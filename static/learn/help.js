@@ -110,7 +110,8 @@ function onKey(event, dialog, input, open) {
   }
   if (event.key === "/") {
     event.preventDefault();
-    input.focus();
+    if (input.hidden) /** @type {any} */ (input.parentElement?.querySelector("svg[tabindex]"))?.focus();
+    else input.focus();
     input.select();
   } else if (event.key === "?" && !dialog.open) {
     event.preventDefault();

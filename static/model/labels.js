@@ -1,8 +1,10 @@
 /** Token text in readable form: invisible characters get a mark, parts of a character show their bytes. */
 
+import { patchLabel } from "./patches.js";
+
 /**
  * @typedef {{index: number, id: number, bytes: string, text: string, start: number, end: number, partial: boolean,
- *   special: boolean}} Token
+ *   special: boolean, patch?: import("./patches.js").Patch}} Token  patch: of a picture
  * @typedef {{kind: "text"|"mark"|"byte", text: string}} Part
  */
 
@@ -36,6 +38,7 @@ export function bytesLabel(hex) {
 export function tokenParts(token) {
   if (token.partial) return [{ kind: "byte", text: bytesLabel(token.bytes) }];
   if (isPad(token)) return [{ kind: "mark", text: "PAD" }];
+  if ("patch" in token && token.patch) return [{ kind: "text", text: patchLabel(/** @type {any} */ (token).patch) }];
   if (token.special) return [{ kind: "text", text: SPECIAL[token.text] ?? token.text }];
   /** @type {Part[]} */
   const parts = [];

@@ -2,14 +2,14 @@
 
 import { characterGroups, quoted, tokenLabel } from "./labels.js";
 
-/** @typedef {{word: string, nth: number|null}} Name  `nth`: 1 for the first of several; null: it comes once */
+/** @typedef {{word: string, nth: number|null, patch?: import("./patches.js").Patch}} Name  `patch`: of a picture; `nth`: 1 for the first of several; null: it comes once */
 
 /** @type {WeakMap<object, Name[]>} */
 const known = new WeakMap();
 
 /** @param {import("../model/labels.js").Token[]} tokens @returns {Name[]} */
 export function namesOf(tokens) {
-  const names = known.get(tokens) ?? numbered(wordsOf(tokens));
+  const names = known.get(tokens) ?? numbered(wordsOf(tokens)).map((name, i) => withPatch(name, tokens[i]));
   known.set(tokens, names);
   return names;
 }
@@ -40,10 +40,13 @@ export const isPart = ({ word }) => /\(\d+\/\d+\)$|^⟨.*⟩$/u.test(word);
 
 /** Without the spaces around it, punctuation in quotes; a token of spaces shows them. @param {import("../model/labels.js").Token} token */
 function wordOf(token) {
-  const plain = !token.partial && !token.special && token.text.trim();
+  const plain = !token.partial && !token.special && !token.patch && token.text.trim();
   if (plain && /^\p{P}+$/u.test(plain)) return quoted(plain);
   return tokenLabel(plain ? { ...token, text: plain } : token);
 }
+
+/** @param {Name} name @param {import("./labels.js").Token} token @returns {Name} */
+const withPatch = (name, { patch }) => (patch ? { ...name, patch } : name);
 
 /** @param {string[]} words @returns {Name[]} */
 function numbered(words) {

@@ -74,7 +74,7 @@ export function featureOf({ cell, head }, { d_head: width }) {
 
 /** Whether the state has no text; the page then shows examples. @param {State} state */
 export function isEmpty(state) {
-  return state.file === null && state.ids === null && state.text === "";
+  return state.file === null && state.ids === null && state.pixels === null && state.text === "";
 }
 
 /**

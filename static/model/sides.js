@@ -6,7 +6,10 @@
  * @property {import("./labels.js").Token[]} tokens  PADs, [CLS] and START included
  * @property {{start: number, end: number}} real  its own tokens; the rest is PAD
  * @property {number[]} positionIds
+ * @property {number[]} hidden  the positions of hidden patches
  */
+
+import { asPatches } from "./patches.js";
 
 /** @type {WeakMap<object, {source: Side, target: Side|null}>} */
 const known = new WeakMap();
@@ -15,18 +18,21 @@ const known = new WeakMap();
 export function sidesOf(meta) {
   const made = known.get(meta);
   if (made) return made;
-  const { tokens, position_ids: positionIds, target_tokens: written, target_position_ids: places } = meta;
+  const { position_ids: positionIds, target_tokens: written, target_position_ids: places } = meta;
+  const tokens = asPatches(meta.tokens, meta.config?.picture);
   const { count, side } = meta.pad ?? { count: 0, side: "left" };
   const real = side === "left" ? { start: count, end: tokens.length } : { start: 0, end: tokens.length - count };
   const positions = places ?? written?.map((/** @type {unknown} */ _, /** @type {number} */ i) => i);
+  const hidden = meta.pad?.hidden ?? [];
   const target = written && {
     side: /** @type {const} */ ("target"),
     tokens: written,
     real: { start: 0, end: written.length },
     positionIds: positions,
+    hidden: [],
   };
   const sides = {
-    source: { side: /** @type {const} */ ("source"), tokens, real, positionIds },
+    source: { side: /** @type {const} */ ("source"), tokens, real, positionIds, hidden },
     target: target ?? null,
   };
   known.set(meta, sides);

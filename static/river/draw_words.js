@@ -31,7 +31,8 @@ export function drawLabels(pen, { rows, labelled, wrote: aside, columns, chosen 
 }
 
 /** A token, numbered where it comes again; red where it is the chosen one. @param {Pen} pen @param {Name} name @param {{right: number, y: number, size: number}} at @param {boolean} on @param {Look} look */
-function drawName(pen, { word, nth }, { right, y, size }, on, look) {
+function drawName(pen, { word, nth, patch }, { right, y, size }, on, look) {
+  if (patch) return drawPatch(pen, patch, { right, y, size }, on, look);
   const style = { colour: on ? look.colours.q : look.colours.ink, align: /** @type {const} */ ("right"), bold: on };
   let end = right;
   if (nth !== null) {
@@ -41,6 +42,24 @@ function drawName(pen, { word, nth }, { right, y, size }, on, look) {
   }
   write(pen, look, { size, ...style });
   pen.fillText(fitting(pen, word, end - 2), end, y);
+}
+
+/** A patch as it looks, framed, and its row and column. @param {Pen} pen @param {import("../model/patches.js").Patch} patch @param {{right: number, y: number, size: number}} at @param {boolean} on @param {Look} look */
+function drawPatch(pen, { shades, row, column }, { right, y, size }, on, look) {
+  const { colours, type } = look;
+  const side = (size + 2) * type;
+  const [x, top, n] = [right - side, y + 3 * type - side, Math.sqrt(shades.length)];
+  shades.forEach((shade, i) => {
+    pen.globalAlpha = shade;
+    pen.fillStyle = colours.ink;
+    pen.fillRect(x + (i % n) * (side / n), top + Math.floor(i / n) * (side / n), side / n, side / n);
+  });
+  pen.globalAlpha = 1;
+  pen.strokeStyle = on ? colours.q : colours.hair;
+  pen.lineWidth = on ? 2 : 1;
+  pen.strokeRect(x, top, side, side);
+  write(pen, look, { size: size - 2, colour: on ? colours.q : colours.dim, align: "right", bold: on });
+  pen.fillText(`${row},${column}`, x - 5, y);
 }
 
 /** @param {Pen} pen @param {string} text @param {number} width */

@@ -21,6 +21,7 @@ const STEPS = [
   "padSide",
   "padMask",
   "padFollow",
+  "hidden",
   "interventions",
   "compare",
   "lesson",

@@ -3,7 +3,7 @@
 import { baseOf } from "../model/snapshots.js";
 import { errorText } from "../ui/error_text.js";
 import { fitted } from "./start.js";
-import { firstHead, switchedTo } from "./switched.js";
+import { firstHead, inputFor, switchedTo } from "./switched.js";
 
 /**
  * @param {import("../page.js").Store} store
@@ -70,7 +70,10 @@ export function createChanges(store, { models, modelOf, files, status, declared,
 
     /** Opens another model with the same sentence. @param {string} name */
     openModel(name) {
-      const patch = () => ({ ...firstHead(examples, name), ...switchedTo(models.named(name), store.get()) });
+      const patch = () => {
+        const [model, state] = [models.named(name), store.get()];
+        return { ...firstHead(examples, name), ...switchedTo(model, state), ...inputFor(model, state, examples) };
+      };
       knowing(name, () => make(files.allowed(patch())));
     },
 

@@ -60,6 +60,7 @@ export function createFileMode(store, sources) {
       store.set({
         text: "",
         ids: null,
+        pixels: null,
         nPrompt: null,
         target: null,
         targetIds: null,
@@ -96,7 +97,7 @@ export function createFileMode(store, sources) {
 
 /** The switches as saved in the file. */
 function switchesOf({ masks, pad, run }, model) {
-  const { count = 0, side = "left", follow = true } = pad ?? {};
+  const { count = 0, side = "left", follow = true, hidden = [] } = pad ?? {};
   const causal = masks.causal === trainedCausal(model) ? null : masks.causal;
   const { interventions } = stateOf(run);
   const all = {
@@ -105,6 +106,7 @@ function switchesOf({ masks, pad, run }, model) {
     padCount: count,
     padSide: side,
     padFollow: follow,
+    hidden,
     interventions,
   };
   return Object.fromEntries(Object.entries(all).filter(([name]) => name in DEFAULTS));

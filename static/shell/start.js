@@ -72,7 +72,7 @@ export function fitted(before, patch, modelOf, declared) {
         ...UNCHOSEN,
       }
     : {};
-  const another = ["text", "ids", "target", "targetIds"].some(
+  const another = ["text", "ids", "pixels", "target", "targetIds"].some(
     (name) => name in patch && !same(patch[name], before[name]),
   );
   const own =
@@ -81,6 +81,7 @@ export function fitted(before, patch, modelOf, declared) {
   const state = { ...before, ...asked, own: before.own };
   const model = modelOf(state);
   if (!model) return asked;
+  Object.assign(asked, readBy(model, state));
   const open = attentionOf(model, state.attention);
   const known = modelOf(before); // after a reload, Back may leave a model that was never loaded
   const was = known ? attentionOf(known, before.attention) : open;
@@ -102,6 +103,12 @@ export function fitted(before, patch, modelOf, declared) {
     ...(another && !("interventions" in asked) ? { interventions: keptEdits(before, state, model) } : {}),
   };
 }
+
+/** A model of pictures reads no text, and one of texts no picture. @param {any} model @param {State} state @returns {Partial<State>} */
+const readBy = ({ picture }, { pixels, text, ids, hidden, padCount }) => {
+  if (picture) return text || ids || padCount ? { text: "", ids: null, nPrompt: null, padCount: 0 } : {};
+  return pixels || hidden.length ? { pixels: null, hidden: [] } : {};
+};
 
 /** The interventions of a sentence that goes on, or ends earlier; of another one, those that name no token. @param {State} before @param {State} state @param {any} model */
 function keptEdits(before, { text, target, ids, targetIds, padCount }, model) {

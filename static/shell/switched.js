@@ -1,6 +1,7 @@
 /** What a model opens with: another one in its place, and the head where nobody chose one. */
 
 import { writesTarget } from "../model/description.js";
+import { blank } from "../model/patches.js";
 import { baseOf } from "../model/snapshots.js";
 import { DEFAULTS } from "../state/store.js";
 
@@ -8,7 +9,8 @@ import { DEFAULTS } from "../state/store.js";
  * A translation is greedy until the reader raises the temperature; for a story the settings stay.
  * @param {any} model @param {import("../state/store.js").State} state
  */
-export function switchedTo(model, { temperature }) {
+export function switchedTo(model, state) {
+  const { temperature } = state;
   const greedy = writesTarget(model)
     ? { temperature: 0 }
     : temperature === 0
@@ -17,7 +19,27 @@ export function switchedTo(model, { temperature }) {
   return { model: model.name, ids: null, nPrompt: null, ...greedy };
 }
 
-/** @typedef {{layer: number, head: number}} Opened  @typedef {{model: string, claim?: object} & Partial<Opened>} Card */
+/**
+ * What another kind of model reads: a picture, or the text of one of its cards.
+ * @param {any} model @param {import("../state/store.js").State} state @param {{examples: Card[]}} page
+ * @returns {import("../state/store.js").Patch}
+ */
+export function inputFor(model, { pixels, text }, { examples }) {
+  if (model.picture)
+    return {
+      text: "",
+      hidden: [],
+      pixels: fits(pixels, model.picture) ? pixels : (model.example?.pixels ?? blank(model.picture.size)),
+    };
+  const card = examples.find((one) => one.model === baseOf(model.name));
+  return pixels ? { pixels: null, hidden: [], text: text || (card?.text ?? "") } : {};
+}
+
+/** Whether a picture has a model's size and levels. @param {number[][]|null} pixels @param {import("../model/patches.js").Picture} picture */
+export const fits = (pixels, { size, levels }) =>
+  pixels?.length === size && pixels.every((row) => row.length === size && row.every((level) => level < levels));
+
+/** @typedef {{layer: number, head: number}} Opened  @typedef {{model: string, claim?: object, text?: string} & Partial<Opened>} Card */
 
 /**
  * The head of the model's first card that says what decides its answer: tests/test_claims.py holds that this head does.

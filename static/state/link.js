@@ -74,7 +74,7 @@ function isSaid(name, { compare, against }) {
 }
 
 /** @param {State} state */
-const isBlank = ({ text, ids }) => text === "" && ids === null;
+const isBlank = ({ text, ids, pixels }) => text === "" && ids === null && pixels === null;
 
 /** The first of the model's last attention. @param {State} state */
 const isFirstHead = ({ attention, layer, head }) => attention === null && layer === 0 && head === 0;

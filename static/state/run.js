@@ -5,15 +5,15 @@
  * @typedef {Object<string, any>} Intervention  {kind, where: {attention?, layer, role, head?, query?, key?}, …}
  * @typedef {Object} Run
  * @property {string|null} model  null: the server's default
- * @property {{text: string}|{token_ids: number[]}} input
+ * @property {{text: string}|{token_ids: number[]}|{pixels: number[][]}} input  pixels: the rows of a picture
  * @property {string|null} target  an encoder-decoder's, as text; null with `target_ids` null: what the model writes greedily
  * @property {number[]|null} target_ids
  * @property {{causal: boolean|null, padding: boolean}} masks  causal null: as the model was trained
- * @property {{count: number, side: "left"|"right", follow: boolean}} pad
+ * @property {{count: number, side: "left"|"right", follow: boolean, hidden?: number[]}} pad  hidden: the positions of hidden patches
  * @property {Intervention[]} interventions  applied in this order
  *
  * @typedef {Pick<import("./store.js").State, "model"|"text"|"ids"|"target"|"targetIds"|"causal"|"padCount"|"padSide"|"padMask"|
- *   "padFollow"|"interventions">} RunState
+ *   "padFollow"|"interventions"|"pixels"|"hidden">} RunState
  */
 
 /** The largest number of PADs that the page adds. */
@@ -24,6 +24,7 @@ export const RUN_DEFAULTS = Object.freeze({
   model: null,
   text: "",
   ids: null,
+  pixels: null,
   target: null,
   targetIds: null,
   causal: null,
@@ -31,6 +32,7 @@ export const RUN_DEFAULTS = Object.freeze({
   padSide: "left",
   padMask: true,
   padFollow: true,
+  hidden: [],
   interventions: [],
 });
 
@@ -39,6 +41,7 @@ export function runOf({
   model,
   text,
   ids,
+  pixels,
   target,
   targetIds,
   causal,
@@ -46,15 +49,16 @@ export function runOf({
   padSide,
   padMask,
   padFollow,
+  hidden,
   interventions,
 }) {
   return {
     model,
-    input: ids ? { token_ids: ids } : { text },
+    input: pixels ? { pixels } : ids ? { token_ids: ids } : { text },
     target: targetIds ? null : target,
     target_ids: targetIds,
     masks: { causal, padding: padMask },
-    pad: { count: padCount, side: padSide, follow: padFollow },
+    pad: { count: padCount, side: padSide, follow: padFollow, ...(hidden.length > 0 && { hidden }) },
     interventions,
   };
 }
@@ -69,6 +73,7 @@ export function stateOf(run) {
     model: isText(model) ? model : null,
     text: isText(input?.text) ? input.text : "",
     ids: isIds(input?.token_ids) && input.token_ids.length ? input.token_ids : null,
+    pixels: isPixels(input?.pixels) ? input.pixels : null,
     target: isText(target) && !isIds(targetIds) ? target : null,
     targetIds: isIds(targetIds) && targetIds.length ? targetIds : null,
     causal: isBoolean(masks?.causal) ? masks.causal : null,
@@ -76,6 +81,7 @@ export function stateOf(run) {
     padSide: pad?.side === "right" ? "right" : "left",
     padMask: isBoolean(masks?.padding) ? masks.padding : true,
     padFollow: isBoolean(pad?.follow) ? pad.follow : true,
+    hidden: isIds(pad?.hidden) ? pad.hidden : [],
     interventions: Array.isArray(interventions) ? interventions.filter(isIntervention) : [],
   };
 }
@@ -133,5 +139,7 @@ const isObject = (value) => typeof value === "object" && value !== null && !Arra
 const isIndex = (value) => Number.isInteger(value) && value >= 0 && value < 1e9;
 /** @param {any} value */
 const isIds = (value) => Array.isArray(value) && value.every(isIndex);
+/** @param {any} value */
+const isPixels = (value) => Array.isArray(value) && value.length > 0 && value.every(isIds);
 /** @param {any} value */
 const isIntervention = (value) => isObject(value) && isText(value.kind) && isObject(value.where);

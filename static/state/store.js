@@ -9,6 +9,7 @@ import { RUN_DEFAULTS } from "./run.js";
  * @property {string|null} model  null until the list of models has arrived, then the server's default
  * @property {string} text
  * @property {number[]|null} ids  when set, the truth about the tokens: a link replays them, nothing is drawn again
+ * @property {number[][]|null} pixels  the rows of a picture, of a model that reads those; then `text` is empty and `ids` null
  * @property {number|null} nPrompt  how many of `ids` were the prompt
  * @property {string|null} target  an encoder-decoder's target as the reader typed it; null: what the model writes
  * @property {number[]|null} targetIds  when set, the truth about the target's tokens, as `ids` is about the sentence's
@@ -24,6 +25,7 @@ import { RUN_DEFAULTS } from "./run.js";
  * @property {number} padCount  PAD tokens beside the sentence; `query` and `key` count them
  * @property {"left"|"right"} padSide
  * @property {boolean} padMask  whether they are masked
+ * @property {number[]} hidden  the positions of the patches of a picture that are hidden
  * @property {boolean} padFollow  whether position ids follow that mask, or count PADs too
  * @property {number[]|null} cell  [row, col] of the chosen element of a matrix that is not query × key; null: none yet
  * @property {number|null} ffnUnit  the chosen unit of the open layer's FFN

@@ -2,11 +2,13 @@
 
 import { tokenParts } from "../model/labels.js";
 import { h } from "./dom.js";
+import { patchPicture } from "./patch_picture.js";
 
 const CLASSES = { text: null, mark: "token-mark", byte: "token-byte" };
 
 /** @param {Parameters<typeof tokenParts>[0]} token @returns {Node[]} */
 export function tokenText(token) {
+  if ("patch" in token && token.patch) return [patchPicture(/** @type {any} */ (token).patch)];
   return tokenParts(token).map(({ kind, text }) => h("span", { class: CLASSES[kind] }, text));
 }
 

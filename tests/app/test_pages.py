@@ -133,6 +133,7 @@ async def test_docs_list_every_route_with_its_fields(client: AsyncClient) -> Non
     routes = {
         "/api/models",
         "/api/models/{name}",
+        "/api/models/{name}/pictures",
         "/api/tokenize",
         "/api/trace",
         "/api/generate",

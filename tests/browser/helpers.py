@@ -12,14 +12,15 @@ if TYPE_CHECKING:
 
 @cache
 def loaded(family: str) -> "Checkpoint":
-    """The model of a family that is not one of the small ones trained alike, on the CPU. Tests do not change it."""
+    """The model of a family that reads text and is not one of the small ones trained alike, on the CPU."""
     from chumoku.app.settings import Settings
     from chumoku.model import checkpoint
     from chumoku.model.subjects import every_folder
 
     folders = every_folder(*Settings().models_dir, checkpoint.ZOO)
     models = (checkpoint.load(folder, "cpu") for folder, _ in folders)
-    return next(one for one in models if one.config.family == family and "trained_like" not in one.card)
+    ours = (one for one in models if "trained_like" not in one.card and one.config.picture is None)
+    return next(one for one in ours if one.config.family == family)
 
 
 # Puts a mark on one element with text of each combination of text and backgrounds, which no other covers: the others

@@ -20,6 +20,8 @@ const FULL = {
   padSide: /** @type {const} */ ("right"),
   padMask: false,
   padFollow: false,
+  pixels: null,
+  hidden: [],
   interventions: [ABLATE],
 };
 
@@ -50,6 +52,20 @@ test("missing fields of a run have their defaults", () => {
   assert.deepEqual(stateOf({}), RUN_DEFAULTS);
   assert.deepEqual(stateOf(shortRun(runOf(FULL))), FULL);
   assert.deepEqual(shortRun(runOf(RUN_DEFAULTS)), {});
+});
+
+test("a picture and its hidden patches are a run's, and stay in a link", () => {
+  const pixels = [
+    [0, 16],
+    [3, 4],
+  ];
+  const state = { ...RUN_DEFAULTS, model: "vit", pixels, hidden: [2, 4] };
+  const run = runOf(state);
+  assert.deepEqual(run.input, { pixels });
+  assert.deepEqual(stateOf(JSON.parse(JSON.stringify(shortRun(run)))), state);
+  const request = /** @type {any} */ (asked(run));
+  assert.deepEqual([request.pixels, request.pad], [pixels, { hidden: [2, 4] }]);
+  assert.equal(isPlain(run), false);
 });
 
 test("target ids win over a target that was typed", () => {

@@ -7,6 +7,14 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 
+class PictureInfo(BaseModel):
+    """Square pictures of `size` × `size` pixels, whole numbers from 0 (paper) to `levels` − 1 (ink)."""
+
+    size: int
+    patch: int = Field(description="A token is a patch of so many pixels in both directions.")
+    levels: int
+
+
 class ModelInfo(BaseModel):
     """A model in the list: names, shapes and the card."""
 
@@ -26,6 +34,7 @@ class ModelInfo(BaseModel):
         description="The languages it was trained on; for an encoder-decoder, the source's, then the target's."
     )
     classes: list[str] = Field(description="The classes of a classifier; empty in other families.")
+    picture: PictureInfo | None = Field(description="The kind of pictures that it reads; null: it reads text.")
     card: dict[str, Any] = Field(description="What the model was trained on, how, and its quality.")
 
 
@@ -69,6 +78,12 @@ class SnapshotInfo(BaseModel):
     problem: str | None = Field(default=None, description="Why it is set aside, known once it was asked for.")
 
 
+class ExampleInfo(BaseModel):
+    pixels: list[list[int]] = Field(description="Its rows, as in a run's `input.pixels`.")
+    label: int = Field(description="Its class, as an index.")
+    index: int = Field(description="Its place in the data that it was held out of.")
+
+
 class ModelDetail(ModelInfo):
     """A model's own page: its line in the list, and everything that follows from its config and its card."""
 
@@ -88,6 +103,7 @@ class ModelDetail(ModelInfo):
         description="From the card: the FFN units that never fire, and those that always do, over a corpus."
     )
     snapshots: list[SnapshotInfo] = Field(description="What the model was on the way, by training step.")
+    example: ExampleInfo | None = Field(description="Of a model that reads pictures: one to begin with.")
     snapshot_of: str | None = Field(description="The model that this is a snapshot of.")
     log: dict[str, list[float]] | None = Field(
         description="From the card: loss of a batch and learning rate by training step, as columns."
@@ -105,6 +121,13 @@ class ModelDetail(ModelInfo):
     reach: int | None = Field(
         default=None, description="How far relative, aft-local and aft-conv tell distances apart; no other reads it."
     )
+
+
+class PicturesResponse(BaseModel):
+    """Pictures that the model never saw."""
+
+    source: str = Field(description="Where they are from.")
+    pictures: list[ExampleInfo]
 
 
 class ProblemInfo(BaseModel):

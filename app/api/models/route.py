@@ -8,9 +8,9 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
 from chumoku.app.api.answer import REFUSALS, Answers
-from chumoku.app.api.models.answer import ModelDetail, ModelsResponse
+from chumoku.app.api.models.answer import ModelDetail, ModelsResponse, PicturesResponse
 from chumoku.app.http.deps import BuiltDep, LibraryDep
-from chumoku.app.services.models import all_models, detailed
+from chumoku.app.services.models import all_models, detailed, pictures
 
 UNKNOWN: Answers = {status: REFUSALS[status] for status in (404, 422)}
 
@@ -32,6 +32,15 @@ async def model(name: str, request: Request, library: LibraryDep, built: BuiltDe
     aside = [one.aside and one.aside.reason for one in (entry.of or entry).snapshots.values()]
     return await built.response(
         request.headers, ("model", name, *aside), lambda: as_bytes(ModelDetail, detailed(entry, str(library.device)))
+    )
+
+
+@router.get("/models/{name}/pictures", response_model=PicturesResponse, responses=UNKNOWN)
+async def model_pictures(name: str, request: Request, library: LibraryDep, built: BuiltDep) -> Response:
+    """The pictures that were held out of a model's training, with their classes."""
+    entry = library.find(name)
+    return await built.response(
+        request.headers, ("pictures", name), lambda: as_bytes(PicturesResponse, pictures(entry))
     )
 
 

@@ -8,13 +8,13 @@ import { compare, startOf } from "./compare.js";
 /** @typedef {import("../../state/store.js").State} State */
 
 /** Whether the sentence is read as in training; the other padding switches then have no effect. @param {State} state */
-export function isTrained({ causal, padCount, interventions }) {
-  return causal === null && padCount === 0 && interventions.length === 0;
+export function isTrained({ causal, padCount, hidden, interventions }) {
+  return causal === null && padCount === 0 && hidden.length === 0 && interventions.length === 0;
 }
 
 /** The state with the sentence read as in training. @param {State} state @returns {State} */
 function trainedOf(state) {
-  return { ...state, causal: null, padCount: 0, interventions: [] };
+  return { ...state, causal: null, padCount: 0, hidden: [], interventions: [] };
 }
 
 /**

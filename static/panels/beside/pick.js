@@ -18,7 +18,7 @@ const ALONE = { beside: null, ...own.patch({ attention: null, layer: null, head:
 /** @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../state/store.js").State} state @param {import("../../stations/index.js").Actions} actions */
 export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
-  const pairs = pairsAmong(actions.models);
+  const pairs = trace.model.picture ? [] : pairsAmong(actions.models);
   const names = namesFor(trace.model, state, actions.models);
   const built = JSON.stringify(names);
   if (built !== parts.built) replace(parts.select, optionsOf(pairs, names));
@@ -35,11 +35,11 @@ export function draw(root, trace, state, actions) {
 
 /**
  * The other models, the snapshots of the open one, and what is beside it already.
- * @param {any} model @param {import("../../state/store.js").State} state @param {{name: string}[]} models
+ * @param {any} model @param {import("../../state/store.js").State} state @param {{name: string, picture?: object|null}[]} models
  */
 function namesFor(model, state, models) {
   const steps = snapshotsOf(model).map((one) => one.model);
-  const any = models.map(({ name }) => name);
+  const any = models.filter((one) => !one.picture === !model.picture).map(({ name }) => name);
   const now = state.beside?.model;
   if (now && !steps.includes(now) && !any.includes(now)) any.push(now);
   const [others, own] = [any, steps].map((all) => all.filter((name) => name !== state.model));

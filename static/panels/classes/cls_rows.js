@@ -1,9 +1,11 @@
 /** [CLS]'s attention row in every head, as small bars over the tokens: a row of pictures for each layer. */
 
 import { tokenName } from "../../model/labels.js";
+import { position } from "../../model/selection.js";
 import { h, replace, svg } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
+import { pictureOver } from "../../ui/picture_over.js";
 
 /** The share of full height: a round number above the longest bar. */
 const FULL = [0.1, 0.2, 0.3, 0.5, 0.75, 1];
@@ -16,12 +18,15 @@ export function clsIndex({ model, sides }) {
   return found < 0 ? real.start : found;
 }
 
+/** Whose looks are shown: [CLS]'s, or in a picture the chosen token's. @param {import("../../data/model_trace.js").ModelTrace} trace @param {import("../../state/store.js").State} state */
+export const lookerIn = (trace, state) => (trace.model.picture ? position(state, trace).query : clsIndex(trace));
+
 /**
  * @param {HTMLElement} root @param {import("../../data/model_trace.js").ModelTrace} trace
  * @param {import("../../state/store.js").State} state @param {import("../../stations/index.js").Actions} actions
  */
 export function drawClsRows(root, trace, state, actions) {
-  const at = clsIndex(trace);
+  const at = lookerIn(trace, state);
   const rowOf = (layer, head) => {
     const { data, n_key, scale } = /** @type {any} */ (trace.picture(layer, head));
     return Array.from(data.subarray(at * n_key, (at + 1) * n_key), (weight) => weight / scale);
@@ -47,7 +52,11 @@ export function drawClsRows(root, trace, state, actions) {
       heads.map((head) => h("small", { "aria-hidden": true }, head)),
       layers.map((layer) => [h("small", { "aria-hidden": true }, layer), heads.map((head) => cell(layer, head))]),
     ),
-    h("p", { class: "dim hint" }, t("classes.scale", { full: percent(full, 0) })),
+    h(
+      "p",
+      { class: "dim hint" },
+      t(trace.model.picture ? "picture.scale" : "classes.scale", { full: percent(full, 0) }),
+    ),
   );
 }
 
@@ -65,7 +74,9 @@ function cellOf(trace, row, { at, layer, head, full }, state, actions) {
     dataset: { testid: "cls-row", layer, head, best, focus: `${layer}.${head}` },
     on: { click: () => actions.set({ layer, head, query: at, key: null }) },
   };
-  return h("button", attrs, bars(row, full));
+  if (!trace.model.picture) return h("button", attrs, bars(row, full));
+  const over = pictureOver(trace.keys.tokens, row, full, at);
+  return h("button", { ...attrs, class: `${attrs.class} over` }, over);
 }
 
 /** A bar for each token, all in one path. */

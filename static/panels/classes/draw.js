@@ -5,7 +5,9 @@ import { className } from "../../ui/class_name.js";
 import { h, keepingFocus, perRoot, replace, setText } from "../../ui/dom.js";
 import { percent, signed, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { clsIndex, drawClsRows } from "./cls_rows.js";
+import { patchWords } from "../../ui/patch_picture.js";
+import { drawClsRows, lookerIn } from "./cls_rows.js";
+import { drawRolled } from "./rolled.js";
 
 const partsOf = perRoot((root) => {
   const about = h("span", { class: "dim" }, t("classes.about"));
@@ -14,9 +16,11 @@ const partsOf = perRoot((root) => {
   const open = h("p", { class: "dim hint cls-open", "aria-live": "polite", dataset: { testid: "cls-open" } });
   const read = h("p", { class: "dim rest", dataset: { testid: "class-read" } });
   const title = h("h2", null, h("span", { class: "nowrap" }, t("classes.title")), about);
-  const looks = h("div", null, h("h3", null, t("classes.rows")), rows, open);
+  const heading = h("h3", null, t("classes.rows"));
+  const rolled = h("div", { dataset: { testid: "rolled" } });
+  const looks = h("div", null, heading, rows, open, rolled);
   replace(root, title, list, read, looks);
-  return { list, looks, rows, open, read };
+  return { about, heading, list, looks, rows, open, read, rolled };
 });
 
 export function draw(root, trace, state, actions) {
@@ -28,6 +32,16 @@ export function draw(root, trace, state, actions) {
   if (parts.looks.hidden) return;
   keepingFocus(parts.rows, () => drawClsRows(parts.rows, trace, state, actions));
   replace(parts.open, openHead(trace, state));
+  if (trace.model.picture) drawForPicture(parts, trace, state);
+}
+
+/** In a picture any token can be the one that looks. */
+function drawForPicture({ about, heading, rolled }, trace, state) {
+  const { tokens } = trace.queries;
+  const looker = tokens[lookerIn(trace, state)];
+  setText(about, t("picture.about"));
+  setText(heading, t("picture.rows", { query: looker.patch ? patchWords(looker.patch) : tokenName(looker) }));
+  drawRolled(rolled, trace, looker.index);
 }
 
 /** One bar per class, with the most likely marked. */
@@ -48,10 +62,11 @@ function drawBars(list, classes) {
   );
 }
 
-/** [CLS]'s strongest key in the open head, from its float32 numbers. */
-function openHead(trace, { layer, head }) {
+/** The strongest key of the token that looks, in the open head, from its float32 numbers. */
+function openHead(trace, state) {
+  const { layer, head } = state;
   const { data, shape } = trace.detail.overview;
-  const at = clsIndex(trace);
+  const at = lookerIn(trace, state);
   const row = data.subarray(at * shape[1], (at + 1) * shape[1]);
   const key = row.reduce((best, weight, i) => (weight > row[best] ? i : best), 0);
   const name = (index) => h("b", { class: "mono" }, tokenName(trace.keys.tokens[index]));

@@ -24,15 +24,21 @@ export function createPadding(actions, model) {
     rows: [row, mask.row, positions.row],
     /** @param {import("../../data/model_trace.js").ModelTrace|null} trace @param {import("../../state/store.js").State} state */
     draw(trace, state, leak) {
-      const { padCount, padSide, padMask, padFollow } = state;
+      const { padCount, padSide, padMask, padFollow, hidden } = state;
       stepper.draw(trace, state);
       side.draw(padSide);
-      for (const node of [side.node, mask.row, positions.row]) node.hidden = padCount === 0;
+      row.hidden = Boolean(model().picture);
+      for (const node of [side.node, positions.row]) node.hidden = padCount === 0;
+      mask.row.hidden = padCount === 0 && hidden.length === 0;
       const [translates, causal] = [writesTarget(model()), causalIn(state, model())];
       setText(about, t(translates ? "masks.pads_about_source" : "masks.pads_about"));
       unseen.hidden = padCount === 0 || padSide === "left" || (causal !== trainedCausal(model()) && !translates);
       setText(unseen, t(translates || !causal ? "masks.right_seen" : "masks.right_unseen"));
-      mask.set(padMask, t("masks.padding_about"), padCount ? maskNow(padMask, leak) : "");
+      mask.set(
+        padMask,
+        t(hidden.length ? "picture.padding_about" : "masks.padding_about"),
+        padCount ? maskNow(padMask, leak) : "",
+      );
       positions.set(padFollow, t("masks.positions_about"), padCount && trace ? positionsNow(trace, state) : "");
     },
   };

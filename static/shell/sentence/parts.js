@@ -13,6 +13,7 @@ export function buildSentence(panels) {
   const parts = {
     input: field("sentence", { "aria-describedby": problem.id, autocapitalize: "sentences" }),
     took: h("span", { class: "dim took", dataset: { testid: "took" } }),
+    picture: h("div", { class: "picture", hidden: true, dataset: { testid: "picture" } }),
     problem,
     notes: h("div", { class: "notes", role: "status", hidden: true, dataset: { testid: "notes" } }),
     written: h("p", { class: "written", hidden: true, dataset: { testid: "written" } }),
@@ -31,7 +32,7 @@ export function buildSentence(panels) {
     banner: h("p", { class: "banner", role: "alert", hidden: true, dataset: { testid: "banner" } }),
   };
   const ends = h("div", { class: "ends" }, panels, parts.steps);
-  const row = h("div", { class: "row" }, parts.input, parts.took);
+  const row = h("div", { class: "row" }, parts.input, parts.picture, parts.took);
   const targetRow = h("div", { class: "row target", hidden: true }, parts.target, about, parts.targetOwn);
   const under = h("div", { class: "under" }, parts.strip, ends);
   const targetUnder = h("div", { class: "under target-under" }, parts.targetStrip);

@@ -1,5 +1,6 @@
 /** The sentence bar: text is traced as it is typed; errors are shown right below it. */
 
+import { lazy } from "../../data/lazily.js";
 import { keyOf } from "../../data/request.js";
 import { attentionsOf, predictsTokens, writesTarget } from "../../model/description.js";
 import { keptChoice } from "../../model/selection.js";
@@ -20,6 +21,7 @@ export function createSentence(context) {
   const { input, took } = parts;
   const drawStrip = createStrip(parts.strip, actions, "source");
   const drawTarget = createTarget(parts, context);
+  const drawPicture = whenPictured(parts, context);
   const drawNotes = createNotes(parts.notes, context);
   let drawn = /** @type {import("../../data/model_trace.js").ModelTrace|null} */ (null);
   const typing = createTyping(input, (text) => {
@@ -36,6 +38,7 @@ export function createSentence(context) {
     const text = written && trace ? trace.text : state.text;
     if (!typing.pending() && input.value !== text) input.value = text;
     grow();
+    drawPicture(trace, state);
     const isTarget = String(/** @type {any} */ (error)?.where ?? "").startsWith("target");
     showProblem(parts.problem, input, isTarget ? null : error);
     drawStrip(trace, state);
@@ -51,6 +54,27 @@ export function createSentence(context) {
       status.say(drawnWords(trace));
       frame.root.dataset.traced = trace.key;
     }
+  };
+}
+
+/**
+ * A model of pictures has a picture in the sentence's place; its code is loaded with the first such model.
+ * @param {import("./parts.js").SentenceParts} parts @param {import("../../page.js").Context} context
+ */
+function whenPictured({ input, picture: root }, context) {
+  const code = lazy(() => import("./picture/picture.js"));
+  /** @type {ReturnType<typeof import("./picture/picture.js").createPicture>|null} */
+  let draw = null;
+  return (trace, state) => {
+    const reads = Boolean(context.modelOf(state)?.picture);
+    input.hidden = reads;
+    root.hidden = !reads;
+    if (!reads) return;
+    if (draw) return draw(trace, state);
+    code.load().then(() => {
+      draw ??= /** @type {any} */ (code.code).createPicture(root, context);
+      if (!root.hidden) draw?.(trace, context.actions.get());
+    }, context.status.notice);
   };
 }
 

@@ -52,11 +52,13 @@ export function createStrip(root, actions, name) {
     }
     const from = writtenFrom(side, state);
     const ids = side.tokens.map((token) => token.id);
-    const content = [trace.model.name, from, ids, side.positionIds, trace.sides.target !== null].join(" ");
+    const shape = [trace.model.name, from, trace.sides.target !== null];
+    const content = [...shape, ids, side.positionIds, side.hidden].join(" ");
     if (content !== drawn) {
       drawn = content;
       const isGenerated = ({ index }) => index < side.real.end && index - side.real.start >= from;
-      buttons = side.tokens.map((token) => tokenButton(name, token, isGenerated(token), placeOf(side, token), choose));
+      const is = (token) => ({ generated: isGenerated(token), hidden: side.hidden.includes(token.index) });
+      buttons = side.tokens.map((token) => tokenButton(name, token, is(token), placeOf(side, token), choose));
       replace(root, stripOf(trace, side, buttons), counts(trace, side));
     }
     const before = at;

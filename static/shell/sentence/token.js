@@ -4,22 +4,26 @@ import { bytesLabel, isPad, tokenName } from "../../model/labels.js";
 import { h } from "../../ui/dom.js";
 import { integer } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
+import { patchWords } from "../../ui/patch_picture.js";
 import { tokenText } from "../../ui/token_text.js";
 
 /**
- * @param {"source"|"target"} side @param {import("../../model/labels.js").Token} token @param {boolean} generated @param {number|null} place
+ * @param {"source"|"target"} side @param {import("../../model/labels.js").Token} token @param {{generated: boolean, hidden: boolean}} is @param {number|null} place
  * @param {(index: number, asKey: boolean) => void} choose
  */
-export function tokenButton(side, token, generated, place, choose) {
-  const name = t("sentence.token", { index: token.index, label: tokenName(token), id: token.id });
+export function tokenButton(side, token, { generated, hidden }, place, choose) {
+  const called = token.patch ? patchWords(token.patch) : tokenName(token);
+  const name = t("sentence.token", { index: token.index, label: called, id: token.id });
   const label = place === null ? name : `${name}, ${t("sentence.position_id", { position: place })}`;
   return h(
     "button",
     {
-      class: `tok${token.partial ? " partial" : ""}${generated ? " gen" : ""}${token.special ? " special" : ""}${isPad(token) ? " pad" : ""}`,
+      class: `tok${token.partial ? " partial" : ""}${generated ? " gen" : ""}${token.special ? " special" : ""}${isPad(token) ? " pad" : ""}${hidden ? " unseen" : ""}`,
       type: "button",
-      "aria-label": generated ? `${label}, ${t("sentence.generated")}` : label,
-      title: token.special ? label : `${label}\n${bytesLabel(token.bytes)}`,
+      "aria-label": [label, generated && t("sentence.generated"), hidden && t("picture.hidden")]
+        .filter(Boolean)
+        .join(", "),
+      title: token.special || token.patch ? label : `${label}\n${bytesLabel(token.bytes)}`,
       dataset: {
         testid: side === "target" ? "target-token" : "token",
         index: token.index,
@@ -44,14 +48,14 @@ function placeNote(position) {
  */
 export function counts(trace, { side, tokens, real }) {
   const nPads = tokens.length - real.end + real.start;
-  const isSource = side === "source";
+  const isText = side === "source" && !trace.model.picture;
   const mark = (text) => h("span", { class: "token-mark" }, text);
   const parts = [
     [t("sentence.tokens", { n: integer(tokens.length) })],
     nPads > 0 && [t("sentence.pads", { n: nPads })],
-    isSource && [t("sentence.characters", { n: integer(trace.nCharacters) })],
-    isSource && phrase("sentence.space", { mark: mark("·") }),
-    isSource && trace.readText !== trace.text && phrase("sentence.read_as", { text: mark(trace.readText) }),
+    isText && [t("sentence.characters", { n: integer(trace.nCharacters) })],
+    isText && phrase("sentence.space", { mark: mark("·") }),
+    isText && trace.readText !== trace.text && phrase("sentence.read_as", { text: mark(trace.readText) }),
     tokens.some((token) => token.partial) &&
       phrase("sentence.bytes", { mark: h("span", { class: "token-byte" }, "⟨e3⟩") }),
   ].filter(Boolean);

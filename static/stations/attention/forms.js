@@ -32,6 +32,7 @@ export function drawForms(parts, trace, state, actions) {
     actions.set({ ...own.patch({ as: name }), ...(name === "lines" && { compare: false, against: null }) }),
   );
   parts.units.show(unit, (name) => actions.set(own.patch({ unit: name })));
+  parts.units.box.hidden = Boolean(trace.model.picture);
   const none = !canSumCharacters(trace);
   update(parts.units.buttons.characters, { disabled: none, title: none ? t("groups.no_characters") : null });
   const [lines, grouped] = [form === "lines", form === "matrix" && unit !== "tokens" && !state.compare];

@@ -24,7 +24,8 @@ function groupedTokens(tokens, unit) {
 
 /** The unit that is shown. Characters are the same as tokens if no token splits one. */
 export function unitOf(trace, state) {
-  const { queries, keys } = trace;
+  const { queries, keys, model } = trace;
+  if (model.picture) return "tokens"; // patches spell nothing
   const unit = own.of(state).unit ?? (mostlyBytes([...queries.tokens, ...keys.tokens]) ? "characters" : "tokens");
   return unit === "characters" && !canSumCharacters(trace) ? "tokens" : unit;
 }

@@ -5,7 +5,7 @@
 
 import { h, keepingFocus, newId, perRoot, replace, setText } from "../../ui/dom.js";
 import { headTitle } from "../../ui/head_names.js";
-import { t } from "../../ui/i18n.js";
+import { hasString, t } from "../../ui/i18n.js";
 import { segment } from "../../ui/segment.js";
 import { drawShapes, drawSources } from "../../ui/source.js";
 import { setFormulas } from "../../ui/with_formulas.js";
@@ -102,9 +102,14 @@ function drawHeading(parts, context) {
   replace(parts.formula, name, h("span", { class: "formulas" }, kindOf(step).formula(step, context)));
   drawSources(parts.source, sourcesOf(step, model));
   const crossed = step.group === "cross_attn" && ["q", "k", "v"].includes(step.kind);
+  const read = model.picture && hasString(`picture.step_${step.kind}`);
   setFormulas(
     parts.about,
-    [aboutStep(step), crossed && t(`computation.about.cross_${step.kind}`), kindOf(step).note?.(step)]
+    [
+      read ? t(`picture.step_${step.kind}`) : aboutStep(step),
+      crossed && t(`computation.about.cross_${step.kind}`),
+      kindOf(step).note?.(step),
+    ]
       .filter(Boolean)
       .join(" "),
   );

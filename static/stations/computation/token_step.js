@@ -8,7 +8,7 @@ import { tokenText } from "../../ui/token_text.js";
 export const tokens = {
   formula: (step, { model }) =>
     math(
-      mi("text"),
+      mi(model.picture ? "picture" : "text"),
       mo("→"),
       mi("tokens"),
       mo("→"),

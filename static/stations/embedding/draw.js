@@ -35,6 +35,7 @@ const partsOf = perRoot((root) => {
 export function draw(root, trace, state, actions) {
   const parts = partsOf(root);
   const name = tabOf(state, trace.model);
+  root.dataset.reading = trace.model.picture ? "embedding_picture" : "embedding";
   const [tab, place] = [TABS[name], parts.places[name]];
   const lacks = state.file !== null && name !== "sum";
   drawTools(parts, name, trace, actions);

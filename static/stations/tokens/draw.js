@@ -2,7 +2,7 @@
 
 import { characterGroups } from "../../model/labels.js";
 import { position } from "../../model/selection.js";
-import { h, perRoot, replace } from "../../ui/dom.js";
+import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { scrolling } from "../../ui/table.js";
 import { tokenText } from "../../ui/token_text.js";
@@ -21,11 +21,15 @@ const bodyOf = perRoot((root) => {
   const counts = buildCounts();
   const bar = h("div", { class: "bar" }, h("h1", null, t("tokens.title")));
   replace(root, bar, scrolling(t("tokens.title"), table), counts.element);
-  return { body, table, counts, drawn: "" };
+  return { body, table, head, counts, drawn: "" };
 });
 
 export function draw(root, trace, state, actions) {
   const parts = bodyOf(root);
+  const reads = trace.model.picture ? "picture" : "text";
+  root.dataset.reading = reads === "picture" ? "tokens_picture" : "tokens";
+  parts.table.dataset.reads = reads;
+  setText(parts.head.children[COLUMNS.indexOf("bytes")], t(reads === "picture" ? "picture.pixels" : "tokens.bytes"));
   const sides = [trace.sides.source, trace.sides.target].filter((side) => side !== null);
   const ids = sides.map(({ tokens }) => tokens.map((token) => token.id).join(" "));
   const content = [trace.model.name, state.nPrompt, state.target !== null, ...ids].join(" / ");
@@ -80,11 +84,14 @@ function row(token, side, note, set) {
     h("th", { scope: "row", class: "index" }, token.index),
     cell("text", tokenText(token)),
     cell("id", token.id),
-    cell("bytes", token.special ? "" : token.bytes.replace(/../g, "$& ").trim()),
+    cell("bytes", token.patch ? levelsOf(token) : token.special ? "" : token.bytes.replace(/../g, "$& ").trim()),
     cell("span", token.special ? "" : `${token.start}–${token.end}`),
     cell("note", note),
   );
 }
+
+/** A patch's pixels, row by row. */
+const levelsOf = ({ text }) => [...text].map((digit) => parseInt(digit, 36)).join(" ");
 
 function noteOf(token, { side }, text, { ids, nPrompt, target }) {
   const generated =

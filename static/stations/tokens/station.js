@@ -4,6 +4,7 @@ import { lazily } from "../../data/lazily.js";
 
 export default {
   id: "tokens",
-  needs: ["counts"],
+  // Other tokenizers read text.
+  needs: (state, model) => (model.picture ? [] : ["counts"]),
   ...lazily(() => import("./draw.js")),
 };

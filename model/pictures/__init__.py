@@ -1,0 +1,1 @@
+"""Models that read pictures: a patch is a token (`picture.py`)."""

@@ -1,0 +1,123 @@
+/** The field to draw in: pixels, the patches over them, and a cursor for the keyboard. */
+
+import { across } from "../../../model/patches.js";
+import { newId, svg, update } from "../../../ui/dom.js";
+import { t } from "../../../ui/i18n.js";
+
+/**
+ * @typedef {import("../../../model/patches.js").Picture} Picture
+ * @typedef {{row: number, column: number}} Place  of a pixel
+ * @typedef {Object} Pen  what happens on the board
+ * @property {(at: {x: number, y: number}, from: {x: number, y: number}|null) => void} stroke  `from`: where the pointer was; null: it goes down
+ * @property {() => void} lift
+ * @property {(place: Place, key: "ink"|"rub") => void} press
+ * @property {(place: Place) => void} look  the cursor came here
+ * @property {() => number} step  how many pixels the cursor moves
+ */
+
+/** @param {Picture} picture @param {Pen} pen */
+export function createBoard(picture, pen) {
+  const { size, patch } = picture;
+  const hatch = newId("hatch");
+  const cells = squares(size, (row, column) => ({ class: "pixel", x: column, y: row, width: 1, height: 1 }));
+  const patches = squares(across(picture), (row, column) => ({
+    class: "patch-edge",
+    x: column * patch,
+    y: row * patch,
+    width: patch,
+    height: patch,
+  }));
+  const cursor = svg("rect", { class: "cursor", width: 1, height: 1 });
+  const lines = svg("path", { d: "M-0.1 0.1l0.2 -0.2M0 0.5l0.5 -0.5M0.4 0.6l0.2 -0.2", "stroke-width": 0.09 });
+  const pattern = { id: hatch, class: "patch-hatch", width: 0.5, height: 0.5, patternUnits: "userSpaceOnUse" };
+  const ground = svg("rect", { width: 0.5, height: 0.5 });
+  const element = svg(
+    "svg",
+    {
+      class: "drawing-board",
+      viewBox: `0 0 ${size} ${size}`,
+      role: "application",
+      tabindex: 0,
+      dataset: { testid: "board" },
+    },
+    svg("defs", null, svg("pattern", pattern, ground, lines)),
+    ...[cells, patches, cursor].flat(),
+  );
+  let place = { row: 0, column: 0 };
+  const moveTo = (/** @type {Place} */ to) => {
+    const last = size - 1;
+    place = { row: Math.min(last, Math.max(0, to.row)), column: Math.min(last, Math.max(0, to.column)) };
+    const step = pen.step();
+    const [x, y] = [place.column - (place.column % step), place.row - (place.row % step)];
+    update(cursor, { x, y, width: step, height: step });
+    pen.look(place);
+  };
+  listen(element, size, pen, () => place, moveTo);
+
+  return {
+    element,
+    /** @param {number[][]} pixels @param {number[]} hidden  positions @param {string} words  what it is called */
+    draw(pixels, hidden, words) {
+      cells.forEach((cell, i) => {
+        const shade = pixels[Math.floor(i / size)][i % size] / (picture.levels - 1);
+        cell.style.opacity = String(shade);
+      });
+      patches.forEach((edge, i) => {
+        edge.style.fill = hidden.includes(i + 1) ? `url(#${hatch})` : "";
+      });
+      update(element, { "aria-label": words });
+    },
+  };
+}
+
+/** @param {number} n @param {(row: number, column: number) => object} attrs @returns {SVGElement[]} */
+const squares = (n, attrs) => Array.from({ length: n * n }, (_, i) => svg("rect", attrs(Math.floor(i / n), i % n)));
+
+/** @type {Record<string, [number, number]>} */
+const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+/**
+ * @param {SVGElement} element @param {number} size @param {Pen} pen @param {() => Place} placeNow @param {(to: Place) => void} moveTo
+ */
+function listen(element, size, pen, placeNow, moveTo) {
+  let last = /** @type {{x: number, y: number}|null} */ (null);
+  const at = (/** @type {PointerEvent} */ { clientX, clientY }) => {
+    const { left, top, width } = element.getBoundingClientRect();
+    return { x: ((clientX - left) / width) * size, y: ((clientY - top) / width) * size };
+  };
+  element.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    element.setPointerCapture(event.pointerId);
+    last = at(event);
+    moveTo({ row: Math.floor(last.y), column: Math.floor(last.x) });
+    pen.stroke(last, null);
+  });
+  element.addEventListener("pointermove", (event) => {
+    if (!last) return;
+    for (const one of event.getCoalescedEvents?.() ?? [event]) {
+      const now = at(one);
+      pen.stroke(now, last);
+      last = now;
+    }
+  });
+  const lift = () => {
+    if (last) pen.lift();
+    last = null;
+  };
+  for (const name of ["pointerup", "pointercancel", "lostpointercapture"]) element.addEventListener(name, lift);
+  element.addEventListener("focus", () => moveTo(placeNow()));
+  element.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const arrow = ARROWS[event.key];
+    const key = /** @type {const} */ ({ " ": "ink", Enter: "ink", Delete: "rub", Backspace: "rub" })[event.key];
+    if (!arrow && !key) return;
+    event.preventDefault();
+    const { row, column } = placeNow();
+    const step = pen.step();
+    if (arrow) moveTo({ row: row + arrow[0] * step, column: column + arrow[1] * step });
+    else pen.press(placeNow(), /** @type {"ink"|"rub"} */ (key));
+  });
+}
+
+/** "row 2, column 5". @param {Place} place */
+export const placeWords = ({ row, column }) => t("picture.at", { row, column });

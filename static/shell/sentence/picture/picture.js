@@ -1,0 +1,141 @@
+/** A picture in the sentence's place: drawn by hand or one that the model never saw; its patches can be hidden. */
+
+import { fetchedOnce, isSame } from "../../../data/pictures.js";
+import { across, blank, pixelsOf, placeOf } from "../../../model/patches.js";
+import { className } from "../../../ui/class_name.js";
+import { h, replace, setText, update } from "../../../ui/dom.js";
+import { t } from "../../../ui/i18n.js";
+import { segment } from "../../../ui/segment.js";
+import { createBoard, placeWords } from "./board.js";
+import { erased, inked, toggledPatch, withPixel } from "./brush.js";
+
+const TOOLS = /** @type {const} */ (["draw", "rub", "hide"]);
+
+/** @param {HTMLElement} root @param {import("../../../page.js").Context} context */
+export function createPicture(root, { actions, modelOf }) {
+  const tools = segment(t("picture.tools"), TOOLS, "picture", (name) => t(`picture.${name}`));
+  const said = h("p", { class: "sr-only", role: "status", dataset: { testid: "picture-said" } });
+  const about = h("p", { class: "dim about", dataset: { testid: "picture-about" } });
+  const button = (name, click) =>
+    h(
+      "button",
+      { class: "btn", type: "button", dataset: { testid: `picture-${name}` }, on: { click } },
+      t(`picture.${name}`),
+    );
+  const another = button("another", () => take());
+  const clear = button("clear", () => set({ pixels: blank(picture().size), hidden: [] }));
+  const show = button("show", () => set({ hidden: [] }));
+  const row = h("div", { class: "picture-tools" }, tools.box, another, clear, show);
+  let tool = /** @type {typeof TOOLS[number]} */ ("draw");
+  let board = /** @type {ReturnType<typeof createBoard>|null} */ (null);
+  let [built, touched] = ["", -1];
+  /** What is drawn but not in the state yet. @type {number[][]|null} */
+  let wet = null;
+  const picture = () => modelOf(actions.get()).picture;
+  const pixelsNow = () => wet ?? actions.get().pixels ?? blank(picture().size);
+  const set = (patch) => {
+    wet = null;
+    if (actions.get().file !== null) return; // a saved trace is as it is
+    actions.set({ text: "", ids: null, nPrompt: null, ...patch });
+  };
+
+  async function take() {
+    const found = await fetchedOnce(actions.get().model ?? modelOf(actions.get()).name);
+    const at = found.findIndex((one) => isSame(one.pixels, actions.get().pixels));
+    if (found.length) set({ pixels: found[(at + 1) % found.length].pixels, hidden: [], query: null, key: null });
+  }
+  const patchAt = ({ row, column }) => {
+    const { patch } = picture();
+    return 1 + Math.floor(row / patch) * across(picture()) + Math.floor(column / patch);
+  };
+  const toggle = (position) => set({ hidden: toggledPatch(actions.get().hidden, position) });
+
+  /** @type {import("./board.js").Pen} */
+  const pen = {
+    step: () => (tool === "hide" ? picture().patch : 1),
+    look(place) {
+      const n = patchAt(place) - 1;
+      const level = pixelsNow()[place.row][place.column];
+      const hidden = actions.get().hidden.includes(n + 1) ? `, ${t("picture.hidden")}` : "";
+      const patch = t("picture.patch", placeOf(n, picture()));
+      setText(said, (tool === "hide" ? patch : `${placeWords(place)}, ${t("picture.level", { level })}`) + hidden);
+    },
+    stroke(at, from) {
+      if (tool === "hide") {
+        const place = { row: Math.floor(at.y), column: Math.floor(at.x) };
+        const outside = [place.row, place.column].some((x) => x < 0 || x >= picture().size);
+        if (outside || (from && touched === patchAt(place))) return;
+        touched = patchAt(place);
+        toggle(touched);
+        return;
+      }
+      const dab = tool === "draw" ? inked : erased;
+      const n = from ? Math.ceil(Math.hypot(at.x - from.x, at.y - from.y) / 0.4) || 1 : 1;
+      const start = from ?? at;
+      let next = pixelsNow();
+      for (let i = 1; i <= n; i++) {
+        const between = (a, b) => a + ((b - a) * i) / n;
+        next = dab(next, { x: between(start.x, at.x), y: between(start.y, at.y) }, picture().levels - 1);
+      }
+      paint(next);
+    },
+    lift() {
+      touched = -1;
+      if (wet) set({ pixels: wet });
+    },
+    press(place, key) {
+      if (tool === "hide") return toggle(patchAt(place));
+      const most = picture().levels - 1;
+      const full = key === "rub" || tool === "rub" || pixelsNow()[place.row][place.column] === most;
+      set({ pixels: withPixel(pixelsNow(), place.row, place.column, full ? 0 : most) });
+      pen.look(place);
+    },
+  };
+
+  let frame = 0;
+  /** Ink is on the paper at once; the model reads it once a frame. @param {number[][]} next */
+  function paint(next) {
+    if (actions.get().file !== null || isSame(next, pixelsNow())) return;
+    wet = next;
+    board?.draw(next, actions.get().hidden, t("picture.board"));
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(() => {
+      if (wet) actions.set({ text: "", ids: null, nPrompt: null, pixels: wet });
+    });
+  }
+
+  /** @param {import("../../../data/model_trace.js").ModelTrace|null} trace @param {import("../../../state/store.js").State} state */
+  function draw(trace, state) {
+    const model = modelOf(state);
+    const shape = JSON.stringify(model.picture);
+    if (shape !== built) {
+      built = shape;
+      board = createBoard(model.picture, pen);
+      replace(root, board.element, h("div", { class: "picture-side" }, row, about, said));
+    }
+    tools.show(tool, (name) => {
+      tool = name;
+      draw(trace, actions.get());
+    });
+    root.dataset.tool = tool;
+    row.hidden = state.file !== null;
+    update(show, { disabled: state.hidden.length === 0 });
+    const saved = state.file !== null && trace ? pixelsOf(patchesOf(trace), model.picture) : null;
+    board?.draw(saved ?? wet ?? state.pixels ?? blank(model.picture.size), state.hidden, t("picture.board"));
+    if (saved) setText(about, "");
+    else aboutOf(model, state).then((words) => actions.get() === state && setText(about, words));
+  }
+  return draw;
+}
+
+/** @param {import("../../../data/model_trace.js").ModelTrace} trace */
+const patchesOf = ({ sides }) => sides.source.tokens.flatMap(({ patch }) => patch ?? []);
+
+/** Where the picture is from, and how much of it is hidden. @param {any} model @param {import("../../../state/store.js").State} state */
+async function aboutOf(model, { pixels, hidden }) {
+  const found = await fetchedOnce(model.name).catch(() => []);
+  const at = found.findIndex((one) => isSame(one.pixels, pixels));
+  const label = at < 0 ? "" : className(model.classes[found[at].label]);
+  const from = at < 0 ? t("picture.own") : t("picture.held_out", { at: at + 1, n: found.length, label });
+  return hidden.length ? `${from} ${t("picture.n_hidden", { n: hidden.length })}` : from;
+}
