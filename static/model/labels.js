@@ -59,12 +59,18 @@ export function tokenLabel(token) {
 }
 
 /**
- * A token's name in a sentence. Punctuation is quoted, because "looks most at ," would be unreadable.
+ * A token's name in a sentence: as read, without the marks of spaces around it. Punctuation is quoted, because
+ * "looks most at ," would be unreadable.
  * @param {Parameters<typeof tokenLabel>[0]} token
  */
 export function tokenName(token) {
-  const label = tokenLabel(token);
+  const label = plainLabel(tokenLabel(token));
   return /[\p{L}\p{N}]/u.test(label) ? label : quoted(label);
+}
+
+/** "·red" → "red"; a label of nothing but spaces stays. @param {string} label */
+export function plainLabel(label) {
+  return label.replace(/^·+|·+$/g, "") || label;
 }
 
 /** In quotes; Japanese punctuation in Japanese ones. @param {string} label */

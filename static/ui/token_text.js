@@ -1,6 +1,6 @@
 /** A token's text as nodes (marks and bytes are lighter than the typed text), and its name in a sentence. */
 
-import { tokenParts } from "../model/labels.js";
+import { plainLabel, tokenName, tokenParts } from "../model/labels.js";
 import { h } from "./dom.js";
 import { patchPicture } from "./patch_picture.js";
 
@@ -13,15 +13,23 @@ export function tokenText(token) {
 }
 
 /**
- * A token named in a sentence; `role` ("q", "k") colours it, `index` is its position.
- * @param {Parameters<typeof tokenParts>[0]} token @param {string} [role] @param {number} [index]
+ * A token named in a sentence, as read; `role` ("q", "k") colours it, `index` is its position.
+ * @param {Parameters<typeof tokenName>[0]} token @param {string} [role] @param {number} [index]
  */
 export function namedToken(token, role = "", index) {
   const at = index === undefined ? null : h("small", { class: "dim" }, ` ${index}`);
-  return h("b", { class: `mono token-name ${role}` }, tokenText(token), at);
+  return h("b", { class: `mono token-name ${role}` }, tokenName(token), at);
 }
 
-/** The same for a label that a matrix already has. @param {string} label @param {string} role @param {number} index */
+/** A token in a table or a list, with the marks of its spaces. @param {Parameters<typeof tokenParts>[0]} token */
+export const listedToken = (token) => h("b", { class: "mono token-name" }, tokenText(token));
+
+/** A name in a sentence for a label that a matrix already has. @param {string} label @param {string} role @param {number} index */
 export function namedLabel(label, role, index) {
-  return h("span", null, h("b", { class: `${role} mono` }, label), h("small", { class: "dim" }, ` ${index}`));
+  return h(
+    "span",
+    null,
+    h("b", { class: `${role} mono` }, plainLabel(label)),
+    h("small", { class: "dim" }, ` ${index}`),
+  );
 }

@@ -1,12 +1,11 @@
 /** How the chosen token was drawn, where it looks in the open head, and what the cache saved. */
 
-import { tokenLabel, tokenName } from "../../model/labels.js";
 import { followsQuery } from "../../model/written.js";
 import { h, plainText, replace, setText } from "../../ui/dom.js";
 import { byteSize, number, percent } from "../../ui/format.js";
 import { headWords } from "../../ui/head_names.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { tokenText } from "../../ui/token_text.js";
+import { namedToken, tokenText } from "../../ui/token_text.js";
 import { sharesOf } from "./shares.js";
 
 /** The approximate width of a character, in pixels. */
@@ -27,7 +26,7 @@ export function createDrawn(session) {
       if (!path) return;
       const index = session.chosen(path);
       const step = session.drawn(index);
-      const word = nameOf(session.word(path.ids[index]));
+      const word = namedToken(session.word(path.ids[index]));
       const [blocked, greedy] = [session.blocked(), step?.settings.temperature === 0];
       replace(how, howOf({ step, index, word, path, greedy, blocked, from: trace?.targetFrom ?? null }));
       line.hidden = !step;
@@ -92,11 +91,11 @@ export function isTrace({ tokens, real: { start, end } }, ids) {
 
 function looksOf({ of, key, token, weight }, query) {
   const value = h("b", { class: "mono" }, number(weight));
-  return phrase("generation.looks", { of, query: nameOf(query, "q"), key: nameOf(token, "k"), at: key, weight: value });
-}
-
-function nameOf(word, role = "") {
-  const name = tokenName(word);
-  const [before, after] = name === tokenLabel(word) ? ["", ""] : [name[0], name[name.length - 1]];
-  return h("b", { class: `mono token-name ${role}` }, before, tokenText(word), after);
+  return phrase("generation.looks", {
+    of,
+    query: namedToken(query, "q"),
+    key: namedToken(token, "k"),
+    at: key,
+    weight: value,
+  });
 }

@@ -6,7 +6,7 @@ import { drawBarList } from "../../stations/activation_parts.js";
 import { perRoot, replace, setText } from "../../ui/dom.js";
 import { integer, percent, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
-import { namedToken } from "../../ui/token_text.js";
+import { listedToken, namedToken } from "../../ui/token_text.js";
 import { cell } from "./curves.js";
 
 /** How many next tokens are listed. */
@@ -38,7 +38,7 @@ function drawPrediction({ place, said }, trace, row) {
     label: t("watched.prediction"),
     bars: top.map((one) => ({
       id: String(one.id),
-      name: namedToken(one),
+      name: listedToken(one),
       share: one.before / longest,
       value: percent(one.before, 1),
       words: percent(one.before, 3),

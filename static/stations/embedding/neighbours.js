@@ -7,7 +7,7 @@ import { number, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { walkList } from "../../ui/list_keys.js";
 import { frac, math, mi, mo, mtext, row, sub } from "../../ui/mathml.js";
-import { namedToken, tokenText } from "../../ui/token_text.js";
+import { listedToken, tokenText } from "../../ui/token_text.js";
 
 const partsOf = perRoot((place) => {
   const who = h("p", { class: "embedding-who", "aria-live": "polite", dataset: { testid: "neighbours-of" } });
@@ -53,7 +53,7 @@ export default {
 /** The token whose neighbours these are, and a link back to the chosen token. */
 function whoOf({ id, norm, tokens }, chosen, actions) {
   const about = phrase("embedding.neighbours_of", {
-    token: namedToken(tokens[id] ?? chosen),
+    token: listedToken(tokens[id] ?? chosen),
     id,
     norm: significant(norm, 4),
   });

@@ -6,7 +6,7 @@ import { errorText } from "../../ui/error_text.js";
 import { integer, number, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { scrolling, tableHead } from "../../ui/table.js";
-import { namedToken } from "../../ui/token_text.js";
+import { listedToken } from "../../ui/token_text.js";
 import { nameOfPart } from "../activation_parts.js";
 
 const WHAT = /** @type {const} */ (["start", "weights", "added"]);
@@ -60,7 +60,7 @@ function tableOf({ without, runs, tokens }) {
     const at = first.length - 1;
     return [
       mean === null ? "" : number(mean, 4),
-      at < 0 ? "" : [namedToken(tokens[first[at]]), " ", percent(first_p[at], 1)],
+      at < 0 ? "" : [listedToken(tokens[first[at]]), " ", percent(first_p[at], 1)],
     ];
   };
   const removed = (one) => (one ? `${integer(one.n)} (${percent(one.of ? one.n / one.of : 0, 1)})` : "");

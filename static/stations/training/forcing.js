@@ -6,7 +6,7 @@ import { number, percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { frac, math, mi, mn, mo, row, sub } from "../../ui/mathml.js";
 import { scrolling, tableHead } from "../../ui/table.js";
-import { namedToken, tokenText } from "../../ui/token_text.js";
+import { listedToken, tokenText } from "../../ui/token_text.js";
 import { drawFolded, nameOfPart, part } from "../activation_parts.js";
 import { drawPrefix } from "./prefix.js";
 
@@ -110,11 +110,11 @@ function tableOf(trace, { rows, nats, first, first_p, labels, tokens }, open) {
       { class: row === open ? "open" : null },
       [
         row,
-        namedToken(read[row]),
-        namedToken(tokens[labels[i]]),
+        listedToken(read[row]),
+        listedToken(tokens[labels[i]]),
         number(nats[i], 4),
         percent(Math.exp(-nats[i]), 2),
-        [namedToken(tokens[first[i]]), " ", percent(first_p[i], 1)],
+        [listedToken(tokens[first[i]]), " ", percent(first_p[i], 1)],
       ].map((cell) => h("td", null, cell)),
     ),
   );

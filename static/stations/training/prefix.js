@@ -6,7 +6,7 @@ import { errorText } from "../../ui/error_text.js";
 import { percent, power } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { scrolling, tableHead } from "../../ui/table.js";
-import { namedToken, tokenText } from "../../ui/token_text.js";
+import { listedToken, tokenText } from "../../ui/token_text.js";
 import { nameOfPart } from "../activation_parts.js";
 
 /** Two float32 runs of the same sums, in another order, stay below this. */
@@ -51,7 +51,7 @@ export function drawPrefix(place, trace, state, actions) {
 
 function tableOf({ row, top, whole, alone, tokens }) {
   const head = tableHead(["", t("training.whole", { row }), t("training.alone", { n: row + 1 })]);
-  const cells = (id, i) => [namedToken(tokens[id]), percent(whole[i], 4), percent(alone[i], 4)];
+  const cells = (id, i) => [listedToken(tokens[id]), percent(whole[i], 4), percent(alone[i], 4)];
   const body = top.map((id, i) =>
     h(
       "tr",

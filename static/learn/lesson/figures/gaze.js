@@ -1,7 +1,7 @@
 /** Where some heads look from one token: the sentence once for each head, every token shaded by its weight. */
 
 import { attentionOf, tapOf } from "../../../model/description.js";
-import { tokenLabel } from "../../../model/labels.js";
+import { tokenLabel, tokenName } from "../../../model/labels.js";
 import { indexOfMost } from "../../../model/matrix.js";
 import { h, keepingFocus, replace } from "../../../ui/dom.js";
 import { percent } from "../../../ui/format.js";
@@ -33,7 +33,7 @@ export async function draw(root, live, { query, heads }) {
  */
 function line(of, weights, tokens, at) {
   const most = indexOfMost(weights);
-  const key = h("b", { class: "mono" }, tokenLabel(tokens[most]));
+  const key = h("b", { class: "mono" }, tokenName(tokens[most]));
   const chips = tokens.map((token, i) =>
     h("span", { class: i > at ? "later" : null, style: { "--lit": weights[i].toFixed(3) } }, tokenLabel(token)),
   );

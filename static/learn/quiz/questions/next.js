@@ -5,7 +5,7 @@ import { rowOf } from "../../../model/selection.js";
 import { integer, percent } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
 import { whereOf } from "../../../ui/next_words.js";
-import { namedToken } from "../../../ui/token_text.js";
+import { listedToken, namedToken } from "../../../ui/token_text.js";
 import { figure, scramble } from "./pieces.js";
 
 /** The ranks of the options: close enough to be a real question. */
@@ -26,7 +26,7 @@ export function askNext(trace, state) {
   return {
     key: `next ${trace.key} ${row}`,
     asks: [t("quiz.next.ask", { where: whereOf(trace, row) })],
-    options: asked.map((rank) => namedToken(candidates[rank])),
+    options: asked.map((rank) => listedToken(candidates[rank])),
     judge: (choice) => ({
       right: asked.indexOf(0),
       says: saysOf(trace, candidates, choice === null ? 0 : asked[choice]),

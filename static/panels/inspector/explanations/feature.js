@@ -8,6 +8,7 @@ import { identityOf, showsMeans } from "../../../model/description.js";
 import { partsOf as weightParts } from "../../../model/feature_parts.js";
 import { featureTerms, sliceOf } from "../../../model/feature_weights.js";
 import { headOf } from "../../../model/identities.js";
+import { tokenName } from "../../../model/labels.js";
 import { cellIn, headIn, indexOfMost, sum } from "../../../model/matrix.js";
 import { featureOf, position } from "../../../model/selection.js";
 import { reasonOf } from "../../../stations/query_key.js";
@@ -107,7 +108,7 @@ function drawWeight(steps, trace, { terms, f, shared, parts, query, key, keys, t
     terms: exps,
     chosen: key,
     label: t("why.exps_label", { n: nAllowed }),
-    words: (j) => t("why.exps_term", { key: `${keys.tokens[j].text.trim()} ${j}`, value: significant(exps[j], 4) }),
+    words: (j) => t("why.exps_term", { key: `${tokenName(keys.tokens[j])} ${j}`, value: significant(exps[j], 4) }),
   });
   const own = ownOf(trace, f, shared);
   const check = own ? [checkOf(weight, cellIn(own, query, key))] : [];

@@ -1,6 +1,6 @@
 /** The building blocks of all explanations: a title, a sentence, a few figures, and numbered steps behind a disclosure. */
 
-import { tokenLabel } from "../../../model/labels.js";
+import { tokenName } from "../../../model/labels.js";
 import { atLeast } from "../../../state/levels.js";
 import { h, perRoot, replace } from "../../../ui/dom.js";
 import { phrase, t } from "../../../ui/i18n.js";
@@ -74,7 +74,7 @@ export function drawLine(step, key, vars, ...more) {
 export const value = (text, role = "") => h("b", { class: `mono ${role}`.trim() }, text);
 
 /** A token in the colour of its role. @param {any} token @param {string} role */
-export const named = (token, role) => h("b", { class: `mono ${role}` }, tokenLabel(token));
+export const named = (token, role) => h("b", { class: `mono ${role}` }, tokenName(token));
 
 /** A token's position, in small type. @param {number} index */
 export const at = (index) => h("small", null, String(index));

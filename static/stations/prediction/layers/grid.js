@@ -4,7 +4,7 @@
  */
 
 import { inkOn, rampColour, rgb } from "../../../chart/colour.js";
-import { tokenLabel } from "../../../model/labels.js";
+import { tokenName } from "../../../model/labels.js";
 import { h, newId, perRoot, plainText, replace, update } from "../../../ui/dom.js";
 import { percent } from "../../../ui/format.js";
 import { phrase, t } from "../../../ui/i18n.js";
@@ -129,7 +129,7 @@ function light({ box, at, depth }) {
 /** One cell in words: read aloud for a choice, not for a moving pointer. */
 function say({ readout, found, trace }, { depth, at }, aloud) {
   const row = found.rows[at];
-  const token = (one, role = "") => h("b", { class: `mono ${role}` }, tokenLabel(one));
+  const token = (one, role = "") => h("b", { class: `mono ${role}` }, tokenName(one));
   const { ids, probability, rank } = found.final;
   const isFinal = found.top[depth][at][0] === ids[at];
   const vars = {
