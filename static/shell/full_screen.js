@@ -1,4 +1,4 @@
-/** The opened panel alone on the screen, for a class. */
+/** The opened panel alone on the screen, for a class; and the whole page. */
 
 import { h, svg, update } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
@@ -11,7 +11,7 @@ export function createFullScreen({ frame: { opened }, ground }) {
   const button = h(
     "button",
     { class: "btn icon full-button", type: "button", dataset: { testid: "full-screen" }, on: { click: toggle } },
-    sign(),
+    fullSign(),
   );
   opened.prepend(button);
   const isFull = () => document.fullscreenElement === opened || opened.classList.contains("full");
@@ -49,8 +49,20 @@ export function createFullScreen({ frame: { opened }, ground }) {
   return () => {};
 }
 
+/** The whole page on the whole screen, for a class: what the browser's own key does, where a reader finds it. @param {HTMLElement} button */
+export function createFullPage(button) {
+  button.hidden = !document.fullscreenEnabled;
+  button.addEventListener("click", () => {
+    if (document.fullscreenElement) document.exitFullscreen();
+    else document.documentElement.requestFullscreen().catch(() => {});
+  });
+  document.addEventListener("fullscreenchange", () =>
+    update(button, { "aria-pressed": document.fullscreenElement === document.documentElement }),
+  );
+}
+
 /** Four corners. */
-const sign = () =>
+export const fullSign = () =>
   svg(
     "svg",
     { viewBox: "0 0 16 16", class: "sign", "aria-hidden": true },

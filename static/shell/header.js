@@ -5,6 +5,7 @@ import { linkOf } from "../state/link.js";
 import { withParam } from "../state/params.js";
 import { remember } from "../ui/cookies.js";
 import { createExport } from "./export_menu.js";
+import { createFullPage } from "./full_screen.js";
 import { createLargeType } from "./large_type.js";
 import { createModelMenu } from "./model_menu.js";
 import { createMore } from "./more_menu.js";
@@ -28,6 +29,7 @@ export function createHeader(context) {
     save: () => saved(/** @type {any} */ (shown[0]), shown[1]),
   });
   const drawExport = createExport(header.export, context);
+  if (header.full) createFullPage(header.full);
   if (header.type) createLargeType(header.type, (type) => actions.set({ type }));
   header.theme?.addEventListener("click", () => actions.set({ theme: switchTheme() }));
   for (const link of header.languages) {

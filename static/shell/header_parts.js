@@ -2,6 +2,7 @@
 
 import { h } from "../ui/dom.js";
 import { LANGUAGE_SIGNS, language, t } from "../ui/i18n.js";
+import { fullSign } from "./full_screen.js";
 import { buildLevelSwitch } from "./level_switch.js";
 import { buildMore } from "./more_menu.js";
 
@@ -21,14 +22,15 @@ export function buildHeader(owner) {
     languages: owner ? Object.entries(LANGUAGE_SIGNS).map(languageLink) : [],
     type: owner ? icon("type", "header.large_type", "A⁺") : null,
     theme: owner ? icon("theme", "header.theme", "◐") : null,
+    full: owner ? icon("full-page", "full.button", fullSign()) : null,
     help: icon("help", "header.help", "?"),
   };
   const languages =
     owner && h("div", { class: "seg", role: "group", "aria-label": t("header.language") }, parts.languages);
   const brand = h("a", { class: "brand", href: "/" }, h("b", { lang: "ja" }, "注目"), "chumoku");
   const grow = h("span", { class: "grow" });
-  const { model, levels, tour, quiz, share, type, theme, help } = parts;
-  const more = buildMore([quiz, parts.export, type, theme, help]);
+  const { model, levels, tour, quiz, share, type, theme, full, help } = parts;
+  const more = buildMore([quiz, parts.export, full, type, theme, help]);
   const element = h("header", null, brand, model, levels.element, grow, tour, share, languages, more.element);
   return { element, ...parts, more };
 }
@@ -38,7 +40,7 @@ const button = (name, attrs, ...children) => h("button", { class: name, type: "b
 
 /**
  * A sign alone, or in the menu with its words beside it.
- * @param {string} name @param {string} title @param {string} sign
+ * @param {string} name @param {string} title @param {string|Node} sign
  */
 function icon(name, title, sign) {
   const attrs = { "aria-label": t(title), title: t(title), dataset: { part: name, testid: name } };

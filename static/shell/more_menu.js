@@ -28,7 +28,7 @@ export function createMore({ element, button, panel }) {
   // What is chosen is seen on the page. Type and theme are tried out, and the export opens a menu of its own.
   panel.addEventListener("click", ({ target }) => {
     const { testid = "" } = /** @type {HTMLElement} */ (target).closest("button")?.dataset ?? {};
-    if (["quiz-button", "help"].includes(testid)) popover.close();
+    if (["quiz-button", "help", "full-page"].includes(testid)) popover.close();
   });
   return (state) => {
     level = state.level;

@@ -6,6 +6,10 @@ import { t } from "../ui/i18n.js";
 
 const SAID_FOR_MS = 2200;
 const OFFERED_FOR_MS = 12_000;
+const LOCAL_FOR_MS = 5000;
+
+/** Addresses that other computers do not reach. */
+const LOCAL = /^(localhost|127\..+|\[::1\])$/;
 
 /**
  * @param {HTMLButtonElement} button
@@ -31,7 +35,12 @@ export function createShare(button, { address, status, canSave, save }) {
 
   button.addEventListener("click", async () => {
     const link = address.link();
-    if (split(link)[1].length <= LONGEST) return say(t((await copy(link)) ? "header.shared" : "header.share_failed"));
+    if (split(link)[1].length <= LONGEST) {
+      if (!(await copy(link))) return say(t("header.share_failed"));
+      if (!LOCAL.test(location.hostname)) return say(t("header.shared"));
+      button.title = t("header.shared_here_about");
+      return say(t("header.shared_here"), LOCAL_FOR_MS);
+    }
     if (!canSave()) return say(t("header.share_long"));
     if (!offers) {
       offers = true;

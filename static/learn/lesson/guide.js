@@ -149,7 +149,7 @@ export function createGuide(context, leave) {
 
   /** @param {Lesson} lesson */
   function print(lesson) {
-    drawPaper(parts.paper, lesson);
+    drawPaper(parts.paper, lesson, !parts.notes.hidden);
     window.print();
   }
 

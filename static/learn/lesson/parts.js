@@ -64,7 +64,7 @@ export function buildParts({ go, leave, notes: toggleNotes, extra: toggleExtra, 
     h("span", { class: "grow" }),
     toggles.extra,
     toggles.notes,
-    button("print", "btn quiet", print),
+    Object.assign(button("print", "btn quiet", print), { title: t("lesson.print_about") }),
   );
   const figure = h("section", {
     class: "lesson-figure",

@@ -1,4 +1,4 @@
-/** A lesson on paper: every step with its words, its question and the speaker's notes. */
+/** A lesson on paper: every step with its words and its question; with the speaker's notes, where they are open. */
 
 import { h, replace } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
@@ -6,21 +6,21 @@ import { optionWords } from "./question.js";
 import { stepsOf } from "./steps.js";
 import { nodesOf, said } from "./words.js";
 
-/** @param {HTMLElement} root @param {import("../../data/lessons.js").Lesson} lesson */
-export function drawPaper(root, lesson) {
+/** @param {HTMLElement} root @param {import("../../data/lessons.js").Lesson} lesson @param {boolean} noted */
+export function drawPaper(root, lesson, noted) {
   replace(
     root,
     h("h1", null, said(lesson.title)),
     h("p", null, said(lesson.about)),
     stepsOf(lesson).map((step, i) => {
       const number = step === lesson.closing ? "" : `${i + 1}. `;
-      return stepOf(step, number, `${location.origin}/?lesson=${lesson.id}&step=${i + 1}`);
+      return stepOf(step, number, `${location.origin}/?lesson=${lesson.id}&step=${i + 1}`, noted);
     }),
   );
 }
 
-/** @param {import("../../data/lessons.js").Step} step @param {string} number @param {string} link */
-function stepOf({ title, words, try: first, then, question, notes }, number, link) {
+/** @param {import("../../data/lessons.js").Step} step @param {string} number @param {string} link @param {boolean} noted */
+function stepOf({ title, words, try: first, then, question, notes }, number, link, noted) {
   const trying = first ?? then;
   return h(
     "article",
@@ -36,7 +36,7 @@ function stepOf({ title, words, try: first, then, question, notes }, number, lin
         question.options.map((option) => h("li", null, optionWords(option))),
       ),
     ],
-    h("p", { class: "lesson-paper-notes" }, h("b", null, t("lesson.notes_title")), " ", nodesOf(said(notes))),
+    noted && h("p", { class: "lesson-paper-notes" }, h("b", null, t("lesson.notes_title")), " ", nodesOf(said(notes))),
     h("p", { class: "dim" }, link),
   );
 }
