@@ -102,8 +102,7 @@ export function createRiver(parts) {
     /** @param {Now} newest */
     show(newest) {
       const same = now !== null && samePicture(now, newest);
-      const opens =
-        now !== null && DEPTHS.indexOf(own.of(now.state).depth) < DEPTHS.indexOf(own.of(newest.state).depth);
+      const opens = now !== null && deeper(now.state, newest.state);
       now = newest;
       if (!same) render();
       hide(parts.zoom, !isDeep(newest.state), parts.board.canvas);
@@ -119,6 +118,15 @@ export function createRiver(parts) {
       watch.end();
     },
   };
+}
+
+/**
+ * Whether the reader went into the picture. An example that opens deep is read from its sentence on.
+ * @param {import("../state/store.js").State} before @param {import("../state/store.js").State} after
+ */
+function deeper(before, after) {
+  const [was, is] = [before, after].map((state) => DEPTHS.indexOf(own.of(state).depth));
+  return was < is && before.text === after.text && before.model === after.model;
 }
 
 /** What the picture does at this moment; at the end its own sentence stands. @param {HTMLElement} root @param {import("./told.js").Told} told @param {string} predicts @param {number} time */

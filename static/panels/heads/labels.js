@@ -29,7 +29,7 @@ const partsOf = perRoot((root) => {
     list,
   );
   replace(root, said, counts, all);
-  return { said, counts, list };
+  return { said, counts, list, all, shown: "" };
 });
 
 export default {
@@ -43,6 +43,11 @@ export default {
     const isOpen = ({ attention, layer, head }) =>
       attention === trace.attention.id && layer === state.layer && head === state.head;
     const open = heads.find(isOpen);
+    keepHeight(
+      root,
+      parts,
+      [trace.model.name, state.text, state.attention, state.layer, state.head, state.level].join(),
+    );
     setHeadChips(actions.page, open?.label ? nameOf(open.label) : "", t("labels.about"));
     replace(parts.counts, countsOf(heads, trace.attentions.every(showsMeans)));
     if (!open) return;
@@ -57,6 +62,16 @@ export default {
     );
   },
 };
+
+/**
+ * A mask's switch stays under the pointer: of the same head on the same sentence, less may be said, in the same room.
+ * @param {HTMLElement} root @param {ReturnType<typeof partsOf>} parts @param {string} shown
+ */
+function keepHeight(root, parts, shown) {
+  const same = shown === parts.shown && !parts.all.open;
+  root.style.minHeight = same ? `${root.offsetHeight}px` : "";
+  parts.shown = shown;
+}
 
 const byScore = ([, a], [, b]) => b.score - a.score;
 
