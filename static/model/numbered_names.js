@@ -68,9 +68,3 @@ export const nameText = ({ word, nth }) => word + (nth === null ? "" : below(nth
 
 /** 12 → "₁₂". @param {number} n */
 const below = (n) => [...String(n)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[Number(digit)]).join("");
-
-/** The label of a token, with its number where its word comes again: "·cat₂". @param {import("./labels.js").Token[]} tokens @param {number} index */
-export function numberedLabel(tokens, index) {
-  const { nth } = namesOf(tokens)[index];
-  return nameText({ word: tokenLabel(tokens[index]), nth });
-}

@@ -2,6 +2,7 @@
 
 import { causalIn, isTrained } from "../model/compare/runs.js";
 import { predictsTokens, writesTarget } from "../model/description.js";
+import { openedLayers } from "../model/layer_mask.js";
 import { percent } from "./format.js";
 import { attentionWords } from "./head_names.js";
 import { t } from "./i18n.js";
@@ -12,14 +13,16 @@ import { t } from "./i18n.js";
  */
 export function runWords(state, model) {
   const { padCount, padSide, padMask, padFollow, interventions } = state;
-  const on = causalIn(state, model) ? "causal_on" : "causal_off";
-  const words = [t(`compare.run.${on}${writesTarget(model) ? "_target" : ""}`)];
+  const layers = openedLayers(state, model).map(({ where }) => where.layer);
+  const on = !causalIn(state, model) ? "causal_off" : layers.length ? "causal_layers" : "causal_on";
+  const words = [t(`compare.run.${on}${writesTarget(model) ? "_target" : ""}`, { layers: layers.join(", ") })];
   if (padCount) {
     words.push(t(`compare.run.pads_${padSide}`, { n: padCount }));
     words.push(t(padMask ? "compare.run.mask_on" : "compare.run.mask_off"));
     words.push(t(padMask && padFollow ? "compare.run.follow" : "compare.run.count"));
   } else words.push(t("compare.run.no_pad"));
-  if (interventions.length) words.push(t("compare.run.edits", { n: interventions.length }));
+  const edits = interventions.length - (on === "causal_layers" ? layers.length : 0);
+  if (edits) words.push(t("compare.run.edits", { n: edits }));
   const all = words.join(t("compare.comma"));
   return isTrained(state) ? t("compare.run.trained", { run: all }) : all;
 }

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cutToWidth } from "../../static/model/labels.js";
-import { isPart, namesOf, nameText, numberedLabel } from "../../static/model/numbered_names.js";
+import { cutToWidth, tokenName } from "../../static/model/labels.js";
+import { isPart, namesOf, nameText } from "../../static/model/numbered_names.js";
 import { keptChoice } from "../../static/model/selection.js";
 import { shareBetween } from "../../static/river/answers.js";
 
@@ -53,10 +53,16 @@ test("a share that a picture of bytes leaves open is said as two numbers", () =>
 test("a word that comes twice is told apart by its number", () => {
   const token = (text, index) => /** @type {any} */ ({ text, index, start: 0, end: text.length, bytes: "" });
   const tokens = [" cat", " and", " cat"].map(token);
+  assert.deepEqual(namesOf(tokens).map(nameText), ["cat₁", "and", "cat₂"]);
+});
+
+test("in a sentence a token is called as it is read: without the marks of spaces, punctuation in quotes", () => {
+  const token = (text) => /** @type {any} */ ({ text, bytes: "", partial: false, special: false });
   assert.deepEqual(
-    [0, 1, 2].map((index) => numberedLabel(tokens, index)),
-    ["·cat₁", "·and", "·cat₂"],
+    [" red", "red ", ".", " ,", "私の", "  "].map((text) => tokenName(token(text))),
+    ["red", "red", "“.”", "“,”", "私の", "“··”"],
   );
+  assert.equal(tokenName({ text: "<|pad|>", bytes: "", partial: false, special: true }), "PAD");
 });
 
 test("a token with a part of a character is called by the character, and which part it is", () => {

@@ -5,6 +5,7 @@ import { causalIn, compared, isTrained } from "../../model/compare/runs.js";
 import { openSquare } from "../../model/compare/square.js";
 import { attentionOf, attentionsOf, has, isRecurrent, trainedCausal, writesTarget } from "../../model/description.js";
 import { everyLayer, openedLayers } from "../../model/layer_mask.js";
+import { own } from "../../stations/attention/own.js";
 import { runWords } from "../../ui/compare_words.js";
 import { h, replace } from "../../ui/dom.js";
 import { integer, percent } from "../../ui/format.js";
@@ -21,7 +22,10 @@ export function createMasks(root, actions, modelOf) {
   const model = () => modelOf(actions.get());
   const causal = switchRow("causal", t("masks.causal"), (on) => actions.set(everyLayer(actions.get(), on, model())));
   const padding = createPadding(actions, model);
-  const compare = switchRow("compare", t("masks.compare"), (on) => actions.set({ compare: on, against: null }));
+  const compare = switchRow("compare", t("masks.compare"), (on) =>
+    // two runs are compared in their weights, whatever step is open
+    actions.set({ compare: on, against: null, ...(on ? own.patch({ step: "weights" }) : null) }),
+  );
   const always = h(
     "p",
     { class: "dim pooled", hidden: true, dataset: { testid: "always-causal" } },

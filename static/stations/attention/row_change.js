@@ -4,7 +4,7 @@ import { ABSENT } from "../../model/compare/align.js";
 import { inside, leakOfRow } from "../../model/compare/measure.js";
 import { openSquare } from "../../model/compare/square.js";
 import { indexOfMost } from "../../model/matrix.js";
-import { numberedLabel } from "../../model/numbered_names.js";
+import { namesOf, nameText } from "../../model/numbered_names.js";
 import { h } from "../../ui/dom.js";
 import { percent, power, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
@@ -19,8 +19,8 @@ const ROUNDING = 1e-6;
  */
 export function rowChange(before, after, trace, query) {
   const size = trace.keys.tokens.length;
-  const token = (key) => h("b", { class: "k mono" }, numberedLabel(trace.keys.tokens, key));
-  const parts = { query: h("b", { class: "q mono" }, numberedLabel(trace.queries.tokens, query)) };
+  const token = (key) => h("b", { class: "k mono" }, nameText(namesOf(trace.keys.tokens)[key]));
+  const parts = { query: h("b", { class: "q mono" }, nameText(namesOf(trace.queries.tokens)[query])) };
   if (!inside(trace.queries.real, query)) return phrase("compare.pad_row", parts);
   const row = ({ data }) => data.subarray(query * size, (query + 1) * size);
   const [from, to, reasons] = [row(before.overview), row(after.overview), row(before.mask)];
