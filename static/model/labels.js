@@ -58,19 +58,17 @@ export function tokenLabel(token) {
     .join("");
 }
 
-/**
- * A token's name in a sentence: as read, without the marks of spaces around it. Punctuation is quoted, because
- * "looks most at ," would be unreadable.
- * @param {Parameters<typeof tokenLabel>[0]} token
- */
-export function tokenName(token) {
-  const label = plainLabel(tokenLabel(token));
-  return /[\p{L}\p{N}]/u.test(label) ? label : quoted(label);
-}
+/** A token's name in a sentence. @param {Parameters<typeof tokenLabel>[0]} token */
+export const tokenName = (token) => labelName(tokenLabel(token));
 
-/** "·red" → "red"; a label of nothing but spaces stays. @param {string} label */
-export function plainLabel(label) {
-  return label.replace(/^·+|·+$/g, "") || label;
+/**
+ * The same of a label: as read, without the marks of spaces around it. Punctuation is quoted, because "looks most at ,"
+ * would be unreadable.
+ * @param {string} label
+ */
+export function labelName(label) {
+  const read = label.replace(/^·+|·+$/g, "") || label;
+  return read === "" || /[\p{L}\p{N}]/u.test(read) ? read : quoted(read);
 }
 
 /** In quotes; Japanese punctuation in Japanese ones. @param {string} label */

@@ -1,6 +1,6 @@
 /** A token's text as nodes (marks and bytes are lighter than the typed text), and its name in a sentence. */
 
-import { plainLabel, tokenName, tokenParts } from "../model/labels.js";
+import { labelName, tokenName, tokenParts } from "../model/labels.js";
 import { h } from "./dom.js";
 import { patchPicture } from "./patch_picture.js";
 
@@ -29,7 +29,7 @@ export function namedLabel(label, role, index) {
   return h(
     "span",
     null,
-    h("b", { class: `${role} mono` }, plainLabel(label)),
+    h("b", { class: `${role} mono` }, labelName(label)),
     h("small", { class: "dim" }, ` ${index}`),
   );
 }

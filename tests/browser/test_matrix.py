@@ -45,6 +45,12 @@ def labels_of(model: checkpoint.Checkpoint, text: str) -> list[str]:
     return [token.text.replace(" ", "·") for token in model.tokenizer.tokens(model.tokenizer.encode(text))]
 
 
+def names_of(model: checkpoint.Checkpoint, text: str) -> list[str]:
+    """What its tokens are called in a sentence: as read, punctuation in quotes."""
+    words = [token.text.strip() for token in model.tokenizer.tokens(model.tokenizer.encode(text))]
+    return [word if re.search(r"\w", word) else f"“{word}”" for word in words]
+
+
 def written(weight: Tensor) -> str:
     """A weight as the page writes it: four significant digits."""
     return f"{weight.item():#.4g}"
@@ -193,14 +199,15 @@ def test_opening_heads_loads_no_library(page: "Page") -> None:
 
 def test_a_cell_says_its_number(page: "Page", model: checkpoint.Checkpoint) -> None:
     pattern, tokens = head_of(model, TEXT, "pattern"), labels_of(model, TEXT)
+    names = names_of(model, TEXT)
     open_head(page, query=2, key=1)
 
-    assert readout(page).inner_text() == f"query {tokens[2]} 2, key {tokens[1]} 1: weight {written(pattern[2, 1])}"
+    assert readout(page).inner_text() == f"query {names[2]} 2, key {names[1]} 1: weight {written(pattern[2, 1])}"
     assert float(readout(page).get_attribute("data-value") or "nan") == pytest.approx(pattern[2, 1].item(), abs=1e-9)
 
     page.mouse.move(*point(page, "weights", pattern.shape, 5, 3))
     page.wait_for_function(READ_OUT, arg=5)
-    assert readout(page).inner_text() == f"query {tokens[5]} 5, key {tokens[3]} 3: weight {written(pattern[5, 3])}"
+    assert readout(page).inner_text() == f"query {names[5]} 5, key {names[3]} 3: weight {written(pattern[5, 3])}"
     assert f"weight {written(pattern[5, 3])}" in "".join(hovered(page).all_text_contents())
     assert page.locator(".marker:visible").all_inner_texts() == [tokens[5], tokens[3]]
 
@@ -210,10 +217,10 @@ def test_a_cell_says_its_number(page: "Page", model: checkpoint.Checkpoint) -> N
 
 
 def test_forbidden_cells_are_empty_hatched_and_say_why(page: "Page", model: checkpoint.Checkpoint) -> None:
-    mask, tokens = head_of(model, TEXT, "mask"), labels_of(model, TEXT)
+    mask, names = head_of(model, TEXT, "mask"), names_of(model, TEXT)
     open_head(page, query=1, key=4)
 
-    assert readout(page).inner_text() == f"query {tokens[1]} 1, key {tokens[4]} 4: {CAUSAL}"
+    assert readout(page).inner_text() == f"query {names[1]} 1, key {names[4]} 4: {CAUSAL}"
     tones = colours(page, "weights", mask.shape)
     hatched = [
         {tuple(colours(page, "weights", mask.shape, x / 20, 0.5)[row][col]) for x in range(2, 19)}
@@ -328,7 +335,7 @@ def test_before_and_after_are_two_traces(page: "Page", model: checkpoint.Checkpo
     leak = after[2][mask[2] > 0].sum().item()
     gained = after[2] - before[2]
     words = page.get_by_test_id("change").inner_text()
-    assert words.startswith(f"Row {labels_of(model, TEXT)[2]}: without the mask, {100 * leak:.1f}")
+    assert words.startswith(f"Row {names_of(model, TEXT)[2]}: without the mask, {100 * leak:.1f}")
     least = int(gained.argmin())
     assert f"{written(before[2, least])} → {written(after[2, least])}" in words
 
@@ -617,10 +624,10 @@ def test_on_a_phone(open_page: "Callable[..., Page]", model: checkpoint.Checkpoi
 @pytest.mark.fresh
 @pytest.mark.japanese
 def test_japanese(page: "Page", model: checkpoint.Checkpoint) -> None:
-    pattern, tokens = head_of(model, TEXT, "pattern"), labels_of(model, TEXT)
+    pattern, names = head_of(model, TEXT, "pattern"), names_of(model, TEXT)
     open_head(page, query=2, key=1, lang="ja")
 
-    assert readout(page).inner_text() == f"クエリ {tokens[2]} 2、キー {tokens[1]} 1：重み {written(pattern[2, 1])}"
+    assert readout(page).inner_text() == f"クエリ {names[2]} 2、キー {names[1]} 1：重み {written(pattern[2, 1])}"
     titles = matrix(page, "weights").locator(".title").all_text_contents()
     assert titles == ["キー：見られる側のトークン →", "← クエリ：見る側のトークン", "Σ"]
 

@@ -7,6 +7,7 @@ import { cssColour } from "../../chart/colour.js";
 import { asMatrix, meanOf, weightsAt } from "../../chart/lines/data.js";
 import { drawLines } from "../../chart/lines/picture.js";
 import { colourName } from "../../chart/lines/svg.js";
+import { labelName } from "../../model/labels.js";
 import { h } from "../../ui/dom.js";
 import { significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
@@ -29,7 +30,7 @@ export function drawWeightLines(root, trace, state, actions) {
   const row = (role, side, { labels }) => ({
     labels,
     title: titleOf(trace, role, side),
-    nameOf: (index) => t(`lines.token_${role}`, { label: labels[index], index }),
+    nameOf: (index) => t(`lines.token_${role}`, { label: labelName(labels[index]), index }),
     groups: units.unit === "tokens" ? sharedCharacters(side.tokens) : [],
   });
   const [q, k] = [row("q", trace.queries, units.rows), row("k", trace.keys, units.cols)];

@@ -3,6 +3,7 @@
 import { roomBeside } from "../../chart/matrix/layout.js";
 import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { legendOf, signedScale } from "../../chart/matrix/scale.js";
+import { tokenName } from "../../model/labels.js";
 import { headIn, lengthOf, rowIn } from "../../model/matrix.js";
 import { h, perRoot } from "../../ui/dom.js";
 import { cellWeight, number, significant } from "../../ui/format.js";
@@ -130,7 +131,7 @@ function drawV(place, trace, state, { query, key, dimension, once }, times, choo
   const values = times ? weighted(v, weights) : v;
   const scale = signedScale(values.data, "v");
   const [labels, cols] = [labelsOf(trace.keys.tokens), v.shape[1]];
-  const token = h("b", { class: "q mono" }, labelsOf(trace.queries.tokens)[query]);
+  const token = h("b", { class: "q mono" }, tokenName(trace.queries.tokens[query]));
   const forbidden = reasons.some(Boolean) && t("matrix.forbidden_word");
   const legend = legendOf(scale, { number: (value) => number(value, 2), forbidden });
   nameOfPart(place, phrase(titleOf(times, trace.attention), { token }), legend);

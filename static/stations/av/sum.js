@@ -1,5 +1,6 @@
 /** One element of z as a sum in words, and how much each key contributes to the row. */
 
+import { tokenName } from "../../model/labels.js";
 import { lengthOf, rowIn, sum } from "../../model/matrix.js";
 import { checkOf } from "../../ui/agreement.js";
 import { h, replace } from "../../ui/dom.js";
@@ -54,7 +55,7 @@ export function drawShares(place, { detail: { v, pattern }, keys, queries }, z, 
   const all = sharesOf(v, rowIn(pattern, query));
   const total = all.reduce((sum, { moved }) => sum + moved, 0);
   const labels = labelsOf(keys.tokens);
-  const token = h("b", { class: "q mono" }, labelsOf(queries.tokens)[query]);
+  const token = h("b", { class: "q mono" }, tokenName(queries.tokens[query]));
   nameOfPart(place, phrase("av.shares_title", { token }), t(all.length ? "av.shares_about" : "av.shares_none"));
   const bars = all.slice(0, KEYS).map((one) => ({
     id: String(one.key),

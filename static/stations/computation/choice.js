@@ -4,6 +4,7 @@
  */
 
 import { ACTIVATION_STEPS } from "../../model/description.js";
+import { labelName } from "../../model/labels.js";
 import { largest, rowIn } from "../../model/matrix.js";
 import { chosenUnit } from "../../model/units.js";
 import { h } from "../../ui/dom.js";
@@ -71,7 +72,12 @@ export function choiceOf({ step }, { rows, cols, ids = [], result }, [row, col])
 /** "of ·fox 3, feature 17". @returns {(Node|string)[]} */
 export function whereOf({ queries, keys, step }, { rows, cols, result }, row, col) {
   const name = (label, index, role) =>
-    h("span", null, h("b", { class: `${role} mono` }, label), index === null ? null : [" ", h("small", null, index)]);
+    h(
+      "span",
+      null,
+      h("b", { class: `${role} mono` }, labelName(label)),
+      index === null ? null : [" ", h("small", null, index)],
+    );
   const token =
     rows === "query"
       ? name(queries[row], row, "q")
@@ -83,7 +89,7 @@ export function whereOf({ queries, keys, step }, { rows, cols, result }, row, co
     cols === "key"
       ? name(keys[col], col, "k")
       : cols === "answer"
-        ? h("b", { class: "mono" }, result.cols?.[col])
+        ? h("b", { class: "mono" }, labelName(result.cols?.[col] ?? ""))
         : h("b", { class: "mono" }, col);
   return phrase(`computation.of_${kind === "answer" && rows === "row" && step.kind === "logits" ? "class" : kind}`, {
     token,

@@ -4,6 +4,7 @@ import { drawMatrix } from "../../chart/matrix/matrix.js";
 import { legendOf } from "../../chart/matrix/scale.js";
 import { inside } from "../../model/compare/measure.js";
 import { stacksOf } from "../../model/description.js";
+import { tokenName } from "../../model/labels.js";
 import { largest, lengthOf, rowIn } from "../../model/matrix.js";
 import { position } from "../../model/selection.js";
 import { checkOf } from "../../ui/agreement.js";
@@ -100,7 +101,7 @@ function sumOf(trace, stack, [e, p, x], row, col) {
   const [scales, dModel] = [isScaled(stack), trace.model.description.d_model];
   const value = (number, role = "") => h("b", { class: `mono ${role}` }, significant(number, 5));
   const where = {
-    token: h("b", { class: "mono q" }, labelsOf(trace.queries.tokens)[row]),
+    token: h("b", { class: "mono q" }, tokenName(trace.queries.tokens[row])),
     i: h("small", { class: "dim" }, row),
     d: col,
   };

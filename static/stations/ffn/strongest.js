@@ -2,13 +2,13 @@
 
 import { activationOf } from "../../model/activations.js";
 import { inside } from "../../model/compare/measure.js";
+import { tokenName } from "../../model/labels.js";
 import { rowIn } from "../../model/matrix.js";
 import { h, replace } from "../../ui/dom.js";
 import { integer, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { tokenText } from "../../ui/token_text.js";
 import { drawBarList, nameOfPart } from "../activation_parts.js";
-import { labelsOf } from "../query_key.js";
 import { corpusOf, strongest } from "./data.js";
 
 const MANY = 8;
@@ -21,7 +21,7 @@ export function drawUnitsOf(place, trace, { post, query, unit, n, ffn }, choose)
   const row = rowIn(post, query);
   const found = strongest(row, MANY);
   const firing = row.reduce((count, value) => count + (value > 0 ? 1 : 0), 0);
-  const token = h("b", { class: "q mono" }, labelsOf(trace.queries.tokens)[query]);
+  const token = h("b", { class: "q mono" }, tokenName(trace.queries.tokens[query]));
   nameOfPart(place, phrase("ffn.units_title", { token }), t(wordsOf("units", ffn), { firing, n: integer(n) }));
   const bars = found.map(({ index, value }) => ({
     id: String(index),
@@ -51,7 +51,7 @@ export function drawTokensOf(place, trace, { post, query, unit, n, ffn }, choose
     name: [tokenText(tokens[index]), h("small", { class: "dim" }, ` ${index}`)],
     share: value / found[0].value,
     value: significant(value, 3),
-    words: t("ffn.token_bar", { token: labelsOf(tokens)[index], row: index, value: significant(value, 5) }),
+    words: t("ffn.token_bar", { token: tokenName(tokens[index]), row: index, value: significant(value, 5) }),
     chosen: index === query,
     onChoose: () => choose({ query: index }),
   }));

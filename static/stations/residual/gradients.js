@@ -1,7 +1,7 @@
 /** How far back the gradient of a chosen ln p reaches, with residual connections and in a copy without them. */
 
 import { drawLayerChart } from "../../chart/curves/layer_chart.js";
-import { tokenLabel } from "../../model/labels.js";
+import { tokenLabel, tokenName } from "../../model/labels.js";
 import { rowOf } from "../../model/selection.js";
 import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
 import { percent, significant } from "../../ui/format.js";
@@ -9,7 +9,6 @@ import { phrase, t } from "../../ui/i18n.js";
 import { segment } from "../../ui/segment.js";
 import { scrolling } from "../../ui/table.js";
 import { drawFolded, nameOfPart } from "../activation_parts.js";
-import { labelsOf } from "../query_key.js";
 import { saidOf } from "./gradient_words.js";
 import { OVER, own } from "./own.js";
 
@@ -38,7 +37,7 @@ export function drawGradients(place, trace, state, at, actions) {
   drawAnswers(tools.answer, trace, state, actions);
   const { over } = own.of(state);
   tools.over.show(over, (name) => actions.set(own.patch({ over: name })));
-  const token = h("b", { class: "q mono" }, labelsOf(trace.queries.tokens)[at.query]);
+  const token = h("b", { class: "q mono" }, tokenName(trace.queries.tokens[at.query]));
   nameOfPart(place, t("residual.gradients_title"), phrase(`residual.gradients_about_${over}`, { token }));
   const lines = runs.map((run) => ({
     name: t(run.residuals ? "residual.on" : "residual.off"),

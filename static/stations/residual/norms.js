@@ -4,6 +4,7 @@
  */
 
 import { wordOf } from "../../model/description.js";
+import { tokenName } from "../../model/labels.js";
 import { isIn, normsOf } from "../../model/places.js";
 import { h, keepingFocus, replace } from "../../ui/dom.js";
 import { number, significant } from "../../ui/format.js";
@@ -11,13 +12,12 @@ import { phrase, t } from "../../ui/i18n.js";
 import { scrolling, tableHead } from "../../ui/table.js";
 import { withFormulas } from "../../ui/with_formulas.js";
 import { drawFolded, nameOfPart } from "../activation_parts.js";
-import { labelsOf } from "../query_key.js";
 
 const COLUMNS = ["where", "in", "hat", "out", "kept", "gain", "bias"];
 
 /** @param {ReturnType<typeof import("../activation_parts.js").part>} place */
 export function drawNorms(place, trace, { stack, stream, query, layer }, actions) {
-  const token = h("b", { class: "q mono" }, labelsOf(trace.queries.tokens)[query]);
+  const token = h("b", { class: "q mono" }, tokenName(trace.queries.tokens[query]));
   nameOfPart(place, phrase("residual.norms_title", { token }), t("residual.norms_about"));
   const head = tableHead(COLUMNS.map((name) => t(`residual.norm_${name}`)));
   const rows = stream.norms.map((one) => rowOf(one, placeIn(trace.model, stack, one), { query, layer }, actions));

@@ -1,7 +1,7 @@
 /** The composition of a logit: everything that was written to the residual stream, projected onto one answer. */
 
 import { answeringStack, attentionsOf, fillsGaps } from "../../../model/description.js";
-import { plainLabel, tokenLabel } from "../../../model/labels.js";
+import { labelName, tokenLabel } from "../../../model/labels.js";
 import { sum } from "../../../model/matrix.js";
 import { attentionAt, stackAt } from "../../../model/places.js";
 import { rowOf } from "../../../model/selection.js";
@@ -66,7 +66,7 @@ function drawInShort(parts, trace, state, { answer, logit }, ordered) {
     amount: value(signed(first.value, 2)),
     logit: value(significant(logit, 4)),
   };
-  drawSays(parts, state, phrase("why.says_logit", { ...about, answer: value(plainLabel(name)) }));
+  drawSays(parts, state, phrase("why.says_logit", { ...about, answer: value(labelName(name)) }));
   drawFigures(parts, [
     [t("why.figure_heads"), signed(heads, 3)],
     [t("why.figure_ffns"), signed(ffns, 3)],
