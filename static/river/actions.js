@@ -8,7 +8,7 @@ import { looksAt } from "./edges.js";
 import { isDeep, opening, openingHead, openLayer, outward } from "./own.js";
 import { headWords } from "./sentence.js";
 import { previewOf } from "./shown_heads.js";
-import { beadWords, lineWords, placeWords } from "./tell.js";
+import { beadWords, inviteWords, lineWords, placeWords } from "./tell.js";
 import { isCut } from "./told.js";
 
 /** @param {() => import("./river.js").Now} newest  what the page shows when something is done @param {import("./told.js").Told} told @param {{previewed: HTMLElement, measuring: ReturnType<typeof import("./measuring.js").createMeasuring>}} page @returns {import("./board.js").Actions} */
@@ -24,6 +24,7 @@ export function actionsOf(newest, told, { previewed, measuring }) {
       if (patch) actions.set(patch);
     },
     chooses: ({ side }) => choosing(trace, side, 0) !== null,
+    invite: (band, token) => inviteWords(told, band, token, trace.model.predicts),
     cut: cuttable ? (line) => toggle([line]) : null,
     cutAll: ({ side }, token) => cuttable && toggle(looksAt(told.before?.[0] ?? told.rolled[0], told.row, side, token)),
     preview(scene, head) {

@@ -23,6 +23,7 @@ import { showTip } from "./tip.js";
  * @typedef {Object} Actions  what a reader can do here; each may find that there is nothing to do
  * @property {(band: Band, token: number) => void} choose
  * @property {(band: Band) => boolean} chooses  whether its tokens have an answer of their own
+ * @property {(band: number, token: number) => string|null} invite  to choose it, in words; null: it is chosen
  * @property {((line: Line) => void)|null} cut  cuts a line, or restores it; null: nothing can be cut
  * @property {(band: Band, token: number) => void} cutAll  every look of the chosen token at this one
  * @property {(scene: Scene, head: Head|null) => ReturnType<typeof import("./shown_heads.js").previewOf>} preview  shows one head; null: none

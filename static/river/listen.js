@@ -38,7 +38,7 @@ export function listen({ canvas, tip, scissors, readout }, board, { repaint, cho
     );
     canvas.classList.toggle("cuttable", line !== null && !line.many && board.actions.cut !== null);
     board.pointer = { x: offsetX, y: offsetY };
-    showTip(tip, board, line ?? bead);
+    showTip(tip, board, line ?? bead ?? (chooses && !opens ? invites(board, label) : null));
     showScissors(scissors, board, label);
     if (line === board.hovered) return;
     board.hovered = line;
@@ -107,6 +107,10 @@ function deleteAt({ scene, actions }, at, all) {
   if (all) actions.cutAll(band, band.rows[at.row].from);
   else if (line && !line.many) actions.cut(line);
 }
+
+/** What a click on a token shows. @param {Board} board @param {{band: number, row: number}} label */
+const invites = ({ scene, actions }, { band, row }) =>
+  actions?.invite(band, scene?.bands[band].rows[row].from ?? 0) ?? null;
 
 /** Whether a row has several tokens. @param {Scene} scene @param {{band: number, row: number}} at */
 function folded({ bands }, { band, row }) {

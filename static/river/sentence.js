@@ -42,13 +42,17 @@ export const gathersWords = ({ names, row }) => phrase("river.gathers", { token:
 function lookWords(told) {
   const { look, start } = told.measured ?? {};
   if (!look || !start || !told.answers.length) return [];
-  if (share(look.p) === share(start.p)) return [t("river.without_none")];
+  if (share(look.p) === share(start.p)) return [t(isEnded(told) ? "river.pick" : "river.without_none")];
   const words = phrase("river.without_cut", { key: key(keyName(told, look.edges[0])) });
   const attrs = { class: "link", type: "button", tabindex: -1 }; // for the pointer: in the picture, Delete does the same
   const cut = h("button", { ...attrs, dataset: { testid: "cut-looks" } }, words);
   const verb = look.p < start.p ? "without" : "without_rises"; // the looks lower it one by one; together they may not
   return phrase(`river.${verb}`, { cut, answer: said(told.answers[0]), p: share(look.p) });
 }
+
+/** A translation that is done shows END, which no look decides: what its words come from is seen at one of them. @param {Told} told */
+const isEnded = ({ rolled, names, answers }) =>
+  rolled[0].river.side === "target" && names[0].length > 1 && Boolean(answers[0].token?.special);
 
 /** Of another token than the cut one, it says which. @param {Told} told @param {string} predicts @returns {Words} */
 function cutWords(told, predicts) {

@@ -81,6 +81,12 @@ export function placeWords(told, scene, place) {
   return [...words, ...(bead ? [beadWords(told, bead)] : [])].join(". ");
 }
 
+/** What a click on a token shows; null for the chosen one. @param {Told} told @param {number} band @param {number} at @param {string} predicts */
+export function inviteWords({ names, row }, band, at, predicts) {
+  if (band === 0 && at === row) return null;
+  return t(predicts === "same" ? "river.choose_same" : "river.choose", { token: nameText(names[band][at]) });
+}
+
 /** A line as a row of the table. @param {Told} told @param {Line} line @returns {import("./table.js").Entry} */
 export function entryOf(told, line) {
   const after = effectOf(told, line)?.p;

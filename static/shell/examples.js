@@ -17,17 +17,26 @@ export function createExamples({ actions, examples, models, frame, declared }) {
     subjectOf(frame).focus({ preventScroll: true });
   };
   const cards = shown.map((example) => card(example, open));
+  const place = h("div", { class: "cards" }, cards);
+  let first = shown[0]?.model;
   replace(
     root,
     h("h1", null, t("welcome.title")),
     h("p", { class: "about" }, t("welcome.about")),
     offer,
     h("h2", null, t("welcome.start")),
-    h("div", { class: "cards" }, cards),
+    place,
   );
   return (trace, state) => {
     root.hidden = !isEmpty(state);
     if (root.hidden) return;
+    // Who has chosen a model sees its examples first; without a choice, they are mixed.
+    if (state.model !== first) {
+      first = state.model;
+      const isOf = (/** @type {number} */ i) => shown[0]?.model !== first && shown[i].model === first;
+      const own = cards.filter((_, i) => isOf(i));
+      replace(place, [...own, ...cards.filter((card) => !own.includes(card))]);
+    }
     cards.forEach((link, i) => update(link, { href: hrefOf(shown[i], state.level, declared) }));
   };
 }
