@@ -175,9 +175,15 @@ def test_escape_returns_to_what_was_open(page: "Page") -> None:
     said = answer(page, 0)
     assert "Not quite" in said
     assert "ball" in said
+    page.evaluate("window.print = () => {}")
+    page.get_by_test_id("lesson-print").click()
+    assert page.locator(".lesson-print article").count() == len(steps("attention")) + 1, "for the class"
+    assert page.locator(".lesson-paper-notes").count() == 0
     page.locator(".lesson h1").focus()
     page.keyboard.press("s")
     assert page.get_by_test_id("lesson-speaker").is_visible()
+    page.get_by_test_id("lesson-print").click()
+    assert page.locator(".lesson-paper-notes").count() == len(steps("attention")) + 1, "for the speaker"
     page.keyboard.press("ArrowRight")
     arrive(page, "tokens")
     late: list[Route] = []

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 import torch
+from playwright.sync_api import expect
 from torch import Tensor
 
 from chumoku.model import checkpoint
@@ -213,6 +214,29 @@ def test_a_link_compares_the_run_with_a_patch_of_it(page: "Page", model: checkpo
         assert found == pytest.approx((after - before)[row, : row + 1].tolist(), abs=1e-6)
     assert len(rows) == len(before)
     assert page.get_by_test_id("kl").is_visible()
+
+
+def test_two_runs_are_compared_in_their_weights_from_any_step(page: "Page") -> None:
+    open_page_at(page, **{"attention.step": "qk"})
+    page.get_by_test_id("switch-compare").click()
+    page.locator("[data-matrix=difference]").wait_for()
+    assert "attention.step" not in page.url
+    page.get_by_test_id("layer-only").click()
+    expect(page.locator(".pair")).to_contain_text(f"causal mask off in layer {LAYER} only")
+
+
+def test_the_causal_switch_stays_under_the_pointer(page: "Page") -> None:
+    """Without its mask a head has no label, so less is said above the switch."""
+    open_page_at(page, text="Tom lost his red ball. Tom was sad. Mom found the red", layer=5, head=5)
+    said, switch = page.get_by_test_id("head-label"), page.get_by_test_id("switch-causal")
+    expect(said).to_contain_text("induction")
+    before = switch.bounding_box()
+    assert before
+    switch.click()
+    expect(said).to_be_hidden()
+    after = switch.bounding_box()
+    assert after
+    assert after["y"] == pytest.approx(before["y"], abs=1)
 
 
 def test_what_cannot_be_aligned_says_why(page: "Page") -> None:

@@ -348,6 +348,27 @@ def test_a_translation_draws_on_the_source(page: "Page") -> None:
     expect(page.get_by_test_id("river-says")).to_contain_text(f"Cut in layer {cross['layer']}")
 
 
+def test_a_finished_translation_leads_to_its_words(page: "Page") -> None:
+    model, text = loaded("encoder-decoder").name, SENTENCES["encoder-decoder"]
+    show(page, f"model={model}&text={text}")
+    measured(page)
+    expect(page.get_by_test_id("river-says")).to_contain_text("END")
+    expect(page.get_by_test_id("river-says")).to_contain_text("Click a word of the translation")
+    expect(page.get_by_test_id("river-next")).to_be_disabled()
+    x, y = page.get_by_test_id("river").evaluate(
+        """async (canvas) => {
+          const [{ rows, columns }] = (await import('/static/river/board.js')).sceneOf(canvas).bands;
+          const { left, top } = canvas.getBoundingClientRect();
+          return [left + columns[0].x0 - 30, top + rows[0].y];
+        }"""
+    )
+    page.mouse.move(x, y)
+    expect(page.locator(".river-tip")).to_have_text("Click: what comes after START?")
+    page.mouse.click(x, y)
+    expect(page.get_by_test_id("river-says").locator(".q").first).to_have_text("START")
+    expect(page.locator(".river-tip")).to_be_hidden()  # it is chosen
+
+
 def test_folded_it_asks_for_nothing_and_comes_back(page: "Page") -> None:
     show(page)
     says = page.get_by_test_id("river-says")
@@ -683,9 +704,12 @@ def test_a_card_stays_as_a_caption_with_the_ones_beside_it(page: "Page") -> None
     page.get_by_test_id("caption-after").click()
     expect(page.get_by_test_id("sentence")).to_have_value("The little bird had a broken wing. Lily helped the little")
     expect(caption).to_contain_text("Who does Lily help?")
+    at = page.get_by_test_id("caption-after").bounding_box()
     for _ in range(3):
         page.get_by_test_id("caption-after").click()
     expect(caption).to_contain_text("induction heads")
+    expect(page.get_by_test_id("river-zoom")).to_be_visible()
+    assert page.get_by_test_id("caption-after").bounding_box() == at, "a head that opens with it scrolls nothing away"
     page.get_by_test_id("level-look").click()
     caption.locator("[data-word=head]").click()  # the glossary's
     expect(page.locator(".word-card")).to_contain_text("One search of its own")
