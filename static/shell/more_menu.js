@@ -6,9 +6,10 @@
 import { h } from "../ui/dom.js";
 import { t } from "../ui/i18n.js";
 import { createPopover } from "../ui/popover.js";
+import { chosenType } from "./large_type.js";
 
-/** Room for all of the header's buttons in one row. */
-const WIDE = "(min-width: 901px)";
+/** Room for all of the header's buttons in one row; in large type, which is zoomed. */
+const WIDE = { normal: "(min-width: 901px)", large: "(min-width: 1500px)" };
 
 /** @param {(HTMLElement|null)[]} items */
 export function buildMore(items) {
@@ -21,10 +22,10 @@ export function buildMore(items) {
 /** @param {ReturnType<typeof buildMore>} parts @returns {(state: import("../state/store.js").State) => void} */
 export function createMore({ element, button, panel }) {
   const popover = createPopover(element, button, panel, () => {});
-  const wide = matchMedia(WIDE);
+  const wide = { normal: matchMedia(WIDE.normal), large: matchMedia(WIDE.large) };
   let level = "";
-  const show = () => element.classList.toggle("flat", level === "everything" && wide.matches);
-  wide.addEventListener("change", show);
+  const show = () => element.classList.toggle("flat", level === "everything" && wide[chosenType()].matches);
+  for (const one of Object.values(wide)) one.addEventListener("change", show);
   // What is chosen is seen on the page. Type and theme are tried out, and the export opens a menu of its own.
   panel.addEventListener("click", ({ target }) => {
     const { testid = "" } = /** @type {HTMLElement} */ (target).closest("button")?.dataset ?? {};

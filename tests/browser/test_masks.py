@@ -233,7 +233,8 @@ def test_the_causal_switch_stays_under_the_pointer(page: "Page") -> None:
     before = switch.bounding_box()
     assert before
     switch.click()
-    expect(said).to_be_hidden()
+    expect(said).to_have_attribute("data-kind", "")
+    expect(said).not_to_contain_text("induction")
     after = switch.bounding_box()
     assert after
     assert after["y"] == pytest.approx(before["y"], abs=1)
