@@ -47,8 +47,10 @@ export function buildParts(root) {
   const steps = h("nav", { class: "river-steps", "aria-label": t("river.steps"), hidden: true });
   const top = h("div", { class: "river-top" }, sentence, writing);
   const bytes = h("p", { class: "dim", hidden: true, dataset: { testid: "river-bytes" } });
+  const name = h("h1", { class: "sr-only river-name" }, t("river.title")); // at Look the page has no other
   replace(
     root,
+    name,
     about,
     top,
     bytes,
