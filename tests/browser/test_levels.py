@@ -84,7 +84,9 @@ def opened(page: "Page", level: str, family: str = "decoder-only", **more: Any) 
 def test_look_has_few_words_and_controls_and_is_short(open_page: "Callable[..., Page]", family: str) -> None:
     page = open_page(viewport=LAPTOP, reduced_motion="no-preference")  # with less motion there is no Watch
     opened(page, "look", family)
-    expect(page.get_by_test_id("river-says")).to_contain_text(re.compile("Cut every|Cutting|Click a word"))  # it is measured
+    expect(page.get_by_test_id("river-says")).to_contain_text(
+        re.compile("Cut every|Cutting|Click a word")
+    )  # it is measured
     controls = page.evaluate(CONTROLS)
     assert len(controls) <= 12, controls
     words = page.evaluate(WORDS)
