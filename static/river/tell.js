@@ -15,7 +15,9 @@ import { nameText } from "./words.js";
 /** What this model does, in a sentence. @param {any} model */
 export function aboutOf(model) {
   if (writesTarget(model)) return t("river.about_translates");
-  return t(predictsTokens(model) ? "river.about" : "river.about_reads");
+  if (predictsTokens(model)) return t("river.about");
+  const first = model.special.first?.text; // a newcomer meets it as the token whose answer the picture shows
+  return first ? t("river.about_gathers", { first }) : t("river.about_reads");
 }
 
 /** What the picture means; of darkness, once it is measured. @param {Told} told */
