@@ -24,7 +24,12 @@ export function createMore({ element, button, panel }) {
   const popover = createPopover(element, button, panel, () => {});
   const wide = { normal: matchMedia(WIDE.normal), large: matchMedia(WIDE.large) };
   let level = "";
-  const show = () => element.classList.toggle("flat", level === "everything" && wide[chosenType()].matches);
+  function show() {
+    const flat = level === "everything" && wide[chosenType()].matches;
+    // Large type is switched by a button that then is in the menu: it stays in sight, and keeps the focus.
+    if (!flat && element.classList.contains("flat") && panel.contains(document.activeElement)) popover.open();
+    element.classList.toggle("flat", flat);
+  }
   for (const one of Object.values(wide)) one.addEventListener("change", show);
   // What is chosen is seen on the page. Type and theme are tried out, and the export opens a menu of its own.
   panel.addEventListener("click", ({ target }) => {

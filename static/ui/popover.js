@@ -9,7 +9,7 @@ const STEPS = { ArrowDown: 1, ArrowUp: -1 };
  * @param {HTMLButtonElement} button
  * @param {HTMLElement} panel
  * @param {() => void|Promise<void>} onOpen  called before it is shown; the arrow keys wait for what it returns
- * @returns {{close: () => void}}
+ * @returns {{open: () => void, close: () => void}}
  */
 export function createPopover(root, button, panel, onOpen) {
   const set = (open) => {
@@ -49,5 +49,5 @@ export function createPopover(root, button, panel, onOpen) {
     /** @type {HTMLElement} */ (items[to] ?? button).focus();
   }
 
-  return { close };
+  return { open: () => void set(true), close };
 }

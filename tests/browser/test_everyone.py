@@ -229,11 +229,12 @@ def test_large_type_is_remembered(page: "Page") -> None:
     button = page.get_by_role("button", name="Large type")
     button.click()
     assert button.get_attribute("aria-pressed") == "true"
+    assert page.evaluate("document.activeElement.dataset.testid") == "type", "in the menu by now, which is open"
     page.reload()
     settled(page)
     assert page.locator("html").get_attribute("data-type") == "large"
     assert page.evaluate(TYPE_SIZE) > 1.2 * before
-    button.click()
+    switch_type(page)
     page.goto("/?lang=ja")
     page.get_by_role("button", name="大きな文字").wait_for()
     assert page.locator("html").get_attribute("data-type") is None
