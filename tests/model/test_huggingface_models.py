@@ -44,6 +44,8 @@ CASES = {
     "megatron-bert": Case(lambda: toys.bert("MegatronBertForSequenceClassification"), toys.word_piece),
     "distilbert": Case(toys.distilbert, toys.word_piece),
     "roberta": Case(lambda: toys.bert("RobertaForSequenceClassification"), toys.word_piece),
+    "xlm-roberta": Case(lambda: toys.bert("XLMRobertaForMaskedLM"), toys.word_piece),
+    "camembert": Case(lambda: toys.bert("CamembertForSequenceClassification"), toys.word_piece),
     "llama": Case(toys.llama, toys.sentence_piece),
     "llama-alone": Case(
         lambda: toys.llama(num_key_value_heads=1, attention_bias=True, head_dim=6), toys.sentence_piece

@@ -22,6 +22,19 @@ const WEIGHTED = new Set(["mean_weights", "weights"]);
 /** @param {string} name @param {number} value @returns {import("./product.js").Arithmetic["lines"][number]} */
 const lineOf = (name, value) => ["computation.line.role", { name }, value];
 
+/**
+ * The factors of one product, by name; of a norm, what was divided, and the gain.
+ * @param {import("../../model/description.js").Identity} identity @param {any} attention @param {number[]} of
+ * @returns {import("./product.js").Arithmetic["lines"]}
+ */
+function factorsOf(identity, { norm_eps: eps }, of) {
+  if (identity.op !== "rms_norm") return of.map((one, i) => lineOf(roleName(identity.of[i]), one));
+  return [
+    ["computation.line.rms", { eps }, of[0]],
+    ["computation.line.gain", {}, of[1]],
+  ];
+}
+
 /** What a term is called: a summand by its role, what is summed over the keys by its token, anything else by its index. */
 function labelOf({ op, of }, keys) {
   if (op === "sum" || op === "quotient") return (i) => roleName(of[i]);
@@ -68,7 +81,7 @@ export const role = {
     if (!element) return { terms: null, lines: [], total: own, own: null, tap: null, note: "computation.as_is" };
     const { a, b, values, total } = element;
     const isOne = values.length === 1; // its factors as lines: there is nothing to compare
-    const factors = (b ? [a[0], b[0]] : [a[0]]).map((one, i) => lineOf(roleName(identity.of[i]), one));
+    const factors = factorsOf(identity, step.attention, b ? [a[0], b[0]] : [a[0]]);
     return {
       terms: isOne ? null : { a, b, values, label: labelOf(identity, keys) },
       lines: isOne ? factors : [],

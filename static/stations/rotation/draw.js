@@ -38,7 +38,7 @@ export function draw(root, trace, state, actions) {
     formula: formulas(trace.attention),
     note: [
       t("rotation.note", { half, d: 2 * half }),
-      rest ? t("rotation.rest", { n: rest }) : "",
+      rest ? t("rotation.rest", { n: rest, d: 2 * half }) : "",
       trace.attention.frequencies ? t("rotation.scaled") : "",
     ].join(" "),
   });

@@ -25,7 +25,7 @@ Family = tuple[tuple[str, ...], Callable[[Settings], Adapter]]
 FAMILIES: Mapping[str, Family] = {
     "bert": (bert.ARCHITECTURES, bert.adapt),
     "distilbert": (distilbert.ARCHITECTURES, distilbert.adapt),
-    "roberta": (roberta.ARCHITECTURES, roberta.adapt),
+    **dict.fromkeys(("roberta", "xlm-roberta", "camembert"), (roberta.ARCHITECTURES, roberta.adapt)),
     "gpt2": (gpt2.ARCHITECTURES, gpt2.adapt),
     "llama": (llama.ARCHITECTURES, llama.adapt_llama),
     "mistral": (llama.ARCHITECTURES, llama.adapt_mistral),

@@ -1,4 +1,4 @@
-"""RoBERTa (Liu et al. 2019): BERT whose positions begin after the row of its PAD."""
+"""RoBERTa (Liu et al. 2019) and its kin in other languages: BERT whose positions begin after the row of its PAD."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from chumoku.model.subjects.huggingface.families import bert
 from chumoku.model.subjects.huggingface.layout import Adapter
 from chumoku.model.subjects.huggingface.settings import Settings
 
-CLASSIFIER, FILLS_GAPS = "RobertaForSequenceClassification", "RobertaForMaskedLM"
-ARCHITECTURES = (CLASSIFIER, FILLS_GAPS)
+CLASSIFIES, FILLS_GAPS = "ForSequenceClassification", "ForMaskedLM"
+ARCHITECTURES = tuple(
+    kind + ending for kind in ("Roberta", "XLMRoberta", "Camembert") for ending in (CLASSIFIES, FILLS_GAPS)
+)
 MAIN = replace(
     bert.MAIN,
     embedding="roberta.embeddings.word_embeddings",
@@ -27,6 +29,6 @@ def adapt(settings: Settings) -> Adapter:
     n_positions = settings.whole("max_position_embeddings") - first
     values = dict(settings.values) | {"max_position_embeddings": n_positions}
     fitted = replace(settings, values=values)
-    config = bert.encoder_config(fitted, classifies=settings.architecture == CLASSIFIER, norm_order="post")
+    config = bert.encoder_config(fitted, classifies=settings.architecture.endswith(CLASSIFIES), norm_order="post")
     description = with_embedding_norm(bert.encoder(config, fitted), config.layer_norm_eps)
     return Adapter(description, {"main": MAIN}, None, n_positions, unused=("position_ids",), first_row=first)
