@@ -8,7 +8,7 @@ from pathlib import Path
 from chumoku.model.files import read_json
 from chumoku.model.subjects.huggingface.angles import KINDS, kind_of
 from chumoku.model.subjects.huggingface.families import FAMILIES, others
-from chumoku.model.subjects.huggingface.layout import Adapter
+from chumoku.model.subjects.huggingface.layout import Adapter, drawable
 from chumoku.model.subjects.huggingface.settings import Settings
 from chumoku.model.weights_file import Shapes, shapes_in
 
@@ -52,7 +52,7 @@ def adapt(folder: Path) -> tuple[Settings, Adapter]:
     _, make = FAMILIES.get(settings.model_type, ((), others.adapt))
     if others.is_decoder(settings.architecture) and kind_of(settings) not in KINDS:
         make = others.adapt  # their angles have no formula here
-    return settings, make(settings)
+    return settings, drawable(make(settings))
 
 
 def weight_files(folder: Path) -> list[Path]:

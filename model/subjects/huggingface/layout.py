@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from torch import Tensor, nn
 
@@ -140,6 +141,19 @@ class Adapter:
         for role, kind in (("unembedding", WEIGHT), ("b_unembedding", BIAS)):
             if (ours := parameters[role]) is not None:
                 yield Stored(ours, f"{self.head}.{kind}")
+
+
+PICTURES = 40_000_000
+"""The bytes of all heads' pictures of one text, a byte for each weight: what a browser is sent for a sentence."""
+STEP = 64
+
+
+def drawable(adapter: Adapter) -> Adapter:
+    """The same, with a window whose pictures fit into `PICTURES`: 512 tokens for 12 layers of 12 heads."""
+    heads = sum(one.n_layer * one.n_head for one in adapter.description.attentions)
+    fits = max(STEP, math.isqrt(PICTURES // heads) // STEP * STEP)
+    window = min(adapter.description.max_seq_len, fits)
+    return replace(adapter, description=replace(adapter.description, max_seq_len=window))
 
 
 def stored_in(description: Description, stack: Stack, layout: StackLayout, first_row: int) -> Iterator[Stored]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 WINDOW = 1024
-"""The most tokens that the page draws; a model may read more."""
+"""The most tokens that the page draws; a model may read more. (With many heads it draws fewer: `layout.drawable`.)"""
 MOST = 2**24
 
 
