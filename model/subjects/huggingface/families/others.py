@@ -17,7 +17,7 @@ from chumoku.model.subjects.huggingface.settings import Settings
 ENDING = "ForCausalLM"
 NAMES = {
     "num_hidden_layers": ("n_layer", "n_layers", "num_layers"),
-    "num_attention_heads": ("n_head", "n_heads", "num_heads"),
+    "num_attention_heads": ("n_head", "n_heads", "num_heads", "attention_heads"),
     "hidden_size": ("n_embd", "d_model", "n_embed"),
     "max_position_embeddings": ("n_positions", "seq_length", "max_seq_len"),
 }
