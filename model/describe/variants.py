@@ -121,6 +121,11 @@ def without_positions(description: Description) -> Description:
     return replace(description, stacks=tuple(map(changed, description.stacks)))
 
 
+def counting_pads(description: Description) -> Description:
+    """Its positions count PADs whatever a run asks for: those on the left move a sentence."""
+    return replace(description, can=dict(description.can) | {"skip_pads": False})
+
+
 STILL = ("generate", "route", "batch")
 """What needs no modules of ours: the rest of `can` is computed by `chumoku.model.explain` with them."""
 

@@ -190,6 +190,9 @@ export const writesTarget = (model) => model?.description?.writes === "target";
 /** Whether its parameters can be asked for: a picture in a file of its own brings none. @param {any} model */
 export const servesWeights = (model) => Object.keys(model?.weights ?? {}).length > 0;
 
+/** Whether positions can leave PADs out: some models of transformers always count them. @param {Model|null|undefined} model */
+export const skipsPads = (model) => model?.description?.can.skip_pads !== false;
+
 /** @param {Model|null|undefined} model @param {string} what */
 export const can = (model, what) => model?.description?.can[what] ?? false;
 

@@ -1,7 +1,7 @@
 /** Texts about the compared runs. No DOM: strings of the catalogue. */
 
 import { causalIn, isTrained } from "../model/compare/runs.js";
-import { predictsTokens, writesTarget } from "../model/description.js";
+import { predictsTokens, skipsPads, writesTarget } from "../model/description.js";
 import { openedLayers } from "../model/layer_mask.js";
 import { percent } from "./format.js";
 import { attentionWords } from "./head_names.js";
@@ -19,7 +19,7 @@ export function runWords(state, model) {
   if (padCount) {
     words.push(t(`compare.run.pads_${padSide}`, { n: padCount }));
     words.push(t(padMask ? "compare.run.mask_on" : "compare.run.mask_off"));
-    words.push(t(padMask && padFollow ? "compare.run.follow" : "compare.run.count"));
+    words.push(t(padMask && padFollow && skipsPads(model) ? "compare.run.follow" : "compare.run.count"));
   } else words.push(t("compare.run.no_pad"));
   const edits = interventions.length - (on === "causal_layers" ? layers.length : 0);
   if (edits) words.push(t("compare.run.edits", { n: edits }));
@@ -38,10 +38,10 @@ export function whyWords(pairs, reason, model) {
   return t(`compare.only.${reason}`, { what: names.filter(Boolean).join(t("compare.comma")) });
 }
 
-/** Why a padded run may differ from the single one. @param {import("../model/compare/runs.js").State} state */
-export function whyDifferent({ padMask, padFollow }) {
+/** Why a padded run may differ from the single one. @param {import("../model/compare/runs.js").State} state @param {any} model */
+export function whyDifferent({ padMask, padFollow }, model) {
   if (!padMask) return t("compare.why_mask");
-  return t(padFollow ? "compare.why_unknown" : "compare.why_positions");
+  return t(padFollow && skipsPads(model) ? "compare.why_unknown" : "compare.why_positions");
 }
 
 /** @param {number} share @param {boolean} exact  otherwise the number comes from float16 and is marked with ≈ */

@@ -107,6 +107,16 @@ def test_what_positions_add_is_a_part_of_the_score(page: "Page", model: str, rol
     expect(page.locator('[data-why="weight"] [data-step="scaled"] .check')).to_be_visible()
 
 
+def test_positions_that_always_count_pads_say_so(page: "Page") -> None:
+    page.goto("/?text=a+cat&model=t5&view=attention")
+    settled(page)
+    for _ in range(2):
+        page.get_by_test_id("pads-more").click()
+        settled(page)
+    expect(page.get_by_test_id("positions-now")).to_have_text("Now: the sentence has positions 2 to 8.")
+    expect(page.get_by_test_id("switch-positions")).to_be_disabled()
+
+
 def test_of_an_unknown_family_the_attention_is_shown_and_the_rest_is_said_to_be_missing(page: "Page") -> None:
     page.goto("/?text=a+cat&model=phi&view=computation&step=attn.role-attn_out")
     whole(page)

@@ -23,7 +23,11 @@ export function verdictOf(trace, state) {
   const weights = largestDifference(single, openSquare(trace, trace.detail));
   const next = nextGap(trace, alone.logits, after.logits, rowOf(state, trace));
   const equal = Math.max(weights, next ?? 0) <= ROUNDING;
-  const vars = { gap: power(weights), next: next === null ? "" : power(next), why: equal ? "" : whyDifferent(state) };
+  const vars = {
+    gap: power(weights),
+    next: next === null ? "" : power(next),
+    why: equal ? "" : whyDifferent(state, trace.model),
+  };
   const what = next === null ? "" : trace.written ? "_next" : "_classes";
   const key = `compare.${equal ? "equal" : "differs"}${what}`;
   return { text: t(key, vars), equal, weights, next };

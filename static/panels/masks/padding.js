@@ -1,7 +1,7 @@
 /** The controls of PADs: how many, on which side, masked or not, and whether positions count them. */
 
 import { causalIn, keepingPlace } from "../../model/compare/runs.js";
-import { trainedCausal, writesTarget } from "../../model/description.js";
+import { skipsPads, trainedCausal, writesTarget } from "../../model/description.js";
 import { MOST_PADS } from "../../state/run.js";
 import { h, setText, update } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
@@ -39,7 +39,8 @@ export function createPadding(actions, model) {
         t(hidden.length ? "picture.padding_about" : "masks.padding_about"),
         padCount ? maskNow(padMask, leak) : "",
       );
-      positions.set(padFollow, t("masks.positions_about"), padCount && trace ? positionsNow(trace, state) : "");
+      const [skips, now] = [skipsPads(model()), padCount && trace ? positionsNow(trace, state) : ""];
+      positions.set(padFollow && skips, t(`masks.positions${skips ? "" : "_always"}_about`), now, !skips);
     },
   };
 }
@@ -52,6 +53,7 @@ function maskNow(padMask, leak) {
 /** The sentence's positions, and what they would be with the switch flipped. */
 function positionsNow(
   {
+    model,
     sides: {
       source: { real },
     },
@@ -64,6 +66,7 @@ function positionsNow(
     { from: padCount, to: padCount + last },
   ];
   if (padSide === "right") return t("masks.positions_same_now", plain);
+  if (!skipsPads(model)) return t("masks.positions_always_now", shifted);
   if (!padMask) return t("masks.positions_no_mask_now", shifted);
   const [now, other] = padFollow ? [plain, shifted] : [shifted, plain];
   const key = padFollow ? "masks.positions_follow_now" : "masks.positions_count_now";

@@ -10,7 +10,13 @@ from dataclasses import replace
 
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import Description, describe
-from chumoku.model.describe.variants import with_activation, with_layers, without_our_modules, without_unembedding
+from chumoku.model.describe.variants import (
+    counting_pads,
+    with_activation,
+    with_layers,
+    without_our_modules,
+    without_unembedding,
+)
 from chumoku.model.subjects.huggingface.activations import activation_of
 from chumoku.model.subjects.huggingface.layout import Adapter, Part, StackLayout
 from chumoku.model.subjects.huggingface.settings import Settings
@@ -66,4 +72,4 @@ def translator(config: ModelConfig, settings: Settings) -> Description:
     found = with_activation(describe(config), activation_of(settings.text("activation_function", "gelu")))
     for side in ("encoder", "decoder"):
         found = with_layers(found, side, settings.whole(f"{side}_layers"))
-    return without_unembedding(without_our_modules(found))
+    return counting_pads(without_unembedding(without_our_modules(found)))

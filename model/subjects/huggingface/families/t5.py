@@ -41,7 +41,7 @@ def adapt(settings: Settings) -> Adapter:
     if is_scaled:  # the last state is multiplied by 1/√d_model first: the logits are more than a matrix
         found = v.without_unembedding(found)
     stacks = {side: layout(side, kind == "gated") for side in layers}
-    return Adapter(v.without_our_modules(found), stacks, None if is_scaled else "lm_head",
+    return Adapter(v.counting_pads(v.without_our_modules(found)), stacks, None if is_scaled else "lm_head",
                    settings.whole("n_positions", N_POSITIONS), is_scaled, DIMS)  # fmt: skip
 
 
