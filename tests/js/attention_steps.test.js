@@ -3,6 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rowTones } from "../../static/chart/matrix/scale.js";
+import { scalesProducts } from "../../static/model/description.js";
+import { biasRole, divisorOf } from "../../static/model/mechanism_needs.js";
+import { weightTerms } from "../../static/panels/inspector/explanations/weight_terms.js";
 import { own } from "../../static/stations/attention/own.js";
 import { stepOf, stepsOf } from "../../static/stations/attention/steps.js";
 import { dots } from "../../static/stations/computation/matrices.js";
@@ -31,6 +34,37 @@ test("an attention is offered the steps that its roles allow", () => {
 test("scores that are not dot products of q and k alone have no step QKᵀ", () => {
   const relative = attention(["q", "k", "scores", "mask", "pattern"], { overview: "pattern" });
   assert.deepEqual(stepsOf(relative), ["scaled", "masked", "weights"]);
+});
+
+test("what positions alone add is a step, and products that nothing divides have none of ÷ √d", () => {
+  const product = { ...scaled, gives: "content_scores" };
+  const parts = { scores: ["content_scores", "alibi"] };
+  const roles = ["q", "k", "content_scores", "alibi", "scores", "mask", "pattern"];
+  const biased = attention(roles, { overview: "pattern", identities: [product], parts, scale: 0.5, d_head: 4 });
+  assert.deepEqual(stepsOf(biased), ["content", "added", "scaled", "masked", "weights"]);
+  assert.deepEqual([biasRole(biased), divisorOf(biased), scalesProducts(biased)], ["alibi", 2, true]);
+  const bare = { ...SOFTMAX, scale: 1, d_head: 4 };
+  assert.deepEqual(stepsOf(bare), ["scaled", "masked", "weights"]);
+  assert.deepEqual([biasRole(bare), divisorOf(bare), scalesProducts(bare)], [null, 1, false]);
+});
+
+test("the weights of a head with a bias are those of its softmax", () => {
+  const matrix = (/** @type {number[][]} */ rows) => ({
+    shape: [rows.length, rows[0].length],
+    data: Float32Array.from(rows.flat()),
+  });
+  const [q, k] = [
+    matrix([[1, 2]]),
+    matrix([
+      [3, 4],
+      [5, 6],
+    ]),
+  ]; // q·k = 11, 17
+  const detail = { mask: matrix([[0, 0]]), pattern: matrix([[0, 0]]) };
+  const scoring = { q, k, v: k, distance: null, bias: matrix([[6, 0.5]]), divisor: 1 };
+  const terms = weightTerms(/** @type {any} */ (detail), /** @type {any} */ (scoring), 0, 0);
+  assert.deepEqual([terms.dot, terms.bias, terms.scaled], [11, 6, 17]);
+  assert.ok(Math.abs(terms.weight - 1 / (1 + Math.exp(0.5))) < 1e-12);
 });
 
 test("a step that the open attention lacks opens its last", () => {

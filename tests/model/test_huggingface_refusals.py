@@ -71,6 +71,20 @@ def test_a_family_whose_attention_cannot_be_shown_whole(tmp_path: Path, build: A
         SOURCE.open(folder, torch.device("cpu"))
 
 
+@pytest.mark.parametrize("argument", ["s_aux", "softcap", "position_bias"])
+def test_an_argument_that_would_change_weights_unseen(argument: str) -> None:
+    """Also of a family that we know, whose code may change."""
+    from chumoku.model.subjects.huggingface.capture import TAPS, attend
+
+    module, x = torch.nn.Module(), torch.ones(1, 1, 2, 4)
+    roles = ("q_turned", "k_turned", "v", "scores", "mask", "pattern", "z")
+    setattr(module, TAPS, {role: role for role in roles})
+    z, _ = attend(module, x, x, x, None, **{argument: None})
+    assert torch.equal(z, x.transpose(1, 2))
+    with pytest.raises(ValueError, match=f"its attention has {argument}, which changes the weights and is not shown"):
+        attend(module, x, x, x, None, **{argument: torch.ones(1, 1, 2, 2)})
+
+
 def test_an_unknown_family_must_be_what_its_config_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = toys.save(tmp_path / "tiny", toys.phi(), toys.byte_level())
     own = json.loads((folder / "config.json").read_text())["rope_parameters"]
