@@ -17,7 +17,8 @@ export function aboutOf(model) {
   if (writesTarget(model)) return t("river.about_translates");
   if (predictsTokens(model)) return t("river.about");
   const first = model.special.first?.text; // a newcomer meets it as the token whose answer the picture shows
-  return first ? t("river.about_gathers", { first }) : t("river.about_reads");
+  if (!first) return t("river.about_reads");
+  return t(model.picture ? "river.about_picture" : "river.about_gathers", { first });
 }
 
 /** What the picture means; of darkness, once it is measured. @param {Told} told */
