@@ -66,12 +66,14 @@ def init_weights(model: nn.Module, config: ModelConfig) -> None:
     Post-norm: Xavier (Glorot & Bengio 2010), with embeddings of std 1/√d_model, which scaled by √d_model have the size
     of the positions. Otherwise as GPT-2: std 0.02, and matrices that write to the residual stream smaller by √(number
     of writers), because nothing else keeps the stream from growing with depth. torch's default std of 1 for embeddings
-    would make tied logits huge and training slow.
+    would make tied logits huge and training slow. A model that reads pictures is Xavier's too, with larger embeddings:
+    its tokens are few numbers, and a short training would spend half its steps on making them matter.
     """
-    post = config.norm_order == "post"
+    post = config.norm_order == "post" or config.picture is not None
+    std = 0.3 if config.picture is not None else 1 / math.sqrt(config.d_model) if config.scale_embeddings else 0.02
     for module in model.modules():
         if isinstance(module, nn.Embedding):
-            nn.init.normal_(module.weight, std=1 / math.sqrt(config.d_model) if config.scale_embeddings else 0.02)
+            nn.init.normal_(module.weight, std=std)
         elif isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight) if post else nn.init.normal_(module.weight, std=0.02)
             if module.bias is not None:
@@ -82,6 +84,9 @@ def init_weights(model: nn.Module, config: ModelConfig) -> None:
             nn.init.normal_(writer.weight, std=0.02 / math.sqrt(len(writers)))
     for mixer in mixers(model):
         mixer.init_weights()
+    for module in model.modules():
+        if isinstance(module, PatchEmbedding):
+            nn.init.normal_(module.projection.weight, std=1 / math.sqrt(module.picture.n_pixels))
 
 
 def residual_writers(stack: Stack) -> Iterator[nn.Linear]:

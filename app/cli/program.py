@@ -161,7 +161,7 @@ def export(
 ) -> None:
     """Write a model for another library, with its tokenizer: the same logits, ids and greedy text.
 
-    As GPT-2, Marian or Megatron's BERT. Relative positions, AFT and others have no counterpart there.
+    As GPT-2, Marian, Megatron's BERT or a ViT. Relative positions, AFT and others have no counterpart there.
 
         chumoku export stories-gpt exported/stories-gpt
 

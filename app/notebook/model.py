@@ -61,19 +61,21 @@ class Model:
         text: str | None = None,
         *,
         token_ids: Sequence[int] | None = None,
+        pixels: Sequence[Sequence[int]] | None = None,
         target: str | None = None,
         causal: bool | None = None,
         padding: bool = True,
         pad: Mapping[str, Any] | None = None,
         interventions: Sequence[Mapping[str, Any]] = (),
     ) -> Trace:
-        """Run a sentence, as text or as token ids, and keep every tensor of the run.
+        """Run a sentence, as text or as token ids, or the rows of a picture, and keep every tensor of the run.
 
         `target` is what a translator has written so far; None: its own greedy translation. `causal` and `padding`
         switch masks (None: as trained), `pad` adds PADs ({"count": 2, "side": "left"}), and `interventions` change the
         run: [{"kind": "ablate", "where": {"layer": 3, "head": 5}}]. Raises `ValueError` for what cannot be run.
         """
-        given = {"text": text, "token_ids": None if token_ids is None else list(token_ids), "target": target}
+        ids, rows = token_ids and list(token_ids), pixels and [[*row] for row in pixels]
+        given = {"text": text, "token_ids": ids, "pixels": rows, "target": target}
         asked = {name: value for name, value in given.items() if value is not None}
         with as_value_error():
             run = Run.model_validate(

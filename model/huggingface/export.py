@@ -9,10 +9,10 @@ from types import ModuleType
 from transformers import GenerationConfig, PreTrainedModel
 
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.huggingface import gpt2, marian, megatron_bert
+from chumoku.model.huggingface import gpt2, marian, megatron_bert, vit
 from chumoku.model.huggingface.tokenizer import fast_tokenizer
 
-FORMS: tuple[ModuleType, ...] = (gpt2, marian, megatron_bert)
+FORMS: tuple[ModuleType, ...] = (gpt2, marian, megatron_bert, vit)
 """Each has `suits(config)`, `build(model, special)` and `OPENED_BY`. A new one is a file and a place here."""
 
 
@@ -39,7 +39,8 @@ def export(loaded: Checkpoint, folder: Path) -> Exported:
     if theirs.can_generate():
         theirs.generation_config = how_to_generate(theirs, loaded)
     theirs.save_pretrained(folder)
-    fast_tokenizer(loaded.tokenizer, loaded.config.max_seq_len).save_pretrained(folder)
+    if loaded.config.picture is None:
+        fast_tokenizer(loaded.tokenizer, loaded.config.max_seq_len).save_pretrained(folder)
     architecture = type(theirs).__name__
     (folder / "README.md").write_text(about(loaded, architecture, form.OPENED_BY), encoding="utf-8")
     return Exported(folder, architecture, form.OPENED_BY)
@@ -79,9 +80,22 @@ def about(loaded: Checkpoint, architecture: str, opened_by: str) -> str:
 A model of Chumoku as `{architecture}`. The weights are those of Chumoku, in float32.
 
 ```python
-from transformers import {opened_by}, AutoTokenizer
-
-model = {opened_by}.from_pretrained("{loaded.name}")
-tokenizer = AutoTokenizer.from_pretrained("{loaded.name}")
+{how_to_open(loaded, opened_by)}
 ```
 {learned}"""
+
+
+def how_to_open(loaded: Checkpoint, opened_by: str) -> str:
+    opened, picture = f'{opened_by}.from_pretrained("{loaded.name}")', loaded.config.picture
+    if picture is not None:  # no tokenizer, and a processor of images would only divide
+        size, most = picture.size, picture.levels - 1
+        return f"""import torch
+from transformers import {opened_by}
+
+model = {opened}
+pixels = torch.zeros({size}, {size})  # rows of a picture, from 0 to {most}
+logits = model(pixels[None, None] / {most}).logits"""
+    return f"""from transformers import {opened_by}, AutoTokenizer
+
+model = {opened}
+tokenizer = AutoTokenizer.from_pretrained("{loaded.name}")"""

@@ -25,9 +25,8 @@ SMALL = 2.0**-12
 def suits(config: ModelConfig) -> bool:
     """Whether it is a Megatron BERT: pre-norm, learned positions, classes."""
     kind = (config.family, config.mechanism, config.position, config.norm_order)
-    return (
-        kind == ("encoder-only", "softmax", "learned", "pre") and bool(config.classes) and not config.scale_embeddings
-    )
+    reads_text = config.picture is None and not config.scale_embeddings
+    return kind == ("encoder-only", "softmax", "learned", "pre") and bool(config.classes) and reads_text
 
 
 def build(model: Transformer, special: Special) -> MegatronBertForSequenceClassification:

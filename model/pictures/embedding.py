@@ -31,4 +31,4 @@ class PatchEmbedding(nn.Module):
         """The pixels of patches, from 0 to 1: [batch position pixel]."""
         levels = self.picture.levels
         places = levels ** torch.arange(self.picture.n_pixels - 1, -1, -1, device=token_ids.device)
-        return (token_ids[..., None] // places % levels) / (levels - 1)
+        return (token_ids[..., None] // places % levels).to(self.projection.weight.dtype) / (levels - 1)

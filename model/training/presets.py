@@ -149,12 +149,12 @@ MASKED_LM = Preset(
 
 
 # A ViT for pictures of 8 × 8 pixels with 17 levels of grey. While it learns, patches are hidden and pictures are moved
-# by up to a pixel: there are only 1,437 of them. Post-norm learns them in half the steps that pre-norm needs.
+# by up to a pixel: there are only 1,437 of them.
 DIGITS_VIT = Preset(
     name="digits-vit",
     config=ModelConfig(
         vocab_size=17**4 + 3, n_layer=3, n_head=4, d_model=64, d_ff=128, max_seq_len=17, family="encoder-only",
-        norm_order="post", classes=tuple("0123456789"), picture=Picture(size=8, patch=2, levels=17),
+        classes=tuple("0123456789"), picture=Picture(size=8, patch=2, levels=17),
     ),
     sources=(
         Source("sklearn.datasets.load_digits", 1.0, "handwritten digits of 13 people, 8 × 8 pixels: the test set of "

@@ -12,7 +12,7 @@ import { t } from "./i18n.js";
  * @param {import("../model/compare/runs.js").State} state @param {any} model
  */
 export function runWords(state, model) {
-  const { padCount, padSide, padMask, padFollow, interventions } = state;
+  const { padCount, padSide, padMask, padFollow, hidden, interventions } = state;
   const layers = openedLayers(state, model).map(({ where }) => where.layer);
   const on = !causalIn(state, model) ? "causal_off" : layers.length ? "causal_layers" : "causal_on";
   const words = [t(`compare.run.${on}${writesTarget(model) ? "_target" : ""}`, { layers: layers.join(", ") })];
@@ -20,7 +20,8 @@ export function runWords(state, model) {
     words.push(t(`compare.run.pads_${padSide}`, { n: padCount }));
     words.push(t(padMask ? "compare.run.mask_on" : "compare.run.mask_off"));
     words.push(t(padMask && padFollow && skipsPads(model) ? "compare.run.follow" : "compare.run.count"));
-  } else words.push(t("compare.run.no_pad"));
+  } else if (model.picture) words.push(t("picture.run_hidden", { n: hidden.length }));
+  else words.push(t("compare.run.no_pad"));
   const edits = interventions.length - (on === "causal_layers" ? layers.length : 0);
   if (edits) words.push(t("compare.run.edits", { n: edits }));
   const all = words.join(t("compare.comma"));

@@ -9,6 +9,7 @@ import pytest
 from httpx import AsyncClient, Response
 from safetensors.torch import load
 
+import chumoku
 from chumoku.model import checkpoint
 from chumoku.model.checkpoint import ZOO
 from chumoku.model.masks import PADDING
@@ -69,6 +70,14 @@ async def test_a_trace_of_pixels_is_the_model_s_own(client: AsyncClient, where: 
     assert about["run"]["input"] == {"pixels": pixels}
     assert about["notes"] == []
     assert sum(one["probability"] for one in about["classes"]) == pytest.approx(1)
+
+
+def test_a_script_traces_and_shows_a_picture() -> None:
+    run = chumoku.load("digits-vit").trace(pixels=BLANK, pad={"hidden": [3]})
+    assert VIT.config.picture is not None
+    ours = trace(VIT, VIT.config.picture.ids(BLANK), pad=Padding(hidden=(3,)))
+    assert run[PATTERN].allclose(ours.tensors[PATTERN], atol=1e-6)
+    assert run.metadata["text"] == "0" * 64  # spelt by its pixels
 
 
 async def test_token_ids_are_the_same_picture(client: AsyncClient) -> None:

@@ -157,6 +157,25 @@ def test_a_link_with_hidden_patches_hides_them(page: Page) -> None:
     assert shown(page) == pytest.approx(answer(pixels, pad=Padding(hidden=(5, 11))), abs=1e-5)
 
 
+def test_before_and_after_are_with_and_without_the_hidden_patches(page: Page) -> None:
+    pixels = examples()[3].pixels
+    open_picture(page, pixels, "level=everything&river.shown=off&compare=on", hidden=[6, 7])
+    settled(page)
+    about = page.locator("[data-panel=change]").inner_text()
+    assert "0 patches hidden: as in training" in about
+    assert "2 patches hidden" in about
+
+
+def test_a_finger_draws_and_the_page_does_not_scroll(open_page: Callable[..., Page]) -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True)
+    open_picture(page, BLANK, "level=look")
+    page.touchscreen.tap(*middle(page, 4, 4))
+    settled(page)
+    pixels = run_in(page)["input"]["pixels"]
+    assert pixels[4][4] == 16
+    assert page.get_by_test_id("board").evaluate("(board) => getComputedStyle(board).touchAction") == "none"
+
+
 def test_every_head_s_look_is_over_the_picture(page: Page) -> None:
     """[CLS]'s by default, any patch's once it is chosen; the deepest colour is the largest weight."""
     pixels = examples()[3].pixels
