@@ -76,9 +76,12 @@ def write_trace(
         "format": "npz" if out.suffix == ".npz" else "safetensors",
         "predict": {"positions": list(range(rows)), "n": N_CANDIDATES} if not loaded.description.classes else None,
     }
-    body = tracing.answer(loaded, TraceRequest.model_validate(request | asked), limit).body
+    checked = TraceRequest.model_validate(request | asked)
+    body = tracing.answer(loaded, checked, limit).body
     out.write_bytes(body)
-    count = f"{len(ids) + n_pad}" + (f" source and {rows} target" if written else "")
+    cut = tokens.unread(loaded, checked, len(ids) + n_pad)
+    of_more = f" (the last of {cut['n_tokens']:,})" if cut else ""
+    count = f"{len(ids) + n_pad}{of_more}" + (f" source and {rows} target" if written else "")
     return f"{out}: {len(loaded.description.taps)} tensors of {count} tokens, {len(body) / 1e6:.1f} MB"
 
 

@@ -89,7 +89,8 @@ def plan_writing(subject: Subject, request: Run, max_chars: int) -> RunPlan:
 
     Raises what `plan_run` raises, and `bad_pad` for PADs in the place of the new tokens.
     """
-    ids, writes = tokens.read(subject, request, max_chars), subject.description.writes
+    writes = subject.description.writes
+    ids = tokens.read(subject, request, max_chars, grows=writes == "source")
     if request.pad.count and request.pad.side == "right" and writes == "source":
         message = "PADs on the right are in the place of the new tokens."
         raise AppError("bad_pad", message, "Put PADs on the left.", where="pad.side", got="right")

@@ -42,12 +42,13 @@ def invalid_text(why: str, where: str = "text") -> AppError:
     return AppError("invalid_text", f"This is not valid text: {why}.", "Delete that character.", where=where)
 
 
-def read(subject: Subject, run: Run, max_chars: int) -> list[int]:
-    """The ids that a run reads, from text, ids or pixels. Raises what `resolve` and `patches` raise."""
+def read(subject: Subject, run: Run, max_chars: int, *, grows: bool = False) -> list[int]:
+    """The ids that a run reads, from text, ids or pixels; a text that `grows` needs room, and is read whole. Raises
+    what `resolve` and `patches` raise."""
     sentence, inside = run.sentence, "input." if run.input is not None else ""
     if sentence.pixels is not None:
         return as_read(subject, patches(subject, sentence.pixels, f"{inside}pixels"))
-    return resolve(subject, sentence.text, sentence.token_ids, max_chars, run.pad.count, inside)
+    return resolve(subject, sentence.text, sentence.token_ids, max_chars, run.pad.count, inside, may_cut=not grows)
 
 
 def resolve(
@@ -57,10 +58,12 @@ def resolve(
     max_chars: int,
     n_pad: int = 0,
     inside: str = "",
+    *,
+    may_cut: bool = True,
 ) -> list[int]:
     """The ids that the model reads, [CLS] included, by text or by ids (exactly one of them is given): at least one, and
     no more than fit beside `n_pad` PADs. Of a text that the model could read whole and the page cannot draw, the last
-    ones (`unread`). `inside` is where the two are, for errors.
+    ones (`unread`), if it `may_cut`. `inside` is where the two are, for errors.
 
     Raises `empty_text`, `too_long`, `bad_token`, `wrong_input`, `bad_picture` and what `encode` raises.
     """
@@ -74,7 +77,7 @@ def resolve(
         hint = "Type at least one character." if token_ids is None else "Give at least one id."
         raise AppError("empty_text", "There are no tokens to look at.", hint, where=where)
     ids = as_read(subject, ids)
-    if token_ids is None and is_wider(subject):
+    if may_cut and token_ids is None and is_wider(subject):
         ids = last_of(subject, ids, subject.description.max_seq_len - n_pad)
     check_whole(subject, ids, where)
     check_length(len(ids) + n_pad, subject.description.max_seq_len, where, n_pad)
@@ -88,7 +91,7 @@ def is_wider(subject: Subject) -> bool:
 
 def last_of(subject: Subject, ids: list[int], n: int) -> list[int]:
     """The last ids of a sentence, as the model reads one: its first token stays."""
-    if len(ids) <= n:
+    if not 0 < n < len(ids):
         return ids
     own = as_read(subject, ids[-n:])
     return as_read(subject, ids[-n:][len(own) - n :]) if len(own) > n else own

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from httpx import ASGITransport, AsyncClient
 
+from chumoku.app.cli.commands import write_trace
 from chumoku.app.main import create_app
 from chumoku.app.services import discovery
 from chumoku.app.settings import Settings
@@ -116,6 +117,7 @@ async def test_of_a_long_text_the_last_tokens_are_read_and_it_says_so(narrow: As
     _, padded = await trace(narrow, **asked | {"pad": {"count": 2, "side": "left"}})
     assert padded["read_text"] == "ll dog"
     assert padded["notes"] == [{"code": "windowed", "n_tokens": 13, "n_read": 6}]
+    await refused(narrow, "/api/generate", 422, "too_long", model="tiny", text="one small dog")  # no room to write
     ids = [token["id"] for token in meta["tokens"]]
     await refused(narrow, "/api/trace", 422, "too_long", model="tiny", token_ids=[*ids, 5])
     _, both = await trace(narrow, model="bart", text="one small dog", target="a")
@@ -149,3 +151,13 @@ def test_two_models_of_one_name_are_refused(tmp_path: Path) -> None:
     folders = tuple(toys.save(tmp_path / where / "tiny", toys.gpt2(), toys.byte_level()) for where in ("a", "b"))
     with pytest.raises(ValueError, match="have the same name: rename one of them"):
         discovery.discover(Settings(models=folders))
+
+
+def test_a_trace_file_of_a_long_text_says_what_was_read(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(huggingface_settings, "WINDOW", 8)
+    asked = {"masks": {}, "pad": {"count": 0}, "interventions": []}
+    out = tmp_path / "once.safetensors"
+    said = write_trace("one small dog", "tiny", out, Settings(device="cpu", models=(folder,)), target=None, **asked)
+    assert "tensors of 8 (the last of 13) tokens" in said
