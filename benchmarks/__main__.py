@@ -19,7 +19,7 @@ from benchmarks.measure import Row
 from chumoku.app.settings import Settings
 
 PARTS = (
-    *("capture", "generation", "wire", "effects", "page", "river", "explain", "start", "load", "lag", "scaling"),
+    *("capture", "generation", "wire", "effects", "page", "river", "explain", "start", "load", "lag", "scaling", "kin"),
     *("replicas", "memory"),
 )
 RESULTS = Path(__file__).parent / "results.json"

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 from benchmarks.measure import Row
 from benchmarks.start import serving, wait_for_trace
@@ -77,12 +77,18 @@ window.hovered = async (x, y) => {
 """
 
 
+def launched(playwright: Playwright) -> Browser:
+    """The machine's Chromium; one with windows first, as people use it."""
+    names = ("chromium", "google-chrome", "chromium-browser", "chromium-headless-shell")
+    executable = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    root = ["--no-sandbox"] if os.geteuid() == 0 else []
+    return playwright.chromium.launch(executable_path=executable, args=[*root, "--disable-gpu"])
+
+
 @contextmanager
 def open_page(url: str) -> Iterator[Page]:
-    executable = shutil.which("chromium") or shutil.which("google-chrome")
-    root = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=[*root, "--disable-gpu"])
+        browser = launched(playwright)
         context = browser.new_context(viewport={"width": 1440, "height": 1000})
         context.add_init_script(SCRIPTS)
         page = context.new_page()

@@ -16,7 +16,7 @@ from chumoku.model.training.presets import PRESETS, Preset
 
 ROOT = Path(__file__).parent.parent
 PAGES = {name: (ROOT / name).read_text("utf-8") for name in ("README.md", "CONTRIBUTING.md")}
-GROUPS = {"train", "hf", "scale", "test", "dev"}
+GROUPS = {"train", "hf", "scale", "test", "bench", "dev"}
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -1,0 +1,169 @@
+"""The same model and sentence in BertViz and CircuitsVis (extra `bench`): bytes of HTML, first pixels, all heads.
+
+Each document is opened in a fresh page of one Chromium, in turns. BertViz loads its libraries from a CDN: here they
+come from the npm registry and lie beside it, so its downloads are not counted. CircuitsVis shows one layer at a time:
+two of its documents cannot be joined.
+"""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import statistics
+import subprocess
+import tarfile
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, TimeoutError, sync_playwright
+
+import chumoku
+from benchmarks.measure import Row
+from benchmarks.page import WORDS, launched
+
+TOKENS = (64, 256)
+ROUNDS = 3
+PATIENCE_MS = 60_000
+LIBRARIES = {"requirejs@2.3.6": "require.js", "d3@5.7.0": "dist/d3.min.js", "jquery@2.1.4": "dist/jquery.min.js"}
+CDN = "https://cdnjs.cloudflare.com/ajax/libs/"
+PLACES = {
+    f"{CDN}require.js/2.3.6/require.min.js": "require.js",
+    f"{CDN}d3/5.7.0/d3.min": "./d3.min",
+    f"{CDN}jquery/2.0.0/jquery.min": "./jquery.min",
+}
+
+PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]"
+HEADS = 48
+OURS = "document.body.dataset.state === 'ready' && document.querySelectorAll('.grid canvas').length >= 48"
+RIVER = "document.body.dataset.state === 'ready'"
+SOME_LINES = "!!document.querySelector('svg line')"
+LINES = "document.querySelectorAll('svg line').length >= {n}"
+CANVASES = "document.querySelectorAll('canvas').length >= 8"
+
+
+def measure() -> list[Row]:
+    """Nothing without the extra: `pip install -e '.[bench]'`."""
+    if not (find_spec("bertviz") and find_spec("circuitsvis")):
+        print("benchmarks.kin is left out: it needs the extra bench (bertviz, circuitsvis)")
+        return []
+    rows = []
+    model = chumoku.load("stories-gpt")
+    ids = [token["id"] for token in model.trace(WORDS).metadata["tokens"]]
+    for n in TOKENS:
+        trace = model.trace(token_ids=(ids * n)[:n])
+        rows += rows_of(n, {name: (made(trace), drawn.format(n=HEADS * n)) for name, made, drawn in documents()})
+    return rows
+
+
+def documents() -> Iterator[tuple[str, Callable[[chumoku.Trace], str], str]]:
+    """Name, HTML, and when all that it shows is drawn."""
+    yield "chumoku.show, all heads and one open", lambda trace: chumoku.show(trace, "weights").html, OURS
+    yield "chumoku.show, the river", lambda trace: chumoku.show(trace).html, RIVER
+    yield f"BertViz {known('bertviz')}, model view", lambda trace: bertviz(trace, "model_view"), LINES
+    yield f"BertViz {known('bertviz')}, head view of a layer", lambda trace: bertviz(trace, "head_view"), SOME_LINES
+    yield f"CircuitsVis {known('circuitsvis')}, the heads of a layer", circuitsvis, CANVASES
+
+
+def known(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def patterns(trace: chumoku.Trace) -> list[Any]:
+    """Of each layer [1 head query key]."""
+    return [trace[f"layers.{layer}.attn.pattern"][None] for layer in range(6)]
+
+
+def bertviz(trace: chumoku.Trace, view: str) -> str:
+    import bertviz as library
+
+    html = getattr(library, view)(patterns(trace), trace.tokens, html_action="return").data
+    for address, place in PLACES.items():
+        html = html.replace(address, place)
+    return f"<!doctype html><meta charset=utf-8><body>{html}</body>"
+
+
+def circuitsvis(trace: chumoku.Trace) -> str:
+    from circuitsvis.attention import attention_heads
+
+    drawn = attention_heads(attention=patterns(trace)[-1][0], tokens=trace.tokens).local_src
+    return f"<!doctype html><meta charset=utf-8><body>{drawn}</body>"
+
+
+def rows_of(n: int, made: dict[str, tuple[str, str]]) -> list[Row]:
+    found: dict[str, list[tuple[float | None, float | None]]] = {name: [] for name in made}
+    with served(made) as address, sync_playwright() as playwright:
+        browser = launched(playwright)
+        for _ in range(ROUNDS):
+            for name, (_, drawn) in made.items():
+                found[name].append(opened(browser, f"{address}/{index(made, name)}.html", drawn))
+        browser.close()
+    return [row for name, (html, _) in made.items() for row in figures(n, name, html, found[name])]
+
+
+def figures(n: int, name: str, html: str, times: list[tuple[float | None, float | None]]) -> Iterator[Row]:
+    yield Row(f"{n} tokens, {name}: HTML", len(html.encode()) / 1e6, "MB")
+    for what, values in zip(("first pixels", "all drawn"), zip(*times, strict=True), strict=True):
+        kept = [value for value in values if value is not None]
+        if kept:
+            yield Row(f"{n} tokens, {name}: {what}", statistics.median(kept), "ms")
+        else:
+            yield Row(f"{n} tokens, {name}: {what}", PATIENCE_MS, "ms", note="not within a minute")
+
+
+def opened(browser: Browser, address: str, drawn: str) -> tuple[float | None, float | None]:
+    """Milliseconds from the navigation to the first content, and until all is drawn and a frame has been painted."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900}, bypass_csp=True)
+    try:
+        page.goto(address, wait_until="commit")
+        page.wait_for_function(drawn, timeout=PATIENCE_MS)
+        done = page.evaluate(
+            "new Promise((go) => requestAnimationFrame(() => setTimeout(() => go(performance.now()))))"
+        )
+        page.wait_for_function(PAINTED)
+        return page.evaluate(f"{PAINTED}.startTime"), done
+    except TimeoutError:
+        return None, None
+    finally:
+        page.close()
+
+
+def index(made: dict[str, Any], name: str) -> int:
+    return [*made].index(name)
+
+
+@contextmanager
+def served(made: dict[str, tuple[str, str]]) -> Iterator[str]:
+    """The documents and BertViz's libraries on a port of this machine."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (html, _) in made.items():
+            Path(folder, f"{index(made, name)}.html").write_text(html, "utf-8")
+        for package, file in LIBRARIES.items():
+            fetch(package, file, Path(folder))
+        handler = functools.partial(Quiet, directory=folder)
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def fetch(package: str, file: str, folder: Path) -> None:
+    """One file of an npm package."""
+    told = subprocess.run(["npm", "pack", "--silent", package], cwd=folder, capture_output=True, text=True, check=True)
+    with tarfile.open(folder / told.stdout.strip()) as archive:
+        content = archive.extractfile(f"package/{file}")
+        assert content is not None
+        (folder / Path(file).name).write_bytes(content.read())
