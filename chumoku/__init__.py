@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from chumoku.app.notebook.model import Model, Trace, load
-    from chumoku.app.notebook.show import Picture, compare, show
+    from chumoku.app.notebook.show import Document, compare, show
 
-__all__ = ["Model", "Picture", "Trace", "compare", "load", "show"]
+__all__ = ["Document", "Model", "Trace", "compare", "load", "show"]
 
-PLACES = {"load": "model", "Model": "model", "Trace": "model", "show": "show", "compare": "show", "Picture": "show"}
+PLACES = {"load": "model", "Model": "model", "Trace": "model", "show": "show", "compare": "show", "Document": "show"}
 
 
 def __dir__() -> list[str]:

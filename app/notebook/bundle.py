@@ -15,22 +15,25 @@ from functools import cache
 from chumoku.app.page_files import STATIC
 
 IMPORT = re.compile(r'^import (?:(?P<what>[^;"]+?) from )?"(?P<path>[^"]+)";$', re.MULTILINE)
-LOADED = re.compile(r'(?<![{(] )\bimport\("([^"]+)"\)')
-"""A module that is loaded later. In a comment of types, `import` follows a brace or a parenthesis."""
+LOADED = re.compile(r'\bimport\("([^"]+)"\)')
+"""A module that is loaded later."""
 EXPORTED = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const) ?([\w$]+))", re.MULTILINE)
 LISTED = re.compile(r"^export \{ ([^}]+) \};$", re.MULTILINE)
 PASSED_ON = re.compile(r'^export \{ ([^}]+) \} from "([^"]+)";$', re.MULTILINE)
 DEFAULT = re.compile(r"^export default ", re.MULTILINE)
-COMMENT = re.compile(r"^[ \t]*/\*\*(?:[^*]|\*(?!/))*\*/[ \t]*\n", re.MULTILINE)
+LEFT = re.compile(r"^(?:import|export) .*", re.MULTILINE)
+COMMENT = re.compile(r"/\*\*(?:[^*]|\*(?!/))*\*/")
+"""Of types: they import modules that nothing loads."""
 
-RUNTIME = """const modules = {};
+RUNTIME = """"use strict";
+const modules = {};
 const ready = new Map();
 function need(path) {
   if (!ready.has(path)) ready.set(path, modules[path]());
   return ready.get(path);
 }
 async function later(path) {
-  if (!modules[path]) throw new Error(`${path} is not in this file`);
+  if (!modules[path]) throw new (need("data/api.js").ApiError)({ code: "not_saved", status: 404 });
   return need(path);
 }
 """
@@ -59,7 +62,10 @@ def modules(entry: str, belongs: Callable[[str], bool]) -> Iterator[tuple[str, s
 
 @cache
 def converted(path: str) -> tuple[str, list[str], list[str]]:
-    """A module as the body of a function that returns what it exports; what it imports, and what it loads later."""
+    """A module as the body of a function that returns what it exports; what it imports, and what it loads later.
+
+    Raises `ValueError` for an import or an export in a form that is not known here.
+    """
     code = COMMENT.sub("", (STATIC / path).read_text("utf-8"))
     imported: list[str] = []
     loaded: list[str] = []
@@ -94,6 +100,8 @@ def converted(path: str) -> tuple[str, list[str], list[str]]:
         (IMPORT, bind), (PASSED_ON, passed_on), (LISTED, listed), (EXPORTED, named), (DEFAULT, default),
     ):  # fmt: skip
         code = pattern.sub(use, code)
+    if left := LEFT.search(code):
+        raise ValueError(f"{path}: {left[0]!r} is not an import or export that can be put into one script")
     code = LOADED.sub(lambda found: f"later({place(found[1], loaded)})", code)
     code = code.replace("import.meta.url", '""')
     answer = ", ".join(f"{new}: {old}" if new != old else new for new, old in exported.items())

@@ -1,4 +1,4 @@
-"""What looks decide about a run's answer, measured when a picture is saved, and the run without the most decisive."""
+"""What looks decide about a run's answer, measured when a document is made, and the run without the most decisive."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Measured:
-    """The effects as a picture reads them (`SavedEffects` in `static/data/archive.js`), and the run without the looks
+class CutEffects:
+    """The effects as a document has them (`SavedEffects` in `static/data/archive.js`), and the run without the looks
     that decide most; None: no look lowers the answer."""
 
     effects: Json
     cut: Trace | None
 
 
-def measured(trace: Trace) -> Measured | None:
+def cut_effects(trace: Trace) -> CutEffects | None:
     """The effects of the widest looks on the run's own answer; None for a model that cannot cut."""
     subject, limit = trace.model.subject, trace.model.settings.max_text_chars
     if not subject.description.can.get("effects"):
@@ -37,7 +37,7 @@ def measured(trace: Trace) -> Measured | None:
     edges = deciding(session.plan, row, {one.edge: one.delta for one in found})
     cut = trace.without(edges) if edges else None
     look = cut and {"edges": [vars(edge) for edge in edges], "p": probability(cut, row, start["answer"])}
-    return Measured({"row": row, "start": start, "effects": [effect(one) for one in found], "look": look}, cut)
+    return CutEffects({"row": row, "start": start, "effects": [effect(one) for one in found], "look": look}, cut)
 
 
 def effects_of(session: EffectsSession) -> list[Effect]:

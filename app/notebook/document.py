@@ -1,4 +1,4 @@
-"""A picture as an HTML document that needs no server and no network."""
+"""The HTML of a document that needs no server and no network."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ from chumoku.app.page_files import STATIC, sheet
 
 ENTRY = "notebook.js"
 LEFT_OUT = re.compile(r"(learn|export)/|panels/generation/|chart/plotly")
-"""What is only loaded by controls that a picture does not have."""
+"""What is only loaded by controls that a document does not have."""
 
-POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
-"""The browser requests nothing, whatever the file contains."""
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; "
+    "base-uri 'none'; form-action 'none'"
+)
+"""The document loads nothing, whatever it contains."""
 
 START = """
 async function part(element) {
@@ -29,10 +32,10 @@ async function part(element) {
 }
 async function start() {
   const text = async (name) => new TextDecoder().decode(await part(document.getElementById(name)));
-  const [code, picture] = await Promise.all([text("code"), text("picture")]);
+  const [code, about] = await Promise.all([text("code"), text("about")]);
   const tensors = await Promise.all(Array.from(document.querySelectorAll(".tensors"), part));
   document.head.append(Object.assign(document.createElement("script"), { textContent: code }));
-  await need("notebook.js").show(document.body, JSON.parse(picture), tensors);
+  await need("notebook.js").show(document.body, JSON.parse(about), tensors);
 }
 start().catch((error) => {
   document.body.textContent = `Chumoku could not draw this: ${error.message}`;
@@ -41,12 +44,12 @@ start().catch((error) => {
 """
 
 
-def document(picture: Mapping[str, Any], tensors: Iterable[bytes], *, title: str, lang: str, theme: str | None) -> str:
+def html_of(about: Mapping[str, Any], tensors: Iterable[bytes], *, title: str, lang: str, theme: str | None) -> str:
     """The page's own modules, what they show, and its style."""
     chosen = f' data-theme="{theme}"' if theme else ""
     parts = [
         part("code", code()),
-        part("picture", json.dumps(dict(picture), ensure_ascii=False, allow_nan=False).encode()),
+        part("about", json.dumps(dict(about), ensure_ascii=False, allow_nan=False).encode()),
         *(part("", body) for body in tensors),
     ]
     return f"""<!doctype html>
@@ -61,7 +64,7 @@ def document(picture: Mapping[str, Any], tensors: Iterable[bytes], *, title: str
 <style>{style()}</style>
 </head>
 <body class="page alone">
-<noscript>{escape(title)}: this picture needs JavaScript.</noscript>
+<noscript>{escape(title)}: this document needs JavaScript.</noscript>
 {"".join(parts)}<script>{START}</script>
 </body>
 </html>

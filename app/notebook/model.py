@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from chumoku.app.services.library import Entry
 from chumoku.app.services.plan import plan_run
 from chumoku.app.settings import Settings
 from chumoku.model.derive.rollout import Edge
-from chumoku.model.subjects import Subject
+from chumoku.model.subjects import Subject, source_of
 
 N_CANDIDATES = 20
 """How many next tokens a trace lists for each position, as the page does."""
@@ -33,6 +34,8 @@ def load(name: str | PathLike[str] | None = None, *, device: str = "auto") -> Mo
     A folder is one of ours, or one written by transformers' `save_pretrained` (extra `hf`). Raises `ValueError` that
     lists the known names, or says what is wrong with the folder.
     """
+    if name is not None and Path(name).is_dir() and source_of(Path(name)) is None:
+        raise ValueError(f"{name} is not the folder of a model: it has no config.json that Chumoku can open.")
     with as_value_error():
         settings = Settings(device=device)  # type: ignore[arg-type]  # pydantic refuses others
         entry = discovery.find_entry(None if name is None else str(name), settings)
@@ -68,13 +71,16 @@ class Model:
         pad: Mapping[str, Any] | None = None,
         interventions: Sequence[Mapping[str, Any]] = (),
     ) -> Trace:
-        """Run a sentence, as text or as token ids, or the rows of a picture, and keep every tensor of the run.
+        """Run a sentence, as text or as token ids, and keep every tensor of the run. A model of pictures takes the rows
+        of one, as `pixels`.
 
         `target` is what a translator has written so far; None: its own greedy translation. `causal` and `padding`
         switch masks (None: as trained), `pad` adds PADs ({"count": 2, "side": "left"}), and `interventions` change the
-        run: [{"kind": "ablate", "where": {"layer": 3, "head": 5}}]. Raises `ValueError` for what cannot be run.
+        run: [{"kind": "ablate", "where": {"layer": 3, "head": 5}}]. Raises `ValueError` for what cannot be run, and
+        warns if only the end of a long text is read.
         """
-        ids, rows = token_ids and list(token_ids), pixels and [[*row] for row in pixels]
+        ids = None if token_ids is None else list(token_ids)
+        rows = None if pixels is None else [list(row) for row in pixels]
         given = {"text": text, "token_ids": ids, "pixels": rows, "target": target}
         asked = {name: value for name, value in given.items() if value is not None}
         with as_value_error():
@@ -87,7 +93,12 @@ class Model:
                     "interventions": [dict(one) for one in interventions],
                 }
             )
-            return Trace(self, self.file_of(run))
+            trace = Trace(self, self.file_of(run))
+        for note in trace.notes:
+            if note["code"] == "windowed":
+                said = f"{self.name} read the last {note['n_read']} of {note['n_tokens']} tokens: shorten the text"
+                warnings.warn(said, stacklevel=2)
+        return trace
 
     def file_of(self, run: Run) -> bytes:
         """A saved trace: every tensor, and what each position predicts."""
@@ -165,6 +176,12 @@ class Trace:
         predictions: list[dict[str, Any]] = self.metadata["predictions"]
         return predictions
 
+    @property
+    def notes(self) -> list[dict[str, Any]]:
+        """What a reader should know about the run, each with a `code`."""
+        notes: list[dict[str, Any]] = self.metadata["notes"]
+        return notes
+
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the trace as a safetensors file, which the page and safetensors open."""
         Path(path).write_bytes(self._bytes)
@@ -180,7 +197,10 @@ def as_value_error() -> Iterator[None]:
     try:
         yield
     except AppError as error:
-        raise ValueError(f"{error.message} {error.hint}") from None
+        known = f" Known: {', '.join(map(str, error.known))}." if error.known else ""
+        raise ValueError(f"{error.message} {error.hint}{known}") from None
     except ValidationError as error:
         first = error.errors()[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        place = ".".join(map(str, first["loc"]))
+        said = first["msg"].removeprefix("Value error, ")
+        raise ValueError(f"{place}: {said}" if place else said) from None

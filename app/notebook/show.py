@@ -1,42 +1,54 @@
-"""Pictures of traces for notebooks: each is one HTML document, drawn by the page's own modules."""
+"""Documents for notebooks: a trace or two, drawn by the page's own modules in one HTML file."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from chumoku.app.notebook.cuts import Measured, measured
-from chumoku.app.notebook.document import document, texts
+from chumoku.app.notebook.contents import Shown, explanations
+from chumoku.app.notebook.cuts import cut_effects
+from chumoku.app.notebook.document import html_of, texts
 from chumoku.app.notebook.model import Trace, as_value_error
-from chumoku.app.notebook.saved import Saved, entry, saved
+from chumoku.model.describe import Attention
 
-VIEWS: dict[str, dict[str, Any]] = {
-    "river": {"level": "look"},
-    "weights": {"view": "attention", "own": {"attention": {"step": "weights"}}},
-    "scores": {"view": "attention", "own": {"attention": {"step": "scaled"}}},
-    "lines": {"view": "attention", "own": {"attention": {"step": "weights", "as": "lines"}}},
-    "qkv": {"view": "qkv"},
-    "av": {"view": "av"},
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class View:
+    """A view as the page's state; `roles`: what an attention must have (`overview`: what its small pictures show)."""
+
+    state: Json
+    roles: frozenset[str]
+    height: int = 720
+
+
+VIEWS = {
+    "river": View({"level": "look"}, frozenset(), 640),
+    "weights": View({"view": "attention", "own": {"attention": {"step": "weights"}}}, frozenset({"overview"})),
+    "scores": View({"view": "attention", "own": {"attention": {"step": "scaled"}}}, frozenset({"scores"})),
+    "lines": View(
+        {"view": "attention", "own": {"attention": {"step": "weights", "as": "lines"}}}, frozenset({"overview"})
+    ),
+    "qkv": View({"view": "qkv"}, frozenset({"q", "k", "v"})),
+    "av": View({"view": "av"}, frozenset({"pattern", "v", "z"})),
 }
-"""The state of the page that is each view."""
-HEIGHTS = {"river": 640}
-HEIGHT = 720
 
-LAYERS = 10_000
-"""More than any model has."""
-LARGEST = 8_000_000
-"""Bytes of a picture. Above them it brings the open layer's numbers alone, and above that it is refused."""
+WITH_ALL_HEADS = 8_000_000
+"""Bytes of a document. One that would have more brings the open layer's numbers alone."""
+LARGEST = 16_000_000
+"""A document that would still have more is refused."""
 
 Language = Literal["en", "ja"]
 Theme = Literal["light", "dark"]
 
 
 @dataclass(frozen=True, repr=False)
-class Picture:
+class Document:
     """One HTML document. Notebooks show it; `save` writes it as a file that works offline."""
 
     html: str
@@ -59,7 +71,7 @@ class Picture:
         )
 
     def __repr__(self) -> str:
-        return f"<chumoku picture: {self.title}, {self.nbytes / 1e6:.1f} MB>"
+        return f"<chumoku document: {self.title}, {self.nbytes / 1e6:.1f} MB>"
 
 
 def show(
@@ -74,15 +86,21 @@ def show(
     lang: Language = "en",
     theme: Theme | None = None,
     height: int | None = None,
-) -> Picture:
-    """A picture of a trace: the river, or a view of one head (`VIEWS`), in which every head can be opened.
+) -> Document:
+    """A trace as a document: the river, or a view of one head (`VIEWS`), in which every head can be opened.
 
-    `theme` None follows the reader's system. Raises `ValueError` for a view, a layer or a head that there is not, and
-    for a picture above `LARGEST` bytes.
+    `theme` None follows the reader's system. Raises `ValueError` for a view that the model does not have, for a layer,
+    head or token that there is not, and for a document above `LARGEST` bytes.
     """
-    chosen = {"attention": attention, "layer": layer, "head": head, "query": query, "key": key}
-    state = state_of(trace, view, chosen)
-    return picture([trace], state, view, layer, lang=lang, theme=theme, height=height)
+    state = state_of(trace, view, attention, {"layer": layer, "head": head, "query": query, "key": key})
+    with as_value_error():
+        runs = [Shown(trace, trace.model.name, explanations(trace))]
+        effects = cut_effects(trace) if view == "river" else None
+        if effects:
+            runs[0].answers["effects"] = effects.effects
+        if effects and effects.cut:  # the run that its sentence offers to cut
+            runs.append(Shown(effects.cut, trace.model.name, explanations(effects.cut), opens=False))
+    return document_of(runs, state, view, None, lang=lang, theme=theme, height=height)
 
 
 def compare(
@@ -96,17 +114,36 @@ def compare(
     lang: Language = "en",
     theme: Theme | None = None,
     height: int | None = None,
-) -> Picture:
-    """The same sentence in two runs, side by side: two models, or one with and without a mask or an intervention.
+) -> Document:
+    """The same input in two runs, side by side: two models, or one with and without a mask or an intervention.
 
-    `names` stand over the two; None: the models' names, or what changes each run. Raises
-    `ValueError` if the two did not read the same sentence, and what `show` raises.
+    `names` stand over the two; None: the models' names, or what changes each run. Raises `ValueError` if the two were
+    not given the same sentence, and what `show` raises.
     """
-    if a.text != b.text:
+    if input_of(a) != input_of(b):
         raise ValueError(f"compare takes one sentence in two runs, got {a.text!r} and {b.text!r}: show each by itself")
-    state = state_of(a, view, {"layer": layer, "head": head}) | {"level": "everything", "beside": beside(b)}
-    named = names or names_of(a, b)
-    return picture([a, b], state, view, layer, names=named, lang=lang, theme=theme, height=height)
+    if names is not None and not (len(names) == 2 and all(type(name) is str and is_text(name) for name in names)):
+        raise ValueError(f"names are two texts, got {names!r}")
+    second = b.model.name if b.model.name != a.model.name else f"{b.model.name} (2)"
+    beside = {"beside": b.run | {"model": second}, "level": "everything"}
+    state = state_of(a, view, None, {"layer": layer, "head": head}) | beside
+    with as_value_error():
+        runs = [Shown(a, a.model.name, explanations(a)), Shown(b, second, explanations(b))]
+        for run in runs if view == "river" else []:
+            if effects := cut_effects(run.trace):
+                run.answers["effects"] = effects.effects | {"look": None}  # cuts are not saved for two
+    return document_of(runs, state, view, names or names_of(a, b), lang=lang, theme=theme, height=height)
+
+
+def is_text(name: str) -> bool:
+    """Whether it has no half of a character (a lone surrogate)."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in name)
+
+
+def input_of(trace: Trace) -> Any:
+    """What was given to a run: two tokenizers may spell the same text differently."""
+    given = trace.run["input"]
+    return given.get("pixels") or (given.get("text") or trace.text).strip()
 
 
 def names_of(a: Trace, b: Trace) -> tuple[str, str]:
@@ -120,101 +157,83 @@ def changes(trace: Trace) -> str:
     """What changes a run, in a few words: its masks, PADs and interventions."""
     masks, pads, edits = trace.run["masks"], trace.run["pad"]["count"], trace.run["interventions"]
     trained = any(one.causal for one in trace.model.subject.description.attentions)
-    parts = [
+    words = [
         *(["causal mask" if masks["causal"] else "no causal mask"] if masks["causal"] != trained else []),
         *([f"{pads} PADs" if masks["padding"] else f"{pads} PADs, not masked"] if pads else []),
-        *(edited(edit) for edit in edits[:2]),
+        *(intervention_words(edit) for edit in edits[:2]),
         *(["…"] if len(edits) > 2 else []),
     ]
-    return f"{trace.model.name}: {', '.join(parts)}" if parts else trace.model.name
+    return f"{trace.model.name}: {', '.join(words)}" if words else trace.model.name
 
 
-def edited(intervention: dict[str, Any]) -> str:
+def intervention_words(intervention: Json) -> str:
     where = intervention["where"]
     head = where.get("head")
     return f"{intervention['kind']} layer {where['layer']}" + ("" if head is None else f" head {head}")
 
 
-def beside(trace: Trace) -> dict[str, Any]:
-    """The patch that makes the second run out of the first."""
-    return {name: trace.run[name] for name in ("model", "masks", "pad", "interventions")}
-
-
-def state_of(trace: Trace, view: str, chosen: dict[str, Any]) -> dict[str, Any]:
+def state_of(trace: Trace, view: str, attention: str | None, chosen: Mapping[str, int | None]) -> Json:
     """The page's state for a view of the chosen head and cell."""
-    if view not in VIEWS:
-        raise ValueError(f"unknown view {view!r}; known are {', '.join(VIEWS)}")
-    attentions = {one.id: one for one in trace.model.subject.description.attentions}
-    open_one = attentions.get(chosen.get("attention") or next(reversed(attentions)))
-    if open_one is None:
-        raise ValueError(f"unknown attention {chosen['attention']!r}; known are {', '.join(attentions)}")
-    bounds = {"layer": open_one.n_layer, "head": open_one.n_head}
-    for name, bound in bounds.items():
-        given = chosen.get(name)
-        if given is not None and not 0 <= given < bound:
-            raise ValueError(f"{name} {given} is not there: {trace.model.name} has {name}s 0 to {bound - 1}")
-    state: dict[str, Any] = {"level": "everything", **VIEWS[view]}
-    if view != "river":
-        state["own"] = state.get("own", {}) | {"river": {"shown": False}}
+    description = trace.model.subject.description
+    attentions = {one.id: one for one in description.attentions}
+    opened = attentions.get(attention or next(reversed(attentions)))
+    if opened is None:
+        raise ValueError(f"unknown attention {attention!r}; known are {', '.join(attentions)}")
+    offered = [name for name in VIEWS if has_view(trace, opened, name)]
+    if view not in offered:
+        raise ValueError(f"{trace.model.name} has no view {view!r}; it has {', '.join(offered)}")
+    lengths = {"source": len(trace.tokens), "target": len(trace.target_tokens or [])}
+    bounds = {
+        "layer": opened.n_layer,
+        "head": opened.n_head,
+        "query": lengths[opened.queries],
+        "key": lengths[opened.keys],
+    }
+    for name, given in chosen.items():
+        if given is not None and not (type(given) is int and 0 <= given < bounds[name]):
+            raise ValueError(f"{name} {given!r} is not there: {name} is a whole number from 0 to {bounds[name] - 1}")
+    folded = {} if view == "river" else {"river": {"shown": False}}
+    state: Json = {"level": "everything", "attention": attention, **VIEWS[view].state}
+    state["own"] = state.get("own", {}) | folded
     return state | {name: value for name, value in chosen.items() if value is not None}
 
 
-def picture(
-    traces: list[Trace],
-    state: dict[str, Any],
+def has_view(trace: Trace, attention: Attention, view: str) -> bool:
+    if view == "river":
+        return trace.model.subject.description.can.get("route", False)
+    return VIEWS[view].roles <= attention.roles.keys() | ({"overview"} if attention.overview else set())
+
+
+def document_of(
+    runs: Sequence[Shown],
+    state: Json,
     view: str,
-    layer: int | None,
+    names: tuple[str, str] | None,
     *,
-    names: tuple[str, str] | None = None,
     lang: Language,
     theme: Theme | None,
     height: int | None,
-) -> Picture:
+) -> Document:
     if lang not in ("en", "ja"):
         raise ValueError(f"unknown language {lang!r}; known are en, ja")
     if theme not in (None, "light", "dark"):
         raise ValueError(f"unknown theme {theme!r}; known are light, dark")
-    title = f"{' | '.join(dict.fromkeys(one.model.name for one in traces))}: {traces[0].text}"
-    effects = [measured(one) if view == "river" else None for one in traces]
-    for open_layers in (range(LAYERS), [layer or 0]):
-        with as_value_error():
-            parts = [*saved_runs(traces, effects, open_layers)]
-        html = written(traces, parts, state, view=view, names=names, title=title, lang=lang, theme=theme)
-        found = Picture(html, title, height or HEIGHTS.get(view, HEIGHT))
-        if found.nbytes <= LARGEST:
-            return found
-    raise ValueError(
-        f"this picture has {found.nbytes / 1e6:.1f} MB, more than {LARGEST / 1e6:.0f}: trace a shorter sentence"
-    )
-
-
-def saved_runs(traces: list[Trace], effects: list[Measured | None], open_layers: Container[int]) -> Iterator[Saved]:
-    """Each run; beside one alone, the run that its sentence offers to cut."""
-    for trace, found in zip(traces, effects, strict=True):
-        cut = found.cut if found and len(traces) == 1 else None
-        yield saved(trace, open_layers, None if found is None else found.effects | ({} if cut else {"look": None}))
-        if cut:
-            yield saved(cut, [])
-
-
-def written(
-    traces: list[Trace],
-    parts: list[Saved],
-    state: dict[str, Any],
-    *,
-    view: str,
-    names: tuple[str, str] | None,
-    title: str,
-    **reader: Any,
-) -> str:
-    models = {one.model.name: entry(one.model) for one in traces}
+    first = runs[0].trace
+    title = f"{' | '.join(dict.fromkeys(one.trace.model.name for one in runs))}: {first.text}"
     about = {
-        "models": list(models.values()),
-        "run": traces[0].run,
-        "state": state | {"lang": reader["lang"], "theme": reader["theme"] or "system"},
+        "models": [*{one.name: one.entry for one in runs}.values()],
+        "run": first.run,
+        "state": state | {"lang": lang, "theme": theme or "system"},
         "view": view,
         "names": names,
-        "texts": texts(reader["lang"]),
-        "answers": [one.answers for one in parts],
+        "texts": texts(lang),
+        "answers": [one.answers for one in runs],
     }
-    return document(about, [one.tensors for one in parts], title=title, **reader)
+    every = range(max(one.n_layer for run in runs for one in run.trace.model.subject.description.attentions))
+    choices: list[tuple[Container[int], int]] = [(every, WITH_ALL_HEADS), ([state.get("layer", 0)], LARGEST)]
+    for open_layers, most in choices:
+        html = html_of(about, [one.tensors(open_layers) for one in runs], title=title, lang=lang, theme=theme)
+        found = Document(html, title, height or VIEWS[view].height)
+        if found.nbytes <= most:
+            return found
+    raise ValueError(f"this would be {found.nbytes / 1e6:.1f} MB, more than {LARGEST / 1e6:.0f}: trace a shorter text")

@@ -1,9 +1,9 @@
 /**
- * What a saved picture has in place of the server: one run or two, each with tensors and explanations that were computed
+ * What a document (`chumoku.show`) has in place of the server: one run or two, each with tensors and explanations that were computed
  * when it was saved. The functions of `api.js` that pictures ask. No DOM.
  */
 
-import { attentionsOf, overviewOf, trainedCausal } from "../model/description.js";
+import { attentionsOf, overviewOf } from "../model/description.js";
 import { partOf } from "../model/places.js";
 import { ApiError } from "./api.js";
 import { decode } from "./wire.js";
@@ -28,12 +28,12 @@ export function createArchive(models, saved) {
   const entry = (name) => models.find((one) => one.name === name) ?? models[0];
   const runs = saved.map(({ tensors, answers }) => {
     const decoded = decode(tensors);
-    return { decoded, answers, key: keyOf(decoded.meta.run, entry(decoded.meta.model)) };
+    return { decoded, answers, key: keyOf(decoded.meta.run) };
   });
 
   /** The run that is asked for. @param {any} request */
   function runOf(request) {
-    const key = keyOf(request, entry(request.model));
+    const key = keyOf(request);
     const found = runs.find((one) => one.key === key);
     if (!found) throw missing();
     return found;
@@ -76,11 +76,8 @@ export function createArchive(models, saved) {
   };
 }
 
-/** What distinguishes one saved run from the other: both read the same sentence. @param {any} run @param {any} model */
-function keyOf({ model: name, masks, pad, interventions = [] }, model) {
-  const causal = masks?.causal ?? trainedCausal(model);
-  return JSON.stringify([name, causal, pad?.count ? [masks.padding, pad] : null, interventions]);
-}
+/** What tells saved runs apart: each has a model of its own name, except one and the same with cuts. @param {any} run */
+const keyOf = ({ model, interventions = [] }) => JSON.stringify([model, interventions]);
 
 /** The listed predictions; without positions the last row's. @param {any} meta @param {any} asked */
 function rowsOf({ predictions }, asked) {

@@ -67,6 +67,7 @@ export function once(run) {
  * @returns {Promise<never>}
  */
 async function explain(error) {
+  if (error instanceof ApiError) throw error;
   const answer = await fetch(import.meta.url, { method: "HEAD", cache: "no-store" }).catch(() => null);
   if (answer && answer.status < 502) throw error;
   throw new ApiError({ code: "unreachable", message: String(error) });

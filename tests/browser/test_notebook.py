@@ -98,6 +98,7 @@ def test_the_river_cuts_its_most_decisive_looks_without_a_server(
     page.get_by_test_id("cut-looks").click()
     expect(says).to_contain_text("no longer looks at ball")
     drawn(page)
+    expect(legend).to_have_text("Thicker: more of it was mixed into red₂.")
     page.get_by_test_id("river-restore").click()
     expect(says).to_have_text(before)
 
@@ -125,7 +126,7 @@ def test_each_view_is_drawn(opened: Open, trace: chumoku.Trace, view: str, tmp_p
 
 @pytest.mark.parametrize(
     ("model", "text"),
-    [("translate-enja", "I like tea."), ("sentiment-encoder", "a warm and funny film"), ("mini-relative", TEXT)],
+    [("translate-enja", "I like tea."), ("sentiment-encoder", "a warm and funny film"), ("mini-aft-full", TEXT)],
 )
 @pytest.mark.parametrize("view", ["river", "weights"])
 def test_every_family_is_drawn(opened: Open, model: str, text: str, view: str, tmp_path: Path) -> None:
@@ -133,6 +134,14 @@ def test_every_family_is_drawn(opened: Open, model: str, text: str, view: str, t
     drawn(page)
     assert page.locator(".panel-error").count() == 0
     assert page.locator(".banner:not([hidden])").count() == 0
+
+
+def test_a_picture_is_shown_with_its_patches(opened: Open, tmp_path: Path) -> None:
+    rows = [[0, 0, 8, 16, 16, 8, 0, 0]] * 8
+    page = opened(saved(chumoku.show(chumoku.load("digits-vit").trace(pixels=rows)), tmp_path))
+    drawn(page)
+    expect(page.get_by_test_id("river-says")).to_contain_text("%")
+    assert page.locator(".panel-error").count() == 0
 
 
 def test_two_runs_stand_side_by_side_under_their_names(opened: Open, trace: chumoku.Trace, tmp_path: Path) -> None:

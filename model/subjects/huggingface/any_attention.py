@@ -1,5 +1,5 @@
 """Capture in a model whose family has no file in `families/`: its own attention function computes, and what goes into
-it and comes out of it is visited. A model whose logits that changes by one bit is refused."""
+it and comes out of it is visited. A model is refused if this changes its logits by a single bit."""
 
 from __future__ import annotations
 

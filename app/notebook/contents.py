@@ -1,4 +1,4 @@
-"""What a picture in a file of its own carries of a trace: the tensors that it shows, and explanations of the run."""
+"""What a document carries of a trace: the tensors that it shows, and explanations of the run."""
 
 from __future__ import annotations
 
@@ -21,39 +21,47 @@ N_LENS = 5
 
 
 @dataclass(frozen=True)
-class Saved:
-    """One run: a safetensors body, and the explanations by the names of `/api/explain`."""
+class Shown:
+    """A run as a document has it. `name`: of its model's entry, another one for each run that the page must tell apart;
+    `answers`: explanations by the names of `/api/explain`; `opens`: whether its heads can be opened."""
 
-    tensors: bytes
+    trace: Trace
+    name: str
     answers: Json
+    opens: bool = True
+
+    def tensors(self, open_layers: Container[int]) -> bytes:
+        """A safetensors body: all of the heads that can be opened, and small pictures of the others, as bytes."""
+        trace, open_layers = self.trace, open_layers if self.opens else ()
+        attentions = trace.model.subject.description.attentions
+        names = {name: dtype for one in attentions for name, dtype in taps_of(one, open_layers).items()}
+        arrays = {name: wire.convert(name, trace[name], dtype) for name, dtype in names.items()}
+        about = {name: value for name, value in trace.metadata.items() if name != "description"}
+        about |= {"model": self.name, "run": trace.run | {"model": self.name}}
+        about["dims"] = {name: trace.dims[name] for name in names}
+        return bytes(wire.encode(arrays, about))
+
+    @property
+    def entry(self) -> Json:
+        """What `/api/models/{name}` says about the model, of what can be done without a server."""
+        return entry_of(self.trace.model) | {"name": self.name}
 
 
-def saved(trace: Trace, layers: Container[int], effects: Json | None = None) -> Saved:
-    """What pictures show of a run: the heads of `layers` can be opened, others are small pictures, as bytes."""
-    attentions = trace.model.subject.description.attentions
-    names = {name: dtype for one in attentions for name, dtype in shown(one, layers).items()}
-    arrays = {name: wire.convert(name, trace[name], dtype) for name, dtype in names.items()}
-    about = {name: value for name, value in trace.metadata.items() if name != "description"}
-    about["dims"] = {name: trace.dims[name] for name in names}
-    return Saved(bytes(wire.encode(arrays, about)), explanations(trace) | ({"effects": effects} if effects else {}))
-
-
-def shown(attention: Attention, layers: Container[int]) -> dict[str, wire.Dtype]:
-    """The taps of an attention that pictures show: the overviews of all layers, and everything of the open ones."""
-    pictured = {attention.overview, "mask"}
+def taps_of(attention: Attention, open_layers: Container[int]) -> dict[str, wire.Dtype]:
+    """The taps of an attention that are shown: the overviews of all layers, and all of the open ones."""
+    small = {attention.overview, "mask"}
     return {
-        tap: "float32" if index in layers else "uint8"
+        tap: "float32" if index in open_layers else "uint8"
         for role, place in attention.roles.items()
         for index, tap in enumerate(place.taps)
-        if role in pictured or index in layers
+        if role in small or index in open_layers
     }
 
 
 def explanations(trace: Trace) -> Json:
     """What the river and the heads say about the run, as the API says it."""
     subject, limit = trace.model.subject, trace.model.settings.max_text_chars
-    can = subject.description.can
-    asked = trace.asked
+    can, asked = subject.description.can, trace.asked
     found: Json = {}
     plan = plan_run(subject, Run.model_validate(asked), limit)
     if can.get("route"):
@@ -65,8 +73,7 @@ def explanations(trace: Trace) -> Json:
     return found
 
 
-def entry(model: Model) -> Json:
-    """What `/api/models/{name}` says about the model, of what a picture without a server can do."""
+def entry_of(model: Model) -> Json:
     about = detailed(model.entry, model.subject.device.type)
     can = {name: able and name in ("route", "lens") for name, able in about["description"]["can"].items()}
     left_out = {"units", "snapshots", "log", "taps", "weights"}
