@@ -35,6 +35,9 @@ const [LABEL, LABEL_ON_PHONE, BOTH] = [130, 84, 150];
 /** Titles above the rows, and what comes next below them; titles of another stack's rows. */
 const [BESIDES, ANOTHER] = [74, 26];
 
+/** Patches are named shortly, and the words beside the heads need more. */
+const PATCHES = 60;
+
 /** The row of Watch, below the picture. */
 const WATCH = 46;
 
@@ -104,7 +107,8 @@ function measureOn(canvas) {
 function labelsOf(canvas, { told, trace }, { phone, room }) {
   const { type } = currentLook(canvas);
   const widest = measureOn(canvas);
-  const titled = widest([lensTitleOf(trace)], 13);
+  const patches = trace.model.picture && !phone ? PATCHES * type : 0;
+  const titled = Math.max(patches, widest([lensTitleOf(trace)], 13));
   const most = (phone ? LABEL_ON_PHONE : LABEL) * type;
   const labels = told.names.map((names, i) =>
     Math.min(most, Math.max(i || phone ? 30 : titled, widest(names.map(nameText), 15) + 3)),

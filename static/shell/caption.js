@@ -1,14 +1,20 @@
 /** Over the picture: what the card of this sentence claims, and the way to the cards before and after it. */
 
+import { sameValue } from "../state/own.js";
 import { h, hide, setText, update } from "../ui/dom.js";
 import { language, t } from "../ui/i18n.js";
 import { loadedOf, patchOf } from "./examples.js";
 
 /** The card of the sentence that is shown; cuts and another choice leave it there. @param {any[]} cards @param {import("../state/store.js").State} state */
-const cardOf = (cards, { model, text, target, ids, file }) =>
+const cardOf = (cards, { model, text, pixels, target, ids, file }) =>
   cards.findIndex(
     (card) =>
-      file === null && ids === null && card.model === model && card.text === text && (card.target ?? null) === target,
+      file === null &&
+      ids === null &&
+      card.model === model &&
+      card.text === text &&
+      sameValue(card.pixels ?? null, pixels) &&
+      (card.target ?? null) === target,
   );
 
 /** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */

@@ -6,6 +6,7 @@ import { freshOwn } from "../state/own.js";
 import { DEFAULTS } from "../state/store.js";
 import { h, replace, update } from "../ui/dom.js";
 import { language, t } from "../ui/i18n.js";
+import { pixelPicture } from "../ui/patch_picture.js";
 import { subjectOf } from "./places.js";
 
 /** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
@@ -16,7 +17,8 @@ export function createExamples({ actions, examples, models, frame, declared }) {
     actions.set(patchOf(example, declared));
     subjectOf(frame).focus({ preventScroll: true });
   };
-  const cards = shown.map((example) => card(example, open));
+  const levels = (example) => models.find(({ name }) => name === example.model)?.picture?.levels;
+  const cards = shown.map((example) => card(example, levels(example), open));
   const place = h("div", { class: "cards" }, cards);
   let first = shown[0]?.model;
   replace(
@@ -60,8 +62,8 @@ export const hrefOf = (example, level, declared) =>
   linkOf(/** @type {any} */ ({ ...DEFAULTS, ...patchOf(example, declared), level }), declared);
 
 /** A card is a link, so that it can also be opened in a new tab. */
-function card(example, open) {
-  const { see, claim, model, text, layer, head } = example;
+function card(example, levels, open) {
+  const { see, claim, model, text, pixels, layer, head } = example;
   const click = (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
@@ -74,7 +76,7 @@ function card(example, open) {
       dataset: { testid: "example" },
       on: { click },
     },
-    h("span", { class: "text", lang: "en" }, text),
+    pixels ? pixelPicture(pixels, levels) : h("span", { class: "text", lang: "en" }, text),
     h("span", { class: "see" }, see[language()]),
     h(
       "span",

@@ -3,6 +3,15 @@
 import { h, svg } from "./dom.js";
 import { t } from "./i18n.js";
 
+/** A whole picture, small. @param {number[][]} pixels @param {number} levels @returns {SVGElement} */
+export function pixelPicture(pixels, levels) {
+  const rects = pixels.flatMap((row, y) =>
+    row.map((level, x) => svg("rect", { x, y, width: 1, height: 1, "fill-opacity": level / (levels - 1) })),
+  );
+  const look = { class: "pixel-picture", viewBox: `0 0 ${pixels.length} ${pixels.length}`, "aria-hidden": true };
+  return svg("svg", look, rects);
+}
+
 /** "patch 3 (row 0, column 3)". @param {{n: number, row: number, column: number}} patch */
 export const patchWords = ({ n, row, column }) => t("picture.patch", { n, row, column });
 

@@ -72,7 +72,7 @@ def test_a_link_with_pixels_shows_the_model_s_own_answer(page: Page) -> None:
     assert shown(page) == pytest.approx(answer(one.pixels), abs=1e-5)
     about = page.get_by_test_id("picture-about")
     about.get_by_text("4 of 360").wait_for()
-    assert f"a {one.label}." in about.inner_text()
+    assert f"digit is {one.label}." in about.inner_text()
     assert not page.get_by_test_id("sentence").is_visible()
 
 
