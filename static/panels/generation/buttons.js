@@ -1,5 +1,5 @@
 /**
- * Restart, Back, Step, Play or Pause. A button that cannot act says why and stays focusable, because disabling it would
+ * Restart, Back, Step, Write on or Stop. A button that cannot act says why and stays focusable, because disabling it would
  * drop the keyboard's focus.
  */
 

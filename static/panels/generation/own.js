@@ -1,4 +1,4 @@
-/** How far Play goes, how fast, and what beam search keeps. */
+/** How far Write on goes, how fast, and what beam search keeps. */
 
 import { choice, number, whole } from "../../state/fields.js";
 import { ownState } from "../../state/own.js";
@@ -6,7 +6,7 @@ import { ownState } from "../../state/own.js";
 /** The most beams, as in model/translate.py. */
 export const MOST_BEAMS = 16;
 
-/** The most tokens of one Play. */
+/** The most tokens of one Write on. */
 export const LONGEST = 128;
 
 export const own = ownState("generation", {

@@ -1,6 +1,6 @@
 /** How fast a generation is shown. */
 
-/** Milliseconds that Play waits after a step is drawn. */
+/** Milliseconds that Write on waits after a step is drawn. */
 export const PACES = { slow: 1000, normal: 300, fast: 0 };
 
 const FRAME = 16;

@@ -1,6 +1,6 @@
 /**
- * Step, Play and Pause. No DOM: `onChange` says that there is something to draw. Step asks the server for one token,
- * Play for as many as are left. The next token depends only on the tokens before it, the settings and the seed, so
+ * Step, Write on and Stop. No DOM: `onChange` says that there is something to draw. Step asks the server for one token,
+ * Write on for as many as are left. The next token depends only on the tokens before it, the settings and the seed, so
  * both give the same text.
  */
 
