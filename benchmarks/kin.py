@@ -79,7 +79,8 @@ def known(package: str) -> str:
 
 def patterns(trace: chumoku.Trace) -> list[Any]:
     """Of each layer [1 head query key]."""
-    return [trace[f"layers.{layer}.attn.pattern"][None] for layer in range(6)]
+    (attention,) = trace.model.subject.description.attentions
+    return [trace[tap][None] for tap in attention.roles["pattern"].taps]
 
 
 def bertviz(trace: chumoku.Trace, view: str) -> str:

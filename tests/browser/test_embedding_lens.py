@@ -202,7 +202,7 @@ def test_a_decoder_by_layer(page: "Page") -> None:
     box.press("Home")
     page.wait_for_selector('.lens-table thead .on[data-at="0"]')
     rows_of(page, lens, 0)
-    assert "query=0" in page.url
+    page.wait_for_url("**query=0**")
     assert box.evaluate("(box) => box.scrollLeft") == 0
     page.locator(".lens-chip").nth(1).click()
     page.wait_for_url(re.compile(f"answer={int(lens.top[0, 0, 1])}(&|$)"))

@@ -78,5 +78,8 @@ def test_without_text_there_is_nothing_to_evaluate(documents: list[str]) -> None
 def test_stories_are_likelier_to_stories_gpt_than_noise(gpt: Checkpoint) -> None:
     story = "Once upon a time, there was a little girl named Lily. She loved to play outside in the park."
     noise = "Park time girl little named outside a the, in loved Lily she to. play Once upon was there a."
-    assert bits_per_byte(gpt.model, gpt.tokenizer, [story]) < 1.5
+    if gpt.config.causal_mask:
+        assert bits_per_byte(gpt.model, gpt.tokenizer, [story]) < 1.5
+    else:  # it learned to look one token ahead, and here nothing is there
+        assert bits_per_byte(gpt.model, gpt.tokenizer, [story]) > 2
     assert bits_per_byte(gpt.model, gpt.tokenizer, [noise]) > 2

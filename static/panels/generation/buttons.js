@@ -6,6 +6,9 @@
 import { h, keepWidth, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 
+/** The word being said may be the wider one: while the button works, it is bold. @param {string} a @param {string} b */
+const longer = (a, b) => (a.length < b.length ? b : a);
+
 /**
  * @param {ReturnType<typeof import("./session.js").createSession>} session
  * @param {ReturnType<typeof import("./player.js").createPlayer>} player
@@ -27,7 +30,7 @@ export function createButtons(session, player) {
       update(node, { "aria-disabled": reason === null ? null : "true" });
       node.title = reason ?? t(`generation.${name}_about`);
       Object.assign(node.dataset, { act: name, testid: `gen-${name}` });
-      if (other) keepWidth(node, t(`generation.${other()}`));
+      if (other) keepWidth(node, longer(node.textContent, t(`generation.${other()}`)));
     });
     return node;
   }
