@@ -28,7 +28,7 @@ def test_costs_are_counted_for_the_sentence_and_measured_until_stopped(page: "Pa
     expect(station.locator(".curve circle").first).to_be_visible()
     button.click()
     expect(button).to_have_text("Measure again")
-    for _ in range(50):  # the server notices between two measurements that nobody reads
+    for _ in range(50):  # the server notices between two measurements that its client has gone
         streams = page.request.get("/readyz").json()["streams"]
         if streams == 0:
             break
