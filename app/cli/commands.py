@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.table import Table
 
 from chumoku.app.api.run import Run
-from chumoku.app.api.traces.schema import TraceRequest
 from chumoku.app.cli.console import need_training, need_transformers
 from chumoku.app.services import discovery, targets, tokens, tracing
 from chumoku.app.services.capabilities import CLASSIFIES, check_can, explained
@@ -53,8 +52,6 @@ def write_units(model: str, data: Path, settings: Settings) -> str:
 
 
 BEAMS, ALPHA = 4, 0.6
-N_CANDIDATES = 20
-"""How many next tokens a trace file lists for each position."""
 
 
 def write_trace(
@@ -68,18 +65,10 @@ def write_trace(
     ids = tokens.resolve(loaded, text, None, limit, n_pad)
     written = targets.target_of(loaded, ids, target, None, limit)
     rows = len(written.ids) if written else len(ids) + n_pad
-    request = {
-        "text": text,
-        "target": target,
-        "want": ["*"],
-        "describe": True,
-        "format": "npz" if out.suffix == ".npz" else "safetensors",
-        "predict": {"positions": list(range(rows)), "n": N_CANDIDATES} if not loaded.description.classes else None,
-    }
-    checked = TraceRequest.model_validate(request | asked)
-    body = tracing.answer(loaded, checked, limit).body
+    run = Run.model_validate({"text": text, "target": target, **asked})
+    body = tracing.saved(loaded, run, limit, "npz" if out.suffix == ".npz" else "safetensors")
     out.write_bytes(body)
-    cut = tokens.unread(loaded, checked, len(ids) + n_pad)
+    cut = tokens.unread(loaded, run, len(ids) + n_pad)
     of_more = f" (the last of {cut['n_tokens']:,})" if cut else ""
     count = f"{len(ids) + n_pad}{of_more}" + (f" source and {rows} target" if written else "")
     return f"{out}: {len(loaded.description.taps)} tensors of {count} tokens, {len(body) / 1e6:.1f} MB"

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass
-from typing import Any
 
 from chumoku.app.api.explain.schema import HeadsRequest, LensRequest, RouteRequest
 from chumoku.app.api.run import Run
 from chumoku.app.notebook.model import Model, Trace
 from chumoku.app.services import wire
 from chumoku.app.services.explain import answers, layers, river
+from chumoku.app.services.explain.shared import Json
 from chumoku.app.services.models import detailed
 from chumoku.app.services.plan import plan_run
 from chumoku.model.describe import Attention
 
-Json = dict[str, Any]
 N_LENS = 5
 """Answers that the lens lists, as on the page."""
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from chumoku.app.api.explain.schema import EffectsRequest
 from chumoku.app.notebook.model import Trace
 from chumoku.app.services.explain.effects import EffectsSession, effect
+from chumoku.app.services.explain.shared import Json
 from chumoku.app.services.plan import RunPlan
 from chumoku.model.derive.effects import Effect
 from chumoku.model.derive.rollout import Edge
 from chumoku.model.derive.route import route_of
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)

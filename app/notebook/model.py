@@ -15,17 +15,12 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from chumoku.app.api.run import Run
-from chumoku.app.api.traces.schema import TraceRequest
 from chumoku.app.errors import AppError
 from chumoku.app.services import discovery, tracing, wire
 from chumoku.app.services.library import Entry
-from chumoku.app.services.plan import plan_run
 from chumoku.app.settings import Settings
 from chumoku.model.derive.rollout import Edge
 from chumoku.model.subjects import Subject, source_of
-
-N_CANDIDATES = 20
-"""How many next tokens a trace lists for each position, as the page does."""
 
 
 def load(name: str | PathLike[str] | None = None, *, device: str = "auto") -> Model:
@@ -102,16 +97,7 @@ class Model:
 
     def file_of(self, run: Run) -> bytes:
         """A saved trace: every tensor, and what each position predicts."""
-        plan = plan_run(self.subject, run, self.settings.max_text_chars)
-        predicts = self.subject.description.predicts in ("next", "same")
-        rows = list(range(plan.lengths["target" if plan.target else "source"]))
-        wanted = {
-            "want": ["*"],
-            "describe": True,
-            "predict": {"positions": rows, "n": N_CANDIDATES} if predicts else None,
-        }
-        request = TraceRequest.model_validate(run.model_dump(exclude_unset=True) | wanted)
-        return bytes(tracing.answer(self.subject, request, self.settings.max_text_chars).body)
+        return bytes(tracing.saved(self.subject, run, self.settings.max_text_chars))
 
     def __repr__(self) -> str:
         n = sum(len(stack.layers) for stack in self.subject.description.stacks)

@@ -13,9 +13,8 @@ from chumoku.app.notebook.contents import Shown, explanations
 from chumoku.app.notebook.cuts import cut_effects
 from chumoku.app.notebook.document import html_of, texts
 from chumoku.app.notebook.model import Trace, as_value_error
+from chumoku.app.services.explain.shared import Json
 from chumoku.model.describe import Attention
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
+from chumoku.app.api.run import Run
 from chumoku.app.api.traces.schema import TraceRequest
 from chumoku.app.errors import AppError, check_index, unknown_name
 from chumoku.app.services import sizes, tokens, wire
@@ -23,7 +24,10 @@ from chumoku.model.subjects import Subject
 from chumoku.model.taps import match_names
 from chumoku.model.trace import Trace
 
+Format = Literal["safetensors", "npz"]
 NONE: Languages = {}
+N_CANDIDATES = 20
+"""How many next tokens a saved trace lists for each position, as the page does."""
 
 
 def answer(
@@ -48,6 +52,21 @@ def answer(
     about["notes"] = [*([cut] if cut else []), *notes(subject.about, about["text"], loaded)]
     body = wire.ENCODERS[request.format](arrays, about)
     return Answer(body, len(traced.ids), seconds, perf_counter() - start - seconds)
+
+
+def saved(subject: Subject, run: Run, max_chars: int, format: Format = "safetensors") -> bytes | bytearray:
+    """A run as a file that describes itself: every tensor, and what each position predicts."""
+    plan = plan_run(subject, run, max_chars)
+    rows = list(range(plan.lengths["target" if plan.target else "source"]))
+    predicts = subject.description.predicts in ("next", "same")
+    wanted = {
+        "want": ["*"],
+        "describe": True,
+        "format": format,
+        "predict": {"positions": rows, "n": N_CANDIDATES} if predicts else None,
+    }
+    request = TraceRequest.model_validate(run.model_dump(exclude_unset=True) | wanted)
+    return answer(subject, request, max_chars).body
 
 
 def prepare(subject: Subject, request: TraceRequest) -> list[str]:

@@ -97,6 +97,8 @@ def test_the_river_cuts_its_most_decisive_looks_without_a_server(
     before = says.inner_text()
     page.get_by_test_id("cut-looks").click()
     expect(says).to_contain_text("no longer looks at ball")
+    promised = before.rsplit("falls to ", 1)[1]
+    expect(says).to_contain_text(f"to {promised}")  # what was measured is what the saved run says
     drawn(page)
     expect(legend).to_have_text("Thicker: more of it was mixed into red₂.")
     page.get_by_test_id("river-restore").click()
