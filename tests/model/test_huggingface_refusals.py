@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from chumoku.model.subjects import ZooSubject, source_of
 from chumoku.model.subjects.huggingface import HuggingFaceFolders, any_attention, memory
@@ -98,6 +99,46 @@ def test_an_unknown_family_must_be_what_its_config_says(tmp_path: Path, monkeypa
     change(folder, attention_multiplier=None)
     monkeypatch.setattr(any_attention, "added", lambda mask: None)
     with pytest.raises(ValueError, match="its logits are not those of eager attention"):
+        SOURCE.open(folder, torch.device("cpu"))
+
+
+def softcapped(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scaling: float) -> tuple[Tensor, Tensor]:
+    weights = ((query @ key.mT * scaling).tanh() + mask).softmax(-1)
+    return weights @ value, weights
+
+
+def with_a_sink(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scaling: float) -> tuple[Tensor, Tensor]:
+    scores = query @ key.mT * scaling + mask
+    weights = torch.cat((scores, torch.zeros_like(scores[..., :1])), -1).softmax(-1)[..., :-1]
+    return weights @ value, weights
+
+
+def scaled(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scaling: float) -> tuple[Tensor, Tensor]:
+    weights = (query @ key.mT * scaling + mask).softmax(-1)
+    return weights @ value * 1.01, weights
+
+
+@pytest.mark.parametrize(
+    ("formula", "said"),
+    [
+        (softcapped, r"weights are not softmax\(scores \+ mask\): in layer 0 they differ by .* of the largest number"),
+        (with_a_sink, r"weights are not softmax\(scores \+ mask\)"),
+        (scaled, "what its heads give is not weights · v"),
+    ],
+)
+def test_an_unknown_family_whose_function_computes_more_than_its_arguments_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, formula: Any, said: str
+) -> None:
+    """Its logits with and without capture are the same: they are of this formula."""
+    from transformers.models.phi import modeling_phi
+
+    def theirs(_: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scaling: float, **__: Any) -> Any:
+        z, weights = formula(query, key, value, mask, scaling)
+        return z.transpose(1, 2).contiguous(), weights
+
+    folder = toys.save(tmp_path / "tiny", toys.random_numbers(toys.phi()), toys.byte_level())
+    monkeypatch.setattr(modeling_phi, any_attention.THEIRS, theirs)
+    with pytest.raises(ValueError, match=said):
         SOURCE.open(folder, torch.device("cpu"))
 
 

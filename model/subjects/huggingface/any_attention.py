@@ -1,5 +1,6 @@
 """Capture in a model whose family has no file in `families/`: its own attention function computes, and what goes into
-it and comes out of it is visited. A model is refused if this changes its logits by a single bit."""
+it and comes out of it is visited. A model is refused if this changes its logits by a single bit, or if what is shown
+does not agree with itself."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 
 from chumoku.model import masks, stopping
-from chumoku.model.describe import AttentionSublayer, Description
+from chumoku.model.describe import Attention, AttentionSublayer, Description
+from chumoku.model.identities import gaps
 from chumoku.model.subjects.huggingface.capture import LOWEST, TAPS, reasons, repeated, taps_of
 from chumoku.model.subjects.huggingface.hooks import watch_input, watch_output
 from chumoku.model.taps import edited, record, visit, wanted
@@ -30,6 +32,14 @@ SHOWN = {
 """Arguments that change nothing, or nothing that is not shown. Any other is refused by name."""
 PROBE = 5
 """Tokens that a model reads when it is loaded, under both functions."""
+AGREES = 1e-4
+"""Of a tensor's largest number: rounding stays below it, a formula that is not shown does not."""
+CLAIMS = {
+    "scaled_product": "its scores are not q·k times their scale",
+    "masked_softmax": "its weights are not softmax(scores + mask)",
+    "weighted_sum": "what its heads give is not weights · v",
+}
+"""What a gap means, by the operation of the identity."""
 BLOCK = re.compile(r"(.*\.\d+)\..+")
 
 _found: ContextVar[list[nn.Module] | None] = ContextVar("chumoku_found", default=None)
@@ -129,6 +139,18 @@ def check_recorded(model: Any, description: Description, name: str, ids: Tensor,
             raise ValueError(f"{name}: {tap} is {own}, and its config says {said}")
     if not torch.equal(logits, expected):
         raise ValueError(f"{name}: with its attention recorded, its logits are not those of eager attention")
+    check_agrees(one, {tap: x[0] for tap, x in recording.tensors.items()}, name)
+
+
+def check_agrees(attention: Attention, tensors: Mapping[str, Tensor], name: str) -> None:
+    """Its function may compute more than its arguments say."""
+    for layer in range(attention.n_layer):
+        for gap in gaps(attention, layer, tensors, dict[str, Tensor]().__getitem__):
+            if not gap.relative <= AGREES:
+                raise ValueError(
+                    f"{name}: {CLAIMS[gap.op]}: in layer {layer} they differ by {gap.relative:.1e} of the largest "
+                    f"number, where {AGREES:.0e} is allowed, so a part of its attention would not be shown"
+                )
 
 
 def read(model: Any, ids: Tensor) -> Tensor:
