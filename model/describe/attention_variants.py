@@ -24,7 +24,9 @@ def with_heads(
     description: Description, n_head: int, n_kv_head: int, d_head: int, base: float = BASE, scale: float | None = None
 ) -> Description:
     """Heads of any width, which may share keys and values (Ainslie et al. 2023), turned with another base. Their
-    products are multiplied by `scale`; None: by 1/√d_head."""
+    products are multiplied by `scale`; None: by 1/√d_head. Raises `ValueError` for heads that cannot share evenly."""
+    if n_head % n_kv_head:
+        raise ValueError(f"{n_head} heads cannot share {n_kv_head} keys and values evenly")
 
     def change(one: Attention) -> Attention:
         return replace(

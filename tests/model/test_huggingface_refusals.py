@@ -1,6 +1,8 @@
 """Folders of transformers that cannot be shown: one sentence says what, the limit, and what to do."""
 
 import json
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,71 @@ def test_a_config_that_cannot_be_shown(folder: Path, settings: dict[str, Any], s
     change(folder, **settings)
     with pytest.raises(ValueError, match=said):
         SOURCE.about(folder)
+
+
+ROPE = {"rope_type": "llama3", "rope_theta": 1e4, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+LLAMA, NEOX, PHI = "llama", "gpt_neox", "phi"
+
+
+@pytest.fixture(scope="module")
+def turning(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Families with rotary positions."""
+    at = tmp_path_factory.mktemp("turning")
+    kinds = {LLAMA: toys.llama, NEOX: toys.gpt_neox, PHI: toys.phi}
+    return {name: toys.save(at / name, build(), toys.byte_level()) for name, build in kinds.items()}
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "said"),
+    [
+        (LLAMA, {"rope_parameters": "x"}, "rope_parameters must be an object, got x"),
+        (LLAMA, {"rope_parameters": [1]}, "rope_parameters must be an object"),
+        (LLAMA, {"rope_parameters": None, "rope_scaling": "linear"}, "rope_scaling must be an object, got linear"),
+        (PHI, {"rope_parameters": "x"}, "rope_parameters must be an object, got x"),
+        (LLAMA, {"rope_parameters": {"rope_theta": 0}}, "rope_theta must be a number from 1 on, got 0"),
+        (LLAMA, {"rope_parameters": {"rope_theta": -1e4}}, "rope_theta must be a number from 1 on, got -10000"),
+        (LLAMA, {"rope_parameters": {"rope_theta": 1e-300}}, "rope_theta must be a number from 1 on"),
+        (LLAMA, {"rope_parameters": {"rope_theta": "1e4"}}, "rope_theta must be a number, got 1e4"),
+        (LLAMA, {"rope_parameters": {"rope_theta": 10**400}}, "rope_theta must be a number"),
+        (LLAMA, {"rope_parameters": {"rope_theta": [1]}}, "rope_theta must be a number, got"),
+        (LLAMA, {"rope_parameters": {"rope_theta": True}}, "rope_theta must be a number, got True"),
+        (LLAMA, {"rope_parameters": {"rope_type": "linear", "factor": 0}}, "factor must be a number above 0, got 0"),
+        (LLAMA, {"rope_parameters": {"rope_type": "linear", "factor": "2"}}, "factor must be a number, got 2"),
+        (LLAMA, {"rope_parameters": ROPE | {"high_freq_factor": 1.0}}, "low_freq_factor must be below high_freq"),
+        (LLAMA, {"rope_parameters": ROPE | {"high_freq_factor": 0.5}}, "below high_freq_factor, got 1 and 0.5"),
+        (LLAMA, {"rope_parameters": ROPE | {"low_freq_factor": {}}}, "low_freq_factor must be a number, got {}"),
+        (LLAMA, {"rope_parameters": ROPE | {"factor": 0.0}}, "factor must be a number above 0"),
+        (LLAMA, {"rope_parameters": ROPE | {"original_max_position_embeddings": 0}}, "embeddings must be a number ab"),
+        (LLAMA, {"head_dim": 3}, "llama turns 3 of a head's 3 dimensions: it takes pairs"),
+        (LLAMA, {"num_key_value_heads": 4}, "6 heads cannot share 4 keys and values evenly"),
+        (NEOX, {"rope_parameters": {"rope_theta": 0, "partial_rotary_factor": 0.5}}, "rope_theta must be a number fr"),
+        (NEOX, {"rope_parameters": {"partial_rotary_factor": 0}}, "turns 0 of a head's 8 dimensions"),
+        (NEOX, {"rope_parameters": {"partial_rotary_factor": 2}}, "turns 16 of a head's 8 dimensions"),
+        (NEOX, {"rope_parameters": {"partial_rotary_factor": "all"}}, "partial_rotary_factor must be a number"),
+        (NEOX, {"rope_parameters": None, "rotary_emb_base": "x"}, "rotary_emb_base must be a number"),
+        (PHI, {"architectures": "PhiForCausalLM"}, "architectures must be a list of names"),
+    ],
+)
+def test_a_setting_of_another_type_is_one_sentence(
+    turning: dict[str, Path], tmp_path: Path, kind: str, settings: dict[str, Any], said: str
+) -> None:
+    folder = Path(shutil.copytree(turning[kind], tmp_path / "tiny"))
+    SOURCE.about(folder)
+    change(folder, **settings)
+    with pytest.raises(ValueError, match=re.escape(said)):
+        SOURCE.about(folder)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"rope_parameters": {"rope_type": "spiral", "rope_theta": 1e4}}, {"hidden_act": "no_such"}]
+)
+def test_a_config_that_transformers_cannot_read_is_one_sentence(
+    turning: dict[str, Path], tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    folder = Path(shutil.copytree(turning[LLAMA], tmp_path / "tiny"))
+    change(folder, **settings)
+    with pytest.raises(ValueError, match="does not load: KeyError"):
+        SOURCE.open(folder, torch.device("cpu"))
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,8 @@ def read_settings(folder: Path) -> Settings:
     """Raises `ValueError` for a family or a class that we cannot show, listing those that we can."""
     values = read_json(folder / CONFIG)
     given = values.get("architectures") or [None]
+    if not isinstance(given, list):
+        raise ValueError(f"{folder / CONFIG}: architectures must be a list of names, got {str(given)[:40]}")
     found = Settings(str(values["model_type"]), str(given[0]), values)
     if values.get("auto_map"):
         raise ValueError(
@@ -59,6 +61,8 @@ def weight_files(folder: Path) -> list[Path]:
     """The files of the weights: one, or those that an index lists. Raises `ValueError` if there are only pickles."""
     if (folder / INDEX).is_file():
         listed = read_json(folder / INDEX).get("weight_map", {})
+        if not isinstance(listed, dict):
+            raise ValueError(f"{folder / INDEX}: weight_map must be an object, got {str(listed)[:40]}")
         return [folder / Path(str(name)).name for name in sorted(set(listed.values()))]
     if not (folder / WEIGHTS).exists() and (other := next((x for x in PICKLES if (folder / x).exists()), None)):
         raise ValueError(

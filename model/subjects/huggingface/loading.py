@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch
 import transformers
+from huggingface_hub.errors import StrictDataclassError
 from torch import nn
 
 from chumoku.model.run import Run
@@ -21,6 +22,9 @@ from chumoku.model.subjects.huggingface.subject import HuggingFaceSubject
 from chumoku.model.subjects.huggingface.tokenizer_files import open_tokenizer
 from chumoku.model.subjects.huggingface.translator import Translator
 from chumoku.model.subjects.subject import About
+
+UNFIT = (OSError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What transformers raises for a config that it cannot read; no memory is something else."""
 
 transformers.utils.logging.disable_progress_bar()
 os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
@@ -55,8 +59,9 @@ def load_model(folder: Path, architecture: str, attention: str = NAME) -> nn.Mod
             folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, dtype=torch.float32,
             attn_implementation=attention, output_loading_info=True,
         )  # fmt: skip
-    except OSError as error:
-        raise ValueError(f"{folder} does not load: {' '.join(str(error).split())}") from None
+    except (*UNFIT, StrictDataclassError) as error:
+        kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
+        raise ValueError(f"{folder} does not load: {kind}{' '.join(str(error).split())}") from None
     finally:
         quiet.level = before
     lacks = sorted(info["missing_keys"]) + sorted(str(one) for one in info["mismatched_keys"])

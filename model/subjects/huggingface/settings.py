@@ -9,6 +9,8 @@ from typing import Any
 WINDOW = 1024
 """The most tokens that the page draws; a model may read more. (With many heads it draws fewer: `layout.drawable`.)"""
 MOST = 2**24
+LARGEST = 1e30
+"""Of any number: none of a model's comes near."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,23 @@ class Settings:
     def number(self, name: str, default: float) -> float:
         found = self.values.get(name)
         found = default if found is None else found
-        if type(found) not in (int, float):
+        if type(found) not in (int, float) or abs(found) > LARGEST:
             raise ValueError(f"config.json: {name} must be a number, got {str(found)[:40]}")
         return float(found)
+
+    def positive(self, name: str, default: float, least: float = 0.0) -> float:
+        """A number above 0, and not below `least`."""
+        if (found := self.number(name, default)) <= 0 or found < least:
+            bound = f"from {least:g} on" if least else "above 0"
+            raise ValueError(f"config.json: {name} must be a number {bound}, got {found:g}")
+        return found
+
+    def table(self, name: str) -> Mapping[str, Any]:
+        """Settings of its own; left out or null, none."""
+        found = self.values.get(name) or {}
+        if not isinstance(found, Mapping):
+            raise ValueError(f"config.json: {name} must be an object, got {str(found)[:40]}")
+        return found
 
     def flag(self, name: str, default: bool) -> bool:
         found = self.values.get(name, default)
@@ -57,7 +73,9 @@ class Settings:
 
     def labels(self) -> tuple[str, ...]:
         """A classifier's classes, by id."""
-        named = self.values.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
+        named = self.table("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
+        if not all(id.isdecimal() for id in named):
+            raise ValueError(f"config.json: id2label must have whole numbers as keys, got {', '.join(named)[:40]}")
         return tuple(str(named[id]) for id in sorted(named, key=int))
 
     def refuse(self, *names: str) -> None:

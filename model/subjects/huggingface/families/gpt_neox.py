@@ -8,7 +8,7 @@ from chumoku.model.describe import describe
 from chumoku.model.describe import variants as v
 from chumoku.model.describe.attention_variants import with_frequencies, with_heads, with_rotary_dims, without_biases
 from chumoku.model.subjects.huggingface.activations import activation_of
-from chumoku.model.subjects.huggingface.angles import frequencies_of, rope_of
+from chumoku.model.subjects.huggingface.angles import base_of, frequencies_of, in_pairs, rope_of
 from chumoku.model.subjects.huggingface.families.llama import DIMS
 from chumoku.model.subjects.huggingface.layout import Adapter, OfHeads, Part, StackLayout
 from chumoku.model.subjects.huggingface.settings import Settings
@@ -26,8 +26,9 @@ def adapt(settings: Settings) -> Adapter:
         layer_norm_eps=settings.number("layer_norm_eps", 1e-5),
     )  # fmt: skip
     rope = rope_of(settings)
-    turned = int(config.d_head * rope.number("partial_rotary_factor", settings.number("rotary_pct", 0.25)))
-    base = rope.number("rope_theta", settings.number("rotary_emb_base", 10_000.0))
+    share = rope.number("partial_rotary_factor", settings.number("rotary_pct", 0.25))
+    turned = in_pairs(settings, int(config.d_head * share), config.d_head)
+    base = base_of(settings, settings.number("rotary_emb_base", 10_000.0))
     found = with_heads(describe(config), n_head, n_head, config.d_head, base)
     found = with_frequencies(with_rotary_dims(found, turned), frequencies_of(settings, turned, base))
     found = v.without_positions(found)

@@ -13,7 +13,7 @@ from chumoku.model.describe import Description, describe
 from chumoku.model.describe import variants as v
 from chumoku.model.describe.attention_variants import with_frequencies, with_heads, with_normed_heads, without_biases
 from chumoku.model.subjects.huggingface.activations import activation_of
-from chumoku.model.subjects.huggingface.angles import base_of, frequencies_of
+from chumoku.model.subjects.huggingface.angles import base_of, frequencies_of, whole_head
 from chumoku.model.subjects.huggingface.layout import Adapter, Part, StackLayout
 from chumoku.model.subjects.huggingface.settings import Settings
 
@@ -65,7 +65,7 @@ def adapt(settings: Settings, without: str) -> Adapter:
     d_head = settings.whole("head_dim", d_model // n_head)
     n_kv_head, base = settings.whole("num_key_value_heads", n_head), base_of(settings)
     found = with_heads(describe(config), n_head, n_kv_head, d_head, base)
-    found = with_frequencies(found, frequencies_of(settings, d_head, base))
+    found = with_frequencies(found, frequencies_of(settings, whole_head(settings, d_head), base))
     found = v.without_positions(without_biases(found, without))
     found = gated(found, settings)
     return Adapter(v.without_our_modules(found), {"main": MAIN}, "lm_head", settings.whole("max_position_embeddings"),

@@ -58,7 +58,7 @@ def scale_of(settings: Settings, d_head: int) -> float:
 
 
 def check_angles(settings: Settings) -> None:
-    given = settings.values.get("rope_parameters") or settings.values.get("rope_scaling") or {}
+    given = settings.table("rope_parameters") or settings.table("rope_scaling")
     for one in (given, *(x for x in given.values() if isinstance(x, dict))):
         kind = one.get("rope_type", one.get("type"))
         if kind in CHANGING:
