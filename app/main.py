@@ -16,7 +16,7 @@ from chumoku.app.api.routes import ROUTERS
 from chumoku.app.http import handlers
 from chumoku.app.http.access import Access
 from chumoku.app.http.assets import FreshFiles
-from chumoku.app.http.body_limit import BodyLimit
+from chumoku.app.http.body_limit import BodyLimit, Limits
 from chumoku.app.http.built import Built
 from chumoku.app.http.deps import State
 from chumoku.app.http.hosts import Hosts, known_names
@@ -44,19 +44,20 @@ def create_app(settings: Settings | None = None, loaded: Library | None = None) 
     Without `settings`, settings come from the environment (`CHUMOKU_…`).
     """
     settings, metrics = settings or Settings(), Metrics()
+    limits = Limits(settings.body_limit, settings.upload_limit)
     around = [
         Middleware(SecurityHeaders),
         Middleware(Observe, metrics=metrics, log_text=settings.log_text),
         Middleware(Failures),
         Middleware(HeadAsGet),
-        Middleware(BodyLimit, limit=settings.body_limit),
+        Middleware(BodyLimit, limits=limits),
         Middleware(Hosts, names=known_names((settings.host, *settings.hosts))),
         Middleware(Access, token=settings.token),
     ]
     app = FastAPI(title="Chumoku", version=VERSION, description=DESCRIPTION, docs_url=None, redoc_url=None,
                   openapi_url=None, redirect_slashes=False, middleware=around,
                   lifespan=lifespan_of(settings, loaded))  # fmt: skip
-    app.state.body_limit, app.state.metrics = settings.body_limit, metrics
+    app.state.body_limits, app.state.metrics = limits, metrics
     app.state.built = Built()
     handlers.install(app)
     for router in ROUTERS:

@@ -80,6 +80,12 @@ class Settings(BaseSettings):
         default=0, ge=0, description="CPU threads of one job; 0 divides the cores among the jobs."
     )
     body_limit: int = Field(default=1024**2, ge=1024, description="Largest accepted request body, in bytes.")
+    upload_limit: int = Field(
+        default=5_000_000, ge=1024, description="Largest accepted picture (a PNG or JPEG that is uploaded), in bytes."
+    )
+    upload_pixels: int = Field(
+        default=16_000_000, ge=1, description="Most pixels of an uploaded picture; more are refused before decoding."
+    )
     answer_limit: int = Field(default=64 * 1024**2, ge=1024, description="Largest answer, in bytes.")
     answer_room: int = Field(
         default=256 * 1024**2, ge=1024, description="Bytes of all answers at once; a request waits for room."

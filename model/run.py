@@ -22,6 +22,8 @@ class Run:
     pad: Padding = field(default_factory=Padding)
     edit: Mapping[str, Edit] = field(default_factory=dict)
     looks_ahead: bool = False
+    pixels: bytes | None = None
+    """The bytes of a picture whose `ids` are only places (`pictures/photo.py`)."""
 
     @property
     def is_pad(self) -> list[bool]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from chumoku.app.api.schema import Index, ModelName, Request
 from chumoku.app.services.interventions.patch import Patch
@@ -15,12 +15,20 @@ from chumoku.app.services.interventions.registry import Intervention
 
 MAX_IDS = 65_536
 MAX_SIDE = 256
+MAX_SPELT = 4 * 1024**2
+"""Of the largest picture that any model reads, 1,024 × 1,024 in three colours."""
 TokenIds = Annotated[list[int], Field(max_length=MAX_IDS, fail_fast=True)]
 
 
-Pixels = Annotated[
+Rows = Annotated[
     list[Annotated[list[int], Field(max_length=MAX_SIDE, fail_fast=True)]], Field(max_length=MAX_SIDE, fail_fast=True)
 ]
+Spelt = Annotated[str, Field(max_length=MAX_SPELT)]
+Pixels = Annotated[
+    Annotated[Rows, Tag("#rows")] | Annotated[Spelt, Tag("#bytes")],
+    Discriminator(lambda value: "#bytes" if isinstance(value, str) else "#rows"),
+]
+"""Levels, or bytes in base64. A tag that begins with # is no field (`http/handlers.py`)."""
 
 
 class Input(Request):
@@ -30,7 +38,9 @@ class Input(Request):
     token_ids: TokenIds | None = Field(default=None, description="The sentence as token ids, instead of `text`.")
     pixels: Pixels | None = Field(
         default=None,
-        description="The rows of a picture, for a model that has a `picture`: whole numbers from 0 to `levels` − 1.",
+        description="A picture, for a model that has a `picture`: its rows, of whole numbers from 0 to `levels` − 1; "
+        "where the `picture` has `channels`, its bytes [row column channel] in base64 "
+        "(`POST /api/models/{name}/pixels` makes them from a PNG or JPEG).",
     )
 
     @model_validator(mode="after")

@@ -2,11 +2,39 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+
 from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from chumoku.app.http.handlers import body_too_large, respond
+from chumoku.app.errors import AppError
+from chumoku.app.http.handlers import respond
+
+UPLOAD = re.compile(r"/api/models/[^/]+/pixels")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most bytes of a body, and of one that is a picture."""
+
+    body: int
+    upload: int
+
+    def of(self, scope: Scope) -> int:
+        return self.upload if UPLOAD.fullmatch(scope["path"]) else self.body
+
+    def refusal(self, scope: Scope, got: int | None = None) -> AppError:
+        """A body over its limit."""
+        limit = self.of(scope)
+        if UPLOAD.fullmatch(scope["path"]):
+            mega = f"{limit / 1e6:,.1f} MB"
+            message = f"The picture's file is larger than the limit of {mega}."
+            hint = "Make the picture smaller, or save it as JPEG."
+            return AppError("upload_too_large", message, hint, status=413, limit=limit, got=got)
+        message = f"The request's body is larger than the limit of {limit} bytes."
+        return AppError("body_too_large", message, "Send less.", status=413, limit=limit, got=got)
 
 
 class BodyLimit:
@@ -15,8 +43,8 @@ class BodyLimit:
     FastAPI's own `max_body_size` answers the first case in plain text; ours has the one error shape.
     """
 
-    def __init__(self, app: ASGIApp, limit: int) -> None:
-        self.app, self.limit = app, limit
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        self.app, self.limits = app, limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -24,9 +52,10 @@ class BodyLimit:
         headers = Headers(scope=scope)
         length = headers.get("content-length", "")
         declared = int(length[:20]) if length.isdecimal() else 0
-        too_large = declared > self.limit
-        body = Body(receive, send, self.limit, endless=too_large or "transfer-encoding" in headers)
-        answer = respond(scope, body_too_large(self.limit, declared)) if too_large else self.app
+        limit = self.limits.of(scope)
+        too_large = declared > limit
+        body = Body(receive, send, limit, endless=too_large or "transfer-encoding" in headers)
+        answer = respond(scope, self.limits.refusal(scope, declared)) if too_large else self.app
         await answer(scope, body.receive, body.send)
 
 

@@ -55,7 +55,7 @@ async def on_gone(request: Request, error: Gone) -> Response:
 async def on_http(request: Request, error: HTTPException) -> Response:
     """Errors of the framework itself: unknown path, wrong method, unreadable or too large body."""
     if error.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-        return respond(request.scope, body_too_large(request.app.state.body_limit), error.headers)
+        return respond(request.scope, request.app.state.body_limits.refusal(request.scope), error.headers)
     code, hint = HINTS.get(error.status_code, ("http_error", "/docs lists all routes."))
     message = f"{error.detail}: {request.method} {request.scope['path']}"
     headers = dict(error.headers or {})
@@ -68,12 +68,6 @@ def methods_of(request: Request) -> dict[str, str]:
     """`Allow` for a path of the API, with the methods of all its routes: starlette names those of the first."""
     methods = request.app.openapi()["paths"].get(template(request.scope), {})
     return {"Allow": ", ".join(sorted(map(str.upper, methods)))} if methods else {}
-
-
-def body_too_large(limit: int, got: int | None = None) -> AppError:
-    """A body over the limit of `limit` bytes."""
-    message = f"The request's body is larger than the limit of {limit} bytes."
-    return AppError("body_too_large", message, "Send less.", status=413, limit=limit, got=got)
 
 
 async def on_invalid(request: Request, error: RequestValidationError) -> Response:
@@ -102,8 +96,10 @@ def first_complaint(complaints: Sequence[Any]) -> AppError:
 
 
 def path_of(location: Sequence[str | int]) -> str:
-    """`("body", "predict", "positions", 0)` → `predict.positions[0]`."""
+    """`("body", "predict", "positions", 0)` → `predict.positions[0]`. What begins with # is no field."""
     path = ""
     for part in location[1:]:
+        if isinstance(part, str) and part.startswith("#"):
+            continue
         path += f"[{part}]" if isinstance(part, int) else f".{part}"
     return path.removeprefix(".")

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from chumoku.app.api.run import Run
 from chumoku.app.errors import AppError
-from chumoku.app.services import discovery, tracing, wire
+from chumoku.app.services import discovery, pictures, tracing, wire
 from chumoku.app.services.library import Entry
 from chumoku.app.settings import Settings
 from chumoku.model.derive.rollout import Edge
@@ -59,7 +59,8 @@ class Model:
         text: str | None = None,
         *,
         token_ids: Sequence[int] | None = None,
-        pixels: Sequence[Sequence[int]] | None = None,
+        pixels: Sequence[Sequence[int]] | str | None = None,
+        picture: str | PathLike[str] | None = None,
         target: str | None = None,
         causal: bool | None = None,
         padding: bool = True,
@@ -67,7 +68,7 @@ class Model:
         interventions: Sequence[Mapping[str, Any]] = (),
     ) -> Trace:
         """Run a sentence, as text or as token ids, and keep every tensor of the run. A model of pictures takes the rows
-        of one, as `pixels`.
+        of one, as `pixels`, or the file of a PNG or JPEG, as `picture`: `trace(picture="cat.jpg")`.
 
         `target` is what a translator has written so far; None: its own greedy translation. `causal` and `padding`
         switch masks (None: as trained), `pad` adds PADs ({"count": 2, "side": "left"}), and `interventions` change the
@@ -75,7 +76,11 @@ class Model:
         warns if only the end of a long text is read.
         """
         ids = None if token_ids is None else list(token_ids)
-        rows = None if pixels is None else [list(row) for row in pixels]
+        rows = pixels if pixels is None or isinstance(pixels, str) else [list(row) for row in pixels]
+        if picture is not None:
+            with as_value_error():
+                found = pictures.fitted(self.subject.about, Path(picture).read_bytes(), self.settings.upload_pixels)
+            rows = found["pixels"]
         given = {"text": text, "token_ids": ids, "pixels": rows, "target": target}
         asked = {name: value for name, value in given.items() if value is not None}
         with as_value_error():

@@ -1,25 +1,63 @@
-"""Pictures in place of text: read as the ids of their patches, and refused in words."""
+"""Pictures in place of text: read as the ids of their patches, made from an uploaded file, and refused in words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from chumoku.app.api.run import Run
 from chumoku.app.errors import AppError
-from chumoku.model.subjects import Subject
+from chumoku.model.pictures.photo import Photo
+from chumoku.model.pictures.uploads import UnreadableError, opened
+from chumoku.model.subjects import About, Subject
+
+Pixels = Sequence[Sequence[int]] | str
 
 
-def patches(subject: Subject, pixels: Sequence[Sequence[int]], where: str) -> list[int]:
+def patches(subject: Subject, pixels: Pixels, where: str) -> list[int]:
     """The ids of a picture's patches. Raises `wrong_input` for a model that reads text, and `bad_picture`."""
     picture = subject.description.picture
     if picture is None:
         message = f"{subject.name!r} reads text, not pictures."
         raise AppError("wrong_input", message, "Send text, or use a model that has a `picture`.", where=where)
     try:
-        return picture.ids(pixels)
+        if isinstance(picture, Photo):
+            picture.bytes_of(pixels if isinstance(pixels, str) else "")
+            return picture.places
+        return picture.ids([] if isinstance(pixels, str) else pixels)
     except ValueError as error:
-        hint = "Send the rows of the picture, from top to bottom."
+        made = "POST a PNG or JPEG to /api/models/{name}/pixels: it answers with them."
+        hint = made if isinstance(picture, Photo) else "Send the rows of the picture, from top to bottom."
         raise AppError("bad_picture", f"{str(error).capitalize()}.", hint, where=where) from None
+
+
+def bytes_of(subject: Subject, pixels: Pixels | None) -> bytes | None:
+    """What a model needs of a picture beside the ids of its patches, which have been checked."""
+    picture = subject.description.picture
+    return picture.bytes_of(pixels) if isinstance(picture, Photo) and isinstance(pixels, str) else None
+
+
+def fitted(about: About, file: bytes, most_pixels: int) -> dict[str, Any]:
+    """An uploaded PNG or JPEG as the pixels that a model reads.
+
+    Raises `wrong_input` for a model that reads no such pictures, and what is wrong with the file.
+    """
+    picture = about.description.picture
+    if about.fit is None or not isinstance(picture, Photo):
+        reads = "text" if picture is None else f"drawn pictures of {picture.size} × {picture.size} pixels"
+        message = f"{about.name!r} reads {reads}, and no files."
+        raise AppError("wrong_input", message, "Use a model whose `picture` has `channels`.", where="name")
+    try:
+        image = opened(file, most_pixels)
+        pixels = about.fit(image)
+    except UnreadableError as error:
+        raise AppError(error.code, error.message, error.hint, got=error.got, limit=error.limit) from None
+    except ValueError as error:
+        message = f"{str(error).capitalize()}."
+        raise AppError("bad_picture", message, "Send a picture that is less narrow.") from None
+    except ModuleNotFoundError as error:
+        raise AppError("cannot", f"The server has no {error.name}.", "Install the extra hf.", status=503) from None
+    return {"model": about.name, "pixels": picture.spell(pixels), "width": image.width, "height": image.height}
 
 
 def check_reads_text(subject: Subject, where: str) -> None:
@@ -34,6 +72,9 @@ def check_whole(subject: Subject, ids: Sequence[int], where: str) -> None:
     picture = subject.description.picture
     if picture is None:
         return
+    if isinstance(picture, Photo):
+        message = "The ids of a picture's patches say only where they are."
+        raise AppError("bad_picture", message, "Send pixels.", where=where)
     if len(ids) != picture.n_patches + 1 or any(token_id >= picture.n_ids for token_id in ids[1:]):
         message = f"A picture has {picture.n_patches} patches, got {len(ids) - 1} tokens or special ones among them."
         raise AppError("bad_picture", message, "Send every patch, row by row, or send pixels.", where=where)

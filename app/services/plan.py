@@ -12,7 +12,7 @@ from chumoku.app.services import tokens
 from chumoku.app.services.capabilities import explained
 from chumoku.app.services.interventions.base import Lengths, Site, Source
 from chumoku.app.services.interventions.edits import Edits, edits_of
-from chumoku.app.services.pictures import check_hidden
+from chumoku.app.services.pictures import bytes_of, check_hidden
 from chumoku.app.services.targets import Target, resolve, start_of, target_of
 from chumoku.model.checkpoint import Checkpoint
 from chumoku.model.describe import Side
@@ -34,6 +34,8 @@ class RunPlan:
     use: Masks
     pad: Padding
     edits: Edits
+    pixels: bytes | None = None
+    """Of a picture whose ids are only places."""
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -50,7 +52,7 @@ class RunPlan:
     def run(self) -> ModelRun:
         """The run as the model takes it."""
         target = None if self.target is None else self.target.ids
-        return ModelRun(self.ids, target, self.use, self.pad, self.edits.taps, self.edits.looks_ahead)
+        return ModelRun(self.ids, target, self.use, self.pad, self.edits.taps, self.edits.looks_ahead, self.pixels)
 
     @property
     def padded(self) -> list[int]:
@@ -102,17 +104,18 @@ def plan_writing(subject: Subject, request: Run, max_chars: int) -> RunPlan:
 def planned(
     subject: Subject, run: Run, ids: list[int], target: Target | None, max_chars: int, grows: Side | None = None
 ) -> RunPlan:
+    check_hidden(subject, run, ids)
     if run.pad.count and subject.tokenizer.special.pad is None:
         message = f"{subject.name!r} has no PAD."
         raise AppError("bad_pad", message, "Leave pad out.", where="pad.count", got=run.pad.count)
-    check_hidden(subject, run, ids)
     pad = Padding(run.pad.count, run.pad.side, run.pad.follow, tuple(sorted(set(run.pad.hidden))))
     lengths = lengths_of(ids, target, pad)
     limits = lengths if grows is None else {**lengths, grows: subject.description.max_seq_len}
     sources = Sources(subject, max_chars)
     edits = edits_of(run.interventions, Site(subject.name, subject.description, lengths, limits, sources.find))
     sources.trace()
-    return RunPlan(subject, ids, target, Masks(run.masks.causal, run.masks.padding), pad, edits)
+    use = Masks(run.masks.causal, run.masks.padding)
+    return RunPlan(subject, ids, target, use, pad, edits, bytes_of(subject, run.sentence.pixels))
 
 
 class Sources:

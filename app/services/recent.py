@@ -31,7 +31,7 @@ MANY = 96
 """Nothing is kept of a longer text: what may be asked next grows with the square of its length."""
 SHARE = 8
 """One run may take this part of the limit: a few long texts do not drive out all others."""
-RunKey = tuple[int, tuple[int, ...], tuple[int, ...] | None, Masks, Padding]
+RunKey = tuple[int, tuple[int, ...], tuple[int, ...] | None, Masks, Padding, bytes | None]
 """A loaded model, and everything of a run without interventions."""
 
 
@@ -102,7 +102,8 @@ class Remembered(Subject):
         n = max(len(run.ids) + run.pad.count, len(run.target or ()))
         if run.edit or n > self._longest:  # edits are functions: which are the same is not known
             return self._subject.trace(run, names)
-        key = self.serial, tuple(run.ids), None if run.target is None else tuple(run.target), run.use, run.pad
+        target = None if run.target is None else tuple(run.target)
+        key = self.serial, tuple(run.ids), target, run.use, run.pad, run.pixels
         found = self._recent.find(key, names)
         if found is None:
             traced = self._subject.trace(run, list(dict.fromkeys([*names, *self._usual])))

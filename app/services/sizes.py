@@ -24,6 +24,8 @@ FIXED = 16_384
 """The rest of an answer: names, shapes, the run."""
 CANDIDATE, NUMBER, LISTED = 320, 24, 32
 """Bytes of JSON that a candidate, a number, and an id with its number take at most."""
+CLASS = 400
+"""Of a class: its name, once or twice, and its numbers."""
 EFFECT = 200
 """Bytes of an effect's event."""
 WAITING = 65_536
@@ -36,7 +38,9 @@ def of_trace(plan: RunPlan, request: TraceRequest, names: list[str]) -> Size:
     tensors = Counter({name: tensor_bytes(plan, request, taps[name]) for name in names})
     listed = request.predict.listed * CANDIDATE if request.predict else 0
     described = 400 * len(taps) if request.describe else 0
-    text = listed + described + TOKEN_BYTES * sum(plan.lengths.values()) + FIXED
+    picture = int(BASE64 * len(plan.pixels or b""))
+    classes = CLASS * len(description.classes) * (2 if request.describe else 1)
+    text = listed + described + picture + classes + TOKEN_BYTES * sum(plan.lengths.values()) + FIXED
     total = tensors.total() + 300 * len(names) + (NPZ_CHARACTER if request.format == "npz" else 1) * text
     if listed > tensors.total():
         return Size(total, "List fewer positions or fewer candidates.", "predict")

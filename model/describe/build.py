@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 
 from chumoku.model.config import Family, ModelConfig, NormOrder
@@ -70,19 +71,26 @@ def stack(config: ModelConfig, plan: StackPlan) -> Stack:
 def embedding(config: ModelConfig, plan: StackPlan) -> Embedding:
     at = f"{plan.path}token_embedding."
     table: dict[str, str | None] = {"embedding": f"{at}weight"}
-    if config.picture is not None:
-        names = {"w_patch": "projection.weight", "b_patch": "projection.bias", "special": "special.weight"}
-        table = {"embedding": None, **{role: f"{at}{name}" for role, name in names.items()}}
     roles = {role: TapRef(f"{plan.path}{role}", STREAM) for role in ("embedding", "positional")}
-    patches = {} if config.picture is None else {"patches": TapRef(f"{at}patches", "position pixel")}
-    return Embedding(
-        patches | roles,
+    found = Embedding(
+        roles,
         math.sqrt(config.d_model) if config.scale_embeddings else 1.0,
         config.position,
         {
             **table,
             "positions": f"{plan.path}positions.table.weight" if config.position == "learned" else None,
         },
+    )
+    return found if config.picture is None else of_patches(found, at)
+
+
+def of_patches(found: Embedding, at: str) -> Embedding:
+    """The same of a model that reads pictures: a matrix times a patch's pixels, not a row of a table."""
+    names = {"w_patch": "projection.weight", "b_patch": "projection.bias", "special": "special.weight"}
+    table = {"embedding": None, **{role: f"{at}{name}" for role, name in names.items()}}
+    patches = {"patches": TapRef(f"{at}patches", "position pixel")}
+    return replace(
+        found, roles={**patches, **found.roles}, parameters=table | {"positions": found.parameters["positions"]}
     )
 
 

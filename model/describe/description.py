@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 
 from chumoku.model.config import Family
 from chumoku.model.describe.parts import Attention, FfnSublayer, Logits, Side, Stack, TapRef
+from chumoku.model.pictures.photo import Photo
 from chumoku.model.pictures.picture import Picture
 
 Predicts = Literal["next", "same", "classes", "none"]
@@ -50,7 +51,7 @@ class Description:
     stacks: tuple[Stack, ...]
     logits: Logits
     attentions: tuple[Attention, ...]
-    picture: Picture | None = None
+    picture: Picture | Photo | None = None
     """What kind of pictures it reads, instead of text."""
 
     def to_json(self) -> dict[str, Any]:

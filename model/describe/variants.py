@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from chumoku.model.describe.build import STREAM
+from chumoku.model.describe.build import STREAM, of_patches
 from chumoku.model.describe.description import Description
 from chumoku.model.describe.parts import Attention, AttentionSublayer, FfnSublayer, Layer, Norm, Stack, TapRef
+from chumoku.model.pictures.photo import Photo
 
 Sublayer = AttentionSublayer | FfnSublayer
 
@@ -37,6 +38,16 @@ def with_embedding_norm(description: Description, eps: float) -> Description:
         return replace(stack, embedding=replace(stack.embedding, norm=norm))
 
     return replace(description, stacks=tuple(map(changed, description.stacks)))
+
+
+def with_photos(description: Description, photo: Photo) -> Description:
+    """It reads pictures of bytes, whose patches have no table."""
+
+    def changed(stack: Stack) -> Stack:
+        return replace(stack, embedding=of_patches(stack.embedding, f"{stack.prefix}token_embedding."))
+
+    can = dict(description.can) | {"neighbours": False, "batch": False}
+    return replace(description, stacks=tuple(map(changed, description.stacks)), picture=photo, can=can)
 
 
 def with_layers(description: Description, stack: str, n: int) -> Description:

@@ -41,6 +41,8 @@ def export(loaded: Checkpoint, folder: Path) -> Exported:
     theirs.save_pretrained(folder)
     if loaded.config.picture is None:
         fast_tokenizer(loaded.tokenizer, loaded.config.max_seq_len).save_pretrained(folder)
+    else:
+        vit.processor(loaded.config.picture).save_pretrained(folder)
     architecture = type(theirs).__name__
     (folder / "README.md").write_text(about(loaded, architecture, form.OPENED_BY), encoding="utf-8")
     return Exported(folder, architecture, form.OPENED_BY)
@@ -87,7 +89,7 @@ A model of Chumoku as `{architecture}`. The weights are those of Chumoku, in flo
 
 def how_to_open(loaded: Checkpoint, opened_by: str) -> str:
     opened, picture = f'{opened_by}.from_pretrained("{loaded.name}")', loaded.config.picture
-    if picture is not None:  # no tokenizer, and a processor of images would only divide
+    if picture is not None:  # no tokenizer, and its processor of images would only divide
         size, most = picture.size, picture.levels - 1
         return f"""import torch
 from transformers import {opened_by}

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from torch import Tensor
 from transformers import ViTConfig, ViTForImageClassification
+from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
 from chumoku.model.config import ModelConfig
 from chumoku.model.describe import describe
 from chumoku.model.describe.blocks import parts_of
+from chumoku.model.pictures.picture import Picture
 from chumoku.model.special_tokens import Special
 from chumoku.model.transformer import Transformer
 
@@ -37,6 +39,12 @@ def build(model: Transformer, special: Special) -> ViTForImageClassification:
     assert special.first is not None
     theirs.load_state_dict(dict(renamed(model.state_dict(), config, special.first - picture.n_ids)))
     return theirs
+
+
+def processor(picture: Picture) -> ViTImageProcessorPil:
+    """What divides a picture's levels by the highest."""
+    size = {"height": picture.size, "width": picture.size}
+    return ViTImageProcessorPil(size=size, rescale_factor=1 / (picture.levels - 1), do_normalize=False)
 
 
 def renamed(ours: dict[str, Tensor], config: ModelConfig, cls: int) -> Iterator[tuple[str, Tensor]]:

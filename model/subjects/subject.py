@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import Tensor
@@ -19,6 +19,9 @@ from chumoku.model.special_tokens import Special
 from chumoku.model.tokenizer import Token
 from chumoku.model.trace import Trace
 from chumoku.model.translate import BeamSearch
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 __all__ = ["About", "Session", "Source", "Special", "Subject", "Tokenizer", "Weight"]
 
@@ -73,6 +76,8 @@ class About:
 
     pictures: Sequence[Example] = ()
     """Of a model that reads pictures: some that it never saw."""
+    fit: Callable[[Image], bytes] | None = None
+    """Of a model that reads pictures of bytes: makes any picture one that it reads, [row column channel]."""
     first_name: str | None = None
     """What its special token `first` is called, if not as ours."""
 

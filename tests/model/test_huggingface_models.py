@@ -69,6 +69,10 @@ CASES = {
     "bloom": Case(toys.bloom, toys.byte_level),
     "phi": Case(toys.phi, toys.byte_level),
     "gemma2": Case(lambda: toys.gemma2(attn_logit_softcapping=None, sliding_window=WIDE), toys.sentence_piece),
+    "vit": Case(toys.vit, toys.pictures),
+    "vit-grey": Case(
+        lambda: toys.vit(num_channels=1, qkv_bias=False), lambda: toys.pictures(image_mean=[0.4], image_std=[0.2])
+    ),
     "gpt2-relu": Case(lambda: toys.gpt2(activation_function="relu", tie_word_embeddings=False), toys.byte_level),
 }
 
@@ -102,13 +106,25 @@ def subject(opened: Opened) -> Any:
 
 
 def run_of(subject: Subject, text: str = TEXT, **more: Any) -> Run:
-    """A translator's target is the end of the text."""
+    """A translator's target is the end of the text; a picture's bytes are the text again and again."""
+    if reads_pictures(subject):
+        picture = subject.description.picture
+        return Run(picture.places, pixels=(text.encode() * picture.n_bytes)[: picture.n_bytes], **more)
     ids = subject.tokenizer.encode(text)
     return Run(ids, ids[-4:] if writes_target(subject) else None, **more)
 
 
 def writes_target(subject: Subject) -> bool:
     return subject.description.writes == "target"
+
+
+def reads_pictures(subject: Subject) -> bool:
+    return subject.description.picture is not None
+
+
+def numbers_of(subject: Any, run: Run) -> Tensor:
+    found: Tensor = subject.processing.numbers(subject.pixels_of(run))
+    return found
 
 
 def every_tap(subject: Subject) -> list[str]:
@@ -118,12 +134,16 @@ def every_tap(subject: Subject) -> list[str]:
 def test_logits_and_weights_are_eagers_bit_for_bit(opened: Opened) -> None:
     """In a batch with PADs on either side, with everything recorded."""
     subject, eager = opened.subject, opened.eager
-    ids = torch.tensor([subject.tokenizer.encode(TEXT)[:9]] * 2)
-    hidden = torch.zeros(2, 9, dtype=torch.bool)
+    n = 10 if reads_pictures(subject) else 9
+    hidden = torch.zeros(2, n, dtype=torch.bool)
     hidden[0, :2] = hidden[1, 6:] = True
+    ids = torch.tensor([[] if reads_pictures(subject) else subject.tokenizer.encode(TEXT)[:9]] * 2)
     asked = {"attention_mask": (~hidden).long(), "output_attentions": True}
     with torch.inference_mode(), record(every_tap(subject)) as recording:
-        if writes_target(subject):
+        if reads_pictures(subject):
+            pictures = torch.stack([numbers_of(subject, run_of(subject, text)) for text in (TEXT, "dog")])
+            logits, theirs = subject.read_numbers(pictures, hidden), eager(pictures, **asked)
+        elif writes_target(subject):
             target, seen = ids[:, :5], asked["attention_mask"]
             read = subject.model.get_encoder()(input_ids=ids, attention_mask=seen).last_hidden_state
             logits = subject.write(target, read, seen)
@@ -145,8 +165,12 @@ def test_logits_are_those_of_fused_attention_at_real_tokens(opened: Opened) -> N
     if not opened.eager._supports_sdpa:
         return
     fused = load_model(opened.folder, read_settings(opened.folder).architecture, "sdpa")
-    run = run_of(subject, pad=Padding(2, "right"))
-    asked = {"input_ids": torch.tensor([subject.padded(run)]), "attention_mask": (~torch.tensor([run.is_pad])).long()}
+    run = run_of(subject, pad=Padding(hidden=(2, 5)) if reads_pictures(subject) else Padding(2, "right"))
+    seen = (~torch.tensor([subject.trace(run, []).is_pad])).long()
+    if reads_pictures(subject):
+        asked = {"pixel_values": numbers_of(subject, run)[None], "attention_mask": seen}
+    else:
+        asked = {"input_ids": torch.tensor([subject.padded(run)]), "attention_mask": seen}
     if writes_target(subject):
         asked["decoder_input_ids"] = torch.tensor([subject.begun(run)])
     with torch.inference_mode():
@@ -159,7 +183,11 @@ def test_logits_are_those_of_fused_attention_at_real_tokens(opened: Opened) -> N
     assert (ours - theirs).abs().max() < 1e-5 * theirs.abs().max()
 
 
-@pytest.mark.parametrize("pad", [Padding(), Padding(2, "left"), Padding(3, "right")], ids=["plain", "left", "right"])
+@pytest.mark.parametrize(
+    "pad",
+    [Padding(), Padding(2, "left"), Padding(3, "right"), Padding(hidden=(2, 5))],
+    ids=["plain", "left", "right", "inside"],
+)
 def test_a_trace_agrees_with_itself(subject: Any, pad: Padding) -> None:
     """Rows of PADs without any key are 1/T in these models, and left out here."""
     found = subject.trace(run_of(subject, pad=pad), every_tap(subject))
@@ -233,6 +261,8 @@ def test_q_and_k_are_turned_by_the_angles_that_are_described(subject: Any) -> No
 
 
 def test_padding_that_is_hidden_changes_no_real_token(subject: Any) -> None:
+    if reads_pictures(subject):
+        return
     tap = subject.description.logits.tap
     plain = subject.trace(run_of(subject), [tap]).tensors[tap]
     # In transformers, a PAD in front takes the place of [CLS], and moves Marian's positions.
@@ -315,6 +345,8 @@ def test_the_river_says_where_each_number_comes_from(subject: Any) -> None:
 
 
 def test_tokens_spell_the_text_and_special_ones_cannot_be_typed(subject: Any) -> None:
+    if reads_pictures(subject):
+        return
     tokenizer = subject.tokenizer
     ids = tokenizer.encode(f"cat {toys.END}")
     assert not set(ids) & set(tokenizer.special.ids)

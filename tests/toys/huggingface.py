@@ -10,6 +10,7 @@ import torch
 import transformers
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
+from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
 PAD, END = "<pad>", "</s>"
 SIZE = 300
@@ -56,7 +57,8 @@ def sentence_piece(around: str = "<s> $A") -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **roles)
 
 
-def save(folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> Path:
+def save(folder: Path, model: PreTrainedModel, tokenizer: Any) -> Path:
+    """`tokenizer`: or a model's image processor."""
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
@@ -186,3 +188,18 @@ def distilbert() -> PreTrainedModel:
         vocab_size=SIZE, dim=15, n_layers=2, n_heads=3, hidden_dim=20, max_position_embeddings=24, num_labels=2
     )
     return transformers.DistilBertForSequenceClassification(config)
+
+
+def pictures(size: int = 12, **more: Any) -> ViTImageProcessorPil:
+    """ViT's image processor."""
+    return ViTImageProcessorPil(size={"height": size, "width": size}, **more)
+
+
+VIT_SIZES = {"hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 20,
+             "image_size": 12, "patch_size": 4, "num_labels": 3}  # fmt: skip
+
+
+def vit(**more: Any) -> PreTrainedModel:
+    """Pictures of 12 × 12 pixels in three colours, 9 patches."""
+    labels = {"id2label": {0: "cat", 1: "dog", 2: "bird"}, "label2id": {"cat": 0, "dog": 1, "bird": 2}}
+    return transformers.ViTForImageClassification(transformers.ViTConfig(**VIT_SIZES | labels | more))

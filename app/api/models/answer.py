@@ -7,6 +7,15 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 
+class PhotoInfo(BaseModel):
+    """Square pictures of bytes, too many different patches to count: their ids say where they are."""
+
+    size: int
+    patch: int = Field(description="A token is a patch of so many pixels in both directions.")
+    levels: int
+    channels: int = Field(description="Bytes of a pixel: 1 (grey) or 3 (red, green, blue).")
+
+
 class PictureInfo(BaseModel):
     """Square pictures of `size` × `size` pixels, whole numbers from 0 (paper) to `levels` − 1 (ink)."""
 
@@ -34,7 +43,9 @@ class ModelInfo(BaseModel):
         description="The languages it was trained on; for an encoder-decoder, the source's, then the target's."
     )
     classes: list[str] = Field(description="The classes of a classifier; empty in other families.")
-    picture: PictureInfo | None = Field(description="The kind of pictures that it reads; null: it reads text.")
+    picture: PhotoInfo | PictureInfo | None = Field(
+        description="The kind of pictures that it reads; null: it reads text."
+    )
     card: dict[str, Any] = Field(description="What the model was trained on, how, and its quality.")
 
 
@@ -128,6 +139,15 @@ class PicturesResponse(BaseModel):
 
     source: str = Field(description="Where they are from.")
     pictures: list[ExampleInfo]
+
+
+class PixelsResponse(BaseModel):
+    """An uploaded picture as a model reads it."""
+
+    model: str
+    pixels: str = Field(description="Its bytes [row column channel] in base64: `input.pixels` of a run.")
+    width: int = Field(description="Of the uploaded picture, upright.")
+    height: int
 
 
 class ProblemInfo(BaseModel):

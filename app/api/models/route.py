@@ -8,10 +8,16 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
 from chumoku.app.api.answer import REFUSALS, Answers
-from chumoku.app.api.models.answer import ModelDetail, ModelsResponse, PicturesResponse
-from chumoku.app.http.deps import BuiltDep, LibraryDep
+from chumoku.app.api.models.answer import ModelDetail, ModelsResponse, PicturesResponse, PixelsResponse
+from chumoku.app.http.deps import BuiltDep, LibraryDep, SeenDep, SettingsDep, WorkDep
 from chumoku.app.services.models import all_models, detailed, pictures
+from chumoku.app.services.pictures import fitted
 
+FILE = {
+    "required": True,
+    "description": "The file, as it is.",
+    "content": {f"image/{kind}": {"schema": {"type": "string", "format": "binary"}} for kind in ("png", "jpeg")},
+}
 UNKNOWN: Answers = {status: REFUSALS[status] for status in (404, 422)}
 
 router = APIRouter(prefix="/api", tags=["models"])
@@ -42,6 +48,21 @@ async def model_pictures(name: str, request: Request, library: LibraryDep, built
     return await built.response(
         request.headers, ("pictures", name), lambda: as_bytes(PicturesResponse, pictures(entry))
     )
+
+
+@router.post(
+    "/models/{name}/pixels", response_model=PixelsResponse, responses=REFUSALS, openapi_extra={"requestBody": FILE}
+)
+async def model_pixels(
+    name: str, request: Request, library: LibraryDep, settings: SettingsDep, work: WorkDep, seen: SeenDep
+) -> Response:
+    """An uploaded PNG or JPEG as the pixels that a model reads: upright, on white, resized as the model's image
+    processor says. Nothing is kept."""
+    entry = library.find(name)
+    seen.model = entry.name
+    file = await request.body()
+    found = await work.aside(lambda: as_bytes(PixelsResponse, fitted(entry.about, file, settings.upload_pixels)))
+    return Response(found, media_type="application/json")
 
 
 def as_bytes(shape: type[BaseModel], fields: dict[str, Any]) -> bytes:

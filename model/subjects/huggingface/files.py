@@ -9,6 +9,7 @@ from chumoku.model.files import read_json
 from chumoku.model.subjects.huggingface.angles import KINDS, kind_of
 from chumoku.model.subjects.huggingface.families import FAMILIES, others
 from chumoku.model.subjects.huggingface.layout import Adapter, drawable
+from chumoku.model.subjects.huggingface.processing import FILE as PROCESSOR
 from chumoku.model.subjects.huggingface.settings import Settings
 from chumoku.model.weights_file import Shapes, shapes_in
 
@@ -30,7 +31,8 @@ def read_settings(folder: Path) -> Settings:
     given = values.get("architectures") or [None]
     if not isinstance(given, list):
         raise ValueError(f"{folder / CONFIG}: architectures must be a list of names, got {str(given)[:40]}")
-    found = Settings(str(values["model_type"]), str(given[0]), values)
+    processor = read_json(folder / PROCESSOR) if (folder / PROCESSOR).is_file() else {}
+    found = Settings(str(values["model_type"]), str(given[0]), values, processor)
     if values.get("auto_map"):
         raise ValueError(
             f"{folder / CONFIG} names code of its own, which is never run: only models of transformers open"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from chumoku.model.describe import AttentionSublayer, Description, Norm, Stack
@@ -111,6 +113,9 @@ def attach(model: nn.Module, adapter: Adapter) -> None:
 
 
 def watch_start(model: nn.Module, stack: Stack, layout: StackLayout) -> None:
+    if layout.tables:
+        watch_picture(model, stack, layout)
+        return
     roles, scale = stack.embedding.roles, 1.0 if layout.is_scaled else stack.embedding.scale
     watch_table(model.get_submodule(layout.embedding), roles["embedding"].tap, lambda x: x * scale)
     if layout.positions is not None:
@@ -119,6 +124,38 @@ def watch_start(model: nn.Module, stack: Stack, layout: StackLayout) -> None:
         watch_table(model.get_submodule(layout.positions), roles["positional"].tap, lambda x: x + added)
     if stack.embedding.norm is not None and layout.embedding_norm is not None:
         watch_norm(model.get_submodule(layout.embedding_norm), stack.embedding.norm)
+
+
+def watch_picture(model: nn.Module, stack: Stack, layout: StackLayout) -> None:
+    """Its pixels cut into patches, what they are embedded as after [CLS], and the positions; for looking at only."""
+    roles, start = stack.embedding.roles, model.get_submodule(layout.embedding)
+    tables = {role: take(model.get_parameter(theirs)) for role, (theirs, take) in layout.tables.items()}
+    patches, embedding, positional = (roles[role].tap for role in ("patches", "embedding", "positional"))
+
+    def hook(_: nn.Module, args: tuple[Any, ...], out: Tensor) -> None:
+        if wanted(patches):
+            visit(patches, after_nothing(cut(args[0], tables["w_patch"].shape[1])))
+        if wanted(positional):
+            visit(positional, tables["positions"][None].expand_as(out))
+
+    def embedded(_: nn.Module, __: tuple[Any, ...], out: Tensor) -> None:
+        if wanted(embedding):
+            visit(embedding, torch.cat((tables["special"].expand(len(out), 1, -1), out), dim=1))
+
+    start.register_forward_hook(hook)
+    start.get_submodule("patch_embeddings").register_forward_hook(embedded)
+
+
+def cut(pictures: Tensor, n_pixels: int) -> Tensor:
+    """Pictures [batch channel row column] as square patches of so many numbers [batch position pixel], each channel by
+    channel, as a kernel's weights are."""
+    side = math.isqrt(n_pixels // pictures.shape[1])
+    return nn.functional.unfold(pictures, side, stride=side).transpose(1, 2)
+
+
+def after_nothing(patches: Tensor) -> Tensor:
+    """With zeros for [CLS] in front."""
+    return nn.functional.pad(patches, (0, 0, 1, 0))
 
 
 def watch_norm(module: nn.Module, norm: Norm, before: Sequence[str] = (), after: Sequence[str] = ()) -> None:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from chumoku.model.describe import Description, Stack
 from chumoku.model.describe.blocks import Part as Names
 from chumoku.model.describe.blocks import of_norm, parts_of
+from chumoku.model.subjects.huggingface.processing import Processing
 
 Take = Callable[[Tensor], Tensor]
 """A part of their weight [out in] or bias [out], as ours."""
@@ -80,6 +81,9 @@ class StackLayout:
     embedding_norm: str | None = None
     segments: str | None = None
     is_scaled: bool = False
+    tables: Mapping[str, tuple[str, Take]] = field(default_factory=dict)
+    """Of a stack that reads pictures: the parameters of its embedding by role, under their names. `embedding` is then
+    the module that gets the picture and returns the stream."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,8 @@ class Adapter:
     """Of the table of positions: that of position 0. Some models leave rows before it to PADs."""
     prepare: Callable[[nn.Module], None] | None = None
     """Changes a loaded model whose attention does not ask for a function."""
+    processing: Processing | None = None
+    """What is done to a picture, if it reads those."""
     is_known: bool = True
     """Whether its insides are those of a family of ours. Otherwise its own attention function computes, and only what
     goes in and out of that is seen."""
@@ -131,6 +137,8 @@ class Adapter:
         one = described.attentions[0]
         sizes |= {"d_head": one.d_head, "d_q": one.n_head * one.d_head, "d_kv": one.n_kv_head * one.d_head}
         sizes["class"] = len(described.classes)
+        if described.picture is not None:
+            sizes |= {"pixel": described.picture.n_pixels, "special": 1}
         return sizes.get(dim, described.d_model)
 
     def stored(self) -> Iterator[Stored]:
@@ -150,6 +158,8 @@ STEP = 64
 
 def drawable(adapter: Adapter) -> Adapter:
     """The same, with a window whose pictures fit into `PICTURES`: 512 tokens for 12 layers of 12 heads."""
+    if adapter.description.picture is not None:
+        return adapter  # whole or not at all
     heads = sum(one.n_layer * one.n_head for one in adapter.description.attentions)
     fits = max(STEP, math.isqrt(PICTURES // heads) // STEP * STEP)
     window = min(adapter.description.max_seq_len, fits)
@@ -160,7 +170,9 @@ def stored_in(description: Description, stack: Stack, layout: StackLayout, first
     tables, norm = stack.embedding.parameters, stack.embedding.norm
     if tables["embedding"] is not None:
         yield Stored(tables["embedding"], f"{layout.embedding}.{WEIGHT}")
-    if tables["positions"] is not None:
+    for role, (theirs, take) in layout.tables.items():
+        yield Stored(str(tables[role]), theirs, take)
+    if tables["positions"] is not None and layout.positions is not None:
         plus = None if layout.segments is None else f"{layout.segments}.{WEIGHT}"
         yield Stored(tables["positions"], f"{layout.positions}.{WEIGHT}", From(first_row), plus)
     for one, module in ((norm, layout.embedding_norm), (stack.final_norm, layout.final_norm)):

@@ -11,15 +11,15 @@ import transformers
 from huggingface_hub.errors import StrictDataclassError
 from torch import nn
 
-from chumoku.model.run import Run
 from chumoku.model.subjects.huggingface.any_attention import NAME as ANY
 from chumoku.model.subjects.huggingface.any_attention import attach_any, check_asks
 from chumoku.model.subjects.huggingface.capture import NAME
 from chumoku.model.subjects.huggingface.hooks import attach
 from chumoku.model.subjects.huggingface.layout import Adapter
+from chumoku.model.subjects.huggingface.pictures import PictureReader
 from chumoku.model.subjects.huggingface.settings import Settings
 from chumoku.model.subjects.huggingface.subject import HuggingFaceSubject
-from chumoku.model.subjects.huggingface.tokenizer_files import open_tokenizer
+from chumoku.model.subjects.huggingface.tokenizer_files import tokenizer_of
 from chumoku.model.subjects.huggingface.translator import Translator
 from chumoku.model.subjects.subject import About
 
@@ -42,11 +42,16 @@ def load(folder: Path, about: About, settings: Settings, adapter: Adapter, devic
         attach(model, adapter)
     else:
         attach_any(model, adapter.description, str(folder))
-    tokenizer = open_tokenizer(folder, settings, adapter.description)
-    kind = Translator if adapter.description.writes == "target" else HuggingFaceSubject
-    subject = kind(about, adapter, model.to(device), tokenizer, device)
+    tokenizer = tokenizer_of(folder, settings, adapter.description)
+    subject = kind_of(adapter)(about, adapter, model.to(device), tokenizer, device)
     check_runs(subject, folder)
     return subject
+
+
+def kind_of(adapter: Adapter) -> type[HuggingFaceSubject]:
+    if adapter.processing is not None:
+        return PictureReader
+    return Translator if adapter.description.writes == "target" else HuggingFaceSubject
 
 
 def load_model(folder: Path, architecture: str, attention: str = NAME) -> nn.Module:
@@ -73,8 +78,6 @@ def load_model(folder: Path, architecture: str, attention: str = NAME) -> nn.Mod
 
 def check_runs(subject: HuggingFaceSubject, folder: Path) -> None:
     """As for our own models."""
-    special, description = subject.tokenizer.special, subject.description
-    target = [special.first or 0] if description.writes == "target" else None
-    tap = description.logits.tap
-    if not subject.trace(Run([0], target=target), [tap]).tensors[tap].isfinite().all():
+    tap = subject.description.logits.tap
+    if not subject.trace(subject.simplest, [tap]).tensors[tap].isfinite().all():
         raise ValueError(f"{folder}: the model's answer to its first token is not finite")

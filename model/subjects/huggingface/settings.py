@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 WINDOW = 1024
@@ -21,6 +21,8 @@ class Settings:
     architecture: str
     """The class that the weights belong to."""
     values: Mapping[str, Any]
+    processor: Mapping[str, Any] = field(default_factory=dict)
+    """Of a model that reads pictures, its `preprocessor_config.json`; empty without one."""
 
     def whole(self, name: str, default: int | None = None) -> int:
         found = self.values.get(name)

@@ -8,10 +8,12 @@ from pathlib import Path
 import torch
 
 from chumoku.model.describe.parameters import references
+from chumoku.model.pictures.places import PlaceTokenizer
 from chumoku.model.subjects.huggingface import files, memory
 from chumoku.model.subjects.huggingface.layout import Adapter
+from chumoku.model.subjects.huggingface.processing import FILE as PROCESSOR
 from chumoku.model.subjects.huggingface.settings import Settings
-from chumoku.model.subjects.huggingface.tokenizer_files import FILE, ROLES, open_tokenizer
+from chumoku.model.subjects.huggingface.tokenizer_files import FILE, ROLES, tokenizer_of
 from chumoku.model.subjects.subject import About, Subject, Weight
 
 EXTRA = "pip install -c constraints.txt -e '.[hf]'"
@@ -32,7 +34,7 @@ class HuggingFaceFolders:
             weights = files.weight_files(folder)
         except (OSError, ValueError):
             weights = []
-        return [*weights, *(folder / name for name in (files.CONFIG, files.INDEX, FILE, ROLES))]
+        return [*weights, *(folder / name for name in (files.CONFIG, files.INDEX, PROCESSOR, FILE, ROLES))]
 
     def open(self, folder: Path, device: torch.device) -> Subject:
         settings, adapter = files.adapt(folder)
@@ -48,15 +50,16 @@ class HuggingFaceFolders:
 def about(folder: Path, settings: Settings, adapter: Adapter) -> About:
     shapes = files.stored_shapes(folder, adapter)
     try:
-        tokenizer = open_tokenizer(folder, settings, adapter.description)
+        tokenizer = tokenizer_of(folder, settings, adapter.description)
     except ModuleNotFoundError as error:
         raise needs(error) from None
     special = tokenizer.special
     config = dict(settings.values) | {"tie_embeddings": adapter.tied}
-    first = None if special.first is None else tokenizer.vocabulary.label_of(special.first)
+    first = None if special.first is None else tokenizer.tokens([special.first])[0].text
     weights = described(adapter)
+    fit = adapter.processing.fitted if adapter.processing and isinstance(tokenizer, PlaceTokenizer) else None
     return About(folder.name, adapter.description, special, tokenizer.never_sampled, {}, config, weights,
-                 files.n_parameters(shapes), n_positions=adapter.n_positions, first_name=first)  # fmt: skip
+                 files.n_parameters(shapes), n_positions=adapter.n_positions, fit=fit, first_name=first)  # fmt: skip
 
 
 def described(adapter: Adapter) -> Mapping[str, Weight]:

@@ -14,8 +14,7 @@ from chumoku.model.run import Run
 from chumoku.model.subjects.huggingface.capture import causal_mask
 from chumoku.model.subjects.huggingface.layout import Adapter, Stored
 from chumoku.model.subjects.huggingface.session import GrowingText
-from chumoku.model.subjects.huggingface.tokens import FastTokenizer
-from chumoku.model.subjects.subject import About, Session, Subject
+from chumoku.model.subjects.subject import About, Session, Subject, Tokenizer
 from chumoku.model.taps import record, visit
 from chumoku.model.trace import Trace, check_length, pad_ids
 from chumoku.model.translate import BeamSearch
@@ -25,7 +24,7 @@ class HuggingFaceSubject(Subject):
     """It has none of our modules, so `chumoku.model.explain` does not know it; what its tensors say is shown."""
 
     def __init__(
-        self, about: About, adapter: Adapter, model: nn.Module, tokenizer: FastTokenizer, device: torch.device
+        self, about: About, adapter: Adapter, model: nn.Module, tokenizer: Tokenizer, device: torch.device
     ) -> None:
         self._about, self.adapter, self.model, self._tokenizer, self._device = about, adapter, model, tokenizer, device
 
@@ -34,7 +33,7 @@ class HuggingFaceSubject(Subject):
         return self._about
 
     @property
-    def tokenizer(self) -> FastTokenizer:
+    def tokenizer(self) -> Tokenizer:
         return self._tokenizer
 
     @property
@@ -48,6 +47,11 @@ class HuggingFaceSubject(Subject):
     @property
     def checkpoint(self) -> Checkpoint | None:
         return None
+
+    @property
+    def simplest(self) -> Run:
+        """What any such model can read."""
+        return Run([0], target=[self.tokenizer.special.first or 0] if self.description.writes == "target" else None)
 
     @torch.inference_mode()
     def trace(self, run: Run, names: Sequence[str]) -> Trace:

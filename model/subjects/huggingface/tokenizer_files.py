@@ -8,15 +8,28 @@ from typing import Any
 
 from chumoku.model.describe import Description, Side
 from chumoku.model.files import read_json
+from chumoku.model.pictures.photo import Photo
+from chumoku.model.pictures.places import PlaceTokenizer
+from chumoku.model.pictures.tokenizer import PatchTokenizer
 from chumoku.model.special_tokens import Special
 from chumoku.model.subjects.huggingface.settings import Settings
 from chumoku.model.subjects.huggingface.spelling import vocabulary_of
 from chumoku.model.subjects.huggingface.tokens import FastTokenizer
+from chumoku.model.subjects.subject import Tokenizer
 
 FILE, ROLES = "tokenizer.json", "tokenizer_config.json"
 PROBE = "a"
 MASKS = ("[MASK]", "<mask>")
 """What the token that hides another one is called where a folder does not say: older ones have no roles of tokens."""
+
+
+def tokenizer_of(folder: Path, settings: Settings, description: Description) -> Tokenizer:
+    """A folder's tokenizer; one that reads pictures needs no file. Raises what `open_tokenizer` raises."""
+    if isinstance(description.picture, Photo):
+        return PlaceTokenizer(description.picture)
+    if description.picture is not None:
+        return PatchTokenizer(description.picture)
+    return open_tokenizer(folder, settings, description)
 
 
 def open_tokenizer(folder: Path, settings: Settings, description: Description) -> FastTokenizer:

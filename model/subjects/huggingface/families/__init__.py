@@ -16,6 +16,7 @@ from chumoku.model.subjects.huggingface.families import (
     megatron_bert,
     roberta,
     t5,
+    vit,
 )
 from chumoku.model.subjects.huggingface.layout import Adapter
 from chumoku.model.subjects.huggingface.settings import Settings
@@ -37,4 +38,5 @@ FAMILIES: Mapping[str, Family] = {
     "t5": (t5.ARCHITECTURES, t5.adapt),
     "bloom": (bloom.ARCHITECTURES, bloom.adapt),
     "megatron-bert": (megatron_bert.ARCHITECTURES, megatron_bert.adapt),
+    "vit": (vit.ARCHITECTURES, vit.adapt),
 }

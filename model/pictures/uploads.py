@@ -1,0 +1,120 @@
+"""A PNG or JPEG that somebody sends, as a picture to be read: upright, opaque, in grey or in three colours.
+
+Nothing of it is trusted: the format is told by its first bytes, its size by its header before anything is decoded, and
+what does not decode to its end is refused. Needs Pillow (the extra `hf`), which is imported when first needed.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+MEGA = 1_000_000
+PNG, JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
+OTHERS = {
+    b"GIF8": "a GIF",
+    b"BM": "a BMP",
+    b"II*\0": "a TIFF",
+    b"MM\0*": "a TIFF",
+    b"\0\0\1\0": "an icon",
+    b"8BPS": "a Photoshop file",
+    b"%PDF": "a PDF",
+    b"<svg": "an SVG",
+    b"<?xml": "an SVG",
+    b"\xff\x0a": "a JPEG XL",
+    b"\0\0\0\x0cjP  ": "a JPEG 2000",
+}
+"""First bytes of formats that people have, and that are not read."""
+BOXED = {b"avif": "an AVIF", b"avis": "an AVIF", b"heic": "a HEIC", b"heix": "a HEIC", b"mif1": "a HEIC"}
+"""Of formats that begin with a box `ftyp`, what is in it."""
+DAMAGES = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, IndexError, KeyError, OverflowError)
+"""What Pillow raises for files that are not what they say."""
+
+
+class UnreadableError(ValueError):
+    """A file that is no picture to be read: what is wrong, what to do; `code` and the numbers are for programs."""
+
+    def __init__(self, code: str, message: str, hint: str, got: str | None = None, limit: float | None = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.hint, self.got, self.limit = code, message, hint, got, limit
+
+
+def opened(data: bytes, most_pixels: int) -> Image:
+    """The picture in RGB, or L if it is grey. Of an animation, its first frame. Raises `UnreadableError`."""
+    image = header_of(data)
+    width, height = image.size
+    if width * height > most_pixels:
+        raise UnreadableError(
+            "too_many_pixels",
+            f"The picture has {width:,} × {height:,} pixels, {width * height / MEGA:,.1f} million: "
+            f"the limit is {most_pixels / MEGA:,.1f} million.",
+            "Make it smaller in an image editor: the model reads far fewer.",
+            f"{width} × {height}",
+            most_pixels / MEGA,
+        )
+    try:
+        image.load()
+        return opaque(upright(image))
+    except DAMAGES as error:
+        raise damaged(str(error)) from None
+
+
+def header_of(data: bytes) -> Image:
+    """The picture before it is decoded: its size and kind. Raises `UnreadableError`."""
+    from PIL.JpegImagePlugin import JpegImageFile
+    from PIL.PngImagePlugin import PngImageFile
+
+    # The readers themselves: `Image.open` would look for other formats, and warn at limits of its own.
+    reader = PngImageFile if data.startswith(PNG) else JpegImageFile if data.startswith(JPEG) else None
+    if reader is None:
+        what = kind_of(data)
+        said = "The file is empty." if not data else f"This is {what}: only PNG and JPEG are read."
+        raise UnreadableError("not_a_picture", said, "Save it as PNG or JPEG and send that.", what)
+    try:
+        return reader(BytesIO(data))
+    except DAMAGES as error:
+        raise damaged(str(error)) from None
+
+
+def damaged(why: str) -> UnreadableError:
+    message = f"The file is damaged or cut short: {why or 'it does not decode'}."
+    return UnreadableError("damaged_picture", message, "Save it again, or send another picture.")
+
+
+def kind_of(data: bytes) -> str:
+    """What a file is, in words."""
+    if data[4:8] == b"ftyp":
+        return BOXED.get(data[8:12], "a film or another file in boxes")
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "a WebP"
+    return next((name for begins, name in OTHERS.items() if data.startswith(begins)), "no picture that is known")
+
+
+def upright(image: Image) -> Image:
+    """Turned as its camera says (EXIF). What cannot be understood of that is left."""
+    from PIL import ImageOps
+
+    try:
+        return ImageOps.exif_transpose(image)
+    except (*DAMAGES, TypeError, ZeroDivisionError):
+        return image
+
+
+def opaque(image: Image) -> Image:
+    """On white where it is transparent; 16 bits of grey become their upper 8."""
+    from PIL import Image as pillow
+
+    if image.mode.startswith("I"):
+        return pillow.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+        white = pillow.new("RGBA", image.size, "white")
+        white.alpha_composite(image.convert("RGBA"))
+        return white.convert("RGB")
+    return image.convert("L" if image.mode in ("1", "L") else "RGB")

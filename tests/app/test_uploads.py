@@ -1,0 +1,176 @@
+"""A PNG or JPEG as the pixels that a ViT of transformers reads: its bounds, and what is no picture, with real bytes."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import AsyncIterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from httpx import ASGITransport, AsyncClient, Response
+from PIL import Image
+from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
+
+import chumoku
+from chumoku.app.main import create_app
+from chumoku.app.services import discovery
+from chumoku.app.settings import Settings
+from tests.app.helpers import error_of, trace
+from tests.toys import huggingface as toys
+
+SIDE = 12
+LIMIT, PIXELS = 40_000, 1_000_000
+BLANK = base64.b64encode(bytes(SIDE * SIDE * 3)).decode()
+RED = (255, 0, 0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toys.save(tmp_path_factory.mktemp("hf") / "tiny-vit", toys.random_numbers(toys.vit()), toys.pictures())
+
+
+@pytest.fixture
+async def client(folder: Path) -> AsyncIterator[AsyncClient]:
+    settings = Settings(device="cpu", models=(folder,), upload_limit=LIMIT, upload_pixels=PIXELS)
+    app = create_app(settings, discovery.discover(settings))
+    async with (
+        app.router.lifespan_context(app),
+        AsyncClient(transport=ASGITransport(app=app), base_url="http://localhost") as client,
+    ):
+        yield client
+
+
+def saved(image: Image.Image, kind: str = "PNG", **more: Any) -> bytes:
+    file = BytesIO()
+    image.save(file, kind, **more)
+    return file.getvalue()
+
+
+def noise(width: int = 40, height: int = 30, mode: str = "RGB") -> Image.Image:
+    bands = len(Image.new(mode, (1, 1)).getbands())
+    values = np.random.default_rng(1).integers(0, 256, (height, width, bands), dtype=np.uint8)
+    return Image.fromarray(values.squeeze(-1) if bands == 1 else values, mode)
+
+
+async def sent(client: AsyncClient, file: bytes, model: str = "tiny-vit") -> Response:
+    return await client.post(f"/api/models/{model}/pixels", content=file)
+
+
+async def pixels(client: AsyncClient, file: bytes) -> np.ndarray[Any, Any]:
+    """What is answered, [row column channel]."""
+    answer = await sent(client, file)
+    assert answer.status_code == 200, answer.text
+    found = np.frombuffer(base64.b64decode(answer.json()["pixels"]), np.uint8)
+    return found.reshape(SIDE, SIDE, 3)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG"])
+async def test_a_picture_becomes_the_pixels_of_transformers_processor(client: AsyncClient, kind: str) -> None:
+    file = saved(noise(), kind)
+    theirs = ViTImageProcessorPil(size={"height": SIDE, "width": SIDE}, do_rescale=False, do_normalize=False)
+    expected = theirs(Image.open(BytesIO(file)))["pixel_values"][0].transpose(1, 2, 0)
+    assert np.array_equal(await pixels(client, file), expected)
+
+
+async def test_its_pixels_are_a_run(client: AsyncClient, folder: Path) -> None:
+    """Traced over HTTP and by a script, with hidden patches; the answer says the run again."""
+    found = (await sent(client, saved(noise()))).json()
+    assert (found["width"], found["height"]) == (40, 30)
+    asked = {"pixels": found["pixels"], "pad": {"hidden": [4]}}
+    tensors, meta = await trace(client, **asked, want=["*"], text=None)
+    assert meta["run"]["input"] == {"pixels": found["pixels"]}
+    assert [one["text"] for one in meta["tokens"][:5]] == ["[CLS]", "0,0", "0,1", "0,2", "1,0"]
+    assert [one["name"] for one in meta["classes"]] == ["cat", "dog", "bird"]
+    assert not tensors["layers.0.attn.pattern"][..., 4].any()
+    own = chumoku.load(folder).trace(pixels=found["pixels"], pad={"hidden": [4]})
+    assert np.array_equal(own["logits"].numpy(), tensors["logits"])
+    again, _ = await trace(client, **meta["run"], want=["logits"], text=None)
+    assert np.array_equal(again["logits"], tensors["logits"])
+
+
+def test_a_script_reads_a_file(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "noise.png").write_bytes(saved(noise()))
+    model = chumoku.load(folder)
+    run = model.trace(picture=tmp_path / "noise.png")
+    assert model.trace(pixels=run.run["input"]["pixels"])["logits"].equal(run["logits"])
+    (tmp_path / "no.png").write_bytes(b"no")
+    with pytest.raises(ValueError, match="only PNG and JPEG are read"):
+        model.trace(picture=tmp_path / "no.png")
+
+
+async def test_two_pictures_are_not_taken_for_each_other(client: AsyncClient) -> None:
+    """Their ids are the same, and recent runs are kept."""
+    other = (await sent(client, saved(noise()))).json()["pixels"]
+    first, _ = await trace(client, pixels=BLANK, want=["layers.0.attn.pattern"], text=None)
+    second, _ = await trace(client, pixels=other, want=["layers.0.attn.pattern"], text=None)
+    assert not np.array_equal(*(one["layers.0.attn.pattern"] for one in (first, second)))
+
+
+async def test_its_river_is_told(client: AsyncClient) -> None:
+    found = (await sent(client, saved(noise()))).json()["pixels"]
+    answer = await client.post("/api/explain/route", json={"model": "tiny-vit", "pixels": found})
+    assert answer.status_code == 200, answer.text
+
+
+WHOLE = saved(noise(100, 80))
+
+
+async def test_a_picture_at_the_limits_is_read(client: AsyncClient) -> None:
+    file = saved(Image.new("RGB", (1000, 1000), RED))
+    assert (await pixels(client, file + bytes(LIMIT - len(file))) == RED).all()  # what follows the picture is ignored
+    error = error_of(await sent(client, file + bytes(LIMIT - len(file) + 1)), 413, "upload_too_large")
+    assert (error["limit"], error["got"]) == (LIMIT, LIMIT + 1)
+
+
+async def test_other_bodies_keep_their_limit(folder: Path) -> None:
+    settings = Settings(device="cpu", models=(folder,), body_limit=2000)
+    app = create_app(settings, discovery.discover(settings))
+    async with (
+        app.router.lifespan_context(app),
+        AsyncClient(transport=ASGITransport(app=app), base_url="http://localhost") as client,
+    ):
+        assert len(WHOLE) > 2000
+        assert (await sent(client, WHOLE)).status_code == 200
+        error_of(await client.post("/api/trace", content=WHOLE), 413, "body_too_large")
+        error_of(await client.post("/api/models", content=WHOLE), 413, "body_too_large")
+
+
+async def test_what_is_no_picture_is_refused_in_words(client: AsyncClient) -> None:
+    error = error_of(await sent(client, saved(noise(), "GIF")), 422, "not_a_picture")
+    assert (error["message"], error["got"]) == ("This is a GIF: only PNG and JPEG are read.", "a GIF")
+    assert error["hint"] == "Save it as PNG or JPEG and send that."
+    error_of(await sent(client, WHOLE[:500]), 422, "damaged_picture")
+    error = error_of(await sent(client, saved(Image.new("RGB", (1001, 1000)))), 422, "too_many_pixels")
+    assert (error["got"], error["limit"]) == ("1001 × 1000", 1.0)
+
+
+@pytest.mark.parametrize(("model", "words"), [("stories-gpt", "reads text"), ("digits-vit", "drawn pictures of 8 × 8")])
+async def test_only_a_model_of_such_pictures_takes_them(client: AsyncClient, model: str, words: str) -> None:
+    assert words in error_of(await sent(client, WHOLE, model), 422, "wrong_input")["message"]
+
+
+async def test_a_run_without_its_pixels_is_refused(client: AsyncClient) -> None:
+    cases: list[tuple[dict[str, Any], str, str]] = [
+        ({"pixels": "AAAA"}, "bad_picture", "432 bytes in base64, got 3"),
+        ({"pixels": "not base64"}, "bad_picture", "this is not base64"),
+        ({"pixels": [[0] * SIDE] * SIDE}, "bad_picture", "12 rows of 12 pixels of 3 bytes"),
+        ({"pixels": "AAAA", "model": "digits-vit"}, "bad_picture", "8 rows of 8 whole numbers"),
+        ({"pixels": "AAAA", "model": "stories-gpt"}, "wrong_input", "reads text"),
+        ({"token_ids": [*range(9)]}, "bad_picture", "only where they are"),
+        ({"text": "cat"}, "wrong_input", "reads pictures"),
+        ({"pixels": BLANK, "pad": {"hidden": [10]}}, "bad_pad", "no patch at position 10"),
+        ({"pixels": BLANK, "pad": {"count": 1}}, "bad_pad", "no room for PADs"),
+    ]
+    for body, code, words in cases:
+        answer = await client.post("/api/trace", json={"model": "tiny-vit"} | body)
+        assert words in error_of(answer, 422, code)["message"]
+
+
+async def test_it_says_what_it_reads(client: AsyncClient) -> None:
+    about = (await client.get("/api/models/tiny-vit")).json()
+    assert about["picture"] == {"size": SIDE, "patch": 4, "levels": 256, "channels": 3}
+    assert about["description"]["picture"] == about["picture"]
+    assert (about["example"], about["special"]["first"]) == (None, {"id": 9, "text": "[CLS]"})

@@ -1,0 +1,214 @@
+"""Folders of ViT: the pixels that its image processor makes, and our own model of pictures, reopened."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
+
+from chumoku.model import checkpoint
+from chumoku.model.checkpoint import ZOO
+from chumoku.model.huggingface import export
+from chumoku.model.pictures.examples import read_examples
+from chumoku.model.pictures.photo import Photo
+from chumoku.model.pictures.picture import Picture
+from chumoku.model.run import Run
+from chumoku.model.subjects import Subject, source_of
+from chumoku.model.subjects.huggingface import HuggingFaceFolders
+from chumoku.model.subjects.huggingface.loading import load_model
+from chumoku.model.subjects.huggingface.processing import FILE, Processing, processing_of
+from chumoku.model.trace import Padding, trace
+from tests.toys import huggingface as toys
+
+CPU = torch.device("cpu")
+SIDE = 12
+
+
+def noise(width: int, height: int, mode: str = "RGB") -> Image.Image:
+    """Smooth enough that every way to resize it gives other bytes."""
+    bands = len(Image.new(mode, (1, 1)).getbands())
+    small = np.random.default_rng(width).integers(0, 256, (5, 5, bands), dtype=np.uint8)
+    return Image.fromarray(small.squeeze(), mode).resize((width, height), Image.Resampling.BICUBIC)
+
+
+def opened(folder: Path) -> Any:
+    source = source_of(folder)
+    assert source is not None
+    return source.open(folder, CPU)
+
+
+def made(processing: Processing, picture: Image.Image) -> torch.Tensor:
+    pixels = torch.frombuffer(bytearray(processing.fitted(picture)), dtype=torch.uint8)
+    return processing.numbers(pixels.view(SIDE, SIDE, processing.channels))
+
+
+def as_saved(theirs: ViTImageProcessorPil) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(theirs.to_json_string())
+    return found
+
+
+def processing(given: dict[str, Any], channels: int = 3) -> Processing:
+    return processing_of(given, channels, SIDE)
+
+
+@pytest.mark.parametrize("size", [(12, 12), (31, 17), (7, 90), (1, 1), (300, 200)])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"resample": 3},
+        {"resample": 0, "do_normalize": False},
+        {"do_rescale": False, "image_mean": [120.0, 110, 100], "image_std": [60.0, 61, 62]},
+        {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225], "resample": 1},
+        {"size": {"shortest_edge": 14}, "do_center_crop": True, "crop_size": {"height": 12, "width": 12}},
+    ],
+    ids=lambda one: ",".join(one) or "as it is",
+)
+def test_pixels_are_those_of_transformers_own_processor(settings: dict[str, Any], size: tuple[int, int]) -> None:
+    theirs = ViTImageProcessorPil(**{"size": {"height": SIDE, "width": SIDE}} | settings)
+    picture = noise(*size)
+    expected = theirs(picture, return_tensors="pt")["pixel_values"][0]
+    assert torch.equal(made(processing(as_saved(theirs)), picture), expected)
+
+
+def test_a_grey_model_reads_grey_pictures() -> None:
+    picture = noise(40, 30, "L")
+    theirs = ViTImageProcessorPil(size={"height": SIDE, "width": SIDE}, image_mean=[0.5], image_std=[0.25])
+    expected = theirs(picture, return_tensors="pt")["pixel_values"][0]
+    assert torch.equal(made(processing(as_saved(theirs), channels=1), picture), expected)
+
+
+def test_old_files_and_no_file_mean_what_the_class_does(tmp_path: Path) -> None:
+    theirs = ViTImageProcessorPil(size={"height": SIDE, "width": SIDE})
+    expected = theirs(noise(33, 21), return_tensors="pt")["pixel_values"][0]
+    old = {"feature_extractor_type": "ViTFeatureExtractor", "size": SIDE, "resample": 2, "do_normalize": True,
+           "image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5], "do_resize": True}  # fmt: skip
+    for given in ({}, old):
+        assert torch.equal(made(processing(given), noise(33, 21)), expected)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"image_processor_type": "CLIPImageProcessor"}, "pictures for a CLIPImageProcessor cannot be made here"),
+        ({"do_pad": True}, "ViTImageProcessor with do_pad cannot be shown yet"),
+        ({"size": {"height": 14, "width": 12}}, "pictures are 14 × 12, and the model reads 12 × 12"),
+        ({"size": {"shortest_edge": 12}}, "pictures are 12 on their shorter side, and the model reads 12 × 12"),
+        ({"size": {"longest_edge": 12}}, "a size is a height and a width or a shortest_edge"),
+        ({"resample": "bilinear"}, "resample must be a whole number from 0 to 5"),
+        ({"rescale_factor": "1/255"}, "rescale_factor must be a number"),
+        ({"image_std": [1, 0, 1]}, "image_std must be 3 numbers"),
+        ({"image_mean": [1, 2]}, "image_mean must be 3 numbers"),
+    ],
+)
+def test_a_processor_that_makes_other_pictures_is_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        processing(given)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return toys.save(tmp_path / "tiny", toys.random_numbers(toys.vit()), toys.pictures())
+
+
+def test_logits_are_those_of_a_model_that_nobody_looks_into(folder: Path) -> None:
+    """The way that transformers' documentation shows: a processor, then the model, without a mask."""
+    subject, picture = opened(folder), noise(50, 40)
+    pixels = ViTImageProcessorPil.from_pretrained(folder)(picture, return_tensors="pt")
+    with torch.inference_mode():
+        expected = load_model(folder, "ViTForImageClassification", "eager")(**pixels).logits[0]
+    run = Run(subject.picture.places, pixels=subject.processing.fitted(picture))
+    assert torch.equal(subject.trace(run, ["logits"]).tensors["logits"], expected)
+    assert subject.description.classes == ("cat", "dog", "bird")
+    assert subject.description.picture == Photo(SIDE, 4, 3)
+
+
+def test_patches_times_their_matrix_are_the_embedding(folder: Path) -> None:
+    subject = opened(folder)
+    run = Run(subject.picture.places, pixels=subject.processing.fitted(noise(50, 40)))
+    found = subject.trace(run, list(subject.description.taps)).tensors
+    (stack,) = subject.description.stacks
+    taps = {role: found[place.tap] for role, place in stack.embedding.roles.items()}
+    weights = subject.weights(list(subject.about.weights))
+    w, b, special = (weights[stack.embedding.parameters[role]] for role in ("w_patch", "b_patch", "special"))
+    torch.testing.assert_close(taps["embedding"][1:], taps["patches"][1:] @ w.T + b)
+    assert torch.equal(taps["embedding"][0], special[0])
+    assert torch.equal(taps["embedding"] + taps["positional"], found[stack.layers[0].sublayers[0].reads.tap])
+    assert torch.equal(taps["positional"], weights[stack.embedding.parameters["positions"]])
+
+
+def test_a_hidden_patch_is_a_key_that_nobody_sees(folder: Path) -> None:
+    subject = opened(folder)
+    run = Run(subject.picture.places, pixels=bytes(range(144)) * 3, pad=Padding(hidden=(2, 5)))
+    found = subject.trace(run, list(subject.description.taps)).tensors
+    for layer in range(2):
+        pattern = found[subject.description.attention("self").tap("pattern", layer)]
+        assert not pattern[..., [2, 5]].any()
+        torch.testing.assert_close(pattern.sum(-1), torch.ones(pattern.shape[:-1]))
+    other = bytearray(run.pixels or b"")
+    for row in range(4):
+        other[row * 36 + 12 : row * 36 + 24] = bytes(12)  # the pixels of patch 1, at position 2
+    changed = subject.trace(Run(run.ids, pixels=bytes(other), pad=run.pad), ["logits"]).tensors["logits"]
+    assert torch.equal(changed, found["logits"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"image_size": 13}, "a picture's size is a multiple of its patch, got 13 and 4"),
+        ({"image_size": [12, 12]}, "image_size must be a whole number"),
+        ({"num_channels": 4}, "a picture has 1 or 3 channels, got 4"),
+        ({"problem_type": "multi_label_classification"}, "cannot be shown yet"),
+        ({"architectures": ["ViTForMaskedImageModeling"]}, "a ViTForMaskedImageModeling cannot be shown"),
+        ({"image_size": 512, "patch_size": 2}, "its pictures are 65,537 tokens, and with 6 heads 2,886 can be drawn"),
+    ],
+)
+def test_a_config_that_cannot_be_shown(folder: Path, settings: dict[str, Any], said: str) -> None:
+    (folder / FILE).unlink()
+    file = folder / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | settings))
+    with pytest.raises(ValueError, match=said):
+        HuggingFaceFolders().about(folder)
+
+
+def test_a_picture_that_is_not_whole_is_refused(folder: Path) -> None:
+    subject = opened(folder)
+    for pixels in (None, bytes(431)):
+        with pytest.raises(ValueError, match="a picture is 432 bytes, got"):
+            subject.trace(Run(subject.picture.places, pixels=pixels), [])
+    for spelt, said in (("€", "not base64"), ("AAAA", "432 bytes in base64, got 3"), ("A", "not base64")):
+        with pytest.raises(ValueError, match=said):
+            subject.picture.bytes_of(spelt)
+    assert subject.picture.bytes_of(subject.picture.spell(bytes(range(216)) * 2)) == bytes(range(216)) * 2
+
+
+def test_our_own_model_reopened_shows_the_numbers_of_our_own_path(tmp_path: Path) -> None:
+    """Both read the same runs: a digit's patches are ids, some of them hidden."""
+    ours = checkpoint.load(ZOO / "digits-vit")
+    theirs: Subject = opened(export(ours, tmp_path / "digits").folder)
+    picture = ours.config.picture
+    assert isinstance(theirs.description.picture, Picture)
+    assert theirs.description.picture == picture
+    assert theirs.description.classes == ours.description.classes
+    assert theirs.tokenizer.special == ours.tokenizer.special
+    names = [name for name in theirs.description.taps if name in ours.description.taps]
+    assert len(names) == len(theirs.description.taps)
+    for one in read_examples(ZOO / "digits-vit", picture, 10)[:3]:
+        for pad in (Padding(), Padding(hidden=(6, 7))):
+            ids = picture.ids(one.pixels)
+            expected, found = trace(ours, ids, names, pad=pad), theirs.trace(Run(ids, pad=pad), names)
+            assert (found.ids, found.is_pad, found.position_ids) == (
+                expected.ids,
+                expected.is_pad,
+                expected.position_ids,
+            )
+            for name in names:
+                torch.testing.assert_close(found.tensors[name], expected.tensors[name], rtol=1e-4, atol=2e-5)
+    weights, same = theirs.weights(list(theirs.about.weights)), ours.model.state_dict()
+    for name, x in weights.items():
+        own = same[name] if "special" not in name else same[name][2:]  # only [CLS]
+        torch.testing.assert_close(x, own, rtol=0, atol=0)

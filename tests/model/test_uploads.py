@@ -1,0 +1,121 @@
+"""Files of pictures that somebody sends: turned upright, opaque, bounded before they are decoded."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from chumoku.model.pictures.uploads import UnreadableError, opened
+
+SIDE, PIXELS = 12, 1_000_000
+RED, WHITE = (255, 0, 0), (255, 255, 255)
+
+
+def saved(image: Image.Image, kind: str = "PNG", **more: Any) -> bytes:
+    file = BytesIO()
+    image.save(file, kind, **more)
+    return file.getvalue()
+
+
+def noise(width: int = 40, height: int = 30) -> Image.Image:
+    return Image.fromarray(np.random.default_rng(1).integers(0, 256, (height, width, 3), dtype=np.uint8))
+
+
+def read(file: bytes) -> np.ndarray[Any, Any]:
+    """Its colours [row column channel]."""
+    return np.asarray(opened(file, PIXELS).convert("RGB"))
+
+
+def png_header(width: int, height: int) -> bytes:
+    """A PNG that says how large it is, and has next to nothing to show for it."""
+    about = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    checked = struct.pack(">I", 13) + about + struct.pack(">I", zlib.crc32(about))
+    return b"\x89PNG\r\n\x1a\n" + checked + b"\0\0\0\x08IDAT12345678"
+
+
+def half(first: Any, second: Any, mode: str = "RGB") -> Image.Image:
+    """Left and right in two colours."""
+    image = Image.new(mode, (24, 24), first)
+    image.paste(second, (12, 0, 24, 24))
+    return image
+
+
+def test_a_photograph_is_turned_upright() -> None:
+    """A camera on its side says so in EXIF: 6 means that the top is at the right."""
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    found = read(saved(half(RED, WHITE), "JPEG", exif=exif, quality=100, subsampling=0))
+    assert (found[1, :, 1] < 30).all()  # the left half is now at the top
+    assert (found[-2, :, 1] > 225).all()
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
+def test_what_is_transparent_is_white(mode: str) -> None:
+    clear = {"RGBA": ((0, 0, 0, 0), (*RED, 255)), "LA": ((0, 0), (80, 255)), "P": (0, 1)}[mode]
+    image = half(*clear, mode)
+    if mode == "P":
+        image.putpalette([0, 0, 0, *RED])
+    found = read(saved(image, **({"transparency": 0} if mode == "P" else {})))
+    assert (found[:, 0] == 255).all()
+    assert found[0, -1].tolist() == ([80] * 3 if mode == "LA" else list(RED))
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "I;16", "P", "CMYK"])
+def test_every_kind_of_colours_is_read(mode: str) -> None:
+    ramp = Image.fromarray(np.tile(np.arange(0, 252, 21, dtype=np.uint8), (SIDE, 1)))
+    if mode == "I;16":
+        image = Image.fromarray(np.asarray(ramp).astype(np.uint16) * 257)
+    else:
+        image = ramp.convert("RGB").convert(mode)
+    found = read(saved(image, "JPEG", quality=100) if mode == "CMYK" else saved(image))
+    expected = np.asarray(image.convert("RGB")) if mode in ("1", "P") else np.asarray(ramp)[..., None]
+    assert np.abs(found.astype(int) - expected).max() <= (3 if mode == "CMYK" else 0)
+
+
+def test_of_a_moving_picture_the_first_frame_is_read() -> None:
+    frames = [Image.new("RGB", (20, 20), colour) for colour in (RED, WHITE)]
+    found = read(saved(frames[0], save_all=True, append_images=frames[1:]))
+    assert (found == RED).all()
+
+
+def test_one_pixel_is_a_picture() -> None:
+    assert (read(saved(Image.new("RGB", (1, 1), RED))) == RED).all()
+
+
+WHOLE = saved(noise(100, 80))
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "words"),
+    [
+        (b"", "not_a_picture", "The file is empty"),
+        (b"cat", "not_a_picture", "This is no picture that is known: only PNG and JPEG are read"),
+        (saved(noise(), "GIF"), "not_a_picture", "This is a GIF"),
+        (saved(noise(), "BMP"), "not_a_picture", "This is a BMP"),
+        (saved(noise(), "TIFF"), "not_a_picture", "This is a TIFF"),
+        (saved(noise(), "WEBP"), "not_a_picture", "This is a WebP"),
+        (b"\0\0\0\x20ftypheic" + bytes(20), "not_a_picture", "This is a HEIC"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "not_a_picture", "This is an SVG"),
+        (WHOLE[: len(WHOLE) // 2], "damaged_picture", "damaged or cut short"),
+        (saved(noise(), "JPEG")[:-300], "damaged_picture", "damaged or cut short"),
+        (WHOLE[:60], "damaged_picture", "damaged or cut short"),
+        (WHOLE[:8], "damaged_picture", "damaged or cut short"),
+        (b"\xff\xd8\xff" + bytes(200), "damaged_picture", "damaged or cut short"),
+        (WHOLE[:200] + bytes(100) + WHOLE[300:], "damaged_picture", "damaged or cut short"),
+        (png_header(50_000, 50_000), "too_many_pixels", "50,000 × 50,000 pixels, 2,500.0 million: the limit is 1.0"),
+        (png_header(1001, 1000), "too_many_pixels", "1,001 × 1,000 pixels"),
+        (png_header(2**31 - 1, 1), "too_many_pixels", "the limit is 1.0 million"),
+    ],
+)  # fmt: skip
+def test_what_is_no_picture_is_refused_in_words(file: bytes, code: str, words: str) -> None:
+    with pytest.raises(UnreadableError) as refused:
+        opened(file, PIXELS)
+    assert refused.value.code == code
+    assert words in refused.value.message
+    assert refused.value.hint
