@@ -6,6 +6,8 @@ from __future__ import annotations
 from chumoku.model.describe.description import Description
 from chumoku.model.describe.parts import Attention, AttentionSublayer, FfnSublayer, Norm, Stack
 
+VECTORS = ("decay", "bonus", "mix_r", "mix_k", "mix_v")
+"""Parameters that are no matrix's."""
 Part = tuple[str, ...]
 """The names of a weight and of its bias, if it has one; of a norm, of its gain and its bias."""
 
@@ -20,13 +22,15 @@ def around(description: Description) -> tuple[Stack, str, str, Part]:
 
 def parts_of(description: Description, stack: Stack, n: int) -> dict[str, Part]:
     """`self q`, `self k`, `self v`, `self o`, `self norm`, the same of `cross`, and `ffn 1`, `ffn 2`, `ffn norm`; of a
-    gated FFN also `ffn up`, and of normalised queries and keys `self q norm`, `self k norm`."""
+    gated FFN also `ffn up`, and of normalised queries and keys `self q norm`, `self k norm`. RWKV has `self r` for q,
+    `ffn r`, and its vectors by role: `self decay`, `ffn mix_k`."""
     found: dict[str, Part] = {}
     for sublayer in stack.layers[n].sublayers:
         if isinstance(sublayer, AttentionSublayer):
             attention = description.attention(sublayer.attention)
             word = word_of(attention)
-            found |= {f"{word} {x}": of_attention(attention, x, n) for x in "qkvo"}
+            found |= {f"{word} {x}": names for x in "rqkvo" if (names := of_attention(attention, x, n))}
+            found |= {f"{word} {x}": (attention.parameters[x][n],) for x in VECTORS if x in attention.parameters}
             gains = [x for x in "qk" if f"gain_{x}" in attention.parameters]
             found |= {f"{word} {x} norm": (attention.parameters[f"gain_{x}"][n],) for x in gains}
         else:
@@ -48,7 +52,8 @@ def of_attention(attention: Attention, x: str, n: int) -> Part:
 
 def of_ffn(sublayer: FfnSublayer) -> dict[str, Part]:
     of = sublayer.parameters
-    pairs = {f"ffn {x}": tuple(of[role] for role in (f"w_{x}", f"b_{x}") if role in of) for x in ("1", "2", "up")}
+    pairs = {f"ffn {x}": tuple(of[role] for role in (f"w_{x}", f"b_{x}") if role in of) for x in ("1", "2", "up", "r")}
+    pairs |= {f"ffn {x}": (of[x],) for x in VECTORS if x in of}
     return {part: names for part, names in pairs.items() if names}
 
 

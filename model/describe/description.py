@@ -71,6 +71,7 @@ class Description:
         rare += [(one, name) for one in plain["attentions"] for name in RARE]
         sublayers = [one for stack in plain["stacks"] for layer in stack["layers"] for one in layer["sublayers"]]
         rare += [(one, "beside") for one in sublayers if one["kind"] == "ffn"]
+        rare += [(layer, "scale") for stack in plain["stacks"] for layer in stack["layers"]]
         rare.append((plain, "picture"))
         for part, name in rare:  # left out where there is none: newer than the ids in saved files
             if part[name] is None:

@@ -23,6 +23,9 @@ DIMS = {
     "b_1": "d_ff",
     "w_up": "d_ff d_model",
     "w_2": "d_model d_ff",
+    "w_r": "d_model d_model",
+    "mix_k": "d_model",
+    "mix_r": "d_model",
     "b_2": "d_model",
 }
 """The outputs of a matrix come first."""

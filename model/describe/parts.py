@@ -85,7 +85,9 @@ class AttentionSublayer(Sublayer):
 
 @dataclass(frozen=True)
 class FfnSublayer(Sublayer):
-    """post = activation(pre), times the role that `gate` names if there is one (Shazeer 2020)."""
+    """post = activation(pre), times the role that `gate` names if there is one (Shazeer 2020).
+
+    With the roles `value` and `receptance` (RWKV), what it writes is post · W_2, the `value`, times σ(receptance)."""
 
     roles: Mapping[str, TapRef]
     parameters: Mapping[str, str]
@@ -100,6 +102,8 @@ class FfnSublayer(Sublayer):
 @dataclass(frozen=True)
 class Layer:
     sublayers: tuple[AttentionSublayer | FfnSublayer, ...]
+    scale: float | None = None
+    """The next layer reads the stream times this. None: the stream."""
 
 
 @dataclass(frozen=True)

@@ -122,6 +122,45 @@ def without_ffn_biases(description: Description) -> Description:
     return each_sublayer(description, change)
 
 
+def with_channel_mixing(description: Description) -> Description:
+    """RWKV's FFN (Peng et al. 2023): W_1 and W_r multiply mixes of each token's input with the previous one's, and what
+    W_2 gives is multiplied by σ(receptance)."""
+
+    def change(one: Sublayer) -> Sublayer:
+        if not isinstance(one, FfnSublayer):
+            return one
+        own = {name: TapRef(f"{one.module}.{name}", STREAM) for name in ("shifted", "value", "shifted_r", "receptance")}
+        roles = {name: own.get(name) or one.roles[name] for name in CHANNEL_MIXING}
+        parameters = {role: one.parameters[role] for role in ("w_1", "w_2")}
+        parameters |= {"w_r": f"{one.module}.w_r.weight"}
+        parameters |= {role: f"{one.module}.{role}" for role in ("mix_k", "mix_r")}
+        return replace(one, roles=roles, parameters=parameters, input=own["shifted"], activation="relu_squared")
+
+    return each_sublayer(description, change)
+
+
+CHANNEL_MIXING = ("shifted", "pre", "post", "value", "shifted_r", "receptance", "out")
+
+
+def with_scaled_layers(description: Description, scale: float, every: int) -> Description:
+    """After every so many layers, the stream is multiplied by `scale`; none if that is 0 or less."""
+
+    def changed(stack: Stack) -> Stack:
+        scaled = (
+            replace(layer, scale=scale) if every > 0 and (n + 1) % every == 0 else layer
+            for n, layer in enumerate(stack.layers)
+        )
+        return replace(stack, layers=tuple(scaled))
+
+    return replace(description, stacks=tuple(map(changed, description.stacks)))
+
+
+def with_final_eps(description: Description, eps: float) -> Description:
+    """The last norm has an ε of its own."""
+    stacks = (replace(one, final_norm=one.final_norm and replace(one.final_norm, eps=eps)) for one in description.stacks)
+    return replace(description, stacks=tuple(stacks))
+
+
 def without_positions(description: Description) -> Description:
     """Nothing is added to the embeddings."""
 
@@ -130,6 +169,10 @@ def without_positions(description: Description) -> Description:
         return replace(stack, embedding=replace(stack.embedding, roles=roles))
 
     return replace(description, stacks=tuple(map(changed, description.stacks)))
+
+
+def unable(description: Description, *names: str) -> Description:
+    return replace(description, can=dict(description.can) | dict.fromkeys(names, False))
 
 
 def counting_pads(description: Description) -> Description:

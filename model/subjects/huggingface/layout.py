@@ -58,12 +58,17 @@ class From:
         return x[self.row :]
 
 
+def flat(x: Tensor) -> Tensor:
+    return x.flatten()
+
+
 @dataclass(frozen=True)
 class Part:
-    """A Linear or a norm by the path of its module in a block."""
+    """A Linear or a norm by the path of its module in a block; `vector`: a parameter of such a module instead."""
 
     module: str
     take: Take = whole
+    vector: str | None = None
 
 
 @dataclass(frozen=True)
@@ -125,6 +130,8 @@ class Adapter:
     """Changes a loaded model whose attention does not ask for a function."""
     processing: Processing | None = None
     """What is done to a picture, if it reads those."""
+    is_recurrent: bool = False
+    """Whether it has a state in the place of keys and values, and reads PADs like any token."""
     is_known: bool = True
     """Whether its insides are those of a family of ours. Otherwise its own attention function computes, and only what
     goes in and out of that is seen."""
@@ -184,8 +191,8 @@ def stored_in(description: Description, stack: Stack, layout: StackLayout, first
 
 
 def pair(names: Names, part: Part, block: str = "") -> Iterator[Stored]:
-    """A weight and its bias, if there is one."""
-    for ours, kind in zip(names, (WEIGHT, BIAS), strict=False):
+    """A weight and its bias, if there is one; or a vector."""
+    for ours, kind in zip(names, (WEIGHT, BIAS) if part.vector is None else (part.vector,), strict=False):
         yield Stored(ours, f"{block}{part.module}.{kind}", part.take)
 
 

@@ -35,10 +35,16 @@ def load(folder: Path, about: About, settings: Settings, adapter: Adapter, devic
     """Raises `ValueError` for weights that are missing, of another shape, or too large to calculate with."""
     if not adapter.is_known:
         check_asks(settings.architecture, str(folder))
+    if adapter.is_recurrent:
+        from chumoku.model.subjects.huggingface.recurrent import attach_recurrent, forbid_kernels
+
+        forbid_kernels()
     model = load_model(folder, settings.architecture, NAME if adapter.is_known else ANY)
     if adapter.prepare is not None:
         adapter.prepare(model)
-    if adapter.is_known:
+    if adapter.is_recurrent:
+        attach_recurrent(model, adapter, str(folder))
+    elif adapter.is_known:
         attach(model, adapter)
     else:
         attach_any(model, adapter.description, str(folder))
@@ -51,6 +57,10 @@ def load(folder: Path, about: About, settings: Settings, adapter: Adapter, devic
 def kind_of(adapter: Adapter) -> type[HuggingFaceSubject]:
     if adapter.processing is not None:
         return PictureReader
+    if adapter.is_recurrent:
+        from chumoku.model.subjects.huggingface.recurrent import Recurrent
+
+        return Recurrent
     return Translator if adapter.description.writes == "target" else HuggingFaceSubject
 
 

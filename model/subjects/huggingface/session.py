@@ -37,7 +37,7 @@ class GrowingText:
     def step(self, ids: Sequence[int]) -> Forward:
         if not ids and self.last is not None:
             return Forward(self.last, {}, 0, self.nbytes)
-        before = 0 if self.cache is None else len(self.ids)
+        before = self.before
         self.ids = [*self.ids, *ids]
         new = self.ids[before:]
         with record(self.names, self.run.edit) as recording, causal_mask(self.subject.causal(self.run)):
@@ -46,6 +46,11 @@ class GrowingText:
         self.last = logits[0, -1].clone()
         tensors = {name: recording.tensors[name][0].cpu() for name in self.names}
         return Forward(self.last, tensors, len(new), self.nbytes)
+
+    @property
+    def before(self) -> int:
+        """How many positions need not be read again."""
+        return 0 if self.cache is None else len(self.ids)
 
     def read(self, new: Tensor) -> Tensor:
         """The newest of `self.ids`, int64 [1 query] → logits [1 query vocab]."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,8 @@ def open_tokenizer(folder: Path, settings: Settings, description: Description) -
         raise ValueError(f"{folder / FILE} has {n:,} tokens, its model {description.vocab_size:,}")
     vocabulary = vocabulary_of(read_json(folder / FILE), fast.get_vocab(with_added_tokens=True))
     special = special_of(folder, fast, settings, description.writes)
+    if not description.can.get("pads", True):
+        special = replace(special, pad=None)
     return FastTokenizer(fast, vocabulary, special, description.vocab_size)
 
 

@@ -15,6 +15,7 @@ from chumoku.model.subjects.huggingface.families import (
     marian,
     megatron_bert,
     roberta,
+    rwkv,
     t5,
     vit,
 )
@@ -37,6 +38,7 @@ FAMILIES: Mapping[str, Family] = {
     "bart": (bart.ARCHITECTURES, bart.adapt),
     "t5": (t5.ARCHITECTURES, t5.adapt),
     "bloom": (bloom.ARCHITECTURES, bloom.adapt),
+    "rwkv": (rwkv.ARCHITECTURES, rwkv.adapt),
     "megatron-bert": (megatron_bert.ARCHITECTURES, megatron_bert.adapt),
     "vit": (vit.ARCHITECTURES, vit.adapt),
 }

@@ -1,0 +1,289 @@
+"""RWKV of transformers as a subject: its own recurrence computes, and the weights shown beside it are ours."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from transformers.models.rwkv import modeling_rwkv
+
+from chumoku.model import masks
+from chumoku.model.derive.route import route_of
+from chumoku.model.generate import Generator, steps
+from chumoku.model.identities import gaps
+from chumoku.model.mechanisms.wkv import Wkv
+from chumoku.model.run import Run
+from chumoku.model.sampling import Settings
+from chumoku.model.subjects import source_of
+from chumoku.model.subjects.huggingface import HuggingFaceFolders
+from chumoku.model.subjects.huggingface.loading import load_model
+from chumoku.model.taps import name_taps, record
+from chumoku.model.trace import Masks
+from tests.model.test_huggingface_refusals import change
+from tests.toys import huggingface as toys
+
+CPU = torch.device("cpu")
+TEXT = "a little cat sat"
+SOURCE = HuggingFaceFolders()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toys.save(tmp_path_factory.mktemp("hf") / "rwkv", toys.random_numbers(toys.rwkv()), toys.byte_level())
+
+
+@pytest.fixture(scope="module")
+def subject(folder: Path) -> Any:
+    source = source_of(folder)
+    assert source is not None
+    return source.open(folder, CPU)
+
+
+def run_of(subject: Any, text: str = TEXT, **more: Any) -> Run:
+    return Run(subject.tokenizer.encode(text), **more)
+
+
+def traced(subject: Any, **more: Any) -> dict[str, Tensor]:
+    found: dict[str, Tensor] = subject.trace(run_of(subject, **more), list(subject.description.taps)).tensors
+    return found
+
+
+def ours(subject: Any, layer: int) -> Wkv:
+    """Our own mechanism with this layer's numbers."""
+    (attention,) = subject.description.attentions
+    mixer = Wkv(subject.description.d_model, attention.n_head)
+    names = {role: taken[layer] for role, taken in attention.parameters.items()}
+    weights = subject.weights(list(names.values()))
+    mixer.load_state_dict({
+        f"{role}.weight" if role.startswith("w_") else role: weights[name] for role, name in names.items()
+    })  # fmt: skip
+    name_taps(mixer)
+    return mixer.eval()
+
+
+def test_logits_and_what_is_written_are_theirs_bit_for_bit(subject: Any, folder: Path) -> None:
+    """In a batch, with everything recorded. (Its `attentions` are what time mixing writes.)"""
+    eager = load_model(folder, "RwkvForCausalLM", "eager")
+    ids = torch.tensor([subject.tokenizer.encode(TEXT)[:9], subject.tokenizer.encode("no bird sings")[:9]])
+    with torch.inference_mode(), record(subject.description.taps) as recording:
+        found = subject.read_ids(ids, ids, ids)
+        theirs = eager(ids, output_attentions=True, output_hidden_states=True)
+    assert torch.equal(found, theirs.logits)
+    for n, written in enumerate(theirs.attentions):
+        assert torch.equal(recording.tensors[subject.description.attentions[0].tap("attn_out", n)], written)
+    for layer, read in zip(subject.description.stacks[0].layers[1:], theirs.hidden_states, strict=False):
+        assert torch.equal(recording.tensors[layer.sublayers[0].reads.tap], read)
+
+
+def test_its_weights_are_those_of_our_own_mechanism(subject: Any) -> None:
+    found = traced(subject)
+    (attention,), n = subject.description.attentions, len(run_of(subject).ids)
+    places, mask = torch.arange(n)[None], masks.causal(n, n)[None, None]
+    for part in subject.description.stacks[0].sublayers[::2]:
+        mixer, x = ours(subject, part.layer), found[part.input.tap][None]
+        with torch.inference_mode(), record(attention.roles) as recording:
+            mixer(x, x, mask, places, places)
+        for role in attention.roles:
+            expected = recording.tensors[role][0]
+            torch.testing.assert_close(found[attention.tap(role, part.layer)], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_trace_agrees_with_itself(subject: Any) -> None:
+    found = traced(subject)
+    (attention,) = subject.description.attentions
+    for layer in range(attention.n_layer):
+        weights, mask = (found[attention.tap(role, layer)] for role in ("weights", "mask"))
+        assert torch.allclose(weights.sum(2), torch.ones(()))
+        assert not weights[mask != 0].any()
+        told = list(gaps(attention, layer, found, {}.__getitem__))
+        assert len(told) == 5
+        assert all(gap.relative < 1e-5 for gap in told)
+
+
+def test_its_ffn_is_channel_mixing(subject: Any) -> None:
+    """W_1 and W_r multiply mixes with the token before; σ(r) times what W_2 gives is written."""
+    found = traced(subject)
+    for ffn in subject.description.stacks[0].ffns:
+        of = subject.weights(list(ffn.parameters.values()))
+        w = {role: of[name] for role, name in ffn.parameters.items()}
+        x = found[ffn.norm.roles["out"].tap]
+        before = torch.cat((torch.zeros_like(x[:1]), x[:-1]))
+        for mix, shifted in (("mix_k", "shifted"), ("mix_r", "shifted_r")):
+            mixed = x * w[mix] + before * (1 - w[mix])
+            torch.testing.assert_close(found[ffn.roles[shifted].tap], mixed)
+        post = (found[ffn.input.tap] @ w["w_1"].T).relu() ** 2
+        torch.testing.assert_close(found[ffn.roles["post"].tap], post, rtol=1e-4, atol=1e-5)
+        value, r = post @ w["w_2"].T, found[ffn.roles["shifted_r"].tap] @ w["w_r"].T
+        torch.testing.assert_close(found[ffn.roles["value"].tap], value, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(found[ffn.writes.tap], r.sigmoid() * value, rtol=1e-4, atol=1e-5)
+
+
+def test_the_stream_is_a_sum_and_is_halved_where_the_description_says(subject: Any) -> None:
+    found, (stack,) = traced(subject), subject.description.stacks
+    for one in stack.sublayers:
+        torch.testing.assert_close(found[one.leaves.tap], found[one.reads.tap] + found[one.writes.tap])
+    assert [layer.scale for layer in stack.layers] == [None, 0.5, None]
+    follow = [layer.sublayers[0].reads.tap for layer in stack.layers[1:]] + [stack.final_norm.roles["input"].tap]
+    for layer, reads in zip(stack.layers, follow, strict=True):
+        assert torch.equal(found[layer.sublayers[-1].leaves.tap] * (layer.scale or 1.0), found[reads])
+    assert "scale" not in subject.description.to_json()["stacks"][0]["layers"][0]
+
+
+def test_parameters_are_those_that_are_used(subject: Any, folder: Path) -> None:
+    """Its first reading divides the matrices of the third layer: that happens before threads share it."""
+    assert subject.model.rwkv.layers_are_rescaled
+    names = list(subject.about.weights)
+    weights = subject.weights(names)
+    assert {name: list(weights[name].shape) for name in names} == {
+        name: one.shape for name, one in subject.about.weights.items()
+    }
+    stored = load_model(folder, "RwkvForCausalLM", "eager")
+    (attention,) = subject.description.attentions
+    for layer, divisor in enumerate((1, 1, 2)):
+        own = stored.get_parameter(f"rwkv.blocks.{layer}.attention.output.weight")
+        assert torch.equal(weights[attention.parameters["w_o"][layer]], own / divisor)
+
+
+@pytest.mark.parametrize("layer", [0, 2])
+def test_a_mask_edit_is_computed_by_the_weights(subject: Any, layer: int) -> None:
+    (attention,) = subject.description.attentions
+    mask, z, logits = attention.tap("mask", layer), attention.tap("z", layer), subject.description.logits.tap
+
+    def forbid(x: Tensor, _: int) -> Tensor:
+        x = x.contiguous()
+        x[:, 0, 3, 1] = 8
+        return x
+
+    plain, cut = traced(subject), traced(subject, edit={mask: forbid})
+    mixer, n = ours(subject, layer), len(run_of(subject).ids)
+    x = plain[subject.description.stacks[0].layers[layer].sublayers[0].input.tap][None]
+    places, reasons = torch.arange(n)[None], masks.causal(n, n)[None, None]
+    with torch.inference_mode(), record(["z", "weights"], edit={"mask": forbid}) as recording:
+        mixer(x, x, reasons, places, places)
+    torch.testing.assert_close(cut[z], recording.tensors["z"][0], rtol=1e-4, atol=1e-5)
+    assert not cut[attention.tap("weights", layer)][0, 3, 1].any()
+    assert torch.equal(cut[attention.tap("weights", layer)][1], plain[attention.tap("weights", layer)][1])
+    assert not torch.equal(cut[logits][3:], plain[logits][3:])
+    torch.testing.assert_close(cut[logits][:3], plain[logits][:3])
+
+
+def test_weights_that_are_changed_are_the_ones_that_mix(subject: Any) -> None:
+    (attention,) = subject.description.attentions
+    weights, mixed, v = (attention.tap(role, 1) for role in ("weights", "mixed", "v"))
+    found = traced(subject, edit={weights: lambda x, _: x * 0.5})
+    expected = (found[weights] * found[v][:, None]).sum(2)
+    torch.testing.assert_close(found[mixed], expected)
+    torch.testing.assert_close(found[weights].sum(2), torch.full(found[mixed].shape, 0.5))
+
+
+def test_a_group_that_is_off_writes_nothing(subject: Any) -> None:
+    (attention,) = subject.description.attentions
+    z, written, w_o = attention.tap("z", 0), attention.tap("attn_out", 0), attention.parameters["w_o"][0]
+
+    def off(x: Tensor, _: int) -> Tensor:
+        x = x.clone()
+        x[:, 1] = 0
+        return x
+
+    plain, ablated = traced(subject), traced(subject, edit={z: off})
+    taken = plain[z][1] @ subject.weights([w_o])[w_o][:, attention.d_head :].T
+    torch.testing.assert_close(plain[written] - ablated[written], taken, rtol=1e-4, atol=1e-5)
+
+
+def test_weights_computed_in_pieces_are_the_same(subject: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from chumoku.model.subjects.huggingface import recurrent
+
+    whole = traced(subject)
+    monkeypatch.setattr(recurrent, "AT_ONCE", 5000)
+    pieces = traced(subject)
+    assert all(torch.equal(pieces[name], whole[name]) for name in whole)
+
+
+def test_later_keys_are_forbidden_without_the_causal_mask_too(subject: Any) -> None:
+    plain, free = traced(subject), traced(subject, use=Masks(causal=False))
+    assert all(torch.equal(free[name], plain[name]) for name in plain)
+
+
+@pytest.mark.parametrize("is_cut", [False, True], ids=["plain", "cut"])
+def test_a_text_grows_from_its_state_as_it_would_without(subject: Any, is_cut: bool) -> None:
+    (attention,) = subject.description.attentions
+    names = [attention.tap(role, 2) for role in ("weights", "mean_weights", "mask", "attn_out")]
+
+    def forbid(x: Tensor, first_query: int) -> Tensor:
+        """Every query from 3 on is without key 1."""
+        x = x.contiguous()
+        x[:, 0, max(0, 3 - first_query) :, 1] = 8
+        return x
+
+    run = run_of(subject, edit={attention.tap("mask", 1): forbid} if is_cut else {})
+    greedy, n = Settings(temperature=0), len(run.ids)
+    session = subject.start(run, names)
+    written = [*steps(Generator(session, greedy, []), None, 3)]
+    assert [step.computed for step in written] == [n, 1, 1, 1]
+    whole = subject.trace(replace(run, ids=written[-1].ids), names).tensors
+    for name in names:
+        got, expected = written[-1].tensors[name], whole[name]
+        row = (slice(None), -1) if expected.dim() > 2 else -1
+        torch.testing.assert_close(got[row], expected[row])
+    assert session.nbytes == 4 * 3 * 78 * (5 + 2 * (n + 3))
+    *_, again = steps(Generator(subject.start(replace(run, looks_ahead=True), []), greedy, []), None, 3)
+    assert again.ids == written[-1].ids
+
+
+def test_threads_that_share_a_model_do_not_mix(subject: Any) -> None:
+    texts = ["one small dog ran", "two cats sat here", "no bird may sing", "the sun is so warm"]
+    names, greedy = list(subject.description.taps), Settings(temperature=0)
+
+    def all_of(text: str) -> tuple[dict[str, Tensor], list[int]]:
+        *_, last = steps(Generator(subject.start(run_of(subject, text), []), greedy, []), None, 3)
+        return subject.trace(run_of(subject, text), names).tensors, last.ids
+
+    alone = {text: all_of(text) for text in texts}
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda text: (text, all_of(text)), texts * 6))
+    for text, (tensors, ids) in found:
+        assert ids == alone[text][1]
+        assert all(torch.equal(tensors[name], alone[text][0][name]) for name in names)
+
+
+def test_the_river_says_where_each_number_comes_from(subject: Any) -> None:
+    (river,) = route_of(subject, run_of(subject))
+    for flow in river.flows:
+        torch.testing.assert_close(flow.share.sum(-1), torch.ones_like(flow.own))
+
+
+def test_what_is_known_of_a_large_one(tmp_path: Path) -> None:
+    """Of 768 features a layer has 151 MB of weights for 192 tokens, and no river: it would take gigabytes."""
+    sizes = {"hidden_size": 768, "intermediate_size": 4, "num_hidden_layers": 2, "context_length": 1024}
+    folder = toys.save(tmp_path / "wide", toys.rwkv(**sizes, attention_hidden_size=768), toys.byte_level())
+    about = SOURCE.about(folder)
+    assert (about.description.max_seq_len, about.n_positions) == (192, 1024)
+    assert (about.description.attentions[0].n_head, about.description.attentions[0].d_head) == (12, 64)
+    assert not about.description.can["route"]
+
+
+def test_it_has_no_pad_to_offer(subject: Any) -> None:
+    """It has no mask: a PAD is read like any token."""
+    assert subject.tokenizer.special.pad is None
+    assert subject.description.can["pads"] is False
+
+
+def test_a_state_of_another_size_is_refused(folder: Path, tmp_path: Path) -> None:
+    own = toys.save(tmp_path / "tiny", toys.rwkv(), toys.byte_level())
+    change(own, attention_hidden_size=40)
+    with pytest.raises(ValueError, match="rwkv with attention_hidden_size=40 cannot be shown yet"):
+        SOURCE.about(own)
+
+
+def test_another_recurrence_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = modeling_rwkv.rwkv_linear_attention_cpu
+
+    def slower(decay: Tensor, *others: Any, **more: Any) -> Any:
+        return theirs(decay * 1.01, *others, **more)
+
+    monkeypatch.setattr(modeling_rwkv, "rwkv_linear_attention_cpu", slower)
+    with pytest.raises(ValueError, match="its mixed in layer 0 is not what k, decay and bonus give: they differ by"):
+        SOURCE.open(folder, CPU)
