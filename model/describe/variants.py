@@ -157,7 +157,9 @@ def with_scaled_layers(description: Description, scale: float, every: int) -> De
 
 def with_final_eps(description: Description, eps: float) -> Description:
     """The last norm has an ε of its own."""
-    stacks = (replace(one, final_norm=one.final_norm and replace(one.final_norm, eps=eps)) for one in description.stacks)
+    stacks = (
+        replace(one, final_norm=one.final_norm and replace(one.final_norm, eps=eps)) for one in description.stacks
+    )
     return replace(description, stacks=tuple(stacks))
 
 

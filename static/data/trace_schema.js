@@ -69,7 +69,10 @@ const STACK = object({
     },
     { norm: NORM },
   ),
-  layers: list(object({ sublayers: list(sublayer, { least: 1, most: 16 }) }), { least: 1, most: MOST.layers }),
+  layers: list(object({ sublayers: list(sublayer, { least: 1, most: 16 }) }, { scale: number }), {
+    least: 1,
+    most: MOST.layers,
+  }),
   final_norm: orNull(NORM),
   leaves: TAP,
 });

@@ -5,11 +5,13 @@
  * @property {string} name  for people
  * @property {((x: number) => number)|null} of  null: one whose formula is not known here
  * @property {boolean} silences  sets what is not above 0 to exactly 0: a unit fires or stays silent
+ * @property {boolean} [squares]  what fires is squared; otherwise it passes unchanged
  */
 
 /** Those of `ACTIVATIONS` in description.js. @type {Object<string, Activation>} */
 const KNOWN = {
   relu: { name: "ReLU", of: (x) => Math.max(0, x), silences: true },
+  relu_squared: { name: "ReLU²", of: (x) => Math.max(0, x) ** 2, silences: true, squares: true },
   gelu: { name: "GELU", of: (x) => 0.5 * x * (1 + erf(x / Math.SQRT2)), silences: false },
   gelu_tanh: { name: "GELU", of: (x) => 0.5 * x * (1 + Math.tanh(STEEP * (x + 0.044715 * x ** 3))), silences: false },
   silu: { name: "SiLU", of: (x) => x / (1 + Math.exp(-x)), silences: false },

@@ -16,7 +16,7 @@
  * @typedef {{roles: {embedding: Tap, positional?: Tap}, scale: number|null, positions: "learned"|"sinusoidal"|"none",
  *   parameters: {embedding: string|null, positions: string|null}, norm?: Norm}} Embedding  what is looked up is multiplied by `scale`
  *   (null: an old file does not say); `norm`: of the sum with the position, where there is one
- * @typedef {{id: string, side: SideName, embedding: Embedding, layers: {sublayers: Sublayer[]}[], final_norm: Norm|null,
+ * @typedef {{id: string, side: SideName, embedding: Embedding, layers: {sublayers: Sublayer[], scale?: number}[], final_norm: Norm|null,
  *   leaves: Tap}} Stack
  * @typedef {{op: string, of: string[], gives: string}} Identity
  * @typedef {Object} Attention
@@ -142,7 +142,7 @@ export const normLetters = (norm) => (isRms(norm) ? "RMS" : "LN");
 export const isRms = (norm) => norm?.kind === "rms_norm";
 
 /** The activations whose formulas the page has (activations.js). */
-const ACTIVATIONS = ["relu", "gelu", "gelu_tanh", "silu"];
+const ACTIVATIONS = ["relu", "relu_squared", "gelu", "gelu_tanh", "silu"];
 
 /** Every name that the walk's step of an activation may have. */
 export const ACTIVATION_STEPS = [...ACTIVATIONS, "activation"];
@@ -189,6 +189,12 @@ export const writesTarget = (model) => model?.description?.writes === "target";
 
 /** Whether its parameters can be asked for: a picture in a file of its own brings none. @param {any} model */
 export const servesWeights = (model) => Object.keys(model?.weights ?? {}).length > 0;
+
+/** Whether W₁ multiplies a mix of each token with the one before, and σ(receptance) what W₂ gives: RWKV's FFN. @param {Ffn} ffn */
+export const mixesChannels = ({ roles }) => "receptance" in roles;
+
+/** Whether it has PADs to offer: one without a mask would read them like any token. @param {any} model  of /api/models */
+export const offersPads = (model) => model?.description?.can.pads !== false && model?.special?.pad !== null;
 
 /** Whether positions can leave PADs out: some models of transformers always count them. @param {Model|null|undefined} model */
 export const skipsPads = (model) => model?.description?.can.skip_pads !== false;

@@ -9,6 +9,7 @@ const pre = () => mi("pre");
 /** What stands behind "=" after the name; of a name alone there is no more to say. @type {Object<string, () => Node[]>} */
 const WRITTEN = {
   relu: () => [mi("max"), row(mtext("("), mn(0), mo(","), pre(), mtext(")"))],
+  relu_squared: () => [sup(row(mi("max"), mtext("("), mn(0), mo(","), pre(), mtext(")")), mn(2))],
   gelu: () => [pre(), mo("·"), called("Φ", pre())],
   gelu_tanh: () => [frac(pre(), mn(2)), row(mtext("("), mn(1), mo("+"), called("tanh", tanhOf()), mtext(")"))],
   silu: () => [pre(), mo("·"), called("σ", pre())],

@@ -34,9 +34,15 @@ def translators(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
     )
 
 
+@pytest.fixture(scope="module")
+def recurrent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    model = toys.random_numbers(toys.rwkv())
+    return toys.save(tmp_path_factory.mktemp("hf") / "rwkv", model, toys.byte_level())
+
+
 @pytest.fixture
-async def client(folder: Path, translators: tuple[Path, ...]) -> AsyncIterator[AsyncClient]:
-    settings = Settings(device="cpu", models=(folder, *translators))
+async def client(folder: Path, translators: tuple[Path, ...], recurrent: Path) -> AsyncIterator[AsyncClient]:
+    settings = Settings(device="cpu", models=(folder, *translators, recurrent))
     app = create_app(settings, discovery.discover(settings))
     async with (
         app.router.lifespan_context(app),
@@ -66,6 +72,23 @@ async def test_it_is_traced_edited_and_continued(client: AsyncClient) -> None:
     steps = [data for name, data in events if name == "step"]
     assert [step["cache"]["computed"] for step in steps] == [1, 1]
     assert steps[0]["rows"]["self"]["shape"] == [2, 3, len(TEXT) + 1]
+
+
+async def test_a_recurrent_one_is_traced_cut_and_continued_and_has_no_pad(client: AsyncClient) -> None:
+    cut = {"kind": "mask", "where": {"layer": 0, "query": 2, "key": 1}, "allow": False}
+    asked = {"model": "rwkv", "text": TEXT, "interventions": [cut]}
+    tensors, meta = await trace(client, want=["*"], describe=True, **asked)
+    (attention,) = meta["description"]["attentions"]
+    taps = {role: one["taps"][0] for role, one in attention["roles"].items()}
+    weights, v = tensors[taps["weights"]], tensors[taps["v"]]
+    assert not weights[:, 2, 1].any()
+    assert np.allclose((weights * v[:, None]).sum(2), tensors[taps["mixed"]], atol=1e-5)
+    answer = await client.post("/api/generate", json={**asked, "max_new_tokens": 2, "temperature": 0})
+    steps = [data for event, data in parse_events(answer.text) if event == "step"]
+    assert [step["cache"]["computed"] for step in steps] == [1, 1]
+    assert steps[0]["rows"]["self"]["shape"] == [3, 2, len(TEXT) + 1]
+    error = await refused(client, "/api/trace", 422, "bad_pad", model="rwkv", text=TEXT, pad={"count": 1})
+    assert error["message"] == "'rwkv' has no PAD."
 
 
 @pytest.mark.parametrize(("model", "begins", "start"), [("bart", 1, 2), ("t5", None, 3)])

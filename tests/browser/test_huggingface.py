@@ -21,6 +21,7 @@ STEPS = {
     "gpt-neox": {"attn.role-q_rotated", "ffn.residual", "ffn.gelu"},
     "t5": {"attn.role-content_scores", "attn.role-relative_bias", "attn.role-scores", "cross_attn.role-scores"},
     "phi": {"attn.heads", "attn.scores", "attn.av", "attn.role-attn_out"},
+    "rwkv": {"in.start", "attn.feature", "attn.role-z", "ffn.shift", "ffn.relu_squared", "ffn.wr", "ffn.receive"},
     "bloom": {"in.start", "attn.role-alibi", "attn.role-scores", "ffn.gelu_tanh"},
 }
 """Steps of the walk that each has, among others."""
@@ -29,6 +30,7 @@ VIEWS = {
     "qwen3": ("qkv", "rotation"),
     "gpt-neox": ("rotation",),
     "t5": ("attention", "av"),
+    "rwkv": ("attention", "gate", "decay", "ffn"),
     "bloom": ("attention",),
     "phi": ("attention", "qkv", "av"),
 }
@@ -47,6 +49,7 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "t5": (toys.t5(), toys.sentence_piece(f"$A {toys.END}")),
         "bloom": (toys.bloom(), toys.byte_level()),
         "phi": (toys.phi(), toys.byte_level()),
+        "rwkv": (toys.rwkv(hidden_size=130), toys.byte_level()),
     }
     folder = tmp_path_factory.mktemp("hf")
     saved = tuple(toys.save(folder / name, toys.random_numbers(one), words) for name, (one, words) in models.items())

@@ -227,7 +227,7 @@ def test_a_text_grows_from_its_state_as_it_would_without(subject: Any, is_cut: b
     for name in names:
         got, expected = written[-1].tensors[name], whole[name]
         row = (slice(None), -1) if expected.dim() > 2 else -1
-        torch.testing.assert_close(got[row], expected[row])
+        torch.testing.assert_close(got[row], expected[row], rtol=1e-4, atol=1e-5 * float(expected.abs().max() + 1))
     assert session.nbytes == 4 * 3 * 78 * (5 + 2 * (n + 3))
     *_, again = steps(Generator(subject.start(replace(run, looks_ahead=True), []), greedy, []), None, 3)
     assert again.ids == written[-1].ids

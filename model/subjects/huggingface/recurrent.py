@@ -106,7 +106,8 @@ def replace_time_mixing(module: Any, n_head: int) -> None:
     """Compute as before; look at the parts, and at the weights where they are asked for."""
 
     def split(x: Tensor) -> Tensor:
-        return x.unflatten(-1, (n_head, -1)).transpose(1, 2)  # batch head position d_head
+        groups: Tensor = x.unflatten(-1, (n_head, -1))
+        return groups.transpose(1, 2)  # batch head position d_head
 
     def forward(hidden: Tensor, state: list[Tensor] | None = None, use_cache: bool = False) -> tuple[Tensor, Any]:
         stopping.check()

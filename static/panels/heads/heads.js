@@ -3,7 +3,7 @@
 import { currentTheme, pixelTable } from "../../chart/colour.js";
 import { paintHead } from "../../chart/matrix/head_picture.js";
 import { keyOf } from "../../data/request.js";
-import { showsMeans } from "../../model/description.js";
+import { attentionOf, showsMeans } from "../../model/description.js";
 import { h, replace } from "../../ui/dom.js";
 import { setHeadChips } from "../../ui/head_chip.js";
 import { attentionName, headWords } from "../../ui/head_names.js";
@@ -100,7 +100,7 @@ function build(root, { model, attentions }) {
     });
   const side = (n) => h("small", { role: "rowheader", "aria-label": t("heads.layer", { n }) }, n);
   const grid = (group) => {
-    const { attention, overview, n_head, d_head, means, rows } = group;
+    const { attention, overview, n_head, means, rows } = group;
     const name = attentionName(model, attention);
     const label = name ? `${name}: ${t("heads.grid")}` : t("heads.grid");
     return [
@@ -112,7 +112,8 @@ function build(root, { model, attentions }) {
           h("small", { class: "dim" }, t(`attention.about.${attention}`)),
         ),
       overview === null && h("p", { class: "dim", dataset: { testid: "no-overview" } }, t("heads.no_overview")),
-      means && h("p", { class: "dim pooled", dataset: { testid: "groups" } }, t("heads.groups", { n: d_head })),
+      means &&
+        h("p", { class: "dim pooled", dataset: { testid: "groups" } }, groupsWords(attentionOf(model, attention))),
       h(
         "div",
         { class: "grid", role: "grid", "aria-label": label, dataset: { attention }, style: { "--heads": n_head } },
@@ -123,6 +124,12 @@ function build(root, { model, attentions }) {
   };
   replace(root, groups.map(grid));
   return groups.flatMap((group) => group.rows);
+}
+
+/** What a group is; of RWKV also that its tokens are mixed before. @param {import("../../model/description.js").Attention} attention */
+function groupsWords({ d_head, parameters }) {
+  const words = t("heads.groups", { n: d_head });
+  return "mix_v" in parameters ? `${words} ${t("heads.shifted")}` : words;
 }
 
 function cell(model, { attention, layer, head }) {

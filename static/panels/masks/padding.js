@@ -1,7 +1,7 @@
 /** The controls of PADs: how many, on which side, masked or not, and whether positions count them. */
 
 import { causalIn, keepingPlace } from "../../model/compare/runs.js";
-import { skipsPads, trainedCausal, writesTarget } from "../../model/description.js";
+import { offersPads, skipsPads, trainedCausal, writesTarget } from "../../model/description.js";
 import { MOST_PADS } from "../../state/run.js";
 import { h, setText, update } from "../../ui/dom.js";
 import { percent } from "../../ui/format.js";
@@ -31,7 +31,8 @@ export function createPadding(actions, model) {
       for (const node of [side.node, positions.row]) node.hidden = padCount === 0;
       mask.row.hidden = padCount === 0 && hidden.length === 0;
       const [translates, causal] = [writesTarget(model()), causalIn(state, model())];
-      setText(about, t(translates ? "masks.pads_about_source" : "masks.pads_about"));
+      stepper.node.hidden = !offersPads(model()) && padCount === 0; // a link may bring some
+      setText(about, t(aboutPads(model())));
       unseen.hidden = padCount === 0 || padSide === "left" || (causal !== trainedCausal(model()) && !translates);
       setText(unseen, t(translates || !causal ? "masks.right_seen" : "masks.right_unseen"));
       mask.set(
@@ -43,6 +44,12 @@ export function createPadding(actions, model) {
       positions.set(padFollow && skips, t(`masks.positions${skips ? "" : "_always"}_about`), now, !skips);
     },
   };
+}
+
+/** What PADs are, or why a model has none to offer. */
+function aboutPads(model) {
+  if (offersPads(model)) return writesTarget(model) ? "masks.pads_about_source" : "masks.pads_about";
+  return model.description.can.pads === false ? "masks.pads_ignored" : "masks.pads_none";
 }
 
 function maskNow(padMask, leak) {

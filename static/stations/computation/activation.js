@@ -33,11 +33,12 @@ const activation = {
   },
   explain({ step: { sublayer } }, { mats }, at, col) {
     const [pre, own] = [cellIn(mats[0].matrix, at, col), cellIn(mats[mats.length - 1].matrix, at, col)];
-    const { of, silences } = activationOf(sublayer.activation);
+    const { of, silences, squares } = activationOf(sublayer.activation);
     /** @type {import("./product.js").Arithmetic["lines"]} */
     const lines = [["computation.line.pre", {}, pre]];
     if (of === null) return { terms: null, lines, total: own, own: null, tap: null, note: "computation.no_formula" };
-    if (silences) lines.push([pre > 0 ? "computation.line.fires" : "computation.line.silent", {}, null]);
+    const fires = squares ? "computation.line.squared" : "computation.line.fires";
+    if (silences) lines.push([pre > 0 ? fires : "computation.line.silent", {}, null]);
     else lines.push(["computation.line.activated", { activation: activationOf(sublayer.activation).name }, of(pre)]);
     const gate = mats.length === 3 ? cellIn(mats[1].matrix, at, col) : 1;
     if (mats.length === 3) lines.push(["computation.line.gate", {}, gate]);

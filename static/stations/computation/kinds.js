@@ -10,11 +10,12 @@ import { roleName } from "../role_formulas.js";
 import { ACTIVATIONS } from "./activation.js";
 import { answer, logits } from "./answer.js";
 import { av, mask, scale, scores } from "./attention.js";
+import { receive, shift, shift_r } from "./channel.js";
 import { embed } from "./embed.js";
 import { feature } from "./feature.js";
 import { concat, heads } from "./heads.js";
 import { final, norm, start } from "./norms.js";
-import { k, q, up, v, w1, w2, wo } from "./projections.js";
+import { k, q, up, v, w1, w2, wo, wr } from "./projections.js";
 import { role } from "./role.js";
 import { softmaxStep } from "./softmax.js";
 import { roleOf } from "./steps.js";
@@ -59,6 +60,11 @@ export const KINDS = {
   up,
   ...ACTIVATIONS,
   w2,
+  shift,
+  w2_gated: w2,
+  shift_r,
+  wr,
+  receive,
   rest,
   final,
   logits,

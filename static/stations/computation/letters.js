@@ -2,7 +2,7 @@
 
 import { normLetters } from "../../model/description.js";
 import { t } from "../../ui/i18n.js";
-import { mi, mn, mo, mtext, row, sqrt, sub, subsup } from "../../ui/mathml.js";
+import { mi, mn, mo, mover, mtext, row, sqrt, sub, subsup } from "../../ui/mathml.js";
 
 const ROLES = ["q", "k", "v"];
 const upper = (name) => name.toUpperCase();
@@ -37,6 +37,9 @@ export const written = (kind) => mi(kind === "ffn" ? "FFN" : "MultiHead");
 
 /** LN(X) or RMS(X). @param {Node} x @param {import("../../model/description.js").Norm|null} norm */
 export const normed = (x, norm) => row(mi(normLetters(norm)), mtext("("), x, mtext(")"));
+
+/** X̃: each token's input, mixed with the one before. @param {string} index  "k" or "r" @returns {() => Node} */
+export const shiftedName = (index) => () => sub(mover(mi("X"), mo("˜")), mi(index));
 
 /** The encoder's output. */
 export const memory = () => sub(mi("X"), mtext(t("sides.source")));

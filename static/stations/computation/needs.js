@@ -4,7 +4,7 @@ import { ACTIVATION_STEPS, answersTokens } from "../../model/description.js";
 import { needsOfWeights, weighsKeys } from "../../model/mechanism_needs.js";
 import { tensors, weights } from "../../model/needs.js";
 import { roleOf } from "./steps.js";
-import { answerOf, LINEAR, NORMS, namesOf, SKIPPED, startOf, sumOf, tapIn } from "./taps.js";
+import { answerOf, LINEAR, NORMS, namesOf, SHIFTED, SKIPPED, startOf, sumOf, tapIn } from "./taps.js";
 
 /**
  * @typedef {Object} Known
@@ -33,6 +33,15 @@ const layerNorm = (kind) => ({
 
 /** @param {keyof typeof SKIPPED} kind @returns {Known} */
 const skipped = (kind) => ({ why: null, needs: (step) => tensors(...Object.values(SKIPPED[kind](step))) });
+
+/** @param {keyof typeof SHIFTED} kind @returns {Known} */
+const shifted = (kind) => ({
+  why: null,
+  needs(step) {
+    const { input, output, share } = SHIFTED[kind](step);
+    return [...tensors(input, output), ...weights(share)];
+  },
+});
 
 /** @param {import("./steps.js").Step} step */
 const featureNeeds = ({ attention, layer }) => needsOfWeights(/** @type {any} */ (attention), layer, true);
@@ -74,6 +83,14 @@ const KNOWN = {
   up: linear("up", "unit"),
   ...Object.fromEntries(ACTIVATION_STEPS.map((name) => [name, activated])),
   w2: linear("w2", "unit"),
+  shift: shifted("shift"),
+  w2_gated: linear("w2", "unit"),
+  shift_r: shifted("shift_r"),
+  wr: linear("wr", null),
+  receive: {
+    why: null,
+    needs: ({ sublayer: { roles, writes } }) => tensors(roles.receptance.tap, roles.value.tap, writes.tap),
+  },
   rest: skipped("rest"),
   final: layerNorm("final"),
   logits: {

@@ -1,10 +1,10 @@
 /** Q, K, V, W_O, W₁ and W₂: a matrix of tokens times a learned matrix, plus a bias. */
 
-import { headIn } from "../../model/description.js";
+import { headIn, mixesChannels } from "../../model/description.js";
 import { math, mi, mo } from "../../ui/mathml.js";
 import { letterOf } from "../role_formulas.js";
 import { depthOf } from "./context.js";
-import { memory, normed, parameter, projected, stream, times, written } from "./letters.js";
+import { memory, normed, parameter, projected, shiftedName, stream, times, written } from "./letters.js";
 import { asRow, joined, transposed } from "./matrices.js";
 import { productPicture, productSum } from "./product.js";
 import { isForeign, LINEAR, madeBy } from "./taps.js";
@@ -95,6 +95,16 @@ export const wo = linearKind("wo", () => ({
   outputOf: () => written("attention"),
 }));
 
-export const w1 = linearKind("w1", (step) => ({ index: 1, inputOf: inputName(step), outputOf: () => mi("pre") }));
+export const w1 = linearKind("w1", (step) => ({
+  index: 1,
+  inputOf: mixesChannels(step.sublayer) ? shiftedName("k") : inputName(step),
+  outputOf: () => mi("pre"),
+}));
 export const up = linearKind("up", (step) => ({ index: "up", inputOf: inputName(step), outputOf: () => mi("up") }));
-export const w2 = linearKind("w2", () => ({ index: 2, inputOf: () => mi("post"), outputOf: () => written("ffn") }));
+export const w2 = linearKind("w2", (step) => ({
+  index: 2,
+  inputOf: () => mi("post"),
+  outputOf: () => (mixesChannels(step.sublayer) ? mi("Y") : written("ffn")),
+}));
+/** What RWKV's FFN multiplies its result by, before σ. */
+export const wr = linearKind("wr", () => ({ index: "r", inputOf: shiftedName("r"), outputOf: () => mi("R") }));

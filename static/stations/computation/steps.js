@@ -7,6 +7,7 @@ import {
   has,
   hasResidual,
   identityOf,
+  mixesChannels,
   scoresDotProducts,
   stackOf,
   sumsValues,
@@ -69,7 +70,10 @@ const MAKES = {
   attn_out: ["wo"],
 };
 /** @param {import("../../model/description.js").Ffn} ffn */
-const ofFfn = (ffn) => ["w1", ...(ffn.gate === null ? [] : ["up"]), activationStep(ffn), "w2"];
+const ofFfn = (ffn) =>
+  mixesChannels(ffn)
+    ? ["shift", "w1", activationStep(ffn), "w2_gated", "shift_r", "wr", "receive"]
+    : ["w1", ...(ffn.gate === null ? [] : ["up"]), activationStep(ffn), "w2"];
 
 /** Whether a projection is one Linear of the input: of no mix with the token before. @param {string} name */
 function isLinear(name) {

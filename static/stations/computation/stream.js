@@ -75,7 +75,11 @@ const addedName =
 const besideName = () => written("attention");
 
 export const residual = {
-  note: ({ sublayer }) => (sublayer.beside ? t("computation.parallel") : null),
+  note: ({ sublayer, stack, layer }) => {
+    if (sublayer.beside) return t("computation.parallel");
+    const { scale } = stack.layers[layer];
+    return scale && sublayer.kind === "ffn" ? t("computation.rescaled", { scale }) : null;
+  },
   formula(step) {
     const depth = depthOf(step);
     const beside = step.sublayer.beside ? [mo("+"), besideName()] : [];

@@ -66,7 +66,7 @@ const learned = ({ attention, layer }, name) => ({
 
 /**
  * A step that is one Linear: the taps that it reads and writes, and its parameters (bias null: none).
- * @type {Record<"q"|"k"|"v"|"wo"|"w1"|"up"|"w2", (step: Step, model: any) => {input: string, output: string, weight: any, bias: any}>}
+ * @type {Record<"q"|"k"|"v"|"wo"|"w1"|"up"|"w2"|"wr", (step: Step, model: any) => {input: string, output: string, weight: any, bias: any}>}
  */
 export const LINEAR = {
   q: projection("q"),
@@ -87,9 +87,32 @@ export const LINEAR = {
   }),
   w2: ({ sublayer: { roles, writes, parameters } }) => ({
     input: roles.post.tap,
-    output: writes.tap,
+    output: (roles.value ?? writes).tap,
     weight: parameters.w_2,
     bias: parameters.b_2,
+  }),
+  wr: ({ sublayer: { roles, parameters } }) => ({
+    input: roles.shifted_r.tap,
+    output: roles.receptance.tap,
+    weight: parameters.w_r,
+    bias: null,
+  }),
+};
+
+/**
+ * A step that mixes each token with the one before: what is mixed, the mix, and the share of the token itself.
+ * @type {Record<"shift"|"shift_r", (step: Step) => {input: string, output: string, share: string}>}
+ */
+export const SHIFTED = {
+  shift: ({ sublayer: { norm, roles, parameters } }) => ({
+    input: norm.roles.out.tap,
+    output: roles.shifted.tap,
+    share: parameters.mix_k,
+  }),
+  shift_r: ({ sublayer: { norm, roles, parameters } }) => ({
+    input: norm.roles.out.tap,
+    output: roles.shifted_r.tap,
+    share: parameters.mix_r,
   }),
 };
 

@@ -24,6 +24,7 @@ export function ffnOf({ attention, layer }, model) {
     parameters,
     activation,
     gate,
+    mixes: "receptance" in roles,
     up: gate === null ? null : roles[gate].tap,
   };
 }

@@ -10,7 +10,7 @@ import { chosenUnit } from "../../model/units.js";
 import { h, perRoot } from "../../ui/dom.js";
 import { integer, number } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
-import { math, mi, mn, mo, mtext, row, sub } from "../../ui/mathml.js";
+import { math, mi, mn, mo, mover, mtext, row, sub } from "../../ui/mathml.js";
 import { segment } from "../../ui/segment.js";
 import { activationFormula } from "../activation_formula.js";
 import { buildLayerStation, drawStrip, part } from "../activation_parts.js";
@@ -96,13 +96,16 @@ const titleOf = (model, { stack }, { layer }) =>
 
 function stripOf({ ffn, shown, post: { shape }, scale }) {
   const normFirst = ffn.place === "pre";
-  const x = normFirst ? row(mi(ffn.letters), mtext("("), mi("x"), mtext(")")) : mi("x");
+  const plain = normFirst ? row(mi(ffn.letters), mtext("("), mi("x"), mtext(")")) : mi("x");
+  const x = ffn.mixes ? sub(mover(mi("x"), mo("˜")), mi("k")) : plain;
   const plus = (role, index) => (ffn.parameters[role] ? [mo("+"), sub(mi("b"), mn(index))] : []);
   const inner = row(x, sub(mi("W"), mn(1)), ...plus("b_1", 1));
-  const out = math(mi("FFN"), mo("="), mi("post"), mtext("\u2009"), sub(mi("W"), mn(2)), ...plus("b_2", 2));
+  const times = ffn.mixes ? [mi("σ"), row(mtext("("), mi("R"), mtext(")")), mo("⊙")] : [];
+  const out = math(mi("FFN"), mo("="), ...times, mi("post"), mtext("\u2009"), sub(mi("W"), mn(2)), ...plus("b_2", 2));
   const formula = [math(mi("pre"), mo("="), inner), activationFormula(ffn), out];
   const legend = legendOf(scale, { number: (value) => number(value, 2) });
   const { name: activation, silences } = activationOf(ffn.activation);
   const key = shown === "post" && !silences ? "ffn.note_post_signed" : `ffn.note_${shown}`;
-  return { formula, note: t(key, { n: shape[0], d_ff: integer(shape[1]), activation }), legend };
+  const note = t(key, { n: shape[0], d_ff: integer(shape[1]), activation });
+  return { formula, note: ffn.mixes ? `${note}. ${t("ffn.note_mixes")}` : note, legend };
 }

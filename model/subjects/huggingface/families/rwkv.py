@@ -44,9 +44,8 @@ MAIN = StackLayout(
     "rwkv.embeddings", None, "rwkv.blocks.{n}", {"self": "attention"}, PARTS, "rwkv.ln_out",
     embedding_norm="rwkv.blocks.0.pre_ln",
 )  # fmt: skip
-DIMS = {f"w_{x}": "d_model d_model" for x in "rkvo"} | {
-    role: "d_model" for role in ("decay", "bonus", *(f"mix_{x}" for x in TIME))
-}
+VECTORS = ("decay", "bonus", *(f"mix_{x}" for x in TIME))
+DIMS = {f"w_{x}": "d_model d_model" for x in "rkvo"} | dict.fromkeys(VECTORS, "d_model")
 
 
 def adapt(settings: Settings) -> Adapter:
@@ -77,4 +76,3 @@ def can_route(config: ModelConfig) -> bool:
     """Whether the weights of all layers, and the products of what any two features write at each key, fit."""
     n, d = config.max_seq_len, config.d_model
     return 4 * config.n_layer * n * n * d + 8 * n * d * d <= ROUTES
-

@@ -44,11 +44,12 @@ export function roleNames(state, model) {
 
 /** The names of what an FFN reads, makes and has, of the open layer and the stack of the open attention. */
 export function unitNames(state, model) {
-  const { input, pre, post, up, parameters, place, activation } = ffnOf(state, model);
+  const { input, pre, post, up, parameters, place, activation, mixes } = ffnOf(state, model);
   return {
     taps: { input, pre, post, ...(up === null ? {} : { up }) },
     weights: { w1: parameters.w_1, b1: parameters.b_1 ?? null, w2: parameters.w_2 },
     place,
     activation,
+    mixes,
   };
 }

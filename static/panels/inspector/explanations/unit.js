@@ -16,7 +16,7 @@ const partsOf = buildWhy(["terms", "bias", "activation", "gate", "writes"]);
 
 export function draw(root, trace, state) {
   const parts = partsOf(root);
-  const { taps, weights, place, activation } = unitNames(state, trace.model);
+  const { taps, weights, place, activation, mixes } = unitNames(state, trace.model);
   const { query } = position(state, trace);
   const part = (name) => rowIn(trace.tensor(name), query);
   const [x, pre, post] = [part(taps.input), part(taps.pre), part(taps.post)];
@@ -40,7 +40,7 @@ export function draw(root, trace, state) {
     post: post[unit],
     up: taps.up === undefined ? null : part(taps.up)[unit],
     activation: activationOf(activation),
-    normFirst: place === "pre",
+    writes: mixes ? "why.unit_writes_gated" : place === "pre" ? "why.unit_writes" : "why.unit_writes_normed",
   });
   const about = {
     unit: value(String(unit)),
@@ -48,7 +48,7 @@ export function draw(root, trace, state) {
     value: value(significant(post[unit])),
   };
   drawSays(parts, state, phrase(saysOf(activationOf(activation), post[unit]), about));
-  replace(parts.note, t("why.unit_note"));
+  replace(parts.note, t(mixes ? "why.unit_note_shifted" : "why.unit_note"));
 }
 
 /** Only where the others are exactly 0 does a unit fire. */
@@ -70,7 +70,7 @@ function drawDrive(steps, x, w, { bias, pre }) {
 }
 
 /** The activation of pre, times the gate if there is one, and how long what it writes is: post·‖its row of W₂‖; a LayerNorm that follows changes that. */
-function drawEffect(parts, w2, { unit, pre, post, up, activation, normFirst }) {
+function drawEffect(parts, w2, { unit, pre, post, up, activation, writes }) {
   const { steps } = parts;
   drawActivation(steps, { pre, post, up, activation });
   const length = Math.abs(post) * lengthOf(columnIn(w2, unit)); // w2 [d_model d_ff]: the unit is a column
@@ -79,13 +79,13 @@ function drawEffect(parts, w2, { unit, pre, post, up, activation, normFirst }) {
     [t(up === null ? "why.figure_post" : "why.figure_gated", { activation: activation.name }), significant(post)],
     [t("why.figure_writes"), significant(length)],
   ]);
-  const writes = normFirst ? "why.unit_writes" : "why.unit_writes_normed";
   drawLine(steps.writes, post !== 0 ? writes : "why.unit_writes_nothing", { value: value(significant(length)) });
 }
 
 /** One with a formula of ours is computed again; of another, only the model's number is told. */
-function drawActivation(steps, { pre, post, up, activation: { name, of, silences } }) {
-  const key = of === null ? "unit_unknown" : silences ? (pre > 0 ? "unit_fires" : "unit_silent") : "unit_activated";
+function drawActivation(steps, { pre, post, up, activation: { name, of, silences, squares } }) {
+  const fires = squares ? "unit_squared" : "unit_fires";
+  const key = of === null ? "unit_unknown" : silences ? (pre > 0 ? fires : "unit_silent") : "unit_activated";
   const after = of === null ? post : of(pre);
   const checked = of !== null && up === null ? [checkOf(after, post)] : [];
   drawLine(steps.activation, `why.${key}`, { activation: name, value: value(significant(after)) }, ...checked);

@@ -1,0 +1,88 @@
+/** What only RWKV's FFN does: each token's input is mixed with the one before, and σ(R) multiplies the result. */
+
+import { cellIn } from "../../model/matrix.js";
+import { math, mi, mn, mo, mtext, row, sub } from "../../ui/mathml.js";
+import { depthOf } from "./context.js";
+import { normed, shiftedName, stream, written } from "./letters.js";
+import { asRow } from "./matrices.js";
+import { stacked } from "./product.js";
+import { mat } from "./stream.js";
+import { SHIFTED } from "./taps.js";
+
+const share = () => mi("μ");
+
+/** @param {keyof typeof SHIFTED} kind @param {string} index  of the mix */
+function shiftKind(kind, index) {
+  const inputName = (step) => () => normed(stream(depthOf(step)), step.sublayer.norm);
+  const rest = () => row(mtext("("), mn(1), mo("−"), share(), mtext(")"));
+  const at = (step, ...of) => sub(inputName(step)(), row(...of));
+  return {
+    formula(step) {
+      const own = [share(), mo("⊙"), at(step, mi("t"))];
+      return math(shiftedName(index)(), mo("="), ...own, mo("+"), rest(), mo("⊙"), at(step, mi("t"), mo("−"), mn(1)));
+    },
+    picture({ trace, step, queries }) {
+      const { input, output, share: name } = SHIFTED[kind](step);
+      const one = { learned: true, whose: null, rows: null, lit: (row, col) => ({ row: 0, col }) };
+      return stacked([
+        mat("x", "", inputName(step), trace.tensor(input), queries),
+        mat("share", "⊙", share, asRow(trace.weight(name)), queries, one),
+        mat("c", "=", shiftedName(index), trace.tensor(output), queries),
+      ]);
+    },
+    /**
+     * @param {any} context @param {import("./product.js").Picture} picture @param {number} query @param {number} col
+     * @returns {import("./product.js").Arithmetic}
+     */
+    explain({ step }, { mats: [x, mu, c] }, query, col) {
+      const before = query > 0 ? cellIn(x.matrix, query - 1, col) : 0; // there is none before the first
+      const [own, part] = [cellIn(x.matrix, query, col), mu.matrix.data[col]];
+      return {
+        terms: null,
+        lines: [
+          ["computation.line.own_x", {}, own],
+          ["computation.line.mu", {}, part],
+          [query > 0 ? "computation.line.before_x" : "computation.line.nothing_before", {}, before],
+          ["computation.line.rest_mu", {}, 1 - part],
+        ],
+        total: part * own + (1 - part) * before,
+        own: cellIn(c.matrix, query, col),
+        tap: SHIFTED[kind](step).output,
+      };
+    },
+  };
+}
+
+export const shift = shiftKind("shift", "k");
+export const shift_r = shiftKind("shift_r", "r");
+
+/** FFN = σ(R) ⊙ Y */
+export const receive = {
+  formula: () => math(written("ffn"), mo("="), mi("σ"), row(mtext("("), mi("R"), mtext(")")), mo("⊙"), mi("Y")),
+  picture({ trace, step: { sublayer }, queries }) {
+    return stacked([
+      mat("r", "σ", () => mi("R"), trace.tensor(sublayer.roles.receptance.tap), queries),
+      mat("y", "⊙", () => mi("Y"), trace.tensor(sublayer.roles.value.tap), queries),
+      mat("c", "=", () => written("ffn"), trace.tensor(sublayer.writes.tap), queries),
+    ]);
+  },
+  /**
+   * @param {any} context @param {import("./product.js").Picture} picture @param {number} query @param {number} col
+   * @returns {import("./product.js").Arithmetic}
+   */
+  explain({ step: { sublayer } }, { mats }, query, col) {
+    const [r, y, own] = mats.map(({ matrix }) => cellIn(matrix, query, col));
+    const open = 1 / (1 + Math.exp(-r));
+    return {
+      terms: null,
+      lines: [
+        ["computation.line.receptance", {}, r],
+        ["computation.line.open", {}, open],
+        ["computation.line.given", {}, y],
+      ],
+      total: open * y,
+      own,
+      tap: sublayer.writes.tap,
+    };
+  },
+};
