@@ -99,6 +99,15 @@ class Tokenizer:
             for n, (i, start, end) in enumerate(zip(ids, starts, ends, strict=True))
         ]
 
+    def encode_target(self, text: str) -> list[int]:
+        return self.encode(text)
+
+    def covers(self, text: str) -> list[tuple[int, int]] | None:
+        """Not known where a text form changes the text."""
+        if self.text_form != "natural":
+            return None
+        return [(token.start, token.end) for token in self.tokens(self.encode(text))]
+
     def token_bytes(self, token_id: int) -> bytes:
         """The bytes of one id; for a special token, its name."""
         if not 0 <= token_id < self.vocab_size:

@@ -15,6 +15,11 @@ class Token(BaseModel):
     start: int = Field(description="The first character (code point) of which the token has a byte.")
     end: int = Field(description="One past the last character.")
     partial: bool = Field(description="Whether the bytes begin or end inside a character.")
+    covers: tuple[int, int] | None = Field(
+        default=None,
+        description="Which characters of the typed text it stands for (the first, and one past the last), where "
+        "`start` and `end` count in another text: one that was normalised.",
+    )
     special: bool = Field(description="END, PAD, START, [CLS] or [MASK], which have no characters.")
 
 

@@ -20,11 +20,13 @@ TOKEN_BYTES = 400
 TOKEN, BYTE, FIXED = 160, 20, 4_096
 """The same without its bytes; a byte, at most 6 in each of three texts (\\u0000) and 2 in hexadecimal; the rest of an
 answer of `/api/tokenize`."""
+TARGET = "target"
+"""Where a request has the text of a target."""
 INVALID_BYTE = re.compile("[\udc80-\udcff]")
 
 
 def encode(tokenizer: Tokenizer, text: str, max_chars: int, where: str = "text") -> list[int]:
-    """The ids of `text`. Raises `too_long_characters` and `invalid_text` (a lone surrogate)."""
+    """The ids of `text`, perhaps a target's. Raises `too_long_characters` and `invalid_text` (a lone surrogate)."""
     if len(text) > max_chars:
         over = len(text) - max_chars
         message = f"The text has {len(text)} characters, {over} more than the limit of {max_chars}."
@@ -34,7 +36,7 @@ def encode(tokenizer: Tokenizer, text: str, max_chars: int, where: str = "text")
         check_encodable(text)
     except ValueError as error:
         raise invalid_text(str(error), where) from None
-    return tokenizer.encode(text)
+    return tokenizer.encode_target(text) if where == TARGET else tokenizer.encode(text)
 
 
 def invalid_text(why: str, where: str = "text") -> AppError:
@@ -208,9 +210,26 @@ def look(tokenizer: Tokenizer, token_id: int) -> dict[str, Any]:
     }
 
 
-def tokens_json(tokenizer: Tokenizer, ids: Sequence[int]) -> list[dict[str, Any]]:
-    """All tokens of a sentence on the wire."""
-    return [token_json(token) for token in tokenizer.tokens(list(ids))]
+def tokens_json(tokenizer: Tokenizer, ids: Sequence[int], typed: str | None = None) -> list[dict[str, Any]]:
+    """All tokens of a sentence on the wire; of a `typed` one that was normalised, also what each covers of it."""
+    found = [token_json(token) for token in tokenizer.tokens(list(ids))]
+    if typed is None or typed == text_of(tokenizer, ids):
+        return found
+    spans = covered(tokenizer, ids, typed)
+    return [one | {"covers": list(span)} if span else one for one, span in zip(found, spans, strict=True)]
+
+
+def covered(tokenizer: Tokenizer, ids: Sequence[int], typed: str) -> list[tuple[int, int] | None]:
+    """For each of `ids`, what it covers of the text that was typed; None for special tokens, and where that is not
+    known. Of a long text, only the last tokens may have been read."""
+    spans, own = tokenizer.covers(typed), tokenizer.encode(typed)
+    inside = [n for n, id in enumerate(ids) if id not in tokenizer.special.ids or id in own]
+    found = list[tuple[int, int] | None]([None] * len(ids))
+    for n, of in zip(reversed(inside), range(len(own) - 1, -1, -1), strict=False):
+        if spans is None or ids[n] != own[of]:
+            return [None] * len(ids)
+        found[n] = spans[of]
+    return found
 
 
 def size_of(text: str, n_tokens: int) -> Size:
@@ -228,7 +247,7 @@ def tokenize(subject: Subject, text: str, max_chars: int, reserve: Reserve = unl
         "model": subject.name,
         "text": text,
         "read_text": text_of(subject.tokenizer, ids),
-        "tokens": tokens_json(subject.tokenizer, ids),
+        "tokens": tokens_json(subject.tokenizer, ids, text),
         "n_tokens": len(ids),
         "n_characters": len(text),
         "max_seq_len": subject.description.max_seq_len,

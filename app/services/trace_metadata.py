@@ -59,7 +59,7 @@ def about_text(subject: Subject, request: TraceRequest, traced: Trace) -> dict[s
     return {
         "text": text,
         "read_text": read_text,
-        "tokens": tokens.tokens_json(subject.tokenizer, traced.ids),
+        "tokens": tokens.tokens_json(subject.tokenizer, traced.ids, asked),
         "n_characters": len(text),
         "position_ids": traced.position_ids,
     }

@@ -28,6 +28,12 @@ class PlaceTokenizer:
     def encode(self, text: str) -> list[int]:
         raise ValueError("this model reads pictures, not text")
 
+    def encode_target(self, text: str) -> list[int]:
+        return self.encode(text)
+
+    def covers(self, text: str) -> None:
+        """It reads no text."""
+
     def spelt(self, token_id: int) -> str:
         """ "2,5", or [CLS]. Raises `ValueError` for an unknown id."""
         if not 0 <= token_id < self.vocab_size:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["About", "Session", "Source", "Special", "Subject", "Tokenizer", "Weight"]
 
 
+Span = tuple[int, int]
+
+
 class Tokenizer(Protocol):
     """Text to ids and back."""
 
@@ -40,6 +43,15 @@ class Tokenizer(Protocol):
 
     def encode(self, text: str) -> list[int]:
         """Without special ids. Raises `ValueError` for text that cannot be encoded in UTF-8."""
+        ...
+
+    def encode_target(self, text: str) -> list[int]:
+        """The same of a target, which some translators split in another way than a source."""
+        ...
+
+    def covers(self, text: str) -> list[Span] | None:
+        """For each id of `encode(text)`, the first and one-past-last character of `text` that it stands for; None if
+        that is not known. (`tokens` counts in the text that the ids spell, which may be lower-cased or normalised.)"""
         ...
 
     def tokens(self, ids: list[int]) -> list[Token]: ...

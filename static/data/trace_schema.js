@@ -22,7 +22,16 @@ const bytes = (value, at) =>
   typeof value === "string" && value.length % 2 === 0 && /^[0-9a-f]*$/.test(value) ? null : at;
 
 const WORD = { id: whole(), text: text(), bytes };
-const TOKEN = object({ index: whole(), ...WORD }, { start: whole(), end: whole(), partial: flag, special: flag });
+const TOKEN = object(
+  { index: whole(), ...WORD },
+  {
+    start: whole(),
+    end: whole(),
+    partial: flag,
+    special: flag,
+    covers: list(whole(), { least: 2, most: 2 }),
+  },
+);
 const TOKENS = list(TOKEN, { least: 1, most: MOST.tokens });
 const IDS = list(whole());
 

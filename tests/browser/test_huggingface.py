@@ -113,11 +113,23 @@ def test_what_positions_add_is_a_part_of_the_score(page: "Page", model: str, rol
 def test_positions_that_always_count_pads_say_so(page: "Page") -> None:
     page.goto("/?text=a+cat&model=t5&view=attention")
     settled(page)
+    expect(page.get_by_test_id("beams")).to_be_hidden()  # it has none: `can.beams`
     for _ in range(2):
         page.get_by_test_id("pads-more").click()
         settled(page)
     expect(page.get_by_test_id("positions-now")).to_have_text("Now: the sentence has positions 2 to 8.")
     expect(page.get_by_test_id("switch-positions")).to_be_disabled()
+
+
+def test_a_model_without_a_mask_offers_no_pads_and_halves_its_stream(page: "Page") -> None:
+    page.goto("/?text=a+cat&model=rwkv&view=computation&layer=1&step=ffn.residual")
+    whole(page)
+    expect(page.get_by_test_id("pads-more")).to_be_hidden()
+    expect(page.get_by_text("this model has no mask, and would read a PAD like any other token")).to_be_visible()
+    expect(page.get_by_text("After this layer the stream is multiplied by 0.5")).to_be_visible()
+    page.goto("/?text=a+cat&model=rwkv&view=computation&layer=0&step=ffn.residual")
+    whole(page)
+    expect(page.get_by_text("After this layer the stream is multiplied")).to_have_count(0)
 
 
 def test_of_an_unknown_family_the_attention_is_shown_and_the_rest_is_said_to_be_missing(page: "Page") -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import string
 from pathlib import Path
 from typing import Any
@@ -55,6 +57,33 @@ def sentence_piece(around: str = "<s> $A") -> PreTrainedTokenizerFast:
     tokenizer.post_processor = processors.TemplateProcessing(around, special_tokens=[("<s>", 1), (END, 2)])
     roles = dict(zip(("unk_token", "bos_token", "eos_token", "pad_token"), names, strict=True))
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **roles)
+
+
+SENTENCES = {
+    "source": ["the cat sat on the mat", "a dog runs in the park", "a full café", "she sells sea shells"],
+    "target": ["die Katze saß auf der Matte", "ein Hund läuft im Park", "ein volles Café", "sie verkauft Muscheln"],
+}
+
+
+def slow_marian(folder: Path) -> Path:
+    """The files of transformers' Marian tokenizer, which has no fast form: two SentencePiece models, and their ids."""
+    from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+
+    folder.mkdir(exist_ok=True)
+    pieces = [END, "<unk>", ">>deu<<"]
+    for side, sentences in SENTENCES.items():
+        written = io.BytesIO()
+        SentencePieceTrainer.train(
+            sentence_iterator=iter(sentences * 40), model_writer=written, vocab_size=60, hard_vocab_limit=False,
+            character_coverage=1.0, minloglevel=2,
+        )  # fmt: skip
+        (folder / f"{side}.spm").write_bytes(written.getvalue())
+        spm = SentencePieceProcessor.from_proto(written.getvalue())
+        pieces += [piece for i in range(3, spm.get_piece_size()) if (piece := spm.id_to_piece(i)) not in pieces]
+    vocabulary = {piece: i for i, piece in enumerate(pieces)} | {PAD: SIZE - 1}
+    (folder / "vocab.json").write_text(json.dumps(vocabulary))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"source_lang": "en", "target_lang": "de"}))
+    return folder
 
 
 def save(folder: Path, model: PreTrainedModel, tokenizer: Any) -> Path:

@@ -13,7 +13,7 @@ from chumoku.model.subjects.huggingface import files, memory
 from chumoku.model.subjects.huggingface.layout import Adapter
 from chumoku.model.subjects.huggingface.processing import FILE as PROCESSOR
 from chumoku.model.subjects.huggingface.settings import Settings
-from chumoku.model.subjects.huggingface.tokenizer_files import FILE, ROLES, tokenizer_of
+from chumoku.model.subjects.huggingface.tokenizer_files import TOKENIZERS, tokenizer_of
 from chumoku.model.subjects.subject import About, Subject, Weight
 
 EXTRA = "pip install -c constraints.txt -e '.[hf]'"
@@ -34,7 +34,7 @@ class HuggingFaceFolders:
             weights = files.weight_files(folder)
         except (OSError, ValueError):
             weights = []
-        return [*weights, *(folder / name for name in (files.CONFIG, files.INDEX, PROCESSOR, FILE, ROLES))]
+        return [*weights, *(folder / name for name in (files.CONFIG, files.INDEX, PROCESSOR, *TOKENIZERS))]
 
     def open(self, folder: Path, device: torch.device) -> Subject:
         settings, adapter = files.adapt(folder)

@@ -13,12 +13,16 @@ from chumoku.model.pictures.photo import Photo
 from chumoku.model.pictures.places import PlaceTokenizer
 from chumoku.model.pictures.tokenizer import PatchTokenizer
 from chumoku.model.special_tokens import Special
+from chumoku.model.subjects.huggingface.marian_tokenizer import FILES as MARIAN
+from chumoku.model.subjects.huggingface.marian_tokenizer import is_marian, open_marian
 from chumoku.model.subjects.huggingface.settings import Settings
 from chumoku.model.subjects.huggingface.spelling import vocabulary_of
-from chumoku.model.subjects.huggingface.tokens import FastTokenizer
+from chumoku.model.subjects.huggingface.tokens import FastTokenizer, TheirTokenizer
 from chumoku.model.subjects.subject import Tokenizer
 
 FILE, ROLES = "tokenizer.json", "tokenizer_config.json"
+TOKENIZERS = (FILE, ROLES, *MARIAN)
+"""The files that a tokenizer may be in."""
 PROBE = "a"
 MASKS = ("[MASK]", "<mask>")
 """What the token that hides another one is called where a folder does not say: older ones have no roles of tokens."""
@@ -33,12 +37,14 @@ def tokenizer_of(folder: Path, settings: Settings, description: Description) -> 
     return open_tokenizer(folder, settings, description)
 
 
-def open_tokenizer(folder: Path, settings: Settings, description: Description) -> FastTokenizer:
+def open_tokenizer(folder: Path, settings: Settings, description: Description) -> TheirTokenizer:
     """Raises `ValueError` for a tokenizer that is missing, has more tokens than the model, or puts more than one token
     before or after a text."""
     from tokenizers import Tokenizer as Fast
 
     if not (folder / FILE).is_file():
+        if settings.model_type == "marian" and is_marian(folder):
+            return open_marian(folder, settings, description)
         raise ValueError(
             f"{folder} has no {FILE}: open its tokenizer once with AutoTokenizer.from_pretrained and save it there "
             "with save_pretrained"

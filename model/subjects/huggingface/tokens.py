@@ -1,10 +1,11 @@
-"""Fast tokenizers (`tokenizer.json`) as ours: ids, and for each token its bytes and what it covers.
+"""Tokenizers of transformers as ours: ids, and for each token its bytes and what it covers.
 
 Special tokens cannot be typed: text that spells one is split like any other text (`encode_special_tokens`).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer as Fast
 
 
-class FastTokenizer:
+class TheirTokenizer(ABC):
     """The tokenizer of a model with so many ids, of which some have no token."""
 
-    def __init__(self, fast: Fast, vocabulary: Vocabulary, special: Special, vocab_size: int) -> None:
-        self.fast, self.vocabulary, self._special, self._vocab_size = fast, vocabulary, special, vocab_size
+    def __init__(self, vocabulary: Vocabulary, special: Special, vocab_size: int) -> None:
+        self.vocabulary, self._special, self._vocab_size = vocabulary, special, vocab_size
 
     @property
     def vocab_size(self) -> int:
@@ -34,10 +35,16 @@ class FastTokenizer:
     def never_sampled(self) -> list[int]:
         return self._special.never_sampled
 
+    @abstractmethod
     def encode(self, text: str) -> list[int]:
         """Without the tokens that are put around it. Raises `ValueError` for a lone surrogate."""
-        check_encodable(text)
-        return list(self.fast.encode(text, add_special_tokens=False).ids)
+
+    def encode_target(self, text: str) -> list[int]:
+        return self.encode(text)
+
+    @abstractmethod
+    def covers(self, text: str) -> list[tuple[int, int]]:
+        """For each id of `encode(text)`, the first and one-past-last character of `text` that it stands for."""
 
     def token_bytes(self, token_id: int) -> bytes:
         """What one token spells; of an added one, its name. Raises `ValueError` for an unknown id."""
@@ -54,3 +61,18 @@ class FastTokenizer:
             Token(n, i, piece, self.vocabulary.label_of(i), starts[n], ends[n], is_partial(piece), i in special)
             for n, (i, piece) in enumerate(zip(ids, pieces, strict=True))
         ]
+
+
+class FastTokenizer(TheirTokenizer):
+    """From a `tokenizer.json`."""
+
+    def __init__(self, fast: Fast, vocabulary: Vocabulary, special: Special, vocab_size: int) -> None:
+        super().__init__(vocabulary, special, vocab_size)
+        self.fast = fast
+
+    def encode(self, text: str) -> list[int]:
+        check_encodable(text)
+        return list(self.fast.encode(text, add_special_tokens=False).ids)
+
+    def covers(self, text: str) -> list[tuple[int, int]]:
+        return list(self.fast.encode(text, add_special_tokens=False).offsets)

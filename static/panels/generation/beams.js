@@ -2,7 +2,7 @@
 
 import * as api from "../../data/api.js";
 import { translationRequest } from "../../data/request.js";
-import { writesTarget } from "../../model/description.js";
+import { can } from "../../model/description.js";
 import { writtenIds } from "../../model/written.js";
 import { h, keepingFocus, replace, setText, update } from "../../ui/dom.js";
 import { errorText } from "../../ui/error_text.js";
@@ -85,7 +85,7 @@ export function createBeams(session, actions) {
   return {
     node,
     draw(trace, state) {
-      node.hidden = !writesTarget(trace?.model);
+      node.hidden = !can(trace?.model, "beams");
       const wish = own.of(state);
       beams.show(wish.beams);
       alpha.show(wish.alpha);

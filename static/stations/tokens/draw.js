@@ -85,9 +85,15 @@ function row(token, side, note, set) {
     cell("text", tokenText(token)),
     cell("id", token.id),
     cell("bytes", token.patch ? levelsOf(token) : token.special ? "" : token.bytes.replace(/../g, "$& ").trim()),
-    cell("span", token.special ? "" : `${token.start}–${token.end}`),
+    cell("span", spanOf(token)),
     cell("note", note),
   );
+}
+
+/** The characters of the typed text that it stands for; where that is not known, of the text that its tokens spell. */
+function spanOf({ special, start, end, covers = [start, end] }) {
+  if (special) return "";
+  return covers[0] === covers[1] ? "" : `${covers[0]}–${covers[1]}`;
 }
 
 /** A patch's pixels, row by row. */

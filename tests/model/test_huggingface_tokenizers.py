@@ -1,0 +1,197 @@
+"""What each token covers of the typed text, whatever a tokenizer made of it; and Marian's own tokenizer, which is slow
+and has no `tokenizer.json`: the ids of transformers."""
+
+import shutil
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from chumoku.app.services.tokens import covered, text_of, tokenize
+from chumoku.model.generate import Generator, steps
+from chumoku.model.run import Run
+from chumoku.model.sampling import Settings
+from chumoku.model.subjects.huggingface import HuggingFaceFolders, files
+from chumoku.model.subjects.huggingface.tokenizer_files import open_tokenizer
+from tests.model.test_huggingface_refusals import change
+from tests.toys import huggingface as toys
+
+SOURCE = HuggingFaceFolders()
+TEXTS = [
+    "the cat sat on the mat",
+    " a  dog   runs ",
+    "ＴＨＥ ｃａｔ, a ﬁt dog Ⅳ",  # NFKC makes other lengths of it
+    "日本 the cat 🐈",
+    f"a cat {toys.END} <pad> <unk>",
+    ">>deu<< the cat",
+    ">>xyz<< the cat",
+    "a >>deu<< cat",
+    "a\u200bcat\nsat",
+    "",
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = toys.slow_marian(tmp_path_factory.mktemp("hf") / "marian")
+    pad = toys.SIZE - 1
+    model = toys.marian(pad_token_id=pad, eos_token_id=0, decoder_start_token_id=pad)
+    toys.random_numbers(model).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def subject(folder: Path) -> Any:
+    return SOURCE.open(folder, torch.device("cpu"))
+
+
+@pytest.fixture(scope="module")
+def theirs(folder: Path) -> Any:
+    from transformers import MarianTokenizer
+
+    with warnings.catch_warnings(action="ignore"):  # that it would like sacremoses, which it does not use
+        return MarianTokenizer.from_pretrained(folder, split_special_tokens=True)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_ids_are_those_of_transformers(subject: Any, theirs: Any, text: str) -> None:
+    assert subject.tokenizer.encode(text) == theirs.encode(text, add_special_tokens=False)
+    target = theirs(text_target=text, add_special_tokens=False)["input_ids"]
+    assert subject.tokenizer.encode_target(text) == target
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_each_piece_covers_characters_of_the_typed_text(subject: Any, text: str) -> None:
+    """One after the other or of one character, and nothing but white space is in none."""
+    spans, at = subject.tokenizer.covers(text), 0
+    for start, end in spans:
+        assert start <= end <= len(text)
+        assert at - 1 <= start
+        assert not text[at:start].strip()
+        at = end
+    assert not text[at:].strip()
+
+
+def test_a_normalised_character_is_found_where_it_was_typed(subject: Any) -> None:
+    text = "ｃａｔ ﬁt"
+    tokenizer = subject.tokenizer
+    told = [
+        (tokenizer.vocabulary.label_of(id), text[start:end])
+        for id, (start, end) in zip(tokenizer.encode(text), tokenizer.covers(text), strict=True)
+    ]
+    assert "".join(label for label, _ in told) == " cat fit"
+    assert [one for one in told if "ﬁ" in one[1]] == [("f", "ﬁ"), ("i", "ﬁ")]
+    assert [typed for label, typed in told if label == "t"] == ["ｔ", "t"]
+
+
+def test_the_app_says_what_was_read_and_what_was_typed(subject: Any) -> None:
+    """In a translator END stands after every source, and covers nothing."""
+    answer = tokenize(subject, "ｃａｔ", 100)
+    assert answer["read_text"] == " cat"
+    assert "covers" not in answer["tokens"][-1]
+    covers = [token["covers"] for token in answer["tokens"][:-1]]
+    assert (covers[0][0], covers[-1][1]) == (0, 3)
+    assert answer["tokens"][-2]["end"] == 4
+
+
+def test_special_tokens_cannot_be_typed_and_a_language_can(subject: Any) -> None:
+    tokenizer = subject.tokenizer
+    assert not set(tokenizer.encode(f"{toys.END} <pad>")) & set(tokenizer.special.ids)
+    assert tokenizer.encode(">>deu<< the cat")[0] == 2
+    assert tokenizer.covers(">>deu<< the cat")[0] == (0, 7)
+    assert tokenizer.encode(">>xyz<< the cat")[0] == 1
+
+
+def test_what_is_written_is_text(subject: Any, theirs: Any) -> None:
+    """A target is split by the model of the other language."""
+    tokenizer, text = subject.tokenizer, "eine Katze läuft"
+    ids = tokenizer.encode_target(text)
+    assert text_of(tokenizer, ids) == f" {text}"
+    assert theirs.decode(ids) == text
+    assert len(ids) < len(tokenizer.encode(text))
+
+
+def test_it_translates(subject: Any) -> None:
+    run = Run([*subject.tokenizer.encode("the cat"), subject.tokenizer.special.last], [])
+    written = [*steps(Generator(subject.start(run, []), Settings(temperature=0), []), None, 3)]
+    ids = [subject.tokenizer.special.first, *written[-1].ids[-3:]]
+    assert [token.special for token in subject.tokenizer.tokens(ids)][:1] == [True]
+    names = list(subject.description.taps)
+    found = subject.trace(Run(run.ids, ids[1:3]), names)
+    assert int(found.tensors["logits"][-1].argmax()) == ids[3]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "expected"),
+    [
+        ("words", "CAT  C\u0327a s", [(0, 3), (5, 6), (7, 8), (9, 10)]),  # lower-cased; no piece has the cedilla
+        ("words", "Ⅳ cat", [(0, 1), (2, 5)]),
+        ("bytes", "a🐈", [(0, 1), (1, 2), (1, 2), (1, 2), (1, 2)]),
+        ("sentences", "a é", [(0, 1), (0, 1), (1, 2), (2, 3), (2, 3)]),  # a space in front; é as bytes
+    ],
+)
+def test_a_fast_one_covers_characters_of_the_typed_text(
+    tmp_path: Path, kind: str, text: str, expected: list[tuple[int, int]]
+) -> None:
+    families = {
+        "words": (lambda: toys.bert("BertForMaskedLM"), toys.word_piece),
+        "bytes": (toys.gpt2, toys.byte_level),
+        "sentences": (toys.llama, toys.sentence_piece),
+    }
+    model, words = families[kind]
+    folder = toys.save(tmp_path / kind, model(), words())
+    settings, adapter = files.adapt(folder)
+    tokenizer = open_tokenizer(folder, settings, adapter.description)
+    assert tokenizer.covers(text) == expected
+
+
+def test_with_padding_and_of_a_cut_text_the_spans_stay_with_their_tokens(subject: Any) -> None:
+    tokenizer, text = subject.tokenizer, "ｔｈｅ ｃａｔ"
+    own, special = tokenizer.encode(text), tokenizer.special
+    plain = covered(tokenizer, [*own, special.last], text)
+    assert plain == [*tokenizer.covers(text), None]
+    padded = covered(tokenizer, [special.pad, *own, special.last, special.pad], text)
+    assert padded == [None, *plain, None]
+    assert covered(tokenizer, [*own[2:], special.last], text) == plain[2:]
+    assert covered(tokenizer, own[::-1], text) == [None] * len(own)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("source.spm", b"no model", "source.spm is not a SentencePiece model"),
+        ("vocab.json", b"[1]", "vocab.json is not a JSON object"),
+        ("vocab.json", b'{"a": "x"}', "vocab.json: 'a' has the id x, and the model's ids run from 0 to 299"),
+        ("vocab.json", b'{"a": 300}', "'a' has the id 300"),
+        ("vocab.json", b'{"a": 1, "</s>": 0}', "vocab.json has no id for <unk>"),
+        ("vocab.json", b'{"a": 1, "<unk>": 0}', "vocab.json has no id for </s>"),
+    ],
+)
+def test_files_that_are_damaged(folder: Path, tmp_path: Path, name: str, content: bytes, said: str) -> None:
+    copy = Path(shutil.copytree(folder, tmp_path / "bad"))
+    assert copy / name in SOURCE.files(copy)
+    (copy / name).write_bytes(content)
+    with pytest.raises(ValueError, match=said):
+        SOURCE.about(copy)
+
+
+def test_without_its_files_or_its_library_it_says_what_to_do(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Path(shutil.copytree(folder, tmp_path / "bad"))
+    (copy / "target.spm").unlink()
+    with pytest.raises(ValueError, match=r"has no tokenizer\.json"):
+        SOURCE.about(copy)
+    monkeypatch.setitem(sys.modules, "sentencepiece", None)
+    with pytest.raises(ValueError, match=r"needs sentencepiece: pip install .*hf"):
+        SOURCE.about(folder)
+
+
+def test_two_vocabularies_are_refused(folder: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(folder, tmp_path / "two"))
+    change(copy, share_encoder_decoder_embeddings=False)
+    with pytest.raises(ValueError, match="share_encoder_decoder_embeddings=False cannot be shown yet"):
+        SOURCE.about(copy)
