@@ -81,7 +81,7 @@ class Settings(BaseSettings):
     )
     body_limit: int = Field(default=1024**2, ge=1024, description="Largest accepted request body, in bytes.")
     upload_limit: int = Field(
-        default=5_000_000, ge=1024, description="Largest accepted picture (a PNG or JPEG that is uploaded), in bytes."
+        default=5 * 1024**2, ge=1024, description="Largest accepted picture (a PNG or JPEG that is uploaded), in bytes."
     )
     upload_pixels: int = Field(
         default=16_000_000, ge=1, description="Most pixels of an uploaded picture; more are refused before decoding."

@@ -18,6 +18,7 @@
  * @property {ReturnType<typeof import("./shell/status.js").createStatus>} status
  * @property {ReturnType<typeof import("./shell/file_mode.js").createFileMode>} files
  * @property {() => void} chooseFile  set by shell/open.js
+ * @property {(file: File) => boolean} takesFile  whether a dropped file is a picture for the open model; set by shell/sentence/picture/photo.js
  * @property {EventTarget} ground  receives the page's key events and dropped files
  * @property {{start: () => void}} tour  set by learn/tour/tour.js
  * @property {string|null} early  text typed before the page was mounted
@@ -179,6 +180,7 @@ export function mount(root, store, options) {
     address: address ?? linksOnly(store, DECLARED),
     openStation: () => panels.station(store.get()),
     chooseFile: () => {},
+    takesFile: () => false,
     tour: { start: () => {} },
     ground: address ? document : root,
   };

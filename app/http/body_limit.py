@@ -29,7 +29,7 @@ class Limits:
         """A body over its limit."""
         limit = self.of(scope)
         if UPLOAD.fullmatch(scope["path"]):
-            mega = f"{limit / 1e6:,.1f} MB"
+            mega = f"{limit / 2**20:,.1f} MiB"
             message = f"The picture's file is larger than the limit of {mega}."
             hint = "Make the picture smaller, or save it as JPEG."
             return AppError("upload_too_large", message, hint, status=413, limit=limit, got=got)

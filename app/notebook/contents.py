@@ -73,7 +73,7 @@ def explanations(trace: Trace) -> Json:
 
 
 def entry_of(model: Model) -> Json:
-    about = detailed(model.entry, model.subject.device.type)
+    about = detailed(model.entry, model.subject.device.type, model.settings)
     can = {name: able and name in ("route", "lens") for name, able in about["description"]["can"].items()}
     left_out = {"units", "snapshots", "log", "taps", "weights"}
     kept = {name: value for name, value in about.items() if name not in left_out}

@@ -8,6 +8,7 @@ from typing import Any
 from chumoku.app.errors import AppError
 from chumoku.app.services.languages import languages_of
 from chumoku.app.services.library import Entry, Library
+from chumoku.app.settings import Settings
 from chumoku.model.subjects import About
 
 CONFIG = (
@@ -25,7 +26,7 @@ OF_ITS_OWN = ("units", "snapshots", "log")
 """The parts of a card that are long: a model's own page has them, the list does not."""
 
 
-def detailed(entry: Entry, device: str) -> dict[str, Any]:
+def detailed(entry: Entry, device: str, settings: Settings) -> dict[str, Any]:
     """All of `/api/models/{name}`."""
     about = entry.about
     description, special = about.description, about.special
@@ -39,11 +40,17 @@ def detailed(entry: Entry, device: str) -> dict[str, Any]:
         "units": about.card.get("units"),
         "snapshots": snapshots(entry.of or entry),
         "example": asdict(about.pictures[0]) if about.pictures else None,
+        "uploads": uploads(about, settings),
         "snapshot_of": None if entry.of is None else entry.of.name,
         "log": about.card.get("log"),
         "device": device,
         **{name: about.config[name] for name in CONFIG if name in about.config},
     }
+
+
+def uploads(about: About, settings: Settings) -> dict[str, int] | None:
+    """The limits of a picture that is sent; None for a model that takes none."""
+    return {"bytes": settings.upload_limit, "pixels": settings.upload_pixels} if about.fit else None
 
 
 def listed(about: About) -> dict[str, Any]:

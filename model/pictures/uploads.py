@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 MEGA = 1_000_000
 PNG, JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
 OTHERS = {
-    b"GIF8": "a GIF",
-    b"BM": "a BMP",
-    b"II*\0": "a TIFF",
-    b"MM\0*": "a TIFF",
-    b"\0\0\1\0": "an icon",
-    b"8BPS": "a Photoshop file",
-    b"%PDF": "a PDF",
-    b"<svg": "an SVG",
-    b"<?xml": "an SVG",
-    b"\xff\x0a": "a JPEG XL",
-    b"\0\0\0\x0cjP  ": "a JPEG 2000",
+    b"GIF8": "GIF",
+    b"BM": "BMP",
+    b"II*\0": "TIFF",
+    b"MM\0*": "TIFF",
+    b"\0\0\1\0": "ICO",
+    b"8BPS": "Photoshop",
+    b"%PDF": "PDF",
+    b"<svg": "SVG",
+    b"<?xml": "SVG",
+    b"\xff\x0a": "JPEG XL",
+    b"\0\0\0\x0cjP  ": "JPEG 2000",
 }
 """First bytes of formats that people have, and that are not read."""
-BOXED = {b"avif": "an AVIF", b"avis": "an AVIF", b"heic": "a HEIC", b"heix": "a HEIC", b"mif1": "a HEIC"}
+BOXED = {b"avif": "AVIF", b"avis": "AVIF", b"heic": "HEIC", b"heix": "HEIC", b"mif1": "HEIC"}
 """Of formats that begin with a box `ftyp`, what is in it."""
 DAMAGES = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, IndexError, KeyError, OverflowError)
 """What Pillow raises for files that are not what they say."""
@@ -74,13 +74,19 @@ def header_of(data: bytes) -> Image:
     # The readers themselves: `Image.open` would look for other formats, and warn at limits of its own.
     reader = PngImageFile if data.startswith(PNG) else JpegImageFile if data.startswith(JPEG) else None
     if reader is None:
-        what = kind_of(data)
-        said = "The file is empty." if not data else f"This is {what}: only PNG and JPEG are read."
-        raise UnreadableError("not_a_picture", said, "Save it as PNG or JPEG and send that.", what)
+        raise unread(data)
     try:
         return reader(BytesIO(data))
     except DAMAGES as error:
         raise damaged(str(error)) from None
+
+
+def unread(data: bytes) -> UnreadableError:
+    hint = "Save it as PNG or JPEG and send that."
+    if kind := kind_of(data):
+        return UnreadableError("wrong_format", f"The file is {kind}: only PNG and JPEG are read.", hint, kind)
+    said = "no picture of a known kind: only PNG and JPEG are read" if data else "empty"
+    return UnreadableError("not_a_picture", f"The file is {said}.", hint)
 
 
 def damaged(why: str) -> UnreadableError:
@@ -88,13 +94,13 @@ def damaged(why: str) -> UnreadableError:
     return UnreadableError("damaged_picture", message, "Save it again, or send another picture.")
 
 
-def kind_of(data: bytes) -> str:
-    """What a file is, in words."""
+def kind_of(data: bytes) -> str | None:
+    """The name of another format."""
     if data[4:8] == b"ftyp":
-        return BOXED.get(data[8:12], "a film or another file in boxes")
+        return BOXED.get(data[8:12])
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "a WebP"
-    return next((name for begins, name in OTHERS.items() if data.startswith(begins)), "no picture that is known")
+        return "WebP"
+    return next((name for begins, name in OTHERS.items() if data.startswith(begins)), None)
 
 
 def upright(image: Image) -> Image:

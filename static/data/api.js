@@ -38,6 +38,10 @@ export const model = (name, options = {}) =>
 export const pictures = (name, options = {}) =>
   read("json", send("GET", `/api/models/${encodeURIComponent(name)}/pictures`, undefined, options), options);
 
+/** A PNG or JPEG as the pixels that a model reads. @param {string} name @param {Blob} file @returns {Promise<{pixels: string, width: number, height: number}>} */
+export const pixels = (name, file, options = {}) =>
+  read("json", send("POST", `/api/models/${encodeURIComponent(name)}/pixels`, file, options), options);
+
 /** @param {{model?: string, text: string}} request */
 export const tokenize = (request, options = {}) =>
   read("json", send("POST", "/api/tokenize", request, options), options);
@@ -77,15 +81,16 @@ export const translate = (request, options = {}) =>
   read("json", send("POST", "/api/translate", request, options), options);
 
 /**
- * @param {string} method @param {string} path @param {object|undefined} body
+ * @param {string} method @param {string} path @param {object|Blob|undefined} body  a file is sent as it is
  * @param {{signal?: AbortSignal}} options
  */
 async function send(method, path, body, { signal } = {}) {
   const own = new AbortController(); // a request that is given up is cancelled too, while its body comes as well
   const either = signal ? AbortSignal.any([signal, own.signal]) : own.signal;
   const session = { "x-session-id": SESSION.join("") };
-  const headers = body === undefined ? session : { ...session, "content-type": "application/json" };
-  const sent = fetch(path, { method, headers, body: body && JSON.stringify(body), signal: either });
+  const isFile = body instanceof Blob;
+  const headers = body === undefined || isFile ? session : { ...session, "content-type": "application/json" };
+  const sent = fetch(path, { method, headers, body: isFile ? body : body && JSON.stringify(body), signal: either });
   const answer = await arrived(sent, signal, () => own.abort());
   givingUp.set(answer, () => own.abort());
   if (!answer.ok) throw await arrived(errorOf(answer), signal, givingUp.get(answer));

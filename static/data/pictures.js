@@ -15,5 +15,5 @@ export function fetchedOnce(model) {
   return asked;
 }
 
-/** Whether two pictures have the same pixels. @param {number[][]|null} a @param {number[][]|null} b */
+/** Whether two pictures have the same pixels. @param {unknown} a @param {unknown} b */
 export const isSame = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b);

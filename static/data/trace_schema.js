@@ -112,7 +112,10 @@ const ATTENTION = object(
     norm_eps: number,
   },
 );
-const PICTURE = object({ size: whole(1, 1024), patch: whole(1, 1024), levels: whole(2, 36) });
+const PICTURE = object(
+  { size: whole(1, 1024), patch: whole(1, 1024), levels: whole(2, 256) },
+  { channels: oneOf(1, 3) },
+);
 export const DESCRIPTION = object(
   {
     id: NAME,

@@ -1,12 +1,16 @@
 /** Patches of a picture as tokens: their places, their pixels, and a small picture of each as a character. No DOM. */
 
 /**
- * @typedef {{size: number, patch: number, levels: number}} Picture  as in a model's `picture`
+ * @typedef {{size: number, patch: number, levels: number, channels?: number}} Picture  as in a model's `picture`; with `channels` (bytes
+ *   of a pixel) it is a photo: not drawn by hand but uploaded, and its patches are too many to be counted
+ * @typedef {number[][]|string} Pixels  the rows of a picture; of a photo, its bytes in base64
+ * @typedef {{pixels: string, size: number, patch: number, channels: number}} Photo
  * @typedef {Object} Patch
  * @property {number} n  of all patches, row by row
  * @property {number} row @property {number} column  among the patches
- * @property {number[]} shades  of its pixels row by row, from 0 (paper) to 1 (ink)
- * @property {string} glyph  a character that looks like it, as far as four squares can
+ * @property {number[]} shades  of its pixels row by row, from 0 (paper) to 1 (ink); of a photo none
+ * @property {string} glyph  a character that looks like it, as far as four squares can; of a photo none
+ * @property {Photo} [photo]  what it is a patch of: the same object for all of them
  */
 
 /** Squares: upper left, upper right, lower left, lower right; ink is 1, 2, 4, 8. */
@@ -17,18 +21,59 @@ const INK = 0.3;
 /** A picture without ink. @param {number} size @returns {number[][]} */
 export const blank = (size) => Array.from({ length: size }, () => new Array(size).fill(0));
 
+/** Whether its pictures are uploaded, not drawn. @param {{picture?: Picture|null}|null|undefined} model */
+export const readsPhotos = (model) => Boolean(model?.picture?.channels);
+
+/** Whether a picture has a model's size and levels. @param {Pixels|null} pixels @param {Picture} picture */
+export const fits = (pixels, { size, levels, channels }) =>
+  channels
+    ? typeof pixels === "string" &&
+      pixels.length === 4 * Math.ceil((size * size * channels) / 3) &&
+      /^[\w+/]*={0,2}$/.test(pixels)
+    : Array.isArray(pixels) &&
+      pixels.length === size &&
+      pixels.every((row) => row.length === size && row.every((level) => level < levels));
+
 /** Patches in a row. @param {Picture} picture */
 export const across = ({ size, patch }) => size / patch;
 
 /**
- * Tokens with their patches, where a model reads pictures. A patch is spelt by its pixels, one character each.
- * @param {import("./labels.js").Token[]} tokens @param {Picture|undefined} picture @returns {import("./labels.js").Token[]}
+ * Tokens with their patches, where a model reads pictures. A patch is spelt by its pixels, one character each; that of a photo
+ * by its place, and the run has the pixels.
+ * @param {import("./labels.js").Token[]} tokens @param {Picture|undefined|null} picture @param {unknown} [pixels]  of the run
+ * @returns {import("./labels.js").Token[]}
  */
-export function asPatches(tokens, picture) {
+export function asPatches(tokens, picture, pixels) {
   if (!picture) return tokens;
-  return tokens.map((token, index) =>
-    token.special ? token : { ...token, patch: patchOf(token.text, index - 1, picture) },
-  );
+  const photo = picture.channels ? photoOf(/** @type {string} */ (pixels), picture) : undefined;
+  if (photo && !fits(/** @type {any} */ (pixels), picture)) return tokens; // a file from elsewhere may say anything
+  const patch = (/** @type {import("./labels.js").Token} */ { text }, /** @type {number} */ n) =>
+    photo ? { ...placeOf(n, picture), shades: [], glyph: "", photo } : patchOf(text, n, picture);
+  return tokens.map((token, index) => (token.special ? token : { ...token, patch: patch(token, index - 1) }));
+}
+
+/** @param {string} pixels @param {Picture} picture @returns {Photo} */
+export const photoOf = (pixels, { size, patch, channels = 3 }) => ({ pixels, size, patch, channels });
+
+/** @type {WeakMap<Photo, Uint8Array>} */
+const decoded = new WeakMap();
+
+/** The bytes of a photo, [row column channel]. @param {Photo} photo */
+export function bytesOf(photo) {
+  const bytes = decoded.get(photo) ?? Uint8Array.from(atob(photo.pixels), (letter) => letter.charCodeAt(0));
+  decoded.set(photo, bytes);
+  return bytes;
+}
+
+/** The mean colour of a patch, 0 to 255 for each channel. @param {Patch & {photo: Photo}} patch @returns {number[]} */
+export function meanColour({ row, column, photo }) {
+  const { size, patch, channels } = photo;
+  const bytes = bytesOf(photo);
+  const sums = new Array(channels).fill(0);
+  for (let y = row * patch; y < (row + 1) * patch; y++)
+    for (let x = column * patch; x < (column + 1) * patch; x++)
+      for (let c = 0; c < channels; c++) sums[c] += bytes[(y * size + x) * channels + c];
+  return sums.map((sum) => Math.round(sum / patch ** 2));
 }
 
 /** Where a patch is. @param {number} n @param {Picture} picture */
@@ -52,7 +97,7 @@ function glyphOf(shades, side) {
 }
 
 /** "0,3 ▚": its row and column, and how it looks. @param {Patch} patch */
-export const patchLabel = ({ row, column, glyph }) => `${row},${column} ${glyph}`;
+export const patchLabel = ({ row, column, glyph }) => `${row},${column} ${glyph}`.trimEnd();
 
 /** The pixels of a picture, row by row, from its patches. @param {Patch[]} patches @param {Picture} picture @returns {number[][]} levels */
 export function pixelsOf(patches, { size, patch: side, levels }) {

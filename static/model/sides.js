@@ -19,7 +19,7 @@ export function sidesOf(meta) {
   const made = known.get(meta);
   if (made) return made;
   const { position_ids: positionIds, target_tokens: written, target_position_ids: places } = meta;
-  const tokens = asPatches(meta.tokens, meta.config?.picture);
+  const tokens = asPatches(meta.tokens, meta.config?.picture, meta.run?.input?.pixels);
   const { count, side } = meta.pad ?? { count: 0, side: "left" };
   const real = side === "left" ? { start: count, end: tokens.length } : { start: 0, end: tokens.length - count };
   const positions = places ?? written?.map((/** @type {unknown} */ _, /** @type {number} */ i) => i);

@@ -1,11 +1,11 @@
 /** The stacks of the picture: their rows and columns. No DOM. */
 
-import { peaksOf } from "./reach.js";
+import { peaksOf } from "../model/reach.js";
 import { foldsOf, labelledRows, rowIndex, rowsOf } from "./rows.js";
 
 /**
  * @typedef {import("./layout.js").Band} Band  @typedef {import("./layout.js").Frame} Frame  @typedef {import("./layout.js").Column} Column
- * @typedef {import("./reach.js").Reach} Reach  @typedef {import("./own.js").Open} Open
+ * @typedef {import("../model/reach.js").Reach} Reach  @typedef {import("./own.js").Open} Open
  */
 
 /** From one row to the next: room for a label, unless there are many rows. */

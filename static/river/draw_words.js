@@ -1,6 +1,7 @@
 /** The words of the picture: tokens, and the answer with its bars. */
 
 import { cutToWidth } from "../model/labels.js";
+import { shownPhoto } from "../ui/patch_picture.js";
 import { LABEL_GAP } from "./bands.js";
 import { wroteText } from "./wrote.js";
 
@@ -45,10 +46,14 @@ function drawName(pen, { word, nth, patch }, { right, y, size }, on, look) {
 }
 
 /** A patch as it looks, framed, and its row and column. @param {Pen} pen @param {import("../model/patches.js").Patch} patch @param {{right: number, y: number, size: number}} at @param {boolean} on @param {Look} look */
-function drawPatch(pen, { shades, row, column }, { right, y, size }, on, look) {
+function drawPatch(pen, { shades, row, column, photo }, { right, y, size }, on, look) {
   const { colours, type } = look;
   const side = (size + 2) * type;
   const [x, top, n] = [right - side, y + 3 * type - side, Math.sqrt(shades.length)];
+  if (photo) {
+    const { patch } = photo;
+    pen.drawImage(shownPhoto(photo).canvas, column * patch, row * patch, patch, patch, x, top, side, side);
+  }
   shades.forEach((shade, i) => {
     pen.globalAlpha = shade;
     pen.fillStyle = colours.ink;

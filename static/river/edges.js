@@ -1,6 +1,6 @@
 /** Edges of the run behind the picture: all looks at a token, and the one that decides most. No DOM. */
 
-/** @typedef {import("../model/cuts.js").Edge} Edge  @typedef {import("./reach.js").Reach} Reach */
+/** @typedef {import("../model/cuts.js").Edge} Edge  @typedef {import("../model/reach.js").Reach} Reach */
 
 /**
  * The looks of the chosen token at a token, in all layers; what a mask forbids is none.

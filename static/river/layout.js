@@ -9,7 +9,7 @@ import { beadsOf, headsOf, streamsOf } from "./placed.js";
 
 /**
  * @typedef {import("./heads.js").Square} Square  @typedef {import("./heads.js").More} More
- * @typedef {import("./reach.js").Reach} Reach  @typedef {import("./rows.js").Row} Row  @typedef {import("./lines.js").Line} Line
+ * @typedef {import("../model/reach.js").Reach} Reach  @typedef {import("./rows.js").Row} Row  @typedef {import("./lines.js").Line} Line
  * @typedef {{x0: number, x1: number}} Column  a layer
  * @typedef {Object} Band  one stack
  * @property {string} stack @property {import("../data/river.js").SideName} side

@@ -23,14 +23,14 @@ export const isDeep = (state) => own.of(state).depth !== "layers";
 /** The inspector explains a weight of the open head, whatever station is open below. @param {State} state @returns {State} */
 export const asOfWeights = (state) => ({ ...state, view: "attention", own: { ...state.own, attention: {} } });
 
-/** The open layer, if the model has it: that of the open head. @param {State} state @param {import("./reach.js").Reach[]} rolled @returns {Open|null} */
+/** The open layer, if the model has it: that of the open head. @param {State} state @param {import("../model/reach.js").Reach[]} rolled @returns {Open|null} */
 export function openLayer(state, rolled) {
   const [stack, layer] = isDeep(state) ? headsLayer(state, rolled) : (own.of(state).layer ?? "").split(".");
   const known = rolled.find(({ river }) => river.stack === stack)?.river;
   return known && /^\d+$/.test(layer ?? "") && Number(layer) < known.layers ? { stack, layer: Number(layer) } : null;
 }
 
-/** @param {State} state @param {import("./reach.js").Reach[]} rolled @returns {[string, string]} */
+/** @param {State} state @param {import("../model/reach.js").Reach[]} rolled @returns {[string, string]} */
 function headsLayer({ attention, layer }, rolled) {
   const reach = rolled.find(({ flows }) => flows.some(({ flow }) => flow.attention === attention)) ?? rolled[0];
   return [reach.river.stack, String(layer)];

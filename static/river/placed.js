@@ -6,7 +6,7 @@ import { squaresOf } from "./heads.js";
 /**
  * @typedef {import("./layout.js").Band} Band  @typedef {import("./layout.js").Frame} Frame  @typedef {import("./layout.js").Scene} Scene
  * @typedef {import("./layout.js").Stream} Stream  @typedef {import("./layout.js").Bead} Bead
- * @typedef {import("./reach.js").Reach} Reach  @typedef {import("./rows.js").Row} Row  @typedef {import("./lines.js").Line} Line
+ * @typedef {import("../model/reach.js").Reach} Reach  @typedef {import("./rows.js").Row} Row  @typedef {import("./lines.js").Line} Line
  */
 
 /** Below the last head. */

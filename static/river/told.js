@@ -5,15 +5,15 @@ import { riversOf } from "../data/river.js";
 import { inside } from "../model/compare/measure.js";
 import { cutsOf, edgeKey, toggled } from "../model/cuts.js";
 import { answeringStack, can } from "../model/description.js";
+import { rollout } from "../model/reach.js";
 import { sideOf } from "../model/sides.js";
 import { answeringSide, answersOf, chosenRow } from "./choice.js";
 import { decidingLook } from "./edges.js";
-import { rollout } from "./reach.js";
 import { namesOf } from "./words.js";
 
 /**
  * @typedef {import("../data/model_trace.js").ModelTrace} ModelTrace  @typedef {import("../state/store.js").State} State
- * @typedef {import("./reach.js").Reach} Reach  @typedef {import("./choice.js").Answer} Answer  @typedef {import("../model/cuts.js").Edge} Edge
+ * @typedef {import("../model/reach.js").Reach} Reach  @typedef {import("./choice.js").Answer} Answer  @typedef {import("../model/cuts.js").Edge} Edge
  * @typedef {{answer: Answer, before: number, after: number|null}} Fall  of the answer that the uncut run gives
  * @typedef {Object} Told
  * @property {Reach[]} rolled @property {Reach[]|null} before  without the cuts

@@ -41,7 +41,9 @@ export function createOpen(context) {
     await open([...input.files]);
     input.value = ""; // the same file may be chosen again
   });
-  followDrops(frame.root, ground, open);
+  followDrops(frame.root, ground, (list) => {
+    if (list.length !== 1 || !context.takesFile(list[0])) open(list);
+  });
 
   let said = "";
   return (trace, state) => {

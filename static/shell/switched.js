@@ -1,7 +1,7 @@
 /** What a model opens with: another one in its place, and the head where nobody chose one. */
 
 import { writesTarget } from "../model/description.js";
-import { blank } from "../model/patches.js";
+import { blank, fits, readsPhotos } from "../model/patches.js";
 import { baseOf } from "../model/snapshots.js";
 import { DEFAULTS } from "../state/store.js";
 
@@ -29,15 +29,14 @@ export function inputFor(model, { pixels, text }, { examples }) {
     return {
       text: "",
       hidden: [],
-      pixels: fits(pixels, model.picture) ? pixels : (model.example?.pixels ?? blank(model.picture.size)),
+      pixels: fits(pixels, model.picture) ? pixels : firstPicture(model),
     };
   const card = examples.find((one) => one.model === baseOf(model.name));
   return pixels ? { pixels: null, hidden: [], text: text || (card?.text ?? "") } : {};
 }
 
-/** Whether a picture has a model's size and levels. @param {number[][]|null} pixels @param {import("../model/patches.js").Picture} picture */
-export const fits = (pixels, { size, levels }) =>
-  pixels?.length === size && pixels.every((row) => row.length === size && row.every((level) => level < levels));
+/** One that the model never saw, or a blank one to draw on; a photo is for the reader to choose. @param {any} model @returns {number[][]|null} */
+const firstPicture = (model) => (readsPhotos(model) ? null : (model.example?.pixels ?? blank(model.picture.size)));
 
 /** @typedef {{layer: number, head: number}} Opened  @typedef {{model: string, claim?: object, text?: string} & Partial<Opened>} Card */
 

@@ -5,7 +5,7 @@
  * @typedef {Object<string, any>} Intervention  {kind, where: {attention?, layer, role, head?, query?, key?}, …}
  * @typedef {Object} Run
  * @property {string|null} model  null: the server's default
- * @property {{text: string}|{token_ids: number[]}|{pixels: number[][]}} input  pixels: the rows of a picture
+ * @property {{text: string}|{token_ids: number[]}|{pixels: import("../model/patches.js").Pixels}} input  pixels: a picture
  * @property {string|null} target  an encoder-decoder's, as text; null with `target_ids` null: what the model writes greedily
  * @property {number[]|null} target_ids
  * @property {{causal: boolean|null, padding: boolean}} masks  causal null: as the model was trained
@@ -140,6 +140,7 @@ const isIndex = (value) => Number.isInteger(value) && value >= 0 && value < 1e9;
 /** @param {any} value */
 const isIds = (value) => Array.isArray(value) && value.every(isIndex);
 /** @param {any} value */
-const isPixels = (value) => Array.isArray(value) && value.length > 0 && value.every(isIds);
+const isPixels = (value) =>
+  (isText(value) && value !== "") || (Array.isArray(value) && value.length > 0 && value.every(isIds));
 /** @param {any} value */
 const isIntervention = (value) => isObject(value) && isText(value.kind) && isObject(value.where);

@@ -9,7 +9,7 @@ import { RUN_DEFAULTS } from "./run.js";
  * @property {string|null} model  null until the list of models has arrived, then the server's default
  * @property {string} text
  * @property {number[]|null} ids  when set, the truth about the tokens: a link replays them, nothing is drawn again
- * @property {number[][]|null} pixels  the rows of a picture, of a model that reads those; then `text` is empty and `ids` null
+ * @property {import("../model/patches.js").Pixels|null} pixels  a picture, of a model that reads those; then `text` is empty and `ids` null
  * @property {number|null} nPrompt  how many of `ids` were the prompt
  * @property {string|null} target  an encoder-decoder's target as the reader typed it; null: what the model writes
  * @property {number[]|null} targetIds  when set, the truth about the target's tokens, as `ids` is about the sentence's

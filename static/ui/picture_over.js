@@ -1,6 +1,7 @@
 /** A picture with numbers over its patches: the deeper a patch's colour, the larger its number. */
 
 import { svg } from "./dom.js";
+import { photoOver } from "./photo_over.js";
 
 /** How much of a pixel its ink takes, so that the colour around it is seen. */
 const INK = 0.62;
@@ -8,10 +9,11 @@ const INK = 0.62;
 /**
  * @param {import("../model/labels.js").Token[]} tokens  patches, and [CLS], which has no place in the picture
  * @param {ArrayLike<number>} values  of each token @param {number} full  the value that is deepest @param {number} [from]  the position that looks: framed
- * @returns {SVGElement}
+ * @returns {Element}
  */
 export function pictureOver(tokens, values, full, from = -1) {
   const patches = tokens.flatMap(({ patch, index }) => (patch ? [{ patch, index }] : []));
+  if (patches[0]?.patch.photo) return photoOver(patches, values, full, from);
   const side = Math.sqrt(patches[0]?.patch.shades.length ?? 1);
   const size = Math.sqrt(patches.length) * side;
   const square = ({ patch: { row, column } }, attrs) =>

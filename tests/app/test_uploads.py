@@ -139,8 +139,8 @@ async def test_other_bodies_keep_their_limit(folder: Path) -> None:
 
 
 async def test_what_is_no_picture_is_refused_in_words(client: AsyncClient) -> None:
-    error = error_of(await sent(client, saved(noise(), "GIF")), 422, "not_a_picture")
-    assert (error["message"], error["got"]) == ("This is a GIF: only PNG and JPEG are read.", "a GIF")
+    error = error_of(await sent(client, saved(noise(), "GIF")), 422, "wrong_format")
+    assert (error["message"], error["got"]) == ("The file is GIF: only PNG and JPEG are read.", "GIF")
     assert error["hint"] == "Save it as PNG or JPEG and send that."
     error_of(await sent(client, WHOLE[:500]), 422, "damaged_picture")
     error = error_of(await sent(client, saved(Image.new("RGB", (1001, 1000)))), 422, "too_many_pixels")
@@ -173,4 +173,6 @@ async def test_it_says_what_it_reads(client: AsyncClient) -> None:
     about = (await client.get("/api/models/tiny-vit")).json()
     assert about["picture"] == {"size": SIDE, "patch": 4, "levels": 256, "channels": 3}
     assert about["description"]["picture"] == about["picture"]
+    assert about["uploads"] == {"bytes": LIMIT, "pixels": PIXELS}
+    assert (await client.get("/api/models/digits-vit")).json()["uploads"] is None
     assert (about["example"], about["special"]["first"]) == (None, {"id": 9, "text": "[CLS]"})

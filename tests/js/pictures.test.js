@@ -1,13 +1,11 @@
-/** Pictures: patches as tokens, strokes, and shares rolled out. */
+/** Pictures: patches as tokens, and strokes. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tokenLabel } from "../../static/model/labels.js";
 import { namesOf } from "../../static/model/numbered_names.js";
-import { asPatches, blank, patchLabel, patchOf, pixelsOf } from "../../static/model/patches.js";
-import { rolledOut } from "../../static/panels/classes/rolled.js";
+import { asPatches, blank, fits, meanColour, patchLabel, patchOf, pixelsOf } from "../../static/model/patches.js";
 import { erased, inked, toggledPatch, withPixel } from "../../static/shell/sentence/picture/brush.js";
-import { fits } from "../../static/shell/switched.js";
 
 const PICTURE = { size: 4, patch: 2, levels: 17 };
 /** @param {number} index @param {string} text @param {boolean} [special] */
@@ -76,15 +74,36 @@ test("a picture fits a model of its size and levels", () => {
   assert.ok(!fits(null, PICTURE));
 });
 
-test("shares are multiplied back through the layers", () => {
-  // Layer 0: token 1 takes a quarter of itself from 0; layer 1: token 0 takes half of itself from 1.
-  const share = Float32Array.from([1, 0, 0.25, 0.75, 0.5, 0.5, 0, 1]);
-  const river = /** @type {any} */ ({ layers: 2, tokens: 2, flows: [{ share }] });
+const PHOTO = { size: 2, patch: 1, levels: 256, channels: 3 };
+const BYTES = btoa(String.fromCharCode(255, 0, 0, 0, 255, 0, 0, 0, 255, 9, 8, 7));
+const PLACES = [token(0, "[CLS]", true), token(1, "0,0"), token(2, "0,1"), token(3, "1,0"), token(4, "1,1")];
+
+test("a patch of a photo has the run's pixels, and its place for a label", () => {
+  const [cls, ...patches] = asPatches(PLACES, PHOTO, BYTES);
+  assert.equal(cls.patch, undefined);
+  assert.deepEqual(patches.map(tokenLabel), ["0,0", "0,1", "1,0", "1,1"]);
   assert.deepEqual(
-    rolledOut(river, 0).map((one) => [...one]),
+    patches.map(({ patch }) => meanColour(/** @type {any} */ (patch))),
     [
-      [0.5, 0.5],
-      [0.625, 0.375],
+      [255, 0, 0],
+      [0, 255, 0],
+      [0, 0, 255],
+      [9, 8, 7],
     ],
   );
+  assert.equal(patches[0].patch?.photo, patches[3].patch?.photo);
+});
+
+test("the colour of a patch is the mean of its pixels", () => {
+  const [, whole] = asPatches(PLACES.slice(0, 2), { ...PHOTO, patch: 2 }, BYTES);
+  assert.deepEqual(meanColour(/** @type {any} */ (whole.patch)), [66, 66, 66]);
+});
+
+test("a photo fits a model of its size and channels, and no other kind", () => {
+  assert.ok(fits(BYTES, PHOTO));
+  assert.ok(!fits(BYTES, { ...PHOTO, size: 3 }));
+  assert.ok(!fits(BYTES, { ...PHOTO, channels: 1 }));
+  assert.ok(!fits(`${BYTES.slice(0, -1)}<`, PHOTO));
+  assert.ok(!fits(BYTES, PICTURE));
+  assert.ok(!fits(blank(2), PHOTO));
 });

@@ -16,6 +16,11 @@ class PhotoInfo(BaseModel):
     channels: int = Field(description="Bytes of a pixel: 1 (grey) or 3 (red, green, blue).")
 
 
+class UploadInfo(BaseModel):
+    bytes: int
+    pixels: int
+
+
 class PictureInfo(BaseModel):
     """Square pictures of `size` × `size` pixels, whole numbers from 0 (paper) to `levels` − 1 (ink)."""
 
@@ -115,6 +120,7 @@ class ModelDetail(ModelInfo):
     )
     snapshots: list[SnapshotInfo] = Field(description="What the model was on the way, by training step.")
     example: ExampleInfo | None = Field(description="Of a model that reads pictures: one to begin with.")
+    uploads: UploadInfo | None = Field(description="Limits of a picture that is sent; null: it takes no files.")
     snapshot_of: str | None = Field(description="The model that this is a snapshot of.")
     log: dict[str, list[float]] | None = Field(
         description="From the card: loss of a batch and learning rate by training step, as columns."

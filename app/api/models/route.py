@@ -31,13 +31,15 @@ async def models(request: Request, library: LibraryDep, built: BuiltDep) -> Resp
 
 
 @router.get("/models/{name}", response_model=ModelDetail, responses=UNKNOWN)
-async def model(name: str, request: Request, library: LibraryDep, built: BuiltDep) -> Response:
+async def model(name: str, request: Request, library: LibraryDep, built: BuiltDep, settings: SettingsDep) -> Response:
     """One model, or a snapshot of it (`name@step`), with its description: its stacks, attentions, roles, tensors and
     parameters."""
     entry = library.find(name)
     aside = [one.aside and one.aside.reason for one in (entry.of or entry).snapshots.values()]
     return await built.response(
-        request.headers, ("model", name, *aside), lambda: as_bytes(ModelDetail, detailed(entry, str(library.device)))
+        request.headers,
+        ("model", name, *aside),
+        lambda: as_bytes(ModelDetail, detailed(entry, str(library.device), settings)),
     )
 
 

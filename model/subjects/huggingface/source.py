@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -55,6 +56,8 @@ def about(folder: Path, settings: Settings, adapter: Adapter) -> About:
         raise needs(error) from None
     special = tokenizer.special
     config = dict(settings.values) | {"tie_embeddings": adapter.tied}
+    if adapter.description.picture is not None:
+        config["picture"] = asdict(adapter.description.picture)
     first = None if special.first is None else tokenizer.tokens([special.first])[0].text
     weights = described(adapter)
     fit = adapter.processing.fitted if adapter.processing and isinstance(tokenizer, PlaceTokenizer) else None

@@ -7,8 +7,10 @@ import { percent } from "../../ui/format.js";
 import { t } from "../../ui/i18n.js";
 import { pictureOver } from "../../ui/picture_over.js";
 
+/** With more heads than these, pictures are of the open layer alone, so many in a row. */
+const [MANY, ACROSS] = [64, 4];
 /** The share of full height: a round number above the longest bar. */
-const FULL = [0.1, 0.2, 0.3, 0.5, 0.75, 1];
+const FULL = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1];
 const HEIGHT = 30;
 
 /** The position of [CLS]: after the PADs, if they are on the left. @param {import("../../data/model_trace.js").ModelTrace} trace */
@@ -31,27 +33,33 @@ export function drawClsRows(root, trace, state, actions) {
     const { data, n_key, scale } = /** @type {any} */ (trace.picture(layer, head));
     return Array.from(data.subarray(at * n_key, (at + 1) * n_key), (weight) => weight / scale);
   };
-  const layers = Array.from({ length: trace.nLayer }, (_, layer) => layer);
+  const many = Boolean(trace.model.picture) && trace.nLayer * trace.nHead > MANY;
+  const layers = many ? [state.layer] : Array.from({ length: trace.nLayer }, (_, layer) => layer);
+  const across = many ? ACROSS : trace.nHead;
   const heads = Array.from({ length: trace.nHead }, (_, head) => head);
   const rows = layers.map((layer) => heads.map((head) => rowOf(layer, head)));
-  const most = Math.max(...rows.flat(2));
+  const most = rows.flat(2).reduce((a, b) => Math.max(a, b), 0);
   const full = FULL.find((share) => most <= share) ?? 1;
-  const cell = (layer, head) => cellOf(trace, rows[layer][head], { at, layer, head, full }, state, actions);
+  const cell = (layer, head) =>
+    cellOf(trace, rows[layers.indexOf(layer)][head], { at, layer, head, full }, state, actions);
   const grid = {
-    class: "cls-grid",
+    class: many ? "cls-grid many" : "cls-grid",
     role: "group",
     "aria-label": t("classes.rows_label"),
-    style: { "--heads": trace.nHead },
+    style: { "--heads": across },
   };
+  const title = (text) => h("small", { "aria-hidden": true }, text);
+  const cells = many
+    ? heads.map((head) => h("div", null, cell(state.layer, head), title(t("classes.head", { head }))))
+    : [
+        h("span", null),
+        heads.map(title),
+        layers.map((layer) => [title(layer), heads.map((head) => cell(layer, head))]),
+      ];
   replace(
     root,
-    h(
-      "div",
-      { ...grid, on: { keydown: (event) => walk(event, trace.nHead) } },
-      h("span", null),
-      heads.map((head) => h("small", { "aria-hidden": true }, head)),
-      layers.map((layer) => [h("small", { "aria-hidden": true }, layer), heads.map((head) => cell(layer, head))]),
-    ),
+    h("div", { ...grid, on: { keydown: (event) => walk(event, across) } }, cells),
+    many && h("p", { class: "dim hint" }, t("classes.one_layer", { layer: state.layer, n: trace.nLayer })),
     h(
       "p",
       { class: "dim hint" },

@@ -3,7 +3,7 @@
 import { tokenName } from "../../model/labels.js";
 import { className } from "../../ui/class_name.js";
 import { h, keepingFocus, perRoot, replace, setText } from "../../ui/dom.js";
-import { percent, signed, significant } from "../../ui/format.js";
+import { integer, percent, signed, significant } from "../../ui/format.js";
 import { phrase, t } from "../../ui/i18n.js";
 import { patchWords } from "../../ui/patch_picture.js";
 import { drawClsRows, lookerIn } from "./cls_rows.js";
@@ -44,11 +44,23 @@ function drawForPicture({ about, heading, rolled }, trace, state) {
   drawRolled(rolled, trace, looker.index);
 }
 
+/** More classes than these are not all listed: the likeliest come first, and the others together. */
+const [ALL, FIRST] = [20, 6];
+
 /** One bar per class, with the most likely marked. */
-function drawBars(list, classes) {
-  const most = Math.max(...classes.map(({ probability }) => probability));
+function drawBars(list, all) {
+  const most = Math.max(...all.map(({ probability }) => probability));
+  const ranked = all.length > ALL ? [...all].sort((a, b) => b.probability - a.probability) : all;
+  const classes = all.length > ALL ? ranked.slice(0, FIRST) : all;
+  const rest = 1 - classes.reduce((sum, { probability }) => sum + probability, 0);
+  const others = h(
+    "li",
+    { class: "rest dim", dataset: { testid: "classes-rest" } },
+    t("classes.others", { n: all.length - classes.length, share: percent(Math.max(0, rest), 1) }),
+  );
   replace(
     list,
+    all.length > ALL && h("li", { class: "dim" }, t("classes.first", { n: FIRST, all: integer(all.length) })),
     classes.map(({ name, logit, probability }) =>
       h(
         "li",
@@ -59,6 +71,7 @@ function drawBars(list, classes) {
         h("small", { class: "mono dim" }, t("classes.logit", { value: signed(logit, 3) })),
       ),
     ),
+    all.length > ALL && others,
   );
 }
 

@@ -3,6 +3,7 @@
 import { lazy } from "../../data/lazily.js";
 import { keyOf } from "../../data/request.js";
 import { attentionsOf, predictsTokens, writesTarget } from "../../model/description.js";
+import { readsPhotos } from "../../model/patches.js";
 import { keptChoice } from "../../model/selection.js";
 import { whole } from "../../river/own.js";
 import { atLeast } from "../../state/levels.js";
@@ -58,22 +59,48 @@ export function createSentence(context) {
 }
 
 /**
- * A model of pictures has a picture in the sentence's place; its code is loaded with the first such model.
+ * A model of pictures has a picture in the sentence's place, drawn or uploaded; the code of each kind is loaded with its
+ * first model.
  * @param {import("./parts.js").SentenceParts} parts @param {import("../../page.js").Context} context
  */
 function whenPictured({ input, picture: root }, context) {
-  const code = lazy(() => import("./picture/picture.js"));
-  /** @type {ReturnType<typeof import("./picture/picture.js").createPicture>|null} */
-  let draw = null;
+  const kinds = {
+    drawn: pictureKind(
+      root,
+      context,
+      lazy(() => import("./picture/picture.js")),
+    ),
+    photo: pictureKind(
+      root,
+      context,
+      lazy(() => import("./picture/photo.js")),
+    ),
+  };
   return (trace, state) => {
-    const reads = Boolean(context.modelOf(state)?.picture);
-    input.hidden = reads;
+    const model = context.modelOf(state);
+    const reads = model?.picture && (readsPhotos(model) ? "photo" : "drawn");
+    input.hidden = Boolean(reads);
     root.hidden = !reads;
-    if (!reads) return;
+    for (const [name, kind] of Object.entries(kinds)) kind(name === reads, trace, state);
+  };
+}
+
+/**
+ * @param {HTMLElement} root @param {import("../../page.js").Context} context
+ * @param {{code: {create: (root: HTMLElement, context: import("../../page.js").Context) => (trace: any, state: any) => void}|null, load: () => Promise<void>}} code
+ */
+function pictureKind(root, context, code) {
+  const place = h("div", { class: "picture-kind", hidden: true });
+  /** @type {((trace: any, state: any) => void)|null} */
+  let draw = null;
+  root.append(place);
+  return (shown, trace, state) => {
+    place.hidden = !shown;
+    if (!shown) return;
     if (draw) return draw(trace, state);
     code.load().then(() => {
-      draw ??= /** @type {any} */ (code.code).createPicture(root, context);
-      if (!root.hidden) draw?.(trace, context.actions.get());
+      draw ??= /** @type {any} */ (code.code).create(place, context);
+      if (!place.hidden) draw?.(trace, context.actions.get());
     }, context.status.notice);
   };
 }

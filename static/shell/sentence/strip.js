@@ -52,7 +52,8 @@ export function createStrip(root, actions, name) {
     }
     const from = writtenFrom(side, state);
     const ids = side.tokens.map((token) => token.id);
-    const shape = [trace.model.name, from, trace.sides.target !== null];
+    const pixels = side.tokens[1]?.patch?.photo?.pixels; // patches of photos have their places for ids
+    const shape = [trace.model.name, from, trace.sides.target !== null, pixels];
     const content = [...shape, ids, side.positionIds, side.hidden].join(" ");
     if (content !== drawn) {
       drawn = content;

@@ -1,6 +1,7 @@
 /** Tokens: the text in pieces, with their bytes. */
 
 import { characterGroups } from "../../model/labels.js";
+import { meanColour, readsPhotos } from "../../model/patches.js";
 import { position } from "../../model/selection.js";
 import { h, perRoot, replace, setText } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
@@ -29,10 +30,12 @@ export function draw(root, trace, state, actions) {
   const reads = trace.model.picture ? "picture" : "text";
   root.dataset.reading = reads === "picture" ? "tokens_picture" : "tokens";
   parts.table.dataset.reads = reads;
-  setText(parts.head.children[COLUMNS.indexOf("bytes")], t(reads === "picture" ? "picture.pixels" : "tokens.bytes"));
+  const spelt = readsPhotos(trace.model) ? "picture.mean" : reads === "picture" ? "picture.pixels" : "tokens.bytes";
+  setText(parts.head.children[COLUMNS.indexOf("bytes")], t(spelt));
   const sides = [trace.sides.source, trace.sides.target].filter((side) => side !== null);
   const ids = sides.map(({ tokens }) => tokens.map((token) => token.id).join(" "));
-  const content = [trace.model.name, state.nPrompt, state.target !== null, ...ids].join(" / ");
+  const pixels = trace.sides.source.tokens[1]?.patch?.photo?.pixels;
+  const content = [trace.model.name, state.nPrompt, state.target !== null, pixels, ...ids].join(" / ");
   if (content !== parts.drawn) {
     parts.drawn = content;
     replace(
@@ -96,8 +99,9 @@ function spanOf({ special, start, end, covers = [start, end] }) {
   return covers[0] === covers[1] ? "" : `${covers[0]}–${covers[1]}`;
 }
 
-/** A patch's pixels, row by row. */
-const levelsOf = ({ text }) => [...text].map((digit) => parseInt(digit, 36)).join(" ");
+/** A patch's pixels, row by row; of a photo their mean. */
+const levelsOf = ({ text, patch }) =>
+  (patch.photo ? meanColour(patch) : [...text].map((digit) => parseInt(digit, 36))).join(" ");
 
 function noteOf(token, { side }, text, { ids, nPrompt, target }) {
   const generated =

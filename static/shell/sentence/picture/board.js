@@ -1,8 +1,9 @@
-/** The field to draw in: pixels, the patches over them, and a cursor for the keyboard. */
+/** The field to draw in, or a photo: pixels, the patches over them, and a cursor for the keyboard. */
 
-import { across } from "../../../model/patches.js";
+import { across, photoOf } from "../../../model/patches.js";
 import { newId, svg, update } from "../../../ui/dom.js";
 import { t } from "../../../ui/i18n.js";
+import { shownPhoto } from "../../../ui/patch_picture.js";
 
 /**
  * @typedef {import("../../../model/patches.js").Picture} Picture
@@ -19,7 +20,7 @@ import { t } from "../../../ui/i18n.js";
 export function createBoard(picture, pen) {
   const { size, patch } = picture;
   const hatch = newId("hatch");
-  const cells = squares(size, (row, column) => ({ class: "pixel", x: column, y: row, width: 1, height: 1 }));
+  const ground = picture.channels ? photoGround(picture) : pixelGround(picture);
   const patches = squares(across(picture), (row, column) => ({
     class: "patch-edge",
     x: column * patch,
@@ -30,7 +31,8 @@ export function createBoard(picture, pen) {
   const cursor = svg("rect", { class: "cursor", width: 1, height: 1 });
   const lines = svg("path", { d: "M-0.1 0.1l0.2 -0.2M0 0.5l0.5 -0.5M0.4 0.6l0.2 -0.2", "stroke-width": 0.09 });
   const pattern = { id: hatch, class: "patch-hatch", width: 0.5, height: 0.5, patternUnits: "userSpaceOnUse" };
-  const ground = svg("rect", { width: 0.5, height: 0.5 });
+  const tile = svg("rect", { width: 0.5, height: 0.5 });
+  const scaled = { patternTransform: `scale(${size / 8})` }; // as thick on any picture
   const element = svg(
     "svg",
     {
@@ -40,8 +42,8 @@ export function createBoard(picture, pen) {
       tabindex: 0,
       dataset: { testid: "board" },
     },
-    svg("defs", null, svg("pattern", pattern, ground, lines)),
-    ...[cells, patches, cursor].flat(),
+    svg("defs", null, svg("pattern", { ...pattern, ...scaled }, tile, lines)),
+    ...[ground.nodes, patches, cursor].flat(),
   );
   let place = { row: 0, column: 0 };
   const moveTo = (/** @type {Place} */ to) => {
@@ -56,16 +58,40 @@ export function createBoard(picture, pen) {
 
   return {
     element,
-    /** @param {number[][]} pixels @param {number[]} hidden  positions @param {string} words  what it is called */
+    /** @param {import("../../../model/patches.js").Pixels} pixels @param {number[]} hidden  positions @param {string} words  what it is called */
     draw(pixels, hidden, words) {
-      cells.forEach((cell, i) => {
-        const shade = pixels[Math.floor(i / size)][i % size] / (picture.levels - 1);
-        cell.style.opacity = String(shade);
-      });
+      ground.draw(/** @type {any} */ (pixels));
       patches.forEach((edge, i) => {
         edge.style.fill = hidden.includes(i + 1) ? `url(#${hatch})` : "";
       });
       update(element, { "aria-label": words });
+    },
+  };
+}
+
+/** @param {Picture} picture */
+function pixelGround({ size, levels }) {
+  const nodes = squares(size, (row, column) => ({ class: "pixel", x: column, y: row, width: 1, height: 1 }));
+  return {
+    nodes,
+    /** @param {number[][]} pixels */
+    draw(pixels) {
+      nodes.forEach((cell, i) => {
+        cell.style.opacity = String(pixels[Math.floor(i / size)][i % size] / (levels - 1));
+      });
+    },
+  };
+}
+
+/** @param {Picture} picture */
+function photoGround(picture) {
+  const { size } = picture;
+  const image = svg("image", { width: size, height: size });
+  return {
+    nodes: [image],
+    /** @param {string} pixels */
+    draw(pixels) {
+      update(image, { href: shownPhoto(photoOf(pixels, picture)).url });
     },
   };
 }

@@ -12,7 +12,7 @@ import { erased, inked, toggledPatch, withPixel } from "./brush.js";
 const TOOLS = /** @type {const} */ (["draw", "rub", "hide"]);
 
 /** @param {HTMLElement} root @param {import("../../../page.js").Context} context */
-export function createPicture(root, { actions, modelOf }) {
+export function create(root, { actions, modelOf }) {
   const tools = segment(t("picture.tools"), TOOLS, "picture", (name) => t(`picture.${name}`));
   const said = h("p", { class: "sr-only", role: "status", dataset: { testid: "picture-said" } });
   const about = h("p", { class: "dim about", dataset: { testid: "picture-about" } });
@@ -32,7 +32,7 @@ export function createPicture(root, { actions, modelOf }) {
   /** What is drawn but not in the state yet. @type {number[][]|null} */
   let wet = null;
   const picture = () => modelOf(actions.get()).picture;
-  const pixelsNow = () => wet ?? actions.get().pixels ?? blank(picture().size);
+  const pixelsNow = () => wet ?? rowsIn(actions.get()) ?? blank(picture().size);
   const set = (patch) => {
     wet = null;
     if (actions.get().file !== null) return; // a saved trace is as it is
@@ -127,6 +127,9 @@ export function createPicture(root, { actions, modelOf }) {
   }
   return draw;
 }
+
+/** @param {import("../../../state/store.js").State} state @returns {number[][]|null} */
+const rowsIn = ({ pixels }) => (Array.isArray(pixels) ? pixels : null);
 
 /** @param {import("../../../data/model_trace.js").ModelTrace} trace */
 const patchesOf = ({ sides }) => sides.source.tokens.flatMap(({ patch }) => patch ?? []);

@@ -1,0 +1,151 @@
+/** A photo in the sentence's place: chosen, dropped or pasted; the server makes it the pixels that the model reads. */
+
+import { pixels as readFile } from "../../../data/api.js";
+import { across, fits, placeOf, readsPhotos } from "../../../model/patches.js";
+import { h, replace, setText, update } from "../../../ui/dom.js";
+import { errorText } from "../../../ui/error_text.js";
+import { number } from "../../../ui/format.js";
+import { t } from "../../../ui/i18n.js";
+import { createBoard } from "./board.js";
+import { toggledPatch } from "./brush.js";
+
+/** What people paste and drop. */
+const KINDS = ["image/png", "image/jpeg"];
+
+/** @param {HTMLElement} root @param {import("../../../page.js").Context} context */
+export function create(root, context) {
+  const { actions, modelOf } = context;
+  const input = h("input", { type: "file", accept: KINDS.join(), hidden: true, dataset: { testid: "photo-input" } });
+  const choose = button("choose", t("photo.choose"), () => input.click());
+  const show = button("show", t("picture.show"), () => set({ hidden: [] }));
+  const how = h("p", { class: "how" });
+  const about = h("p", { class: "dim about", dataset: { testid: "picture-about" } });
+  const said = h("p", { class: "sr-only", role: "status", dataset: { testid: "picture-said" } });
+  const problem = h("p", { class: "problem", role: "alert", hidden: true, dataset: { testid: "photo-problem" } });
+  const row = h("div", { class: "picture-tools" }, choose, show);
+  const side = h("div", { class: "picture-side" }, how, row, about, problem, said, input);
+  let board = /** @type {ReturnType<typeof createBoard>|null} */ (null);
+  let [built, touched, turn] = ["", -1, 0];
+  const model = () => modelOf(actions.get());
+  const picture = () => model().picture;
+  /** @param {import("../../../state/store.js").Patch} patch */
+  const set = (patch) => {
+    if (actions.get().file === null) actions.set({ text: "", ids: null, nPrompt: null, ...patch }); // a saved trace is as it is
+  };
+  /** @param {string} words */
+  const complain = (words) => {
+    problem.hidden = words === "";
+    setText(problem, words);
+  };
+
+  /** The newest file wins. @param {File} file */
+  async function take(file) {
+    const [mine, of] = [++turn, model().name];
+    complain("");
+    const most = model().uploads?.bytes ?? Infinity;
+    if (file.size > most)
+      return complain(t("error.upload_too_large", { limit_mb: megabytes(most), got_mb: megabytes(file.size) }));
+    root.classList.add("busy");
+    setText(said, t("photo.reading"));
+    try {
+      const found = await readFile(of, file);
+      if (mine !== turn || model().name !== of) return;
+      set({ pixels: found.pixels, hidden: [], query: null, key: null });
+      setText(said, t("photo.read", { width: number(found.width, 0), height: number(found.height, 0) }));
+    } catch (error) {
+      if (mine === turn) complain(errorText(error));
+    } finally {
+      if (mine === turn) root.classList.remove("busy");
+    }
+  }
+  input.addEventListener("change", () => {
+    if (input.files?.[0]) take(input.files[0]);
+    input.value = ""; // the same file may be chosen again
+  });
+  const isOpen = () => readsPhotos(model()) && actions.get().file === null;
+  context.takesFile = (file) => {
+    if (!isOpen() || /safetensors$/.test(file.name)) return false;
+    take(file);
+    return true;
+  };
+  context.ground.addEventListener("paste", (event) => {
+    const pasted = /** @type {ClipboardEvent} */ (event).clipboardData?.files[0];
+    if (!pasted || !isOpen()) return;
+    event.preventDefault();
+    take(pasted);
+  });
+
+  const patchAt = (/** @type {import("./board.js").Place} */ place) => {
+    const { patch } = picture();
+    return 1 + Math.floor(place.row / patch) * across(picture()) + Math.floor(place.column / patch);
+  };
+  const toggle = (/** @type {number} */ position) => set({ hidden: toggledPatch(actions.get().hidden, position) });
+  /** @type {import("./board.js").Pen} */
+  const pen = {
+    step: () => picture().patch,
+    look(place) {
+      const n = patchAt(place) - 1;
+      const hidden = actions.get().hidden.includes(n + 1) ? `, ${t("picture.hidden")}` : "";
+      setText(said, t("picture.patch", placeOf(n, picture())) + hidden);
+    },
+    stroke({ x, y }, from) {
+      const place = { row: Math.floor(y), column: Math.floor(x) };
+      const outside = [place.row, place.column].some((at) => at < 0 || at >= picture().size);
+      if (outside || (from && touched === patchAt(place))) return;
+      touched = patchAt(place);
+      toggle(touched);
+    },
+    lift() {
+      touched = -1;
+    },
+    press(place) {
+      toggle(patchAt(place));
+      pen.look(place);
+    },
+  };
+
+  /** @param {import("../../../data/model_trace.js").ModelTrace|null} trace @param {import("../../../state/store.js").State} state */
+  return function draw(trace, state) {
+    const own = modelOf(state).picture;
+    const shape = JSON.stringify(own);
+    if (shape !== built) {
+      built = shape;
+      board = createBoard(own, pen);
+      replace(root, board.element, side);
+      complain("");
+    }
+    const saved = state.file !== null ? trace?.sides.source.tokens[1]?.patch?.photo?.pixels : null;
+    const pixels = saved ?? state.pixels;
+    const empty = !fits(pixels, own); // a link may say anything
+    root.classList.toggle("empty", empty);
+    root.dataset.tool = "hide";
+    row.hidden = state.file !== null;
+    update(show, { hidden: empty || state.hidden.length === 0 });
+    choose.classList.toggle("primary", empty);
+    setText(choose, t(empty ? "photo.choose" : "photo.another"));
+    how.hidden = !empty;
+    setText(how, t("photo.how"));
+    setText(about, aboutOf(modelOf(state), state, empty));
+    if (board) {
+      board.element.toggleAttribute("hidden", empty);
+      if (!empty) board.draw(/** @type {string} */ (pixels), state.hidden, t("photo.board"));
+    }
+  };
+}
+
+/** @param {string} name @param {string} words @param {() => void} click */
+const button = (name, words, click) =>
+  h("button", { class: "btn", type: "button", dataset: { testid: `picture-${name}` }, on: { click } }, words);
+
+/** @param {number} bytes */
+const megabytes = (bytes) => number(bytes / 2 ** 20, bytes % 2 ** 20 ? 1 : 0);
+
+/** @param {any} model @param {import("../../../state/store.js").State} state @param {boolean} empty */
+function aboutOf({ picture: { size }, uploads }, { file, hidden }, empty) {
+  const limits = uploads && t("photo.limits", { mb: megabytes(uploads.bytes), mega: number(uploads.pixels / 1e6, 0) });
+  const shown = t("photo.shown", { size });
+  const words = empty
+    ? [limits, t("photo.private", { size })]
+    : [shown, hidden.length && t("picture.n_hidden", { n: hidden.length })];
+  return file !== null && !empty ? shown : words.filter(Boolean).join(" ");
+}

@@ -1,0 +1,235 @@
+"""A ViT of transformers on the page: a PNG is uploaded, read, hidden in part, and carried by a link."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from playwright.sync_api import expect
+
+from chumoku.model.run import Run
+from chumoku.model.subjects import Subject, source_of
+from chumoku.model.trace import Padding
+from tests.browser.helpers import flaws, overflows, serious_in_both_themes, settled
+from tests.conftest import served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.warm
+LIMIT = 104_858  # 0.1 MB
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tests.toys import huggingface as toys
+
+    return toys.save(tmp_path_factory.mktemp("hf") / "tiny-vit", toys.random_numbers(toys.vit()), toys.pictures())
+
+
+@pytest.fixture(scope="module")
+def subject(folder: Path) -> Subject:
+    source = source_of(folder)
+    assert source is not None
+    return source.open(folder, torch.device("cpu"))
+
+
+@pytest.fixture(scope="module")
+def app_url(folder: Path) -> Iterator[str]:
+    from chumoku.app.main import create_app
+    from chumoku.app.settings import Settings
+
+    with served(create_app(Settings(models=(folder,), device="cpu", upload_limit=LIMIT))) as url:
+        yield url
+
+
+def picture(colour: int = 0) -> Image.Image:
+    """A patch of each colour, each with a corner of its own."""
+    values = np.random.default_rng(colour).integers(0, 256, (24, 24, 3), dtype=np.uint8)
+    return Image.fromarray(values)
+
+
+def png(image: Image.Image) -> bytes:
+    file = BytesIO()
+    image.save(file, "PNG")
+    return file.getvalue()
+
+
+def pixels_of(subject: Subject, image: Image.Image) -> bytes:
+    assert subject.about.fit is not None
+    return subject.about.fit(image)
+
+
+def answer(subject: Subject, image: Image.Image, **how: Any) -> list[float]:
+    run = Run(list(range(9)), pixels=pixels_of(subject, image), **how)
+    found: list[float] = subject.trace(run, ["logits"]).tensors["logits"].double().softmax(-1).tolist()
+    return found
+
+
+def open_empty(page: Page, query: str = "level=understand") -> None:
+    page.goto(f"/?model=tiny-vit&{query}")
+    page.wait_for_selector('body[data-state="empty"]')
+    page.get_by_test_id("picture-choose").wait_for()
+
+
+def open_photo(page: Page, subject: Subject, query: str = "level=understand", **pad: object) -> None:
+    pixels = base64.b64encode(pixels_of(subject, picture())).decode()
+    run = {"model": "tiny-vit", "input": {"pixels": pixels}} | ({"pad": pad} if pad else {})
+    page.goto(f"/?{query}#run={quote(json.dumps(run))}")
+    page.wait_for_selector('body[data-state="ready"]')
+    page.get_by_test_id("board").wait_for()
+
+
+def shown(page: Page) -> list[float]:
+    settled(page)
+    return [float(bar.get_attribute("data-probability") or "nan") for bar in page.get_by_test_id("class").all()]
+
+
+def give(page: Page, how: str, file: bytes, name: str = "cat.png") -> None:
+    """Drops or pastes a file."""
+    page.evaluate(
+        """([how, bytes, name]) => {
+          const data = new DataTransfer();
+          data.items.add(new File([Uint8Array.from(bytes)], name, { type: "image/png" }));
+          const event = how === "drop"
+            ? new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true })
+            : new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true });
+          document.body.dispatchEvent(event);
+        }""",
+        [how, list(file), name],
+    )
+
+
+def test_a_chosen_picture_is_read_and_its_link_reads_it_again(page: Page, subject: Subject) -> None:
+    open_empty(page)
+    page.get_by_test_id("picture-choose").focus()
+    with page.expect_file_chooser() as chooser:
+        page.keyboard.press("Enter")
+    chooser.value.set_files({"name": "cat.png", "mimeType": "image/png", "buffer": png(picture())})
+    page.get_by_test_id("class").first.wait_for()
+    assert shown(page) == pytest.approx(answer(subject, picture()), abs=1e-5)
+    read = page.get_by_test_id("board").evaluate(
+        """async (board) => {
+          const image = new Image();
+          image.src = board.querySelector("image").getAttribute("href");
+          await image.decode();
+          const canvas = Object.assign(document.createElement("canvas"), { width: 12, height: 12 });
+          const pen = canvas.getContext("2d");
+          pen.drawImage(image, 0, 0);
+          return [...pen.getImageData(0, 0, 12, 12).data].filter((_, i) => i % 4 < 3);
+        }"""
+    )
+    assert bytes(read) == pixels_of(subject, picture())
+    page.wait_for_timeout(400)
+    page.reload()
+    page.get_by_test_id("class").first.wait_for()
+    assert shown(page) == pytest.approx(answer(subject, picture()), abs=1e-5)
+
+
+@pytest.mark.parametrize("how", ["drop", "paste"])
+def test_a_picture_can_be_dropped_and_pasted(page: Page, subject: Subject, how: str) -> None:
+    """One after the other: the first is on the empty page, the second in place of the first."""
+    open_empty(page)
+    for colour in (1, 2):
+        give(page, how, png(picture(colour)))
+        expected = answer(subject, picture(colour))
+        page.wait_for_function(
+            """(p) => Math.abs(document.querySelector('[data-testid="class"]')?.dataset.probability - p) < 1e-4""",
+            arg=expected[0],
+        )
+        assert shown(page) == pytest.approx(expected, abs=1e-5)
+
+
+def test_what_is_no_picture_is_said_and_the_last_one_stays(
+    page: Page, subject: Subject, page_errors: list[str]
+) -> None:
+    open_photo(page, subject)
+    before = shown(page)
+    problem = page.get_by_test_id("photo-problem")
+    gif = BytesIO()
+    picture().save(gif, "GIF")
+    give(page, "drop", gif.getvalue())
+    expect(problem).to_contain_text("The file is GIF: only PNG and JPEG can be read.")
+    page_errors.clear()  # the browser's console has the 422
+    give(page, "drop", png(picture()) + bytes(LIMIT))
+    expect(problem).to_contain_text("the limit is 0.1 MB")
+    assert shown(page) == before
+    give(page, "drop", png(picture(1)))
+    expect(problem).to_be_hidden()
+
+
+def test_a_patch_is_hidden_with_pointer_and_keyboard(page: Page, subject: Subject) -> None:
+    open_photo(page, subject)
+    board = page.get_by_test_id("board")
+    box = board.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 6)  # the middle of the first row
+    page.get_by_test_id("picture-about").get_by_text("1 patch is hidden").wait_for()
+    assert shown(page) == pytest.approx(answer(subject, picture(), pad=Padding(hidden=(2,))), abs=1e-5)
+    board.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press(" ")
+    page.get_by_test_id("picture-about").get_by_text("2 patches are hidden").wait_for()
+    assert shown(page) == pytest.approx(answer(subject, picture(), pad=Padding(hidden=(2, 5))), abs=1e-5)
+    page.get_by_test_id("picture-show").click()
+    assert shown(page) == pytest.approx(answer(subject, picture()), abs=1e-5)
+
+
+def test_every_head_s_look_is_over_the_photo(page: Page, subject: Subject) -> None:
+    """The deepest colour is the largest weight; patches stand where they are."""
+    open_photo(page, subject)
+    settled(page)
+    taps = [subject.description.attention("self").tap("pattern", layer) for layer in range(2)]
+    found = subject.trace(Run(list(range(9)), pixels=pixels_of(subject, picture())), taps).tensors
+    cells = page.get_by_test_id("cls-row").all()
+    assert len(cells) == 6
+    for cell in cells:
+        layer, head = (int(cell.get_attribute(f"data-{name}") or -1) for name in ("layer", "head"))
+        row = found[taps[layer]][head, 0, 1:]
+        depths = cell.locator("canvas").evaluate(
+            "(one) => [...one.getContext('2d').getImageData(0, 0, 3, 3).data].filter((_, i) => i % 4 === 3)"
+        )
+        full = float(row.max()) / max(depths)
+        assert depths == pytest.approx([float(x) / full for x in row], abs=2)
+
+
+@pytest.mark.parametrize("view", ["tokens", "embedding", "qkv", "attention", "av", "ffn", "computation"])
+def test_every_station_shows_a_photo(page: Page, subject: Subject, view: str) -> None:
+    open_photo(page, subject, f"level=everything&river.shown=off&view={view}", hidden=[4])
+    settled(page)
+    assert flaws(page) == []
+
+
+def test_a_saved_trace_of_a_photo_opens(page: Page, subject: Subject, tmp_path: Path) -> None:
+    open_photo(page, subject, "level=everything&river.shown=off")
+    pixels = base64.b64encode(pixels_of(subject, picture(3))).decode()
+    saved = page.request.post(
+        "/api/trace", data={"model": "tiny-vit", "pixels": pixels, "want": ["*"], "describe": True}
+    )
+    assert saved.ok, saved.text()
+    path = tmp_path / "photo.safetensors"
+    path.write_bytes(saved.body())
+    page.get_by_test_id("file-input").set_input_files(path)
+    page.get_by_test_id("file-banner").wait_for()
+    assert shown(page) == pytest.approx(answer(subject, picture(3)), abs=1e-5)
+    assert not page.get_by_test_id("picture-choose").is_visible()
+    assert page.get_by_test_id("token").nth(3).locator("image").count() == 1
+
+
+def test_photos_are_for_everyone(page: Page, subject: Subject) -> None:
+    open_photo(page, subject, "level=look", hidden=[2])
+    settled(page)
+    assert serious_in_both_themes(page, ".sentence") == []
+    assert overflows(page, (360, 390, 1440)) == []
+    open_empty(page, "level=look")
+    assert serious_in_both_themes(page, ".sentence") == []
+    assert overflows(page, (360, 390, 1440)) == []
