@@ -4,21 +4,17 @@ Heavy libraries are imported inside the fixtures, so that a unit test does not p
 """
 
 import gc
-import os
 import socket
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
-
-ROOT = Path(__file__).parent.parent
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -59,27 +55,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
         if not torch.cuda.is_available():
             pytest.skip("no CUDA device on this machine")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """With `make test` several processes share the files: true where another one has begun this test's file."""
-    if is_ours(item.path):
-        return None
-    item.session._setupstate.teardown_exact(nextitem)  # what was kept for this test, whose folder may not come again
-    return True
-
-
-@cache
-def is_ours(file: Path) -> bool:
-    begun = os.environ.get("TESTS_BEGUN")
-    if not begun:
-        return True
-    try:
-        Path(begun, str(file.relative_to(ROOT)).replace(os.sep, "-")).touch(exist_ok=False)
-    except FileExistsError:
-        return False
-    return True
 
 
 @pytest.fixture(scope="session")

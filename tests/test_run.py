@@ -39,3 +39,34 @@ def test_one_failure_fails_the_whole(
     assert lines[-1].endswith("; did not pass: two") == bool(code)
     assert "2 passed in 0.1s" in lines
     assert ("ZeroDivisionError: division by zero" in lines) == bool(code)
+
+
+MEETS = """
+import pathlib, time
+def test_the_other_runs_beside_me():
+    here = pathlib.Path(__file__)
+    here.with_suffix(".begun").touch()
+    for _ in range(600):
+        if here.with_name("test_{other}.begun").exists():
+            return
+        time.sleep(0.05)
+    raise AssertionError("one process ran both files")
+"""
+
+
+@pytest.mark.parametrize("fails", [None, "one", "two"])
+def test_two_processes_share_the_files_and_either_can_fail(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path, fails: str | None
+) -> None:
+    files = {name: tmp_path / f"test_{name}.py" for name in ("one", "two")}
+    for name, other in (("one", "two"), ("two", "one")):
+        files[name].write_text(MEETS.format(other=other) + ("\ndef test_fails(): assert 0\n" if name == fails else ""))
+    monkeypatch.setattr(run, "LOGS", tmp_path)
+    monkeypatch.setattr(run, "ROOT", tmp_path)
+    monkeypatch.setattr(run, "PROCESSES", 2)
+    options = ["--disable-plugin-autoload", "-p", "no:cacheprovider", "--import-mode=importlib"]
+    command = [sys.executable, "-m", "pytest", *options, *run.SHARED, *map(str, files.values())]
+    monkeypatch.setattr(run, "JOBS", {"both": command})
+    assert run.main() == bool(fails)
+    closing = capfd.readouterr().out.splitlines()[-1]
+    assert closing.startswith(f"2 passed, {int(bool(fails))} failed in ")
