@@ -18,6 +18,7 @@ from chumoku.app.services.predictions import prediction_json
 from chumoku.app.services.prefixes import Prefixes
 from chumoku.app.services.together import Together
 from chumoku.app.services.wire import in_json
+from chumoku.app.services.work import Gone
 from chumoku.model import together
 from chumoku.model.describe import Description
 from chumoku.model.generate import Generator, Step, step_together
@@ -116,9 +117,17 @@ class Session:
 
 
 def steps(sessions: Sequence[Session]) -> list[Event | Exception]:
-    """The next step of several generations, in one forward pass: their sessions are of one `together.group`."""
+    """The next step of several generations, in one forward pass: their sessions are of one `together.group`.
+
+    If the pass fails, each steps alone: the fault of one does not end the others.
+    """
     start = perf_counter()
-    taken = step_together([one.generator for one in sessions])
+    try:
+        taken = step_together([one.generator for one in sessions])
+    except Gone:
+        raise
+    except Exception as error:
+        return [error] if len(sessions) == 1 else [event for one in sessions for event in steps([one])]
     return [told(one, step, start) for one, step in zip(sessions, taken, strict=True)]
 
 

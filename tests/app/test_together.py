@@ -11,10 +11,18 @@ import pytest
 import torch
 from httpx import AsyncClient
 
+from chumoku.app.api.generation.schema import GenerateRequest
 from chumoku.app.errors import AppError
+from chumoku.app.services.events import Event
+from chumoku.app.services.generation import Session, steps
+from chumoku.app.services.library import Library
 from chumoku.app.services.together import MOST, Together
 from chumoku.app.services.work import Work
 from chumoku.model.decoder_only import DecoderOnly
+from chumoku.model.mechanisms.history import History
+from chumoku.model.session import DecoderSession
+from chumoku.model.subjects import ZooSubject
+from tests.app.families import opened
 from tests.app.helpers import parse_events
 
 
@@ -104,3 +112,28 @@ async def test_who_leaves_in_its_turn_waits_for_its_end() -> None:
     go.set()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+def test_the_fault_of_one_generation_does_not_end_the_others(three: Library) -> None:
+    gpt = ZooSubject(opened(three, "gpt"))
+
+    def begun(ids: list[int]) -> Session:
+        session = Session(gpt, GenerateRequest(model="gpt", token_ids=ids, seed=len(ids), n=3), 1000, 256)
+        session.start()
+        return session
+
+    joined, alone = ([begun(ids) for ids in ([1, 2, 3], [5], list(range(9)))] for _ in range(2))
+    torn = joined[1].generator.session
+    assert isinstance(torn, DecoderSession)
+    assert torn.cache is not None
+    last = torn.cache.layers[-1]
+    assert isinstance(last, History)
+    last.kept = tuple(x[..., :1].clone() for x in last.kept)  # one dimension is left of its keys and values
+    for _ in range(2):
+        first, second, third = steps(joined)
+        assert isinstance(second, RuntimeError)
+        for event, one in ((first, alone[0]), (third, alone[2])):
+            assert isinstance(event, Event)
+            expected = one.step()
+            assert event.data["token"] == expected.data["token"]
+            assert event.data["cache"] == expected.data["cache"]

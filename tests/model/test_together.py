@@ -114,3 +114,17 @@ def test_one_alone_is_exact() -> None:
     (told,) = together.step([one], [4])
     assert told.logits.equal(other.step([4]).logits)
     assert torch.is_tensor(told.logits)
+
+
+def test_if_it_fails_none_has_read_its_token() -> None:
+    """One of three asks for a token that is not there: then the others go on as if the pass had not been tried."""
+    runs = [Run([1, 2, 3]), Run([5]), Run(list(range(9)))]
+    joined, alone = ([begun(run, OVERVIEWS) for run in runs] for _ in range(2))
+    with pytest.raises(IndexError):
+        together.step(joined, [7, 10**6, 9])
+    assert [one.ids for one in joined] == [list(run.ids) for run in runs]
+    assert [one.cache and one.cache.positions for one in joined] == [3, 1, 9]
+    for n in range(2):
+        told = together.step([joined[0], joined[2]], [7 + n, 9])
+        for forward, one, id in zip(told, (alone[0], alone[2]), (7 + n, 9), strict=True):
+            close(forward.logits, one.step([id]).logits, 1e-4)
