@@ -166,6 +166,7 @@ def attention(config: ModelConfig, plan: StackPlan, one: Attends) -> Attention:
         parts=mixer.parts,
         identities=mixer.identities,
         hands_over=mixer.hands_over,
+        bias_reach=mixer.bias_reach,
     )
 
 

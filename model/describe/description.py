@@ -17,7 +17,7 @@ from chumoku.model.pictures.picture import Picture
 Predicts = Literal["next", "same", "classes", "none"]
 """What row t of the logits predicts: token t + 1, token t, the classes of the whole text, or nothing."""
 T = TypeVar("T", Stack, Attention)
-RARE = ("base", "frequencies", "rotary_dims", "norm_eps")
+RARE = ("base", "frequencies", "rotary_dims", "norm_eps", "bias_reach")
 """Fields of an attention that few have."""
 
 

@@ -179,6 +179,8 @@ class Attention:
     """How many of a head's dimensions, the first ones, are turned; they are the d_head of the angle. None: all."""
     norm_eps: float | None = None
     """Of the RMSNorm that each head's q and k go through after their projections. None: they do not."""
+    bias_reach: int | None = None
+    """The distance from which on the learned position bias is 0. None: it never is, or there is none."""
 
     def tap(self, role: str, layer: int) -> str:
         """A role's tap in a layer. Raises `KeyError` listing the known roles."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import torch
@@ -13,7 +14,7 @@ from chumoku.model import masks
 from chumoku.model.mechanisms.attention_free import ROLES, AttentionFree
 from chumoku.model.mechanisms.cost import GATE, INPUTS, QUOTIENT, Cost, Term
 from chumoku.model.mechanisms.distances import apart
-from chumoku.model.mechanisms.mixer import Parameter
+from chumoku.model.mechanisms.mixer import MixerDescription, Parameter
 from chumoku.model.mechanisms.sums import factored_mean
 
 if TYPE_CHECKING:
@@ -123,6 +124,10 @@ class AftLocal(AftFull):
     def cost(cls) -> Cost:
         """As running sums of e^k and e^k v over all keys, plus (e^w − 1) times those of the window."""
         return LOCAL
+
+    @classmethod
+    def describe(cls, config: ModelConfig) -> MixerDescription:
+        return replace(super().describe(config), bias_reach=config.reach)
 
     def reaches(self) -> int:
         return self.s

@@ -54,6 +54,8 @@ class MixerDescription:
     identities: tuple[Identity, ...] = ()
     hands_over: tuple[str, ...] = ()
     """The roles and parameters from which `SeparatesKeys.handed_over` separates the keys; empty: it does not."""
+    bias_reach: int | None = None
+    """The distance from which on its learned position bias is 0; None: it never is, or there is none."""
 
 
 class MixerCache(Protocol):

@@ -110,6 +110,7 @@ const ATTENTION = object(
     frequencies: list(number, { most: MOST.heads }),
     rotary_dims: whole(),
     norm_eps: number,
+    bias_reach: whole(1),
   },
 );
 const PICTURE = object(

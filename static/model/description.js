@@ -36,6 +36,7 @@
  * @property {number[]} [frequencies]  the angle of each pair per position, where the base does not say it
  * @property {number} [rotary_dims]  how many dimensions of a head, its first, are turned; all where it is left out
  * @property {number} [norm_eps]  of the RMSNorm of each head's q and k, where there is one
+ * @property {number} [bias_reach]  the distance from which on its learned position bias is 0; left out where it never is
  * @typedef {Object} Description
  * @property {string} id @property {string} family
  * @property {"next"|"same"|"classes"|"none"} predicts

@@ -10,8 +10,7 @@ import { biasByPosition } from "./learned.js";
 export function bias(trace, state, learned, actions) {
   const places = trace.keys.positionIds;
   const [u, v] = [learned("bias_query"), learned("bias_key")];
-  const isLocal = trace.attention.kind.endsWith("local");
-  const matrix = biasByPosition(u, v, isLocal ? trace.model.reach : Infinity);
+  const matrix = biasByPosition(u, v, trace.attention.bias_reach);
   const { query, key } = position(state, trace);
   const n = trace.queries.tokens.length;
   const formula = math(

@@ -150,3 +150,14 @@ def test_rotary_needs_pairs() -> None:
 def test_wkv_is_for_one_stream() -> None:
     with pytest.raises(ValueError, match="decoder-only"):
         tiny_checkpoint("encoder-only", mechanism="wkv", d_model=18)
+
+
+@pytest.mark.parametrize("mechanism", ["aft-full", "aft-local"])
+def test_how_far_a_learned_bias_reaches_is_described(mechanism: str) -> None:
+    made = tiny_checkpoint(mechanism=mechanism, d_model=18, reach=3, rank=4, position="none")
+    (one,) = made.description.attentions
+    w = trace(made, SOURCE).tensors[one.tap("position_bias", 0)]  # query key
+    places = torch.arange(len(SOURCE))
+    apart = (places[:, None] - places).abs()
+    assert torch.equal(w == 0, apart >= (one.bias_reach or len(SOURCE)))
+    assert one.bias_reach == (3 if mechanism == "aft-local" else None)
