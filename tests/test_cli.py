@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -240,6 +241,14 @@ def test_an_id_is_downloaded_where_no_folder_is(run: Run, tmp_path: Path, monkey
     one_line(run("generate", TEXT, "--model", "gpt2"))
     one_line(run("serve", "--model", "gpt2", "--port", "0"))
     assert len(asked) == 1, "a name without an owner is none of the hub's"
+
+
+def test_a_download_has_every_file_that_a_model_may_be_read_from(tmp_path: Path) -> None:
+    from chumoku.app.cli.hub import FILES
+    from chumoku.model.subjects.huggingface import HuggingFaceFolders
+
+    names = {path.name for path in HuggingFaceFolders().files(tmp_path)}
+    assert {name for name in names if not any(fnmatch(name, pattern) for pattern in FILES)} == set()
 
 
 def test_models(run: Run) -> None:

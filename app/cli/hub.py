@@ -8,7 +8,10 @@ from pathlib import Path
 
 ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 """An owner and a name."""
-FILES = ["model*.safetensors", "model.safetensors.index.json", "config.json", "tokenizer.json", "tokenizer_config.json"]
+FILES = [
+    "model*.safetensors", "model.safetensors.index.json", "config.json", "preprocessor_config.json",
+    "tokenizer.json", "tokenizer_config.json", "source.spm", "target.spm", "vocab.json",
+]  # fmt: skip
 """What is opened: no pickle, no code."""
 
 

@@ -1,6 +1,7 @@
 """Folders of transformers that cannot be shown: one sentence says what, the limit, and what to do."""
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -139,7 +140,7 @@ def test_a_family_whose_attention_cannot_be_shown_whole(tmp_path: Path, build: A
         SOURCE.open(folder, torch.device("cpu"))
 
 
-@pytest.mark.parametrize("argument", ["s_aux", "softcap", "position_bias"])
+@pytest.mark.parametrize("argument", ["s_aux", "softcap", "indices", "position_bias"])
 def test_an_argument_that_would_change_weights_unseen(argument: str) -> None:
     """Also of a family that we know, whose code may change."""
     from chumoku.model.subjects.huggingface.capture import TAPS, attend
@@ -157,9 +158,10 @@ def test_an_unknown_family_must_be_what_its_config_says(tmp_path: Path, monkeypa
     folder = toys.save(tmp_path / "tiny", toys.phi(), toys.byte_level())
     own = json.loads((folder / "config.json").read_text())["rope_parameters"]
     SOURCE.open(folder, torch.device("cpu"))
-    change(folder, rope_parameters=own | {"rope_type": "dynamic", "factor": 2.0})
-    with pytest.raises(ValueError, match="of type dynamic cannot be shown: its angles depend on the length"):
-        SOURCE.about(folder)
+    for kind in ("dynamic", "longrope"):
+        change(folder, rope_parameters=own | {"rope_type": kind, "factor": 2.0})
+        with pytest.raises(ValueError, match=f"of type {kind} cannot be shown: its angles depend on the length"):
+            SOURCE.about(folder)
     change(folder, rope_parameters=own, attention_multiplier=0.5)
     with pytest.raises(ValueError, match=r"scaled by 0\.3536, and its config says 0\.5"):
         SOURCE.open(folder, torch.device("cpu"))
@@ -239,6 +241,18 @@ def test_a_model_that_does_not_fit_into_memory(folder: Path, monkeypatch: pytest
     monkeypatch.setattr(memory, "available", lambda: 1000)
     with pytest.raises(OSError, match=r"tiny needs 0\.0 GB in float32, and 0\.0 GB of memory are free: stop other"):
         SOURCE.open(folder, torch.device("cpu"))
+
+
+def test_weights_of_half_precision_are_read_in_float32(folder: Path) -> None:
+    toys.gpt2().half().save_pretrained(folder)
+    opened: Any = SOURCE.open(folder, torch.device("cpu"))
+    assert {x.dtype for x in opened.model.parameters()} == {torch.float32}
+
+
+def test_no_service_is_asked_to_convert_a_pickle(folder: Path) -> None:
+    """transformers looks for this name when it is imported, or when it loads."""
+    SOURCE.open(folder, torch.device("cpu"))
+    assert os.environ["DISABLE_SAFETENSORS_CONVERSION"] == "1"
 
 
 def test_what_is_known_without_the_weights(folder: Path) -> None:
