@@ -173,7 +173,9 @@ def test_a_mask_edit_is_computed_by_the_weights(subject: Any, layer: int) -> Non
 def test_weights_that_are_changed_are_the_ones_that_mix(subject: Any) -> None:
     (attention,) = subject.description.attentions
     weights, mixed, v = (attention.tap(role, 1) for role in ("weights", "mixed", "v"))
-    found = traced(subject, edit={weights: lambda x, _: x * 0.5})
+    run = run_of(subject, edit={weights: lambda x, _: x * 0.5})
+    found = traced(subject, edit=run.edit)
+    assert torch.equal(subject.trace(run, [mixed]).tensors[mixed], found[mixed])
     expected = (found[weights] * found[v][:, None]).sum(2)
     torch.testing.assert_close(found[mixed], expected)
     torch.testing.assert_close(found[weights].sum(2), torch.full(found[mixed].shape, 0.5))

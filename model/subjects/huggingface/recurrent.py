@@ -13,12 +13,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 from transformers.models.rwkv import modeling_rwkv
 
 from chumoku.model import masks, stopping
 from chumoku.model.describe import AttentionSublayer, FfnSublayer, Stack
 from chumoku.model.identities import gaps
-from chumoku.model.mechanisms.sums import feature_weights
 from chumoku.model.run import Run
 from chumoku.model.subjects.huggingface.capture import TAPS
 from chumoku.model.subjects.huggingface.hooks import watch_heads, watch_input, watch_norm, watch_output, watch_table
@@ -27,12 +27,13 @@ from chumoku.model.subjects.huggingface.session import GrowingText
 from chumoku.model.subjects.huggingface.subject import HuggingFaceSubject
 from chumoku.model.taps import edited, record, visit, wanted
 
-AT_ONCE = 8_000_000
-"""Weights, one for each query, key and feature, that are computed in one piece."""
+AT_ONCE = 400_000
+"""Weights, one for each query, key and feature, that are computed in one piece: it fits into a processor's cache."""
 PROBE = 5
 AGREES = 1e-4
 """Of a tensor's largest number: rounding stays below it."""
-OF_WEIGHTS = ("weights", "mean_weights", "numerator", "denominator")
+SUMS = ("numerator", "denominator")
+OF_WEIGHTS = ("weights", "mean_weights", *SUMS)
 Earlier = dict[int, tuple[Tensor, Tensor]]
 """k and v [batch head position d_head] of the positions so far, by layer."""
 
@@ -145,7 +146,7 @@ def seen(module: Any, taps: Mapping[str, str], mean: Tensor, k: Tensor, v: Tenso
 
     k and v [batch head key d_head]; the queries are the last positions.
     """
-    changed = [role for role in ("mask", "weights", "numerator", "denominator") if edited(taps[role])]
+    changed = [role for role in ("mask", "weights", *SUMS) if edited(taps[role])]
     if not changed and not any(wanted(taps[role]) for role in ("mask", *OF_WEIGHTS)):
         return mean
     n_query, n_key = mean.shape[2], k.shape[2]
@@ -155,25 +156,40 @@ def seen(module: Any, taps: Mapping[str, str], mean: Tensor, k: Tensor, v: Tenso
         return mean
     decay, bonus = (x.view(k.shape[1], 1, 1, -1) for x in (module.time_decay.exp(), module.time_first))
     rows = max(1, AT_ONCE // (n_key * k.shape[1] * k.shape[3] * len(k)))
-    pieces = [
-        weighed(taps, logits_of(k, decay, bonus, query), v, masks.allowed(mask[:, :, query - (n_key - n_query)]))
-        for query in torch.arange(n_key - n_query, n_key, device=k.device).split(rows)
-    ]
+    pieces = []
+    for query in torch.arange(n_key - n_query, n_key, device=k.device).split(rows):
+        n = n_key if "mask" in changed else int(query[-1]) + 1  # no key after them is allowed
+        allowed = masks.allowed(mask[:, :, query - (n_key - n_query), :n])
+        top = exponentials(k[:, :, :n], decay, bonus, query, allowed)
+        pieces.append(weighed(taps, pad(top, (0, 0, 0, n_key - n)) if wanted(taps["weights"]) else top, v, n_key))
     return gathered(taps, pieces, mean, v, changed)
 
 
-def logits_of(k: Tensor, decay: Tensor, bonus: Tensor, query: Tensor) -> Tensor:
-    """k_i − (t − 1 − i)w, and k_t + u for a token's own: [batch head query key d_head], t in `query`."""
+def exponentials(k: Tensor, decay: Tensor, bonus: Tensor, query: Tensor, allowed: Tensor) -> Tensor:
+    """e^{k_i − (t − 1 − i)w}, and e^{k_t + u} for a token's own, each divided by the largest of its row; 0 where it is
+    not `allowed` [batch head query key]: [batch head query key d_head], t in `query`."""
     apart = query[:, None] - torch.arange(k.shape[2], device=k.device)[None]  # query key
-    fallen = k[:, :, None] - (apart - 1).clamp(min=0)[..., None] * decay
-    return torch.where((apart == 0)[..., None], k[:, :, None] + bonus, fallen)
+    logits = ((1 - apart).clamp(max=0)[..., None] * decay).add(k[:, :, None])
+    own = torch.arange(len(query), device=k.device), query
+    logits[:, :, own[0], own[1]] = k[:, :, query] + bonus[..., 0, :]
+    logits.masked_fill_(~allowed[..., None], -torch.inf)
+    largest = logits.amax(-2, keepdim=True)
+    return logits.sub_(largest.masked_fill(largest == -torch.inf, 0.0)).exp_()
 
 
-def weighed(taps: Mapping[str, str], logits: Tensor, v: Tensor, allowed: Tensor) -> dict[str, Tensor]:
-    """The sums of some queries, their weights' means, and the weights themselves only if asked for."""
-    weights, top, sums = feature_weights(logits, allowed)
-    found = {"numerator": (top * v[:, :, None]).sum(-2), "denominator": sums, "mean_weights": weights.mean(-1)}
-    return found | {"weights": weights} if wanted(taps["weights"]) else found
+def weighed(taps: Mapping[str, str], top: Tensor, v: Tensor, n_key: int) -> dict[str, Tensor]:
+    """The sums of some queries and the means of their weights; the weights themselves only if asked for. `top` may lack
+    the last of the `n_key` keys, whose weights are 0."""
+    sums = top.sum(-2)  # batch head query d_head
+    shares = 1 / sums.clamp(min=torch.finfo(sums.dtype).tiny)
+    means = (top @ shares[..., None])[..., 0] / top.shape[-1]
+    found = {"denominator": sums, "mean_weights": pad(means, (0, n_key - top.shape[-2]))}
+    if wanted(taps["weights"]):
+        found["weights"] = top * shares[..., None, :]
+        found["mean_weights"] = found["weights"].mean(-1)
+    if edited(taps["mask"]) or any(wanted(taps[role]) for role in SUMS):
+        found["numerator"] = (top * v[:, :, None, : top.shape[-2]]).sum(-2)
+    return found
 
 
 def gathered(
@@ -185,9 +201,11 @@ def gathered(
     if "weights" in changed:
         found["mean_weights"] = found["weights"].mean(-1)
     visit(taps["mean_weights"], found["mean_weights"])
-    above, below = (visit(taps[role], found[role]) for role in ("numerator", "denominator"))
+    if "numerator" in found:
+        found |= {role: visit(taps[role], found[role]) for role in SUMS}
     if "weights" in changed:
         return (found["weights"] * v[:, :, None]).sum(-2)
+    above, below = found.get("numerator", mean), found["denominator"]
     return above / below.clamp(min=torch.finfo(below.dtype).tiny) if changed else mean
 
 
