@@ -20,14 +20,18 @@ from torch import Tensor, nn
 Edit = Callable[[Tensor, int], Tensor]
 """Returns what a tensor becomes. It gets a copy, and the absolute index of the first query of this forward pass (0
 unless a cache holds earlier positions)."""
+Keep = Callable[[Tensor], Tensor]
+"""Returns what is kept of a tensor, batch first. It must not be a view of the tensor, whose memory would stay."""
 
 
 class Recording:
-    """The tensors that one `record()` block kept, by tap name, unchanged: same storage, batch first."""
+    """The tensors that one `record()` block kept, by tap name, unchanged: same storage, batch first. Of the taps in
+    `keep`, what that function makes of the tensor."""
 
-    def __init__(self, names: frozenset[str], edits: Mapping[str, Edit]) -> None:
+    def __init__(self, names: frozenset[str], edits: Mapping[str, Edit], keep: Mapping[str, Keep]) -> None:
         self.names = names
         self.edits = edits
+        self.keep = keep
         self.tensors: dict[str, Tensor] = {}
         self.first_query = 0
 
@@ -35,11 +39,12 @@ class Recording:
         if name in self.edits:
             x = self.edits[name](x.clone(), self.first_query)
         if name in self.names:
-            self.tensors[name] = x
+            self.tensors[name] = self.keep[name](x) if name in self.keep else x
         return x
 
 
 _recording: ContextVar[Recording | None] = ContextVar("chumoku_recording", default=None)
+_keeping: ContextVar[Mapping[str, Keep]] = ContextVar("chumoku_keeping", default={})  # noqa: B039
 
 
 def visit(name: str, x: Tensor) -> Tensor:
@@ -131,9 +136,28 @@ def record(names: Iterable[str] = (), edit: Mapping[str, Edit] | None = None) ->
     ...     model(token_ids, mask)
     >>> trace.tensors["layers.0.attn.pattern"]  # batch head query key
     """
-    recording = Recording(frozenset(names), edit or {})
+    recording = Recording(frozenset(names), edit or {}, _keeping.get())
     token = _recording.set(recording)
     try:
         yield recording
     finally:
         _recording.reset(token)
+
+
+@contextmanager
+def keeping(of: Mapping[str, Keep]) -> Iterator[None]:
+    """In this block, recordings keep of each tap in `of` what a function makes of its tensor, as soon as it is visited:
+    all patterns of a long text do not fit into memory. The forward pass goes on with the tensor itself.
+
+    A recording that has begun is not affected.
+    """
+    token = _keeping.set(of)
+    try:
+        yield
+    finally:
+        _keeping.reset(token)
+
+
+def is_keeping() -> bool:
+    """Whether `keeping` is in force: then a trace may have less than what its taps name."""
+    return bool(_keeping.get())

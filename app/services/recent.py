@@ -22,6 +22,7 @@ from chumoku.model.describe import Description
 from chumoku.model.run import Run
 from chumoku.model.session import Session
 from chumoku.model.subjects import About, Subject, Tokenizer
+from chumoku.model.taps import is_keeping
 from chumoku.model.trace import Masks, Padding, Trace
 from chumoku.model.translate import BeamSearch
 
@@ -100,7 +101,7 @@ class Remembered(Subject):
 
     def trace(self, run: Run, names: Sequence[str]) -> Trace:
         n = max(len(run.ids) + run.pad.count, len(run.target or ()))
-        if run.edit or n > self._longest:  # edits are functions: which are the same is not known
+        if run.edit or n > self._longest or is_keeping():  # of edits it is not known which are the same
             return self._subject.trace(run, names)
         target = None if run.target is None else tuple(run.target)
         key = self.serial, tuple(run.ids), target, run.use, run.pad, run.pixels

@@ -13,6 +13,7 @@ from chumoku.app.api.translation.schema import TranslateRequest
 from chumoku.app.services.plan import RunPlan
 from chumoku.app.services.room import Size
 from chumoku.app.services.tokens import TOKEN_BYTES
+from chumoku.model import pooling
 from chumoku.model.describe import Attention, Description, FfnSublayer, Stack, TapPlace
 from chumoku.model.translate import LONGER
 
@@ -32,10 +33,11 @@ WAITING = 65_536
 """Bytes of a stream that uvicorn lets wait before the next event is made."""
 
 
-def of_trace(plan: RunPlan, request: TraceRequest, names: list[str]) -> Size:
-    """The tensors that `names` lists (patterns are positions²), and the predictions (positions × candidates)."""
+def of_trace(plan: RunPlan, request: TraceRequest, names: list[str], pool: int = 1) -> Size:
+    """The tensors that `names` lists (patterns are positions², pooled ones (positions / pool)²), and the predictions
+    (positions × candidates)."""
     description, taps = plan.subject.description, plan.subject.description.taps
-    tensors = Counter({name: tensor_bytes(plan, request, taps[name]) for name in names})
+    tensors = Counter({name: tensor_bytes(plan, request, taps[name], pool) for name in names})
     listed = request.predict.listed * CANDIDATE if request.predict else 0
     described = 400 * len(taps) if request.describe else 0
     picture = int(BASE64 * len(plan.pixels or b""))
@@ -56,8 +58,12 @@ def leave_out(tensors: Counter[str], description: Description) -> str:
     return f"Most of it is {named}: leave that out of `want`, or ask for fewer layers or heads, or for float16."
 
 
-def tensor_bytes(plan: RunPlan, request: TraceRequest, place: TapPlace) -> int:
+def tensor_bytes(plan: RunPlan, request: TraceRequest, place: TapPlace, pool: int = 1) -> int:
     shape = shape_of(plan, place)
+    if place.tap in plan.subject.description.overviews | plan.subject.description.masks:
+        shape |= {dim: pooling.blocks(shape[dim], pool) for dim in ("query", "key")}
+    if request.queries is not None and place.dims == "head query key":
+        shape["query"] = len(request.queries)
     if request.heads is not None:
         shape = {dim: min(n, len(request.heads)) if dim in ("head", "kv_head") else n for dim, n in shape.items()}
     item = ITEM[request.dtype]
@@ -89,9 +95,9 @@ def of_explanation(plan: RunPlan, request: Run) -> Size:
     places, k = depth * sum(plan.lengths.values()), getattr(request, "k", 0)
     numbers = 8 * places + sum(one.n_layer * one.n_head * 64 for one in description.attentions)
     units = sum(sum(widths(stack)) for stack in description.stacks)
-    shares = sum(pairs(plan, one) for one in description.attentions) if isinstance(request, RouteRequest) else 0
+    shares = share_bytes(plan) if isinstance(request, RouteRequest) else 0
     listed = places * k * LISTED + min(description.vocab_size, places * k) * TOKEN_BYTES
-    total = NUMBER * (numbers + units) + int(4 * BASE64 * shares) + listed + FIXED
+    total = NUMBER * (numbers + units) + int(BASE64 * shares) + listed + FIXED
     return Size(total, "Use a shorter sentence, or list fewer candidates (`k`).")
 
 
@@ -120,6 +126,33 @@ def of_translation(plan: RunPlan, request: TranslateRequest) -> Size:
 def widths(stack: Stack) -> list[int]:
     """The number of units of each FFN."""
     return [part.d_ff for part in stack.sublayers if isinstance(part, FfnSublayer)]
+
+
+MANY = 2**22
+"""Shares: up to so many travel as float32."""
+
+
+def are_many(plan: RunPlan) -> bool:
+    """Whether a route's shares travel as float16, and those of earlier keys alone."""
+    return sum(pairs(plan, one) for one in plan.subject.description.attentions) > MANY
+
+
+def is_lower(plan: RunPlan, attention: Attention) -> bool:
+    """Whether no query of this run takes from a later key."""
+    return attention.causal and plan.use.causal is not False and not plan.edits.looks_ahead
+
+
+def share_bytes(plan: RunPlan) -> int:
+    """Of all shares of a route."""
+    attentions = plan.subject.description.attentions
+    if not are_many(plan):
+        return 4 * sum(pairs(plan, one) for one in attentions)
+    return sum(
+        2 * pairs(plan, one) * (plan.lengths[one.keys] + 1) // (2 * plan.lengths[one.keys])
+        if is_lower(plan, one)
+        else 2 * pairs(plan, one)
+        for one in attentions
+    )
 
 
 def pairs(plan: RunPlan, attention: Attention) -> int:

@@ -19,9 +19,10 @@ from chumoku.app.services.plan import RunPlan, plan_run
 from chumoku.app.services.predictions import check_positions, classes, predict
 from chumoku.app.services.room import Reserve, unlimited
 from chumoku.app.services.trace_metadata import metadata
+from chumoku.model import pooling
 from chumoku.model.describe import Description, TapPlace
 from chumoku.model.subjects import Subject
-from chumoku.model.taps import match_names
+from chumoku.model.taps import keeping, match_names
 from chumoku.model.trace import Trace
 
 Format = Literal["safetensors", "npz"]
@@ -38,13 +39,16 @@ def answer(
     names = prepare(subject, request)
     plan = plan_run(subject, request, max_chars)
     check_positions(request.predict, plan.lengths["target" if plan.target else "source"])
-    reserve(sizes.of_trace(plan, request, names))
-    traced = run(plan, request, names)
+    check_queries(plan, request)
+    pool = pooling.block_of(subject.description, plan.lengths) if request.pooled else 1
+    reserve(sizes.of_trace(plan, request, names, pool))
+    traced = run(plan, request, names, pool)
     seconds = perf_counter() - start
     arrays = {name: wire.convert(name, chosen_heads(traced, name, request, subject), request.dtype) for name in names}
     about = metadata(plan, request, traced) | {
         "dims": {name: traced.dims[name] for name in names},
         "scale": wire.scales(names, request.dtype, subject.description.overviews),
+        "pool": pool,
         "seconds": seconds,
         **outcome(subject, request, traced),
     }
@@ -79,12 +83,23 @@ def prepare(subject: Subject, request: TraceRequest) -> list[str]:
     return names
 
 
-def run(plan: RunPlan, request: TraceRequest, names: list[str]) -> Trace:
-    """One forward pass that records only what the answer needs."""
-    logits = plan.subject.description.logits.tap
-    if logits not in names and (request.predict is not None or plan.subject.description.classes):
-        names = [*names, logits]
-    return plan.subject.trace(plan.run, names)
+def check_queries(plan: RunPlan, request: TraceRequest) -> None:
+    """Raise `bad_position` for a query that some wanted tensor lacks."""
+    fewest = min((plan.lengths[one.queries] for one in plan.subject.description.attentions), default=0)
+    for index, query in enumerate(request.queries or []):
+        check_index("position", query, fewest, f"queries[{index}]")
+
+
+def run(plan: RunPlan, request: TraceRequest, names: list[str], pool: int = 1) -> Trace:
+    """One forward pass that keeps only what the answer needs."""
+    description = plan.subject.description
+    kept = pooling.pooling(description, names, pool)
+    if request.queries is not None:
+        kept = pooling.rows(description, names, request.queries)
+    if description.logits.tap not in names and (request.predict is not None or description.classes):
+        names = [*names, description.logits.tap]
+    with keeping(kept):
+        return plan.subject.trace(plan.run, names)
 
 
 def outcome(subject: Subject, request: TraceRequest, traced: Trace) -> dict[str, Any]:

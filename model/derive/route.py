@@ -11,31 +11,40 @@ intervention wrote in place of a head's output. b_V is part of v, so the keys ha
 x_q is the stream before the sublayer, in every norm order. Post-norm: shares of the sum x_q + Σ c_qk, before the
 LayerNorm that follows. Res-post-norm: what is added is LayerNorm(Σ c_qk), so c_qk is what that LayerNorm makes of it
 with its scale held fixed at its value in this run; its bias is in no share.
+
+Shares are computed while the model runs, one sublayer after the other (`taps.keeping`): of all patterns and values only
+those of one layer are in memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Unpack, cast
 
 import torch
 from torch import Tensor
 
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.describe import Attention, AttentionSublayer, Description, Norm, Side, Stack, TapRef
+from chumoku.model.describe import Attention, AttentionSublayer, Description, Norm, Side, Stack
 from chumoku.model.explain.anatomy import Options, parameter
 from chumoku.model.mechanisms import MECHANISMS
 from chumoku.model.mechanisms.mixer import SeparatesKeys
 from chumoku.model.run import Run
 from chumoku.model.subjects import Subject
-from chumoku.model.taps import Edit
+from chumoku.model.taps import Edit, Keep, keeping
 from chumoku.model.trace import Masks, Padding, Trace, trace
+
+MANY = 2**22
+"""So many shares of an attention are float64."""
+NOTHING = torch.empty(1, 0)
+"""Stands in a trace for a tensor of which nothing is kept."""
 
 
 @dataclass(frozen=True)
 class Flow:
-    """The shares of one attention in all layers, float64.
+    """The shares of one attention in all layers, float64; float32 if they are more than `MANY`.
 
     `share` [layer query key]: in self-attention, share[q, q] includes `own`, and rows add up to 1. In cross-attention
     the stream is no key: a row and its `own` add up to 1.
@@ -97,19 +106,11 @@ def rivers(
 ) -> list[River]:
     """Of what a run's trace has under these edits, and a parameter by its name."""
     watched = {tap: Watched(one) for tap, one in edit.items()}
-    mixing = Mixing(weight, description, traced(taps_needed(description), watched).tensors, watched)
+    mixing = Mixing(weight, description, watched)
+    kept = mixing.kept()
+    with keeping(kept):
+        traced(list(kept), watched)
     return [mixing.river(stack) for stack in description.stacks]
-
-
-def taps_needed(description: Description) -> list[str]:
-    names = []
-    for part in (part for stack in description.stacks for part in stack.sublayers):
-        names += [part.reads.tap, part.added.tap]
-        if isinstance(part, AttentionSublayer):
-            one = description.attention(part.attention)
-            names += [one.tap(role, part.layer) for role in one.hands_over if role in one.roles]
-            names += [part.norm.roles["input"].tap] if part.norm and part.norm.place == "res-post" else []
-    return list(dict.fromkeys(names))
 
 
 class Watched:
@@ -128,12 +129,54 @@ class Watched:
 
 @dataclass(frozen=True)
 class Mixing:
-    """A run's tensors and its edits. All arithmetic is in float64."""
+    """What a run's tensors say, taken from each when it is visited, and its edits. All arithmetic is in float64."""
 
     weight: Callable[[str], Tensor]
     description: Description
-    tensors: Mapping[str, Tensor]
     edits: Mapping[str, Watched]
+    sizes: dict[str, Tensor] = field(default_factory=dict)
+    """‖x‖ [position] of a stream or of what is added to it, by tap."""
+    scales: dict[str, Tensor] = field(default_factory=dict)
+    """The scale of a LayerNorm [query], by the tap of its input."""
+    open: dict[str, Tensor] = field(default_factory=dict)
+    """What the sublayer that is being computed hands over, by tap."""
+    found: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
+    """share [query key] and own [query] of each sublayer, by the tap of what it adds."""
+
+    def kept(self) -> dict[str, Keep]:
+        """What happens at each tap (`taps.keeping`): nothing of it is kept but these numbers."""
+        kept: dict[str, Keep] = {}
+        for part in (part for stack in self.description.stacks for part in stack.sublayers):
+            kept |= {tap: partial(self.measure, tap) for tap in (part.reads.tap, part.added.tap) if tap not in kept}
+            if not isinstance(part, AttentionSublayer):
+                continue
+            one = self.description.attention(part.attention)
+            for tap in (one.tap(role, part.layer) for role in one.hands_over if role in one.roles):
+                kept[tap] = partial(self.hold, tap)
+            if part.norm and part.norm.place == "res-post":
+                kept[part.norm.roles["input"].tap] = partial(self.scale, part.norm)
+            kept[part.added.tap] = partial(self.close, one, part)
+        return kept
+
+    def measure(self, tap: str, x: Tensor) -> Tensor:
+        self.sizes[tap] = x[0].cpu().double().norm(dim=-1)
+        return NOTHING
+
+    def scale(self, norm: Norm, x: Tensor) -> Tensor:
+        self.scales[norm.roles["input"].tap] = (x[0].cpu().double().var(-1, correction=0) + norm.eps).rsqrt()
+        return NOTHING
+
+    def hold(self, tap: str, x: Tensor) -> Tensor:
+        self.open[tap] = x[0].cpu()
+        return NOTHING
+
+    def close(self, one: Attention, part: AttentionSublayer, x: Tensor) -> Tensor:
+        """The last tap of a sublayer: all that it hands over is here, and is let go."""
+        self.measure(part.added.tap, x)
+        share, own = self.shares(one, part)
+        self.found[part.added.tap] = share if one.n_layer * share.numel() <= MANY else share.float(), own
+        self.open.clear()
+        return NOTHING
 
     def river(self, stack: Stack) -> River:
         ids = dict.fromkeys(part.attention for part in stack.sublayers if isinstance(part, AttentionSublayer))
@@ -141,24 +184,18 @@ class Mixing:
 
     def ffn(self, stack: Stack) -> Tensor:
         """[layer position]"""
-        sizes = [(self.size(part.added), self.size(part.reads)) for part in stack.ffns]
+        sizes = [(self.sizes[part.added.tap], self.sizes[part.reads.tap]) for part in stack.ffns]
         return torch.stack([added / before.clamp(min=1e-30) for added, before in sizes])
-
-    def size(self, stream: TapRef) -> Tensor:
-        """‖x‖ [position]"""
-        size: Tensor = self.tensors[stream.tap].double().norm(dim=-1)
-        return size
 
     def flow(self, stack: Stack, id: str) -> Flow:
         one = self.description.attention(id)
         parts = [part for part in stack.sublayers if isinstance(part, AttentionSublayer) and part.attention == id]
-        shares = [self.shares(one, part) for part in parts]
-        share, own = (torch.stack(x) for x in zip(*shares, strict=True))
+        share, own = (torch.stack(x) for x in zip(*(self.found.pop(part.added.tap) for part in parts), strict=True))
         return Flow(id, one.queries, one.keys, share, own)
 
     def shares(self, one: Attention, part: AttentionSublayer) -> tuple[Tensor, Tensor]:
         """share [query key] and own [query] of one sublayer."""
-        size = self.size(part.reads)  # query
+        size = self.sizes[part.reads.tap]  # query
         handed = self.handed(one, part)  # query key
         whole = size + handed.sum(-1)
         nothing = whole == 0
@@ -175,8 +212,7 @@ class Mixing:
             weights = weights if kept is None else weights * rows_kept(kept, len(weights))
         if part.norm is None or part.norm.place != "res-post":
             return norms(weights, values)
-        x = self.tensors[part.norm.roles["input"].tap].double()
-        scale = (x.var(-1, correction=0) + part.norm.eps).rsqrt()  # query
+        scale = self.scales[part.norm.roles["input"].tap]  # query
         return norms(weights, self.through(part.norm, values)) * scale[:, None]
 
     def through(self, norm: Norm, values: Tensor) -> Tensor:
@@ -187,7 +223,7 @@ class Mixing:
     def tensor(self, one: Attention, role: str, layer: int) -> Tensor:
         """A role or a parameter of an attention in a layer."""
         if role in one.roles:
-            return self.tensors[one.tap(role, layer)].double()
+            return self.open[one.tap(role, layer)].double()
         return self.weight(one.parameters[role][layer]).double().cpu()
 
     def later(self, one: Attention, layer: int) -> list[str]:
@@ -207,12 +243,16 @@ def norms(weights: Tensor, values: Tensor) -> Tensor:
     """‖Σ_h weights[h, q, k] values[h, k]‖ [query key], of weights [head query key] and values [head key d_model], or
     [head query key d_model] if they differ by query.
 
-    From the heads' inner products at each key, so that nothing as large as query × key × d_model is made.
+    From the heads' inner products at each key, pair by pair, so that nothing larger than query × key is made.
     """
     if values.dim() == 4:
         return torch.stack([norms(weights[:, q : q + 1], values[:, q])[0] for q in range(weights.shape[1])])
     of_key = values.transpose(0, 1)  # key head d_model
     products = of_key @ of_key.mT  # key head head
-    a = weights.permute(2, 1, 0)  # key query head
-    squares = (a @ products * a).sum(-1)  # key query
-    return squares.clamp(min=0).sqrt().T.contiguous()
+    squares = torch.zeros(weights.shape[1:], dtype=weights.dtype)  # query key
+    for head, own in enumerate(weights):
+        sums = own * products[:, head, head]
+        for other in range(head + 1, len(weights)):
+            sums.addcmul_(weights[other], 2 * products[:, head, other])
+        squares.addcmul_(sums, own)
+    return squares.clamp(min=0).sqrt()

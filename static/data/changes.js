@@ -11,6 +11,9 @@ import { sidesOf } from "../model/sides.js";
  * @typedef {import("./model_trace.js").ModelTrace} ModelTrace  @typedef {import("../model/sides.js").Side} Side
  */
 
+/** Of a text whose pictures are pooled, more logits than these are not asked for. */
+const MANY_LOGITS = 12_000_000;
+
 /**
  * Both runs as numbers, and what a padded one should equal.
  * @param {Traces} traces @param {State} state @param {ModelTrace} trace @returns {Promise<import("./model_trace.js").Change>}
@@ -19,10 +22,14 @@ export async function changeOf(traces, state, trace) {
   const { model, written } = trace;
   const { before, after } = compared(state, model);
   const most = Math.max(trace.sides.source.tokens.length, trace.sides.target?.tokens.length ?? 0);
+  const rows = trace.written ? trace.written.tokens.length : 1;
+  const few = !(trace.pool > 1) || rows * model.vocab_size <= MANY_LOGITS;
   /** @param {State} one @param {"before"|"after"} kind */
   const run = async (one, kind) => {
-    const asked = [traces.weights(one, most, `${kind}_weights`), traces.logits(one, `${kind}_logits`)];
-    const [weights, logits] = await Promise.all(asked);
+    const [weights, logits] = await Promise.all([
+      trace.pool > 1 ? traces.about(one, `${kind}_weights`) : traces.weights(one, most, `${kind}_weights`),
+      few ? traces.logits(one, `${kind}_logits`) : null,
+    ]);
     return { weights, logits, sides: sidesOf(weights.meta), classes: weights.meta.classes ?? null };
   };
   const [was, is, alone, otherPrediction] = await Promise.all([

@@ -1,7 +1,7 @@
 /** How each kind of need is met: by a request, or by loading code. */
 
 import { otherOf } from "../model/compare/runs.js";
-import { rowOf } from "../model/selection.js";
+import { position, rowOf } from "../model/selection.js";
 import { changeOf } from "./changes.js";
 import { retrying } from "./retry.js";
 import { uncutOf } from "./uncut.js";
@@ -25,6 +25,12 @@ export function createFetchers(traces, bring, onWait) {
   return {
     detail: async (state, trace, arrive) => arrive("detail", { detail: await traces.detail(state) }),
     heads: async (state, trace, arrive) => arrive("heads", { heads: await traces.heads(state) }),
+    looks: async (state, trace, arrive) => {
+      const { attentions, queries, classes } = trace;
+      const query = classes && !trace.model.picture ? queries.real.start : position(state, trace).query;
+      const own = attentions.filter((one) => one.queries === queries.side);
+      arrive("looks", { looks: await traces.looks(state, own, query) });
+    },
     other: async (state, { model }, arrive) =>
       arrive("other", { other: await traces.detail(otherOf(state, model), "other") }),
     prediction: async (state, trace, arrive) => {

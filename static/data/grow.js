@@ -1,6 +1,9 @@
 /**
  * An overview that grows by the rows that came with a generated token, so that playing needs no second request.
  * Correct only under the causal mask: there, an old row cannot see the new column and does not change.
+ *
+ * A pooled overview grows too: a cell is the largest of n × n weights, or the least of reasons, so the new row is pooled into
+ * the last row of cells, or begins a row of its own. n stays until the text is asked for again.
  */
 
 import { textOf } from "../model/labels.js";
@@ -21,6 +24,8 @@ const CAUSAL = 1;
  */
 export function grow({ meta, tensors }, { token, rows, seconds }, model) {
   const writing = model.description.writes;
+  const { pool = 1 } = meta;
+  const before = (writing === "target" ? meta.target_tokens : meta.tokens).length;
   /** @type {Object<string, import("./wire.js").Tensor>} */
   const grown = {};
   for (const [name, tensor] of Object.entries(tensors)) {
@@ -28,7 +33,14 @@ export function grow({ meta, tensors }, { token, rows, seconds }, model) {
     const { queries, keys } = attention;
     if (queries !== writing)
       grown[name] = tensor; // the encoder has already read its sentence
-    else if (role === "mask")
+    else if (pool > 1) {
+      const isSelf = keys === writing;
+      const own =
+        role === "mask"
+          ? (/** @type {number} */ head) => maskRow(tensor, head, isSelf)
+          : (/** @type {number} */ head) => rowOf(rows[attention.id], layer, head);
+      grown[name] = pooledWith(tensor, own, { pool, before, isSelf, isMask: role === "mask" });
+    } else if (role === "mask")
       grown[name] = extend(tensor, keys === writing, CAUSAL, (row) => maskRow(tensor, row, keys === writing));
     else grown[name] = extend(tensor, keys === writing, 0, (head) => rowOf(rows[attention.id], layer, head));
   }
@@ -89,4 +101,33 @@ function extend(tensor, wider, corner, lastRow) {
     data.set(lastRow(head), start + nQuery * size);
   }
   return { ...tensor, shape: [nHead, nQuery + 1, size], data };
+}
+
+/**
+ * [head block block] with one row more: `rowOfHead` is what the new query looks at, or (of a mask) its reasons by cell.
+ * @param {import("./wire.js").Tensor} tensor @param {(head: number) => Uint8Array} rowOfHead
+ * @param {{pool: number, before: number, isSelf: boolean, isMask: boolean}} of  `before`: the queries that there were
+ */
+function pooledWith(tensor, rowOfHead, { pool, before, isSelf, isMask }) {
+  const [nHead, nQuery, nKey] = tensor.shape;
+  const opens = before % pool === 0;
+  const wide = nKey + (opens && isSelf ? 1 : 0);
+  const high = nQuery + (opens ? 1 : 0);
+  const data = new Uint8Array(nHead * high * wide).fill(isMask ? CAUSAL : 0);
+  for (let head = 0; head < nHead; head++) {
+    for (let query = 0; query < nQuery; query++) {
+      const from = (head * nQuery + query) * nKey;
+      data.set(/** @type {Uint8Array} */ (tensor.data).subarray(from, from + nKey), (head * high + query) * wide);
+    }
+    const start = (head * high + high - 1) * wide;
+    const own = rowOfHead(head);
+    if (isMask && isSelf) data.fill(0, start, start + wide);
+    else if (isMask) data.set(own, start);
+    else
+      own.forEach((weight, key) => {
+        const at = start + Math.floor(key / pool);
+        data[at] = Math.max(data[at], weight);
+      });
+  }
+  return { ...tensor, shape: [nHead, high, wide], data };
 }

@@ -14,7 +14,7 @@ import { keyOf } from "./request.js";
  */
 
 /** Each is a run of its own, or more: they come when the numbers of the open head are there. */
-const AFTER = new Set(["explain:route", "explain:lens", "uncut", "change"]);
+const AFTER = new Set(["explain:route", "explain:lens", "uncut", "looks", "change"]);
 
 /**
  * @param {ReturnType<typeof import("./traces.js").createTraces>} traces
@@ -57,6 +57,7 @@ export function createLoader(traces, { modelNamed, bring, onWait }) {
         for (const one of [need].flat()) have.add(one);
         shown.add();
       };
+      if (modelTrace(parts).pool === 1) have.add("looks"); // the pictures have every row
       shown.add(); // so that cached data is drawn together with the overview
       const possible = [...needs].filter((need) => modelTrace(parts).lacks(need) === null && !have.has(need));
       const can = possible.filter((need) => !later.waits(need));

@@ -1,6 +1,7 @@
 /** The object that every view draws from. */
 
 import { attentionOf, attentionsOf, has, overviewOf, predictsTokens, tapOf } from "../model/description.js";
+import { rowIn } from "../model/matrix.js";
 import { sideOf, sidesOf } from "../model/sides.js";
 
 /**
@@ -14,6 +15,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
  *   mask: Matrix, pattern: Matrix, overview: Matrix}} Detail  one head in float32: of these roles, and of all others that are
  *   `head query key`, those that its attention has (`overview`: what its picture is drawn from; mask: uint8 reasons, 0 = allowed)
  * @typedef {import("../model/sides.js").Side} Side
+ * @typedef {{query: number, tensors: Record<string, Tensor>}} Looks  [head, 1, key] by tap: of the attentions with this query
  * @typedef {Object} Change  the two runs that are compared
  * @property {import("../model/compare/heads.js").Run} before @property {import("../model/compare/heads.js").Run} after
  * @property {import("../model/compare/compare.js").Comparison["sides"]} sides  which tokens correspond, from before to after
@@ -41,11 +43,16 @@ import { sideOf, sidesOf } from "../model/sides.js";
  * @property {number} nLayer  of the open attention
  * @property {number} nHead
  * @property {(layer: number, head: number, id?: string) => {data: Uint8Array, n_query: number, n_key: number, scale: number}|null}
- *   picture  one head for a picture: round(255·a) of its overview; `id`: of another attention than the open one; null: it has none
+ *   picture  one head for a picture: round(255·a) of its overview; `id`: of another attention than the open one; null: it has none.
+ *   Where the trace is pooled, n_query and n_key count its cells, each the largest of pool × pool weights
  * @property {(layer: number, head: number, id?: string) => Uint8Array} mask  its reasons, in the same order: 0 = allowed
+ * @property {number} pool  1: pictures have a cell for every weight
+ * @property {(layer: number, head: number, query: number, id?: string) => ArrayLike<number>|null} row  what one query looks at in a
+ *   head: of the picture, to 1/255; of a pooled one, the model's float32, and null where that is not here
  * @property {(role: string, layer: number) => import("./wire.js").Tensor|undefined} role  what the open attention has under
  *   that name, where a view needed it ("role:z"): all heads, float32
  * @property {Detail|null} detail
+ * @property {Looks|null} looks  one row of all heads, where pictures are pooled
  * @property {Matrix|null} heads  the weights of all heads of the open layer, float32: [head, query, key]
  * @property {Detail|null} other  the same head in the run that this one is compared with: see compare/runs.js
  * @property {Change|null} change
@@ -65,7 +72,7 @@ import { sideOf, sidesOf } from "../model/sides.js";
 
 /**
  * @param {{key: string, model: any, overview: Overview, attention?: string|null, detail?: Detail|null,
- *   heads?: Matrix|null, other?: Detail|null, change?: Change|null, uncut?: import("./uncut.js").Uncut|null, predictions?: Object<number, any>, counts?: any[]|null,
+ *   looks?: Looks|null, heads?: Matrix|null, other?: Detail|null, change?: Change|null, uncut?: import("./uncut.js").Uncut|null, predictions?: Object<number, any>, counts?: any[]|null,
  *   tensors?: Map<string, any>, weights?: Map<string, any>, rows?: Object<string, any>, explained?: Object<string, any>}} parts
  * @returns {ModelTrace}
  */
@@ -75,6 +82,7 @@ export function modelTrace({
   overview,
   attention: id = null,
   detail = null,
+  looks = null,
   heads = null,
   other = null,
   change = null,
@@ -111,8 +119,10 @@ export function modelTrace({
     notes: meta.notes ?? [],
     nLayer: attention.n_layer,
     nHead: attention.n_head,
-    ...picturesOf(overview, model, attention.id),
+    ...picturesOf({ overview, detail, looks }, model, attention.id),
+    pool: meta.pool ?? 1,
     detail,
+    looks,
     heads,
     other,
     change,
@@ -133,10 +143,10 @@ export function modelTrace({
 
 /**
  * Weights and reasons of any head, from the overview's tensors.
- * @param {Overview} overview @param {any} model @param {string} open  the id of the open attention
- * @returns {Pick<ModelTrace, "picture"|"mask">}
+ * @param {{overview: Overview, detail: Detail|null, looks: Looks|null}} parts @param {any} model @param {string} open  the id of the open attention
+ * @returns {Pick<ModelTrace, "picture"|"mask"|"row">}
  */
-function picturesOf({ tensors }, model, open) {
+function picturesOf({ overview: { tensors, meta }, detail, looks }, model, open) {
   /** @param {Tensor} tensor @param {number} head @returns {Uint8Array} */
   const slice = ({ data, shape: [heads, n_query, n_key] }, head) => {
     // A mask that all heads share has one head: the tensor's last head is used for all.
@@ -159,5 +169,28 @@ function picturesOf({ tensors }, model, open) {
     // Masks differ between layers only if one is edited; then each layer has its own.
     return slice(tensors[tapOf(attention, layer, "mask")] ?? tensors[tapOf(attention, 0, "mask")], head);
   };
-  return { picture, mask };
+  /** @type {ModelTrace["row"]} */
+  const row = (layer, head, query, id = open) => {
+    if ((meta.pool ?? 1) > 1) return exactRow({ detail, looks }, model, { layer, head, query, id });
+    const found = picture(layer, head, id);
+    if (!found) return null;
+    return Array.from(found.data.subarray(query * found.n_key, (query + 1) * found.n_key), (one) => one / found.scale);
+  };
+  return { picture, mask, row };
+}
+
+/**
+ * A row of a head as the model has it, of what is here.
+ * @param {{detail: Detail|null, looks: Looks|null}} parts @param {any} model
+ * @param {{layer: number, head: number, query: number, id: string}} at
+ */
+function exactRow({ detail, looks }, model, { layer, head, query, id }) {
+  if (detail?.overview && detail.attention === id && detail.layer === layer && detail.head === head)
+    return rowIn(detail.overview, query);
+  const attention = attentionOf(model, id);
+  const tensor =
+    looks?.query === query ? looks.tensors[tapOf(attention, layer, overviewOf(attention) ?? "")] : undefined;
+  return tensor
+    ? rowIn({ data: /** @type {Float32Array} */ (tensor.data), shape: [tensor.shape[0], tensor.shape[2]] }, head)
+    : null;
 }

@@ -1,12 +1,16 @@
 /** The numbers of /api/explain/route as typed arrays. No DOM. */
 
+import { halvesAsFloats } from "./wire.js";
+
 /**
  * @typedef {import("../model/description.js").SideName} SideName
  * @typedef {Object} Flow  one attention of a stack
  * @property {string} attention  its id
  * @property {SideName} queries @property {SideName} keys
  * @property {number} nQuery @property {number} nKey
- * @property {Float32Array} share  [layer query key]: what query q takes from key k; with `own`, adds up to 1 over the keys
+ * @property {Float32Array} share  [layer query key]: what query q takes from key k; with `own`, adds up to 1 over the keys. Read its rows
+ *   with `rowOfShares`
+ * @property {boolean} packed  of each query, only the keys up to itself are there: the others have nothing
  * @property {Float32Array} own  [layer query]: the part of share(q←q) that is the stream itself, which attention does not move
  * @typedef {Object} River  one stack
  * @property {string} stack @property {SideName} side
@@ -28,18 +32,18 @@ export function riversOf(answer) {
 /** @param {any} river @returns {River} */
 function riverOf({ stack, side, layers, tokens, flows, ffn }) {
   /** @param {any} flow @returns {Flow} */
-  const flowOf = ({ attention, queries, keys, share, own }) => {
+  const flowOf = ({ attention, queries, keys, share, own, packed = false }) => {
     const shares = numbersOf(share);
-    const nKey = shares.length / (layers * tokens);
-    return { attention, queries, keys, nQuery: tokens, nKey, share: shares, own: numbersOf(own) };
+    const nKey = packed ? tokens : shares.length / (layers * tokens);
+    return { attention, queries, keys, nQuery: tokens, nKey, share: shares, own: numbersOf(own), packed };
   };
   return { stack, side, layers, tokens, flows: flows.map(flowOf), ffn: ffn ? numbersOf(ffn) : null };
 }
 
-/** float32 in base64, little-endian. @param {{data: string}} array */
-function numbersOf({ data }) {
+/** float32, or float16 where they are many, in base64, little-endian. @param {{data: string, dtype?: string}} array */
+function numbersOf({ data, dtype }) {
   const text = atob(data);
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < bytes.length; i++) bytes[i] = text.charCodeAt(i); // a hundred thousand: `from` takes 40 ms
-  return new Float32Array(bytes.buffer);
+  return dtype === "float16" ? halvesAsFloats(new Uint16Array(bytes.buffer)) : new Float32Array(bytes.buffer);
 }

@@ -11,11 +11,12 @@ import { grow } from "./grow.js";
 import { createLru } from "./lru.js";
 import { keyOf, listed, predictionOf, requestOf, rowsAhead } from "./request.js";
 
-/** How many answers of each kind are kept. An overview of 256 tokens is 3 MB, a detail 0.6 MB. */
+/** How many answers of each kind are kept. An overview is at most 4 MB, pooled where it would be more; a detail of 256 tokens 0.6 MB. */
 const KEPT = {
   overview: 8,
   detail: 32,
   heads: 16, // of 256 tokens and 8 heads 2 MB each
+  looks: 8, // of 1,024 tokens and 24 × 16 heads 1.6 MB each
   other: 16,
   alone: 8,
   prediction: 64,
@@ -70,7 +71,7 @@ export function createTraces(api, { modelNamed, onWait }) {
     const masked = all(state).filter((one) => has(one, "mask"));
     // All layers share the mask of the first, unless one of them is edited.
     const masks = masked.flatMap((one) => (edited.has(one) ? one.roles.mask.taps : [tapOf(one, 0, "mask")]));
-    return { ...requestOf(state), want: [...pictures(state), ...masks], dtype: "uint8" };
+    return { ...requestOf(state), want: [...pictures(state), ...masks], dtype: "uint8", pooled: true };
   };
 
   return {
@@ -105,6 +106,17 @@ export function createTraces(api, { modelNamed, onWait }) {
       return ask("heads", { ...requestOf(state), want: [name], dtype: "float32" }, tensorCalled(name));
     },
 
+    /**
+     * One row of every head of an attention in float32, where pictures are pooled: as the overview has them, one a layer.
+     * @param {import("../state/store.js").State} state @param {import("../model/description.js").Attention[]} attentions @param {number} query
+     * @returns {Promise<import("./model_trace.js").Looks>}
+     */
+    looks(state, attentions, query) {
+      const want = attentions.flatMap((one) => one.roles[overviewOf(one) ?? ""]?.taps ?? []);
+      const request = { ...requestOf(state), want, queries: [query], dtype: "float32" };
+      return ask("looks", request, (/** @type {Decoded} */ { tensors }) => ({ query, tensors }));
+    },
+
     /** The prediction after `position`. @param {import("../state/store.js").State} state @param {number} position */
     prediction: (state, position, kind = "prediction") =>
       ask(kind, predictionOf(state, position), (/** @type {Decoded} */ { meta }) => meta.predictions[0]),
@@ -117,6 +129,9 @@ export function createTraces(api, { modelNamed, onWait }) {
       const dtype = count <= FLOAT32_TOKENS ? "float32" : "float16";
       return ask(kind, { ...requestOf(state), want: pictures(state), dtype }, whole);
     },
+
+    /** What the overview says without its pictures, of another run. @param {import("../state/store.js").State} state */
+    about: (state, kind = "after_weights") => ask(kind, { ...requestOf(state), want: [] }, whole),
 
     /** The logits of every position, 16 KiB each; a classifier's only row. @param {import("../state/store.js").State} state */
     logits(state, kind = "after_logits") {

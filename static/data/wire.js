@@ -45,7 +45,17 @@ function read(buffer, start, { dtype, data_offsets: [from, to] }) {
   const aligned = offset % Type.BYTES_PER_ELEMENT === 0;
   const data = aligned ? new Type(buffer, offset, length) : new Type(buffer.slice(offset, start + to));
   if (dtype === "I64") return Int32Array.from(/** @type {BigInt64Array} */ (data), Number);
-  return dtype === "F16" ? Float32Array.from(/** @type {Uint16Array} */ (data), halfToFloat) : data;
+  return dtype === "F16" ? halvesAsFloats(/** @type {Uint16Array} */ (data)) : data;
+}
+
+/** What each half stands for, once some are read. @type {Float32Array|null} */
+let floats = null;
+
+/** @param {Uint16Array} halves */
+export function halvesAsFloats(halves) {
+  const known = floats ?? Float32Array.from({ length: 2 ** 16 }, (_, bits) => halfToFloat(bits));
+  floats = known;
+  return Float32Array.from(halves, (bits) => known[bits]);
 }
 
 /** One IEEE 754 half. @param {number} bits */

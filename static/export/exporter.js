@@ -35,7 +35,8 @@ function picturesOf({ trace, state, view, station, pictures, link, river }, name
   const caption = captionOf(trace, state, titleOfView(trace, state, view, pictures));
   const open = () =>
     view.id === "tokens" ? tokenScene(tokensOf(trace), labelsOf(trace), caption) : stationScene(pictures, caption);
-  const heads = () => overviewScene(trace, captionOf(trace, state, t("heads.grid")));
+  const grid = trace.pool > 1 ? `${t("heads.grid")}. ${t("heads.cells", { n: trace.pool })}` : t("heads.grid");
+  const heads = () => overviewScene(trace, captionOf(trace, state, grid));
   const whole = () => drawingScene(/** @type {any} */ (river), captionOf(trace, state, t("river.title")));
   const png = async (scene, file) => saveBlob(await pngOf(await scene), file);
   const svg = async (scene, file) => saveText((await scene).svg, "image/svg+xml", file);

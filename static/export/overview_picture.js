@@ -1,4 +1,4 @@
-/** All heads as one picture with their indices. Every cell has its own pixels, without pooling. */
+/** All heads as one picture with their indices. Every cell of the pictures has its own pixels; where the trace is pooled, the title says what a cell is. */
 
 import { cssColour, pixelTable } from "../chart/colour.js";
 import { paintHead } from "../chart/matrix/head_picture.js";

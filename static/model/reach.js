@@ -5,11 +5,12 @@
 
 /**
  * @typedef {import("../data/river.js").River} River  @typedef {import("../data/river.js").Flow} Flow
- * @typedef {{flow: Flow, widths: Float64Array[]}} Widths  [layer][query key]: what of the chosen token goes through this edge
+ * @typedef {{flow: Flow, above: Float64Array[]}} Passing  [layer][query]: what of the chosen token comes to each query. Through the edge to
+ *   a key goes its share of that: `widthsBetween`
  * @typedef {Object} Reach  of one stack
  * @property {River} river
  * @property {Float64Array[]} at  [boundary 0 … layers][position]: at the answering stack's top it is 1 at the chosen row
- * @property {Widths[]} flows
+ * @property {Passing[]} flows
  * @property {Float64Array[]|null} taken  [layer][position of another stack]: what each layer reads from that stack's top
  */
 
@@ -31,14 +32,14 @@ export function rollout(rivers, answering, row) {
 function down(river, top) {
   const { layers, side } = river;
   const at = [top];
-  const flows = river.flows.map((flow) => ({ flow, widths: /** @type {Float64Array[]} */ ([]) }));
+  const flows = river.flows.map((flow) => ({ flow, above: /** @type {Float64Array[]} */ ([]) }));
   /** @type {Float64Array[]} */
   const taken = [];
   for (let layer = layers - 1; layer >= 0; layer--) {
     let above = at[0];
-    for (const { flow, widths } of [...flows].reverse()) {
-      const { width, below, read } = through(flow, layer, above, flow.keys === side);
-      widths.unshift(width);
+    for (const { flow, above: passing } of [...flows].reverse()) {
+      const { below, read } = through(flow, layer, above, flow.keys === side);
+      passing.unshift(above);
       if (read) taken.unshift(read);
       above = below;
     }
@@ -48,23 +49,47 @@ function down(river, top) {
 }
 
 /**
+ * Where a query's shares are: those of keys 0 … length − 1.
+ * @param {Pick<Flow, "nQuery"|"nKey"|"packed">} flow @param {number} layer @param {number} query
+ */
+export function rowOfShares({ nQuery, nKey, packed }, layer, query) {
+  if (!packed) return { from: (layer * nQuery + query) * nKey, length: nKey };
+  return { from: (layer * nQuery * (nQuery + 1) + query * (query + 1)) / 2, length: query + 1 };
+}
+
+/**
  * Through one attention. One that reads another stack leaves to the stream what is its own.
  * @param {Flow} flow @param {number} layer @param {Float64Array} above @param {boolean} inside  it reads its own stack
  */
-function through({ share, own, nQuery, nKey }, layer, above, inside) {
-  const width = new Float64Array(nQuery * nKey);
+function through(flow, layer, above, inside) {
+  const { share, own, nQuery, nKey } = flow;
   const read = new Float64Array(nKey);
   for (let q = 0; q < nQuery; q++) {
     if (above[q] === 0) continue;
-    const from = (layer * nQuery + q) * nKey;
-    for (let k = 0; k < nKey; k++) {
-      const part = above[q] * share[from + k];
-      width[q * nKey + k] = part;
-      read[k] += part;
-    }
+    const { from, length } = rowOfShares(flow, layer, q);
+    for (let k = 0; k < length; k++) read[k] += above[q] * share[from + k];
   }
-  if (inside) return { width, below: read, read: null };
-  return { width, below: above.map((part, q) => part * own[layer * nQuery + q]), read };
+  if (inside) return { below: read, read: null };
+  return { below: above.map((part, q) => part * own[layer * nQuery + q]), read };
+}
+
+/**
+ * What of the chosen token goes through each edge of a layer, gathered by rows of tokens: [row of the query, row of the key].
+ * Not kept by token, which is a number for every edge of the model.
+ * @param {Passing} passing @param {number} layer @param {{index: number[], rows: {length: number}}} queries  `index`: of each token's row
+ * @param {{index: number[], rows: {length: number}}} keys
+ */
+export function widthsBetween({ flow, above }, layer, queries, keys) {
+  const sums = new Float64Array(queries.rows.length * keys.rows.length);
+  const { share, nQuery } = flow;
+  for (let q = 0; q < nQuery; q++) {
+    const part = above[layer][q];
+    if (part === 0) continue;
+    const { from, length } = rowOfShares(flow, layer, q);
+    const row = queries.index[q] * keys.rows.length;
+    for (let k = 0; k < length; k++) sums[row + keys.index[k]] += part * share[from + k];
+  }
+  return sums;
 }
 
 /** @param {Float64Array[]} parts @param {number} length */

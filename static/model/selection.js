@@ -57,9 +57,8 @@ function strongestKey(trace, layer, head, query) {
     return detail.overview ? indexOfMost(rowIn(detail.overview, query)) : Math.min(query, trace.keys.tokens.length - 1);
   }
   // Until the other model's trace arrives, its head is looked up in this one.
-  const picture = trace.picture(Math.min(layer, trace.nLayer - 1), Math.min(head, trace.nHead - 1));
-  if (!picture) return Math.min(query, trace.keys.tokens.length - 1); // an attention without an overview
-  return indexOfMost(rowIn({ data: picture.data, shape: [picture.n_query, picture.n_key] }, query));
+  const row = trace.row(Math.min(layer, trace.nLayer - 1), Math.min(head, trace.nHead - 1), query);
+  return row ? indexOfMost(row) : Math.min(query, trace.keys.tokens.length - 1); // an attention without an overview, or pooled
 }
 
 /**

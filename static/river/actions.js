@@ -3,6 +3,7 @@
 import { toggled } from "../model/cuts.js";
 import { position } from "../model/selection.js";
 import { replace } from "../ui/dom.js";
+import { t } from "../ui/i18n.js";
 import { choosing } from "./choice.js";
 import { looksAt } from "./edges.js";
 import { isDeep, opening, openingHead, openLayer, outward } from "./own.js";
@@ -31,8 +32,10 @@ export function actionsOf(newest, told, { previewed, measuring }) {
       const { trace, state } = newest();
       const query = head && isOpen(state, trace, head) ? position(state, trace).query : undefined;
       const shown = head && previewOf(trace, told, scene, head, query);
-      previewed.hidden = !shown;
+      const pooled = head && !shown && trace.pool > 1;
+      previewed.hidden = !shown && !pooled;
       if (shown) replace(previewed, headWords(shown));
+      else if (pooled) replace(previewed, t("river.head_pooled", { ...head, n: trace.pool }));
       return shown;
     },
     zoom: (layer) => actions.set(opening(layer, openLayer(actions.get(), told.rolled))),

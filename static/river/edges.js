@@ -1,6 +1,14 @@
 /** Edges of the run behind the picture: all looks at a token, and the one that decides most. No DOM. */
 
+import { rowOfShares } from "../model/reach.js";
+
 /** @typedef {import("../model/cuts.js").Edge} Edge  @typedef {import("../model/reach.js").Reach} Reach */
+
+/** @param {import("../data/river.js").Flow} flow @param {number} layer @param {number} query @param {number} key */
+function shareAt(flow, layer, query, key) {
+  const { from, length } = rowOfShares(flow, layer, query);
+  return key < length ? flow.share[from + key] : 0;
+}
 
 /**
  * The looks of the chosen token at a token, in all layers; what a mask forbids is none.
@@ -11,10 +19,13 @@
 export function looksAt({ flows, river }, row, side, key) {
   return flows
     .filter(({ flow }) => flow.keys === side && !(side === river.side && key === row))
-    .flatMap(({ flow: { attention, share, nQuery, nKey } }) =>
-      Array.from({ length: river.layers }, (_, layer) => ({ attention, layer, query: row, key })).filter(
-        ({ layer }) => share[(layer * nQuery + row) * nKey + key] > 0,
-      ),
+    .flatMap(({ flow }) =>
+      Array.from({ length: river.layers }, (_, layer) => ({
+        attention: flow.attention,
+        layer,
+        query: row,
+        key,
+      })).filter(({ layer }) => shareAt(flow, layer, row, key) > 0),
     );
 }
 

@@ -3,6 +3,7 @@
  * above the decoder that draws from it. No DOM.
  */
 
+import { widthsBetween } from "../model/reach.js";
 import { bandsOf, LABEL_GAP } from "./bands.js";
 import { endOf, linesOf, markShown } from "./lines.js";
 import { beadsOf, headsOf, streamsOf } from "./placed.js";
@@ -119,12 +120,14 @@ function linesOfStack({ river, at, flows, taken }, band, bands, fat) {
   return band.columns.flatMap(({ x0, x1 }, layer) => {
     if (x0 === x1) return []; // not the one that is drawn
     const right = endOf(ended(band), x1, at[layer + 1], fat);
-    const lines = [...flows].reverse().map(({ flow, widths }) => {
+    const lines = [...flows].reverse().map((passing) => {
+      const { flow } = passing;
       const same = flow.keys === river.side;
       const from = same ? band : /** @type {Band} */ (bands.find(({ side }) => side === flow.keys));
       const reach = same ? at[layer] : (taken?.[layer] ?? []);
       const left = endOf(ended(from), x0, reach, fat);
-      return linesOf({ attention: flow.attention, layer, widths: widths[layer], same }, left, right, fat);
+      const widths = widthsBetween(passing, layer, right, left);
+      return linesOf({ attention: flow.attention, layer, widths, same }, left, right, fat);
     });
     markShown(lines.flat());
     return lines.flat();

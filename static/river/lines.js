@@ -42,17 +42,17 @@ export function endOf({ band, rows, index }, x, reach, fat) {
 
 /**
  * The lines of one attention in one layer. `left` and `right` remember what is stacked already.
- * @param {{attention: string, layer: number, widths: Float64Array, same: boolean}} edges  `same`: keys and queries are one side
+ * @param {{attention: string, layer: number, widths: Float64Array, same: boolean}} edges  `widths`: [row of the query, row of the key];
+ *   `same`: keys and queries are one side
  * @param {End} left  of the keys @param {End} right  of the queries @param {number} fat  pixels of a share of 1
  * @returns {Line[]}
  */
 export function linesOf({ attention, layer, widths, same }, left, right, fat) {
-  const sums = gathered(widths, left, right);
   const nLeft = left.rows.length;
   /** @type {Line[]} */
   const lines = [];
-  for (let i = 0; i < sums.length; i++) {
-    const [share, q, k] = [sums[i], Math.floor(i / nLeft), i % nLeft];
+  for (let i = 0; i < widths.length; i++) {
+    const [share, q, k] = [widths[i], Math.floor(i / nLeft), i % nLeft];
     if (share === 0) continue;
     const width = share * fat;
     const [y0, y1] = [left.offset[k] + width / 2, right.offset[q] + width / 2];
@@ -81,17 +81,6 @@ export function linesOf({ attention, layer, widths, same }, left, right, fat) {
     });
   }
   return lines;
-}
-
-/** Widths by rows instead of tokens: [row of the query, row of the key]. @param {Float64Array} widths @param {End} left @param {End} right */
-function gathered(widths, left, right) {
-  const nKey = left.index.length;
-  const sums = new Float64Array(left.rows.length * right.rows.length);
-  for (let i = 0; i < widths.length; i++) {
-    if (widths[i] === 0) continue;
-    sums[right.index[Math.floor(i / nKey)] * left.rows.length + left.index[i % nKey]] += widths[i];
-  }
-  return sums;
 }
 
 /** Mark the widest lines of a layer, until they carry most of what it moves. @param {Line[]} lines */

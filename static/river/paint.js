@@ -89,8 +89,12 @@ function headLook({ told, trace }, preview) {
       isOfAnswer(attention) ? { row: told.row, of: sideOf(trace.sides, river.side).tokens.length } : null,
     isHead: (/** @type {Square} */ { attention, layer, head }) =>
       preview?.head.attention === attention && preview.head.layer === layer && preview.head.head === head,
-    headsTitle: (/** @type {number} */ layer) => t("river.heads_of", { layer }),
-    headWords: t(trace.attentions.every(showsMeans) ? "river.heads_groups" : "river.heads"),
+    headsTitle: (/** @type {number} */ layer) =>
+      t(trace.pool > 1 ? "river.heads_of_pooled" : "river.heads_of", { layer, n: trace.pool }),
+    headWords: t(
+      trace.attentions.every(showsMeans) ? "river.heads_groups" : trace.pool > 1 ? "river.heads_pooled" : "river.heads",
+      { n: trace.pool },
+    ),
   };
 }
 

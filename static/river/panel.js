@@ -36,7 +36,7 @@ export default {
     if (away(state)) return [];
     return [...(answersTokens(model) ? ["prediction"] : []), "explain:route", "uncut", ...zoomNeeds(state, model)];
   },
-  also: (state, model) => (!away(state) && can(model, "lens") ? ["explain:lens"] : []),
+  also: (state, model) => (away(state) ? [] : [...(can(model, "lens") ? ["explain:lens"] : []), "looks"]),
   load: async (state, model) => {
     if (!state || !away(state)) await Promise.all([drawing.load(), loadZoom(state, model)]);
   },

@@ -32,8 +32,9 @@ export function headsOf(trace, told, chosen) {
   });
 }
 
-/** Heads, those that look at what decides first. @param {ModelTrace} trace @param {Told} told @param {Attention} attention @param {number} layer */
+/** Heads, those that look at what decides first; in their order where pictures are pooled, which do not say it. @param {ModelTrace} trace @param {Told} told @param {Attention} attention @param {number} layer */
 function decisive(trace, told, attention, layer) {
+  if (trace.pool > 1) return Array.from({ length: attention.n_head }, (_, head) => head);
   const effects = [...(told.measured?.effects.values() ?? [])].filter(
     (one) => one.attention === attention.id && one.layer === layer,
   );
@@ -57,17 +58,16 @@ function queryOf(trace, { rolled, row }, { attention: id }) {
 }
 
 /**
- * One head's weights for a query, as lines and in numbers; null where it has no picture.
+ * One head's weights for a query, as lines and in numbers; null where it has no picture, or one that is pooled and its row is not here.
  * @param {ModelTrace} trace @param {Told} told @param {Scene} scene @param {Head} head @param {number} [row]  the query
  */
 export function previewOf(trace, told, scene, head, row = queryOf(trace, told, head)) {
   const attention = trace.attentions.find(({ id }) => id === head.attention);
-  const picture = trace.picture(head.layer, head.head, head.attention);
+  const weights = trace.row(head.layer, head.head, row, head.attention);
   const from = scene.bands.findIndex(({ side }) => side === attention?.keys);
   const to = scene.bands.findIndex(({ stack }) => stack === attention?.stack);
-  if (!picture || from < 0 || to < 0) return null;
-  const weights = Array.from(picture.data.subarray(row * picture.n_key, (row + 1) * picture.n_key), (one) => one / 255);
-  const known = exactRow(trace, head, row);
+  if (!weights || from < 0 || to < 0) return null;
+  const known = trace.pool > 1 ? weights : exactRow(trace, head, row);
   const key = indexOfMost(known ?? weights);
   return {
     head,
@@ -75,7 +75,7 @@ export function previewOf(trace, told, scene, head, row = queryOf(trace, told, h
     writes: to === 0 && scene.bands[0].side === "target",
     query: told.names[to][row],
     key: told.names[from][key],
-    weight: known ? { low: known[key], high: known[key] } : aroundByte(picture.data[row * picture.n_key + key]),
+    weight: known ? { low: known[key], high: known[key] } : aroundByte(Math.round(weights[key] * 255)),
   };
 }
 

@@ -1,11 +1,14 @@
 """Models of transformers on the page: what is different in each family is explained by its own formula, with the
 model's numbers."""
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
+from safetensors.numpy import load
 
 from tests.browser.helpers import flaws, settled
 from tests.conftest import served
@@ -15,6 +18,13 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.warm
 
+SQUARE = """async ([layer, head]) => {
+  const { sceneOf } = await import("/static/river/board.js");
+  const { squares } = sceneOf(document.querySelector('[data-testid="river"]'));
+  const one = squares.find((square) => square.layer === layer && square.head === head);
+  return { x: one.x + one.width / 2, y: one.y + one.height / 2 };
+}"""
+"""The middle of a head's square in the river."""
 STEPS = {
     "llama": {"attn.role-q_rotated", "ffn.up", "ffn.silu", "out.logits"},
     "qwen3": {"attn.role-q", "attn.role-k", "attn.role-q_rotated"},
@@ -50,6 +60,7 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "bloom": (toys.bloom(), toys.byte_level()),
         "phi": (toys.phi(), toys.byte_level()),
         "rwkv": (toys.rwkv(hidden_size=130), toys.byte_level()),
+        "long": (toys.gpt2(n_positions=128), toys.byte_level()),
     }
     folder = tmp_path_factory.mktemp("hf")
     saved = tuple(toys.save(folder / name, toys.random_numbers(one), words) for name, (one, words) in models.items())
@@ -136,3 +147,42 @@ def test_of_an_unknown_family_the_attention_is_shown_and_the_rest_is_said_to_be_
     page.goto("/?text=a+cat&model=phi&view=computation&step=attn.role-attn_out")
     whole(page)
     expect(page.get_by_text("What else this block computes is not shown")).to_be_visible()
+
+
+def test_a_long_text_has_pooled_pictures_and_its_opened_heads_are_exact(
+    page: "Page", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """120 tokens stand for a long text: the 2 × 3 pictures may have 5,000 cells, so each is 8 × 8 weights."""
+    from chumoku.model import pooling
+
+    monkeypatch.setattr(pooling, "PICTURES", 5_000)
+    text = ("a little cat sat on a mat " * 5)[:120]
+    page.goto(f"/?text={text}&model=long&level=everything&river.shown=on&layer=1&head=2")
+    whole(page)
+    expect(page.get_by_test_id("heads-pooled")).to_contain_text("8 × 8")
+    pictures = page.get_by_test_id("head")
+    assert {one.evaluate("canvas => canvas.width") for one in pictures.all()} == {15}
+
+    def weights(layer: int, head: int) -> np.ndarray:
+        tap = f"layers.{layer}.attn.pattern"
+        asked = {"text": text, "model": "long", "want": [tap], "layers": [layer], "heads": [head]}
+        return np.asarray(load(page.request.post("/api/trace", data=asked).body())[tap])[0]
+
+    def is_exact(layer: int, head: int) -> None:
+        row = weights(layer, head)[-1]
+        readout = page.locator('[data-station="attention"] .readout').first
+        said = re.search(r"key .* (\d+): weight ([\d.]+)", readout.inner_text())
+        assert said
+        assert int(said[1]) == row.argmax()
+        assert float(said[2]) == pytest.approx(row.max(), rel=1e-3)
+
+    is_exact(1, 2)
+    page.locator('[data-testid="head"][data-layer="0"][data-head="1"]').click()
+    expect(page.get_by_role("heading", name="Layer 0 · Head 1")).to_be_visible()
+    whole(page)
+    is_exact(0, 1)
+    page.get_by_test_id("river").hover(position=page.evaluate(SQUARE, [1, 0]))
+    most = 100 * weights(1, 0)[-1].max()
+    said = page.get_by_test_id("river-head")
+    expect(said).to_contain_text("Layer 1, head 0: ")
+    expect(said).to_contain_text(f"{most:.{0 if most >= 9.5 else 1}f} %")

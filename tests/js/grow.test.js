@@ -70,3 +70,38 @@ test("a translator's target grows: the cross-attention gets a query, the encoder
     [31, 31],
   ]);
 });
+
+test("a pooled overview grows as the pattern does that it was pooled from", () => {
+  const n = 2;
+  /** @param {number[][]} square @param {(...values: number[]) => number} of */
+  const pooled = (square, of) => {
+    const size = Math.ceil(square.length / n);
+    const block = (/** @type {number} */ row, /** @type {number} */ col) =>
+      of(...square.slice(row * n, row * n + n).flatMap((line) => line.slice(col * n, col * n + n)));
+    return Uint8Array.from({ length: size * size }, (_, i) => block(Math.floor(i / size), i % size));
+  };
+  /** @param {number} length */
+  const patternOf = (length) =>
+    Array.from({ length }, (_, q) => Array.from({ length }, (_, k) => (k > q ? 0 : ((7 * q + 3 * k) % 11) * 20)));
+  /** @param {number} length */
+  const maskOf = (length) => Array.from({ length }, (_, q) => Array.from({ length }, (_, k) => (k > q ? 1 : 0)));
+  const [one] = decoder.description.attentions;
+  const [pattern, mask] = [one.roles.pattern.taps[1], one.roles.mask.taps[0]];
+  /** @param {number} length */
+  const overviewOf = (length) => {
+    const shape = [1, Math.ceil(length / n), Math.ceil(length / n)];
+    return {
+      [pattern]: { shape, dims: [], data: pooled(patternOf(length), Math.max) },
+      [mask]: { shape, dims: [], data: pooled(maskOf(length), Math.min) },
+    };
+  };
+  for (const length of [4, 5]) {
+    const tokens = Array(length).fill(TOKEN);
+    const row = patternOf(length + 1)[length];
+    const rows = { self: { shape: [2, 1, length + 1], data: Uint8Array.from([...row.map(() => 255), ...row]) } };
+    const meta = { ...META, tokens, pool: n };
+    const grown = grow({ meta, tensors: overviewOf(length) }, { token: TOKEN, seconds: 0, rows }, decoder);
+    assert.deepEqual(grown.tensors, overviewOf(length + 1));
+    assert.equal(grown.meta.pool, n);
+  }
+});

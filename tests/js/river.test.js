@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { riversOf } from "../../static/data/river.js";
 import { cutsOf, toggled, uncut } from "../../static/model/cuts.js";
-import { peaksOf, rollout } from "../../static/model/reach.js";
+import { peaksOf, rollout, widthsBetween } from "../../static/model/reach.js";
 import { decidingLook, looksAt } from "../../static/river/edges.js";
 import { linesOfHead, squareAt, squaresOf } from "../../static/river/heads.js";
 import { layoutOf } from "../../static/river/layout.js";
@@ -84,9 +84,32 @@ test("shares are multiplied back from the chosen token", () => {
     [0.25, 0.75],
     [0, 1],
   ]);
-  assert.deepEqual(plain(reach.flows[0].widths[1]), [0, 0, 0.25, 0.75]);
-  assert.deepEqual(plain(reach.flows[0].widths[0]), [0.25, 0, 0.375, 0.375]);
+  const each = { index: [0, 1], rows: [0, 1] };
+  const one = { index: [0, 0], rows: [0] };
+  assert.deepEqual(plain(widthsBetween(reach.flows[0], 1, each, each)), [0, 0, 0.25, 0.75]);
+  assert.deepEqual(plain(widthsBetween(reach.flows[0], 0, each, each)), [0.25, 0, 0.375, 0.375]);
+  assert.deepEqual(plain(widthsBetween(reach.flows[0], 0, each, one)), [0.25, 0.75], "both keys in one row");
   assert.deepEqual(peaksOf(reach), [0.625, 1]);
+});
+
+test("shares of many tokens come without those of later keys, as float16", () => {
+  const halves = new Uint16Array([0x3c00, 0x3800, 0x3800, 0x3c00, 0x3400, 0x3a00]); // 1, ½, ½; 1, ¼, ¾
+  const data = btoa(String.fromCharCode(...new Uint8Array(halves.buffer)));
+  const [whole] = rivers(SMALL);
+  const flows = whole.flows.map((flow) => ({
+    ...flow,
+    share: { dtype: "float16", data },
+    own: encoded([...flow.own]),
+    packed: true,
+  }));
+  const packed = riversOf({ rivers: [{ ...whole, flows, ffn: null }] });
+  const each = { index: [0, 1], rows: [0, 1] };
+  const [a, b] = [packed, [whole]].map((river) => rollout(river, "main", 1)[0]);
+  assert.deepEqual(a.at.map(plain), b.at.map(plain));
+  for (const layer of [0, 1])
+    assert.deepEqual(widthsBetween(a.flows[0], layer, each, each), widthsBetween(b.flows[0], layer, each, each));
+  assert.deepEqual(looksAt(a, 1, "source", 0), looksAt(b, 1, "source", 0));
+  assert.deepEqual(looksAt(a, 0, "source", 1), []);
 });
 
 test("a decoder leaves to its own stream what it does not read", () => {

@@ -164,7 +164,7 @@ def test_a_hidden_patch_is_a_key_that_nobody_sees(folder: Path) -> None:
         ({"num_channels": 4}, "a picture has 1 or 3 channels, got 4"),
         ({"problem_type": "multi_label_classification"}, "cannot be shown yet"),
         ({"architectures": ["ViTForMaskedImageModeling"]}, "a ViTForMaskedImageModeling cannot be shown"),
-        ({"image_size": 512, "patch_size": 2}, "its pictures are 65,537 tokens, and with 6 heads 2,886 can be drawn"),
+        ({"image_size": 512, "patch_size": 2}, "its pictures are 65,537 tokens, and with 2 layers 3,162 can be drawn"),
     ],
 )
 def test_a_config_that_cannot_be_shown(folder: Path, settings: dict[str, Any], said: str) -> None:

@@ -12,7 +12,7 @@ from chumoku.model.describe import Side
 class ArrayInfo(BaseModel):
     """An array in JSON."""
 
-    dtype: Literal["float32"]
+    dtype: Literal["float32", "float16"]
     shape: list[int]
     data: str = Field(description="Its bytes in base64, little-endian, the last dimension fastest.")
 
@@ -21,7 +21,13 @@ class FlowInfo(BaseModel):
     attention: str = Field(description="An id of the model's `attentions`.")
     queries: Side
     keys: Side
-    share: ArrayInfo = Field(description="[layer query key]: how much of the query comes from the key.")
+    share: ArrayInfo = Field(
+        description="[layer query key]: how much of the query comes from the key. More than 4 million are float16."
+    )
+    packed: bool = Field(
+        description="Of each query, only the keys up to itself are in `share`, [layer, query (query + 1) / 2 + key]: "
+        "so where there are more than 4 million, under a causal mask."
+    )
     own: ArrayInfo = Field(description="[layer query]: how much of it was there already.")
 
 

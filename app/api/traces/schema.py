@@ -59,4 +59,21 @@ class TraceRequest(Run):
         default=False,
         description="Put the model's whole description into the metadata, as saved files have it.",
     )
+    pooled: bool = Field(
+        default=False,
+        description="Pictures of heads: if all overviews together have more than 4 million weights, each cell of an "
+        "overview is the largest of n × n weights, and of a mask 0 where any of its cells is allowed. The metadata's "
+        "`pool` is n; 1: nothing was pooled.",
+    )
+    queries: Indices | None = Field(
+        default=None,
+        description="Only these rows of the tensors that have queries, in this order.",
+        examples=[[3]],
+    )
     predict: Predict | None = Field(default=None, description="List predicted tokens in the metadata's `predictions`.")
+
+    @model_validator(mode="after")
+    def pooled_whole(self) -> Self:
+        if self.pooled and self.queries is not None:
+            raise ValueError("give either pooled or queries: a row of a pooled picture is no row of the model's")
+        return self

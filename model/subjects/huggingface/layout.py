@@ -158,17 +158,18 @@ class Adapter:
                 yield Stored(ours, f"{self.head}.{kind}")
 
 
-PICTURES = 40_000_000
-"""The bytes of all heads' pictures of one text, a byte for each weight: what a browser is sent for a sentence."""
+SHARES = 20_000_000
+"""The most shares between positions of one text (`derive/route.py`), which a browser is sent: what grows with the
+square of a text, now that the pictures of its heads are pooled. Under a causal mask half of them are 0 and stay."""
 STEP = 64
 
 
 def drawable(adapter: Adapter) -> Adapter:
-    """The same, with a window whose pictures fit into `PICTURES`: 512 tokens for 12 layers of 12 heads."""
+    """The same, with a window whose shares fit into `SHARES`: 1,024 tokens for up to 38 causal layers."""
     if adapter.description.picture is not None:
         return adapter  # whole or not at all
-    heads = sum(one.n_layer * one.n_head for one in adapter.description.attentions)
-    fits = max(STEP, math.isqrt(PICTURES // heads) // STEP * STEP)
+    layers = sum(one.n_layer / (2 if one.causal else 1) for one in adapter.description.attentions)
+    fits = max(STEP, math.isqrt(int(SHARES / layers)) // STEP * STEP)
     window = min(adapter.description.max_seq_len, fits)
     return replace(adapter, description=replace(adapter.description, max_seq_len=window))
 

@@ -6,10 +6,10 @@ import { leakOfHead, movedShare } from "./measure.js";
 import { squareOf } from "./square.js";
 
 /**
- * @typedef {{weights: import("../../data/wire.js").Decoded, logits: import("../../data/wire.js").Tensor,
+ * @typedef {{weights: import("../../data/wire.js").Decoded, logits: import("../../data/wire.js").Tensor|null,
  *   sides: {source: import("../sides.js").Side, target: import("../sides.js").Side|null},
- *   classes: {name: string, logit: number, probability: number}[]|null}} Run  all heads' weights, and the logits
- *   [position vocab], or [class]
+ *   classes: {name: string, logit: number, probability: number}[]|null}} Run  all heads' weights (none where pictures are
+ *   pooled), and the logits [position vocab], or [class]; null: too many
  * @typedef {import("./compare.js").Alignment} Alignment
  * @typedef {{attention: string, layer: number, head: number, moved: number, future: number, pad: number}} HeadChange
  */
@@ -24,6 +24,7 @@ const known = new WeakMap();
  * @param {any} model @returns {HeadChange[]}
  */
 export function headChanges({ before, after, sides }, model) {
+  if (!Object.keys(after.weights.tensors).length) return []; // too many
   const last = known.get(after.weights);
   if (last?.before === before.weights) return last.made;
   const made = attentionsOf(model).flatMap((attention) => {

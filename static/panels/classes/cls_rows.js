@@ -29,10 +29,7 @@ export const lookerIn = (trace, state) => (trace.model.picture ? position(state,
  */
 export function drawClsRows(root, trace, state, actions) {
   const at = lookerIn(trace, state);
-  const rowOf = (layer, head) => {
-    const { data, n_key, scale } = /** @type {any} */ (trace.picture(layer, head));
-    return Array.from(data.subarray(at * n_key, (at + 1) * n_key), (weight) => weight / scale);
-  };
+  const rowOf = (layer, head) => /** @type {number[]} */ (trace.row(layer, head, at));
   const many = Boolean(trace.model.picture) && trace.nLayer * trace.nHead > MANY;
   const layers = many ? [state.layer] : Array.from({ length: trace.nLayer }, (_, layer) => layer);
   const across = many ? ACROSS : trace.nHead;

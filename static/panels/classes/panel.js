@@ -7,7 +7,7 @@ export default {
   id: "classes",
   frame: { place: "right", className: "panel classes", title: "classes.title" },
   has: (model) => model.description.predicts === "classes",
-  needs: ["detail"],
+  needs: ["detail", "looks"],
   also: (state, model) => (model.picture && can(model, "route") ? ["explain:route"] : []),
   ...lazily(() => import("./draw.js")),
 };

@@ -38,13 +38,24 @@ export function draw(root, trace, state, actions) {
   parts.leaks.hidden = !hasWeights(pairs, state, trace.model);
   parts.next.hidden = !hasLogits(pairs);
   keepingFocus(root, () => {
-    if (!parts.heads.hidden) drawChangedHeads(parts.heads, trace, state, actions);
+    if (!parts.heads.hidden && trace.pool > 1) leaveOut(parts.heads, "compare.heads");
+    else if (!parts.heads.hidden) drawChangedHeads(parts.heads, trace, state, actions);
     if (!parts.leaks.hidden) drawLeaks(parts.leaks, trace, state, actions);
     if (parts.next.hidden) return;
-    if (predictsTokens(trace.model)) drawNext(parts.next, trace, state);
+    if (!trace.change.after.logits) leaveOut(parts.next, "compare.next");
+    else if (predictsTokens(trace.model)) drawNext(parts.next, trace, state);
     else if (trace.classes) drawChangedClasses(parts.next, trace);
     else replace(parts.next);
   });
+}
+
+/** Of a long text, the numbers of all heads, or of a whole vocabulary, are not sent. @param {HTMLElement} root @param {string} title */
+function leaveOut(root, title) {
+  replace(
+    root,
+    h("h3", null, t(title)),
+    h("p", { class: "dim", dataset: { testid: "left-out" } }, t("compare.too_long")),
+  );
 }
 
 /** @param {HTMLElement} node @param {{text: string, equal: boolean, weights?: number, next?: number|null}|null} verdict  null: nothing to say */

@@ -40,7 +40,7 @@ function withoutPads({ tokens, real, ...more }) {
 
 /** The largest difference between the probabilities after the chosen position, or of the classes; null in a PAD’s row and where gaps are filled. */
 function nextGap({ written, model, classes }, alone, padded, query) {
-  if (!written && !classes) return null;
+  if ((!written && !classes) || !alone || !padded) return null;
   if (!written) return largestGap(logSoftmax(alone.data, []), logSoftmax(padded.data, []));
   if (!inside(written.real, query)) return null;
   const row = ({ data, shape }, at) =>

@@ -37,10 +37,13 @@ export function createCrossRow(session, actions) {
       const { layer, head } = state;
       const of = headWords(trace.model, { attention: cross.id, layer, head });
       const token = namedToken(session.word(path.ids[index]), "q");
+      const weights = trace.row(layer, head, index, cross.id);
+      row.hidden = !weights;
+      if (!weights) return replace(about, t("generation.cross_pooled", { of, n: trace.pool }));
       replace(about, phrase("generation.cross", { of, token, next: index + 1 }));
       row.setAttribute("aria-label", about.textContent ?? "");
       const lit = trace.attention === cross ? state.key : null;
-      keepingFocus(row, () => replace(row, barsOf(trace, trace.picture(layer, head, cross.id), index, lit, choose)));
+      keepingFocus(row, () => replace(row, barsOf(trace, weights, index, lit, choose)));
     },
   };
 }
@@ -48,9 +51,9 @@ export function createCrossRow(session, actions) {
 /** The attention in which one side looks at the other; null if there is none with a picture. */
 const crossOf = (model) => attentionsOf(model).find((one) => one.queries !== one.keys && one.overview) ?? null;
 
-function barsOf(trace, { data, n_key, scale }, index, lit, choose) {
+function barsOf(trace, weights, index, lit, choose) {
   return trace.sides.source.tokens.map((token, key) => {
-    const weight = data[index * n_key + key];
+    const weight = weights[key];
     const label = t("generation.cross_key", { token: tokenName(token), key });
     const attrs = {
       class: `look${key === lit ? " k" : ""}${isPad(token) ? " pad" : ""}`,
@@ -61,7 +64,7 @@ function barsOf(trace, { data, n_key, scale }, index, lit, choose) {
       "button",
       {
         ...attrs,
-        style: { "--share": weight / scale },
+        style: { "--share": weight },
         dataset: { key, weight, focus: key },
         on: { click: () => choose(index, key) },
       },

@@ -4,7 +4,7 @@ import { currentTheme, pixelTable } from "../../chart/colour.js";
 import { paintHead } from "../../chart/matrix/head_picture.js";
 import { keyOf } from "../../data/request.js";
 import { attentionOf, showsMeans } from "../../model/description.js";
-import { h, replace } from "../../ui/dom.js";
+import { h, replace, setText } from "../../ui/dom.js";
 import { setHeadChips } from "../../ui/head_chip.js";
 import { attentionName, headWords } from "../../ui/head_names.js";
 import { t } from "../../ui/i18n.js";
@@ -28,7 +28,7 @@ export function createHeads(root, actions, opened) {
   let drawn = "";
   let labelled = ""; // the sentence that the labels belong to
   let marked = null; // the labels that are shown
-  const note = h("p", { class: "dim pooled", hidden: true }, t("heads.pooled"));
+  const note = h("p", { class: "dim pooled", hidden: true, dataset: { testid: "heads-pooled" } });
 
   const step = (event) => {
     const canvas = /** @type {HTMLElement} */ (event.target);
@@ -59,7 +59,11 @@ export function createHeads(root, actions, opened) {
       [built, drawn] = [shape, ""];
     }
     const content = `${trace.key} ${currentTheme()}`;
-    if (content !== drawn) note.hidden = !paintAll(rows, trace);
+    if (content !== drawn) {
+      const fewer = paintAll(rows, trace);
+      note.hidden = !fewer && trace.pool === 1;
+      setText(note, trace.pool > 1 ? t("heads.pooled_cells", { n: trace.pool }) : t("heads.pooled"));
+    }
     const found = trace.explained.heads?.heads ?? null;
     if (trace.key !== labelled) {
       forgetLabels(rows);

@@ -75,7 +75,10 @@ function effect(trace, { layer, head }, leak) {
   const trained = trainedCausal(trace.model);
   const own = trace.attentions.find(({ causal }) => causal) ?? trace.attention; // the attention that the switch is about
   if (!has(own, "mask")) return "";
-  const mask = trace.mask(layer, head, own.id);
+  const { detail } = trace;
+  const opened = detail?.attention === own.id && detail.layer === layer && detail.head === head;
+  const mask = trace.pool === 1 ? trace.mask(layer, head, own.id) : opened ? detail.mask.data : null; // a pooled one cannot be counted
+  if (!mask) return "";
   const forbidden = mask.reduce((count, reasons) => count + (reasons ? 1 : 0), 0);
   const cells = { forbidden: integer(forbidden), cells: integer(mask.length) };
   if (trace.causal) return t(trained ? "masks.on_now" : "masks.on_now_untrained", cells);

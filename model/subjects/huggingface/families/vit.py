@@ -6,6 +6,8 @@ of each spells it. Of any other, the id of a patch is its place.
 
 from __future__ import annotations
 
+import math
+
 from torch import Tensor
 
 from chumoku.model.config import MOST, ModelConfig
@@ -16,7 +18,7 @@ from chumoku.model.pictures.photo import Photo
 from chumoku.model.pictures.picture import DIGITS, Picture
 from chumoku.model.special_tokens import special_names
 from chumoku.model.subjects.huggingface.activations import activation_of
-from chumoku.model.subjects.huggingface.layout import PICTURES, Adapter, Part, StackLayout, whole
+from chumoku.model.subjects.huggingface.layout import SHARES, Adapter, Part, StackLayout, whole
 from chumoku.model.subjects.huggingface.processing import Processing, processing_of
 from chumoku.model.subjects.huggingface.settings import Settings
 
@@ -49,8 +51,6 @@ MAIN = StackLayout(
         "positions": (f"{START}.position_embeddings", first),
     },
 )  # fmt: skip
-ROOM = 1.25 * PICTURES
-"""Of all heads' pictures, in bytes: a picture cannot be read in part."""
 
 
 def adapt(settings: Settings) -> Adapter:
@@ -60,10 +60,10 @@ def adapt(settings: Settings) -> Adapter:
     reads = picture_of(side, patch, channels, processing)
     description = described(settings, reads)
     n = reads.n_patches + 1
-    heads = sum(one.n_layer * one.n_head for one in description.attentions)
-    if heads * n**2 > ROOM:
-        most = int((ROOM / heads) ** 0.5)
-        raise ValueError(f"config.json: its pictures are {n:,} tokens, and with {heads} heads {most:,} can be drawn")
+    layers = sum(one.n_layer for one in description.attentions)
+    if layers * n**2 > SHARES:  # a picture cannot be read in part
+        most = math.isqrt(SHARES // layers)
+        raise ValueError(f"config.json: its pictures are {n:,} tokens, and with {layers} layers {most:,} can be drawn")
     return Adapter(without_our_modules(description), {"main": MAIN}, "classifier", n, processing=processing)
 
 
