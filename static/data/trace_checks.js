@@ -147,7 +147,7 @@ export function checkLayers({ meta, tensors }) {
   const drawn = attentionsOf(meta).filter(overviewOf);
   const taps = drawn.flatMap((one) => one.roles[overviewOf(one) ?? ""].taps);
   if (drawn.length && !taps.some((tap) => tensors[tap])) throw new FileError("no_patterns");
-  if (!taps.every((tap) => tensors[tap]) || (meta.heads ?? null) !== null) throw new FileError("part");
+  if (!taps.every((tap) => tensors[tap]) || (meta.heads ?? null) !== null || meta.pool > 1) throw new FileError("part");
   const masked = attentionsOf(meta).filter((one) => has(one, "mask"));
   if (!masked.every((one) => tensors[tapOf(one, 0, "mask")])) throw new FileError("no_mask");
 }

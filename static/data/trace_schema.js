@@ -178,6 +178,7 @@ export const META = object(
     interventions: INTERVENTIONS,
     run: object({}, { interventions: INTERVENTIONS, pad: object({ count: whole(0, MOST.tokens) }) }),
     scale: record(number, MOST.tensors),
+    pool: whole(1, MOST.tokens),
     predictions: orNull(list(object({ candidates: list(object(WORD)) }), { most: MOST.tokens })),
     classes: orNull(list(object({ name: NAME, logit: number, probability: number }), { most: 10_000 })),
     notes: list(note, { most: 100 }),
