@@ -125,10 +125,10 @@ function modelOf(meta, known) {
 function specialOf({ special: { pad, end, first, mask }, tokens, target_tokens: written }, known) {
   const started = [...tokens, ...(written ?? [])].find(({ id }) => id === first);
   return {
-    pad: pad ?? known?.special.pad ?? null,
-    end: end ?? known?.special.end ?? null,
-    first: started ? { id: started.id, text: started.text } : (known?.special.first ?? null),
-    mask: mask ?? known?.special.mask ?? null,
+    pad: pad ?? known?.special?.pad ?? null,
+    end: end ?? known?.special?.end ?? null,
+    first: started ? { id: started.id, text: started.text } : (known?.special?.first ?? null),
+    mask: mask ?? known?.special?.mask ?? null,
   };
 }
 
@@ -140,6 +140,6 @@ function neverSampled(meta, known) {
   if (meta.never_sampled) return meta.never_sampled;
   const special = [...meta.tokens, ...(meta.target_tokens ?? [])].filter((token) => token.special).map(({ id }) => id);
   const named = [meta.special.pad, meta.special.first, ...special, ...(known?.never_sampled ?? [])];
-  const end = meta.special.end ?? known?.special.end ?? null;
+  const end = meta.special.end ?? known?.special?.end ?? null;
   return [...new Set(named)].filter((id) => Number.isSafeInteger(id) && id !== end);
 }

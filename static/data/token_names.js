@@ -29,8 +29,9 @@ export function createNames(api, meta, known) {
 
   /** @param {number[]} ids */
   async function ask(ids) {
+    const pad = meta.special.pad ?? known.special?.pad;
     /** @type {Word[]} */
-    const own = meta.tokens.filter((/** @type {Word} */ token) => token.id !== known.special.pad).slice(0, COMPARED);
+    const own = meta.tokens.filter((/** @type {Word} */ token) => token.id !== pad).slice(0, COMPARED);
     const token_ids = [...own.map((token) => token.id), ...ids];
     const target = writesTarget(meta) ? { target_ids: own.slice(0, 1).map(({ id }) => id) } : {};
     const { meta: told } = await api.trace({ model: known.name, token_ids, ...target, want: [], dtype: "float32" });

@@ -64,6 +64,14 @@ async function opened(buffer) {
   return decoded;
 }
 
+test("a file opens beside a line of the list of models, which names no special tokens", () => {
+  const decoded = readTraceFile(withMeta({ ...META, special: { ...META.special, mask: null } }), () => undefined);
+  const known = { name: META.model, vocab_size: META.description?.vocab_size };
+  const { model } = createFileTraces(decoded, { key: "x", name: "x", known, namesOf: /** @type {any} */ (null) });
+  assert.equal(model.special.mask, null);
+  assert.equal(model.special.pad, META.special.pad);
+});
+
 /** Microseconds of work, which other programs on the machine do not lengthen. */
 function cpu() {
   const { user, system } = process.cpuUsage();
