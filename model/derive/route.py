@@ -61,7 +61,7 @@ class Flow:
 @dataclass(frozen=True)
 class River:
     """One stack: its attentions in the order in which a layer has them, and `ffn` [layer position] = ‖f‖ / ‖x‖ of what
-    each FFN adds to the stream. FFNs move nothing between positions."""
+    each FFN adds to the stream. FFNs move nothing between positions; RWKV's token shift, which does, is in no share."""
 
     stack: str
     side: Side
