@@ -64,7 +64,7 @@ import { createSentence } from "./shell/sentence/sentence.js";
 import { createStatus } from "./shell/status.js";
 import { mergedOwn } from "./state/own.js";
 import { VIEWS } from "./stations/index.js";
-import { t } from "./ui/i18n.js";
+import { speakOfPictures, t } from "./ui/i18n.js";
 
 /** @type {import("./stations/index.js").Panel[]} */
 const SIDE = [besidePick, fold, river, ...PANELS, quizBar];
@@ -190,6 +190,7 @@ export function mount(root, store, options) {
     panels,
     status,
     onTrace,
+    modelOf: traces.model,
     trace: /** @type {import("./data/model_trace.js").ModelTrace|null} */ (null),
     controls: /** @type {Draw} */ ((...now) => draws.forEach((draw) => draw(...now))),
   };
@@ -203,12 +204,13 @@ export function mount(root, store, options) {
 
 /**
  * Shows `state`: the controls at once, with the current trace; the rest as it arrives.
- * @param {{loader: ReturnType<typeof createLoader>, panels: ReturnType<typeof createPanels>, status: Context["status"],
+ * @param {{loader: ReturnType<typeof createLoader>, panels: ReturnType<typeof createPanels>, status: Context["status"], modelOf: Context["modelOf"],
  *   onTrace: () => void, controls: Draw, trace: import("./data/model_trace.js").ModelTrace|null}} page
  * @param {State} state
  */
 async function refresh(page, state) {
-  const { loader, panels, controls, status } = page;
+  const { loader, panels, controls, status, modelOf } = page;
+  speakOfPictures(Boolean(modelOf(state)?.picture));
   if (isEmpty(state)) {
     loader.cancel();
     page.trace = null;
@@ -223,6 +225,7 @@ async function refresh(page, state) {
   try {
     let first = true;
     const newest = await loader.load(state, panels.needs(state), (trace, have) => {
+      speakOfPictures(Boolean(trace.model.picture)); // meanwhile another page may have drawn
       const another = page.trace !== trace;
       page.trace = trace;
       if (another) page.onTrace();

@@ -7,6 +7,9 @@ import { t } from "../ui/i18n.js";
 import { switchRow } from "../ui/switch_row.js";
 import { bringWords, readingIsOn, setReading } from "./reading.js";
 
+/** In the place of a hidden sentence: the picture, or the button that chooses one. */
+const PICTURE = ".picture-kind:not([hidden]) :is(svg[tabindex]:not([hidden]), .picture-tools .btn)";
+
 /** @type {[string[], string][]} */
 const KEYS = [
   [["/"], "help.slash"],
@@ -110,7 +113,7 @@ function onKey(event, dialog, input, open) {
   }
   if (event.key === "/") {
     event.preventDefault();
-    if (input.hidden) /** @type {any} */ (input.parentElement?.querySelector("svg[tabindex]"))?.focus();
+    if (input.hidden) /** @type {any} */ (input.parentElement?.querySelector(PICTURE))?.focus();
     else input.focus();
     input.select();
   } else if (event.key === "?" && !dialog.open) {

@@ -39,7 +39,6 @@ export function buildParts(root) {
     type: "range",
     min: 0,
     max: 1,
-    "aria-label": t("river.moment"),
     dataset: { testid: "river-scrub" },
   });
   const sentence = h("div", { class: "sentences" }, says, previewed);

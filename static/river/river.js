@@ -75,6 +75,7 @@ export function createRiver(parts) {
     last = told;
     writing.show(now, told);
     setText(parts.about, aboutOf(trace.model));
+    update(parts.scrub, { "aria-label": t("river.moment") });
     setText(parts.legend, legendOf(told));
     const part = told.names.flat().find(isPart);
     parts.bytes.hidden = !part;

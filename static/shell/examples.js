@@ -4,7 +4,7 @@ import { isEmpty } from "../model/selection.js";
 import { linkOf } from "../state/link.js";
 import { freshOwn } from "../state/own.js";
 import { DEFAULTS } from "../state/store.js";
-import { h, replace, update } from "../ui/dom.js";
+import { h, replace, setText, update } from "../ui/dom.js";
 import { language, t } from "../ui/i18n.js";
 import { pixelPicture } from "../ui/patch_picture.js";
 import { subjectOf } from "./places.js";
@@ -20,18 +20,13 @@ export function createExamples({ actions, examples, models, frame, declared }) {
   const levels = (example) => models.find(({ name }) => name === example.model)?.picture?.levels;
   const cards = shown.map((example) => card(example, levels(example), open));
   const place = h("div", { class: "cards" }, cards);
+  const about = h("p", { class: "about" });
   let first = shown[0]?.model;
-  replace(
-    root,
-    h("h1", null, t("welcome.title")),
-    h("p", { class: "about" }, t("welcome.about")),
-    offer,
-    h("h2", null, t("welcome.start")),
-    place,
-  );
+  replace(root, h("h1", null, t("welcome.title")), about, offer, h("h2", null, t("welcome.start")), place);
   return (trace, state) => {
     root.hidden = !isEmpty(state);
     if (root.hidden) return;
+    setText(about, t("welcome.about"));
     // Who has chosen a model sees its examples first; without a choice, they are mixed.
     if (state.model !== first) {
       first = state.model;
@@ -55,6 +50,16 @@ export const loadedOf = ({ examples }, models) =>
 export function patchOf({ see, claim, at_least, own, ...opened }, declared) {
   const { theme, type, lang, level, file, quiz, ...fresh } = DEFAULTS; // everything except the reader's settings
   return { ...fresh, ...opened, own: freshOwn(declared, own) };
+}
+
+/**
+ * An own sentence begins without the PADs that a card brought along.
+ * @param {any} examples @param {Pick<import("../state/store.js").State, "model"|"text"|"padCount">} state  before it is typed
+ * @returns {{padCount?: 0}}
+ */
+export function withoutPads({ examples }, { model, text, padCount }) {
+  const brought = (one) => one.padCount === padCount && one.text === text && (!model || one.model === model);
+  return padCount > 0 && examples.some(brought) ? { padCount: 0 } : {};
 }
 
 /** What opens an example at the reader's level. @param {any} example @param {import("../state/levels.js").Level} level @param {import("../state/own.js").Declared[]} declared */

@@ -15,6 +15,17 @@ const taps = () => {
   return finger;
 };
 
+/** Whether what is drawn now reads pictures. */
+let pictures = false;
+
+/**
+ * Before a page draws: a text that speaks of a sentence may have another form, `key.picture`, for models that read pictures.
+ * @param {boolean} on
+ */
+export function speakOfPictures(on) {
+  pictures = on;
+}
+
 /** How a text calls what a pointer does: a finger taps. @param {string} text @param {boolean} [tapping] */
 export function forPointer(text, tapping = taps()) {
   if (!tapping) return text;
@@ -42,7 +53,8 @@ export async function loadCatalogue() {
 }
 
 /**
- * The string `key` with `{name}` filled in. With `{n: 1}`, uses the string `key.one` if the catalogue has it; for a finger, `key.touch`.
+ * The string `key` with `{name}` filled in. With `{n: 1}`, uses the string `key.one` if the catalogue has it; for a finger, `key.touch`;
+ * of a picture, `key.picture`.
  * @param {string} key
  * @param {Object<string, string|number>} [vars]
  * @returns {string}
@@ -54,7 +66,10 @@ export function t(key, vars = {}) {
 /** The string before anything is filled in. @param {string} key @param {unknown} n  1, or "1" as the page writes it */
 function patternOf(key, n) {
   const text =
-    (taps() && catalogue[`${key}.touch`]) || (String(n) === "1" && catalogue[`${key}.one`]) || catalogue[key];
+    (taps() && catalogue[`${key}.touch`]) ||
+    (pictures && catalogue[`${key}.picture`]) ||
+    (String(n) === "1" && catalogue[`${key}.one`]) ||
+    catalogue[key];
   if (text === undefined) console.warn(`no string "${key}" in ${language()}.json`);
   return forPointer(text ?? key);
 }

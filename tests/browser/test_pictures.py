@@ -151,6 +151,48 @@ def test_a_hidden_patch_changes_the_class_and_comes_back(page: Page) -> None:
     assert shown(page) == pytest.approx(answer(pixels), abs=1e-5)
 
 
+def test_an_own_picture_begins_with_all_its_patches(page: Page) -> None:
+    """Those that were hidden of another one are hidden again after Back."""
+    pixels = examples()[3].pixels
+    open_picture(page, pixels, hidden=[6, 7])
+    settled(page)
+    page.mouse.click(*middle(page, 0, 0))
+    page.get_by_test_id("picture-about").get_by_text("Your own picture.", exact=True).wait_for()
+    own = run_in(page)
+    assert "pad" not in own
+    assert shown(page) == pytest.approx(answer(own["input"]["pixels"]), abs=1e-5)
+    page.go_back()
+    page.get_by_test_id("picture-about").get_by_text("2 patches are hidden").wait_for()
+    assert shown(page) == pytest.approx(answer(pixels, pad=Padding(hidden=(6, 7))), abs=1e-5)
+
+
+def test_what_is_hidden_of_an_own_picture_stays_hidden(page: Page) -> None:
+    open_picture(page, BLANK, hidden=[6])
+    page.mouse.click(*middle(page, 7, 7))
+    settled(page)
+    assert run_in(page)["pad"] == {"hidden": [6]}
+
+
+def test_nothing_calls_a_picture_a_sentence(page: Page) -> None:
+    """Nor what is read aloud. The card of words, the lessons and the start page speak of sentences."""
+    for view in ("tokens", "embedding", "attention", "ffn", "cost", "computation"):
+        open_picture(page, examples()[3].pixels, f"level=everything&compare=on&view={view}", hidden=[6])
+        settled(page)
+        said = page.evaluate(
+            """() => [document.body.innerText, ...[...document.querySelectorAll("[aria-label], [title]")]
+              .flatMap((one) => one.checkVisibility() ? [one.ariaLabel, one.title] : [])].join("\\n")"""
+        )
+        assert [line for line in said.split("\n") if "sentence" in line.lower()] == []
+
+
+def test_at_look_the_heads_end_with_the_first_screen(open_page: Callable[..., Page]) -> None:
+    page = open_page(viewport={"width": 1280, "height": 720})
+    open_picture(page, examples()[3].pixels, "level=look")
+    settled(page)
+    bottom = page.locator(".river canvas").first.evaluate("(one) => one.getBoundingClientRect().bottom")
+    assert bottom <= 720 - 40  # above the row of Watch
+
+
 def test_a_link_with_hidden_patches_hides_them(page: Page) -> None:
     pixels = examples()[7].pixels
     open_picture(page, pixels, hidden=[5, 11])

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { tokenLabel } from "../../static/model/labels.js";
 import { namesOf } from "../../static/model/numbered_names.js";
 import { asPatches, blank, fits, meanColour, patchLabel, patchOf, pixelsOf } from "../../static/model/patches.js";
+import { withoutPads } from "../../static/shell/examples.js";
 import { erased, inked, toggledPatch, withPixel } from "../../static/shell/sentence/picture/brush.js";
 
 const PICTURE = { size: 4, patch: 2, levels: 17 };
@@ -106,4 +107,18 @@ test("a photo fits a model of its size and channels, and no other kind", () => {
   assert.ok(!fits(`${BYTES.slice(0, -1)}<`, PHOTO));
   assert.ok(!fits(BYTES, PICTURE));
   assert.ok(!fits(blank(2), PHOTO));
+});
+
+test("an own sentence begins without the PADs of a card", () => {
+  const examples = {
+    examples: [
+      { model: "a", text: "She reads.", padCount: 3 },
+      { model: "a", text: "He sat." },
+    ],
+  };
+  const state = { model: "a", text: "She reads.", padCount: 3 };
+  assert.deepEqual(withoutPads(examples, state), { padCount: 0 });
+  assert.deepEqual(withoutPads(examples, { ...state, model: null }), { padCount: 0 });
+  for (const own of [{ text: "She read" }, { padCount: 2 }, { model: "b" }, { text: "He sat." }, { padCount: 0 }])
+    assert.deepEqual(withoutPads(examples, { ...state, ...own }), {});
 });

@@ -4,10 +4,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tokenName } from "../../static/model/labels.js";
 import { errorText } from "../../static/ui/error_text.js";
-import { forPointer, loadCatalogue, phrase, t } from "../../static/ui/i18n.js";
+import { forPointer, loadCatalogue, phrase, speakOfPictures, t } from "../../static/ui/i18n.js";
 
 const words = {
   ...{ tokens: "{n} tokens", "tokens.one": "1 token", keys: "{n} keys" },
+  ...{ read: "this sentence: {n}", "read.picture": "this picture: {n}" },
   ...{
     "error.away": "Retrying in {seconds} s.",
     "error.away.once": "Try again.",
@@ -28,6 +29,14 @@ test("one is one, as a number and as the page writes it", () => {
   assert.equal(phrase("tokens", { n: 1 }).join(""), "1 token");
   assert.equal(t("tokens", { n: 11 }), "11 tokens");
   assert.equal(t("keys", { n: 1 }), "1 keys", "where the catalogue has no string of its own");
+});
+
+test("of a picture nothing says that it is a sentence", () => {
+  speakOfPictures(true);
+  assert.equal(t("read", { n: 17 }), "this picture: 17");
+  assert.equal(t("keys", { n: 17 }), "17 keys", "where one text is for both");
+  speakOfPictures(false);
+  assert.equal(t("read", { n: 17 }), "this sentence: 17");
 });
 
 test("an error that nobody retries promises no retry", () => {

@@ -32,14 +32,16 @@ export function draw(root, trace, state, actions) {
   if (parts.looks.hidden) return;
   keepingFocus(parts.rows, () => drawClsRows(parts.rows, trace, state, actions));
   replace(parts.open, openHead(trace, state));
+  setText(parts.about, t("classes.about"));
+  setText(parts.heading, t("classes.rows"));
+  parts.rolled.hidden = !trace.model.picture;
   if (trace.model.picture) drawForPicture(parts, trace, state);
 }
 
 /** In a picture any token can be the one that looks. */
-function drawForPicture({ about, heading, rolled }, trace, state) {
+function drawForPicture({ heading, rolled }, trace, state) {
   const { tokens } = trace.queries;
   const looker = tokens[lookerIn(trace, state)];
-  setText(about, t("picture.about"));
   setText(heading, t("picture.rows", { query: looker.patch ? patchWords(looker.patch) : tokenName(looker) }));
   drawRolled(rolled, trace, looker.index);
 }

@@ -7,8 +7,9 @@ import { readsPhotos } from "../../model/patches.js";
 import { keptChoice } from "../../model/selection.js";
 import { whole } from "../../river/own.js";
 import { atLeast } from "../../state/levels.js";
-import { h, replace, setText } from "../../ui/dom.js";
+import { h, replace, setText, update } from "../../ui/dom.js";
 import { phrase, t } from "../../ui/i18n.js";
+import { withoutPads } from "../examples.js";
 import { createNotes } from "../notes.js";
 import { showProblem, tookText } from "../status.js";
 import { createStrip } from "./strip.js";
@@ -17,7 +18,7 @@ import { createGrowing, createTyping } from "./typing.js";
 
 /** @param {import("../../page.js").Context} context @returns {import("../../page.js").Draw} */
 export function createSentence(context) {
-  const { actions, status, frame, early, modelOf } = context;
+  const { actions, status, frame, early, modelOf, examples } = context;
   const parts = frame.sentence;
   const { input, took } = parts;
   const drawStrip = createStrip(parts.strip, actions, "source");
@@ -27,7 +28,8 @@ export function createSentence(context) {
   let drawn = /** @type {import("../../data/model_trace.js").ModelTrace|null} */ (null);
   const typing = createTyping(input, (text) => {
     const choice = keptChoice(drawn, actions.get(), text);
-    actions.set({ text, ids: null, nPrompt: null, targetIds: null, ...choice, ...outside(actions.get(), choice) });
+    const own = { ...withoutPads(examples, actions.get()), ...outside(actions.get(), choice) };
+    actions.set({ text, ids: null, nPrompt: null, targetIds: null, ...choice, ...own });
   });
   const grow = createGrowing(input);
   if (early !== null) typing.takeEarly(early);
@@ -35,6 +37,7 @@ export function createSentence(context) {
 
   return (trace, state, error) => {
     drawn = trace;
+    update(parts.element, { "aria-label": t("sentence.label") });
     const written = state.file !== null || (state.ids && !state.text);
     const text = written && trace ? trace.text : state.text;
     if (!typing.pending() && input.value !== text) input.value = text;

@@ -3,6 +3,7 @@
  * and for any element of a result the row and the column it comes from.
  */
 
+import { readsPhotos } from "../../model/patches.js";
 import { h, keepingFocus, newId, perRoot, replace, setText } from "../../ui/dom.js";
 import { headTitle } from "../../ui/head_names.js";
 import { hasString, t } from "../../ui/i18n.js";
@@ -102,14 +103,11 @@ function drawHeading(parts, context) {
   replace(parts.formula, name, h("span", { class: "formulas" }, kindOf(step).formula(step, context)));
   drawSources(parts.source, sourcesOf(step, model));
   const crossed = step.group === "cross_attn" && ["q", "k", "v"].includes(step.kind);
-  const read = model.picture && hasString(`picture.step_${step.kind}`);
+  const kinds = [readsPhotos(model) && "photo", model.picture && "drawn"].filter(Boolean);
+  const read = kinds.map((kind) => `picture.step_${step.kind}.${kind}`).find(hasString);
   setFormulas(
     parts.about,
-    [
-      read ? t(`picture.step_${step.kind}`) : aboutStep(step),
-      crossed && t(`computation.about.cross_${step.kind}`),
-      kindOf(step).note?.(step),
-    ]
+    [read ? t(read) : aboutStep(step), crossed && t(`computation.about.cross_${step.kind}`), kindOf(step).note?.(step)]
       .filter(Boolean)
       .join(" "),
   );

@@ -1,7 +1,7 @@
 /** What changes when two tokens change places, with and without positions: without positions, attention sees a set. */
 
 import { swapOf } from "../../data/embedding.js";
-import { h, keepingFocus, perRoot, replace } from "../../ui/dom.js";
+import { h, keepingFocus, perRoot, replace, setText, update } from "../../ui/dom.js";
 import { t } from "../../ui/i18n.js";
 import { math, mi, mo, mtext, row, sup } from "../../ui/mathml.js";
 import { labelsOf } from "../query_key.js";
@@ -9,9 +9,9 @@ import { drawPicks } from "./picks.js";
 import { drawRuns } from "./swap_runs.js";
 
 const partsOf = perRoot((place) => {
-  const picks = h("div", { class: "tokens", role: "toolbar", "aria-label": t("embedding.picks") });
+  const picks = h("div", { class: "tokens", role: "toolbar" });
   const after = h("p", { class: "embedding-after", "aria-live": "polite" });
-  const none = h("p", { class: "embedding-note" }, t("embedding.swap_none"));
+  const none = h("p", { class: "embedding-note" });
   const runs = h("div", { class: "swap-runs" });
   place.append(picks, after, none, runs);
   return { picks, after, none, runs };
@@ -22,6 +22,8 @@ export default {
   draw(place, trace, state, actions) {
     const parts = partsOf(place);
     const pair = swapOf(state, trace);
+    update(parts.picks, { "aria-label": t("embedding.picks") });
+    setText(parts.none, t("embedding.swap_none"));
     keepingFocus(parts.picks, () => drawPicks(parts.picks, trace, pair, actions));
     parts.none.hidden = pair !== null;
     parts.runs.hidden = parts.after.hidden = pair === null;

@@ -31,12 +31,20 @@ export function create(root, { actions, modelOf }) {
   let [built, touched] = ["", -1];
   /** What is drawn but not in the state yet. @type {number[][]|null} */
   let wet = null;
+  /** Pictures that are not the reader's own. @type {import("../../../data/pictures.js").Example[]} */
+  let given = [];
   const picture = () => modelOf(actions.get()).picture;
   const pixelsNow = () => wet ?? rowsIn(actions.get()) ?? blank(picture().size);
   const set = (patch) => {
     wet = null;
     if (actions.get().file !== null) return; // a saved trace is as it is
     actions.set({ text: "", ids: null, nPrompt: null, ...patch });
+  };
+
+  /** An own picture begins with all its patches: what was hidden of another one stays with that. */
+  const begun = () => {
+    const { pixels, hidden } = actions.get();
+    return hidden.length && given.some((one) => isSame(one.pixels, pixels)) ? { hidden: [] } : {};
   };
 
   async function take() {
@@ -81,13 +89,13 @@ export function create(root, { actions, modelOf }) {
     },
     lift() {
       touched = -1;
-      if (wet) set({ pixels: wet });
+      if (wet) set({ pixels: wet, ...begun() });
     },
     press(place, key) {
       if (tool === "hide") return toggle(patchAt(place));
       const most = picture().levels - 1;
       const full = key === "rub" || tool === "rub" || pixelsNow()[place.row][place.column] === most;
-      set({ pixels: withPixel(pixelsNow(), place.row, place.column, full ? 0 : most) });
+      set({ pixels: withPixel(pixelsNow(), place.row, place.column, full ? 0 : most), ...begun() });
       pen.look(place);
     },
   };
@@ -100,7 +108,7 @@ export function create(root, { actions, modelOf }) {
     board?.draw(next, actions.get().hidden, t("picture.board"));
     cancelAnimationFrame(frame);
     frame = requestAnimationFrame(() => {
-      if (wet) actions.set({ text: "", ids: null, nPrompt: null, pixels: wet });
+      if (wet) actions.set({ text: "", ids: null, nPrompt: null, pixels: wet, ...begun() });
     });
   }
 
@@ -110,6 +118,14 @@ export function create(root, { actions, modelOf }) {
     const shape = JSON.stringify(model.picture);
     if (shape !== built) {
       built = shape;
+      given = [];
+      fetchedOnce(model.name).then(
+        (found) => {
+          given = found;
+          another.hidden = found.length === 0;
+        },
+        () => {}, // asked again when the next one is wanted
+      );
       board = createBoard(model.picture, pen);
       replace(root, board.element, h("div", { class: "picture-side" }, row, about, said));
     }
