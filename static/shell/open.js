@@ -1,5 +1,6 @@
 /** Opening a saved trace: the file chooser, dropping one onto the page, and the banner while one is shown. */
 
+import { readsPhotos } from "../model/patches.js";
 import { h, replace, setText } from "../ui/dom.js";
 import { errorText } from "../ui/error_text.js";
 import { integer } from "../ui/format.js";
@@ -7,7 +8,7 @@ import { hasString, phrase, t } from "../ui/i18n.js";
 
 /** @param {import("../page.js").Context} context @returns {import("../page.js").Draw} */
 export function createOpen(context) {
-  const { files, status, frame, ground } = context;
+  const { files, status, frame } = context;
   const root = frame.files;
   const input = h("input", { type: "file", accept: ".safetensors", hidden: true, dataset: { testid: "file-input" } });
   const about = h("p", { dataset: { testid: "file-banner" } });
@@ -41,7 +42,7 @@ export function createOpen(context) {
     await open([...input.files]);
     input.value = ""; // the same file may be chosen again
   });
-  followDrops(frame.root, ground, (list) => {
+  followDrops(context, (list) => {
     if (list.length !== 1 || !context.takesFile(list[0])) open(list);
   });
 
@@ -97,18 +98,18 @@ function lock({ header, panels, side, sentence: { input } }, locked) {
   input.title = locked ? t("open.locked_sentence") : "";
 }
 
-/** A file can be dropped anywhere on the page. @param {HTMLElement} root @param {EventTarget} ground @param {(files: File[]) => void} open */
-function followDrops(root, ground, open) {
-  const target = h(
-    "div",
-    { class: "drop-here", hidden: true, dataset: { testid: "drop" } },
-    h("p", null, t("open.drop")),
-  );
-  root.append(target);
+/** A file can be dropped anywhere on the page. @param {import("../page.js").Context} context @param {(files: File[]) => void} open */
+function followDrops(context, open) {
+  const { frame, ground, modelOf, actions } = context;
+  const words = h("p");
+  const target = h("div", { class: "drop-here", hidden: true, dataset: { testid: "drop" } }, words);
+  frame.root.append(target);
   const isFile = (event) => event.dataTransfer?.types.includes("Files");
   ground.addEventListener("dragover", (event) => {
     if (!isFile(event)) return;
     event.preventDefault();
+    const state = actions.get();
+    setText(words, t(state.file === null && readsPhotos(modelOf(state)) ? "photo.drop" : "open.drop"));
     target.hidden = false;
   });
   ground.addEventListener(

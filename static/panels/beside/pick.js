@@ -39,7 +39,8 @@ export function draw(root, trace, state, actions) {
  */
 function namesFor(model, state, models) {
   const steps = snapshotsOf(model).map((one) => one.model);
-  const any = models.filter((one) => !one.picture === !model.picture).map(({ name }) => name);
+  const reads = (one) => JSON.stringify(one.picture ?? null); // of pictures, only the same kind
+  const any = models.filter((one) => reads(one) === reads(model)).map(({ name }) => name);
   const now = state.beside?.model;
   if (now && !steps.includes(now) && !any.includes(now)) any.push(now);
   const [others, own] = [any, steps].map((all) => all.filter((name) => name !== state.model));
