@@ -1,14 +1,22 @@
 """Pictures of heads of long texts: pooled when asked for, bounded by what shapes say; an opened head is exact."""
 
+import base64
 from collections.abc import AsyncIterator
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from httpx import AsyncClient
 
+from chumoku.app.api.explain.schema import RouteRequest
+from chumoku.app.services import sizes
+from chumoku.app.services.explain import river
+from chumoku.app.services.plan import plan_run
 from chumoku.app.settings import Settings
 from chumoku.model import pooling
+from chumoku.model.checkpoint import Checkpoint
+from chumoku.model.subjects import ZooSubject
 from tests.app.conftest import Open
 from tests.app.helpers import refused, trace
 
@@ -79,3 +87,38 @@ async def test_a_kept_run_is_not_taken_for_a_pooled_one(narrow: AsyncClient) -> 
     whole, _ = await trace(narrow, **{**ASKED, "dtype": "float16"}, want=WANT)
     assert pooled["layers.1.attn.pattern"].shape == (8, 10, 10)
     assert whole["layers.1.attn.pattern"].shape == (8, 37, 37)
+
+
+async def test_many_shares_travel_as_halves_and_without_those_of_later_keys(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_app(Settings(device="cpu", answer_cache=0)) as client:
+        plain = await shares(client, text=TEXT)
+        monkeypatch.setattr(sizes, "MANY", 1_000)
+        packed = await shares(client, text=TEXT)
+        open_mask = await shares(client, text=TEXT, masks={"causal": False})
+    lower = np.tri(37, dtype=bool)
+    assert (plain["dtype"], packed["dtype"], open_mask["dtype"]) == ("float32", "float16", "float16")
+    assert not plain["of"][:, ~lower].any()
+    assert packed["shape"] == [6, 37 * 38 // 2]
+    assert np.allclose(packed["of"], plain["of"][:, lower], rtol=2**-11, atol=2**-25)
+    assert open_mask["shape"] == [6, 37, 37]
+
+
+async def shares(client: AsyncClient, **asked: object) -> dict[str, Any]:
+    (river,) = (await client.post("/api/explain/route", json=asked)).json()["rivers"]
+    (flow,) = river["flows"]
+    found = np.frombuffer(base64.b64decode(flow["share"]["data"]), flow["share"]["dtype"])
+    assert flow["packed"] == (len(flow["share"]["shape"]) == 2)
+    return flow["share"] | {"of": found.reshape(flow["share"]["shape"]).astype(np.float64)}
+
+
+def test_the_bound_of_a_route_is_what_it_sends(gpt: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = ZooSubject(gpt)
+    for many, n_bytes in ((10_000, 4 * 6 * 37 * 37), (1_000, 2 * 6 * 37 * 38 // 2)):
+        monkeypatch.setattr(sizes, "MANY", many)
+        request = RouteRequest(text=TEXT)
+        plan = plan_run(subject, request, 20_000)
+        assert sizes.share_bytes(plan) == n_bytes
+        share = river.route(plan, request)["rivers"][0]["flows"][0]["share"]
+        assert len(base64.b64decode(share["data"])) == n_bytes

@@ -1,11 +1,13 @@
 """Shares, against a triple loop, an example by hand, and what interventions leave of them."""
 
+import weakref
+
 import pytest
 import torch
 from torch import Tensor
 
 from chumoku.model.checkpoint import Checkpoint
-from chumoku.model.derive.route import Flow, norms, route
+from chumoku.model.derive.route import Flow, Mixing, norms, route
 from chumoku.model.describe import AttentionSublayer
 from chumoku.model.explain.anatomy import parameter
 from chumoku.model.mechanisms import MECHANISMS
@@ -178,3 +180,19 @@ def test_a_model_that_cannot_say_what_a_key_adds_has_no_route() -> None:
         assert (toy.description.can["route"], toy.description.can["effects"]) == (False, False)
         with pytest.raises(ValueError, match="does not say what each key adds"):
             route(toy, SOURCE)
+
+
+def test_of_all_patterns_and_values_only_those_of_one_layer_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    alive, most = weakref.WeakSet[Tensor](), []
+    hold = Mixing.hold
+
+    def watched(self: Mixing, tap: str, x: Tensor) -> Tensor:
+        kept = hold(self, tap, x)
+        alive.add(self.open[tap])
+        most.append(len(alive))
+        return kept
+
+    monkeypatch.setattr(Mixing, "hold", watched)
+    checkpoint = a_model("decoder-only", "pre")
+    route(checkpoint, SOURCE, **options(checkpoint))
+    assert (len(most), max(most)) == (2 * checkpoint.config.n_layer, 2)
