@@ -20,7 +20,7 @@ from chumoku.app.settings import Settings
 
 PARTS = (
     *("capture", "generation", "wire", "effects", "page", "river", "explain", "start", "load", "lag", "scaling", "kin"),
-    *("replicas", "memory", "long"),
+    *("kin_capture", "replicas", "memory", "long"),
 )
 RESULTS = Path(__file__).parent / "results.json"
 

@@ -134,6 +134,7 @@ async def test_docs_list_every_route_with_its_fields(client: AsyncClient) -> Non
         "/api/models",
         "/api/models/{name}",
         "/api/models/{name}/pictures",
+        "/api/models/{name}/pixels",
         "/api/tokenize",
         "/api/trace",
         "/api/generate",
