@@ -55,11 +55,11 @@ export function patchOf({ see, claim, at_least, own, ...opened }, declared) {
 /**
  * An own sentence begins without the PADs that a card brought along.
  * @param {any} examples @param {Pick<import("../state/store.js").State, "model"|"text"|"padCount">} state  before it is typed
- * @returns {{padCount?: 0}}
+ * @returns {import("../state/store.js").Patch}
  */
 export function withoutPads({ examples }, { model, text, padCount }) {
   const brought = (one) => one.padCount === padCount && one.text === text && (!model || one.model === model);
-  return padCount > 0 && examples.some(brought) ? { padCount: 0 } : {};
+  return padCount > 0 && examples.some(brought) ? { padCount: 0, padSide: "left" } : {};
 }
 
 /** What opens an example at the reader's level. @param {any} example @param {import("../state/levels.js").Level} level @param {import("../state/own.js").Declared[]} declared */

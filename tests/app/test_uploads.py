@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from httpx import ASGITransport, AsyncClient, Response
 from PIL import Image
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
@@ -17,7 +18,10 @@ from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPi
 import chumoku
 from chumoku.app.main import create_app
 from chumoku.app.services import discovery
+from chumoku.app.services.recent import Recent
 from chumoku.app.settings import Settings
+from chumoku.model.run import Run
+from chumoku.model.subjects import source_of
 from tests.app.helpers import error_of, trace
 from tests.toys import huggingface as toys
 
@@ -101,12 +105,17 @@ def test_a_script_reads_a_file(folder: Path, tmp_path: Path) -> None:
         model.trace(picture=tmp_path / "no.png")
 
 
-async def test_two_pictures_are_not_taken_for_each_other(client: AsyncClient) -> None:
+def test_two_pictures_are_not_taken_for_each_other(folder: Path) -> None:
     """Their ids are the same, and recent runs are kept."""
-    other = (await sent(client, saved(noise()))).json()["pixels"]
-    first, _ = await trace(client, pixels=BLANK, want=["layers.0.attn.pattern"], text=None)
-    second, _ = await trace(client, pixels=other, want=["layers.0.attn.pattern"], text=None)
-    assert not np.array_equal(*(one["layers.0.attn.pattern"] for one in (first, second)))
+    source = source_of(folder)
+    assert source is not None
+    model = source.open(folder, torch.device("cpu"))
+    kept, pattern = Recent(1_000_000).over(model), model.description.attention("self").tap("pattern", 0)
+    runs = [Run([*range(9)], pixels=bytes([shade]) * SIDE * SIDE * 3) for shade in (0, 9, 0)]
+    found = [kept.trace(run, [pattern]).tensors[pattern] for run in runs]
+    assert torch.equal(found[1], model.trace(runs[1], [pattern]).tensors[pattern])
+    assert not torch.equal(found[0], found[1])
+    assert found[2].data_ptr() == found[0].data_ptr()  # the same picture is computed once
 
 
 async def test_its_river_is_told(client: AsyncClient) -> None:

@@ -117,8 +117,8 @@ test("an own sentence begins without the PADs of a card", () => {
     ],
   };
   const state = { model: "a", text: "She reads.", padCount: 3 };
-  assert.deepEqual(withoutPads(examples, state), { padCount: 0 });
-  assert.deepEqual(withoutPads(examples, { ...state, model: null }), { padCount: 0 });
+  assert.deepEqual(withoutPads(examples, state), { padCount: 0, padSide: "left" });
+  assert.deepEqual(withoutPads(examples, { ...state, model: null }), { padCount: 0, padSide: "left" });
   for (const own of [{ text: "She read" }, { padCount: 2 }, { model: "b" }, { text: "He sat." }, { padCount: 0 }])
     assert.deepEqual(withoutPads(examples, { ...state, ...own }), {});
 });
