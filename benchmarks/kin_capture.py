@@ -1,8 +1,9 @@
 """Capturing a forward pass in TransformerLens: the same weights, exported as GPT-2, and the same tokens.
 
 TransformerLens is installed by hand (`pip install transformer-lens==4.3.0`), not by the extra `bench`: one of the
-packages it requires does not build under our constraints. Both keep every activation that they name: the bridge of TransformerLens its hook points, ours all taps of the
-description. Logits are compared, so that the same function is timed.
+packages it requires does not build under our constraints. Both keep every activation that they name: the bridge of
+TransformerLens its hook points, ours all taps of the description. Logits are compared, so that the same function is
+timed.
 """
 
 from __future__ import annotations
