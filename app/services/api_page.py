@@ -77,6 +77,7 @@ OPTIONS = {
     "/api/explain/positions": " -o positions.safetensors",
     "/api/weights": " -o weights.safetensors",
 }
+PICTURE = " -H 'Content-Type: image/png' --data-binary @picture.png"
 
 
 def endpoints(openapi: Json, base: str) -> list[Endpoint]:
@@ -110,7 +111,8 @@ def curl(method: str, path: str, base: str) -> str:
     if method == "get" and example is not None:
         return f"curl{OPTIONS.get(path, '')} '{base}{path}?text={quote(example['text'])}'"
     if example is None:
-        return f"curl {base}{path.replace('{name}', PREFERRED).replace('{function}', 'attend')}"
+        sent = PICTURE if method == "post" else ""
+        return f"curl {base}{path.replace('{name}', PREFERRED).replace('{function}', 'attend')}{sent}"
     body = json.dumps(example)
     return f"curl{OPTIONS.get(path, '')} {base}{path} -H 'Content-Type: application/json' -d '{body}'"
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MEGA = 1_000_000
 PNG, JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
+SCAN, SCANS = b"\xff\xda", 100
+"""What begins a scan of a JPEG, and the most of them: each is a pass over all pixels, and programs write about ten."""
 OTHERS = {
     b"GIF8": "GIF",
     b"BM": "BMP",
@@ -75,6 +77,8 @@ def header_of(data: bytes) -> Image:
     reader = PngImageFile if data.startswith(PNG) else JpegImageFile if data.startswith(JPEG) else None
     if reader is None:
         raise unread(data)
+    if reader is JpegImageFile and (scans := data.count(SCAN)) > SCANS:
+        raise damaged(f"it draws the picture {scans:,} times over, the limit is {SCANS}")
     try:
         return reader(BytesIO(data))
     except DAMAGES as error:

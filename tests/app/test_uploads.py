@@ -60,7 +60,7 @@ def noise(width: int = 40, height: int = 30, mode: str = "RGB") -> Image.Image:
 
 
 async def sent(client: AsyncClient, file: bytes, model: str = "tiny-vit") -> Response:
-    return await client.post(f"/api/models/{model}/pixels", content=file)
+    return await client.post(f"/api/models/{model}/pixels", content=file, headers={"content-type": "image/png"})
 
 
 async def pixels(client: AsyncClient, file: bytes) -> np.ndarray[Any, Any]:
@@ -154,6 +154,22 @@ async def test_what_is_no_picture_is_refused_in_words(client: AsyncClient) -> No
     error_of(await sent(client, WHOLE[:500]), 422, "damaged_picture")
     error = error_of(await sent(client, saved(Image.new("RGB", (1001, 1000)))), 422, "too_many_pixels")
     assert (error["got"], error["limit"]) == ("1001 × 1000", 1.0)
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=a", ""]
+)
+async def test_what_another_site_could_send_is_refused(client: AsyncClient, kind: str) -> None:
+    """These types need no preflight: a browser sends them to any server."""
+    headers = {"content-type": kind} if kind else {}
+    answer = await client.post("/api/models/tiny-vit/pixels", content=WHOLE, headers=headers)
+    assert "Content-Type: image/png" in error_of(answer, 422, "invalid_request")["hint"]
+
+
+async def test_a_file_s_kind_is_told_by_its_bytes(client: AsyncClient) -> None:
+    for kind in ("application/octet-stream", "image/jpeg", "IMAGE/PNG"):
+        answer = await client.post("/api/models/tiny-vit/pixels", content=WHOLE, headers={"content-type": kind})
+        assert answer.status_code == 200, answer.text
 
 
 @pytest.mark.parametrize(("model", "words"), [("stories-gpt", "reads text"), ("digits-vit", "drawn pictures of 8 × 8")])

@@ -91,6 +91,25 @@ def test_one_pixel_is_a_picture() -> None:
 WHOLE = saved(noise(100, 80))
 
 
+def scans(n: int) -> bytes:
+    """A progressive JPEG whose last scan comes n times. Each is a pass over all pixels, and decodes."""
+    file = saved(noise(), "JPEG", progressive=True)
+    last, end = file.rindex(b"\xff\xda"), file.rindex(b"\xff\xd9")
+    return file[:last] + n * file[last:end] + file[end:]
+
+
+def test_a_progressive_picture_is_read() -> None:
+    assert scans(1).count(b"\xff\xda") > 5
+    assert read(scans(1)).shape == read(scans(20)).shape == (30, 40, 3)
+
+
+def test_a_picture_that_is_drawn_over_and_over_is_refused_before_it_is_decoded() -> None:
+    """5 MiB hold 167,000 scans, an hour's work for a large picture."""
+    with pytest.raises(UnreadableError, match="draws the picture 209 times over, the limit is 100") as refused:
+        opened(scans(200), PIXELS)
+    assert refused.value.code == "damaged_picture"
+
+
 @pytest.mark.parametrize(
     ("file", "code", "words"),
     [

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel
 
 from chumoku.app.api.answer import REFUSALS, Answers
 from chumoku.app.api.models.answer import ModelDetail, ModelsResponse, PicturesResponse, PixelsResponse
+from chumoku.app.errors import AppError
 from chumoku.app.http.deps import BuiltDep, LibraryDep, SeenDep, SettingsDep, WorkDep
 from chumoku.app.services.models import all_models, detailed, pictures
 from chumoku.app.services.pictures import fitted
@@ -18,6 +19,8 @@ FILE = {
     "description": "The file, as it is.",
     "content": {f"image/{kind}": {"schema": {"type": "string", "format": "binary"}} for kind in ("png", "jpeg")},
 }
+FILES = ("image/", "application/octet-stream")
+"""Content types of a file. A browser sends none of them to another site without asking it first (CORS)."""
 UNKNOWN: Answers = {status: REFUSALS[status] for status in (404, 422)}
 
 router = APIRouter(prefix="/api", tags=["models"])
@@ -52,8 +55,21 @@ async def model_pictures(name: str, request: Request, library: LibraryDep, built
     )
 
 
+async def sent_as_file(request: Request) -> None:
+    """Other sites' pages could post a file as plain text or as a form, and so have this server work."""
+    kind = request.headers.get("content-type", "")
+    if not kind.lower().startswith(FILES):
+        message = f"A picture is not sent as {kind}." if kind else "The request does not say what it sends."
+        hint = "Send the file with the header Content-Type: image/png, image/jpeg or application/octet-stream."
+        raise AppError("invalid_request", message, hint)
+
+
 @router.post(
-    "/models/{name}/pixels", response_model=PixelsResponse, responses=REFUSALS, openapi_extra={"requestBody": FILE}
+    "/models/{name}/pixels",
+    response_model=PixelsResponse,
+    responses=REFUSALS,
+    openapi_extra={"requestBody": FILE},
+    dependencies=[Depends(sent_as_file)],
 )
 async def model_pixels(
     name: str, request: Request, library: LibraryDep, settings: SettingsDep, work: WorkDep, seen: SeenDep
