@@ -34,6 +34,7 @@ from chumoku.app.services.sharing import Sharing
 from chumoku.app.services.together import Together
 from chumoku.app.services.work import Work
 from chumoku.app.settings import Settings
+from chumoku.model.pictures.uploads import WORKING
 
 DESCRIPTION = "Look into trained Transformers: tokens, every tensor of a forward pass, and generation step by step."
 
@@ -79,7 +80,9 @@ def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]
         prefixes = Prefixes(settings.prefix_cache, app.state.metrics)
         sharing = Sharing(there, work, Answers(settings.answer_cache, app.state.metrics))
         steps = Together(work, generation.steps)
-        app.state.chumoku = State(settings, there, work, prefixes, sharing, steps)
+        largest = WORKING * settings.upload_pixels
+        decoding = Room(largest, largest)
+        app.state.chumoku = State(settings, there, work, prefixes, sharing, steps, decoding)
         async with app.state.metrics.shared():
             yield
 

@@ -17,7 +17,7 @@ from chumoku.app.services.generation import Steps
 from chumoku.app.services.library import Library
 from chumoku.app.services.metrics import Metrics
 from chumoku.app.services.prefixes import Prefixes
-from chumoku.app.services.room import Claim
+from chumoku.app.services.room import Claim, Room
 from chumoku.app.services.sharing import Asker, Sharing
 from chumoku.app.services.work import Work
 from chumoku.app.settings import Settings
@@ -35,6 +35,8 @@ class State:
     prefixes: Prefixes
     sharing: Sharing
     steps: Steps
+    decoding: Room
+    """Memory for uploaded pictures while they are decoded: as much as the largest one takes."""
 
 
 def state_of(request: Request) -> State:
@@ -71,6 +73,10 @@ async def get_claim(request: Request) -> AsyncIterator[Claim]:
         yield claim
 
 
+async def get_decoding(request: Request) -> Room:
+    return state_of(request).decoding
+
+
 async def get_built(request: Request) -> Built:
     return cast(Built, request.app.state.built)
 
@@ -103,6 +109,7 @@ LibraryDep = Annotated[Library, Depends(get_library)]
 WorkDep = Annotated[Work, Depends(get_work)]
 PrefixesDep = Annotated[Prefixes, Depends(get_prefixes)]
 ClaimDep = Annotated[Claim, Depends(get_claim)]
+DecodingDep = Annotated[Room, Depends(get_decoding)]
 BuiltDep = Annotated[Built, Depends(get_built)]
 MetricsDep = Annotated[Metrics, Depends(get_metrics)]
 SeenDep = Annotated[Seen, Depends(get_seen)]

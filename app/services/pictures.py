@@ -7,10 +7,13 @@ from typing import Any
 
 from chumoku.app.api.run import Run
 from chumoku.app.errors import AppError
+from chumoku.app.services.room import Reserve, Size, unlimited
 from chumoku.model.pictures.photo import Photo
-from chumoku.model.pictures.uploads import UnreadableError, opened
+from chumoku.model.pictures.uploads import WORKING, UnreadableError, announced, decoded
 from chumoku.model.subjects import About, Subject
 
+FIXED = 1024
+"""Bytes of an answer beside the picture."""
 Pixels = Sequence[Sequence[int]] | str
 
 
@@ -37,8 +40,11 @@ def bytes_of(subject: Subject, pixels: Pixels | None) -> bytes | None:
     return picture.bytes_of(pixels) if isinstance(picture, Photo) and isinstance(pixels, str) else None
 
 
-def fitted(about: About, file: bytes, most_pixels: int) -> dict[str, Any]:
-    """An uploaded PNG or JPEG as the pixels that a model reads.
+def fitted(
+    about: About, file: bytes, most_pixels: int, reserve: Reserve = unlimited, working: Reserve = unlimited
+) -> dict[str, Any]:
+    """An uploaded PNG or JPEG as the pixels that a model reads. `reserve` is called with the size of the answer,
+    `working` with the memory that decoding takes, before it begins.
 
     Raises `wrong_input` for a model that reads no such pictures, and what is wrong with the file.
     """
@@ -47,8 +53,12 @@ def fitted(about: About, file: bytes, most_pixels: int) -> dict[str, Any]:
         reads = "text" if picture is None else f"drawn pictures of {picture.size} × {picture.size} pixels"
         message = f"{about.name!r} reads {reads}, and no files."
         raise AppError("wrong_input", message, "Use a model whose `picture` has `channels`.", where="name")
+    smaller = "Make the picture smaller."
     try:
-        image = opened(file, most_pixels)
+        image = announced(file, most_pixels)
+        reserve(Size(4 * picture.n_bytes // 3 + FIXED, smaller))
+        working(Size(WORKING * image.width * image.height, smaller))
+        image = decoded(image)
         pixels = about.fit(image)
     except UnreadableError as error:
         raise AppError(error.code, error.message, error.hint, got=error.got, limit=error.limit) from None

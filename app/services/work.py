@@ -99,7 +99,7 @@ class Work:
 
     async def _wait_for_room(self, claim: Claim) -> None:
         """Raises `full` if as many wait for room as there are places, and for a job that has waited for long."""
-        if len(self.room.waiting) >= self.places:
+        if len(claim.room.waiting) >= self.places:
             raise self._full("room", self.places)
         with anyio.move_on_after(SECONDS_FOR_ROOM):
             return await claim.wait()

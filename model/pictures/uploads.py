@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import struct
 import zlib
+from contextlib import suppress
 from io import BytesIO
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +22,11 @@ MEGA = 1_000_000
 PNG, JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
 SCAN, SCANS = b"\xff\xda", 100
 """What begins a scan of a JPEG, and the most of them: each is a pass over all pixels, and programs write about ten."""
+WORKING = 12
+"""Bytes of memory that a pixel takes while its file is decoded: 4, and as many of a copy that is turned or opaque, or 8
+of a progressive JPEG in four colours."""
+TILE = 512
+"""Pixels of a side: what is on its way to be opaque is this large, not the whole picture."""
 OTHERS = {
     b"GIF8": "GIF",
     b"BM": "BMP",
@@ -50,6 +57,11 @@ class UnreadableError(ValueError):
 
 def opened(data: bytes, most_pixels: int) -> Image:
     """The picture in RGB, or L if it is grey. Of an animation, its first frame. Raises `UnreadableError`."""
+    return decoded(announced(data, most_pixels))
+
+
+def announced(data: bytes, most_pixels: int) -> Image:
+    """The picture before it is decoded: its size and kind. Raises `UnreadableError`, also for too many pixels."""
     image = header_of(data)
     width, height = image.size
     if width * height > most_pixels:
@@ -61,15 +73,20 @@ def opened(data: bytes, most_pixels: int) -> Image:
             f"{width} × {height}",
             most_pixels / MEGA,
         )
+    return image
+
+
+def decoded(image: Image) -> Image:
+    """The picture that was announced, which is not to be used any more. Raises `UnreadableError`."""
     try:
         image.load()
-        return opaque(upright(image))
+        turn_upright(image)
+        return opaque(image)
     except DAMAGES as error:
         raise damaged(str(error)) from None
 
 
 def header_of(data: bytes) -> Image:
-    """The picture before it is decoded: its size and kind. Raises `UnreadableError`."""
     from PIL.JpegImagePlugin import JpegImageFile
     from PIL.PngImagePlugin import PngImageFile
 
@@ -107,24 +124,31 @@ def kind_of(data: bytes) -> str | None:
     return next((name for begins, name in OTHERS.items() if data.startswith(begins)), None)
 
 
-def upright(image: Image) -> Image:
-    """Turned as its camera says (EXIF). What cannot be understood of that is left."""
+def turn_upright(image: Image) -> None:
+    """Turn it as its camera says (EXIF). What cannot be understood of that is left."""
     from PIL import ImageOps
 
-    try:
-        return ImageOps.exif_transpose(image)
-    except (*DAMAGES, TypeError, ZeroDivisionError):
-        return image
+    with suppress(*DAMAGES, TypeError, ZeroDivisionError):
+        ImageOps.exif_transpose(image, in_place=True)
 
 
 def opaque(image: Image) -> Image:
-    """On white where it is transparent; 16 bits of grey become their upper 8."""
+    """In RGB or L, on white where it is transparent; 16 bits of grey become their upper 8."""
     from PIL import Image as pillow
 
-    if image.mode.startswith("I"):
-        return pillow.fromarray((np.asarray(image) >> 8).astype(np.uint8))
-    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
-        white = pillow.new("RGBA", image.size, "white")
-        white.alpha_composite(image.convert("RGBA"))
-        return white.convert("RGB")
-    return image.convert("L" if image.mode in ("1", "L") else "RGB")
+    clear = image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info
+    grey = image.mode.startswith("I") or (image.mode in ("1", "L") and not clear)
+    mode = "L" if grey else "RGB"
+    if image.mode == mode and not clear:
+        return image
+    made = pillow.new(mode, image.size)
+    for top, left in product(range(0, image.height, TILE), range(0, image.width, TILE)):
+        tile = image.crop((left, top, min(left + TILE, image.width), min(top + TILE, image.height)))
+        if image.mode.startswith("I"):
+            tile = pillow.fromarray((np.asarray(tile) >> 8).astype(np.uint8))
+        elif clear:
+            white = pillow.new("RGBA", tile.size, "white")
+            white.alpha_composite(tile.convert("RGBA"))
+            tile = white
+        made.paste(tile.convert(mode), (left, top))
+    return made

@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import anyio
 import numpy as np
 import pytest
 import torch
@@ -19,6 +20,7 @@ import chumoku
 from chumoku.app.main import create_app
 from chumoku.app.services import discovery
 from chumoku.app.services.recent import Recent
+from chumoku.app.services.room import Size
 from chumoku.app.settings import Settings
 from chumoku.model.run import Run
 from chumoku.model.subjects import source_of
@@ -145,6 +147,26 @@ async def test_other_bodies_keep_their_limit(folder: Path) -> None:
         assert (await sent(client, WHOLE)).status_code == 200
         error_of(await client.post("/api/trace", content=WHOLE), 413, "body_too_large")
         error_of(await client.post("/api/models", content=WHOLE), 413, "body_too_large")
+
+
+async def test_pictures_wait_for_memory_to_be_decoded(folder: Path) -> None:
+    """Their answers wait with them, reserved like all others."""
+    settings = Settings(device="cpu", models=(folder,), upload_pixels=PIXELS)
+    app = create_app(settings, discovery.discover(settings))
+    async with (
+        app.router.lifespan_context(app),
+        AsyncClient(transport=ASGITransport(app=app), base_url="http://localhost") as client,
+    ):
+        decoding, answers = app.state.chumoku.decoding, app.state.chumoku.work.room
+        async with anyio.create_task_group() as group:
+            with decoding.claim() as first, anyio.fail_after(20):
+                first.take(Size(12 * PIXELS, "It is the largest."))
+                group.start_soon(pixels, client, WHOLE)
+                while not decoding.waiting:
+                    await anyio.sleep(0)
+                assert decoding.waiting[0].wanted == 12 * 100 * 80
+                assert answers.taken > len(BLANK)
+        assert (decoding.taken, answers.taken) == (0, 0)
 
 
 async def test_what_is_no_picture_is_refused_in_words(client: AsyncClient) -> None:

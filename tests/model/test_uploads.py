@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import zlib
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from chumoku.model.pictures.uploads import UnreadableError, opened
+from chumoku.model.pictures.uploads import WORKING, UnreadableError, opened
 
 SIDE, PIXELS = 12, 1_000_000
 RED, WHITE = (255, 0, 0), (255, 255, 255)
@@ -108,6 +110,44 @@ def test_a_picture_that_is_drawn_over_and_over_is_refused_before_it_is_decoded()
     with pytest.raises(UnreadableError, match="draws the picture 209 times over, the limit is 100") as refused:
         opened(scans(200), PIXELS)
     assert refused.value.code == "damaged_picture"
+
+
+def test_decoding_takes_less_than_three_copies() -> None:
+    """Of the dearest kind: transparent, to be turned, and larger than a tile."""
+    side, exif = 2000, Image.Exif()
+    exif[0x0112] = 6
+    file = saved(Image.new("RGBA", (side, side - 1), (0, 0, 0, 0)), exif=exif)
+    resettable = Path("/proc/self/clear_refs")
+    if not os.access(resettable, os.W_OK):
+        pytest.skip("only Linux says how much memory a process took since it was asked")
+    resettable.write_text("5")
+    before = memory("VmRSS")
+    assert opened(file, 4 * PIXELS).size == (side - 1, side)
+    assert memory("VmHWM") - before < 3 * 4 * side**2 == WORKING * side**2
+
+
+def memory(what: str) -> int:
+    """In bytes."""
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(what))
+    return 1024 * int(line.split()[1])
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P", "I;16", "CMYK", "1"])
+def test_large_pictures_are_made_opaque_piece_by_piece_and_look_the_same(mode: str) -> None:
+    """600 × 520 pixels are four tiles; Pillow converts the expected ones at once."""
+    values = np.random.default_rng(2).integers(0, 256, (520, 600, 4), dtype=np.uint8)
+    if mode == "I;16":
+        image = Image.fromarray(values[..., 0].astype(np.uint16) * 256 + values[..., 1])
+        expected = Image.fromarray(values[..., 0])
+    elif mode in ("RGBA", "LA"):
+        image = Image.fromarray(values).convert(mode)
+        expected = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image.convert("RGBA"))
+    else:
+        expected = image = Image.fromarray(values, "CMYK" if mode == "CMYK" else "RGBA").convert("RGB").convert(mode)
+    file = saved(image, "JPEG", quality=95) if mode == "CMYK" else saved(image)
+    if mode == "CMYK":
+        expected = Image.open(BytesIO(file))
+    assert np.array_equal(read(file), np.asarray(expected.convert("RGB")))
 
 
 @pytest.mark.parametrize(

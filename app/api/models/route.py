@@ -10,7 +10,8 @@ from pydantic import BaseModel
 from chumoku.app.api.answer import REFUSALS, Answers
 from chumoku.app.api.models.answer import ModelDetail, ModelsResponse, PicturesResponse, PixelsResponse
 from chumoku.app.errors import AppError
-from chumoku.app.http.deps import BuiltDep, LibraryDep, SeenDep, SettingsDep, WorkDep
+from chumoku.app.http.deps import BuiltDep, ClaimDep, DecodingDep, LibraryDep, SeenDep, SettingsDep, WorkDep
+from chumoku.app.http.paced import Paced
 from chumoku.app.services.models import all_models, detailed, pictures
 from chumoku.app.services.pictures import fitted
 
@@ -72,15 +73,29 @@ async def sent_as_file(request: Request) -> None:
     dependencies=[Depends(sent_as_file)],
 )
 async def model_pixels(
-    name: str, request: Request, library: LibraryDep, settings: SettingsDep, work: WorkDep, seen: SeenDep
+    name: str,
+    request: Request,
+    library: LibraryDep,
+    settings: SettingsDep,
+    work: WorkDep,
+    claim: ClaimDep,
+    decoding: DecodingDep,
+    seen: SeenDep,
 ) -> Response:
     """An uploaded PNG or JPEG as the pixels that a model reads: upright, on white, resized as the model's image
     processor says. Nothing is kept."""
     entry = library.find(name)
     seen.model = entry.name
     file = await request.body()
-    found = await work.aside(lambda: as_bytes(PixelsResponse, fitted(entry.about, file, settings.upload_pixels)))
-    return Response(found, media_type="application/json")
+    with decoding.claim() as working:
+
+        def fit() -> bytes:
+            found = fitted(entry.about, file, settings.upload_pixels, claim.take, working.take)
+            return as_bytes(PixelsResponse, found)
+
+        body = await work.aside(fit)
+    claim.settle(len(body))
+    return Paced(body, media_type="application/json")
 
 
 def as_bytes(shape: type[BaseModel], fields: dict[str, Any]) -> bytes:

@@ -47,7 +47,8 @@ class Processing:
         """The picture [row column channel] as the model reads it."""
         from PIL import Image
 
-        picture = picture.convert(MODES[self.channels])
+        if picture.mode != MODES[self.channels]:  # `convert` would copy it
+            picture = picture.convert(MODES[self.channels])
         if self.size is not None:
             height, width = self.size if isinstance(self.size, tuple) else shorter(picture, self.size)
             if max(height, width) > LONGEST:
