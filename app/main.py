@@ -23,7 +23,7 @@ from chumoku.app.http.hosts import Hosts, known_names
 from chumoku.app.http.middleware import Failures, HeadAsGet, SecurityHeaders
 from chumoku.app.http.observe import Observe
 from chumoku.app.page_files import STATIC
-from chumoku.app.services import discovery, generation
+from chumoku.app.services import discovery, generation, pictures
 from chumoku.app.services.answers import Answers
 from chumoku.app.services.library import Library
 from chumoku.app.services.metrics import Metrics
@@ -74,6 +74,7 @@ def lifespan_of(settings: Settings, loaded: Library | None) -> Lifespan[FastAPI]
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         logging.getLogger("chumoku").setLevel(settings.log_level.upper())
         there = await to_thread.run_sync(discovery.discover, settings) if loaded is None else loaded
+        app.state.body_limits.pictures = pictures.room_in_a_run(entry.about for entry in there.entries.values())
         there.recent = Recent(settings.trace_cache, app.state.metrics)
         room = Room(settings.answer_room, settings.answer_limit)
         work = Work(settings.model_threads, settings.queue, settings.streams, app.state.metrics, room)

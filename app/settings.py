@@ -79,7 +79,11 @@ class Settings(BaseSettings):
     torch_threads: int = Field(
         default=0, ge=0, description="CPU threads of one job; 0 divides the cores among the jobs."
     )
-    body_limit: int = Field(default=1024**2, ge=1024, description="Largest accepted request body, in bytes.")
+    body_limit: int = Field(
+        default=1024**2,
+        ge=1024,
+        description="Largest accepted request body, in bytes; models of photos add room for two of their pictures.",
+    )
     upload_limit: int = Field(
         default=5 * 1024**2, ge=1024, description="Largest accepted picture (a PNG or JPEG that is uploaded), in bytes."
     )

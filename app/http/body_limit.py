@@ -15,15 +15,17 @@ from chumoku.app.http.handlers import respond
 UPLOAD = re.compile(r"/api/models/[^/]+/pixels")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Limits:
-    """The most bytes of a body, and of one that is a picture."""
+    """The most bytes of a body, and of one that is a picture's file. `pictures`: what the pictures in a run may take
+    beside `body`, known when the models are."""
 
     body: int
     upload: int
+    pictures: int = 0
 
     def of(self, scope: Scope) -> int:
-        return self.upload if UPLOAD.fullmatch(scope["path"]) else self.body
+        return self.upload if UPLOAD.fullmatch(scope["path"]) else self.body + self.pictures
 
     def refusal(self, scope: Scope, got: int | None = None) -> AppError:
         """A body over its limit."""

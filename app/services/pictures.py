@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from chumoku.app.api.run import Run
@@ -56,7 +56,7 @@ def fitted(
     smaller = "Make the picture smaller."
     try:
         image = announced(file, most_pixels)
-        reserve(Size(4 * picture.n_bytes // 3 + FIXED, smaller))
+        reserve(Size(picture.n_spelt + FIXED, smaller))
         working(Size(WORKING * image.width * image.height, smaller))
         image = decoded(image)
         pixels = about.fit(image)
@@ -64,10 +64,16 @@ def fitted(
         raise AppError(error.code, error.message, error.hint, got=error.got, limit=error.limit) from None
     except ValueError as error:
         message = f"{str(error).capitalize()}."
-        raise AppError("bad_picture", message, "Send a picture that is less narrow.") from None
+        raise AppError("narrow_picture", message, "Send a picture that is less narrow.") from None
     except ModuleNotFoundError as error:
-        raise AppError("cannot", f"The server has no {error.name}.", "Install the extra hf.", status=503) from None
+        raise AppError("cannot", f"The server has no {error.name}.", "Install the extra hf.", status=501) from None
     return {"model": about.name, "pixels": picture.spell(pixels), "width": image.width, "height": image.height}
+
+
+def room_in_a_run(models: Iterable[About]) -> int:
+    """Bytes that the pictures of one run take: its own and one that is patched in, of the model whose are largest."""
+    shapes = (one.description.picture for one in models)
+    return 2 * max((one.n_spelt for one in shapes if isinstance(one, Photo)), default=0)
 
 
 def check_reads_text(subject: Subject, where: str) -> None:

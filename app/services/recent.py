@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from hashlib import sha256
 from threading import Lock
 
 import torch
@@ -33,7 +34,7 @@ MANY = 96
 SHARE = 8
 """One run may take this part of the limit: a few long texts do not drive out all others."""
 RunKey = tuple[int, tuple[int, ...], tuple[int, ...] | None, Masks, Padding, bytes | None]
-"""A loaded model, and everything of a run without interventions."""
+"""A loaded model, and everything of a run without interventions; of a picture, its hash: it is not kept."""
 
 
 class Recent:
@@ -104,7 +105,7 @@ class Remembered(Subject):
         if run.edit or n > self._longest or is_keeping():  # of edits it is not known which are the same
             return self._subject.trace(run, names)
         target = None if run.target is None else tuple(run.target)
-        key = self.serial, tuple(run.ids), target, run.use, run.pad, run.pixels
+        key = self.serial, tuple(run.ids), target, run.use, run.pad, run.pixels and sha256(run.pixels).digest()
         found = self._recent.find(key, names)
         if found is None:
             traced = self._subject.trace(run, list(dict.fromkeys([*names, *self._usual])))

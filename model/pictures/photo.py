@@ -54,6 +54,11 @@ class Photo:
         return self.size**2 * self.channels
 
     @property
+    def n_spelt(self) -> int:
+        """Characters of its bytes in base64: 4 for every 3, the last ones filled up."""
+        return -(-self.n_bytes // 3) * 4
+
+    @property
     def places(self) -> list[int]:
         """The ids of the patches: where they are, row by row."""
         return list(range(self.n_patches))

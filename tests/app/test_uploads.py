@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import json
+import sys
 from collections.abc import AsyncIterator
 from io import BytesIO
 from pathlib import Path
@@ -18,12 +20,14 @@ from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPi
 
 import chumoku
 from chumoku.app.main import create_app
+from chumoku.app.page_files import STATIC
 from chumoku.app.services import discovery
 from chumoku.app.services.recent import Recent
 from chumoku.app.services.room import Size
 from chumoku.app.settings import Settings
 from chumoku.model.run import Run
 from chumoku.model.subjects import source_of
+from chumoku.model.subjects.huggingface.processing import FILE as PROCESSOR
 from tests.app.helpers import error_of, trace
 from tests.toys import huggingface as toys
 
@@ -120,6 +124,16 @@ def test_two_pictures_are_not_taken_for_each_other(folder: Path) -> None:
     assert found[2].data_ptr() == found[0].data_ptr()  # the same picture is computed once
 
 
+def test_a_picture_is_not_kept_with_what_it_gave(folder: Path) -> None:
+    source = source_of(folder)
+    assert source is not None
+    model = source.open(folder, torch.device("cpu"))
+    kept, pixels = Recent(1_000_000).over(model), bytes([7]) * SIDE * SIDE * 3
+    before = sys.getrefcount(pixels)
+    kept.trace(Run([*range(9)], pixels=pixels), [model.description.attention("self").tap("pattern", 0)])
+    assert sys.getrefcount(pixels) == before
+
+
 async def test_its_river_is_told(client: AsyncClient) -> None:
     found = (await sent(client, saved(noise()))).json()["pixels"]
     answer = await client.post("/api/explain/route", json={"model": "tiny-vit", "pixels": found})
@@ -147,6 +161,57 @@ async def test_other_bodies_keep_their_limit(folder: Path) -> None:
         assert (await sent(client, WHOLE)).status_code == 200
         error_of(await client.post("/api/trace", content=WHOLE), 413, "body_too_large")
         error_of(await client.post("/api/models", content=WHOLE), 413, "body_too_large")
+
+
+@pytest.mark.parametrize("side", [512, 1024])
+async def test_the_largest_pictures_are_traced_and_patched(tmp_path: Path, side: int) -> None:
+    """Their bytes alone are as long as other bodies may be."""
+    made = toys.random_numbers(toys.vit(image_size=side, patch_size=side // 2, hidden_size=3, num_hidden_layers=1))
+    large = toys.save(tmp_path / "large", made, toys.pictures(side))
+    settings = Settings(device="cpu", models=(large,))
+    app = create_app(settings, discovery.discover(settings))
+    async with (
+        app.router.lifespan_context(app),
+        AsyncClient(transport=ASGITransport(app=app), base_url="http://localhost") as client,
+    ):
+        one, two = [(await sent(client, saved(noise(mode=mode)), "large")).json()["pixels"] for mode in ("RGB", "L")]
+        assert len(one) >= settings.body_limit
+        patch = {"kind": "patch", "where": {"layer": 0, "role": "z"}, "from": {"model": "large", "pixels": two}}
+        asked = {"model": "large", "pixels": one, "want": ["logits"], "text": None}
+        plain, _ = await trace(client, **asked)
+        patched, meta = await trace(client, **asked, interventions=[patch])
+        assert meta["run"]["input"]["pixels"] == one
+        assert not np.array_equal(plain["logits"], patched["logits"])
+        too_long = {"model": "large", "pixels": one + two + "a" * settings.body_limit}
+        error_of(await client.post("/api/trace", json=too_long), 413, "body_too_large")
+
+
+async def test_a_picture_that_would_become_too_long_is_refused(tmp_path: Path) -> None:
+    by_side = toys.pictures(SIDE).to_dict() | {"size": {"shortest_edge": SIDE}, "do_center_crop": True}
+    lines = toys.save(tmp_path / "lines", toys.random_numbers(toys.vit()), toys.pictures())
+    (lines / PROCESSOR).write_text(json.dumps(by_side | {"crop_size": SIDE}))
+    settings = Settings(device="cpu", models=(lines,))
+    app = create_app(settings, discovery.discover(settings))
+    async with (
+        app.router.lifespan_context(app),
+        AsyncClient(transport=ASGITransport(app=app), base_url="http://localhost") as client,
+    ):
+        error = error_of(await sent(client, saved(noise(2000, 1)), "lines"), 422, "narrow_picture")
+        assert error["message"] == "A picture of 2000 × 1 pixels is too narrow for this model."
+
+
+async def test_a_server_without_pillow_cannot(client: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be the same at another try: no 503."""
+    monkeypatch.setitem(sys.modules, "PIL.JpegImagePlugin", None)
+    error = error_of(await sent(client, WHOLE), 501, "cannot")
+    assert error["message"] == "The server has no PIL.JpegImagePlugin."
+
+
+@pytest.mark.parametrize("lang", ["en", "ja"])
+def test_what_is_refused_has_words_on_the_page(lang: str) -> None:
+    words = json.loads((STATIC / "i18n" / f"{lang}.json").read_text("utf-8"))
+    codes = ["wrong_format", "not_a_picture", "damaged_picture", "too_many_pixels", "upload_too_large"]
+    assert all(words[f"error.{code}"] for code in (*codes, "narrow_picture", "body_too_large"))
 
 
 async def test_pictures_wait_for_memory_to_be_decoded(folder: Path) -> None:

@@ -26,6 +26,8 @@ from tests.toys import huggingface as toys
 
 CPU = torch.device("cpu")
 SIDE = 12
+BIG = 10**400
+"""As JSON may have it, and as no float is."""
 
 
 def noise(width: int, height: int, mode: str = "RGB") -> Image.Image:
@@ -65,6 +67,7 @@ def processing(given: dict[str, Any], channels: int = 3) -> Processing:
         {"do_rescale": False, "image_mean": [120.0, 110, 100], "image_std": [60.0, 61, 62]},
         {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225], "resample": 1},
         {"size": {"shortest_edge": 14}, "do_center_crop": True, "crop_size": {"height": 12, "width": 12}},
+        {"do_resize": False, "do_center_crop": True, "crop_size": {"height": 12, "width": 12}},
     ],
     ids=lambda one: ",".join(one) or "as it is",
 )
@@ -101,6 +104,13 @@ def test_old_files_and_no_file_mean_what_the_class_does(tmp_path: Path) -> None:
         ({"size": {"longest_edge": 12}}, "a size is a height and a width or a shortest_edge"),
         ({"resample": "bilinear"}, "resample must be a whole number from 0 to 5"),
         ({"rescale_factor": "1/255"}, "rescale_factor must be a number"),
+        *[
+            ({"rescale_factor": x}, "rescale_factor must be a number from 1e-30 to 1e[+]30")
+            for x in (0, 1e-320, -1, BIG)
+        ],
+        ({"image_mean": [BIG] * 3}, "image_mean must be 3 numbers up to 1e[+]30"),
+        ({"image_std": BIG}, "image_std must be 3 numbers from 1e-30 to 1e[+]30"),
+        ({"image_std": [1, 1e-320, 1]}, "image_std must be 3 numbers"),
         ({"image_std": [1, 0, 1]}, "image_std must be 3 numbers"),
         ({"image_mean": [1, 2]}, "image_mean must be 3 numbers"),
     ],
@@ -108,6 +118,17 @@ def test_old_files_and_no_file_mean_what_the_class_does(tmp_path: Path) -> None:
 def test_a_processor_that_makes_other_pictures_is_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         processing(given)
+
+
+def test_only_a_model_of_pictures_needs_its_processor(tmp_path: Path) -> None:
+    """Text models on the hub may bring such a file, too."""
+    text = toys.save(tmp_path / "text", toys.random_numbers(toys.gpt2()), toys.byte_level())
+    photo = toys.save(tmp_path / "photo", toys.random_numbers(toys.vit()), toys.pictures())
+    for folder in (text, photo):
+        (folder / FILE).write_text("no JSON")
+    assert HuggingFaceFolders().about(text).name == "text"
+    with pytest.raises(ValueError, match=f"{FILE} is not JSON"):
+        HuggingFaceFolders().about(photo)
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ async def model_pixels(
     seen: SeenDep,
 ) -> Response:
     """An uploaded PNG or JPEG as the pixels that a model reads: upright, on white, resized as the model's image
-    processor says. Nothing is kept."""
+    processor says. It is not stored."""
     entry = library.find(name)
     seen.model = entry.name
     file = await request.body()

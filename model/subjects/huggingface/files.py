@@ -14,6 +14,8 @@ from chumoku.model.subjects.huggingface.settings import Settings
 from chumoku.model.weights_file import Shapes, shapes_in
 
 CONFIG, INDEX, WEIGHTS = "config.json", "model.safetensors.index.json", "model.safetensors"
+VIT = "vit"
+"""The family that reads pictures, as an image processor makes them."""
 PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack")
 
 
@@ -31,8 +33,9 @@ def read_settings(folder: Path) -> Settings:
     given = values.get("architectures") or [None]
     if not isinstance(given, list):
         raise ValueError(f"{folder / CONFIG}: architectures must be a list of names, got {str(given)[:40]}")
-    processor = read_json(folder / PROCESSOR) if (folder / PROCESSOR).is_file() else {}
-    found = Settings(str(values["model_type"]), str(given[0]), values, processor)
+    model_type = str(values["model_type"])
+    reads_pictures = model_type == VIT and (folder / PROCESSOR).is_file()
+    found = Settings(model_type, str(given[0]), values, read_json(folder / PROCESSOR) if reads_pictures else {})
     if values.get("auto_map"):
         raise ValueError(
             f"{folder / CONFIG} names code of its own, which is never run: only models of transformers open"

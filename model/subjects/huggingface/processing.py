@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from chumoku.model.subjects.huggingface.settings import LARGEST
+
 if TYPE_CHECKING:
     from PIL.Image import Image
 
@@ -26,6 +28,8 @@ MODES = {1: "L", 3: "RGB"}
 """Pillow's names for grey and for three colours."""
 LONGEST = 16_384
 """Pixels of a side: one that is a line would become very long when its shorter side grows."""
+SMALLEST = 1 / LARGEST
+"""Of a number that others are divided or multiplied by."""
 Size = tuple[int, int]
 """Height and width."""
 
@@ -100,10 +104,10 @@ def processing_of(given: Mapping[str, Any], channels: int, side: int) -> Process
     normal = given.get("do_normalize", True)
     return Processing(
         channels=channels,
-        size=size if resizes else (side, side),  # a run has pixels of one size
+        size=size if resizes else None if crops else (side, side),  # a run has pixels of one size
         resample=resample,
         crop=crop if isinstance(crop, tuple) else None,
-        factor=number(given, "rescale_factor", BYTE) if given.get("do_rescale", True) else None,
+        factor=positive(given, "rescale_factor", BYTE) if given.get("do_rescale", True) else None,
         mean=numbers(given, "image_mean", channels) if normal else None,
         std=numbers(given, "image_std", channels) if normal else None,
     )
@@ -126,11 +130,17 @@ def told(size: Size | int | None) -> str:
     return f"{size[0]} × {size[1]}" if isinstance(size, tuple) else f"{size} on their shorter side"
 
 
-def number(given: Mapping[str, Any], name: str, default: float) -> float:
+def positive(given: Mapping[str, Any], name: str, default: float) -> float:
     found = given.get(name, default)
-    if type(found) not in (int, float):
-        raise ValueError(f"{FILE}: {name} must be a number, got {str(found)[:40]}")
+    if not is_number(found) or not found >= SMALLEST:
+        bounds = f"from {SMALLEST:g} to {LARGEST:g}"
+        raise ValueError(f"{FILE}: {name} must be a number {bounds}, got {str(found)[:40]}")
     return float(found)
+
+
+def is_number(given: Any) -> bool:
+    """Whether it is one that float32 has."""
+    return type(given) in (int, float) and abs(given) <= LARGEST
 
 
 def numbers(given: Mapping[str, Any], name: str, channels: int) -> tuple[float, ...]:
@@ -139,8 +149,9 @@ def numbers(given: Mapping[str, Any], name: str, channels: int) -> tuple[float, 
     listed: Sequence[Any] = found if isinstance(found, list) else [found] * channels
     if (
         len(listed) != channels
-        or any(type(x) not in (int, float) for x in listed)
-        or (name == "image_std" and 0 in listed)
+        or not all(map(is_number, listed))
+        or (name == "image_std" and any(abs(x) < SMALLEST for x in listed))
     ):
-        raise ValueError(f"{FILE}: {name} must be {channels} numbers, got {str(found)[:60]}")
+        bounds = f"up to {LARGEST:g}" if name == "image_mean" else f"from {SMALLEST:g} to {LARGEST:g}"
+        raise ValueError(f"{FILE}: {name} must be {channels} numbers {bounds}, got {str(found)[:60]}")
     return tuple(map(float, listed))
