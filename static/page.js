@@ -98,6 +98,20 @@ const CONTROLS = [
   createReading,
 ];
 
+/** Between two draws, a page is entered through these. */
+const ENTERED = [
+  "pointerover",
+  "pointerdown",
+  "click",
+  "keydown",
+  "focus",
+  "input",
+  "change",
+  "toggle",
+  "drop",
+  "paste",
+];
+
 /** Draws only what can be seen: what is hidden has no size. @param {HTMLElement} element @param {Draw} draw @returns {Draw} */
 function whileShown(element, draw) {
   return (trace, state, error) => {
@@ -117,11 +131,14 @@ function whileShown(element, draw) {
 export function mount(root, store, options) {
   const { models, examples, address, early = null, second = false, pictures = second ? PICTURES : null } = options;
   const { api = server, onTrace = () => {} } = options;
+  speakOfPictures(Boolean(models.named(store.get().model)?.picture));
   const side = pictures ? SIDE.filter(({ id }) => pictures.includes(id)) : SIDE;
   const frame = buildFrame(root, { panels: side, owner: address !== undefined, second });
   const status = createStatus({ root, voice: frame.sentence.status, banner: frame.sentence.banner });
   const live = createTraces(api, { modelNamed: models.named, onWait: status.waiting });
   const traces = createSources(live, api, models);
+  const speak = () => speakOfPictures(Boolean(traces.model(store.get())?.picture)); // meanwhile another page may have drawn
+  for (const name of ENTERED) root.addEventListener(name, speak, true);
   const files = createFileMode(store, {
     open(buffer, name) {
       panels.loadAll().catch(() => {}); // what is missing is asked for again when it is shown
@@ -190,7 +207,7 @@ export function mount(root, store, options) {
     panels,
     status,
     onTrace,
-    modelOf: traces.model,
+    speak,
     trace: /** @type {import("./data/model_trace.js").ModelTrace|null} */ (null),
     controls: /** @type {Draw} */ ((...now) => draws.forEach((draw) => draw(...now))),
   };
@@ -204,13 +221,13 @@ export function mount(root, store, options) {
 
 /**
  * Shows `state`: the controls at once, with the current trace; the rest as it arrives.
- * @param {{loader: ReturnType<typeof createLoader>, panels: ReturnType<typeof createPanels>, status: Context["status"], modelOf: Context["modelOf"],
+ * @param {{loader: ReturnType<typeof createLoader>, panels: ReturnType<typeof createPanels>, status: Context["status"], speak: () => void,
  *   onTrace: () => void, controls: Draw, trace: import("./data/model_trace.js").ModelTrace|null}} page
  * @param {State} state
  */
 async function refresh(page, state) {
-  const { loader, panels, controls, status, modelOf } = page;
-  speakOfPictures(Boolean(modelOf(state)?.picture));
+  const { loader, panels, controls, status, speak } = page;
+  speak();
   if (isEmpty(state)) {
     loader.cancel();
     page.trace = null;
@@ -225,7 +242,7 @@ async function refresh(page, state) {
   try {
     let first = true;
     const newest = await loader.load(state, panels.needs(state), (trace, have) => {
-      speakOfPictures(Boolean(trace.model.picture)); // meanwhile another page may have drawn
+      speakOfPictures(Boolean(trace.model.picture)); // of the trace: the state may have another model by now
       const another = page.trace !== trace;
       page.trace = trace;
       if (another) page.onTrace();
@@ -237,6 +254,7 @@ async function refresh(page, state) {
   } catch (error) {
     if (/** @type {any} */ (error).name === "AbortError") return; // cancelled by something newer
     if (!(error instanceof server.ApiError)) console.error(error);
+    speak();
     status.show("error");
     controls(page.trace, state, /** @type {any} */ (error));
     panels.busy(false);

@@ -107,18 +107,23 @@ function followDrops(context, open) {
   const isFile = (event) => event.dataTransfer?.types.includes("Files");
   ground.addEventListener("dragover", (event) => {
     if (!isFile(event)) return;
+    const elsewhere = event.defaultPrevented; // a page within this one has it
     event.preventDefault();
+    if (elsewhere) {
+      target.hidden = true;
+      return;
+    }
     const state = actions.get();
     setText(words, t(state.file === null && readsPhotos(modelOf(state)) ? "photo.drop" : "open.drop"));
     target.hidden = false;
   });
-  ground.addEventListener(
-    "dragleave",
-    (event) => (target.hidden ||= /** @type {DragEvent} */ (event).relatedTarget === null),
-  );
+  const covers = /** @type {Node} */ (ground);
+  ground.addEventListener("dragleave", (event) => {
+    target.hidden ||= !covers.contains(/** @type {Node|null} */ (/** @type {DragEvent} */ (event).relatedTarget));
+  });
   ground.addEventListener("drop", (event) => {
     target.hidden = true;
-    if (!isFile(event)) return;
+    if (!isFile(event) || event.defaultPrevented) return;
     event.preventDefault(); // otherwise the browser opens the file instead of the page
     open([.../** @type {DataTransfer} */ (/** @type {DragEvent} */ (event).dataTransfer).files]);
   });

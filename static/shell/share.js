@@ -1,7 +1,6 @@
 /** The share button: the address bar already holds the link; this copies it and says so. A text too long for one is offered as a file. */
 
-import { LONGEST } from "../state/long_text.js";
-import { split } from "../state/params.js";
+import { isTooLong } from "../state/long_text.js";
 import { t } from "../ui/i18n.js";
 
 const SAID_FOR_MS = 2200;
@@ -35,7 +34,7 @@ export function createShare(button, { address, status, canSave, save }) {
 
   button.addEventListener("click", async () => {
     const link = address.link();
-    if (split(link)[1].length <= LONGEST) {
+    if (!isTooLong(link)) {
       if (!(await copy(link))) return say(t("header.share_failed"));
       if (!LOCAL.test(location.hostname)) return say(t("header.shared"));
       button.title = t("header.shared_here_about");

@@ -7,6 +7,8 @@ import { split } from "./params.js";
 
 /** Characters behind `#` that an address may have: many programs cut longer links. */
 export const LONGEST = 16 * 1024;
+/** Whether others cannot be given this address. @param {string} address */
+export const isTooLong = (address) => split(address)[1].length > LONGEST;
 /** Characters in storage, of which browsers give a tab 5 million; the oldest texts go. */
 const KEPT = 2_000_000;
 const [PREFIX, ORDER, PARAM] = ["chumoku.text.", "chumoku.texts", "kept="];
@@ -18,8 +20,8 @@ export function createLongText(storage) {
   return {
     /** The address, with a name in the place of a long text. Without storage it stays as it is. @param {string} address */
     shortened(address) {
+      if (!isTooLong(address)) return address;
       const [path, hash] = split(address);
-      if (hash.length <= LONGEST) return address;
       const name = nameOf(hash);
       try {
         keep(storage(), name, hash);

@@ -1,6 +1,6 @@
 /** Errors in words. */
 
-import { integer } from "./format.js";
+import { integer, megapixels } from "./format.js";
 import { hasString, t } from "./i18n.js";
 
 /**
@@ -10,9 +10,9 @@ import { hasString, t } from "./i18n.js";
 export function errorText(error) {
   const { code, limit, got, hint, message, known } = /** @type {import("../data/api.js").ApiError} */ (error);
   const key = [`error.${code}.once`, `error.${code}`].find(hasString); // once: nobody tries again by itself
-  const megabytes = { limit_mb: inMegabytes(limit), got_mb: inMegabytes(got) };
+  const sizes = { limit_mb: inMegabytes(limit), got_mb: inMegabytes(got), limit_mega: megapixels(Number(limit)) };
   if (code && key)
-    return t(key, { limit: written(limit), got: written(got), known: (known ?? []).join(", "), ...megabytes });
+    return t(key, { limit: written(limit), got: written(got), known: (known ?? []).join(", "), ...sizes });
   return [message, hint].filter(Boolean).join(" ");
 }
 

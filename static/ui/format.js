@@ -25,6 +25,9 @@ export function significant(value, digits = 4) {
   return number(value, Math.max(0, digits - before + (size < 1 ? leadingZeros(size) : 0)));
 }
 
+/** Millions of pixels, without a unit: below 10 with two digits, "1.5" and "0.25". @param {number} mega @returns {string} */
+export const megapixels = (mega) => (mega < 10 ? String(Number(mega.toPrecision(2))) : integer(mega));
+
 /** With its sign: "+0.4123", "−0.0210". @param {number} value @param {number} [digits] @returns {string} */
 export function signed(value, digits = 4) {
   const text = number(value, digits);

@@ -15,11 +15,11 @@ const taps = () => {
   return finger;
 };
 
-/** Whether what is drawn now reads pictures. */
+/** Whether the page that draws now, or that was entered last, reads pictures. */
 let pictures = false;
 
 /**
- * Before a page draws: a text that speaks of a sentence may have another form, `key.picture`, for models that read pictures.
+ * Before a page draws, and when it is entered: a text that speaks of a sentence may have another form, `key.picture`, for models that read pictures.
  * @param {boolean} on
  */
 export function speakOfPictures(on) {

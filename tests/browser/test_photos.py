@@ -28,6 +28,19 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.warm
 LIMIT = 104_858  # 0.1 MB
 
+MOUNT = """async ([id, given]) => {
+  const { mount } = await import("/static/page.js");
+  const { createStore, DEFAULTS } = await import("/static/state/store.js");
+  const api = await import("/static/data/api.js");
+  const { createModels } = await import("/static/data/models.js");
+  const models = createModels(await api.models(), api);
+  await models.load(given.model);
+  const root = Object.assign(document.createElement("div"), { className: "page", id });
+  document.body.append(root);
+  window[id] = createStore({ ...DEFAULTS, ...given });
+  await mount(root, window[id], { models, examples: { examples: [] } }).drawn;
+}"""
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -47,8 +60,11 @@ def subject(folder: Path) -> Subject:
 def app_url(folder: Path) -> Iterator[str]:
     from chumoku.app.main import create_app
     from chumoku.app.settings import Settings
+    from tests.toys import huggingface as toys
 
-    with served(create_app(Settings(models=(folder,), device="cpu", upload_limit=LIMIT))) as url:
+    words = toys.save(folder.parent / "tiny-gpt2", toys.random_numbers(toys.gpt2()), toys.byte_level())
+
+    with served(create_app(Settings(models=(folder, words), device="cpu", upload_limit=LIMIT))) as url:
         yield url
 
 
@@ -94,18 +110,20 @@ def shown(page: Page) -> list[float]:
     return [float(bar.get_attribute("data-probability") or "nan") for bar in page.get_by_test_id("class").all()]
 
 
-def give(page: Page, how: str, file: bytes, name: str = "cat.png") -> None:
-    """Drops or pastes a file."""
+def give(page: Page, how: str, *files: bytes, at: str = "body") -> None:
+    """Drops or pastes files, one after the other, before any is read."""
     page.evaluate(
-        """([how, bytes, name]) => {
-          const data = new DataTransfer();
-          data.items.add(new File([Uint8Array.from(bytes)], name, { type: "image/png" }));
-          const event = how === "drop"
-            ? new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true })
-            : new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true });
-          document.body.dispatchEvent(event);
+        """([how, files, at]) => {
+          for (const bytes of files) {
+            const data = new DataTransfer();
+            data.items.add(new File([Uint8Array.from(bytes)], "cat.png", { type: "image/png" }));
+            const event = how === "drop"
+              ? new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true })
+              : new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true });
+            document.querySelector(at).dispatchEvent(event);
+          }
         }""",
-        [how, list(file), name],
+        [how, [list(file) for file in files], at],
     )
 
 
@@ -165,6 +183,35 @@ def test_what_is_no_picture_is_said_and_the_last_one_stays(
     assert shown(page) == before
     give(page, "drop", png(picture(1)))
     expect(problem).to_be_hidden()
+
+
+def test_a_file_that_is_too_large_does_not_disturb_the_one_that_is_being_read(page: Page, subject: Subject) -> None:
+    open_empty(page)
+    give(page, "drop", png(picture()), bytes(LIMIT + 1))
+    expect(page.get_by_test_id("photo-problem")).to_contain_text("the limit is 0.1 MB")
+    page.get_by_test_id("board").wait_for()
+    assert shown(page) == pytest.approx(answer(subject, picture()), abs=1e-5)
+    expect(page.locator(".picture-kind.busy")).to_have_count(0)
+
+
+@pytest.mark.cold
+def test_a_picture_is_for_the_page_that_it_is_given_to(page: Page, subject: Subject) -> None:
+    """Below a page of pictures, another one and a page of text, which speaks of sentences whichever drew last."""
+    open_empty(page)
+    page.evaluate(MOUNT, ["photo", {"model": "tiny-vit"}])
+    page.evaluate(MOUNT, ["words", {"model": "tiny-gpt2", "level": "everything"}])
+    for how, colour in (("drop", 1), ("paste", 2)):
+        give(page, how, png(picture(colour)), at="#photo .main")
+        page.wait_for_function(
+            "([one, pixels]) => window[one].get().pixels === pixels",
+            arg=["photo", base64.b64encode(pixels_of(subject, picture(colour))).decode()],
+        )
+    page.wait_for_selector('#photo[data-state="ready"]')
+    assert page.evaluate("document.body.dataset.state") == "empty"
+    assert not page.locator(".file-banner").first.is_visible()
+    words = page.locator("#words")
+    words.get_by_test_id("export").click()
+    expect(words.get_by_test_id("export-panel")).to_contain_text("type a sentence first")
 
 
 def test_a_patch_is_hidden_with_pointer_and_keyboard(page: Page, subject: Subject) -> None:

@@ -2,9 +2,11 @@
 
 import { pixels as readFile } from "../../../data/api.js";
 import { across, fits, placeOf, readsPhotos } from "../../../model/patches.js";
+import { linkOf } from "../../../state/link.js";
+import { isTooLong } from "../../../state/long_text.js";
 import { h, replace, setText, update } from "../../../ui/dom.js";
 import { errorText } from "../../../ui/error_text.js";
-import { number } from "../../../ui/format.js";
+import { megapixels, number } from "../../../ui/format.js";
 import { t } from "../../../ui/i18n.js";
 import { createBoard } from "./board.js";
 import { toggledPatch } from "./brush.js";
@@ -36,15 +38,16 @@ export function create(root, context) {
   const complain = (words) => {
     problem.hidden = words === "";
     setText(problem, words);
+    setText(said, "");
   };
 
   /** The newest file wins. @param {File} file */
   async function take(file) {
-    const [mine, of] = [++turn, model().name];
-    complain("");
     const most = model().uploads?.bytes ?? Infinity;
     if (file.size > most)
       return complain(t("error.upload_too_large", { limit_mb: megabytes(most), got_mb: megabytes(file.size) }));
+    const [mine, of] = [++turn, model().name];
+    complain("");
     root.classList.add("busy");
     setText(said, t("photo.reading"));
     try {
@@ -70,7 +73,7 @@ export function create(root, context) {
   };
   context.ground.addEventListener("paste", (event) => {
     const pasted = /** @type {ClipboardEvent} */ (event).clipboardData?.files[0];
-    if (!pasted || !isOpen()) return;
+    if (!pasted || event.defaultPrevented || !isOpen()) return; // prevented: a page within this one has it
     event.preventDefault();
     take(pasted);
   });
@@ -125,7 +128,7 @@ export function create(root, context) {
     setText(choose, t(empty ? "photo.choose" : "photo.another"));
     how.hidden = !empty;
     setText(how, t("photo.how"));
-    setText(about, aboutOf(modelOf(state), state, empty));
+    setText(about, aboutOf(modelOf(state), state, empty, context.declared));
     if (board) {
       board.element.toggleAttribute("hidden", empty);
       if (!empty) board.draw(/** @type {string} */ (pixels), state.hidden, t("photo.board"));
@@ -140,12 +143,18 @@ const button = (name, words, click) =>
 /** @param {number} bytes */
 const megabytes = (bytes) => number(bytes / 2 ** 20, bytes % 2 ** 20 ? 1 : 0);
 
-/** @param {any} model @param {import("../../../state/store.js").State} state @param {boolean} empty */
-function aboutOf({ picture: { size }, uploads }, { file, hidden }, empty) {
-  const limits = uploads && t("photo.limits", { mb: megabytes(uploads.bytes), mega: number(uploads.pixels / 1e6, 0) });
+/**
+ * What is said beside the photo, or where it may be put.
+ * @param {any} model @param {import("../../../state/store.js").State} state @param {boolean} empty
+ * @param {import("../../../state/own.js").Declared[]} [declared]  by the views
+ */
+export function aboutOf({ picture: { size }, uploads }, state, empty, declared = []) {
+  const { file, hidden } = state;
+  const limits = uploads && t("photo.limits", { mb: megabytes(uploads.bytes), mega: megapixels(uploads.pixels / 1e6) });
   const shown = t("photo.shown", { size });
+  const large = !empty && isTooLong(linkOf(state, declared));
   const words = empty
     ? [limits, t("photo.private", { size })]
-    : [shown, hidden.length && t("picture.n_hidden", { n: hidden.length })];
+    : [shown, hidden.length && t("picture.n_hidden", { n: hidden.length }), large && t("photo.large")];
   return file !== null && !empty ? shown : words.filter(Boolean).join(" ");
 }
