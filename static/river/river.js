@@ -76,7 +76,7 @@ export function createRiver(parts) {
     writing.show(now, told);
     setText(parts.about, aboutOf(trace.model));
     update(parts.scrub, { "aria-label": t("river.moment") });
-    setText(parts.legend, legendOf(told));
+    setText(parts.legend, legendOf(told) + (trace.pool > 1 ? t("river.legend_pooled", { n: trace.pool }) : ""));
     const part = told.names.flat().find(isPart);
     parts.bytes.hidden = !part;
     if (part) setText(parts.bytes, t("river.bytes", { name: nameText(part) }));
