@@ -80,11 +80,9 @@ def is_decoder(session: Session) -> TypeGuard[DecoderSession]:
 @torch.inference_mode()
 def step(sessions: Sequence[DecoderSession], ids: Sequence[int]) -> list[Forward]:
     """Each session reads its id. All are of one `group`, and have read something. If that fails, none has read it."""
-    if len(sessions) == 1:
-        return [sessions[0].step(list(ids))]
     before = [(session.ids, session.cache and session.cache.copy()) for session in sessions]
     try:
-        return _step(sessions, ids)
+        return _step(sessions, ids) if len(sessions) > 1 else [sessions[0].step(list(ids))]
     except BaseException:
         for session, (old_ids, cache) in zip(sessions, before, strict=True):
             session.ids, session.cache = old_ids, cache

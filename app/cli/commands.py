@@ -15,7 +15,7 @@ from rich.table import Table
 
 from chumoku.app.api.run import Run
 from chumoku.app.cli.console import need_training, need_transformers
-from chumoku.app.services import discovery, targets, tokens, tracing
+from chumoku.app.services import discovery, pictures, targets, tokens, tracing
 from chumoku.app.services.capabilities import CLASSIFIES, check_can, explained
 from chumoku.app.services.models import all_models
 from chumoku.app.services.plan import plan_writing
@@ -71,6 +71,17 @@ def write_trace(
     cut = tokens.unread(loaded, run, len(ids) + n_pad)
     of_more = f" (the last of {cut['n_tokens']:,})" if cut else ""
     count = f"{len(ids) + n_pad}{of_more}" + (f" source and {rows} target" if written else "")
+    return f"{out}: {len(loaded.description.taps)} tensors of {count} tokens, {len(body) / 1e6:.1f} MB"
+
+
+def write_trace_of_picture(picture: Path, model: str | None, out: Path, settings: Settings, **asked: Any) -> str:
+    """The same of a PNG or JPEG, for a model of pictures."""
+    loaded = discovery.open_subject(model, settings)
+    pixels = pictures.fitted(loaded.about, picture.read_bytes(), settings.upload_pixels)["pixels"]
+    run = Run.model_validate({"pixels": pixels, **asked})
+    body = tracing.saved(loaded, run, settings.max_text_chars, "npz" if out.suffix == ".npz" else "safetensors")
+    out.write_bytes(body)
+    count = loaded.description.max_seq_len
     return f"{out}: {len(loaded.description.taps)} tensors of {count} tokens, {len(body) / 1e6:.1f} MB"
 
 

@@ -28,6 +28,11 @@ Device = Annotated[
     str | None, typer.Option(help="auto, cpu, cuda or mps.", show_default="CHUMOKU_DEVICE, else auto", metavar="NAME")
 ]
 Text = Annotated[str, typer.Argument(help="The sentence.", show_default=False)]
+TextOrPicture = Annotated[str | None, typer.Argument(help="The sentence.", show_default=False)]
+Picture = Annotated[
+    Path | None,
+    typer.Option(help="A PNG or JPEG instead of the sentence, for a model that reads pictures.", metavar="FILE"),
+]
 Beam = Annotated[
     int | None,
     typer.Option("--beam", help="Beams of a translation's beam search; 1 is greedy.", show_default="4", min=1, max=16),

@@ -85,7 +85,7 @@ def serve(
 
 @cli.command()
 def trace(
-    text: opt.Text,
+    text: opt.TextOrPicture = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file; .npz too.")] = Path("trace.safetensors"),
     model: opt.Model = None,
     device: opt.Device = None,
@@ -96,6 +96,7 @@ def trace(
     pad_right: Annotated[int, typer.Option(help="... or after it.", min=0)] = 0,
     follow: Annotated[bool, typer.Option(help="Position ids skip masked PADs.")] = True,
     edit: opt.Edit = None,
+    picture: opt.Picture = None,
 ) -> None:
     """Write every tensor of one sentence's forward pass as safetensors, float32.
 
@@ -110,7 +111,11 @@ def trace(
         chumoku trace "I like cats." --model translate-enja --target 猫が好き -o cats.safetensors
 
         chumoku trace "Tom lost his red ball. Mom found the red" --edit cut:5:9:4 -o cut.safetensors
+
+        chumoku trace --model FOLDER --picture cat.jpg -o cat.safetensors
     """
+    if (text is None) == (picture is None):
+        raise typer.BadParameter("give a sentence, or a picture for a model of pictures", param_hint="TEXT|--picture")
     masks = {"causal": causal, "padding": padding_mask}
     with clear_errors():
         from chumoku.app.cli import commands, edits, hub
@@ -120,7 +125,11 @@ def trace(
         pad = commands.padding(pad_left, pad_right, follow=follow)
         settings = from_environment(device=device)
         asked = {"masks": masks, "pad": pad, "interventions": changes}
-        typer.echo(commands.write_trace(text, hub.named(model), out, settings, target=target, **asked))
+        name = hub.named(model)
+        if picture is not None:
+            typer.echo(commands.write_trace_of_picture(picture, name, out, settings, **asked))
+        elif text is not None:
+            typer.echo(commands.write_trace(text, name, out, settings, target=target, **asked))
 
 
 @cli.command()

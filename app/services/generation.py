@@ -18,11 +18,11 @@ from chumoku.app.services.predictions import prediction_json
 from chumoku.app.services.prefixes import Prefixes
 from chumoku.app.services.together import Together
 from chumoku.app.services.wire import in_json
-from chumoku.app.services.work import Gone
 from chumoku.model import together
 from chumoku.model.describe import Description
 from chumoku.model.generate import Generator, Step, step_together
 from chumoku.model.sampling import Settings
+from chumoku.model.stopping import Stopped
 from chumoku.model.subjects import Subject
 
 
@@ -124,7 +124,7 @@ def steps(sessions: Sequence[Session]) -> list[Event | Exception]:
     start = perf_counter()
     try:
         taken = step_together([one.generator for one in sessions])
-    except Gone:
+    except Stopped:
         raise
     except Exception as error:
         return [error] if len(sessions) == 1 else [event for one in sessions for event in steps([one])]

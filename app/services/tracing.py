@@ -39,7 +39,7 @@ def answer(
     names = prepare(subject, request)
     plan = plan_run(subject, request, max_chars)
     check_positions(request.predict, plan.lengths["target" if plan.target else "source"])
-    check_queries(plan, request)
+    check_queries(plan, request, names)
     pool = pooling.block_of(subject.description, plan.lengths) if request.pooled else 1
     reserve(sizes.of_trace(plan, request, names, pool))
     traced = run(plan, request, names, pool)
@@ -83,9 +83,11 @@ def prepare(subject: Subject, request: TraceRequest) -> list[str]:
     return names
 
 
-def check_queries(plan: RunPlan, request: TraceRequest) -> None:
+def check_queries(plan: RunPlan, request: TraceRequest, names: list[str]) -> None:
     """Raise `bad_position` for a query that some wanted tensor lacks."""
-    fewest = min((plan.lengths[one.queries] for one in plan.subject.description.attentions), default=0)
+    description = plan.subject.description
+    wanted = {description.taps[name].attention for name in names}
+    fewest = min((plan.lengths[one.queries] for one in description.attentions if one.id in wanted), default=0)
     for index, query in enumerate(request.queries or []):
         check_index("position", query, fewest, f"queries[{index}]")
 

@@ -61,6 +61,11 @@ async def test_an_opened_head_and_a_row_are_exact(narrow: AsyncClient) -> None:
         assert np.array_equal(rows[name], whole[name][:, [36, 2]]), name
     await refused(narrow, "/api/trace", 422, "bad_position", **asked, queries=[37])
     await refused(narrow, "/api/trace", 422, "invalid_request", **asked, queries=[1], pooled=True)
+    source = "encoder.layers.0.attn.pattern"  # it has seven queries, the target's attentions have two
+    asked = {"model": "translate-enja", "text": "I like a dog.", "target": "犬", "want": [source], "dtype": "float32"}
+    row, _ = await trace(narrow, **asked, queries=[4])
+    whole, _ = await trace(narrow, **asked)
+    assert np.array_equal(row[source], whole[source][:, [4]])
 
 
 async def test_a_short_text_is_not_pooled(narrow: AsyncClient) -> None:

@@ -21,7 +21,8 @@ from chumoku.app.services.work import Work
 from chumoku.model.decoder_only import DecoderOnly
 from chumoku.model.mechanisms.history import History
 from chumoku.model.session import DecoderSession
-from chumoku.model.subjects import ZooSubject
+from chumoku.model.stopping import Stop, Stopped, stoppable
+from chumoku.model.subjects import Subject, ZooSubject
 from tests.app.families import opened
 from tests.app.helpers import parse_events
 
@@ -114,15 +115,15 @@ async def test_who_leaves_in_its_turn_waits_for_its_end() -> None:
         await task
 
 
+def begun(subject: Subject, ids: list[int]) -> Session:
+    session = Session(subject, GenerateRequest(model="gpt", token_ids=ids, seed=len(ids), n=3), 1000, 256)
+    session.start()
+    return session
+
+
 def test_the_fault_of_one_generation_does_not_end_the_others(three: Library) -> None:
     gpt = ZooSubject(opened(three, "gpt"))
-
-    def begun(ids: list[int]) -> Session:
-        session = Session(gpt, GenerateRequest(model="gpt", token_ids=ids, seed=len(ids), n=3), 1000, 256)
-        session.start()
-        return session
-
-    joined, alone = ([begun(ids) for ids in ([1, 2, 3], [5], list(range(9)))] for _ in range(2))
+    joined, alone = ([begun(gpt, ids) for ids in ([1, 2, 3], [5], list(range(9)))] for _ in range(2))
     torn = joined[1].generator.session
     assert isinstance(torn, DecoderSession)
     assert torn.cache is not None
@@ -137,3 +138,10 @@ def test_the_fault_of_one_generation_does_not_end_the_others(three: Library) -> 
             expected = one.step()
             assert event.data["token"] == expected.data["token"]
             assert event.data["cache"] == expected.data["cache"]
+
+
+def test_a_pass_that_nobody_waits_for_is_not_tried_again(three: Library) -> None:
+    session = begun(ZooSubject(opened(three, "gpt")), [1, 2, 3])
+    with pytest.raises(Stopped), stoppable(Stop(asked=True)):
+        steps([session, begun(session.subject, [5])])
+    assert session.generator.ids == [1, 2, 3]

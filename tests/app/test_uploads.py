@@ -13,12 +13,15 @@ from typing import Any
 import anyio
 import numpy as np
 import pytest
+import safetensors.torch
 import torch
 from httpx import ASGITransport, AsyncClient, Response
 from PIL import Image
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
+from typer.testing import CliRunner
 
 import chumoku
+from chumoku.app.cli.program import cli
 from chumoku.app.main import create_app
 from chumoku.app.page_files import STATIC
 from chumoku.app.services import discovery
@@ -109,6 +112,23 @@ def test_a_script_reads_a_file(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "no.png").write_bytes(b"no")
     with pytest.raises(ValueError, match="only PNG and JPEG are read"):
         model.trace(picture=tmp_path / "no.png")
+
+
+def test_the_command_line_reads_a_file(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "noise.png").write_bytes(saved(noise()))
+    out = tmp_path / "noise.safetensors"
+    options = ["--model", str(folder), "-o", str(out), "--pad-left", "0"]
+    said = CliRunner().invoke(cli, ["trace", "--picture", str(tmp_path / "noise.png"), *options])
+    assert said.exit_code == 0, said.output
+    expected = chumoku.load(folder).trace(picture=tmp_path / "noise.png")
+    found = safetensors.torch.load_file(out)
+    assert found.keys() == expected.tensors.keys()
+    assert all(found[name].equal(x) for name, x in expected.tensors.items())
+    assert f"tensors of {len(expected.metadata['tokens'])} tokens" in said.stdout
+    for neither_or_both in ([], ["a cat", "--picture", str(tmp_path / "noise.png")]):
+        said = CliRunner().invoke(cli, ["trace", *neither_or_both, *options])
+        assert said.exit_code == 2
+        assert "give a sentence, or a picture" in " ".join(said.stderr.replace("│", " ").split())
 
 
 def test_two_pictures_are_not_taken_for_each_other(folder: Path) -> None:

@@ -124,6 +124,9 @@ def test_if_it_fails_none_has_read_its_token() -> None:
         together.step(joined, [7, 10**6, 9])
     assert [one.ids for one in joined] == [list(run.ids) for run in runs]
     assert [one.cache and one.cache.positions for one in joined] == [3, 1, 9]
+    with pytest.raises(IndexError):
+        together.step(joined[1:2], [10**6])
+    assert joined[1].ids == [5]
     for n in range(2):
         told = together.step([joined[0], joined[2]], [7 + n, 9])
         for forward, one, id in zip(told, (alone[0], alone[2]), (7 + n, 9), strict=True):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 WINDOW = 1024
-"""The most tokens that the page draws; a model may read more. (With many heads it draws fewer: `layout.drawable`.)"""
+"""The most tokens that the page draws; a model may read more. (With many layers it draws fewer: `layout.drawable`.)"""
 MOST = 2**24
 LARGEST = 1e30
 """Of any number: none of a model's comes near."""
