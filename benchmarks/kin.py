@@ -1,4 +1,5 @@
-"""The same model and sentence in BertViz and CircuitsVis (extra `bench`): bytes of HTML, first pixels, all heads.
+"""The same model and sentence in BertViz and CircuitsVis (extra `bench`): bytes of HTML, first pixels, all heads,
+and the longest frame while the pointer moves over the picture.
 
 Each document is opened in a fresh page of one Chromium, in turns. BertViz loads its libraries from a CDN: here they
 come from the npm registry and lie beside it, so its downloads are not counted. CircuitsVis shows one layer at a time:
@@ -21,7 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, TimeoutError, sync_playwright
+from playwright.sync_api import Browser, Page, TimeoutError, sync_playwright
 
 import chumoku
 from benchmarks.measure import Row
@@ -29,6 +30,7 @@ from benchmarks.page import WORDS, launched
 
 TOKENS = (64, 256)
 ROUNDS = 3
+Times = tuple[float | None, float | None, float | None]
 PATIENCE_MS = 60_000
 LIBRARIES = {"requirejs@2.3.6": "require.js", "d3@5.7.0": "dist/d3.min.js", "jquery@2.1.4": "dist/jquery.min.js"}
 CDN = "https://cdnjs.cloudflare.com/ajax/libs/"
@@ -45,6 +47,18 @@ RIVER = "document.body.dataset.state === 'ready'"
 SOME_LINES = "!!document.querySelector('svg line')"
 LINES = "document.querySelectorAll('svg line').length >= {n}"
 CANVASES = "document.querySelectorAll('canvas').length >= 8"
+FRAMES = """() => {
+  window.frames_ = { longest: 0, last: performance.now() };
+  const frame = (now) => {
+    frames_.longest = Math.max(frames_.longest, now - frames_.last);
+    frames_.last = now;
+    requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
+}"""
+LARGEST = """[...document.querySelectorAll('svg, canvas')].map((one) => one.getBoundingClientRect())
+  .sort((a, b) => b.width * b.height - a.width * a.height)[0].toJSON()"""
+MOVES = 20
 
 
 def measure() -> list[Row]:
@@ -100,7 +114,7 @@ def circuitsvis(trace: chumoku.Trace) -> str:
 
 
 def rows_of(n: int, made: dict[str, tuple[str, str]]) -> list[Row]:
-    found: dict[str, list[tuple[float | None, float | None]]] = {name: [] for name in made}
+    found: dict[str, list[Times]] = {name: [] for name in made}
     with served(made) as address, sync_playwright() as playwright:
         browser = launched(playwright)
         for _ in range(ROUNDS):
@@ -110,9 +124,9 @@ def rows_of(n: int, made: dict[str, tuple[str, str]]) -> list[Row]:
     return [row for name, (html, _) in made.items() for row in figures(n, name, html, found[name])]
 
 
-def figures(n: int, name: str, html: str, times: list[tuple[float | None, float | None]]) -> Iterator[Row]:
+def figures(n: int, name: str, html: str, times: list[Times]) -> Iterator[Row]:
     yield Row(f"{n} tokens, {name}: HTML", len(html.encode()) / 1e6, "MB")
-    for what, values in zip(("first pixels", "all drawn"), zip(*times, strict=True), strict=True):
+    for what, values in zip(("first pixels", "all drawn", "hover"), zip(*times, strict=True), strict=True):
         kept = [value for value in values if value is not None]
         if kept:
             yield Row(f"{n} tokens, {name}: {what}", statistics.median(kept), "ms")
@@ -120,8 +134,9 @@ def figures(n: int, name: str, html: str, times: list[tuple[float | None, float 
             yield Row(f"{n} tokens, {name}: {what}", PATIENCE_MS, "ms", note="not within a minute")
 
 
-def opened(browser: Browser, address: str, drawn: str) -> tuple[float | None, float | None]:
-    """Milliseconds from the navigation to the first content, and until all is drawn and a frame has been painted."""
+def opened(browser: Browser, address: str, drawn: str) -> Times:
+    """Milliseconds from the navigation to the first content, until all is drawn and a frame has been painted, and of
+    the longest frame while the pointer crosses what is drawn."""
     page = browser.new_page(viewport={"width": 1280, "height": 900}, bypass_csp=True)
     try:
         page.goto(address, wait_until="commit")
@@ -130,11 +145,23 @@ def opened(browser: Browser, address: str, drawn: str) -> tuple[float | None, fl
             "new Promise((go) => requestAnimationFrame(() => setTimeout(() => go(performance.now()))))"
         )
         page.wait_for_function(PAINTED)
-        return page.evaluate(f"{PAINTED}.startTime"), done
+        return page.evaluate(f"{PAINTED}.startTime"), done, hovered(page)
     except TimeoutError:
-        return None, None
+        return None, None, None
     finally:
         page.close()
+
+
+def hovered(page: Page) -> float:
+    box = page.evaluate(LARGEST)
+    width, height = min(box["width"], 1280 - box["x"]), min(box["height"], 900 - box["y"])
+    page.mouse.move(box["x"], max(box["y"], 0))
+    page.evaluate(FRAMES)
+    for move in range(MOVES):
+        part = (move + 0.5) / MOVES
+        page.mouse.move(box["x"] + part * width, box["y"] + part * height)
+        page.evaluate("new Promise(requestAnimationFrame)")
+    return float(page.evaluate("frames_.longest"))
 
 
 def index(made: dict[str, Any], name: str) -> int:
