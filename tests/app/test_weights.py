@@ -54,7 +54,10 @@ async def test_a_model_s_own_page_lists_them(client: AsyncClient, loaded: Librar
         assert detail["units"] == checkpoint.card.get("units")
     counted = {"layers": [{"path": "layers.0.ffn", "n_dead": 3}]}
     entry = loaded.find("stories-gpt")
-    assert detailed(replace(entry, about=replace(entry.about, card={"units": counted})), "cpu")["units"] == counted
+    assert (
+        detailed(replace(entry, about=replace(entry.about, card={"units": counted})), "cpu", Settings())["units"]
+        == counted
+    )
 
 
 async def test_unknown_weight_lists_the_known(families: AsyncClient, three: Library) -> None:

@@ -58,7 +58,7 @@ def check_steps(checkpoint: Checkpoint) -> None:
     for step in run(checkpoint, checkpoint.tokenizer.encode("Once upon a"), 6, names):
         whole = trace(checkpoint, step.ids, names)
         for name, dims in whole.dims.items():
-            new = slice(None) if name.endswith((".k", ".v")) else slice(-step.computed, None)
+            new = slice(None) if name.endswith((".k", ".k_rotated", ".v")) else slice(-step.computed, None)
             rows = tuple(new if axis in ("position", "query") else slice(None) for axis in dims.split())
             close(step.tensors[name], whole.tensors[name][rows], 1e-4)
         logits = whole.tensors["logits"][-1].double()
