@@ -111,7 +111,7 @@ async def test_a_target_may_begin_with_its_end_or_its_pad(
     asked = {"model": model, "text": TEXT, "target": "", "temperature": 0, "max_new_tokens": 2}
     events = parse_events((await client.post("/api/generate", json=asked)).text)
     steps = [data for name, data in events if name == "step"]
-    assert [step["token"]["id"] for step in steps] == target[1:3]
+    assert [step["token"]["id"] for step in steps] == [*target[1:], 2][:2]
 
 
 @pytest.fixture

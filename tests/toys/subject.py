@@ -41,6 +41,9 @@ class Letters:
     def encode(self, text: str) -> list[int]:
         return [LETTERS.index(letter) for letter in text.lower() if letter in LETTERS]
 
+    def covers(self, text: str) -> list[tuple[int, int]]:
+        return [(at, at + 1) for at, letter in enumerate(text.lower()) if letter in LETTERS]
+
     def token_bytes(self, token_id: int) -> bytes:
         return b"<end>" if token_id == END else LETTERS[token_id].encode()
 
