@@ -36,7 +36,8 @@ ROLES = [TAPS[role][2] for role in ("q", "k", "v", "scores", "mask", "pattern")]
 PATTERNS = [*TAPS["pattern"], TAPS["mask"][0]]
 
 # What the page sends at *Understand*: tests/browser/test_load_bench.py compares it with a page.
-OVERVIEW = {**MODEL, "want": PATTERNS, "dtype": "uint8", "predict": {"positions": None, "n": 20, **SETTINGS}}
+PREDICT = {"positions": None, "n": 20, **SETTINGS}
+OVERVIEW = {**MODEL, "want": PATTERNS, "dtype": "uint8", "pooled": True, "predict": PREDICT}
 DETAIL = {"after": 0, "path": "/api/trace", "body": {**MODEL, "want": ROLES, "heads": [7], "dtype": "float32"}}
 HEADS = {"after": 0.15, "path": "/api/explain/heads", "body": MODEL}
 STEP = {**MODEL, **SETTINGS, "seed": 7, "max_new_tokens": 1, "n": 20, "rows": True}
