@@ -206,6 +206,7 @@ def test_a_decoder_by_layer(page: "Page") -> None:
     assert box.evaluate("(box) => box.scrollLeft") == 0
     page.locator(".lens-chip").nth(1).click()
     page.wait_for_url(re.compile(f"answer={int(lens.top[0, 0, 1])}(&|$)"))
+    page.locator('.panel[aria-busy="true"]').first.wait_for(state="detached")  # until then its colours are pale
     assert serious(page, ".opened") == []
 
 
