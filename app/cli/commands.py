@@ -66,12 +66,10 @@ def write_trace(
     written = targets.target_of(loaded, ids, target, None, limit)
     rows = len(written.ids) if written else len(ids) + n_pad
     run = Run.model_validate({"text": text, "target": target, **asked})
-    body = tracing.saved(loaded, run, limit, "npz" if out.suffix == ".npz" else "safetensors")
-    out.write_bytes(body)
     cut = tokens.unread(loaded, run, len(ids) + n_pad)
     of_more = f" (the last of {cut['n_tokens']:,})" if cut else ""
     count = f"{len(ids) + n_pad}{of_more}" + (f" source and {rows} target" if written else "")
-    return f"{out}: {len(loaded.description.taps)} tensors of {count} tokens, {len(body) / 1e6:.1f} MB"
+    return write_run(loaded, run, limit, out, count)
 
 
 def write_trace_of_picture(picture: Path, model: str | None, out: Path, settings: Settings, **asked: Any) -> str:
@@ -79,9 +77,13 @@ def write_trace_of_picture(picture: Path, model: str | None, out: Path, settings
     loaded = discovery.open_subject(model, settings)
     pixels = pictures.fitted(loaded.about, picture.read_bytes(), settings.upload_pixels)["pixels"]
     run = Run.model_validate({"pixels": pixels, **asked})
-    body = tracing.saved(loaded, run, settings.max_text_chars, "npz" if out.suffix == ".npz" else "safetensors")
+    return write_run(loaded, run, settings.max_text_chars, out, f"{loaded.description.max_seq_len}")
+
+
+def write_run(loaded: Subject, run: Run, limit: int, out: Path, count: str) -> str:
+    """The file, and the line about it."""
+    body = tracing.saved(loaded, run, limit, "npz" if out.suffix == ".npz" else "safetensors")
     out.write_bytes(body)
-    count = loaded.description.max_seq_len
     return f"{out}: {len(loaded.description.taps)} tensors of {count} tokens, {len(body) / 1e6:.1f} MB"
 
 

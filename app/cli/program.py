@@ -127,7 +127,7 @@ def trace(
         asked = {"masks": masks, "pad": pad, "interventions": changes}
         name = hub.named(model)
         if picture is not None:
-            typer.echo(commands.write_trace_of_picture(picture, name, out, settings, **asked))
+            typer.echo(commands.write_trace_of_picture(picture, name, out, settings, target=target, **asked))
         elif text is not None:
             typer.echo(commands.write_trace(text, name, out, settings, target=target, **asked))
 
